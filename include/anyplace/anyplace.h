@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// anyplace: pick a device by a string and run on it.
+//
+//   anyplace::Device device("cpu_sim:0");                      // or "cuda:0", "hip:1", "levelzero:0", "auto"
+//   anyplace::Stream stream(device);
+//   anyplace::Buffer data(stream, 1024);
+//   stream.memset8(data, 42);
+//   std::vector<std::uint8_t> host(1024);
+//   stream.copy(host, data);                                   // submitted, not done
+//   stream.synchronize();                                      // done
+//
+// The concepts, one header each:
+//   place.h    Place: the string that names a device
+//   device.h   Device: properties, synchronisation, peers, the current device
+//   stream.h   Stream: a queue of work, in order; copies, fills, launches, host functions
+//   event.h    Event: a mark in a stream's work, to wait for and to measure with
+//   memory.h   Buffer, HostBuffer: memory that frees itself
+//   kernel.h   Kernel, Module: code for a device
+//   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
+//   error.h    Error: the one exception
+//   plugins.h  where backends come from
+//
+// Owning types (Stream, Event, Buffer, Kernel, Module) can be moved, not copied. Each derives from a view of the same
+// name, which is a number, free to copy, and safe to use wrongly: a destroyed handle is an error, not a crash.
+#ifndef ANYPLACE_ANYPLACE_H
+#define ANYPLACE_ANYPLACE_H
+
+#include "device.h"
+#include "error.h"
+#include "event.h"
+#include "export.h"
+#include "guard.h"
+#include "kernel.h"
+#include "memory.h"
+#include "place.h"
+#include "plugins.h"
+#include "stream.h"
+#include "version.h"
+
+#endif  // ANYPLACE_ANYPLACE_H

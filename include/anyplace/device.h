@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device: a device of a backend, as a value. Making one loads the backend's plugin if this is the first use of its name.
+//
+// The current device is a property of each thread, for each backend on its own; it is 0 until set. It decides what a
+// bare name ("cuda") means and nothing else: a stream runs on its own device whichever is current.
+#ifndef ANYPLACE_DEVICE_H
+#define ANYPLACE_DEVICE_H
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/abi.h"
+#include "export.h"
+#include "place.h"
+
+namespace anyplace {
+
+namespace detail {
+struct DeviceState;
+}
+class StreamView;
+
+/// What a device may lack. Generated from ANYPLACE_CAPABILITY_LIST; the texts are there.
+enum class Capability : std::uint32_t {
+#define ANYPLACE_CAPABILITY_VALUE(upper, lower, bit, text) lower = (bit),
+  ANYPLACE_CAPABILITY_LIST(ANYPLACE_CAPABILITY_VALUE)
+#undef ANYPLACE_CAPABILITY_VALUE
+};
+
+/// "timed_events" and so on. Never null, never throws.
+ANYPLACE_API const char* to_string(Capability capability) noexcept;
+/// All of them, in the order of their numbers.
+ANYPLACE_API std::span<const Capability> all_capabilities() noexcept;
+
+/// A lower number is a higher priority; 0 is the default and always within. Equal where the device has one priority.
+struct PriorityRange {
+  int least = 0;     ///< the highest number
+  int greatest = 0;  ///< the lowest number: runs first
+};
+
+/// Bytes; nothing where the vendor can't tell.
+struct MemoryInfo {
+  std::optional<std::uint64_t> free;
+  std::optional<std::uint64_t> total;
+};
+
+/// What a device says of itself. Texts are empty where the vendor can't tell.
+struct DeviceProperties {
+  std::string name;
+  std::string vendor;
+  std::string architecture;  ///< what code must be built for
+  std::string driver_version;
+  std::string uuid;
+  std::string pci;
+  std::optional<std::uint64_t> total_memory;  ///< bytes
+  std::uint32_t compute_units = 0;
+  std::uint64_t address_alignment = 0;  ///< bytes, of every device allocation
+  std::uint64_t max_shared_bytes = 0;   ///< dynamic shared memory of one block
+  std::uint32_t max_grid[3] = {};
+  std::uint32_t max_block[3] = {};
+  std::uint32_t max_threads_per_block = 0;
+  PriorityRange priorities;
+  std::vector<Capability> capabilities;
+  std::vector<std::string> image_formats;  ///< "ptx", "shared_object"
+};
+
+/// A device. Copying is free. Equality, order and hash go by backend and index. Every member may be called from any
+/// thread. Every member can throw device_lost, forked, shut_down, and not_permitted inside a host function or kernel;
+/// what else it throws is said at each.
+class ANYPLACE_API Device {
+ public:
+  /// Loads the backend if need be and finds the device. Throws no_such_backend (with what is there, and why a plugin that
+  /// was found is refused) or no_such_device (with the devices that there are).
+  Device(const Place& place);
+  Device(std::string_view place) : Device(Place(place)) {}
+  Device(const char* place) : Device(Place(place)) {}
+  Device(const std::string& place) : Device(Place(place)) {}
+
+  /// "cuda:0": the backend's own name and the number, whatever alias or selector it was found by. Never throws.
+  Place place() const;
+  std::string to_string() const;
+  const std::string& backend() const noexcept;
+  int index() const noexcept;
+
+  /// Reads no device state and makes no vendor context.
+  DeviceProperties properties() const;
+  bool has(Capability capability) const;
+  PriorityRange priority_range() const;
+  MemoryInfo memory_info() const;
+
+  /// Returns when all work submitted to the device before the call is done. Faults of streams stay with their streams.
+  void synchronize() const;
+  /// The same; false when `timeout` ran out first, and the work goes on.
+  [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
+
+  /// The null stream of this device.
+  StreamView default_stream() const;
+  /// The calling thread's own blocking stream on this device, made at first use and retired when the thread ends.
+  StreamView per_thread_stream() const;
+
+  /// Peer access: `peer` is a device of the same backend, else invalid_argument. Enabling twice is fine, and so is
+  /// disabling what is not enabled. Throw unsupported where the backend has no peer access.
+  bool can_access_peer(const Device& peer) const;
+  void enable_peer_access(const Device& peer) const;
+  void disable_peer_access(const Device& peer) const;
+
+  /// The vendor's device (CUdevice) and context (CUcontext), as numbers. Throw unsupported where there are none.
+  std::uint64_t native_handle() const;
+  std::uint64_t native_context() const;
+
+  /// Brings the device back to its first state; every handle of it is then invalid. Throws unsupported on most.
+  void reset() const;
+
+  friend bool operator==(const Device& a, const Device& b) noexcept { return a.state_ == b.state_; }
+  friend std::strong_ordering operator<=>(const Device& a, const Device& b) noexcept;
+
+  /// For anyplace's own use.
+  explicit Device(detail::DeviceState* state) noexcept : state_(state) {}
+  detail::DeviceState* state() const noexcept { return state_; }
+
+ private:
+  detail::DeviceState* state_;
+};
+
+/// How many devices a backend has. Makes no vendor context. Throws no_such_backend as Device does.
+ANYPLACE_API int device_count(std::string_view backend);
+/// All of them. Throws as above.
+ANYPLACE_API std::vector<Device> devices(std::string_view backend);
+
+/// The calling thread's current device of a backend. Throws as Device does.
+ANYPLACE_API Device current_device(std::string_view backend);
+/// Makes `device` the current one of its backend, on the calling thread. guard.h has the form that restores.
+ANYPLACE_API void set_current_device(const Device& device);
+
+}  // namespace anyplace
+
+template <>
+struct std::hash<anyplace::Device> {
+  std::size_t operator()(const anyplace::Device& device) const noexcept {
+    return std::hash<const void*>()(device.state());
+  }
+};
+
+#endif  // ANYPLACE_DEVICE_H

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Errors: one exception type, one table of codes (backend/status.h).
+//
+// Every call that can fail throws anyplace::Error. Destructors never throw: what fails in one, and a stream's fault that
+// nobody collected before the stream was destroyed, goes to the error handler.
+#ifndef ANYPLACE_ERROR_H
+#define ANYPLACE_ERROR_H
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "backend/status.h"
+#include "export.h"
+
+namespace anyplace {
+
+/// What went wrong. Generated from ANYPLACE_STATUS_LIST: same names, same numbers.
+enum class ErrorCode : std::int32_t {
+#define ANYPLACE_ERROR_CODE(upper, lower, number, text) lower = (number),
+  ANYPLACE_STATUS_LIST(ANYPLACE_ERROR_CODE)
+#undef ANYPLACE_ERROR_CODE
+};
+
+/// "invalid_argument" and so on; "unknown" for a number that is not in the table. Never null, never throws.
+ANYPLACE_API const char* to_string(ErrorCode code) noexcept;
+
+/// The figures of an out_of_memory, in bytes; nothing where the vendor can't tell.
+struct MemoryFigures {
+  std::uint64_t requested = 0;
+  std::optional<std::uint64_t> free;  ///< on the device, for every process
+  std::uint64_t cached = 0;           ///< held by anyplace and not in use
+  std::uint64_t in_use = 0;           ///< handed out by anyplace and not freed
+  std::optional<std::uint64_t> limit;
+};
+
+/// Everything that is known of a failure. Empty and 0 stand for "nothing to say".
+struct ErrorDetails {
+  ErrorCode code = ErrorCode::internal;
+  std::string place;      ///< "cuda:0", or the text that named no place
+  std::string operation;  ///< "Stream::wait_event"
+  std::string text;       ///< what was wrong, what would be right, where to look
+  std::int64_t vendor_code = 0;
+  std::string vendor_name;  ///< "CUDA_ERROR_ILLEGAL_ADDRESS"
+  std::string vendor_text;
+  std::optional<MemoryFigures> memory;
+};
+
+/// The one exception of anyplace. Cheap to copy; copies share their details. what() holds all of them in one line.
+class ANYPLACE_API Error : public std::runtime_error {
+ public:
+  explicit Error(ErrorDetails details);
+  Error(const Error&) noexcept = default;
+  Error& operator=(const Error&) noexcept = default;
+  ~Error() override;
+
+  ErrorCode code() const noexcept { return details_->code; }
+  const std::string& place() const noexcept { return details_->place; }
+  const std::string& operation() const noexcept { return details_->operation; }
+  const std::string& text() const noexcept { return details_->text; }
+  std::int64_t vendor_code() const noexcept { return details_->vendor_code; }
+  const std::string& vendor_name() const noexcept { return details_->vendor_name; }
+  const std::string& vendor_text() const noexcept { return details_->vendor_text; }
+  const std::optional<MemoryFigures>& memory() const noexcept { return details_->memory; }
+
+ private:
+  std::shared_ptr<const ErrorDetails> details_;
+};
+
+/// Called with what a destructor or a background thread could not throw. May be called from any thread, and from several
+/// at once; what it throws itself is swallowed.
+using ErrorHandler = std::function<void(const Error&)>;
+
+/// Replaces the handler for the whole process and returns the one before. An empty one stands for the default, which
+/// writes one line to standard error.
+ANYPLACE_API ErrorHandler set_error_handler(ErrorHandler handler);
+
+}  // namespace anyplace
+
+#endif  // ANYPLACE_ERROR_H

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Event: a mark in a stream's work that others can wait for, ask about and measure between.
+//
+// Recording again overwrites; waits submitted before keep the record that they took. An event that was never recorded is
+// complete: query is true, synchronize and waiting return at once.
+#ifndef ANYPLACE_EVENT_H
+#define ANYPLACE_EVENT_H
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+#include "device.h"
+#include "export.h"
+
+namespace anyplace {
+
+class StreamView;
+
+struct EventOptions {
+  bool timing = false;         ///< elapsed_time needs it
+  bool blocking_sync = false;  ///< a synchronising host sleeps instead of spinning
+  bool interprocess = false;   ///< not together with timing
+};
+
+/// Names an event without owning it: 64 bits, free to copy, never reused. Using one whose event was destroyed, or a null
+/// one, throws invalid_handle. Every member may be called from any thread and can throw device_lost, forked, shut_down,
+/// and not_permitted inside a host function or kernel.
+class ANYPLACE_API EventView {
+ public:
+  constexpr EventView() noexcept = default;
+  constexpr explicit EventView(std::uint64_t id) noexcept : id_(id) {}
+
+  constexpr std::uint64_t id() const noexcept { return id_; }
+  constexpr explicit operator bool() const noexcept { return id_ != 0; }
+
+  Device device() const;
+  /// Marks the work submitted to `stream` so far. Throws invalid_argument, naming both places, if it is of another device.
+  void record(const StreamView& stream) const;
+  /// Whether the most recent record is complete. The faults of its stream are not its business.
+  [[nodiscard]] bool query() const;
+  void synchronize() const;
+  /// False when `timeout` ran out first.
+  [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
+  /// The vendor's event (CUevent). Throws unsupported where there is none.
+  std::uint64_t native_handle() const;
+
+  friend constexpr bool operator==(EventView, EventView) noexcept = default;
+  friend constexpr auto operator<=>(EventView, EventView) noexcept = default;
+
+ protected:
+  std::uint64_t id_ = 0;
+};
+
+/// Owns an event. Destroying it is safe at any time, also while streams wait on it and inside a host function.
+class ANYPLACE_API Event : public EventView {
+ public:
+  Event() noexcept = default;
+  /// Throws invalid_argument for interprocess with timing, unsupported for what the device lacks.
+  explicit Event(const Device& device, EventOptions options = {});
+  Event(Event&& other) noexcept;
+  Event& operator=(Event&& other) noexcept;
+  Event(const Event&) = delete;  // two owners would destroy it twice; copy the view
+  Event& operator=(const Event&) = delete;
+  ~Event();
+
+  EventView view() const noexcept { return *this; }
+};
+
+/// Milliseconds from the record of `start` to that of `end`; negative if end came first. Both are of one backend. Throws
+/// timing_disabled, not_recorded or not_ready.
+ANYPLACE_API double elapsed_time(EventView start, EventView end);
+
+}  // namespace anyplace
+
+template <>
+struct std::hash<anyplace::EventView> {
+  std::size_t operator()(anyplace::EventView event) const noexcept { return std::hash<std::uint64_t>()(event.id()); }
+};
+
+#endif  // ANYPLACE_EVENT_H

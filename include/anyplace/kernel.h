@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels: from a module image of the device's own kind, or from a C++ callable where the device runs host code
+// (cpu_sim).
+//
+// A kernel runs over a grid of blocks of threads. A callable is invoked once per block, blocks in any order and at the
+// same time; it goes over the block's threads itself:
+//
+//   anyplace::Kernel scale(device, [](const anyplace::Block& block, float* data, float factor) {
+//     block.for_each_thread([&](const anyplace::Thread& t) { data[t.global[0]] *= factor; });
+//   });
+//   stream.launch(scale, {blocks}, {256}, 0, buffer, 2.0f);
+//
+// Arguments: a BufferView becomes the device address; everything else must be trivially copyable and is copied at the
+// launch. A callable's parameters must have the same number and sizes, else the launch fails with invalid_argument.
+#ifndef ANYPLACE_KERNEL_H
+#define ANYPLACE_KERNEL_H
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "backend/abi.h"
+#include "device.h"
+#include "export.h"
+#include "memory.h"
+
+namespace anyplace {
+
+/// A size or a position in three directions.
+struct Dim3 {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+/// One thread of a block of a host kernel.
+struct Thread {
+  std::uint32_t index[3];   ///< within the block
+  std::uint64_t global[3];  ///< block index x block size + index
+};
+
+/// One block of a running host kernel. Valid during the call.
+class Block {
+ public:
+  explicit Block(const anyplace_block& block) noexcept : block_(block) {}
+
+  Dim3 grid_size() const noexcept { return {block_.grid[0], block_.grid[1], block_.grid[2]}; }
+  Dim3 size() const noexcept { return {block_.block[0], block_.block[1], block_.block[2]}; }
+  Dim3 index() const noexcept { return {block_.index[0], block_.index[1], block_.index[2]}; }
+  /// This block's own memory, as large as the launch said, aligned to 64 bytes, not cleared.
+  std::span<std::byte> shared() const noexcept {
+    return {static_cast<std::byte*>(block_.shared), static_cast<std::size_t>(block_.shared_bytes)};
+  }
+  /// Calls `body(const Thread&)` for each thread of the block, x fastest.
+  template <class Body>
+  void for_each_thread(Body&& body) const {
+    for (std::uint32_t z = 0; z < block_.block[2]; ++z) {
+      for (std::uint32_t y = 0; y < block_.block[1]; ++y) {
+        for (std::uint32_t x = 0; x < block_.block[0]; ++x) {
+          body(Thread{{x, y, z},
+                      {std::uint64_t{block_.index[0]} * block_.block[0] + x,
+                       std::uint64_t{block_.index[1]} * block_.block[1] + y,
+                       std::uint64_t{block_.index[2]} * block_.block[2] + z}});
+        }
+      }
+    }
+  }
+
+ private:
+  const anyplace_block& block_;
+};
+
+namespace detail {
+
+/// What the core needs of a callable: how to run a block, and how its arguments must look.
+struct HostKernel {
+  std::function<void(const Block&, void* const*)> run;
+  std::vector<std::uint32_t> argument_sizes;
+};
+
+template <class T>
+T load_argument(const void* from) noexcept {
+  std::remove_cv_t<T> value;
+  std::memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+template <class Callable, class... Args>
+HostKernel make_host_kernel(Callable callable, void (*)(const Block&, Args...)) {
+  static_assert((std::is_trivially_copyable_v<std::decay_t<Args>> && ...), "kernel arguments are copied as bytes");
+  HostKernel kernel;
+  kernel.argument_sizes = {static_cast<std::uint32_t>(sizeof(std::decay_t<Args>))...};
+  kernel.run = [callable = std::move(callable)](const Block& block, void* const* arguments) mutable {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      static_cast<void>(arguments);
+      callable(block, load_argument<std::decay_t<Args>>(arguments[I])...);
+    }(std::index_sequence_for<Args...>());
+  };
+  return kernel;
+}
+
+template <class T>
+struct CallSignature : CallSignature<decltype(&T::operator())> {};
+template <class Result, class... Args>
+struct CallSignature<Result (*)(Args...)> {
+  using Pointer = void (*)(Args...);
+};
+template <class Class, class Result, class... Args>
+struct CallSignature<Result (Class::*)(Args...) const> : CallSignature<Result (*)(Args...)> {};
+template <class Class, class Result, class... Args>
+struct CallSignature<Result (Class::*)(Args...)> : CallSignature<Result (*)(Args...)> {};
+template <class Class, class Result, class... Args>
+struct CallSignature<Result (Class::*)(Args...) const noexcept> : CallSignature<Result (*)(Args...)> {};
+template <class Class, class Result, class... Args>
+struct CallSignature<Result (Class::*)(Args...) noexcept> : CallSignature<Result (*)(Args...)> {};
+
+/// The bytes of one launch argument, kept until the launch was submitted.
+template <class T>
+struct ArgumentValue {
+  static_assert(std::is_trivially_copyable_v<T>, "kernel arguments are copied as bytes");
+  T value;
+  explicit ArgumentValue(const T& from) : value(from) {}
+  anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_VALUE, sizeof(T), &value}; }
+};
+template <class T>
+  requires std::is_base_of_v<BufferView, T>
+struct ArgumentValue<T> {
+  anyplace_address value;
+  explicit ArgumentValue(const BufferView& from) : value(from.bytes() == 0 ? 0 : from.address()) {}
+  anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_ADDRESS, sizeof(value), &value}; }
+};
+
+}  // namespace detail
+
+/// Names a kernel without owning it. Using one that is null, or whose module or owner is gone, throws invalid_handle.
+class ANYPLACE_API KernelView {
+ public:
+  constexpr KernelView() noexcept = default;
+  constexpr explicit KernelView(std::uint64_t id) noexcept : id_(id) {}
+
+  constexpr std::uint64_t id() const noexcept { return id_; }
+  constexpr explicit operator bool() const noexcept { return id_ != 0; }
+  Device device() const;
+  /// Its name in the module; "" for a callable. Throws as device() does.
+  std::string name() const;
+
+  friend constexpr bool operator==(KernelView, KernelView) noexcept = default;
+  friend constexpr auto operator<=>(KernelView, KernelView) noexcept = default;
+
+ protected:
+  std::uint64_t id_ = 0;
+};
+
+/// Owns a kernel made of a callable. Destroying it is safe while launches of it are queued or running. The callable may be
+/// called by several threads at once; what it throws becomes the stream's fault (kernel_failed).
+class ANYPLACE_API Kernel : public KernelView {
+ public:
+  Kernel() noexcept = default;
+  /// `callable` is a function, or an object with one call operator, of `(const Block&, arguments...)`. Throws
+  /// unsupported if the device doesn't run host code.
+  template <class Callable>
+    requires(!std::is_base_of_v<KernelView, std::remove_cvref_t<Callable>>)
+  Kernel(const Device& device, Callable&& callable)
+      : Kernel(device, detail::make_host_kernel(std::decay_t<Callable>(std::forward<Callable>(callable)),
+                                                typename detail::CallSignature<std::decay_t<Callable>>::Pointer())) {}
+  Kernel(const Device& device, detail::HostKernel kernel);
+  Kernel(Kernel&& other) noexcept;
+  Kernel& operator=(Kernel&& other) noexcept;
+  Kernel(const Kernel&) = delete;  // two owners would destroy it twice; copy the view
+  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel();
+
+  KernelView view() const noexcept { return *this; }
+};
+
+/// What an image's format can't say of one of its kernels.
+struct KernelMetadata {
+  std::string name;
+  int shared_argument = -1;  ///< the index of the argument that is the dynamic shared memory, if it is one
+};
+
+struct ModuleOptions {
+  std::string compiler_options;          ///< for the vendor's compiler
+  std::vector<KernelMetadata> metadata;  ///< of those kernels that need it
+};
+
+/// Owns a loaded image. Unloading is safe while its kernels are queued or running; its KernelViews end with it.
+class ANYPLACE_API Module {
+ public:
+  Module() noexcept = default;
+  /// Finds out what `image` is and loads it. Throws invalid_image, which names what it is and what the device takes, and
+  /// holds the vendor compiler's log.
+  Module(const Device& device, std::span<const std::byte> image, const ModuleOptions& options = {});
+  /// The same from a file. Throws invalid_argument if it can't be read.
+  static Module from_file(const Device& device, const std::string& path, const ModuleOptions& options = {});
+  Module(Module&& other) noexcept;
+  Module& operator=(Module&& other) noexcept;
+  Module(const Module&) = delete;  // unloaded once
+  Module& operator=(const Module&) = delete;
+  ~Module();
+
+  explicit operator bool() const noexcept { return id_ != 0; }
+  std::uint64_t id() const noexcept { return id_; }
+  Device device() const;
+  /// Throws no_such_kernel. The same name gives the same view.
+  KernelView kernel(std::string_view name) const;
+
+ private:
+  std::uint64_t id_ = 0;
+};
+
+}  // namespace anyplace
+
+template <>
+struct std::hash<anyplace::KernelView> {
+  std::size_t operator()(anyplace::KernelView kernel) const noexcept {
+    return std::hash<std::uint64_t>()(kernel.id());
+  }
+};
+
+#endif  // ANYPLACE_KERNEL_H

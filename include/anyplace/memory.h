@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory: device buffers, pinned host buffers, registered host memory, and the views that copies take.
+//
+// A Buffer belongs to the stream it was made on and frees itself in that stream's order: work submitted before still finds
+// the memory, and nobody else gets it until that work is done. Memory used on a second stream is named with
+// record_stream, which extends the same promise to that stream.
+#ifndef ANYPLACE_MEMORY_H
+#define ANYPLACE_MEMORY_H
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "device.h"
+#include "export.h"
+
+namespace anyplace {
+
+class StreamView;
+
+/// Host memory for a copy to write. Made of any contiguous range of trivially copyable elements; owns nothing.
+class HostSpan {
+ public:
+  constexpr HostSpan() noexcept = default;
+  constexpr HostSpan(void* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
+  template <class Range>
+    requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
+             requires(Range&& range) {
+               { std::data(range) };
+               { std::size(range) };
+               requires !std::is_const_v<std::remove_pointer_t<decltype(std::data(range))>>;
+               requires std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(range))>>;
+             })
+  constexpr HostSpan(Range&& range) noexcept : data_(std::data(range)), bytes_(std::size(range) * sizeof(*std::data(range))) {}
+
+  constexpr void* data() const noexcept { return data_; }
+  constexpr std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  void* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Host memory for a copy to read.
+class ConstHostSpan {
+ public:
+  constexpr ConstHostSpan() noexcept = default;
+  constexpr ConstHostSpan(const void* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
+  constexpr ConstHostSpan(HostSpan span) noexcept : data_(span.data()), bytes_(span.bytes()) {}
+  template <class Range>
+    requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
+             !std::is_same_v<std::remove_cvref_t<Range>, ConstHostSpan> &&
+             requires(const Range& range) {
+               { std::data(range) };
+               { std::size(range) };
+               requires std::is_trivially_copyable_v<std::remove_cv_t<std::remove_pointer_t<decltype(std::data(range))>>>;
+             })
+  constexpr ConstHostSpan(const Range& range) noexcept
+      : data_(std::data(range)), bytes_(std::size(range) * sizeof(*std::data(range))) {}
+
+  constexpr const void* data() const noexcept { return data_; }
+  constexpr std::uint64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  const void* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Names a range of a device buffer without owning it. Using one whose buffer was destroyed, or a null one, throws
+/// invalid_handle; one of 0 bytes made from an empty Buffer is fine everywhere. Free to copy.
+class ANYPLACE_API BufferView {
+ public:
+  constexpr BufferView() noexcept = default;
+  constexpr BufferView(std::uint64_t id, std::uint64_t offset, std::uint64_t bytes) noexcept
+      : id_(id), offset_(offset), bytes_(bytes) {}
+
+  constexpr std::uint64_t id() const noexcept { return id_; }
+  constexpr std::uint64_t offset() const noexcept { return offset_; }
+  constexpr std::uint64_t bytes() const noexcept { return bytes_; }
+  constexpr explicit operator bool() const noexcept { return id_ != 0; }
+
+  Device device() const;
+  /// The device address of the first byte.
+  std::uint64_t address() const;
+  /// A part of it. Throws invalid_argument if it is not within.
+  BufferView sub(std::uint64_t offset, std::uint64_t bytes) const;
+  /// From `offset` to the end.
+  BufferView sub(std::uint64_t offset) const;
+  /// Says that work on `stream`, submitted up to the moment the buffer is freed, uses the memory.
+  void record_stream(const StreamView& stream) const;
+
+  friend constexpr bool operator==(const BufferView&, const BufferView&) noexcept = default;
+
+ protected:
+  std::uint64_t id_ = 0;
+  std::uint64_t offset_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+enum class MemoryKind { device, managed };
+
+struct BufferOptions {
+  MemoryKind kind = MemoryKind::device;
+};
+
+/// Owns device (or managed) memory, not cleared, aligned to 256 bytes or more. Destroying it never waits, whatever the
+/// vendor's own free does, and is safe inside a host function, after its stream and after the device was lost.
+class ANYPLACE_API Buffer : public BufferView {
+ public:
+  Buffer() noexcept = default;
+  /// On the calling thread's current stream of `device`. 0 bytes gives a null buffer. Throws out_of_memory with the
+  /// figures, after pending frees were waited for; unsupported for a kind that the device lacks.
+  Buffer(const Device& device, std::uint64_t bytes, BufferOptions options = {});
+  /// On `stream`.
+  Buffer(const StreamView& stream, std::uint64_t bytes, BufferOptions options = {});
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  Buffer(const Buffer&) = delete;  // device memory is never copied by accident; use Stream::copy
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  /// Memory that somebody else owns and will free after this Buffer is gone. Throws invalid_argument for address 0 or a
+  /// range that wraps.
+  static Buffer from_native(const Device& device, std::uint64_t address, std::uint64_t bytes);
+
+  BufferView view() const noexcept { return *this; }
+  /// The host's pointer to managed memory. Throws unsupported for other kinds.
+  void* host_data() const;
+};
+
+/// Owns host memory that a device can read and write directly (pinned). Not cleared. It must outlive the copies that use
+/// it. 0 bytes gives a null buffer. Throws as Buffer does.
+class ANYPLACE_API HostBuffer {
+ public:
+  HostBuffer() noexcept = default;
+  HostBuffer(const Device& device, std::uint64_t bytes);
+  HostBuffer(HostBuffer&& other) noexcept;
+  HostBuffer& operator=(HostBuffer&& other) noexcept;
+  HostBuffer(const HostBuffer&) = delete;  // it owns its memory
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  ~HostBuffer();
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return bytes_; }
+  explicit operator bool() const noexcept { return data_ != nullptr; }
+  /// The memory as elements of T; a rest that is no whole element is left out.
+  template <class T>
+  std::span<T> as() const noexcept {
+    return {reinterpret_cast<T*>(data_), bytes_ / sizeof(T)};
+  }
+
+ private:
+  void release() noexcept;
+
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  detail::DeviceState* state_ = nullptr;
+};
+
+/// Pins host memory that somebody else owns, for as long as this object lives. Throws unsupported where the device can't.
+class ANYPLACE_API HostRegistration {
+ public:
+  HostRegistration() noexcept = default;
+  HostRegistration(const Device& device, HostSpan memory);
+  HostRegistration(HostRegistration&& other) noexcept;
+  HostRegistration& operator=(HostRegistration&& other) noexcept;
+  HostRegistration(const HostRegistration&) = delete;  // unregistered once
+  HostRegistration& operator=(const HostRegistration&) = delete;
+  ~HostRegistration();
+
+ private:
+  void release() noexcept;
+
+  void* data_ = nullptr;
+  detail::DeviceState* state_ = nullptr;
+};
+
+}  // namespace anyplace
+
+#endif  // ANYPLACE_MEMORY_H

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Place: the text that names a device. Only text: making one opens no plugin and touches no device.
+//
+//   place     = name | name ":" index | name ":uuid=" uuid | name ":pci=" address | "auto"
+//   name      = [a-z][a-z0-9_]*            31 characters at most
+//   index     = "0" | [1-9][0-9]*          fits int
+//   uuid      = [A-Za-z0-9-]+              63 characters at most
+//   address   = dddd:dd:dd.d               hexadecimal; the domain has 4 to 8 digits
+//
+// A name alone means the calling thread's current device of that backend. `auto` means the first backend with a device,
+// in the order of the environment variable ANYPLACE_AUTO.
+#ifndef ANYPLACE_PLACE_H
+#define ANYPLACE_PLACE_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "export.h"
+
+namespace anyplace {
+
+/// A parsed device string. A plain value; safe to copy and to read from any thread.
+class ANYPLACE_API Place {
+ public:
+  enum class Kind { current, index, uuid, pci, automatic };
+
+  /// Parses `text`. Throws invalid_argument, which shows the text (shortened and escaped), what is allowed, and the
+  /// nearest known name.
+  Place(std::string_view text);
+  Place(const char* text);
+  Place(const std::string& text);
+  /// The device of that number. Throws as above.
+  Place(std::string_view name, int index);
+
+  Kind kind() const noexcept { return kind_; }
+  /// The name as it was written, which may be an alias.
+  const std::string& name() const noexcept { return name_; }
+  /// The name of the backend: `name` with the table of aliases applied (gpu -> cuda). Aliases that a vendor added with a
+  /// symbolic link are resolved when a Device is made. "auto" for automatic.
+  std::string backend() const;
+  /// The number, if this place is name:index.
+  std::optional<int> index() const noexcept;
+  /// The uuid or pci address, unchanged; else empty.
+  const std::string& selector() const noexcept { return selector_; }
+  /// The text that parses back to this place; the same text that it was made of.
+  std::string to_string() const;
+
+  /// The same text.
+  friend bool operator==(const Place&, const Place&) = default;
+
+ private:
+  Kind kind_ = Kind::current;
+  int index_ = -1;
+  std::string name_;
+  std::string selector_;
+};
+
+}  // namespace anyplace
+
+#endif  // ANYPLACE_PLACE_H

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plugins: which backends there are and where they come from. An application needs none of this; `anyplace doctor` does.
+//
+// A backend `name` is looked for as libanyplace_backend_<name>.so, in this order: a path given to register_plugin; the
+// directories of the environment variable ANYPLACE_BACKEND_PATH (":" between them, absolute; ignored where the process
+// runs with raised privileges); the directory of libanyplace; the directory that backends are installed in. The first
+// that is accepted wins. Plugins are never unloaded.
+#ifndef ANYPLACE_PLUGINS_H
+#define ANYPLACE_PLUGINS_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "error.h"
+#include "export.h"
+
+namespace anyplace {
+
+/// A file that could be a backend.
+struct PluginCandidate {
+  enum class Source { registered, path_variable, beside_library, installed };
+  enum class State {
+    unopened,  ///< nobody asked for its name yet
+    accepted,  ///< in use
+    refused,   ///< `reason` says why
+    shadowed,  ///< another file of the same name comes first
+  };
+  std::string name;
+  std::string path;  ///< absolute
+  Source source = Source::installed;
+  State state = State::unopened;
+  ErrorCode code = ErrorCode::ok;  ///< of the refusal
+  std::string reason;              ///< why it was refused, or by which file it is shadowed
+};
+
+/// "registered", "ANYPLACE_BACKEND_PATH", "beside the library", "installed". Never throws.
+ANYPLACE_API const char* to_string(PluginCandidate::Source source) noexcept;
+ANYPLACE_API const char* to_string(PluginCandidate::State state) noexcept;
+
+/// Every candidate in search order, with what is known of it in this process. Opens none.
+ANYPLACE_API std::vector<PluginCandidate> plugin_candidates();
+
+/// A directory of the search that can't be used, and why; for example a relative one in ANYPLACE_BACKEND_PATH.
+struct PluginDirectoryProblem {
+  std::string directory;
+  std::string reason;
+};
+ANYPLACE_API std::vector<PluginDirectoryProblem> plugin_directory_problems();
+
+/// Makes `path` the first candidate for the name in its file name. Opens nothing yet. Throws invalid_argument if the file
+/// is not named libanyplace_backend_<name>.so or isn't there, or if that backend is in use already from another file.
+ANYPLACE_API void register_plugin(const std::string& path);
+
+/// Names of all candidates, without repetition, in the order of ANYPLACE_AUTO and then of the alphabet. Opens none.
+ANYPLACE_API std::vector<std::string> backend_names();
+
+/// The aliases of the table: {"gpu", "cuda"} and so on.
+struct BackendAlias {
+  std::string_view alias;
+  std::string_view backend;
+};
+ANYPLACE_API std::vector<BackendAlias> backend_aliases();
+
+/// What a loaded backend says of itself. Loads it if need be; throws no_such_backend.
+struct BackendInfo {
+  std::string name;
+  std::string version;
+  std::string description;
+  std::string path;  ///< of its plugin
+  unsigned abi_major = 0;
+  unsigned abi_minor = 0;
+};
+ANYPLACE_API BackendInfo backend_info(std::string_view backend);
+
+}  // namespace anyplace
+
+#endif  // ANYPLACE_PLUGINS_H

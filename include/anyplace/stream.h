@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stream: a queue of work on one device. Work of one stream runs in order; work of different streams may overlap.
+//
+// Submitting returns before the work is done. What a host function or a host kernel throws becomes the stream's fault:
+// query and synchronize show it, synchronize clears it, and later work still runs.
+#ifndef ANYPLACE_STREAM_H
+#define ANYPLACE_STREAM_H
+
+#include <array>
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+#include "device.h"
+#include "event.h"
+#include "export.h"
+#include "kernel.h"
+#include "memory.h"
+
+namespace anyplace {
+
+struct StreamOptions {
+  /// A lower number runs first; what is outside the device's range becomes the nearest end of it.
+  int priority = 0;
+  /// Whether the stream synchronises with the device's null stream the way CUDA's legacy default stream does.
+  bool blocking = false;
+};
+
+/// Names a stream without owning it: 64 bits, free to copy, never reused. Using one whose stream was destroyed, or a null
+/// one, throws invalid_handle. Every member may be called from any thread, also on the same stream at the same time: then
+/// the order of the submissions is unspecified. Every member can throw device_lost, forked, shut_down, and not_permitted
+/// inside a host function or kernel; what else it throws is said at each.
+class ANYPLACE_API StreamView {
+ public:
+  constexpr StreamView() noexcept = default;
+  constexpr explicit StreamView(std::uint64_t id) noexcept : id_(id) {}
+
+  constexpr std::uint64_t id() const noexcept { return id_; }
+  constexpr explicit operator bool() const noexcept { return id_ != 0; }
+
+  Device device() const;
+  int priority() const;
+  /// The vendor's stream (CUstream). Throws unsupported where there is none.
+  std::uint64_t native_handle() const;
+
+  // -- State.
+  /// Whether all submitted work is done. Throws the stream's fault, without clearing it, if there is one.
+  [[nodiscard]] bool query() const;
+  /// Returns when all work submitted before the call is done. Throws the stream's first fault, and clears it.
+  void synchronize() const;
+  /// The same; false when `timeout` ran out first, and the work goes on.
+  [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
+
+  // -- Order between streams.
+  /// Records a new event, made for it with `options`.
+  Event record_event(EventOptions options = {}) const;
+  /// Records `event`, and returns it. Throws invalid_argument if it is of another device.
+  EventView record_event(EventView event) const;
+  /// Holds back what is submitted later until the most recent record of `event`, as of now, is complete. Never blocks the
+  /// host. The event may be of any device and backend.
+  void wait_event(EventView event) const;
+  /// The same for all that was submitted to `other` up to now.
+  void wait_stream(const StreamView& other) const;
+
+  // -- Host functions.
+  /// Runs `function` after earlier and before later work, on a thread that the runtime owns. It may not call anyplace,
+  /// except to destroy handles. Throws unsupported where the backend has no host functions.
+  void launch_host_func(std::function<void()> function) const;
+
+  // -- Copies and fills. Both sides have the same number of bytes, and ranges don't overlap, else invalid_argument; 0
+  // bytes is a no-op. A buffer is of the stream's device; in a copy between buffers one of them is. Host memory must stay
+  // valid until the copy is done; a copy from or to memory that isn't pinned may block the caller.
+  void copy(BufferView destination, ConstHostSpan source) const;
+  void copy(HostSpan destination, BufferView source) const;
+  /// On one device, between devices, or between backends.
+  void copy(BufferView destination, BufferView source) const;
+  /// `rows` lines of `width` bytes. A pitch is the distance in bytes between the starts of two lines.
+  void copy_2d(BufferView destination, std::uint64_t destination_pitch, ConstHostSpan source,
+               std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const;
+  void copy_2d(HostSpan destination, std::uint64_t destination_pitch, BufferView source, std::uint64_t source_pitch,
+               std::uint64_t width, std::uint64_t rows) const;
+  void copy_2d(BufferView destination, std::uint64_t destination_pitch, BufferView source, std::uint64_t source_pitch,
+               std::uint64_t width, std::uint64_t rows) const;
+  /// Fill `destination` with an element of 8, 16 or 32 bits. Throws invalid_argument unless its address and size are
+  /// multiples of the element's size.
+  void memset8(BufferView destination, std::uint8_t value) const;
+  void memset16(BufferView destination, std::uint16_t value) const;
+  void memset32(BufferView destination, std::uint32_t value) const;
+
+  // -- Kernels.
+  /// Throws invalid_argument if the kernel is of another device, a size is 0 or over the device's limit, or a callable's
+  /// parameters don't fit the arguments.
+  template <class... Args>
+  void launch(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes, const Args&... args) const {
+    const std::tuple<detail::ArgumentValue<Args>...> values{detail::ArgumentValue<Args>(args)...};
+    const std::array<anyplace_argument, sizeof...(Args) + 1> arguments = std::apply(
+        [](const auto&... value) {
+          return std::array<anyplace_argument, sizeof...(Args) + 1>{value.describe()..., anyplace_argument{}};
+        },
+        values);
+    launch_arguments(kernel, grid, block, shared_bytes, {arguments.data(), sizeof...(Args)});
+  }
+  /// The same with arguments made at run time.
+  void launch_arguments(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
+                        std::span<const anyplace_argument> arguments) const;
+
+  friend constexpr bool operator==(StreamView, StreamView) noexcept = default;
+  friend constexpr auto operator<=>(StreamView, StreamView) noexcept = default;
+
+ protected:
+  std::uint64_t id_ = 0;
+};
+
+/// Owns a stream. Destroying it returns at once: work that is pending still completes. Safe inside a host function.
+class ANYPLACE_API Stream : public StreamView {
+ public:
+  Stream() noexcept = default;
+  explicit Stream(const Device& device, StreamOptions options = {});
+  Stream(Stream&& other) noexcept;
+  Stream& operator=(Stream&& other) noexcept;
+  Stream(const Stream&) = delete;  // two owners would destroy it twice; copy the view
+  Stream& operator=(const Stream&) = delete;
+  ~Stream();
+
+  /// Wraps the vendor's stream, which stays the caller's: it is never destroyed from here. Throws unsupported.
+  static Stream from_native(const Device& device, std::uint64_t native_handle);
+
+  StreamView view() const noexcept { return *this; }
+};
+
+/// The calling thread's current stream on `device`; the null stream until set.
+ANYPLACE_API StreamView current_stream(const Device& device);
+/// Makes `stream` the calling thread's current stream on its device. guard.h has the form that restores.
+ANYPLACE_API void set_current_stream(StreamView stream);
+
+}  // namespace anyplace
+
+template <>
+struct std::hash<anyplace::StreamView> {
+  std::size_t operator()(anyplace::StreamView stream) const noexcept {
+    return std::hash<std::uint64_t>()(stream.id());
+  }
+};
+
+#endif  // ANYPLACE_STREAM_H
