@@ -1,0 +1,23 @@
+# anyplace_add_backend(name SOURCES file... [LIBRARIES lib...])
+# Adds target anyplace_backend_<name>: the plugin libanyplace_backend_<name>.so, which sees anyplace's headers, links
+# nothing of anyplace's, and exports its one symbol. Works the same in this tree and against an installed anyplace.
+set(ANYPLACE_BACKEND_VERSION_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/backend.map)
+
+function(anyplace_add_backend name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  if(NOT name MATCHES "^[a-z][a-z0-9_]*$")
+    message(FATAL_ERROR "anyplace_add_backend: '${name}' is no backend name; one is [a-z][a-z0-9_]*")
+  endif()
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "anyplace_add_backend(${name}): SOURCES is empty")
+  endif()
+  set(target anyplace_backend_${name})
+  add_library(${target} MODULE ${arg_SOURCES})
+  set_target_properties(${target} PROPERTIES
+    PREFIX lib OUTPUT_NAME anyplace_backend_${name} SUFFIX .so
+    C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
+    LINK_DEPENDS ${ANYPLACE_BACKEND_VERSION_SCRIPT})
+  target_compile_features(${target} PRIVATE c_std_11 cxx_std_20)
+  target_link_libraries(${target} PRIVATE anyplace::headers ${arg_LIBRARIES})
+  target_link_options(${target} PRIVATE LINKER:--version-script=${ANYPLACE_BACKEND_VERSION_SCRIPT})
+endfunction()
