@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The plugin's face: each entry of the table, in terms of the engine. It turns handles into objects and back, checks
+// what the core doesn't, and decides nothing.
+//
+// Handles are pointers to objects of this backend, which the core passes only while they live (abi.h).
+#include <anyplace/backend/device_backend.h>
+#include <anyplace/version.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "config.h"
+#include "copy.h"
+#include "elf_image.h"
+#include "engine.h"
+#include "event.h"
+#include "failure.h"
+#include "host_thread.h"
+#include "kernel.h"
+#include "module.h"
+#include "wait.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+using backend::DeviceBackend;
+using backend::from_handle;
+using backend::Host;
+using backend::to_handle;
+
+/// A handle of the core's on a stream. Several may name one stream: its own and those of stream_from_native.
+struct StreamHandle {
+  Ref<Stream> stream;
+  uint64_t cookie;  // of this handle, for faults of what is submitted through it
+  bool own;
+};
+
+class CpuSimBackend final : public DeviceBackend {
+ public:
+  explicit CpuSimBackend(Host host) : host_(host), engine_(*new Engine(Config::from_environment())) {}
+
+  bool shutdown(uint64_t timeout_ns) override {
+    const bool done = engine_.shut_down(Deadline::after(timeout_ns));
+    if (!done) host_.log(ANYPLACE_LOG_WARNING, "cpu_sim: work was still running at shutdown and is left alone");
+    return done;
+  }
+
+  // -- Devices.
+  int32_t device_count() override { return engine_.config().devices; }
+  void device_properties(int32_t device, anyplace_device_properties& out) override;
+  uint64_t device_native(int32_t device, uint32_t kind) override {
+    Device& object = engine_.device(device);
+    if (kind == ANYPLACE_NATIVE_DEVICE) return static_cast<uint64_t>(device);
+    if (kind == ANYPLACE_NATIVE_CONTEXT) return to_handle(&object);
+    bad_argument("there is no native handle of kind " + std::to_string(kind));
+  }
+  void device_memory(int32_t device, anyplace_memory_info& out) override {
+    const DeviceMemory& memory = engine_.device(device).memory();
+    out.free_bytes = memory.free_bytes();
+    out.total_bytes = memory.limit();
+  }
+  bool device_synchronize(int32_t device, uint64_t timeout_ns) override {
+    return engine_.device(device).synchronize(Deadline::after(timeout_ns));
+  }
+
+  // -- Peer access: the memory is one, so there is nothing to it but the state.
+  bool peer_query(int32_t device, int32_t peer) override { return &engine_.device(device) != &engine_.device(peer); }
+  void peer_enable(int32_t device, int32_t peer) override { engine_.enable_peer(device, peer); }
+  void peer_disable(int32_t device, int32_t peer) override { engine_.disable_peer(device, peer); }
+
+  // -- Streams.
+  anyplace_stream stream_create(int32_t device, const anyplace_stream_desc& desc) override {
+    Device& object = engine_.device(device);
+    if ((desc.flags & ~uint32_t{ANYPLACE_STREAM_BLOCKING}) != 0) {
+      bad_argument("stream flags " + hex(desc.flags) + " contain unknown ones");
+    }
+    const Rule rule = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? Rule::kBlocking : Rule::kNone;
+    auto handle = std::make_unique<StreamHandle>(StreamHandle{{}, desc.cookie, true});
+    handle->stream = engine_.make_stream(object, desc.priority, rule);
+    return to_handle(handle.release());
+  }
+  anyplace_stream stream_default(int32_t device, const anyplace_stream_desc& desc) override {
+    Device& object = engine_.device(device);
+    auto handle = std::make_unique<StreamHandle>(StreamHandle{{}, desc.cookie, false});
+    Stream& null = object.null_stream([&] { return engine_.make_stream(object, desc.priority, Rule::kNull); });
+    handle->stream = Ref<Stream>::share(null);
+    return to_handle(handle.release());
+  }
+  anyplace_stream stream_from_native(int32_t device, uint64_t native, const anyplace_stream_desc& desc) override {
+    auto handle = std::make_unique<StreamHandle>(StreamHandle{{}, desc.cookie, false});
+    handle->stream = engine_.from_native(engine_.device(device), native);
+    return to_handle(handle.release());
+  }
+  uint64_t stream_native(anyplace_stream stream) override { return stream_of(stream).id(); }
+  void stream_destroy(anyplace_stream stream) override {
+    const std::unique_ptr<StreamHandle> handle(from_handle<StreamHandle>(stream));
+    if (handle->own) engine_.forget(*handle->stream);
+  }
+  bool stream_query(anyplace_stream stream) override { return stream_of(stream).done(); }
+  bool stream_synchronize(anyplace_stream stream, uint64_t timeout_ns) override {
+    // The timeline is held because the work of another thread's may outlive the handle.
+    const Ref<Timeline> timeline = stream_of(stream).timeline();
+    return timeline->wait(stream_of(stream).submitted(), Deadline::after(timeout_ns));
+  }
+  void stream_wait_event(anyplace_stream stream, anyplace_event event) override {
+    EventRecord record = event_of(event).latest();
+    if (record.timeline) {
+      stream_of(stream).submit_wait(std::move(record.timeline), record.target);
+    } else {
+      stream_of(stream).mark();
+    }
+  }
+  void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
+    if (function == nullptr) bad_argument("the host function is null");
+    Stream& object = stream_of(stream);
+    object.device().host_thread().start();
+    object.submit<HostFunction>(object, host_, from_handle<StreamHandle>(stream)->cookie, function, user);
+  }
+
+  // -- Gates: timelines that go from 0 to 1.
+  anyplace_gate gate_create(int32_t device) override {
+    engine_.device(device);
+    return to_handle(make_ref<Timeline>().detach());
+  }
+  void gate_open(anyplace_gate gate) override {
+    const Ref<Timeline> timeline = Ref<Timeline>::share(*from_handle<Timeline>(gate));
+    timeline->advance(1);
+  }
+  void gate_destroy(anyplace_gate gate) override { from_handle<Timeline>(gate)->release(); }
+  void stream_wait_gate(anyplace_stream stream, anyplace_gate gate) override {
+    stream_of(stream).submit_wait(Ref<Timeline>::share(*from_handle<Timeline>(gate)), 1);
+  }
+
+  // -- Events.
+  anyplace_event event_create(int32_t device, const anyplace_event_desc& desc) override {
+    engine_.device(device);
+    return to_handle(new Event(engine_.next_native(), desc.flags));
+  }
+  void event_destroy(anyplace_event event) override { delete from_handle<Event>(event); }
+  void event_record(anyplace_event event, anyplace_stream stream) override {
+    event_of(event).record(stream_of(stream));
+  }
+  bool event_query(anyplace_event event) override { return event_of(event).latest().complete(); }
+  bool event_synchronize(anyplace_event event, uint64_t timeout_ns) override {
+    const EventRecord record = event_of(event).latest();
+    return !record.timeline || record.timeline->wait(record.target, Deadline::after(timeout_ns));
+  }
+  double event_elapsed(anyplace_event start, anyplace_event end) override {
+    return elapsed_ms(event_of(start), event_of(end));
+  }
+  uint64_t event_native(anyplace_event event) override { return event_of(event).id(); }
+
+  // -- Memory.
+  anyplace_address memory_allocate(int32_t device, uint32_t kind, uint64_t bytes) override {
+    return engine_.device(device).memory().allocate(kind, bytes);
+  }
+  void memory_free(int32_t device, uint32_t kind, anyplace_address address) override {
+    engine_.device(device).memory().free(kind, address);
+  }
+  anyplace_address memory_allocate_async(anyplace_stream stream, uint64_t bytes) override {
+    // Fresh memory is nobody's yet, so it may be had ahead of the stream's order.
+    return stream_of(stream).device().memory().allocate(ANYPLACE_MEMORY_DEVICE, bytes);
+  }
+  void memory_free_async(anyplace_stream stream, anyplace_address address) override {
+    Stream& object = stream_of(stream);
+    DeviceMemory& memory = object.device().memory();
+    memory.begin_free(address);
+    try {
+      object.submit<FreeMemory>(memory, address);
+    } catch (...) {
+      memory.cancel_free(address);
+      throw;
+    }
+  }
+  void host_register(int32_t device, void* address, uint64_t bytes) override {
+    engine_.device(device).registrations().add(address, bytes);
+  }
+  void host_unregister(int32_t device, void* address) override {
+    engine_.device(device).registrations().remove(address);
+  }
+
+  // -- Copies and fills.
+  void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, uint64_t bytes,
+                   uint32_t kind) override {
+    check_copy_kind(kind);
+    stream_of(stream).submit<Copy>(destination, source, bytes);
+  }
+  void memory_copy_2d(anyplace_stream stream, const anyplace_copy_2d& copy) override {
+    check_copy_2d(copy);
+    stream_of(stream).submit<Copy2d>(copy);
+  }
+  void memory_copy_peer(anyplace_stream stream, int32_t destination_device, anyplace_address destination,
+                        int32_t source_device, anyplace_address source, uint64_t bytes) override {
+    engine_.device(destination_device);
+    engine_.device(source_device);
+    stream_of(stream).submit<Copy>(destination, source, bytes);
+  }
+  void memory_set(anyplace_stream stream, anyplace_address address, uint32_t value, uint32_t width,
+                  uint64_t count) override {
+    check_fill(address, width);
+    stream_of(stream).submit<Fill>(address, value, width, count);
+  }
+
+  // -- Kernels. A module owns its kernels; one of kernel_from_host is owned by its handle.
+  anyplace_module module_load(int32_t device, const anyplace_module_desc& desc) override {
+    engine_.device(device);
+    return to_handle(new Module(host_, desc));
+  }
+  void module_unload(anyplace_module module) override { delete from_handle<Module>(module); }
+  anyplace_kernel module_kernel(anyplace_module module, const char* name) override {
+    if (name == nullptr) bad_argument("the kernel's name is null");
+    return to_handle(&from_handle<Module>(module)->kernel(name));
+  }
+  anyplace_kernel kernel_from_host(int32_t device, anyplace_host_kernel function, void* user,
+                                   void (*release)(void*)) override {
+    engine_.device(device);
+    if (function == nullptr) bad_argument("the kernel's function is null");
+    return to_handle(make_ref<Kernel>(host_, function, user, release).detach());
+  }
+  void kernel_destroy(anyplace_kernel kernel) override { from_handle<Kernel>(kernel)->release(); }
+  void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
+    submit_launch(stream_of(stream), Ref<Kernel>::share(*from_handle<Kernel>(kernel)),
+                  from_handle<StreamHandle>(stream)->cookie, launch);
+  }
+
+ private:
+  static Stream& stream_of(anyplace_stream stream) noexcept { return *from_handle<StreamHandle>(stream)->stream; }
+  static Event& event_of(anyplace_event event) noexcept { return *from_handle<Event>(event); }
+
+  const Host host_;
+  Engine& engine_;
+};
+
+constexpr uint64_t bit(int number) noexcept { return uint64_t{1} << number; }
+
+constexpr uint64_t kCapabilities =
+    bit(ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS) | bit(ANYPLACE_CAPABILITY_BIT_PRIORITIES) |
+    bit(ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS) | bit(ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS) |
+    bit(ANYPLACE_CAPABILITY_BIT_GATES) | bit(ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY) |
+    bit(ANYPLACE_CAPABILITY_BIT_MANAGED_MEMORY) | bit(ANYPLACE_CAPABILITY_BIT_HOST_REGISTER) |
+    bit(ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY) | bit(ANYPLACE_CAPABILITY_BIT_COPY_2D) |
+    bit(ANYPLACE_CAPABILITY_BIT_PEER_COPY) | bit(ANYPLACE_CAPABILITY_BIT_PEER_ACCESS) |
+    bit(ANYPLACE_CAPABILITY_BIT_MODULES) | bit(ANYPLACE_CAPABILITY_BIT_HOST_KERNELS) |
+    bit(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES) | bit(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
+
+void CpuSimBackend::device_properties(int32_t device, anyplace_device_properties& out) {
+  engine_.device(device);
+  out.compute_units = engine_.config().workers;
+  out.capabilities = kCapabilities;
+  out.image_formats = bit(ANYPLACE_IMAGE_SHARED_OBJECT);
+  out.total_memory = engine_.config().memory_bytes;
+  out.address_alignment = kAddressAlignment;
+  out.max_shared_bytes = kMaxSharedBytes;
+  std::copy_n(kMaxGrid, 3, out.max_grid);
+  std::copy_n(kMaxBlock, 3, out.max_block);
+  out.max_threads_per_block = kMaxThreadsPerBlock;
+  out.least_priority = kLeastPriority;
+  out.greatest_priority = kGreatestPriority;
+  backend::set_text(out.name, "anyplace CPU simulator");
+  backend::set_text(out.vendor, "anyplace");
+  backend::set_text(out.architecture, architecture());
+  backend::set_text(out.driver_version, ANYPLACE_VERSION);
+  // Made up, but of the usual form and different for each device: 16 domains of 256 buses.
+  const auto index = static_cast<unsigned>(device);
+  std::snprintf(out.uuid, sizeof(out.uuid), "SIM-00000000-0000-0000-0000-%012x", index);
+  std::snprintf(out.pci, sizeof(out.pci), "%04x:%02x:00.0", index >> 8, index & 0xff);
+}
+
+}  // namespace
+}  // namespace anyplace::cpu_sim
+
+ANYPLACE_EXPORT_BACKEND(anyplace::cpu_sim::CpuSimBackend, "cpu_sim", ANYPLACE_VERSION,
+                        "Simulated devices on the threads of this machine")

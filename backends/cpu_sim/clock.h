@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The one clock: monotonic, common to all simulated devices, and what is made of it: stamps and deadlines.
+#ifndef ANYPLACE_BACKENDS_CPU_SIM_CLOCK_H
+#define ANYPLACE_BACKENDS_CPU_SIM_CLOCK_H
+
+#include <anyplace/backend/abi.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace anyplace::cpu_sim {
+
+using Clock = std::chrono::steady_clock;
+
+inline int64_t now_ns() noexcept {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
+}
+
+/// The end of a wait. ANYPLACE_FOREVER, and everything past the clock's range, never comes.
+class Deadline {
+ public:
+  static Deadline after(uint64_t timeout_ns) noexcept {
+    Deadline deadline;
+    if (timeout_ns == 0) {
+      deadline.poll_ = true;
+      return deadline;
+    }
+    const Clock::time_point now = Clock::now();
+    const auto room = static_cast<uint64_t>((Clock::time_point::max() - now).count());
+    if (timeout_ns < room) {
+      deadline.forever_ = false;
+      deadline.at_ = now + std::chrono::nanoseconds(static_cast<int64_t>(timeout_ns));
+    }
+    return deadline;
+  }
+
+  /// Only look, don't wait.
+  bool poll() const noexcept { return poll_; }
+
+  /// Waits until `ready()` holds, under `lock`; false when time ran out first.
+  template <class Ready>
+  bool wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Ready ready) const {
+    if (poll_) return ready();
+    if (!forever_) return changed.wait_until(lock, at_, ready);
+    changed.wait(lock, ready);
+    return true;
+  }
+
+ private:
+  bool poll_ = false;
+  bool forever_ = true;
+  Clock::time_point at_{};
+};
+
+}  // namespace anyplace::cpu_sim
+
+#endif  // ANYPLACE_BACKENDS_CPU_SIM_CLOCK_H

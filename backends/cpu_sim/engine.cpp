@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine.h"
+
+#include <string>
+
+#include "failure.h"
+#include "thread.h"
+
+namespace anyplace::cpu_sim {
+
+Engine::Engine(const Config& config) : config_(config), scheduler_(*new Scheduler(config.workers)) {
+  for (int32_t i = 0; i < config.devices; ++i) devices_.push_back(new Device(i, config.memory_bytes, scheduler_));
+}
+
+void Engine::check_peers(int32_t device_index, int32_t peer) {
+  device(device_index);
+  device(peer);
+  if (device_index == peer) bad_argument("device " + std::to_string(peer) + " is no peer of itself");
+}
+
+Device& Engine::device(int32_t index) {
+  if (index < 0 || index >= config_.devices) {
+    fail(ANYPLACE_STATUS_NO_SUCH_DEVICE, "cpu_sim has " + std::to_string(config_.devices) + " devices and no device " +
+                                             std::to_string(index) + "; ANYPLACE_CPU_SIM_DEVICES says how many");
+  }
+  return *devices_[static_cast<std::size_t>(index)];
+}
+
+Ref<Stream> Engine::make_stream(Device& device, int32_t priority, Rule rule) {
+  auto stream = make_ref<Stream>(device, next_native(), priority, rule);
+  std::lock_guard lock(streams_mutex_);
+  streams_.emplace(stream->id(), stream.get());
+  return stream;
+}
+
+void Engine::forget(const Stream& stream) noexcept {
+  std::lock_guard lock(streams_mutex_);
+  streams_.erase(stream.id());
+}
+
+Ref<Stream> Engine::from_native(Device& device, uint64_t native) {
+  std::lock_guard lock(streams_mutex_);
+  const auto found = streams_.find(native);
+  if (found == streams_.end()) bad_argument(std::to_string(native) + " is no native stream of cpu_sim");
+  if (&found->second->device() != &device) {
+    bad_argument("native stream " + std::to_string(native) + " is of device " +
+                 std::to_string(found->second->device().index()) + " and not of device " +
+                 std::to_string(device.index()));
+  }
+  return Ref<Stream>::share(*found->second);
+}
+
+void Engine::enable_peer(int32_t device, int32_t peer) {
+  check_peers(device, peer);
+  std::lock_guard lock(peers_mutex_);
+  peers_.emplace(device, peer);
+}
+
+void Engine::disable_peer(int32_t device, int32_t peer) {
+  check_peers(device, peer);
+  std::lock_guard lock(peers_mutex_);
+  peers_.erase({device, peer});
+}
+
+bool Engine::shut_down(const Deadline& deadline) {
+  if (on_own_thread()) return false;  // a kernel or host function ends the process: it would wait for itself
+  for (Device* device : devices_) {
+    if (!device->synchronize(deadline)) return false;
+  }
+  for (Device* device : devices_) {
+    if (!device->host_thread().stop(deadline)) return false;
+  }
+  return scheduler_.stop(deadline);
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that one loaded plugin has: its configuration, its workers, its devices, and the tables that belong to
+// none of them (native numbers of streams, peer access).
+//
+// It is never destroyed: handles and threads of a process that exits may outlive any order that could be kept.
+#ifndef ANYPLACE_BACKENDS_CPU_SIM_ENGINE_H
+#define ANYPLACE_BACKENDS_CPU_SIM_ENGINE_H
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "clock.h"
+#include "config.h"
+#include "device.h"
+#include "ref.h"
+#include "scheduler.h"
+#include "stream.h"
+
+namespace anyplace::cpu_sim {
+
+class Engine {
+ public:
+  explicit Engine(const Config& config);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine() = delete;
+
+  const Config& config() const noexcept { return config_; }
+  /// Throws Failure(NO_SUCH_DEVICE).
+  Device& device(int32_t index);
+
+  /// A number for a native handle, never used again.
+  uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
+
+  /// A stream that stream_native and from_native know until forget.
+  Ref<Stream> make_stream(Device& device, int32_t priority, Rule rule);
+  void forget(const Stream& stream) noexcept;
+  /// Throws Failure(INVALID_ARGUMENT) for a number that is no stream of that device, or no longer one.
+  Ref<Stream> from_native(Device& device, uint64_t native);
+
+  /// Throw Failure(NO_SUCH_DEVICE), or INVALID_ARGUMENT for a device and itself.
+  void enable_peer(int32_t device, int32_t peer);
+  void disable_peer(int32_t device, int32_t peer);
+
+  /// Waits for all work and ends the threads; false when something was left running at the deadline. Called once, last.
+  bool shut_down(const Deadline& deadline);
+
+ private:
+  void check_peers(int32_t device, int32_t peer);
+
+  const Config config_;
+  Scheduler& scheduler_;
+  std::vector<Device*> devices_;
+  std::atomic<uint64_t> next_native_{1};
+
+  std::mutex streams_mutex_;
+  std::unordered_map<uint64_t, Stream*> streams_;  // guarded by streams_mutex_; each kept alive by its handle
+
+  std::mutex peers_mutex_;
+  std::set<std::pair<int32_t, int32_t>> peers_;  // guarded by peers_mutex_; who may reach whom
+};
+
+}  // namespace anyplace::cpu_sim
+
+#endif  // ANYPLACE_BACKENDS_CPU_SIM_ENGINE_H

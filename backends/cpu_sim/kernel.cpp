@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <utility>
+
+#include "failure.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+constexpr uint64_t kSharedAlignment = 64;
+constexpr uint64_t kMaxValueAlignment = 64;
+
+struct Free {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+using SharedMemory = std::unique_ptr<void, Free>;
+
+/// Null if there is none to be had.
+SharedMemory take_shared(uint64_t bytes) noexcept {
+  void* memory = nullptr;
+  return SharedMemory(posix_memalign(&memory, kSharedAlignment, bytes) == 0 ? memory : nullptr);
+}
+
+/// What a value of this size may need: the largest power of two that divides it.
+uint64_t value_alignment(uint64_t size) noexcept {
+  return size == 0 ? 1 : std::min(size & (~size + 1), kMaxValueAlignment);
+}
+
+/// The structs of an array with a stride, each as much as both sides know.
+anyplace_argument argument_at(const anyplace_launch& launch, uint32_t i) noexcept {
+  anyplace_argument argument{};
+  const auto* first = reinterpret_cast<const std::byte*>(launch.arguments);
+  std::memcpy(&argument, first + std::size_t{launch.argument_stride} * i,
+              std::min<std::size_t>(launch.argument_stride, sizeof(argument)));
+  return argument;
+}
+
+void check_limit(const char* what, uint64_t value, uint64_t least, uint64_t most) {
+  if (value >= least && value <= most) return;
+  bad_argument(std::string(what) + " is " + std::to_string(value) + "; the device takes " + std::to_string(least) +
+               " to " + std::to_string(most));
+}
+
+void check_limits(const anyplace_launch& launch) {
+  const char* const grid[] = {"grid[0]", "grid[1]", "grid[2]"};
+  const char* const block[] = {"block[0]", "block[1]", "block[2]"};
+  uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    check_limit(grid[i], launch.grid[i], 1, kMaxGrid[i]);
+    check_limit(block[i], launch.block[i], 1, kMaxBlock[i]);
+    threads *= launch.block[i];
+  }
+  check_limit("the number of threads of a block", threads, 1, kMaxThreadsPerBlock);
+  check_limit("shared_bytes", launch.shared_bytes, 0, kMaxSharedBytes);
+}
+
+/// Checks the arguments and returns the bytes that their pointers, sizes and values take.
+uint64_t argument_bytes(const anyplace_launch& launch) {
+  if (launch.argument_count == 0) return 0;
+  if (launch.arguments == nullptr || launch.argument_stride == 0) bad_argument("the launch's arguments are missing");
+  uint64_t bytes = launch.argument_count * uint64_t{sizeof(void*) + sizeof(uint32_t)};
+  for (uint32_t i = 0; i < launch.argument_count; ++i) {
+    const anyplace_argument argument = argument_at(launch, i);
+    const std::string name = "argument " + std::to_string(i);
+    if (argument.kind != ANYPLACE_ARGUMENT_VALUE && argument.kind != ANYPLACE_ARGUMENT_ADDRESS) {
+      bad_argument(name + " is of kind " + std::to_string(argument.kind) + ", which there is not");
+    }
+    if (argument.kind == ANYPLACE_ARGUMENT_ADDRESS && argument.size != sizeof(anyplace_address)) {
+      bad_argument(name + " is an address of " + std::to_string(argument.size) + " bytes, not 8");
+    }
+    if (argument.value == nullptr && argument.size != 0) bad_argument(name + " has no value");
+    bytes += argument.size + value_alignment(argument.size) - 1;
+    if (bytes > CommandQueue::kMaxTailBytes) bad_argument("the launch's arguments take more than 1 GiB");
+  }
+  return bytes;
+}
+
+/// Moves on in the order in which blocks are numbered.
+void step(uint32_t (&index)[3], const uint32_t (&grid)[3]) noexcept {
+  for (int i = 0; i < 3; ++i) {
+    if (++index[i] < grid[i]) return;
+    index[i] = 0;
+  }
+}
+
+/// A kernel can fail, but not in the name of the whole device: this one is never lost.
+anyplace_status fault_of(anyplace_status status) noexcept {
+  return status_name(status) == nullptr || status == ANYPLACE_STATUS_DEVICE_LOST ? ANYPLACE_STATUS_KERNEL_FAILED
+                                                                                 : status;
+}
+
+}  // namespace
+
+Kernel::Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*))
+    : host_(host), function_(function), user_(user), release_(on_release), name_("a function of the host") {}
+
+Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library)
+    : host_(host), function_(function), name_(std::move(name)), library_(std::move(library)) {}
+
+Kernel::~Kernel() {
+  if (release_ != nullptr) release_(user_);
+}
+
+/// `what` null: the message that was left on this thread.
+void Kernel::report(const anyplace_block& block, uint64_t cookie, anyplace_status status, const char* what,
+                    std::atomic<bool>& stop) const noexcept {
+  if (stop.exchange(true, std::memory_order_relaxed)) {
+    host_.leave_message(0, nullptr, nullptr);  // another block was first; what this one left must not be taken for news
+    return;
+  }
+  if (what == nullptr) return host_.stream_fault(cookie, status);
+  char text[512];
+  std::snprintf(text, sizeof(text), "kernel %s, block (%u, %u, %u): %s", name_.c_str(), block.index[0], block.index[1],
+                block.index[2], what);
+  host_.stream_fault(cookie, status, text);
+}
+
+void Kernel::run_block(const anyplace_block& block, void* const* arguments, const uint32_t* sizes, uint32_t count,
+                       uint64_t cookie, std::atomic<bool>& stop) noexcept {
+  try {
+    const anyplace_status status = function_(user_, &block, arguments, sizes, count);
+    if (status == ANYPLACE_STATUS_OK) return;
+    if (!library_) return report(block, cookie, fault_of(status), nullptr, stop);
+    // A library has no way to leave a message.
+    char what[64];
+    const char* name = status_name(status);
+    std::snprintf(what, sizeof(what), "it returned %d (%s)", status, name == nullptr ? "no known status" : name);
+    report(block, cookie, fault_of(status), what, stop);
+  } catch (const std::exception& exception) {
+    report(block, cookie, ANYPLACE_STATUS_KERNEL_FAILED, exception.what(), stop);
+  } catch (...) {
+    report(block, cookie, ANYPLACE_STATUS_KERNEL_FAILED, "it threw something that is no std::exception", stop);
+  }
+}
+
+Launch::Launch(Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch) noexcept
+    : kernel_(std::move(kernel)),
+      cookie_(cookie),
+      argument_count_(launch.argument_count),
+      shared_bytes_(static_cast<uint32_t>(launch.shared_bytes)) {
+  std::copy_n(launch.grid, 3, grid_);
+  std::copy_n(launch.block, 3, block_);
+}
+
+Spreadable::Extent Launch::extent() const noexcept {
+  return {uint64_t{grid_[0]} * grid_[1] * grid_[2], 1};  // below 2^63 by the device's limits
+}
+
+void Launch::run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept {
+  SharedMemory shared;
+  if (shared_bytes_ > 0) {
+    shared = take_shared(shared_bytes_);
+    if (!shared) {
+      if (!stop.exchange(true, std::memory_order_relaxed)) {
+        kernel_->host().stream_fault(cookie_, ANYPLACE_STATUS_OUT_OF_MEMORY, "no memory for a block's shared memory");
+      }
+      return;
+    }
+  }
+  anyplace_block block{};
+  block.struct_size = sizeof(block);
+  std::copy_n(grid_, 3, block.grid);
+  std::copy_n(block_, 3, block.block);
+  block.index[0] = static_cast<uint32_t>(begin % grid_[0]);
+  block.index[1] = static_cast<uint32_t>(begin / grid_[0] % grid_[1]);
+  block.index[2] = static_cast<uint32_t>(begin / grid_[0] / grid_[1]);
+  block.shared = shared.get();
+  block.shared_bytes = shared_bytes_;
+  kernel_->enter();
+  for (uint64_t i = begin; i < end && !stop.load(std::memory_order_relaxed); ++i) {
+    kernel_->run_block(block, arguments_, sizes_, argument_count_, cookie_, stop);
+    step(block.index, grid_);
+  }
+  kernel_->leave();
+}
+
+void submit_launch(Stream& stream, Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch) {
+  check_limits(launch);
+  const auto copy_arguments = [&launch](Launch& command, void* tail) {
+    const uint32_t count = launch.argument_count;
+    auto* pointers = static_cast<void**>(tail);
+    auto* sizes = reinterpret_cast<uint32_t*>(pointers + count);
+    uint64_t next = backend::to_handle(sizes + count);
+    for (uint32_t i = 0; i < count; ++i) {
+      const anyplace_argument argument = argument_at(launch, i);
+      const uint64_t alignment = value_alignment(argument.size);
+      next = (next + alignment - 1) & ~(alignment - 1);
+      pointers[i] = backend::from_handle<void>(next);
+      sizes[i] = argument.size;
+      if (argument.size != 0) std::memcpy(pointers[i], argument.value, argument.size);
+      next += argument.size;
+    }
+    command.arguments_ = pointers;
+    command.sizes_ = sizes;
+  };
+  stream.submit_with_tail<Launch>(argument_bytes(launch), copy_arguments, std::move(kernel), cookie, launch);
+}
+
+}  // namespace anyplace::cpu_sim

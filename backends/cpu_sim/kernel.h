@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels: functions that run once per block. Where a function comes from (this process, or a module's library) is
+// decided when the kernel is made; from then on all kernels are the same.
+//
+// A queued launch holds a reference, so destroying a kernel, or unloading its module, while it is queued or running is
+// safe; what the kernel holds (the release function's user, the library) goes when nothing needs it any more.
+#ifndef ANYPLACE_BACKENDS_CPU_SIM_KERNEL_H
+#define ANYPLACE_BACKENDS_CPU_SIM_KERNEL_H
+
+#include <anyplace/backend/device_backend.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "library.h"
+#include "ref.h"
+#include "spread.h"
+#include "stream.h"
+
+namespace anyplace::cpu_sim {
+
+inline constexpr uint32_t kMaxGrid[3] = {2147483647, 65535, 65535};
+inline constexpr uint32_t kMaxBlock[3] = {1024, 1024, 64};
+inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
+inline constexpr uint64_t kMaxSharedBytes = 228 << 10;
+
+class Kernel final : public RefCounted<Kernel> {
+ public:
+  /// A function of this process. `on_release(user)` is called once, when the last reference is gone; it may be null.
+  Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*));
+  /// A function of a library, which it keeps loaded.
+  Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library);
+
+  /// Runs one block. If it fails it sets `stop`; who sets it first, so one block of a launch, reports the fault of the
+  /// stream that `cookie` names, on its own thread, where the kernel may have left a message.
+  void run_block(const anyplace_block& block, void* const* arguments, const uint32_t* sizes, uint32_t count,
+                 uint64_t cookie, std::atomic<bool>& stop) noexcept;
+
+  /// Around each run of blocks on a thread: keeps the library's code from calling back into anyplace.
+  void enter() const noexcept {
+    if (library_) host_.user_code_begin();
+  }
+  void leave() const noexcept {
+    if (library_) host_.user_code_end();
+  }
+  const backend::Host& host() const noexcept { return host_; }
+
+ private:
+  friend class RefCounted<Kernel>;
+  ~Kernel();
+  void report(const anyplace_block& block, uint64_t cookie, anyplace_status status, const char* what,
+              std::atomic<bool>& stop) const noexcept;
+
+  const backend::Host host_;
+  const anyplace_host_kernel function_;
+  void* const user_ = nullptr;
+  void (*const release_)(void*) = nullptr;
+  const std::string name_;
+  const Ref<Library> library_;  // null for a function of this process
+};
+
+/// One launch. Behind it in the queue lie its arguments: pointers, sizes and copies of the values.
+class Launch final : public Spreadable {
+ public:
+  Launch(Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch) noexcept;
+
+  Extent extent() const noexcept override;
+  void run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept override;
+
+ private:
+  friend void submit_launch(Stream&, Ref<Kernel>, uint64_t, const anyplace_launch&);
+
+  Ref<Kernel> kernel_;
+  uint64_t cookie_;
+  void* const* arguments_ = nullptr;
+  const uint32_t* sizes_ = nullptr;
+  uint32_t grid_[3];
+  uint32_t block_[3];
+  uint32_t argument_count_;
+  uint32_t shared_bytes_;
+};
+
+/// Throws Failure(INVALID_ARGUMENT) for a launch over the limits or with impossible arguments; nothing is submitted.
+void submit_launch(Stream& stream, Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch);
+
+}  // namespace anyplace::cpu_sim
+
+#endif  // ANYPLACE_BACKENDS_CPU_SIM_KERNEL_H

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library.h"
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "elf_image.h"
+#include "failure.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+class File {
+ public:
+  explicit File(int descriptor) noexcept : descriptor_(descriptor) {}
+  ~File() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+int make_memory_file() {
+  constexpr unsigned kExecutable = 0x0010U;  // MFD_EXEC: since Linux 6.3, and needed where the default is otherwise
+  int descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC | kExecutable);
+  if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC);
+  if (descriptor < 0) {
+    throw Failure(ANYPLACE_STATUS_BACKEND_FAILED,
+                  std::string("no file in memory for a module: ") + std::strerror(errno), errno, "memfd_create");
+  }
+  return descriptor;
+}
+
+void write_all(int descriptor, const void* bytes, uint64_t count) {
+  const char* next = static_cast<const char*>(bytes);
+  while (count > 0) {
+    const ssize_t written = write(descriptor, next, count);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      const int code = written < 0 ? errno : EIO;
+      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, std::string("no memory for a module: ") + std::strerror(code), code,
+                    "write");
+    }
+    next += written;
+    count -= static_cast<uint64_t>(written);
+  }
+}
+
+/// A name for the descriptor that no earlier library had. The dynamic linker takes two libraries of one name for the
+/// same, also when the first was closed but could not be unloaded; and descriptors are reused. So each load spells the
+/// folder in its own way: "/./" or "//" for each bit of a counter.
+std::string unique_path(int descriptor) {
+  static std::atomic<uint64_t> loads{0};
+  std::string path = "/proc/self/fd";
+  for (uint64_t number = loads.fetch_add(1, std::memory_order_relaxed); number != 0; number >>= 1) {
+    path += (number & 1) != 0 ? "/." : "/";
+  }
+  return path + "/" + std::to_string(descriptor);
+}
+
+}  // namespace
+
+Ref<Library> Library::load(const void* image, uint64_t bytes) {
+  check_shared_object(image, bytes);
+  const File file(make_memory_file());
+  write_all(file.descriptor(), image, bytes);
+  void* handle = dlopen(unique_path(file.descriptor()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    const char* why = dlerror();
+    fail(ANYPLACE_STATUS_INVALID_IMAGE, std::string("the image can't be loaded: ") + (why == nullptr ? "?" : why));
+  }
+  return Ref<Library>::adopt(new Library(handle));
+}
+
+Library::~Library() { dlclose(handle_); }
+
+void* Library::function(const char* name) const noexcept {
+  void* address = dlsym(handle_, name);
+  link_map* own = nullptr;
+  if (address == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &own) != 0) return nullptr;
+  Dl_info found{};
+  void* detail = nullptr;
+  link_map* owner = nullptr;
+  if (dladdr1(address, &found, &detail, RTLD_DL_LINKMAP) == 0) return nullptr;
+  std::memcpy(&owner, &detail, sizeof(owner));
+  if (owner != own || dladdr1(address, &found, &detail, RTLD_DL_SYMENT) == 0 || detail == nullptr) return nullptr;
+  ElfW(Sym) symbol;
+  std::memcpy(&symbol, detail, sizeof(symbol));
+  return (symbol.st_info & 0xf) == STT_FUNC ? address : nullptr;
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A doubly linked list whose links live in the objects, so that linking allocates nothing and can't fail: what parks,
+// readies and completes work runs where nobody could be told of a failure.
+//
+// Not thread-safe: each list says which mutex guards it and the links of what is in it.
+#ifndef ANYPLACE_BACKENDS_CPU_SIM_LIST_H
+#define ANYPLACE_BACKENDS_CPU_SIM_LIST_H
+
+namespace anyplace::cpu_sim {
+
+/// One membership of an object in one list.
+template <class T>
+class Link {
+ public:
+  explicit Link(T* owner) noexcept : owner_(owner) {}
+  Link(const Link&) = delete;  // neighbours hold its address
+  Link& operator=(const Link&) = delete;
+
+  T* owner() const noexcept { return owner_; }
+  bool linked() const noexcept { return next_ != this; }
+  Link* next() const noexcept { return next_; }
+  Link* previous() const noexcept { return previous_; }
+
+  void insert_before(Link& position) noexcept {
+    previous_ = position.previous_;
+    next_ = &position;
+    previous_->next_ = this;
+    position.previous_ = this;
+  }
+  /// Harmless when not linked.
+  void unlink() noexcept {
+    previous_->next_ = next_;
+    next_->previous_ = previous_;
+    previous_ = next_ = this;
+  }
+
+ private:
+  T* const owner_;
+  Link* previous_ = this;
+  Link* next_ = this;
+};
+
+template <class T>
+class List {
+ public:
+  bool empty() const noexcept { return !end_.linked(); }
+  void push_back(Link<T>& link) noexcept { link.insert_before(end_); }
+  /// The first object, unlinked; null if there is none.
+  T* pop_front() noexcept {
+    if (empty()) return nullptr;
+    Link<T>* first = end_.next();
+    first->unlink();
+    return first->owner();
+  }
+  /// For walking: from begin() by next() until end().
+  Link<T>* begin() noexcept { return end_.next(); }
+  Link<T>* end() noexcept { return &end_; }
+
+ private:
+  Link<T> end_{nullptr};
+};
+
+}  // namespace anyplace::cpu_sim
+
+#endif  // ANYPLACE_BACKENDS_CPU_SIM_LIST_H

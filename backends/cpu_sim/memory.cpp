@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+#include "failure.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+// From this size on the system is asked directly, so that untouched memory costs nothing; below it the C library, whose
+// exact sizes let a memory checker see a stray access.
+constexpr uint64_t kMapped = 64 << 10;
+
+bool counts(uint32_t kind) noexcept { return kind != ANYPLACE_MEMORY_PINNED; }
+
+/// Null when the host has none.
+void* take_from_host(uint64_t bytes) noexcept {
+  if (bytes >= kMapped) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
+  }
+  void* memory = nullptr;
+  return posix_memalign(&memory, kAddressAlignment, bytes) == 0 ? memory : nullptr;
+}
+
+void give_to_host(void* memory, uint64_t bytes) noexcept {
+  if (bytes >= kMapped) {
+    munmap(memory, bytes);
+  } else {
+    std::free(memory);
+  }
+}
+
+void give_to_host(anyplace_address address, uint64_t bytes) noexcept {
+  give_to_host(backend::from_handle<void>(address), bytes);
+}
+
+const char* kind_name(uint32_t kind) noexcept {
+  switch (kind) {
+    case ANYPLACE_MEMORY_DEVICE:
+      return "device";
+    case ANYPLACE_MEMORY_PINNED:
+      return "pinned";
+    case ANYPLACE_MEMORY_MANAGED:
+      return "managed";
+    default:
+      return nullptr;
+  }
+}
+
+void check_kind(uint32_t kind) {
+  if (kind_name(kind) == nullptr) bad_argument("there is no memory kind " + std::to_string(kind));
+}
+
+}  // namespace
+
+uint64_t DeviceMemory::free_bytes() const {
+  std::lock_guard lock(mutex_);
+  return limit_ - used_;
+}
+
+void DeviceMemory::out_of_memory(uint64_t bytes, const std::string& why) const {
+  fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "device " + std::to_string(device_) + ": " + std::to_string(bytes) +
+                                          " bytes requested, " + std::to_string(limit_ - used_) + " free of " +
+                                          std::to_string(limit_) + ", " + std::to_string(freeing_) +
+                                          " waiting to be freed in a stream's order" + why);
+}
+
+/// Takes the bytes from the limit, before the memory is there: two threads can't both get the last of it.
+void DeviceMemory::reserve(uint32_t kind, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (!counts(kind)) return;
+  if (bytes > limit_ - used_) out_of_memory(bytes, "");
+  used_ += bytes;
+}
+
+anyplace_address DeviceMemory::allocate(uint32_t kind, uint64_t bytes) {
+  check_kind(kind);
+  if (bytes == 0) bad_argument("an allocation of 0 bytes");
+  reserve(kind, bytes);
+  void* memory = take_from_host(bytes);
+  std::lock_guard lock(mutex_);
+  try {
+    if (memory == nullptr) out_of_memory(bytes, "; the host itself has no more");
+    blocks_.emplace(backend::to_handle(memory), Block{bytes, kind, false});
+  } catch (...) {
+    if (counts(kind)) used_ -= bytes;
+    if (memory != nullptr) give_to_host(memory, bytes);
+    throw;
+  }
+  return backend::to_handle(memory);
+}
+
+DeviceMemory::Block& DeviceMemory::find(anyplace_address address) {
+  const auto found = blocks_.find(address);
+  if (found == blocks_.end()) {
+    bad_argument("device " + std::to_string(device_) + " has no allocation at " + hex(address));
+  }
+  if (found->second.freeing) bad_argument("the memory at " + hex(address) + " is being freed already");
+  return found->second;
+}
+
+/// Before the memory goes back to the host: from then on another thread may be given the same address.
+void DeviceMemory::erase(anyplace_address address, const Block& block) noexcept {
+  if (counts(block.kind)) used_ -= block.bytes;
+  if (block.freeing) freeing_ -= block.bytes;
+  blocks_.erase(address);
+}
+
+void DeviceMemory::free(uint32_t kind, anyplace_address address) {
+  check_kind(kind);
+  uint64_t bytes = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const Block block = find(address);
+    if (block.kind != kind) {
+      bad_argument("the memory at " + hex(address) + " is " + kind_name(block.kind) + " memory and not " +
+                   kind_name(kind) + " memory");
+    }
+    bytes = block.bytes;
+    erase(address, block);
+  }
+  give_to_host(address, bytes);
+}
+
+void DeviceMemory::begin_free(anyplace_address address) {
+  std::lock_guard lock(mutex_);
+  Block& block = find(address);
+  if (block.kind != ANYPLACE_MEMORY_DEVICE) {
+    bad_argument("the memory at " + hex(address) + " is " + kind_name(block.kind) +
+                 " memory; only device memory is freed in a stream's order");
+  }
+  block.freeing = true;
+  freeing_ += block.bytes;
+}
+
+void DeviceMemory::cancel_free(anyplace_address address) noexcept {
+  std::lock_guard lock(mutex_);
+  Block& block = blocks_.find(address)->second;
+  block.freeing = false;
+  freeing_ -= block.bytes;
+}
+
+void DeviceMemory::finish_free(anyplace_address address) noexcept {
+  uint64_t bytes = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const Block block = blocks_.find(address)->second;
+    bytes = block.bytes;
+    erase(address, block);
+  }
+  give_to_host(address, bytes);
+}
+
+void HostRegistrations::add(const void* address, uint64_t bytes) {
+  const uint64_t begin = backend::to_handle(address);
+  if (begin == 0 || bytes == 0 || bytes > UINT64_MAX - begin) {
+    bad_argument(std::to_string(bytes) + " bytes at " + hex(begin) + " are no range of host memory");
+  }
+  const uint64_t end = begin + bytes;
+  std::lock_guard lock(mutex_);
+  const auto next = ranges_.lower_bound(begin);
+  const auto refuse = [&](const std::pair<const uint64_t, uint64_t>& range) {
+    bad_argument(std::to_string(bytes) + " bytes at " + hex(begin) + " overlap host memory that is registered: " +
+                 std::to_string(range.second - range.first) + " bytes at " + hex(range.first));
+  };
+  if (next != ranges_.end() && next->first < end) refuse(*next);
+  if (next != ranges_.begin() && std::prev(next)->second > begin) refuse(*std::prev(next));
+  ranges_.emplace_hint(next, begin, end);
+}
+
+void HostRegistrations::remove(const void* address) {
+  std::lock_guard lock(mutex_);
+  if (ranges_.erase(backend::to_handle(address)) == 0) {
+    bad_argument("no registered host memory begins at " + hex(backend::to_handle(address)));
+  }
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module.h"
+
+#include <cstring>
+
+#include "elf_image.h"
+#include "failure.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+constexpr std::size_t kShownFunctions = 8;
+
+const anyplace_module_desc& check_format(const anyplace_module_desc& desc) {
+  if (desc.format != ANYPLACE_IMAGE_SHARED_OBJECT) {
+    fail(ANYPLACE_STATUS_INVALID_IMAGE,
+         "cpu_sim takes shared objects, not images of format " + std::to_string(desc.format));
+  }
+  return desc;
+}
+
+}  // namespace
+
+Module::Module(backend::Host host, const anyplace_module_desc& desc)
+    : host_(host),
+      library_(Library::load(check_format(desc).image, desc.image_bytes)),
+      functions_(exported_functions(desc.image, desc.image_bytes, kShownFunctions)) {}
+
+Kernel& Module::kernel(const char* name) {
+  std::lock_guard lock(mutex_);
+  const auto known = kernels_.find(name);
+  if (known != kernels_.end()) return *known->second;
+  void* address = library_->function(name);
+  if (address == nullptr) {
+    std::string text = "the module exports no function " + quoted(name);
+    for (std::size_t i = 0; i < functions_.size(); ++i) text += (i == 0 ? "; there is " : ", ") + functions_[i];
+    if (functions_.size() == kShownFunctions) text += ", ...";
+    fail(ANYPLACE_STATUS_NO_SUCH_KERNEL, text);
+  }
+  anyplace_host_kernel function = nullptr;
+  std::memcpy(&function, &address, sizeof(function));
+  auto kernel = make_ref<Kernel>(host_, function, std::string(name), Ref<Library>(library_));
+  return *kernels_.emplace(name, std::move(kernel)).first->second;
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intrusive reference counting: objects that queued commands, handles and other objects share.
+//
+// Invariant: the thread that drops the last reference sees everything done under any earlier one, and deletes. That may
+// run code of the user's (a kernel's release function, a module's destructors), so no lock is held while a Ref dies.
+#ifndef ANYPLACE_BACKENDS_CPU_SIM_REF_H
+#define ANYPLACE_BACKENDS_CPU_SIM_REF_H
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace anyplace::cpu_sim {
+
+/// Base of a shared object. It starts with one reference, which belongs to whoever made it.
+template <class T>
+class RefCounted {
+ public:
+  RefCounted(const RefCounted&) = delete;  // others hold its address
+  RefCounted& operator=(const RefCounted&) = delete;
+
+  void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete static_cast<T*>(this);
+  }
+
+ protected:
+  RefCounted() = default;
+  ~RefCounted() = default;
+
+ private:
+  std::atomic<uint32_t> references_{1};
+};
+
+/// Owns one reference, or none.
+template <class T>
+class Ref {
+ public:
+  Ref() noexcept = default;
+  /// Takes over the reference that the caller holds.
+  static Ref adopt(T* object) noexcept { return Ref(object); }
+  /// Adds a reference to an object that someone keeps alive during the call.
+  static Ref share(T& object) noexcept {
+    object.retain();
+    return Ref(&object);
+  }
+  Ref(const Ref& other) noexcept : object_(other.object_) {
+    if (object_ != nullptr) object_->retain();
+  }
+  Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Ref& operator=(Ref other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Ref() {
+    if (object_ != nullptr) object_->release();
+  }
+
+  T* get() const noexcept { return object_; }
+  T& operator*() const noexcept { return *object_; }
+  T* operator->() const noexcept { return object_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+  /// Gives the reference to the caller.
+  T* detach() noexcept { return std::exchange(object_, nullptr); }
+
+ private:
+  explicit Ref(T* object) noexcept : object_(object) {}
+  T* object_ = nullptr;
+};
+
+template <class T, class... Args>
+Ref<T> make_ref(Args&&... args) {
+  return Ref<T>::adopt(new T(std::forward<Args>(args)...));
+}
+
+}  // namespace anyplace::cpu_sim
+
+#endif  // ANYPLACE_BACKENDS_CPU_SIM_REF_H

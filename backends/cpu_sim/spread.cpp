@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spread.h"
+
+#include <algorithm>
+
+#include "clock.h"
+#include "stream.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+// Pieces are made longer or shorter until one takes about this long: long against what handing one out costs, short
+// against what a more urgent stream would mind.
+constexpr int64_t kShortNs = 50'000;
+constexpr int64_t kLongNs = 200'000;
+
+}  // namespace
+
+Progress Spreadable::execute(Stream& stream) noexcept {
+  const Extent whole = extent();
+  if (whole.units > whole.grain) {
+    stream.spread(*this, whole);
+    return Progress::kElsewhere;
+  }
+  std::atomic<bool> stop{false};
+  run_units(0, whole.units, stop);
+  return Progress::kDone;
+}
+
+SpreadJob::SpreadJob(Stream& stream) noexcept : Task(stream.level()), stream_(stream) {}
+
+void SpreadJob::begin(Spreadable& work, const Spreadable::Extent& extent) noexcept {
+  work_ = &work;
+  extent_ = extent;
+  next_ = 0;
+  piece_.store(extent.grain, std::memory_order_relaxed);
+  done_.store(0, std::memory_order_relaxed);
+  stop_.store(false, std::memory_order_relaxed);
+  stream_.scheduler().enqueue(*this);
+}
+
+/// The size of the next piece: what is left once the work is stopped, else never so much that the others run dry.
+uint64_t SpreadJob::cut() noexcept {
+  const uint64_t left = extent_.units - next_;
+  if (stop_.load(std::memory_order_relaxed)) return left;
+  const uint64_t share = left / (2 * uint64_t{stream_.scheduler().workers()});
+  const uint64_t wanted = std::min(piece_.load(std::memory_order_relaxed), share);
+  return std::min(left, std::max(extent_.grain, wanted / extent_.grain * extent_.grain));
+}
+
+void SpreadJob::run() noexcept {
+  const uint64_t units = extent_.units;
+  const uint64_t grain = extent_.grain;
+  const uint64_t begin = next_;
+  const uint64_t size = cut();
+  next_ = begin + size;
+  if (next_ < units) stream_.scheduler().enqueue(*this);
+  // From here on the task is another worker's; the job stays this command's until this piece is counted below.
+  if (!stop_.load(std::memory_order_relaxed)) {
+    const int64_t start = now_ns();
+    work_->run_units(begin, begin + size, stop_);
+    const int64_t took = now_ns() - start;
+    if (took < kShortNs) piece_.store(2 * size, std::memory_order_relaxed);
+    if (took > kLongNs) piece_.store(std::max(grain, size / 2), std::memory_order_relaxed);
+  }
+  if (done_.fetch_add(size, std::memory_order_acq_rel) + size == units) stream_.finish_elsewhere();
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <system_error>
+#include <utility>
+
+#include "failure.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+thread_local bool own_thread = false;
+
+/// Blocks asynchronous signals while it lives: a new thread inherits the mask.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (int synchronous : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
+      sigdelset(&blocked, synchronous);
+    }
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+std::thread start_thread(const char* name, std::function<void()> body) {
+  const SignalsBlocked blocked;
+  try {
+    return std::thread([name, run = std::move(body)] {
+      own_thread = true;
+      pthread_setname_np(pthread_self(), name);
+      run();
+    });
+  } catch (const std::system_error& error) {
+    throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, std::string("no thread could be started: ") + error.what(),
+                  error.code().value(), "pthread_create");
+  }
+}
+
+bool on_own_thread() noexcept { return own_thread; }
+
+}  // namespace anyplace::cpu_sim

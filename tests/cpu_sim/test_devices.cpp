@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Properties, native handles, peer access, waiting for a whole device, shutting down.
+#include <dirent.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstring>
+#include <set>
+#include <thread>
+
+#include "plugin.h"
+
+using namespace cpu_sim_test;
+
+namespace {
+
+anyplace_device_properties properties(Plugin& plugin, int32_t device) {
+  anyplace_device_properties out{};
+  out.struct_size = sizeof(out);
+  check(plugin->device_properties(plugin.self(), device, &out));
+  return out;
+}
+
+int threads() {
+  DIR* tasks = opendir("/proc/self/task");
+  int count = 0;
+  while (readdir(tasks) != nullptr) ++count;
+  closedir(tasks);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("Given the table, Then it names the backend and every entry is there but device_reset") {
+  Plugin plugin;
+  CHECK(plugin->abi_major == ANYPLACE_ABI_MAJOR);
+  CHECK(std::string(plugin->name) == "cpu_sim");
+  CHECK(plugin->struct_size == sizeof(anyplace_backend_table));
+  CHECK(plugin->device_reset == nullptr);
+  // All entries are pointers, from shutdown to kernel_launch.
+  const auto* bytes = reinterpret_cast<const char*>(plugin.operator->());
+  int missing = 0;
+  for (size_t at = offsetof(anyplace_backend_table, shutdown); at < sizeof(anyplace_backend_table);
+       at += sizeof(void*)) {
+    void* entry = nullptr;
+    std::memcpy(&entry, bytes + at, sizeof(entry));
+    missing += entry == nullptr;
+  }
+  CHECK(missing == 1);
+}
+
+TEST_CASE("Given a device, Then its properties are complete and within the contract") {
+  Plugin plugin;
+  const anyplace_device_properties p = properties(plugin, 1);
+  CHECK(std::string(p.name) == "anyplace CPU simulator");
+  CHECK(std::string(p.vendor) == "anyplace");
+  CHECK(std::string(p.architecture) != "");
+  CHECK(std::string(p.driver_version) != "");
+  CHECK(std::string(p.uuid) == "SIM-00000000-0000-0000-0000-000000000001");
+  CHECK(std::string(p.pci) == "0000:01:00.0");
+  CHECK(p.address_alignment >= 256);
+  CHECK(p.max_threads_per_block == 1024);
+  CHECK(p.greatest_priority < 0);
+  CHECK(p.least_priority > 0);
+  CHECK(p.image_formats == 1u << ANYPLACE_IMAGE_SHARED_OBJECT);
+  CHECK((p.capabilities & (1u << ANYPLACE_CAPABILITY_BIT_DEVICE_RESET)) == 0);
+  CHECK((p.capabilities & (1u << ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS)) == 0);
+  CHECK((p.capabilities & (1u << ANYPLACE_CAPABILITY_BIT_GATES)) != 0);
+}
+
+TEST_CASE("Given 4096 devices, Then their uuids and PCI addresses are well formed and all different") {
+  Plugin plugin(Environment{{"DEVICES", "4096"}});
+  std::set<std::string> uuids, pcis;
+  const auto is_pci = [](const std::string& text) {
+    unsigned domain = 0, bus = 0, device = 0, function = 0;
+    char rest = 0;
+    return text.size() == 12 &&
+           std::sscanf(text.c_str(), "%4x:%2x:%2x.%1o%c", &domain, &bus, &device, &function, &rest) == 4;
+  };
+  bool well_formed = true;
+  for (int32_t device = 0; device < 4096; ++device) {
+    const anyplace_device_properties p = properties(plugin, device);
+    uuids.insert(p.uuid);
+    pcis.insert(p.pci);
+    well_formed = well_formed && is_pci(p.pci);
+  }
+  CHECK(well_formed);
+  CHECK(uuids.size() == 4096);
+  CHECK(pcis.size() == 4096);
+}
+
+TEST_CASE("Given an older core's shorter properties, Then no more than that is written") {
+  Plugin plugin;
+  anyplace_device_properties out{};
+  std::memset(&out, 0x5a, sizeof(out));
+  out.struct_size = 16;
+  check(plugin->device_properties(plugin.self(), 0, &out));
+  CHECK(out.struct_size == 16);
+  CHECK(out.capabilities != 0x5a5a5a5a5a5a5a5a);
+  CHECK(out.total_memory == 0x5a5a5a5a5a5a5a5a);
+}
+
+TEST_CASE("Given a device, Then its native handle is its index and its context is stable") {
+  Plugin plugin;
+  uint64_t native = 99, context = 0, again = 0;
+  check(plugin->device_native(plugin.self(), 1, ANYPLACE_NATIVE_DEVICE, &native));
+  check(plugin->device_native(plugin.self(), 1, ANYPLACE_NATIVE_CONTEXT, &context));
+  check(plugin->device_native(plugin.self(), 1, ANYPLACE_NATIVE_CONTEXT, &again));
+  CHECK(native == 1);
+  CHECK(context != 0);
+  CHECK(context == again);
+  CHECK(plugin->device_native(plugin.self(), 1, 7, &native) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+}
+
+TEST_CASE("Given two devices, Then each can reach the other, enabling twice and disabling twice is fine") {
+  Plugin plugin;
+  int32_t can = 0;
+  check(plugin->peer_query(plugin.self(), 0, 1, &can));
+  CHECK(can == 1);
+  for (int i = 0; i < 2; ++i) check(plugin->peer_enable(plugin.self(), 0, 1));
+  for (int i = 0; i < 2; ++i) check(plugin->peer_disable(plugin.self(), 0, 1));
+  check(plugin->peer_disable(plugin.self(), 1, 0));
+  check(plugin->peer_query(plugin.self(), 1, 1, &can));
+  CHECK(can == 0);
+  CHECK(plugin->peer_enable(plugin.self(), 1, 1) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+}
+
+TEST_CASE("Given no submitted work, When devices, streams, events and memory are made, Then no thread is started") {
+  const int before = threads();
+  Plugin plugin(Environment{{"DEVICES", "8"}});
+  {
+    Stream stream(plugin);
+    Stream blocking(plugin, Stream::blocking());
+    Stream null(plugin, Stream::null());
+    Event event(plugin);
+    Gate gate(plugin);
+    gate.open();
+    Kernel kernel(plugin, [] {});
+    stream.record(event);
+    null.record(event);
+    stream.wait(event);
+    CHECK(stream.done());
+    CHECK(stream.synchronize());
+    CHECK(event.synchronize());
+    CHECK(plugin.synchronize(0));
+    plugin.free(plugin.allocate(1 << 20));
+  }
+  CHECK(threads() <= before);
+}
+
+TEST_CASE("Given work on many streams of a device, When it is synchronised, Then all of it is done") {
+  Plugin plugin;
+  std::atomic<int> ran{0};
+  Kernel kernel(plugin, [&] { ++ran; });
+  for (int i = 0; i < 50; ++i) {
+    Stream stream(plugin, i % 2 == 0 ? Stream::on(0) : Stream::blocking());
+    stream.launch(kernel);
+    stream.host([&] { ++ran; });
+  }  // destroyed, which is no reason not to wait for them
+  CHECK(plugin.synchronize(0));
+  CHECK(ran == 100);
+}
+
+TEST_CASE("Given blocked work on one device, Then synchronising it times out, and another device is not held up") {
+  Plugin plugin;
+  Gate gate(plugin);
+  Stream blocked(plugin, Stream::on(0));
+  Stream other(plugin, Stream::on(1));
+  blocked.wait(gate);
+  other.run([] {});
+  CHECK(plugin.synchronize(1));
+  CHECK_FALSE(plugin.synchronize(0, 0));
+  CHECK_FALSE(plugin.synchronize(0, kMillisecond));
+  gate.open();
+  CHECK(plugin.synchronize(0));
+}
+
+TEST_CASE("Given a device synchronise, When others keep submitting, Then it waits only for what came before") {
+  Plugin plugin;
+  Gate first(plugin), second(plugin);
+  Stream stream(plugin);
+  stream.wait(first);
+  Flag waiting;
+  bool done = false;
+  std::thread host([&] {
+    waiting.set();
+    done = plugin.synchronize(0);
+  });
+  waiting.wait();
+  CHECK_FALSE(plugin.synchronize(0, 5 * kMillisecond));
+  // Whether the other thread has looked already or not: it must come back when both are open, and the test ends.
+  first.open();
+  stream.wait(second);
+  second.open();
+  host.join();
+  CHECK(done);
+}
+
+TEST_CASE("Given unfinished work, When the plugin is shut down, Then it answers TIMEOUT and leaves the work alone") {
+  Plugin plugin;
+  Gate gate(plugin);
+  Stream stream(plugin);
+  std::atomic<bool> ran{false};
+  stream.wait(gate);
+  stream.run([&] { ran = true; });
+  CHECK_FALSE(plugin.shut_down(0));
+  CHECK_FALSE(plugin.shut_down(kMillisecond));
+  CHECK_FALSE(ran);
+  gate.open();
+  CHECK(stream.synchronize());
+  CHECK(ran);
+}
+
+TEST_CASE("Given used workers and host threads, When the plugin is shut down, Then they are gone") {
+  const int before = threads();
+  {
+    Plugin plugin;
+    Stream stream(plugin);
+    stream.run([] {});
+    stream.host([] {});
+  }
+  CHECK(threads() <= before);
+}
+
+TEST_CASE("Given a kernel that shuts the plugin down, Then it gets TIMEOUT at once and not a deadlock") {
+  Plugin plugin;
+  Stream stream(plugin);
+  std::atomic<int> timeouts{0};
+  stream.run([&] { timeouts += plugin.shut_down(kForever) ? 0 : 1; });
+  stream.host([&] { timeouts += plugin.shut_down(kForever) ? 0 : 1; });
+  CHECK(stream.synchronize());
+  CHECK(timeouts == 2);
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels that are functions of this process: blocks, arguments, shared memory, faults, lifetime.
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+
+#include "plugin.h"
+
+using namespace cpu_sim_test;
+
+namespace {
+
+anyplace_argument value_of(const auto& value) {
+  return {ANYPLACE_ARGUMENT_VALUE, static_cast<uint32_t>(sizeof(value)), &value};
+}
+
+}  // namespace
+
+TEST_CASE("Given grids of many shapes, Then each block runs exactly once with its own index") {
+  Plugin plugin;
+  Stream stream(plugin);
+  for (const Grid& grid : {Grid{1, 1, 1}, Grid{7, 1, 1}, Grid{1, 5, 3}, Grid{13, 11, 7}, Grid{1, 1, 50}}) {
+    const size_t total = size_t{grid.x} * grid.y * grid.z;
+    std::vector<std::atomic<int>> ran(total);
+    std::atomic<int> wrong{0};
+    Kernel kernel(plugin, Block([&](const anyplace_block& block, void* const*, const uint32_t*, uint32_t) {
+                    if (block.struct_size != sizeof(block) || block.grid[0] != grid.x || block.grid[1] != grid.y ||
+                        block.grid[2] != grid.z || block.block[0] != 1 || block.shared != nullptr) {
+                      ++wrong;
+                    }
+                    ++ran[(size_t{block.index[2]} * grid.y + block.index[1]) * grid.x + block.index[0]];
+                    return anyplace_status{ANYPLACE_STATUS_OK};
+                  }));
+    stream.launch(kernel, grid);
+    CHECK(stream.synchronize());
+    CHECK(wrong == 0);
+    CHECK(std::count(ran.begin(), ran.end(), 1) == static_cast<ptrdiff_t>(total));
+  }
+}
+
+TEST_CASE("Given a large grid of empty blocks, Then all of them run") {
+  Plugin plugin;
+  Stream stream(plugin);
+  std::atomic<uint64_t> ran{0};
+  Kernel kernel(plugin, [&] { ran.fetch_add(1, std::memory_order_relaxed); });
+  stream.launch(kernel, {1'000'003, 1, 1});
+  CHECK(stream.synchronize());
+  CHECK(ran == 1'000'003);
+}
+
+TEST_CASE("Given two blocks that wait for each other and two workers, Then they run at the same time") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin);
+  std::atomic<int> arrived{0};
+  Flag both;
+  Kernel kernel(plugin, [&] {
+    if (++arrived == 2) both.set();
+    both.wait();
+  });
+  stream.launch(kernel, {2, 1, 1});
+  CHECK(stream.synchronize());
+}
+
+TEST_CASE("Given arguments of many sizes, Then the kernel sees copies made at the launch, aligned") {
+  Plugin plugin;
+  Gate gate(plugin);
+  Stream stream(plugin);
+  struct alignas(64) Wide {
+    unsigned char bytes[64];
+  };
+  uint8_t small = 1;
+  uint16_t odd = 2;
+  uint64_t large = 3;
+  Wide wide{};
+  wide.bytes[63] = 4;
+  char text[13] = "hello, world";
+  anyplace_address address = 5;
+  const std::vector<anyplace_argument> arguments = {value_of(small),
+                                                    value_of(odd),
+                                                    value_of(wide),
+                                                    value_of(large),
+                                                    value_of(text),
+                                                    {ANYPLACE_ARGUMENT_VALUE, 0, nullptr},
+                                                    {ANYPLACE_ARGUMENT_ADDRESS, 8, &address}};
+  std::atomic<int> wrong{0}, calls{0};
+  Kernel kernel(plugin, Block([&](const anyplace_block&, void* const* values, const uint32_t* sizes, uint32_t count) {
+                  ++calls;
+                  wrong += count != 7;
+                  wrong += sizes[0] != 1 || *static_cast<uint8_t*>(values[0]) != 1;
+                  wrong += sizes[1] != 2 || *static_cast<uint16_t*>(values[1]) != 2;
+                  wrong += sizes[2] != 64 || static_cast<Wide*>(values[2])->bytes[63] != 4;
+                  wrong += reinterpret_cast<uintptr_t>(values[2]) % 64 != 0;
+                  wrong += sizes[3] != 8 || *static_cast<uint64_t*>(values[3]) != 3;
+                  wrong += reinterpret_cast<uintptr_t>(values[3]) % 8 != 0;
+                  wrong += sizes[4] != 13 || std::strcmp(static_cast<char*>(values[4]), "hello, world") != 0;
+                  wrong += sizes[5] != 0;
+                  wrong += sizes[6] != 8 || *static_cast<anyplace_address*>(values[6]) != 5;
+                  return anyplace_status{ANYPLACE_STATUS_OK};
+                }));
+  stream.wait(gate);
+  stream.launch(kernel, {3, 1, 1}, arguments);
+  small = 0, odd = 0, large = 0, address = 0;
+  std::memset(&wide, 0, sizeof(wide));
+  std::memset(text, 0, sizeof(text));
+  gate.open();
+  CHECK(stream.synchronize());
+  CHECK(calls == 3);
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("Given arguments of a newer core, Then its stride is kept") {
+  Plugin plugin;
+  Stream stream(plugin);
+  struct Longer {
+    anyplace_argument argument;
+    uint64_t more[3];
+  };
+  const int first = 11, second = 22;
+  const Longer arguments[2] = {{value_of(first), {9, 9, 9}}, {value_of(second), {9, 9, 9}}};
+  std::atomic<int> sum{0};
+  Kernel kernel(plugin, Block([&](const anyplace_block&, void* const* values, const uint32_t*, uint32_t count) {
+                  for (uint32_t i = 0; i < count; ++i) sum += *static_cast<int*>(values[i]);
+                  return anyplace_status{ANYPLACE_STATUS_OK};
+                }));
+  anyplace_launch launch{sizeof(launch), {1, 1, 1}, {1, 1, 1}, 2, sizeof(Longer), 0, 0, &arguments[0].argument};
+  check(plugin->kernel_launch(plugin.self(), stream.handle, kernel.handle, &launch));
+  CHECK(stream.synchronize());
+  CHECK(sum == 33);
+}
+
+TEST_CASE("Given many and large arguments, Then they all arrive") {
+  Plugin plugin;
+  Stream stream(plugin);
+  std::vector<char> large(1 << 20, 'x');
+  std::vector<int> numbers(1000);
+  std::vector<anyplace_argument> arguments = {
+      {ANYPLACE_ARGUMENT_VALUE, static_cast<uint32_t>(large.size()), large.data()}};
+  for (int i = 0; i < 1000; ++i) {
+    numbers[static_cast<size_t>(i)] = i;
+    arguments.push_back(value_of(numbers[static_cast<size_t>(i)]));
+  }
+  std::atomic<int> wrong{0};
+  Kernel kernel(plugin, Block([&](const anyplace_block&, void* const* values, const uint32_t* sizes, uint32_t count) {
+                  wrong += count != 1001 || sizes[0] != 1 << 20 || static_cast<char*>(values[0])[(1 << 20) - 1] != 'x';
+                  for (uint32_t i = 1; i < count; ++i) wrong += *static_cast<uint32_t*>(values[i]) != i - 1;
+                  return anyplace_status{ANYPLACE_STATUS_OK};
+                }));
+  for (int i = 0; i < 3; ++i) stream.launch(kernel, {}, arguments);
+  CHECK(stream.synchronize());
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("Given shared memory, Then each block has its own, aligned to 64") {
+  Plugin plugin;
+  Stream stream(plugin);
+  for (uint64_t bytes : {uint64_t{1}, uint64_t{48 << 10}, uint64_t{228 << 10}}) {
+    std::atomic<int> wrong{0};
+    Kernel kernel(plugin, Block([&](const anyplace_block& block, void* const*, const uint32_t*, uint32_t) {
+                    auto* shared = static_cast<uint8_t*>(block.shared);
+                    wrong += block.shared_bytes != bytes || reinterpret_cast<uintptr_t>(shared) % 64 != 0;
+                    const auto mine = static_cast<uint8_t>(block.index[0]);
+                    std::memset(shared, mine, bytes);
+                    std::this_thread::yield();
+                    wrong += shared[0] != mine || shared[bytes - 1] != mine;
+                    return anyplace_status{ANYPLACE_STATUS_OK};
+                  }));
+    stream.launch(kernel, {64, 1, 1}, {}, bytes);
+    CHECK(stream.synchronize());
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("Given launches over the limits or with bad arguments, Then each is INVALID_ARGUMENT before anything runs") {
+  Plugin plugin;
+  Stream stream(plugin);
+  Kernel kernel(plugin, [] {});
+  const int value = 1;
+  const anyplace_argument good = value_of(value);
+  const anyplace_launch base{sizeof(base), {1, 1, 1}, {1, 1, 1}, 1, sizeof(good), 0, 0, &good};
+  const auto refused = [&](auto change) {
+    anyplace_launch launch = base;
+    anyplace_argument argument = good;
+    launch.arguments = &argument;
+    change(launch, argument);
+    return plugin->kernel_launch(plugin.self(), stream.handle, kernel.handle, &launch) ==
+           ANYPLACE_STATUS_INVALID_ARGUMENT;
+  };
+  CHECK(refused([](auto& launch, auto&) { launch.grid[0] = 0; }));
+  CHECK(refused([](auto& launch, auto&) { launch.grid[0] = 1u << 31; }));
+  CHECK(refused([](auto& launch, auto&) { launch.grid[1] = 65536; }));
+  CHECK(refused([](auto& launch, auto&) { launch.grid[2] = 65536; }));
+  CHECK(refused([](auto& launch, auto&) { launch.block[0] = 0; }));
+  CHECK(refused([](auto& launch, auto&) { launch.block[0] = 1025; }));
+  CHECK(refused([](auto& launch, auto&) { launch.block[2] = 65; }));
+  CHECK(refused([](auto& launch, auto&) { launch.block[0] = 64, launch.block[1] = 32; }));
+  CHECK(refused([](auto& launch, auto&) { launch.shared_bytes = (228 << 10) + 1; }));
+  CHECK(refused([](auto& launch, auto&) { launch.shared_bytes = uint64_t{1} << 32; }));
+  CHECK(refused([](auto& launch, auto&) { launch.argument_stride = 0; }));
+  CHECK(refused([](auto& launch, auto&) { launch.arguments = nullptr; }));
+  CHECK(refused([](auto&, auto& argument) { argument.kind = 3; }));
+  CHECK(refused([](auto&, auto& argument) { argument.kind = ANYPLACE_ARGUMENT_ADDRESS; }));
+  CHECK(refused([](auto&, auto& argument) { argument.value = nullptr; }));
+  CHECK(refused([](auto&, auto& argument) { argument.size = UINT32_MAX; }));
+  CHECK(stream.done());
+  anyplace_kernel out = 0;
+  CHECK(plugin->kernel_from_host(plugin.self(), 0, nullptr, nullptr, nullptr, &out) ==
+        ANYPLACE_STATUS_INVALID_ARGUMENT);
+}
+
+TEST_CASE("Given a kernel that fails, Then its stream's fault has its message, once, and later work runs") {
+  Plugin plugin(Environment{{"WORKERS", "4"}});
+  Stream stream(plugin), innocent(plugin);
+  const anyplace_host* host = plugin.host().host();
+  Kernel failing(plugin, Block([&](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+                   host->leave_message(host->context, 0, nullptr, "left by the kernel");
+                   return anyplace_status{ANYPLACE_STATUS_KERNEL_FAILED};
+                 }));
+  std::atomic<bool> ran{false};
+  innocent.run([] {});
+  stream.launch(failing, {1000, 1, 1});
+  stream.run([&] { ran = true; });
+  CHECK(stream.synchronize());
+  CHECK(innocent.synchronize());
+  CHECK(ran);
+  const std::vector<Fault> faults = plugin.host().faults();
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].cookie == stream.cookie);
+  CHECK(faults[0].status == ANYPLACE_STATUS_KERNEL_FAILED);
+  CHECK(faults[0].text == "left by the kernel");
+}
+
+TEST_CASE("Given a kernel whose first block fails, Then the blocks not yet handed out don't run") {
+  Plugin plugin(Environment{{"WORKERS", "1"}});
+  Stream stream(plugin);
+  std::atomic<int> ran{0};
+  Kernel failing(plugin, Block([&](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+                   ++ran;
+                   return anyplace_status{ANYPLACE_STATUS_INVALID_ARGUMENT};
+                 }));
+  stream.launch(failing, {100000, 1, 1});
+  CHECK(stream.synchronize());
+  CHECK(ran == 1);
+  CHECK(plugin.host().faults().size() == 1);
+  CHECK(plugin.host().faults()[0].status == ANYPLACE_STATUS_INVALID_ARGUMENT);
+}
+
+TEST_CASE("Given launches that each fail, Then there is a fault for each") {
+  Plugin plugin;
+  Stream stream(plugin);
+  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+                   return anyplace_status{ANYPLACE_STATUS_KERNEL_FAILED};
+                 }));
+  for (int i = 0; i < 5; ++i) stream.launch(failing, {8, 1, 1});
+  CHECK(stream.synchronize());
+  CHECK(plugin.host().faults().size() == 5);
+}
+
+TEST_CASE("Given a failing kernel, When its completion is seen, Then the fault was reported before") {
+  Plugin plugin;
+  Stream stream(plugin);
+  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+                   return anyplace_status{ANYPLACE_STATUS_KERNEL_FAILED};
+                 }));
+  for (size_t i = 1; i <= 300; ++i) {
+    stream.launch(failing, {i % 2 == 0 ? 1u : 4u, 1, 1});
+    while (!stream.done()) std::this_thread::yield();
+    REQUIRE(plugin.host().faults().size() == i);
+  }
+}
+
+TEST_CASE("Given a kernel that throws or returns what no kernel may, Then it is KERNEL_FAILED, never worse") {
+  Plugin plugin;
+  Stream stream(plugin);
+  Kernel throwing(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) -> anyplace_status {
+                    throw std::runtime_error("what it threw");
+                  }));
+  Kernel odd(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) -> anyplace_status {
+               throw 42;
+             }));
+  Kernel unknown(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+                   return anyplace_status{-7};
+                 }));
+  Kernel lost(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+                return anyplace_status{ANYPLACE_STATUS_DEVICE_LOST};
+              }));
+  for (Kernel* kernel : {&throwing, &odd, &unknown, &lost}) stream.launch(*kernel);
+  CHECK(stream.synchronize());
+  const std::vector<Fault> faults = plugin.host().faults();
+  REQUIRE(faults.size() == 4);
+  for (const Fault& fault : faults) CHECK(fault.status == ANYPLACE_STATUS_KERNEL_FAILED);
+  CHECK_THAT(faults[0].text, Catch::Contains("what it threw"));
+}
+
+TEST_CASE("Given a wrapped stream, When a kernel launched through the wrapper fails, Then the fault is the wrapper's") {
+  Plugin plugin;
+  Stream stream(plugin);
+  uint64_t native = 0;
+  check(plugin->stream_native(plugin.self(), stream.handle, &native));
+  const anyplace_stream_desc desc{sizeof(desc), 0, 0, 0, plugin.next_cookie()};
+  anyplace_stream wrapper = 0;
+  check(plugin->stream_from_native(plugin.self(), 0, native, &desc, &wrapper));
+  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+                   return anyplace_status{ANYPLACE_STATUS_KERNEL_FAILED};
+                 }));
+  anyplace_launch launch{sizeof(launch), {1, 1, 1}, {1, 1, 1}, 0, 0, 0, 0, nullptr};
+  check(plugin->kernel_launch(plugin.self(), wrapper, failing.handle, &launch));
+  CHECK(stream.synchronize());
+  REQUIRE(plugin.host().faults().size() == 1);
+  CHECK(plugin.host().faults()[0].cookie == desc.cookie);
+  check(plugin->stream_destroy(plugin.self(), wrapper));
+}
+
+TEST_CASE("Given a queued kernel, When it is destroyed, Then it still runs, and is released once, when it is done") {
+  Plugin plugin;
+  Gate gate(plugin);
+  Stream stream(plugin);
+  Flag released;
+  std::atomic<int> ran{0};
+  {
+    Kernel kernel(plugin, Block([&](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+                    ++ran;
+                    return anyplace_status{ANYPLACE_STATUS_OK};
+                  }),
+                  0, &released);
+    stream.wait(gate);
+    stream.launch(kernel, {4, 1, 1});
+    stream.launch(kernel);
+  }
+  CHECK_FALSE(released.is_set());
+  gate.open();
+  CHECK(stream.synchronize());
+  CHECK(released.is_set());  // before the last launch counted as complete
+  CHECK(ran == 5);
+}
+
+TEST_CASE("Given an unused kernel, When it is destroyed, Then it is released at once") {
+  Plugin plugin;
+  Flag released;
+  const auto nothing = [](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+    return anyplace_status{ANYPLACE_STATUS_OK};
+  };
+  { Kernel kernel(plugin, Block(nothing), 0, &released); }
+  CHECK(released.is_set());
+  anyplace_kernel kernel = 0;
+  check(plugin->kernel_from_host(
+      plugin.self(), 0,
+      [](void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) { return anyplace_status{0}; }, nullptr,
+      nullptr, &kernel));
+  check(plugin->kernel_destroy(plugin.self(), kernel));
+}
+
+TEST_CASE("Given a kernel's release function that calls the backend, Then no lock is in its way") {
+  Plugin plugin;
+  struct Context {
+    Plugin& plugin;
+    Stream& other;
+    std::atomic<bool> released{false};
+  };
+  Stream stream(plugin, Stream::blocking()), other(plugin, Stream::blocking());
+  Context context{plugin, other};
+  anyplace_kernel kernel = 0;
+  check(plugin->kernel_from_host(
+      plugin.self(), 0,
+      [](void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) { return anyplace_status{0}; },
+      &context,
+      [](void* user) {
+        auto* mine = static_cast<Context*>(user);
+        mine->other.run([] {});
+        mine->plugin.free(mine->plugin.allocate(100));
+        mine->released = true;
+      },
+      &kernel));
+  stream.launch(kernel);
+  check(plugin->kernel_destroy(plugin.self(), kernel));
+  CHECK(stream.synchronize());
+  CHECK(context.released);
+  CHECK(other.synchronize());
+}

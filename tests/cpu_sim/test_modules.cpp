@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules: shared objects from bytes, good and bad ones.
+#include <elf.h>
+#include <link.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+#include "plugin.h"
+
+using namespace cpu_sim_test;
+
+namespace {
+
+std::vector<char> read(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+const std::vector<char>& image() {
+  static const std::vector<char> bytes = read(CPU_SIM_MODULE);
+  return bytes;
+}
+
+anyplace_module load(Plugin& plugin, const void* bytes, uint64_t count,
+                     uint32_t format = ANYPLACE_IMAGE_SHARED_OBJECT) {
+  anyplace_module_desc desc{};
+  desc.struct_size = sizeof(desc);
+  desc.format = format;
+  desc.image = bytes;
+  desc.image_bytes = count;
+  anyplace_module module = 0;
+  check(plugin->module_load(plugin.self(), 0, &desc, &module));
+  return module;
+}
+
+class Module {
+ public:
+  explicit Module(Plugin& plugin) : plugin_(plugin) {
+    std::vector<char> copy = image();
+    handle_ = load(plugin, copy.data(), copy.size());
+    std::fill(copy.begin(), copy.end(), '\0');  // the image is the caller's again
+  }
+  ~Module() { unload(); }
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  anyplace_kernel kernel(const char* name) {
+    anyplace_kernel kernel = 0;
+    check(plugin_->module_kernel(plugin_.self(), handle_, name, &kernel));
+    return kernel;
+  }
+  void unload() {
+    if (handle_ != 0) check(plugin_->module_unload(plugin_.self(), handle_));
+    handle_ = 0;
+  }
+
+ private:
+  Plugin& plugin_;
+  anyplace_module handle_ = 0;
+};
+
+anyplace_argument address_of(const anyplace_address& address) { return {ANYPLACE_ARGUMENT_ADDRESS, 8, &address}; }
+
+/// Why the image isn't taken; "" if it is.
+std::string refusal(Plugin& plugin, const std::vector<char>& bytes) {
+  std::string text;
+  const anyplace_status status =
+      status_of([&] { check(plugin->module_unload(plugin.self(), load(plugin, bytes.data(), bytes.size()))); }, &text);
+  if (status == ANYPLACE_STATUS_OK) return "";
+  CHECK(status == ANYPLACE_STATUS_INVALID_IMAGE);
+  return text;
+}
+
+template <class T>
+std::vector<char> changed(size_t offset, T value) {
+  std::vector<char> bytes = image();
+  std::memcpy(bytes.data() + offset, &value, sizeof(value));
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("Given a module's kernel, When it is launched over a grid, Then each block runs with its arguments") {
+  Plugin plugin;
+  Module module(plugin);
+  Stream stream(plugin);
+  std::vector<uint32_t> elements(1000, 5);
+  const anyplace_address address = reinterpret_cast<uint64_t>(elements.data());
+  const uint32_t addend = 37;
+  stream.launch(module.kernel("add"), {1000, 1, 1},
+                {address_of(address), {ANYPLACE_ARGUMENT_VALUE, sizeof(addend), &addend}});
+  CHECK(stream.synchronize());
+  CHECK(elements == std::vector<uint32_t>(1000, 42));
+  CHECK(module.kernel("add") == module.kernel("add"));
+}
+
+TEST_CASE("Given an unknown name, a name of data, or one of a library it uses, Then it is NO_SUCH_KERNEL naming some") {
+  Plugin plugin;
+  Module module(plugin);
+  for (const char* name : {"subtract", "", "some_data", "malloc", "printf", "_ZTVN10__cxxabiv117__class_type_infoE"}) {
+    CAPTURE(name);
+    std::string text;
+    CHECK(status_of([&] { module.kernel(name); }, &text) == ANYPLACE_STATUS_NO_SUCH_KERNEL);
+    CHECK_THAT(text, Catch::Contains("add"));
+  }
+  CHECK(status_of([&] { module.kernel(nullptr); }) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+}
+
+TEST_CASE("Given a module's kernel that throws, Then the fault is KERNEL_FAILED with what it threw, and work goes on") {
+  Plugin plugin;
+  Module module(plugin);
+  Stream stream(plugin);
+  std::atomic<bool> ran{false};
+  stream.launch(module.kernel("throws"), {16, 1, 1});
+  stream.run([&] { ran = true; });
+  CHECK(stream.synchronize());
+  CHECK(ran);
+  const std::vector<Fault> faults = plugin.host().faults();
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].cookie == stream.cookie);
+  CHECK(faults[0].status == ANYPLACE_STATUS_KERNEL_FAILED);
+  CHECK_THAT(faults[0].text, Catch::Contains("the module's kernel threw this") && Catch::Contains("throws"));
+}
+
+TEST_CASE("Given a module's kernel that returns a failure, Then that is the fault; but the device isn't lost by it") {
+  Plugin plugin;
+  Module module(plugin);
+  Stream stream(plugin);
+  stream.launch(module.kernel("fails"));
+  stream.launch(module.kernel("loses_device"));
+  CHECK(stream.synchronize());
+  const std::vector<Fault> faults = plugin.host().faults();
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0].status == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  CHECK_THAT(faults[0].text, Catch::Contains("INVALID_ARGUMENT"));
+  CHECK(faults[1].status == ANYPLACE_STATUS_KERNEL_FAILED);
+}
+
+TEST_CASE("Given queued and running kernels, When their module is unloaded, Then they complete") {
+  Plugin plugin;
+  Stream stream(plugin), second(plugin);
+  std::atomic<bool> go{false};
+  std::atomic<int> ran{0}, entered{0};
+  const anyplace_address flag = reinterpret_cast<uint64_t>(&go), counter = reinterpret_cast<uint64_t>(&ran),
+                         entry = reinterpret_cast<uint64_t>(&entered);
+  {
+    Module module(plugin);
+    const anyplace_kernel waits = module.kernel("waits");
+    for (Stream* each : {&stream, &second}) {
+      for (int i = 0; i < 10; ++i) {
+        each->launch(waits, {1, 1, 1}, {address_of(flag), address_of(counter), address_of(entry)});
+      }
+    }
+    while (entered == 0) std::this_thread::yield();
+  }
+  CHECK_FALSE(stream.done());
+  go = true;
+  CHECK(stream.synchronize());
+  CHECK(second.synchronize());
+  CHECK(ran == 20);
+}
+
+TEST_CASE("Given one image loaded again and again, Then each load is a library of its own") {
+  Plugin plugin;
+  Stream stream(plugin);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<uint32_t> elements(1, 1);
+    const anyplace_address address = reinterpret_cast<uint64_t>(elements.data());
+    const uint32_t addend = 1;
+    Module module(plugin), another(plugin);
+    CHECK(module.kernel("add") != another.kernel("add"));
+    stream.launch(module.kernel("add"), {}, {address_of(address), {ANYPLACE_ARGUMENT_VALUE, sizeof(addend), &addend}});
+    CHECK(stream.synchronize());
+    CHECK(elements[0] == 2);
+  }
+}
+
+TEST_CASE("Given a library that can't be unloaded, When another image is loaded after it, Then it isn't taken for it") {
+  // The fixture has a unique symbol, so the linker keeps it; a module made of other bytes must still be its own.
+  Plugin plugin;
+  Stream stream(plugin);
+  {
+    Module module(plugin);
+    int runs = 0;
+    const anyplace_address address = reinterpret_cast<uint64_t>(&runs);
+    stream.launch(module.kernel("count_runs"), {}, {address_of(address)});
+    CHECK(stream.synchronize());
+    CHECK(runs >= 1);
+  }
+  std::vector<char> renamed = image();
+  const std::string from = "loses_device", to = "wins_devices";
+  for (auto at = renamed.begin(); (at = std::search(at, renamed.end(), from.begin(), from.end())) != renamed.end();) {
+    at = std::copy(to.begin(), to.end(), at);
+  }
+  const anyplace_module other = load(plugin, renamed.data(), renamed.size());
+  std::string text;
+  anyplace_kernel kernel = 0;
+  // Its hash table still has the old name's hash: the name is found in neither way, which shows that it is the new one.
+  CHECK(plugin->module_kernel(plugin.self(), other, "loses_device", &kernel) == ANYPLACE_STATUS_NO_SUCH_KERNEL);
+  CHECK(plugin->module_kernel(plugin.self(), other, "fails", &kernel) == ANYPLACE_STATUS_OK);
+  check(plugin->module_unload(plugin.self(), other));
+}
+
+TEST_CASE("Given an image cut off anywhere, Then it is INVALID_IMAGE and never a crash") {
+  Plugin plugin;
+  const std::vector<char>& whole = image();
+  REQUIRE(whole.size() > 4096);
+  for (size_t bytes = 0; bytes < whole.size(); bytes += bytes < 1024 ? 1 : 509) {
+    CAPTURE(bytes);
+    const std::string text =
+        refusal(plugin, std::vector<char>(whole.begin(), whole.begin() + static_cast<long>(bytes)));
+    REQUIRE(text != "");
+    if (bytes >= 4) CHECK_THAT(text, Catch::Contains("truncated"));
+  }
+  CHECK(refusal(plugin, whole) == "");
+}
+
+TEST_CASE("Given images that aren't for this machine, or aren't shared objects, Then the reason says so") {
+  Plugin plugin;
+  const uint16_t foreign = EM_AARCH64, executable = ET_EXEC;
+  CHECK_THAT(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_machine), foreign)), Catch::Contains("aarch64"));
+  CHECK_THAT(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_machine), uint16_t{190})), Catch::Contains("CUDA"));
+  CHECK_THAT(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_type), executable)),
+             Catch::Contains("not a shared object"));
+  CHECK_THAT(refusal(plugin, changed(EI_CLASS, char{ELFCLASS32})), Catch::Contains("32 bits"));
+  CHECK_THAT(refusal(plugin, changed(EI_DATA, char{ELFDATA2MSB})), Catch::Contains("byte order"));
+  CHECK_THAT(refusal(plugin, std::vector<char>(5000, 'x')), Catch::Contains("not an ELF file"));
+  CHECK_THAT(refusal(plugin, {}), Catch::Contains("empty"));
+  CHECK(status_of([&] { load(plugin, nullptr, 100); }) == ANYPLACE_STATUS_INVALID_IMAGE);
+  CHECK(status_of([&] { load(plugin, image().data(), image().size(), ANYPLACE_IMAGE_PTX); }) ==
+        ANYPLACE_STATUS_INVALID_IMAGE);
+}
+
+TEST_CASE("Given an image whose headers lead outside it, Then it is INVALID_IMAGE and never a crash") {
+  Plugin plugin;
+  ElfW(Ehdr) header;
+  std::memcpy(&header, image().data(), sizeof(header));
+  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phoff), UINT64_MAX - 10)) != "");
+  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phnum), uint16_t{0})) != "");
+  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phnum), uint16_t{65535})) != "");
+  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phentsize), uint16_t{8})) != "");
+  for (unsigned i = 0; i < header.e_phnum; ++i) {
+    const size_t at = header.e_phoff + i * sizeof(ElfW(Phdr));
+    ElfW(Phdr) segment;
+    std::memcpy(&segment, image().data() + at, sizeof(segment));
+    if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
+    CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_offset), UINT64_MAX - 4)) != "");
+    CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_filesz), uint64_t{1} << 40)) != "");
+    if (segment.p_type == PT_LOAD) {
+      CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_vaddr), UINT64_MAX - 0xfff)) != "");
+      if (segment.p_vaddr != 0) CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_vaddr), uint64_t{0})) != "");
+    }
+    if (segment.p_type != PT_DYNAMIC) continue;
+    for (uint64_t entry = 0; entry < segment.p_filesz / sizeof(ElfW(Dyn)); ++entry) {
+      ElfW(Dyn) dynamic;
+      const size_t where = segment.p_offset + entry * sizeof(dynamic);
+      std::memcpy(&dynamic, image().data() + where, sizeof(dynamic));
+      if (dynamic.d_tag == DT_STRTAB || dynamic.d_tag == DT_SYMTAB || dynamic.d_tag == DT_GNU_HASH) {
+        CHECK_THAT(refusal(plugin, changed(where + sizeof(dynamic.d_tag), uint64_t{1} << 40)),
+                   Catch::Contains("points outside"));
+      }
+    }
+  }
+}
