@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// `anyplace devices`: the list is complete and right, and no plugin, whatever it does, keeps it from being made.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "plugin_folder.h"
+#include "run_command.h"
+
+using namespace anyplace::test;
+using nlohmann::json;
+
+namespace {
+
+/// Enough for a plugin that works on a busy machine; a plugin that hangs takes as long as this.
+const std::pair<std::string, std::string> short_probe{"ANYPLACE_PROBE_TIMEOUT", "6"};
+
+std::vector<std::string> places(const json& answer) {
+  std::vector<std::string> result;
+  for (const json& device : answer.at("devices")) result.push_back(device.at("place"));
+  return result;
+}
+
+json problem_of(const json& answer, const std::string& backend) {
+  for (const json& problem : answer.at("problems")) {
+    if (problem.at("backend") == backend) return problem;
+  }
+  return json();
+}
+
+const std::vector<std::string> both{"cpu_sim:0", "cpu_sim:1"};
+
+}  // namespace
+
+TEST_CASE("devices --json lists the two devices of the simulator") {
+  const Run run = run_command({"devices", "--json"});
+  REQUIRE(run.status == 0);
+  CHECK(run.err.empty());
+  const json answer = run.json();
+  CHECK(places(answer) == both);
+  CHECK(answer.at("problems").empty());
+}
+
+TEST_CASE("devices lists as many devices as ANYPLACE_CPU_SIM_DEVICES says") {
+  const Variables variables{{"ANYPLACE_CPU_SIM_DEVICES", "64"}};
+  const std::vector<std::string> listed = places(run_command({"devices", "--json"}, variables).json());
+  REQUIRE(listed.size() == 64);
+  for (int i = 0; i < 64; ++i) CHECK(listed[static_cast<std::size_t>(i)] == "cpu_sim:" + std::to_string(i));
+
+  const Run text = run_command({"devices"}, variables);
+  CHECK(text.status == 0);
+  CHECK(std::count(text.out.begin(), text.out.end(), '\n') == 65);  // a heading and a line for each
+  CHECK(contains(text.out, "cpu_sim:63"));
+}
+
+TEST_CASE("devices lists the most devices that a backend may have") {
+  const Run run = run_command({"devices", "--json"}, {{"ANYPLACE_CPU_SIM_DEVICES", "4096"}});
+  REQUIRE(run.status == 0);
+  CHECK(places(run.json()).size() == 4096);
+}
+
+TEST_CASE("Each device in JSON has every field") {
+  const json device = run_command({"devices", "--json"}).json().at("devices").at(1);
+  CHECK(device.at("place") == "cpu_sim:1");
+  CHECK(device.at("backend") == "cpu_sim");
+  CHECK(device.at("index") == 1);
+  CHECK(device.at("name").is_string());
+  CHECK(device.at("vendor").is_string());
+  CHECK(device.at("total_memory") == 1073741824);
+  CHECK(device.at("architecture").is_string());
+  CHECK(device.contains("uuid"));
+  CHECK(device.contains("pci"));
+  const json& capabilities = device.at("capabilities");
+  CHECK(std::find(capabilities.begin(), capabilities.end(), "host_functions") != capabilities.end());
+}
+
+TEST_CASE("What a device can't tell is null") {
+  PluginFolder folder;
+  folder.add("late_crasher");
+  const json answer = run_command({"devices", "--json"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}}).json();
+  json device;
+  for (const json& listed : answer.at("devices")) {
+    if (listed.at("place") == "late_crasher:0") device = listed;
+  }
+  REQUIRE(device.is_object());
+  for (const char* field : {"name", "vendor", "total_memory", "architecture", "driver_version", "uuid", "pci"}) {
+    CAPTURE(field);
+    CHECK(device.at(field).is_null());
+  }
+}
+
+TEST_CASE("A plugin that crashes when it is opened is noted and the others are listed") {
+  PluginFolder folder;
+  folder.add("crasher");
+  const Variables variables{{"ANYPLACE_BACKEND_PATH", folder.path()}};
+  const Run run = run_command({"devices", "--json"}, variables);
+  CHECK(run.status == 0);
+  CHECK(run.err.empty());
+  CHECK(places(run.json()) == both);
+  const json problem = problem_of(run.json(), "crasher");
+  CHECK(problem.at("code") == "crashed");
+  CHECK(contains(problem.at("text"), "while loading the plugin"));
+
+  const Run text = run_command({"devices"}, variables);
+  CHECK(text.status == 0);
+  CHECK(contains(text.out, "cpu_sim:1"));
+  CHECK(contains(text.err, "crasher: crashed"));
+}
+
+TEST_CASE("A plugin that crashes on one device loses only what comes after") {
+  PluginFolder folder;
+  folder.add("late_crasher");
+  const Run run = run_command({"devices", "--json"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  CHECK(run.status == 0);
+  CHECK(places(run.json()) == std::vector<std::string>{"cpu_sim:0", "cpu_sim:1", "late_crasher:0"});
+  const json problem = problem_of(run.json(), "late_crasher");
+  CHECK(problem.at("code") == "crashed");
+  CHECK(contains(problem.at("text"), "SIGKILL"));
+  CHECK(contains(problem.at("text"), "late_crasher:1"));
+}
+
+TEST_CASE("A plugin that hangs is given up and nothing of it is left running") {
+  PluginFolder folder;
+  folder.add("hanger");
+  const std::string mark = "ANYPLACE_TEST_MARK=" + folder.path();
+  const Run run =
+      run_command({"devices", "--json"},
+                  {{"ANYPLACE_BACKEND_PATH", folder.path()}, {"ANYPLACE_TEST_MARK", folder.path()}, short_probe});
+  CHECK(run.status == 0);
+  CHECK(places(run.json()) == both);
+  CHECK(problem_of(run.json(), "hanger").at("code") == "timed_out");
+  CHECK(contains(problem_of(run.json(), "hanger").at("text"), "6 s"));
+  CHECK(processes_with(mark) == 0);
+}
+
+TEST_CASE("A plugin that ends the process is noted and the others are listed") {
+  PluginFolder folder;
+  folder.add("quitter");
+  const Run run = run_command({"devices", "--json"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  CHECK(run.status == 0);
+  CHECK(places(run.json()) == both);
+  const json problem = problem_of(run.json(), "quitter");
+  CHECK(problem.at("code") == "crashed");
+  CHECK(contains(problem.at("text"), "exit status 0"));
+}
+
+TEST_CASE("A plugin that writes into the report is found out") {
+  PluginFolder folder;
+  folder.add("scribbler");
+  const Run run = run_command({"devices", "--json"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  CHECK(run.status == 0);
+  CHECK(places(run.json()) == both);
+  CHECK(problem_of(run.json(), "scribbler").at("code") == "garbled");
+}
+
+TEST_CASE("What a plugin writes and what its texts hold does no harm to the output") {
+  PluginFolder folder;
+  folder.add("chatterbox");
+  const Variables variables{{"ANYPLACE_BACKEND_PATH", folder.path()}};
+  const Run run = run_command({"devices", "--json"}, variables);
+  CHECK(run.status == 0);
+  CHECK(run.err.empty());
+  CHECK(places(run.json()) == std::vector<std::string>{"cpu_sim:0", "cpu_sim:1", "chatterbox:0"});
+  CHECK_FALSE(contains(run.out, "CHATTER"));
+  const json problem = problem_of(run.json(), "chatterbox");
+  CHECK(problem.at("place") == "chatterbox:1");
+  CHECK(problem.at("code") == "backend_failed");
+
+  const Run text = run_command({"devices"}, variables);
+  CHECK(text.status == 0);
+  CHECK_FALSE(contains(text.out, "CHATTER"));
+  CHECK_FALSE(contains(text.out, "\x1b"));
+  CHECK(contains(text.out, "\\x1b[31mred"));
+  CHECK(std::count(text.out.begin(), text.out.end(), '\n') == 4);
+}
+
+TEST_CASE("Files that are no plugins are noted and the others are listed") {
+  PluginFolder folder;
+  folder.add_empty("empty").add_truncated("cut");
+  const Run run = run_command({"devices", "--json"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  CHECK(run.status == 0);
+  CHECK(places(run.json()) == both);
+  CHECK(contains(problem_of(run.json(), "empty").at("text"), folder.file("empty")));
+  CHECK(contains(problem_of(run.json(), "cut").at("text"), folder.file("cut")));
+}
+
+TEST_CASE("Without any device devices says so and exits 1") {
+  const Variables variables{{"ANYPLACE_CPU_SIM_DEVICES", "0"}};
+  const Run text = run_command({"devices"}, variables);
+  CHECK(text.status == 1);
+  CHECK(text.out.empty());
+  CHECK(contains(text.err, "no device of any backend"));
+
+  const Run run = run_command({"devices", "--json"}, variables);
+  CHECK(run.status == 1);
+  CHECK(run.json().at("devices").empty());
+  CHECK(problem_of(run.json(), "cpu_sim").at("code") == "no_such_device");
+}
+
+TEST_CASE("A backend whose settings are wrong is noted with what is allowed") {
+  const Run run = run_command({"devices", "--json"}, {{"ANYPLACE_CPU_SIM_DEVICES", "many"}});
+  CHECK(run.status == 1);
+  const json problem = problem_of(run.json(), "cpu_sim");
+  CHECK(contains(problem.at("text"), "ANYPLACE_CPU_SIM_DEVICES"));
+  CHECK(contains(problem.at("text"), "many"));
+}

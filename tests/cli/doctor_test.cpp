@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// `anyplace doctor`: every plugin file with what becomes of it, why, and what to do.
+#include <catch2/catch.hpp>
+
+#include "plugin_folder.h"
+#include "run_command.h"
+
+using namespace anyplace::test;
+using nlohmann::json;
+
+namespace {
+
+json plugin_at(const json& answer, const std::string& path) {
+  for (const json& plugin : answer.at("plugins")) {
+    if (plugin.at("path") == path) return plugin;
+  }
+  FAIL("doctor doesn't list " << path << " in " << answer.dump(2));
+  return json();
+}
+
+json diagnosis(const PluginFolder& folder, const Variables& more = {}) {
+  Variables variables{{"ANYPLACE_BACKEND_PATH", folder.path()}};
+  variables.insert(variables.end(), more.begin(), more.end());
+  return run_command({"doctor", "--json"}, variables).json();
+}
+
+}  // namespace
+
+TEST_CASE("doctor finds the simulator in order and exits 0") {
+  const Run run = run_command({"doctor", "--json"});
+  CHECK(run.status == 0);
+  CHECK(run.err.empty());
+  const json answer = run.json();
+  CHECK(answer.at("any_device") == true);
+  CHECK(answer.at("auto").at("place") == "cpu_sim:0");
+  CHECK(answer.at("raised_privileges") == false);
+  CHECK(contains(answer.at("library"), "libanyplace.so"));
+  const json plugin = plugin_at(answer, ANYPLACE_CPU_SIM_PLUGIN);
+  CHECK(plugin.at("state") == "accepted");
+  CHECK(plugin.at("loads") == true);
+  CHECK(plugin.at("devices") == json{"cpu_sim:0", "cpu_sim:1"});
+  CHECK(plugin.at("abi") == json{{"major", 1}, {"minor", 0}});
+}
+
+TEST_CASE("doctor says for people what it says in JSON") {
+  const Run run = run_command({"doctor"});
+  CHECK(run.status == 0);
+  CHECK(contains(run.out, "cpu_sim: accepted"));
+  CHECK(contains(run.out, ANYPLACE_CPU_SIM_PLUGIN));
+  CHECK(contains(run.out, "2: cpu_sim:0, cpu_sim:1"));
+  CHECK(contains(run.out, "gpu -> cuda"));
+}
+
+TEST_CASE("doctor names the known backends that have no plugin") {
+  CHECK(run_command({"doctor", "--json"}).json().at("missing") == json{"cuda", "hip", "levelzero"});
+  const Run run = run_command({"doctor"});
+  CHECK(contains(run.out, "cuda: no plugin is installed"));
+  CHECK(contains(run.out, "levelzero: no plugin is installed"));
+}
+
+TEST_CASE("doctor exits 1 when no backend has a device") {
+  const Run run = run_command({"doctor", "--json"}, {{"ANYPLACE_CPU_SIM_DEVICES", "0"}});
+  CHECK(run.status == 1);
+  CHECK(run.json().at("any_device") == false);
+  CHECK(run.json().at("auto").at("place").is_null());
+  const json plugin = plugin_at(run.json(), ANYPLACE_CPU_SIM_PLUGIN);
+  CHECK(plugin.at("state") == "accepted");
+  CHECK(plugin.at("advice").is_string());
+  CHECK(contains(run_command({"doctor"}, {{"ANYPLACE_CPU_SIM_DEVICES", "0"}}).out, "none can be used"));
+}
+
+TEST_CASE("doctor outlives a plugin that crashes and one that hangs") {
+  PluginFolder folder;
+  folder.add("crasher").add("hanger");
+  const Run run =
+      run_command({"doctor", "--json"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}, {"ANYPLACE_PROBE_TIMEOUT", "6"}});
+  CHECK(run.status == 0);
+  const json crasher = plugin_at(run.json(), folder.file("crasher"));
+  CHECK(crasher.at("state") == "crashed");
+  CHECK(crasher.at("loads") == false);
+  CHECK(contains(crasher.at("advice"), "remove the file"));
+  const json hanger = plugin_at(run.json(), folder.file("hanger"));
+  CHECK(hanger.at("state") == "timed_out");
+  CHECK(contains(hanger.at("reason"), "6 s"));
+  CHECK(plugin_at(run.json(), ANYPLACE_CPU_SIM_PLUGIN).at("state") == "accepted");
+}
+
+TEST_CASE("doctor tells an empty file from a truncated plugin") {
+  PluginFolder folder;
+  folder.add_empty("nothing").add_truncated("half");
+  const json answer = diagnosis(folder);
+  const json nothing = plugin_at(answer, folder.file("nothing"));
+  CHECK(nothing.at("state") == "plugin_refused");
+  CHECK(contains(nothing.at("reason"), "empty"));
+  const json half = plugin_at(answer, folder.file("half"));
+  CHECK(half.at("state") == "plugin_refused");
+  CHECK(half.at("reason") != nothing.at("reason"));
+  CHECK(half.at("advice").is_string());
+}
+
+TEST_CASE("doctor says which vendor library is missing and to install it") {
+  PluginFolder folder;
+  folder.add("needs_vendor");
+  const json plugin = plugin_at(diagnosis(folder), folder.file("needs_vendor"));
+  CHECK(plugin.at("state") == "library_missing");
+  CHECK(contains(plugin.at("reason"), "libneeded.so.1"));
+  CHECK(contains(plugin.at("advice"), "install the vendor's driver"));
+  CHECK(plugin.at("source") == "ANYPLACE_BACKEND_PATH");
+}
+
+TEST_CASE("doctor says of a plugin without devices that it works") {
+  PluginFolder folder;
+  folder.add("deserted");
+  const json plugin = plugin_at(diagnosis(folder), folder.file("deserted"));
+  CHECK(plugin.at("state") == "accepted");
+  CHECK(plugin.at("devices").empty());
+  CHECK(contains(plugin.at("reason"), "no device"));
+}
+
+TEST_CASE("Of two plugins of one name the first is taken and the second shadowed") {
+  PluginFolder folder;
+  folder.add_cpu_sim();
+  const json answer = diagnosis(folder);
+  CHECK(plugin_at(answer, folder.file("cpu_sim")).at("state") == "accepted");
+  const json second = plugin_at(answer, ANYPLACE_CPU_SIM_PLUGIN);
+  CHECK(second.at("state") == "shadowed");
+  CHECK(second.at("loads") == true);
+  CHECK(contains(second.at("reason"), folder.file("cpu_sim")));
+}
+
+TEST_CASE("A refused plugin does not hide the next one of its name") {
+  PluginFolder folder;
+  folder.add_empty("cpu_sim");
+  const json answer = diagnosis(folder);
+  CHECK(plugin_at(answer, folder.file("cpu_sim")).at("state") == "plugin_refused");
+  CHECK(plugin_at(answer, ANYPLACE_CPU_SIM_PLUGIN).at("state") == "accepted");
+}
+
+TEST_CASE("A refused plugin is not blamed for the next one of its name that crashes") {
+  PluginFolder first;
+  PluginFolder second;
+  first.add_empty("acme");
+  second.add("crasher", "acme");
+  const std::string both = first.path() + ":" + second.path();
+  const json answer = run_command({"doctor", "--json"}, {{"ANYPLACE_BACKEND_PATH", both}}).json();
+  CHECK(plugin_at(answer, first.file("acme")).at("state") == "plugin_refused");
+  CHECK(plugin_at(answer, second.file("acme")).at("state") == "crashed");
+}
+
+TEST_CASE("A plugin that crashes hides the next one of its name as it would from an application") {
+  PluginFolder folder;
+  folder.add("crasher", "cpu_sim");
+  const Run run = run_command({"doctor", "--json"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  CHECK(run.status == 1);
+  CHECK(plugin_at(run.json(), folder.file("cpu_sim")).at("state") == "crashed");
+  const json second = plugin_at(run.json(), ANYPLACE_CPU_SIM_PLUGIN);
+  CHECK(second.at("state") == "shadowed");
+  CHECK(second.at("loads") == true);
+  CHECK(run.json().at("auto").at("problem").at("code") == "crashed");
+}
+
+TEST_CASE("doctor lists the directories of the search and those that can't be used") {
+  PluginFolder folder;
+  const json answer =
+      run_command({"doctor", "--json"}, {{"ANYPLACE_BACKEND_PATH", folder.path() + ":here:/no/such/folder"}}).json();
+  CHECK(answer.at("directories").at(0).at("path") == folder.path());
+  CHECK(answer.at("directories").at(0).at("there") == true);
+  std::vector<std::string> refused;
+  for (const json& problem : answer.at("directory_problems")) refused.push_back(problem.at("directory"));
+  CHECK(refused == std::vector<std::string>{"here", "/no/such/folder"});
+}
+
+TEST_CASE("doctor points at a variable that nothing reads") {
+  const json answer =
+      run_command({"doctor", "--json"},
+                  {{"ANYPLACE_BACKEND_PAHT", "/x"}, {"ANYPLACE_CPU_SIM_DEVICES", "3"}, {"ANYPLACE_AUTO", "cpu_sim"}})
+          .json();
+  const json variables = answer.at("variables");
+  REQUIRE(variables.size() == 3);
+  CHECK(variables.at(0).at("name") == "ANYPLACE_AUTO");
+  CHECK(variables.at(0).at("meaning").is_string());
+  CHECK(variables.at(1).at("name") == "ANYPLACE_BACKEND_PAHT");
+  CHECK(variables.at(1).at("meaning").is_null());
+  CHECK(contains(variables.at(2).at("meaning"), "cpu_sim"));
+  CHECK(contains(run_command({"doctor"}, {{"ANYPLACE_BACKEND_PAHT", "/x"}}).out, "not read by anything"));
+}
+
+TEST_CASE("doctor shows what is wrong with ANYPLACE_AUTO") {
+  const json problem = run_command({"doctor", "--json"}, {{"ANYPLACE_AUTO", "cuda"}}).json().at("auto").at("problem");
+  CHECK(problem.at("code").is_string());
+  CHECK(contains(problem.at("text"), "cuda"));
+}

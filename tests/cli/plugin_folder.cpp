@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin_folder.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+namespace anyplace::test {
+
+PluginFolder::PluginFolder() {
+  // The real path: what the command prints is compared with it.
+  std::string name = std::filesystem::canonical(std::filesystem::temp_directory_path()) / "anyplace-plugins-XXXXXX";
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  path_ = name;
+}
+
+PluginFolder::~PluginFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string PluginFolder::file(const std::string& name) const {
+  return (path_ / ("libanyplace_backend_" + name + ".so")).string();
+}
+
+PluginFolder& PluginFolder::add(const std::string& plugin, const std::string& name) {
+  std::filesystem::copy_file(
+      std::filesystem::path(ANYPLACE_TEST_PLUGINS) / plugin / ("libanyplace_backend_" + plugin + ".so"), file(name));
+  return *this;
+}
+
+PluginFolder& PluginFolder::add_cpu_sim() {
+  std::filesystem::copy_file(ANYPLACE_CPU_SIM_PLUGIN, file("cpu_sim"));
+  return *this;
+}
+
+PluginFolder& PluginFolder::add_empty(const std::string& name) {
+  std::ofstream(file(name)).flush();
+  return *this;
+}
+
+PluginFolder& PluginFolder::add_truncated(const std::string& name) {
+  std::filesystem::copy_file(ANYPLACE_CPU_SIM_PLUGIN, file(name));
+  std::filesystem::resize_file(file(name), std::filesystem::file_size(file(name)) / 2);
+  return *this;
+}
+
+}  // namespace anyplace::test

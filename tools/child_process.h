@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Running this program once more as a child that may crash, hang or write nonsense. The child writes its result to one
+// descriptor; its standard output and error are captured, its standard input is empty. Whatever the child does, the
+// caller gets an answer within the limit, and no process is left behind.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace anyplace::tool {
+
+/// The descriptor that the child writes its result to.
+constexpr int child_result_descriptor = 3;
+
+struct ChildResult {
+  enum class End {
+    exited,       ///< number is its exit status
+    signalled,    ///< number is the signal
+    timed_out,    ///< it was killed when the limit ran out
+    too_much,     ///< it was killed because it wrote without end
+    not_started,  ///< number is the errno
+  };
+  End end = End::not_started;
+  int number = 0;
+  std::string result;
+  std::string output;  ///< the end of what it wrote to standard output and error
+};
+
+/// Runs /proc/self/exe with `arguments` (without argv[0]) in a process group of its own. Not for several threads at
+/// once.
+ChildResult run_child(const std::vector<std::string>& arguments, std::chrono::milliseconds limit);
+
+}  // namespace anyplace::tool

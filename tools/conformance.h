@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// `anyplace conformance`: its options, and running the suite with them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "commands.h"
+#include "conformance/conformance.h"
+
+namespace anyplace::tool {
+
+class ConformanceCommand {
+ public:
+  /// Adds the subcommand to `app`.
+  explicit ConformanceCommand(CLI::App& app);
+  ConformanceCommand(const ConformanceCommand&) = delete;  // the app writes to this one's members
+  ConformanceCommand& operator=(const ConformanceCommand&) = delete;
+
+  bool chosen() const { return command_->parsed(); }
+  /// Exit status: 0 the backend conforms, 1 it doesn't, 2 the suite couldn't run. With a terminal as standard error it
+  /// shows there how far it is.
+  Answer run() const;
+
+ private:
+  CLI::App* command_;
+  conformance::Options options_;
+  double seconds_ = 20;
+  std::string junit_;
+  bool list_ = false;
+  bool json_ = false;
+  bool verbose_ = false;
+};
+
+}  // namespace anyplace::tool

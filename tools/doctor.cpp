@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// `anyplace doctor`: what decides which devices there are. The environment, the names, and every plugin file with what
+// becomes of it, tried in a child process each; where something is wrong, why, and what to do about it.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "advice.h"
+#include "commands.h"
+#include "environment.h"
+#include "probe.h"
+#include "text.h"
+
+namespace anyplace::tool {
+namespace {
+
+/// One plugin file and what became of it.
+struct Finding {
+  PluginCandidate candidate;
+  Probe probe;
+  /// "accepted", "shadowed", or the code of the problem that keeps it from being used.
+  std::string state;
+  std::string reason;  ///< "" if accepted
+  std::string advice;  ///< "" if there is nothing to do
+};
+
+bool usable(const Finding& finding) { return finding.state == "accepted" && !finding.probe.devices.empty(); }
+
+/// A backend without devices is in working order, but whoever reads this wants to know why it shows none.
+void judge_accepted(Finding& finding) {
+  finding.state = "accepted";
+  if (!finding.probe.problems.empty()) {
+    const Problem& problem = finding.probe.problems.front();
+    finding.advice = advice(problem.code, finding.candidate.name);
+  } else if (finding.probe.devices.empty()) {
+    finding.reason = "it works, but finds no device";
+    finding.advice = advice("no_such_device", finding.candidate.name);
+  }
+}
+
+/// Whether asking for the file would take an application down, so that no later file of the name is ever tried.
+bool fatal(const Probe& probe) { return !probe.complete && probe.problems.back().code != "not_started"; }
+
+/// Tries every file. The first of a name that is accepted, or that takes the process down, hides the later ones.
+std::vector<Finding> examine(const std::vector<PluginCandidate>& candidates, std::chrono::milliseconds limit) {
+  std::vector<Finding> findings;
+  std::map<std::string, std::string> first_of_name;
+  for (const PluginCandidate& candidate : candidates) {
+    Finding finding;
+    finding.candidate = candidate;
+    finding.probe = probe_file(candidate.name, candidate.path, limit);
+    const auto first = first_of_name.find(candidate.name);
+    if (first != first_of_name.end()) {
+      finding.state = "shadowed";
+      finding.reason = first->second + " comes first";
+      finding.advice = advice("shadowed", candidate.name);
+    } else if (finding.probe.usable() && !fatal(finding.probe)) {
+      judge_accepted(finding);
+      first_of_name[candidate.name] = candidate.path;
+    } else {
+      const Problem problem = finding.probe.problems.empty() ? Problem{"", to_string(ErrorCode::internal), ""}
+                                                             : finding.probe.problems.back();
+      finding.state = problem.code;
+      finding.reason = problem.text;
+      finding.advice = advice(problem.code, candidate.name);
+      if (fatal(finding.probe)) first_of_name[candidate.name] = candidate.path;
+    }
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+/// Backends that have an alias, hence are known by name, but no plugin file.
+std::vector<std::string> missing_backends(const std::vector<std::string>& found) {
+  std::vector<std::string> missing;
+  for (const BackendAlias& alias : backend_aliases()) {
+    const std::string name(alias.backend);
+    if (std::find(found.begin(), found.end(), name) != found.end()) continue;
+    if (std::find(missing.begin(), missing.end(), name) == missing.end()) missing.push_back(name);
+  }
+  return missing;
+}
+
+std::string device_list(const std::vector<Json>& devices) {
+  constexpr std::size_t shown = 8;
+  std::vector<std::string> places;
+  for (const Json& device : devices) {
+    if (places.size() == shown) {
+      places.push_back("...");
+      break;
+    }
+    places.push_back(device.at("place").get<std::string>());
+  }
+  if (places.empty()) return "none";
+  return std::to_string(devices.size()) + ": " + joined(places);
+}
+
+std::string environment_text(const Environment& environment) {
+  std::string text = std::string("anyplace ") + version() + "\n";
+  text += field("library", environment.library.empty() ? "unknown" : environment.library);
+  text += field("plugin ABI", std::to_string(ANYPLACE_ABI_MAJOR) + "." + std::to_string(ANYPLACE_ABI_MINOR));
+  text += field("raised privileges", environment.raised_privileges ? "yes: ANYPLACE_BACKEND_PATH is ignored" : "no");
+  text += "variables\n";
+  if (environment.variables.empty()) text += "  none\n";
+  for (const Variable& variable : environment.variables) {
+    text += "  " + printable(variable.name + "=" + variable.value) + "\n";
+    text += "      " + (variable.meaning.empty() ? "not read by anything that is installed" : variable.meaning) + "\n";
+  }
+  text += "search, in this order\n";
+  for (const SearchDirectory& directory : environment.directories) {
+    const char* const gone = directory.there ? "" : "; not there";
+    text += "  " + printable(directory.path) + " (" + directory.source + gone + ")\n";
+  }
+  for (const PluginDirectoryProblem& problem : plugin_directory_problems()) {
+    text += "  " + printable(problem.directory) + " can't be used: " + printable(problem.reason) + "\n";
+  }
+  std::vector<std::string> aliases;
+  for (const BackendAlias& alias : backend_aliases()) {
+    aliases.push_back(std::string(alias.alias) + " -> " + std::string(alias.backend));
+  }
+  return text + "aliases\n  " + joined(aliases) + "\n";
+}
+
+std::string finding_text(const Finding& finding) {
+  const PluginCandidate& candidate = finding.candidate;
+  std::string text = "  " + candidate.name + ": " + finding.state + "\n";
+  text += field("  file", candidate.path + " (" + to_string(candidate.source) + ")");
+  if (!finding.reason.empty()) text += field("  why", finding.reason);
+  if (finding.probe.usable()) {
+    const Json& backend = finding.probe.backend;
+    const Json& abi = backend.at("abi");
+    text +=
+        field("  version", (backend.at("version").is_null() ? "unknown" : backend.at("version").get<std::string>()) +
+                               ", ABI " + abi.at("major").dump() + "." + abi.at("minor").dump());
+    text += field("  devices", device_list(finding.probe.devices));
+  }
+  for (const Problem& problem : finding.probe.problems) {
+    if (problem.text == finding.reason) continue;
+    const std::string subject = problem.place.empty() ? "  problem" : "  " + problem.place;
+    text += field(subject, problem.code + ": " + problem.text);
+  }
+  if (!finding.advice.empty()) text += field("  to do", finding.advice);
+  return text;
+}
+
+Json finding_json(const Finding& finding) {
+  const PluginCandidate& candidate = finding.candidate;
+  Json devices = Json::array();
+  for (const Json& device : finding.probe.devices) devices.push_back(device.at("place"));
+  Json problems = Json::array();
+  for (const Problem& problem : finding.probe.problems) problems.push_back(problem_json(candidate.name, problem));
+  const bool loads = finding.probe.usable();
+  return Json{
+      {"name", candidate.name},
+      {"path", candidate.path},
+      {"source", to_string(candidate.source)},
+      {"state", finding.state},
+      {"loads", loads},
+      {"reason", text_or_null(finding.reason)},
+      {"advice", text_or_null(finding.advice)},
+      {"version", loads ? finding.probe.backend.at("version") : Json()},
+      {"abi", loads ? finding.probe.backend.at("abi") : Json()},
+      {"devices", std::move(devices)},
+      {"problems", std::move(problems)},
+  };
+}
+
+struct Report {
+  Environment environment;
+  std::vector<Finding> findings;
+  std::vector<std::string> missing;
+  Probe automatic;  ///< of `auto`
+  bool any_device = false;
+};
+
+std::string report_text(const Report& report) {
+  std::string text = environment_text(report.environment) + "plugins\n";
+  for (const Finding& finding : report.findings) text += finding_text(finding);
+  for (const std::string& name : report.missing) text += "  " + name + ": no plugin is installed\n";
+  text += "result\n";
+  if (report.automatic.place.empty() && !report.automatic.problems.empty()) {
+    const Problem& problem = report.automatic.problems.front();
+    text += field("auto", problem.code + ": " + problem.text);
+  } else {
+    text += field("auto", report.automatic.place);
+  }
+  std::size_t devices = 0;
+  for (const Finding& finding : report.findings) {
+    if (finding.state == "accepted") devices += finding.probe.devices.size();
+  }
+  return text + field("devices", devices == 0 ? "none can be used" : std::to_string(devices) + " can be used");
+}
+
+Json report_json(const Report& report) {
+  const Environment& environment = report.environment;
+  Json json{{"version", version_json()},
+            {"library", text_or_null(environment.library)},
+            {"raised_privileges", environment.raised_privileges}};
+  Json& variables = json["variables"] = Json::array();
+  for (const Variable& variable : environment.variables) {
+    variables.push_back(
+        Json{{"name", variable.name}, {"value", variable.value}, {"meaning", text_or_null(variable.meaning)}});
+  }
+  Json& directories = json["directories"] = Json::array();
+  for (const SearchDirectory& directory : environment.directories) {
+    directories.push_back(Json{{"path", directory.path}, {"source", directory.source}, {"there", directory.there}});
+  }
+  Json& problems = json["directory_problems"] = Json::array();
+  for (const PluginDirectoryProblem& problem : plugin_directory_problems()) {
+    problems.push_back(Json{{"directory", problem.directory}, {"reason", problem.reason}});
+  }
+  Json& aliases = json["aliases"] = Json::array();
+  for (const BackendAlias& alias : backend_aliases()) {
+    aliases.push_back(Json{{"alias", std::string(alias.alias)}, {"backend", std::string(alias.backend)}});
+  }
+  Json& plugins = json["plugins"] = Json::array();
+  for (const Finding& finding : report.findings) plugins.push_back(finding_json(finding));
+  json["missing"] = report.missing;
+  Json& automatic = json["auto"] = Json{{"place", text_or_null(report.automatic.place)}, {"problem", nullptr}};
+  if (!report.automatic.problems.empty()) automatic["problem"] = problem_json("", report.automatic.problems.front());
+  json["any_device"] = report.any_device;
+  return json;
+}
+
+}  // namespace
+
+Answer run_doctor(const Options& options) {
+  Report report;
+  const std::vector<std::string> names = backend_names();
+  report.environment = read_environment(names);
+  report.findings = examine(plugin_candidates(), options.probe_timeout);
+  report.missing = missing_backends(names);
+  report.automatic = probe_place("auto", options.probe_timeout);
+  report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);
+  const int status = report.any_device ? exit_ok : exit_failed;
+  return {options.json ? dump(report_json(report)) : report_text(report), "", status};
+}
+
+}  // namespace anyplace::tool

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "environment.h"
+
+#include <anyplace/plugins.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace anyplace::tool {
+namespace {
+
+std::string loaded_library() {
+  std::string path;
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* found) {
+        const std::string_view name = object->dlpi_name == nullptr ? "" : object->dlpi_name;
+        const std::string_view file = name.substr(name.find_last_of('/') + 1);
+        if (!file.starts_with("libanyplace.so")) return 0;
+        *static_cast<std::string*>(found) = name;
+        return 1;
+      },
+      &path);
+  std::error_code failed;
+  const std::filesystem::path real = std::filesystem::canonical(path, failed);
+  return failed ? path : real.string();
+}
+
+std::string meaning_of(std::string_view name, const std::vector<std::string>& backends) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> known{{
+      {"ANYPLACE_AUTO", "the order in which `auto` looks for a device"},
+      {"ANYPLACE_BACKEND_PATH", "directories that are searched for plugins first"},
+      {"ANYPLACE_LOG", "whether plugins write lines for debugging"},
+      {"ANYPLACE_PROBE_TIMEOUT", "seconds that this command gives a plugin"},
+  }};
+  for (const auto& [variable, meaning] : known) {
+    if (variable == name) return std::string(meaning);
+  }
+  for (const std::string& backend : backends) {
+    std::string prefix = "ANYPLACE_" + backend + "_";
+    std::transform(prefix.begin(), prefix.end(), prefix.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    if (name.starts_with(prefix)) return "of the plugin " + backend;
+  }
+  return "";
+}
+
+std::vector<Variable> anyplace_variables(const std::vector<std::string>& backends) {
+  std::vector<Variable> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (!text.starts_with("ANYPLACE_") || equals == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, equals);
+    variables.push_back({std::string(name), std::string(text.substr(equals + 1)), meaning_of(name, backends)});
+  }
+  std::sort(variables.begin(), variables.end(), [](const Variable& a, const Variable& b) { return a.name < b.name; });
+  return variables;
+}
+
+/// The search as include/anyplace/plugins.h describes it.
+std::vector<SearchDirectory> search_directories(const std::string& library, bool raised_privileges) {
+  using Source = PluginCandidate::Source;
+  std::vector<SearchDirectory> directories;
+  const auto add = [&directories](const std::string& path, Source source) {
+    std::error_code failed;
+    directories.push_back({path, to_string(source), std::filesystem::is_directory(path, failed)});
+  };
+  const char* const listed = std::getenv("ANYPLACE_BACKEND_PATH");
+  std::istringstream items(listed == nullptr || raised_privileges ? "" : listed);
+  for (std::string item; std::getline(items, item, ':');) {
+    if (item.starts_with("/")) add(item, Source::path_variable);
+  }
+  if (!library.empty()) {
+    const std::string own = std::filesystem::path(library).parent_path().string();
+    add(own, Source::beside_library);
+    add(own + "/anyplace", Source::installed);
+  }
+  add(ANYPLACE_INSTALLED_BACKENDS, Source::installed);
+  return directories;
+}
+
+}  // namespace
+
+Environment read_environment(const std::vector<std::string>& backends) {
+  Environment environment;
+  environment.library = loaded_library();
+  environment.raised_privileges = getauxval(AT_SECURE) != 0;
+  environment.variables = anyplace_variables(backends);
+  environment.directories = search_directories(environment.library, environment.raised_privileges);
+  return environment;
+}
+
+}  // namespace anyplace::tool

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// `anyplace info PLACE`: all that one device says of itself. Asks in this process, as an application would, so that
+// only the plugin of the place that was asked for is opened.
+#include <algorithm>
+
+#include "commands.h"
+#include "json.h"
+#include "text.h"
+
+namespace anyplace::tool {
+namespace {
+
+const char* description(Capability capability) noexcept {
+  switch (capability) {
+#define ANYPLACE_TOOL_CASE(upper, lower, bit, text) \
+  case Capability::lower:                           \
+    return text;
+    ANYPLACE_CAPABILITY_LIST(ANYPLACE_TOOL_CASE)
+#undef ANYPLACE_TOOL_CASE
+  }
+  return "";
+}
+
+bool has(const DeviceProperties& properties, Capability capability) {
+  const auto& list = properties.capabilities;
+  return std::find(list.begin(), list.end(), capability) != list.end();
+}
+
+std::string or_unknown(const std::string& text) { return text.empty() ? "unknown" : text; }
+
+std::string exact_bytes(const std::optional<std::uint64_t>& bytes) {
+  if (!bytes) return "unknown";
+  if (*bytes < 1024) return std::to_string(*bytes) + " bytes";
+  return bytes_text(bytes) + " (" + std::to_string(*bytes) + " bytes)";
+}
+
+std::string by_three(const std::uint32_t (&sizes)[3]) {
+  return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " + std::to_string(sizes[2]);
+}
+
+std::string info_text(const Device& device, const DeviceProperties& properties, const MemoryInfo& memory,
+                      const BackendInfo& plugin) {
+  const PriorityRange& range = properties.priorities;
+  std::string text = device.to_string() + "\n";
+  text += field("name", or_unknown(properties.name));
+  text += field("vendor", or_unknown(properties.vendor));
+  text += field("architecture", or_unknown(properties.architecture));
+  text += field("driver version", or_unknown(properties.driver_version));
+  text += field("uuid", or_unknown(properties.uuid));
+  text += field("pci address", or_unknown(properties.pci));
+  text += field("compute units", std::to_string(properties.compute_units));
+  text += field("memory, total", exact_bytes(properties.total_memory));
+  text += field("memory, free", exact_bytes(memory.free));
+  text += field("address alignment", exact_bytes(properties.address_alignment));
+  text += field("grid, at most", by_three(properties.max_grid) + " blocks");
+  text += field("block, at most",
+                by_three(properties.max_block) + ", " + std::to_string(properties.max_threads_per_block) + " threads");
+  text += field("shared memory", exact_bytes(properties.max_shared_bytes) + " a block");
+  text +=
+      field("priorities", std::to_string(range.greatest) + " (first) to " + std::to_string(range.least) + " (last)");
+  text += field("module images", joined(properties.image_formats));
+  text += "plugin\n";
+  text += field("path", plugin.path);
+  text += field("version", or_unknown(plugin.version));
+  text += field("description", or_unknown(plugin.description));
+  text += field("ABI", std::to_string(plugin.abi_major) + "." + std::to_string(plugin.abi_minor));
+
+  std::vector<std::vector<std::string>> rows;
+  for (const Capability capability : all_capabilities()) {
+    const char* const there = has(properties, capability) ? "  yes" : "  no";
+    rows.push_back({there, to_string(capability), description(capability)});
+  }
+  return text + "capabilities\n" + table(rows);
+}
+
+Json info_json(const Device& device, const DeviceProperties& properties, const MemoryInfo& memory,
+               const BackendInfo& plugin) {
+  Json json = device_json(device);
+  Json absent = Json::array();
+  for (const Capability capability : all_capabilities()) {
+    if (!has(properties, capability)) absent.push_back(to_string(capability));
+  }
+  json["absent_capabilities"] = std::move(absent);
+  json["memory"] = Json{{"free", number_or_null(memory.free)}, {"total", number_or_null(memory.total)}};
+  json["plugin"] = backend_json(plugin);
+  return json;
+}
+
+Answer refusal(const Error& error, const Options& options, int status) {
+  if (options.json) return {dump(Json{{"error", error_json(error)}}), "", status};
+  return {"", "anyplace info: " + std::string(error.what()) + "\n", status};
+}
+
+}  // namespace
+
+Answer run_info(const Options& options) {
+  try {
+    const Place place(options.place);
+    try {
+      const Device device(place);
+      const DeviceProperties properties = device.properties();
+      const MemoryInfo memory = device.memory_info();
+      const BackendInfo plugin = backend_info(device.backend());
+      const std::string output = options.json ? dump(info_json(device, properties, memory, plugin))
+                                              : info_text(device, properties, memory, plugin);
+      return {output, "", exit_ok};
+    } catch (const Error& error) {
+      return refusal(error, options, exit_failed);
+    }
+  } catch (const Error& malformed) {
+    return refusal(malformed, options, exit_usage);
+  }
+}
+
+}  // namespace anyplace::tool

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json.h"
+
+#include <anyplace/backend/abi.h>
+
+namespace anyplace::tool {
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+Json number_or_null(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(); }
+
+Json device_json(const Device& device) {
+  const DeviceProperties properties = device.properties();
+  Json capabilities = Json::array();
+  for (const Capability capability : properties.capabilities) capabilities.push_back(to_string(capability));
+  return Json{
+      {"place", device.to_string()},
+      {"backend", device.backend()},
+      {"index", device.index()},
+      {"name", text_or_null(properties.name)},
+      {"vendor", text_or_null(properties.vendor)},
+      {"total_memory", number_or_null(properties.total_memory)},
+      {"architecture", text_or_null(properties.architecture)},
+      {"driver_version", text_or_null(properties.driver_version)},
+      {"uuid", text_or_null(properties.uuid)},
+      {"pci", text_or_null(properties.pci)},
+      {"compute_units", properties.compute_units},
+      {"address_alignment", properties.address_alignment},
+      {"max_shared_bytes", properties.max_shared_bytes},
+      {"max_grid", properties.max_grid},
+      {"max_block", properties.max_block},
+      {"max_threads_per_block", properties.max_threads_per_block},
+      {"priorities", Json{{"least", properties.priorities.least}, {"greatest", properties.priorities.greatest}}},
+      {"capabilities", std::move(capabilities)},
+      {"image_formats", properties.image_formats},
+  };
+}
+
+Json error_json(const Error& error) {
+  Json memory;
+  if (const auto& figures = error.memory()) {
+    memory = Json{{"requested", figures->requested},
+                  {"free", number_or_null(figures->free)},
+                  {"cached", figures->cached},
+                  {"in_use", figures->in_use},
+                  {"limit", number_or_null(figures->limit)}};
+  }
+  const bool from_vendor = error.vendor_code() != 0 || !error.vendor_name().empty();
+  return Json{
+      {"code", to_string(error.code())},
+      {"place", text_or_null(error.place())},
+      {"operation", text_or_null(error.operation())},
+      {"text", error.text()},
+      {"vendor_code", from_vendor ? Json(error.vendor_code()) : Json()},
+      {"vendor_name", text_or_null(error.vendor_name())},
+      {"vendor_text", text_or_null(error.vendor_text())},
+      {"memory", std::move(memory)},
+  };
+}
+
+Json backend_json(const BackendInfo& info) {
+  return Json{
+      {"name", info.name},
+      {"version", text_or_null(info.version)},
+      {"description", text_or_null(info.description)},
+      {"path", info.path},
+      {"abi", Json{{"major", info.abi_major}, {"minor", info.abi_minor}}},
+  };
+}
+
+Json version_json() {
+  return Json{
+      {"library", version()},
+      {"headers", ANYPLACE_VERSION},
+      {"abi", Json{{"major", ANYPLACE_ABI_MAJOR}, {"minor", ANYPLACE_ABI_MINOR}}},
+  };
+}
+
+std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+std::string dump_line(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace anyplace::tool

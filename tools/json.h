@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The JSON that the command prints and that its probes send: one shape for a device, an error and a version, whichever
+// subcommand shows it. docs/command.md lists the fields. What isn't known is null, never 0 or "".
+#pragma once
+
+#include <anyplace/anyplace.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace anyplace::tool {
+
+/// Keeps the order in which fields were added, so that output is stable and reads well.
+using Json = nlohmann::ordered_json;
+
+/// null for "".
+Json text_or_null(const std::string& text);
+/// null for what the vendor can't tell.
+Json number_or_null(const std::optional<std::uint64_t>& number);
+
+/// Throws anyplace::Error if the properties can't be read.
+Json device_json(const Device& device);
+Json error_json(const Error& error);
+Json backend_json(const BackendInfo& info);
+Json version_json();
+
+/// Indented, with a newline at the end. Bytes that are no UTF-8, which a plugin may well return, are replaced.
+std::string dump(const Json& json);
+/// On one line, with a newline at the end; otherwise the same.
+std::string dump_line(const Json& json);
+
+}  // namespace anyplace::tool

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `anyplace`: what an application on this machine would find. This file reads the command line, runs one subcommand,
+// writes what it answers, and turns everything into one of three exit statuses.
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+#include "commands.h"
+#include "probe.h"
+#include "text.h"
+#include "tools/conformance.h"
+
+namespace anyplace::tool {
+namespace {
+
+constexpr const char* footer =
+    "Exit status:\n"
+    "  0  done: there is at least one device (devices, doctor), or the place is there (info)\n"
+    "  1  not so: no device, no such place, or standard output can't be written\n"
+    "  2  the command line, the text of a place, or ANYPLACE_PROBE_TIMEOUT is wrong\n"
+    "\n"
+    "Environment:\n"
+    "  ANYPLACE_BACKEND_PATH    directories to search for plugins first, \":\" between them\n"
+    "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
+    "  ANYPLACE_PROBE_TIMEOUT   seconds that devices and doctor give each plugin, 1 to 3600 (default 10)\n";
+
+/// Descriptors 0 to 2 are open from here on, so that no pipe of ours lands there. Whether standard output was closed.
+bool open_standard_descriptors() noexcept {
+  const bool closed = fcntl(STDOUT_FILENO, F_GETFD) < 0 && errno == EBADF;
+  int descriptor = 0;
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR);
+  if (descriptor > STDERR_FILENO) close(descriptor);
+  return closed;
+}
+
+bool write_all(int descriptor, std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+int say(const Answer& answer, bool output_closed) {
+  write_all(STDERR_FILENO, answer.notes);
+  if (answer.output.empty()) return answer.status;
+  if (output_closed) errno = EBADF;
+  if (output_closed || !write_all(STDOUT_FILENO, answer.output)) {
+    const std::string reason = std::strerror(errno);
+    write_all(STDERR_FILENO, "anyplace: can't write to standard output: " + reason + "\n");
+    return exit_failed;
+  }
+  return answer.status;
+}
+
+/// CLI11 says what was wrong; what would be right is for us to add.
+Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argument_count, char** arguments) {
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+  std::string text = "anyplace: ";
+  const std::string first = argument_count > 1 ? arguments[1] : "";
+  const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
+  if (first.empty() || is_command || first.front() == '-') {
+    text += printable(error.what()) + "\n";
+  } else {
+    const std::string meant = nearest(first, commands);
+    text += "there is no command '" + printable(first.substr(0, 60)) + "'";
+    text += meant.empty() ? "\n" : "; did you mean '" + meant + "'?\n";
+  }
+  if (is_command) {
+    text += first == "info" ? "usage: anyplace info PLACE [--json]\n" : "usage: anyplace " + first + " [--json]\n";
+  } else {
+    text += "commands: " + joined(commands) + "\n";
+  }
+  return {"", text + "`anyplace --help` says more\n", exit_usage};
+}
+
+/// The option if it was given, else the variable, else the default. What is wrong with it; "" if nothing is.
+std::string read_probe_timeout(const std::string& option, std::chrono::milliseconds& timeout) {
+  const char* const variable = std::getenv("ANYPLACE_PROBE_TIMEOUT");
+  const std::string text = !option.empty() ? option : variable != nullptr ? variable : "";
+  if (text.empty()) return "";
+  double seconds = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (failed != std::errc() || end != text.data() + text.size() || !(seconds >= 1 && seconds <= 3600)) {
+    return std::string(option.empty() ? "ANYPLACE_PROBE_TIMEOUT" : "--probe-timeout") + " is '" +
+           printable(text.substr(0, 60)) + "'; it takes a number of seconds, 1 to 3600";
+  }
+  timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  return "";
+}
+
+Answer run(int argument_count, char** arguments) {
+  Options options;
+  std::string seconds;
+  CLI::App app("anyplace: shows the devices that an application can use, and why others can't be.", "anyplace");
+  app.set_version_flag("--version", [] { return run_version({}).output; });
+  app.footer(footer);
+  app.require_subcommand(1);
+
+  CLI::App* const devices = app.add_subcommand("devices", "Lists every device of every backend");
+  CLI::App* const info = app.add_subcommand("info", "Shows all that one device says of itself");
+  CLI::App* const doctor = app.add_subcommand("doctor", "Tries every plugin file; says what is wrong and what to do");
+  CLI::App* const version = app.add_subcommand("version", "Shows the versions of library, headers and plugin ABI");
+  const ConformanceCommand conformance(app);
+  for (CLI::App* const command : {devices, info, doctor, version}) {
+    command->add_flag("--json", options.json, "Write JSON");
+  }
+  info->add_option("PLACE", options.place, "A place: cpu_sim:0, cuda, gpu:1, auto")->required();
+  for (CLI::App* const command : {devices, doctor}) {
+    command->add_option("--probe-timeout", seconds, "Seconds that each plugin is given (default 10)");
+  }
+
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::CallForHelp&) {
+    return {app.help(), "", exit_ok};
+  } catch (const CLI::CallForVersion& asked) {
+    return {asked.what(), "", exit_ok};
+  } catch (const CLI::ParseError& error) {
+    return usage_error(app, error, argument_count, arguments);
+  }
+  if (conformance.chosen()) return conformance.run();
+  if (*devices || *doctor) {
+    const std::string problem = read_probe_timeout(seconds, options.probe_timeout);
+    if (!problem.empty()) return {"", "anyplace: " + problem + "\n", exit_usage};
+  }
+  if (*devices) return run_devices(options);
+  if (*info) return run_info(options);
+  return *doctor ? run_doctor(options) : run_version(options);
+}
+
+}  // namespace
+}  // namespace anyplace::tool
+
+int main(int argument_count, char** arguments) {
+  using namespace anyplace::tool;
+  const bool output_closed = open_standard_descriptors();
+  if (argument_count > 1 && std::string_view(arguments[1]) == probe_command) {
+    run_probe_child(argument_count - 2, arguments + 2);
+  }
+  // A reader that went away is an error to report like a full disk, not a death.
+  signal(SIGPIPE, SIG_IGN);
+  try {
+    return say(run(argument_count, arguments), output_closed);
+  } catch (const std::exception& error) {
+    return say({"", std::string("anyplace: ") + error.what() + "\n", exit_failed}, output_closed);
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "probe.h"
+
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "child_process.h"
+#include "text.h"
+
+namespace anyplace::tool {
+namespace {
+
+/// The last line of what the child wrote on its own account: the plugin's or the runtime's last words.
+std::string last_words(const std::string& output) {
+  std::string last;
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
+  }
+  constexpr std::size_t limit = 300;
+  if (last.size() > limit) last = last.substr(0, limit) + "...";
+  return last.empty() ? "" : "; it last wrote: " + printable(last);
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  std::ostringstream text;
+  text << static_cast<double>(time.count()) / 1000 << " s";
+  return text.str();
+}
+
+/// Why a child that didn't finish its report didn't. `stage` is what it was about to do.
+Problem unfinished(const ChildResult& child, const std::string& stage, std::chrono::milliseconds limit) {
+  const std::string when = stage.empty() ? "" : " while " + stage;
+  switch (child.end) {
+    case ChildResult::End::signalled: {
+      const char* const name = sigabbrev_np(child.number);
+      return {"", "crashed",
+              std::string("a process that asked for it died of SIG") + (name != nullptr ? name : "?") + " (signal " +
+                  std::to_string(child.number) + ")" + when + last_words(child.output)};
+    }
+    case ChildResult::End::exited:
+      return {"", "crashed",
+              "a process that asked for it was ended with exit status " + std::to_string(child.number) + when +
+                  last_words(child.output)};
+    case ChildResult::End::timed_out:
+      return {"", "timed_out",
+              "no answer within " + seconds_text(limit) + when + "; the limit is set by ANYPLACE_PROBE_TIMEOUT" +
+                  last_words(child.output)};
+    case ChildResult::End::too_much:
+      return {"", "garbled", "it wrote without end" + when + last_words(child.output)};
+    case ChildResult::End::not_started:
+      break;
+  }
+  return {"", "not_started",
+          std::string("no child process could be started from /proc/self/exe: ") + std::strerror(child.number)};
+}
+
+Problem problem_of(const Json& error, std::string place) {
+  return {std::move(place), error.value("code", std::string("internal")), error.value("text", std::string())};
+}
+
+/// Adds one line of the report. Throws Json::exception for one that isn't the child's.
+void take_line(const Json& line, Probe& probe, std::string& stage) {
+  if (line.contains("stage")) {
+    stage = line.at("stage").get<std::string>();
+  } else if (line.contains("backend")) {
+    probe.backend = line.at("backend");
+  } else if (line.contains("device")) {
+    probe.devices.push_back(line.at("device"));
+  } else if (line.contains("error")) {
+    probe.problems.push_back(problem_of(line.at("error"), line.value("of", std::string())));
+  } else if (line.contains("place")) {
+    probe.place = line.at("place").get<std::string>();
+  } else {
+    probe.complete = line.at("end").get<bool>();
+  }
+}
+
+Probe run_probe(const std::vector<std::string>& request, std::chrono::milliseconds limit) {
+  std::vector<std::string> arguments{probe_command};
+  arguments.insert(arguments.end(), request.begin(), request.end());
+  const ChildResult child = run_child(arguments, limit);
+
+  Probe probe;
+  std::string stage;
+  std::istringstream lines(child.result);
+  for (std::string line; !probe.complete && std::getline(lines, line);) {
+    if (lines.eof()) break;  // a last line without an end: the child died while it wrote it
+    try {
+      take_line(Json::parse(line), probe, stage);
+    } catch (const Json::exception&) {
+      probe.problems.push_back({"", "garbled",
+                                "the report of the process that asked for it was damaged" +
+                                    (stage.empty() ? "" : " while " + stage) + last_words(child.output)});
+      return probe;
+    }
+  }
+  if (!probe.complete) probe.problems.push_back(unfinished(child, stage, limit));
+  return probe;
+}
+
+}  // namespace
+
+Probe probe_backend(const std::string& name, std::chrono::milliseconds limit) {
+  return run_probe({"backend", name}, limit);
+}
+
+Probe probe_file(const std::string& name, const std::string& path, std::chrono::milliseconds limit) {
+  return run_probe({"file", name, path}, limit);
+}
+
+Probe probe_place(const std::string& place, std::chrono::milliseconds limit) {
+  return run_probe({"place", place}, limit);
+}
+
+Json problem_json(const std::string& backend, const Problem& problem) {
+  return Json{{"backend", text_or_null(backend)},
+              {"place", text_or_null(problem.place)},
+              {"code", problem.code},
+              {"text", problem.text}};
+}
+
+}  // namespace anyplace::tool

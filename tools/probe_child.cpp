@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The child's side of a probe. What it found goes out line by line, each before the next step is taken, so that the
+// parent knows how far it got. Lines of JSON, one key each but for "of":
+//   {"stage": TEXT}  {"backend": {...}}  {"device": {...}}  {"error": {...}, "of": PLACE}  {"place": TEXT}  {"end":
+//   true}
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "child_process.h"
+#include "commands.h"
+#include "json.h"
+#include "probe.h"
+
+namespace anyplace::tool {
+namespace {
+
+class Report {
+ public:
+  /// Takes the descriptor away from where a plugin that writes to any low number would find it.
+  Report() noexcept : descriptor_(fcntl(child_result_descriptor, F_DUPFD_CLOEXEC, 64)) {
+    if (descriptor_ < 0) _exit(exit_failed);
+    close(child_result_descriptor);
+  }
+
+  void line(const Json& json) const {
+    const std::string text = dump_line(json);
+    for (std::size_t done = 0; done < text.size();) {
+      const ssize_t written = write(descriptor_, text.data() + done, text.size() - done);
+      if (written < 0 && errno != EINTR) _exit(exit_failed);
+      if (written > 0) done += static_cast<std::size_t>(written);
+    }
+  }
+  void stage(const std::string& text) const { line(Json{{"stage", text}}); }
+  void error(const Error& error, const std::string& place) const {
+    line(Json{{"error", error_json(error)}, {"of", place}});
+  }
+
+ private:
+  int descriptor_;
+};
+
+/// Whether two paths lead to one file, also when one of them is gone.
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code failed;
+  return a == b || (std::filesystem::equivalent(a, b, failed) && !failed);
+}
+
+void report_devices(const Report& report, const std::string& name) {
+  report.stage("counting the devices of " + name);
+  for (const Device& device : devices(name)) {
+    report.stage("reading the properties of " + device.to_string());
+    try {
+      report.line(Json{{"device", device_json(device)}});
+    } catch (const Error& error) {
+      report.error(error, device.to_string());
+    }
+  }
+}
+
+void report_backend(const Report& report, const std::string& name) {
+  report.stage("loading the plugin");
+  report.line(Json{{"backend", backend_json(backend_info(name))}});
+  report_devices(report, name);
+}
+
+/// As report_backend, but what counts is this file alone: another one of the name that is accepted in its place is not.
+void report_file(const Report& report, const std::string& name, const std::string& path) {
+  report.stage("loading the plugin");
+  // If this file is refused the next of its name is tried, and must not be taken for it if it crashes: leave out those
+  // that can be left out.
+  unsetenv("ANYPLACE_BACKEND_PATH");
+  register_plugin(path);
+  Json found;
+  try {
+    const BackendInfo info = backend_info(name);
+    if (same_file(info.path, path)) found = backend_json(info);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::no_such_backend) throw;
+  }
+  if (!found.is_null()) {
+    report.line(Json{{"backend", found}});
+    report_devices(report, name);
+    return;
+  }
+  for (const PluginCandidate& candidate : plugin_candidates()) {
+    if (candidate.name != name || candidate.state != PluginCandidate::State::refused) continue;
+    if (!same_file(candidate.path, path)) continue;
+    report.line(Json{{"error", Json{{"code", to_string(candidate.code)}, {"text", candidate.reason}}}});
+    return;
+  }
+  report.line(Json{{"error", Json{{"code", to_string(ErrorCode::internal)},
+                                  {"text", "neither accepted nor refused: another file of the name was taken"}}}});
+}
+
+}  // namespace
+
+void run_probe_child(int argument_count, char** arguments) {
+  // The parent's end is ours; and a plugin's crash, which is what a probe is for, needs no core file.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+
+  const Report report;
+  const std::string what = argument_count > 0 ? arguments[0] : "";
+  try {
+    if (what == "backend" && argument_count == 2) {
+      report_backend(report, arguments[1]);
+    } else if (what == "file" && argument_count == 3) {
+      report_file(report, arguments[1], arguments[2]);
+    } else if (what == "place" && argument_count == 2) {
+      report.stage(std::string("looking for ") + arguments[1]);
+      report.line(Json{{"place", Device(arguments[1]).to_string()}});
+    } else {
+      _exit(exit_usage);
+    }
+  } catch (const Error& error) {
+    report.error(error, "");
+  }
+  report.line(Json{{"end", true}});
+  _exit(exit_ok);
+}
+
+}  // namespace anyplace::tool

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Text for people: tables, byte counts, and texts from plugins made safe to print on a terminal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace anyplace::tool {
+
+/// On one line: control characters, which could move the cursor or change colours, are shown as \xNN. UTF-8 is left.
+std::string printable(std::string_view text);
+
+/// "1.0 GiB", "512 B"; "unknown" for nothing.
+std::string bytes_text(const std::optional<std::uint64_t>& bytes);
+
+/// "a, b, c"; "none" for no items.
+std::string joined(const std::vector<std::string>& items);
+
+/// Rows of cells, each column as wide as its widest cell, two spaces between. Cells are made printable.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+/// "label: text\n", indented by two spaces, with texts of several lines after each other starting in one column.
+std::string field(std::string_view label, std::string_view text);
+
+/// The one of `known` that is nearest to `text` if it is near enough to be meant; else "".
+std::string nearest(std::string_view text, const std::vector<std::string>& known);
+
+}  // namespace anyplace::tool
