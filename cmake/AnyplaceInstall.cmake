@@ -1,0 +1,34 @@
+# What `cmake --install` puts where, and how others find it: the CMake package anyplace with the components core, headers and
+# backend, and the pkg-config files anyplace and anyplace-backend. Everything finds its neighbours by relative paths, so the
+# installed tree may be moved.
+include(CMakePackageConfigHelpers)
+
+set(anyplace_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/anyplace)
+
+install(DIRECTORY include/anyplace TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(TARGETS anyplace_headers EXPORT anyplaceHeadersTargets)
+install(TARGETS anyplace EXPORT anyplaceCoreTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS anyplace_backend_cpu_sim LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/anyplace)
+if(TARGET anyplace_command)
+  file(RELATIVE_PATH library_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+  set_target_properties(anyplace_command PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_program}")
+  install(TARGETS anyplace_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+# -- CMake
+install(EXPORT anyplaceHeadersTargets NAMESPACE anyplace:: DESTINATION ${anyplace_cmake_dir})
+install(EXPORT anyplaceCoreTargets NAMESPACE anyplace:: DESTINATION ${anyplace_cmake_dir})
+configure_package_config_file(cmake/anyplaceConfig.cmake.in ${PROJECT_BINARY_DIR}/anyplaceConfig.cmake
+  INSTALL_DESTINATION ${anyplace_cmake_dir})
+# Before 1.0 a minor version may break what an application compiles against.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/anyplaceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/anyplaceConfig.cmake ${PROJECT_BINARY_DIR}/anyplaceConfigVersion.cmake
+              cmake/AnyplaceBackend.cmake cmake/backend.map
+        DESTINATION ${anyplace_cmake_dir})
+
+# -- pkg-config
+file(RELATIVE_PATH anyplace_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+foreach(package IN ITEMS anyplace anyplace-backend)
+  configure_file(cmake/${package}.pc.in ${PROJECT_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Debian packages: which of them are missing, and getting them. Sourced. Touches nothing when all are there.
+
+packages_to_build=(g++ cmake ninja-build libfmt-dev)
+packages_of_demo=("${packages_to_build[@]}" libpng-dev libcli11-dev)
+# shellcheck disable=SC2034 # for those who source this
+packages_of_test=("${packages_of_demo[@]}" nlohmann-json3-dev catch2)
+
+# need_packages NAME...: installs those that are missing, and says which. On a system without apt it says what is needed and
+# goes on: the same things may be there under other names.
+need_packages() {
+  local -a missing=() as_root=()
+  local name
+  if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+    echo "This is no Debian: if something is missing below, install what Debian calls: $*"
+    return 0
+  fi
+  for name in "$@"; do
+    if [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) != installed ]]; then
+      missing+=("$name")
+    fi
+  done
+  if ((${#missing[@]} == 0)); then
+    return 0
+  fi
+  if ((EUID != 0)); then
+    if ! command -v sudo >/dev/null; then
+      echo "Packages are missing, and there is no sudo to install them. As root: apt-get install ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "Installing: ${missing[*]}"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq </dev/null
+  # The list says what was asked for; what it drags in is apt's to say, in the log.
+  local log
+  log=$(mktemp)
+  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" \
+    </dev/null >"$log" 2>&1; then
+    cat "$log" >&2
+    rm -f "$log"
+    echo "apt-get could not install: ${missing[*]}" >&2
+    return 1
+  fi
+  rm -f "$log"
+}
