@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backend: an accepted plugin and its devices, as the core holds them. Made by the registry, never destroyed, so pointers
-// to a Backend or a DeviceState are good for the life of the process.
+// Backend: an accepted plugin and its devices, as the core holds them. Made by the registry, never destroyed, so
+// pointers to a Backend or a DeviceState are good for the life of the process.
 #pragma once
 
 #include <atomic>
@@ -28,6 +28,8 @@ struct DeviceState {
   std::int32_t index = 0;
   /// Set by the first DEVICE_LOST of any entry (mark_lost in call.h), for good.
   std::atomic<bool> lost{false};
+  /// Set when a stream is made on it: then there may be work to wait for at exit.
+  std::atomic<bool> used{false};
 
   // -- Read now and then.
   Backend* backend = nullptr;
@@ -39,7 +41,8 @@ struct DeviceState {
   std::mutex default_stream_mutex;  ///< guards the making of default_stream_id
   std::atomic<std::uint64_t> default_stream_id{0};
 
-  /// What memory and stream code keep per device: made with the device, defined in deferred_free.h and helper_streams.h.
+  /// What memory and stream code keep per device: made with the device, defined in deferred_free.h and
+  /// helper_streams.h.
   DeferredFrees* deferred_frees = nullptr;
   HelperStreams* helper_streams = nullptr;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every public entry does around the backend's: the check at the beginning, the status at the end. The good path is
-// inline, a few loads and branches; everything else is out of line in call.cpp.
+// What every public entry does around the backend's: the check at the beginning, the status at the end. The good path
+// is inline, a few loads and branches; everything else is out of line in call.cpp.
 #pragma once
 
 #include <string>
@@ -15,6 +15,9 @@ namespace anyplace::detail {
 /// Throws. `place` and `text` may be empty; an empty text is replaced by the code's own.
 [[noreturn]] void fail(ErrorCode code, std::string place, const char* operation, std::string text);
 
+/// The table's text of a code. Never null.
+const char* text_of(ErrorCode code) noexcept;
+
 /// Throws forked, shut_down or not_permitted, whichever applies.
 [[noreturn]] void refuse_call(const char* operation);
 /// Throws device_lost.
@@ -24,18 +27,24 @@ namespace anyplace::detail {
 [[noreturn]] void raise(anyplace_status status, DeviceState& device, const char* operation);
 /// The same Error without throwing it. Takes the message away.
 Error make_error(anyplace_status status, DeviceState& device, const char* operation);
+/// The same for a status of no device of ours, with a message in hand.
+struct Message;
+Error error_of(anyplace_status status, Message message, std::string place, const char* operation);
 
 /// The first statement of every public entry that isn't a destructor.
 inline void enter(const char* operation) {
-  if (!process_running() || in_callback()) [[unlikely]] refuse_call(operation);
+  if (!process_running() || in_callback()) [[unlikely]]
+    refuse_call(operation);
 }
 
 inline void require_usable(const DeviceState& device, const char* operation) {
-  if (device.lost.load(std::memory_order_relaxed)) [[unlikely]] refuse_lost(device, operation);
+  if (device.lost.load(std::memory_order_relaxed)) [[unlikely]]
+    refuse_lost(device, operation);
 }
 
 inline void check(anyplace_status status, DeviceState& device, const char* operation) {
-  if (status != ANYPLACE_STATUS_OK) [[unlikely]] raise(status, device, operation);
+  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+    raise(status, device, operation);
 }
 
 /// For destructors and background threads: a failure goes to the error handler.
@@ -57,7 +66,7 @@ void leave_message(std::int64_t vendor_code, const char* vendor_name, const char
 /// Takes it away; empty if there is none.
 Message take_message() noexcept;
 
-/// The anyplace_host that every plugin gets. Valid for the life of the process.
+/// What every plugin gets, but for the context: that is its Backend (in which the plugin's copy lives).
 const anyplace_host& host_table() noexcept;
 
 }  // namespace anyplace::detail

@@ -17,7 +17,7 @@ enum class Phase : int {
 extern std::atomic<Phase> process_phase;
 
 /// How many host functions and kernels the calling thread is inside of. Initial-exec: one load instead of a call.
-extern thread_local int callback_depth __attribute__((tls_model("initial-exec")));
+extern constinit thread_local int callback_depth __attribute__((tls_model("initial-exec")));
 
 inline bool in_callback() noexcept { return callback_depth != 0; }
 inline bool process_running() noexcept { return process_phase.load(std::memory_order_relaxed) == Phase::running; }

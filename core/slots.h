@@ -4,9 +4,9 @@
 // freed, generations never come back, so any number can be looked up, and a destroyed or foreign handle is found out
 // instead of followed.
 //
-// Who uses an object pins it. Closing a handle makes it invalid at once; the object is disposed of by whoever lets go of
-// the last pin, so a call that is under way on another thread finishes on a live object. No lock on this path: a slot's
-// word holds generation, the closed bit and the number of pins, and is changed by compare-and-swap.
+// Who uses an object pins it. Closing a handle makes it invalid at once; the object is disposed of by whoever lets go
+// of the last pin, so a call that is under way on another thread finishes on a live object. No lock on this path: a
+// slot's word holds generation, the closed bit and the number of pins, and is changed by compare-and-swap.
 //
 //   word  = generation (40 bits) | closed (1) | pins (23)       an open slot has one pin of its own
 //   id    = generation (40 bits) | index (24)
@@ -88,7 +88,8 @@ class SlotTable {
   SlotTable(const SlotTable&) = delete;  // handles lead into it
   SlotTable& operator=(const SlotTable&) = delete;
 
-  /// A new handle, not open yet: an object may have to know its handle before it is complete. Then publish() or cancel().
+  /// A new handle, not open yet: an object may have to know its handle before it is complete. Then publish() or
+  /// cancel().
   std::uint64_t reserve(const char* operation) {
     const std::lock_guard lock(mutex_);
     std::uint32_t index;
@@ -97,7 +98,8 @@ class SlotTable {
       free_.pop_back();
     } else {
       if (used_ > SlotBits::index_mask) {
-        fail(ErrorCode::out_of_memory, "", operation, std::string("all 16,777,216 handles of a ") + noun_ + " are in use");
+        fail(ErrorCode::out_of_memory, "", operation,
+             std::string("all 16,777,216 handles of a ") + noun_ + " are in use");
       }
       // Room to give every slot back, so that recycling can't fail.
       if (free_.capacity() <= used_) free_.reserve(used_ < 64 ? 64 : used_ * 2);
@@ -123,21 +125,52 @@ class SlotTable {
   /// Throws invalid_handle for a null, destroyed or made-up handle.
   Pin<T> pin(std::uint64_t id, const char* operation) {
     Pin<T> pinned = try_pin(id);
-    if (!pinned) [[unlikely]] refuse(id, operation);
+    if (!pinned) [[unlikely]]
+      refuse(id, operation);
     return pinned;
   }
   /// Empty instead of throwing.
   Pin<T> try_pin(std::uint64_t id) noexcept {
     const std::uint32_t index = index_of(id);
     Slot<T>* const chunk = chunks_[index / chunk_size].load(std::memory_order_acquire);
-    if (chunk == nullptr) [[unlikely]] return {};
+    if (chunk == nullptr) [[unlikely]]
+      return {};
     Slot<T>& found = chunk[index % chunk_size];
     std::uint64_t word = found.word.load(std::memory_order_relaxed);
     do {
       const bool full = (word & SlotBits::pin_mask) == SlotBits::pin_mask;
-      if (((word ^ id) >> SlotBits::shift) != 0 || (word & SlotBits::closed) != 0 || full) [[unlikely]] return {};
+      if (((word ^ id) >> SlotBits::shift) != 0 || (word & SlotBits::closed) != 0 || full) [[unlikely]]
+        return {};
     } while (!found.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
     return Pin<T>(this, index, found.object);
+  }
+  /// Another pin on an object that the caller has pinned, also if its handle was closed since. Throws out_of_memory
+  /// when no more pins fit.
+  Pin<T> pin_again(std::uint64_t id, const char* operation) {
+    const std::uint32_t index = index_of(id);
+    Slot<T>& found = slot(index);
+    std::uint64_t word = found.word.load(std::memory_order_relaxed);
+    do {
+      if ((word & SlotBits::pin_mask) == SlotBits::pin_mask) {
+        fail(ErrorCode::out_of_memory, "", operation, std::string("a ") + noun_ + " is in use 8,388,607 times");
+      }
+    } while (!found.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
+    return Pin<T>(this, index, found.object);
+  }
+  /// Calls `visit(T&)` for every object whose handle is open, in no order. Those made meanwhile may be left out.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    std::uint64_t count = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      count = used_;
+    }
+    for (std::uint32_t index = 0; index < count; ++index) {
+      const std::uint64_t word = slot(index).word.load(std::memory_order_acquire);
+      if ((word & SlotBits::closed) != 0) continue;
+      const Pin<T> pinned = try_pin(((word >> SlotBits::shift) << SlotBits::shift) | index);
+      if (pinned) visit(*pinned);
+    }
   }
   /// Makes the handle invalid. False if it already was.
   bool close(std::uint64_t id) noexcept {
@@ -158,7 +191,9 @@ class SlotTable {
   friend class Pin<T>;
   static constexpr std::uint32_t chunk_size = 1024;
 
-  static std::uint32_t index_of(std::uint64_t id) noexcept { return static_cast<std::uint32_t>(id & SlotBits::index_mask); }
+  static std::uint32_t index_of(std::uint64_t id) noexcept {
+    return static_cast<std::uint32_t>(id & SlotBits::index_mask);
+  }
   Slot<T>& slot(std::uint32_t index) noexcept {
     return chunks_[index / chunk_size].load(std::memory_order_acquire)[index % chunk_size];
   }
@@ -184,8 +219,9 @@ class SlotTable {
   }
   [[noreturn]] void refuse(std::uint64_t id, const char* operation) {
     fail(ErrorCode::invalid_handle, "", operation,
-         id == 0 ? std::string("the ") + noun_ + " is null: it was never made, or was moved from"
-                 : std::string("the ") + noun_ + " with id " + std::to_string(id) + " does not exist: it was destroyed");
+         id == 0
+             ? std::string("the ") + noun_ + " is null: it was never made, or was moved from"
+             : std::string("the ") + noun_ + " with id " + std::to_string(id) + " does not exist: it was destroyed");
   }
 
   const char* noun_;

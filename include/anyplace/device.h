@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device: a device of a backend, as a value. Making one loads the backend's plugin if this is the first use of its name.
+// Device: a device of a backend, as a value. Making one loads the backend's plugin if this is the first use of its
+// name.
 //
 // The current device is a property of each thread, for each backend on its own; it is 0 until set. It decides what a
 // bare name ("cuda") means and nothing else: a stream runs on its own device whichever is current.
@@ -26,7 +27,11 @@ namespace anyplace {
 namespace detail {
 struct DeviceState;
 }
+class Device;
 class StreamView;
+
+/// By backend's name, then by index.
+ANYPLACE_API std::strong_ordering operator<=>(const Device& a, const Device& b) noexcept;
 
 /// What a device may lack. Generated from ANYPLACE_CAPABILITY_LIST; the texts are there.
 enum class Capability : std::uint32_t {
@@ -77,8 +82,8 @@ struct DeviceProperties {
 /// what else it throws is said at each.
 class ANYPLACE_API Device {
  public:
-  /// Loads the backend if need be and finds the device. Throws no_such_backend (with what is there, and why a plugin that
-  /// was found is refused) or no_such_device (with the devices that there are).
+  /// Loads the backend if need be and finds the device. Throws no_such_backend (with what is there, and why a plugin
+  /// that was found is refused) or no_such_device (with the devices that there are).
   Device(const Place& place);
   Device(std::string_view place) : Device(Place(place)) {}
   Device(const char* place) : Device(Place(place)) {}

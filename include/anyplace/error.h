@@ -2,8 +2,8 @@
 //
 // Errors: one exception type, one table of codes (backend/status.h).
 //
-// Every call that can fail throws anyplace::Error. Destructors never throw: what fails in one, and a stream's fault that
-// nobody collected before the stream was destroyed, goes to the error handler.
+// Every call that can fail throws anyplace::Error. Destructors never throw: what fails in one, and a stream's fault
+// that nobody collected before the stream was destroyed, goes to the error handler.
 #ifndef ANYPLACE_ERROR_H
 #define ANYPLACE_ERROR_H
 
@@ -72,12 +72,12 @@ class ANYPLACE_API Error : public std::runtime_error {
   std::shared_ptr<const ErrorDetails> details_;
 };
 
-/// Called with what a destructor or a background thread could not throw. May be called from any thread, and from several
-/// at once; what it throws itself is swallowed.
+/// Called with what a destructor or a background thread could not throw. May be called from any thread, and from
+/// several at once; what it throws itself is swallowed.
 using ErrorHandler = std::function<void(const Error&)>;
 
 /// Replaces the handler for the whole process and returns the one before. An empty one stands for the default, which
-/// writes one line to standard error.
+/// writes one line to standard error. Throws forked in a forked child.
 ANYPLACE_API ErrorHandler set_error_handler(ErrorHandler handler);
 
 }  // namespace anyplace

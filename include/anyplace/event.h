@@ -2,8 +2,8 @@
 //
 // Event: a mark in a stream's work that others can wait for, ask about and measure between.
 //
-// Recording again overwrites; waits submitted before keep the record that they took. An event that was never recorded is
-// complete: query is true, synchronize and waiting return at once.
+// Recording again overwrites; waits submitted before keep the record that they took. An event that was never recorded
+// is complete: query is true, synchronize and waiting return at once.
 #ifndef ANYPLACE_EVENT_H
 #define ANYPLACE_EVENT_H
 
@@ -25,9 +25,9 @@ struct EventOptions {
   bool interprocess = false;   ///< not together with timing
 };
 
-/// Names an event without owning it: 64 bits, free to copy, never reused. Using one whose event was destroyed, or a null
-/// one, throws invalid_handle. Every member may be called from any thread and can throw device_lost, forked, shut_down,
-/// and not_permitted inside a host function or kernel.
+/// Names an event without owning it: 64 bits, free to copy, never reused. Using one whose event was destroyed, or a
+/// null one, throws invalid_handle. Every member may be called from any thread and can throw device_lost, forked,
+/// shut_down, and not_permitted inside a host function or kernel.
 class ANYPLACE_API EventView {
  public:
   constexpr EventView() noexcept = default;
@@ -37,7 +37,8 @@ class ANYPLACE_API EventView {
   constexpr explicit operator bool() const noexcept { return id_ != 0; }
 
   Device device() const;
-  /// Marks the work submitted to `stream` so far. Throws invalid_argument, naming both places, if it is of another device.
+  /// Marks the work submitted to `stream` so far. Throws invalid_argument, naming both places, if it is of another
+  /// device.
   void record(const StreamView& stream) const;
   /// Whether the most recent record is complete. The faults of its stream are not its business.
   [[nodiscard]] bool query() const;
@@ -69,8 +70,8 @@ class ANYPLACE_API Event : public EventView {
   EventView view() const noexcept { return *this; }
 };
 
-/// Milliseconds from the record of `start` to that of `end`; negative if end came first. Both are of one backend. Throws
-/// timing_disabled, not_recorded or not_ready.
+/// Milliseconds from the record of `start` to that of `end`; negative if end came first. Both are of one backend.
+/// Throws timing_disabled, not_recorded or not_ready.
 ANYPLACE_API double elapsed_time(EventView start, EventView end);
 
 }  // namespace anyplace

@@ -32,7 +32,8 @@ class ANYPLACE_API StreamGuard {
 
  private:
   DeviceGuard device_guard_;
-  StreamView previous_;
+  Device device_;
+  StreamView previous_;  // null: the device's null stream
 };
 
 }  // namespace anyplace

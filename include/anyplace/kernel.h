@@ -108,7 +108,8 @@ HostKernel make_host_kernel(Callable callable, void (*)(const Block&, Args...)) 
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       static_cast<void>(arguments);
       callable(block, load_argument<std::decay_t<Args>>(arguments[I])...);
-    }(std::index_sequence_for<Args...>());
+    }
+    (std::index_sequence_for<Args...>());
   };
   return kernel;
 }
@@ -137,7 +138,7 @@ struct ArgumentValue {
   anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_VALUE, sizeof(T), &value}; }
 };
 template <class T>
-  requires std::is_base_of_v<BufferView, T>
+requires std::is_base_of_v<BufferView, T>
 struct ArgumentValue<T> {
   anyplace_address value;
   explicit ArgumentValue(const BufferView& from) : value(from.bytes() == 0 ? 0 : from.address()) {}
@@ -165,16 +166,16 @@ class ANYPLACE_API KernelView {
   std::uint64_t id_ = 0;
 };
 
-/// Owns a kernel made of a callable. Destroying it is safe while launches of it are queued or running. The callable may be
-/// called by several threads at once; what it throws becomes the stream's fault (kernel_failed).
+/// Owns a kernel made of a callable. Destroying it is safe while launches of it are queued or running. The callable may
+/// be called by several threads at once; what it throws becomes the stream's fault (kernel_failed).
 class ANYPLACE_API Kernel : public KernelView {
  public:
   Kernel() noexcept = default;
   /// `callable` is a function, or an object with one call operator, of `(const Block&, arguments...)`. Throws
   /// unsupported if the device doesn't run host code.
   template <class Callable>
-    requires(!std::is_base_of_v<KernelView, std::remove_cvref_t<Callable>>)
-  Kernel(const Device& device, Callable&& callable)
+  requires(!std::is_base_of_v<KernelView, std::remove_cvref_t<Callable>>)
+      Kernel(const Device& device, Callable&& callable)
       : Kernel(device, detail::make_host_kernel(std::decay_t<Callable>(std::forward<Callable>(callable)),
                                                 typename detail::CallSignature<std::decay_t<Callable>>::Pointer())) {}
   Kernel(const Device& device, detail::HostKernel kernel);
@@ -202,8 +203,8 @@ struct ModuleOptions {
 class ANYPLACE_API Module {
  public:
   Module() noexcept = default;
-  /// Finds out what `image` is and loads it. Throws invalid_image, which names what it is and what the device takes, and
-  /// holds the vendor compiler's log.
+  /// Finds out what `image` is and loads it. Throws invalid_image, which names what it is and what the device takes,
+  /// and holds the vendor compiler's log.
   Module(const Device& device, std::span<const std::byte> image, const ModuleOptions& options = {});
   /// The same from a file. Throws invalid_argument if it can't be read.
   static Module from_file(const Device& device, const std::string& path, const ModuleOptions& options = {});
@@ -227,9 +228,7 @@ class ANYPLACE_API Module {
 
 template <>
 struct std::hash<anyplace::KernelView> {
-  std::size_t operator()(anyplace::KernelView kernel) const noexcept {
-    return std::hash<std::uint64_t>()(kernel.id());
-  }
+  std::size_t operator()(anyplace::KernelView kernel) const noexcept { return std::hash<std::uint64_t>()(kernel.id()); }
 };
 
 #endif  // ANYPLACE_KERNEL_H

@@ -2,8 +2,8 @@
 //
 // Memory: device buffers, pinned host buffers, registered host memory, and the views that copies take.
 //
-// A Buffer belongs to the stream it was made on and frees itself in that stream's order: work submitted before still finds
-// the memory, and nobody else gets it until that work is done. Memory used on a second stream is named with
+// A Buffer belongs to the stream it was made on and frees itself in that stream's order: work submitted before still
+// finds the memory, and nobody else gets it until that work is done. Memory used on a second stream is named with
 // record_stream, which extends the same promise to that stream.
 #ifndef ANYPLACE_MEMORY_H
 #define ANYPLACE_MEMORY_H
@@ -28,14 +28,14 @@ class HostSpan {
   constexpr HostSpan() noexcept = default;
   constexpr HostSpan(void* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
   template <class Range>
-    requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
-             requires(Range&& range) {
-               { std::data(range) };
-               { std::size(range) };
-               requires !std::is_const_v<std::remove_pointer_t<decltype(std::data(range))>>;
-               requires std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(range))>>;
-             })
-  constexpr HostSpan(Range&& range) noexcept : data_(std::data(range)), bytes_(std::size(range) * sizeof(*std::data(range))) {}
+  requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
+           requires(Range && range) {
+             {std::data(range)};
+             {std::size(range)};
+             requires !std::is_const_v<std::remove_pointer_t<decltype(std::data(range))>>;
+             requires std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(range))>>;
+           }) constexpr HostSpan(Range&& range) noexcept
+      : data_(std::data(range)), bytes_(std::size(range) * sizeof(*std::data(range))) {}
 
   constexpr void* data() const noexcept { return data_; }
   constexpr std::uint64_t bytes() const noexcept { return bytes_; }
@@ -52,14 +52,13 @@ class ConstHostSpan {
   constexpr ConstHostSpan(const void* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
   constexpr ConstHostSpan(HostSpan span) noexcept : data_(span.data()), bytes_(span.bytes()) {}
   template <class Range>
-    requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
-             !std::is_same_v<std::remove_cvref_t<Range>, ConstHostSpan> &&
-             requires(const Range& range) {
-               { std::data(range) };
-               { std::size(range) };
-               requires std::is_trivially_copyable_v<std::remove_cv_t<std::remove_pointer_t<decltype(std::data(range))>>>;
-             })
-  constexpr ConstHostSpan(const Range& range) noexcept
+  requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
+           !std::is_same_v<std::remove_cvref_t<Range>, ConstHostSpan> &&
+           requires(const Range& range) {
+             {std::data(range)};
+             {std::size(range)};
+             requires std::is_trivially_copyable_v<std::remove_cv_t<std::remove_pointer_t<decltype(std::data(range))>>>;
+           }) constexpr ConstHostSpan(const Range& range) noexcept
       : data_(std::data(range)), bytes_(std::size(range) * sizeof(*std::data(range))) {}
 
   constexpr const void* data() const noexcept { return data_; }
@@ -132,8 +131,8 @@ class ANYPLACE_API Buffer : public BufferView {
   void* host_data() const;
 };
 
-/// Owns host memory that a device can read and write directly (pinned). Not cleared. It must outlive the copies that use
-/// it. 0 bytes gives a null buffer. Throws as Buffer does.
+/// Owns host memory that a device can read and write directly (pinned). Not cleared. It must outlive the copies that
+/// use it. 0 bytes gives a null buffer. Throws as Buffer does.
 class ANYPLACE_API HostBuffer {
  public:
   HostBuffer() noexcept = default;
@@ -161,7 +160,8 @@ class ANYPLACE_API HostBuffer {
   detail::DeviceState* state_ = nullptr;
 };
 
-/// Pins host memory that somebody else owns, for as long as this object lives. Throws unsupported where the device can't.
+/// Pins host memory that somebody else owns, for as long as this object lives. Throws unsupported where the device
+/// can't.
 class ANYPLACE_API HostRegistration {
  public:
   HostRegistration() noexcept = default;

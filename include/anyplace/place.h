@@ -37,8 +37,8 @@ class ANYPLACE_API Place {
   Kind kind() const noexcept { return kind_; }
   /// The name as it was written, which may be an alias.
   const std::string& name() const noexcept { return name_; }
-  /// The name of the backend: `name` with the table of aliases applied (gpu -> cuda). Aliases that a vendor added with a
-  /// symbolic link are resolved when a Device is made. "auto" for automatic.
+  /// The name of the backend: `name` with the table of aliases applied (gpu -> cuda). Aliases that a vendor added with
+  /// a symbolic link are resolved when a Device is made. "auto" for automatic.
   std::string backend() const;
   /// The number, if this place is name:index.
   std::optional<int> index() const noexcept;

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plugins: which backends there are and where they come from. An application needs none of this; `anyplace doctor` does.
+// Plugins: which backends there are and where they come from. An application needs none of this; `anyplace doctor`
+// does.
 //
 // A backend `name` is looked for as libanyplace_backend_<name>.so, in this order: a path given to register_plugin; the
 // directories of the environment variable ANYPLACE_BACKEND_PATH (":" between them, absolute; ignored where the process
 // runs with raised privileges); the directory of libanyplace; the directory that backends are installed in. The first
 // that is accepted wins. Plugins are never unloaded.
+//
+// A symbolic link libanyplace_backend_<alias>.so that leads to a file named libanyplace_backend_<name>.so is no
+// candidate: it makes <alias> another name of <name>.
+//
+// Every call here may come from any thread, and can throw forked, shut_down, and not_permitted inside a host function,
+// a kernel or a plugin's entry; what else it throws is said at each.
 #ifndef ANYPLACE_PLUGINS_H
 #define ANYPLACE_PLUGINS_H
 
@@ -49,21 +56,24 @@ struct PluginDirectoryProblem {
 };
 ANYPLACE_API std::vector<PluginDirectoryProblem> plugin_directory_problems();
 
-/// Makes `path` the first candidate for the name in its file name. Opens nothing yet. Throws invalid_argument if the file
-/// is not named libanyplace_backend_<name>.so or isn't there, or if that backend is in use already from another file.
+/// Makes `path` the first candidate for the name in its file name. Opens nothing yet. Throws invalid_argument if the
+/// file is not named libanyplace_backend_<name>.so or isn't there, or if that backend is in use already from another
+/// file. A backend whose files were all refused is tried again with this one.
 ANYPLACE_API void register_plugin(const std::string& path);
 
-/// Names of all candidates, without repetition, in the order of ANYPLACE_AUTO and then of the alphabet. Opens none.
+/// Names of all candidates, without repetition, in the order of ANYPLACE_AUTO (of its default, if what it says is bad)
+/// and then of the alphabet. Opens none.
 ANYPLACE_API std::vector<std::string> backend_names();
 
-/// The aliases of the table: {"gpu", "cuda"} and so on.
+/// The aliases of the table: {"gpu", "cuda"} and so on. Throws none of the above.
 struct BackendAlias {
   std::string_view alias;
   std::string_view backend;
 };
 ANYPLACE_API std::vector<BackendAlias> backend_aliases();
 
-/// What a loaded backend says of itself. Loads it if need be; throws no_such_backend.
+/// What a loaded backend says of itself. Loads it if need be; throws no_such_backend, and invalid_argument for what is
+/// no name.
 struct BackendInfo {
   std::string name;
   std::string version;

@@ -28,10 +28,10 @@ struct StreamOptions {
   bool blocking = false;
 };
 
-/// Names a stream without owning it: 64 bits, free to copy, never reused. Using one whose stream was destroyed, or a null
-/// one, throws invalid_handle. Every member may be called from any thread, also on the same stream at the same time: then
-/// the order of the submissions is unspecified. Every member can throw device_lost, forked, shut_down, and not_permitted
-/// inside a host function or kernel; what else it throws is said at each.
+/// Names a stream without owning it: 64 bits, free to copy, never reused. Using one whose stream was destroyed, or a
+/// null one, throws invalid_handle. Every member may be called from any thread, also on the same stream at the same
+/// time: then the order of the submissions is unspecified. Every member can throw device_lost, forked, shut_down, and
+/// not_permitted inside a host function or kernel; what else it throws is said at each.
 class ANYPLACE_API StreamView {
  public:
   constexpr StreamView() noexcept = default;
@@ -58,8 +58,8 @@ class ANYPLACE_API StreamView {
   Event record_event(EventOptions options = {}) const;
   /// Records `event`, and returns it. Throws invalid_argument if it is of another device.
   EventView record_event(EventView event) const;
-  /// Holds back what is submitted later until the most recent record of `event`, as of now, is complete. Never blocks the
-  /// host. The event may be of any device and backend.
+  /// Holds back what is submitted later until the most recent record of `event`, as of now, is complete. Never blocks
+  /// the host. The event may be of any device and backend.
   void wait_event(EventView event) const;
   /// The same for all that was submitted to `other` up to now.
   void wait_stream(const StreamView& other) const;
@@ -70,8 +70,8 @@ class ANYPLACE_API StreamView {
   void launch_host_func(std::function<void()> function) const;
 
   // -- Copies and fills. Both sides have the same number of bytes, and ranges don't overlap, else invalid_argument; 0
-  // bytes is a no-op. A buffer is of the stream's device; in a copy between buffers one of them is. Host memory must stay
-  // valid until the copy is done; a copy from or to memory that isn't pinned may block the caller.
+  // bytes is a no-op. A buffer is of the stream's device; in a copy between buffers one of them is. Host memory must
+  // stay valid until the copy is done; a copy from or to memory that isn't pinned may block the caller.
   void copy(BufferView destination, ConstHostSpan source) const;
   void copy(HostSpan destination, BufferView source) const;
   /// On one device, between devices, or between backends.
@@ -90,8 +90,8 @@ class ANYPLACE_API StreamView {
   void memset32(BufferView destination, std::uint32_t value) const;
 
   // -- Kernels.
-  /// Throws invalid_argument if the kernel is of another device, a size is 0 or over the device's limit, or a callable's
-  /// parameters don't fit the arguments.
+  /// Throws invalid_argument if the kernel is of another device, a size is 0 or over the device's limit, or a
+  /// callable's parameters don't fit the arguments.
   template <class... Args>
   void launch(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes, const Args&... args) const {
     const std::tuple<detail::ArgumentValue<Args>...> values{detail::ArgumentValue<Args>(args)...};
@@ -139,9 +139,7 @@ ANYPLACE_API void set_current_stream(StreamView stream);
 
 template <>
 struct std::hash<anyplace::StreamView> {
-  std::size_t operator()(anyplace::StreamView stream) const noexcept {
-    return std::hash<std::uint64_t>()(stream.id());
-  }
+  std::size_t operator()(anyplace::StreamView stream) const noexcept { return std::hash<std::uint64_t>()(stream.id()); }
 };
 
 #endif  // ANYPLACE_STREAM_H

@@ -10,12 +10,13 @@
 //   };
 //   ANYPLACE_EXPORT_BACKEND(AcmeBackend, "acme", "1.2.0", "Acme accelerators")
 //
-// The macro defines the plugin's one exported symbol. Behind it a table of functions is generated: each calls the method
-// of the same name, catches every exception and turns it into a status. So methods return values and throw; nothing thrown
-// crosses the boundary. What each method must do is written once, at the entry of the same name in abi.h.
+// The macro defines the plugin's one exported symbol. Behind it a table of functions is generated: each calls the
+// method of the same name, catches every exception and turns it into a status. So methods return values and throw;
+// nothing thrown crosses the boundary. What each method must do is written once, at the entry of the same name in
+// abi.h.
 //
-// A method that is left unoverridden and isn't pure becomes a null entry, which means to the core that the capability is
-// absent. (So overrides must be public: the generated table compares their addresses' types.)
+// A method that is left unoverridden and isn't pure becomes a null entry, which means to the core that the capability
+// is absent. (So overrides must be public: the generated table compares their addresses' types.)
 //
 // This header is all inline: a plugin links nothing of anyplace's.
 #ifndef ANYPLACE_BACKEND_DEVICE_BACKEND_H
@@ -297,11 +298,11 @@ inline constexpr bool is_default = false;
 template <class Result, class... Args>
 inline constexpr bool is_default<Result (DeviceBackend::*)(Args...)> = true;
 
-#define ANYPLACE_ENTRY(name, ...)                                    \
-  do {                                                               \
-    if constexpr (!is_default<decltype(&Backend::name)>) {           \
-      table.name = &Exported::template __VA_ARGS__;                  \
-    }                                                                \
+#define ANYPLACE_ENTRY(name, ...)                          \
+  do {                                                     \
+    if constexpr (!is_default<decltype(&Backend::name)>) { \
+      table.name = &Exported::template __VA_ARGS__;        \
+    }                                                      \
   } while (false)
 // Pure methods are always overridden, and the check would refuse a method that an intermediate class left pure.
 #define ANYPLACE_REQUIRED_ENTRY(name, ...) table.name = &Exported::template __VA_ARGS__
@@ -333,8 +334,7 @@ void Exported<Backend>::fill(anyplace_backend_table& table) noexcept {
   ANYPLACE_REQUIRED_ENTRY(stream_query, call_out<&B::stream_query, int32_t, anyplace_stream>);
   ANYPLACE_REQUIRED_ENTRY(stream_synchronize, call_wait<&B::stream_synchronize, anyplace_stream, uint64_t>);
   ANYPLACE_REQUIRED_ENTRY(stream_wait_event, call<&B::stream_wait_event, anyplace_stream, anyplace_event>);
-  ANYPLACE_ENTRY(stream_host_function,
-                 call<&B::stream_host_function, anyplace_stream, anyplace_host_function, void*>);
+  ANYPLACE_ENTRY(stream_host_function, call<&B::stream_host_function, anyplace_stream, anyplace_host_function, void*>);
 
   ANYPLACE_ENTRY(gate_create, call_out<&B::gate_create, anyplace_gate, int32_t>);
   ANYPLACE_ENTRY(gate_open, call<&B::gate_open, anyplace_gate>);
@@ -362,16 +362,18 @@ void Exported<Backend>::fill(anyplace_backend_table& table) noexcept {
   ANYPLACE_REQUIRED_ENTRY(
       memory_copy, call<&B::memory_copy, anyplace_stream, anyplace_address, anyplace_address, uint64_t, uint32_t>);
   ANYPLACE_ENTRY(memory_copy_2d, call_struct<&B::memory_copy_2d, anyplace_copy_2d, anyplace_stream>);
-  ANYPLACE_ENTRY(memory_copy_peer, call<&B::memory_copy_peer, anyplace_stream, int32_t, anyplace_address, int32_t,
-                                        anyplace_address, uint64_t>);
+  ANYPLACE_ENTRY(
+      memory_copy_peer,
+      call<&B::memory_copy_peer, anyplace_stream, int32_t, anyplace_address, int32_t, anyplace_address, uint64_t>);
   ANYPLACE_REQUIRED_ENTRY(memory_set,
                           call<&B::memory_set, anyplace_stream, anyplace_address, uint32_t, uint32_t, uint64_t>);
 
   ANYPLACE_ENTRY(module_load, call_struct_out<&B::module_load, anyplace_module_desc, anyplace_module, int32_t>);
   ANYPLACE_ENTRY(module_unload, call<&B::module_unload, anyplace_module>);
   ANYPLACE_ENTRY(module_kernel, call_out<&B::module_kernel, anyplace_kernel, anyplace_module, const char*>);
-  ANYPLACE_ENTRY(kernel_from_host, call_out<&B::kernel_from_host, anyplace_kernel, int32_t, anyplace_host_kernel,
-                                            void*, void (*)(void*)>);
+  ANYPLACE_ENTRY(
+      kernel_from_host,
+      call_out<&B::kernel_from_host, anyplace_kernel, int32_t, anyplace_host_kernel, void*, void (*)(void*)>);
   ANYPLACE_ENTRY(kernel_destroy, call<&B::kernel_destroy, anyplace_kernel>);
   ANYPLACE_ENTRY(kernel_launch, call_struct<&B::kernel_launch, anyplace_launch, anyplace_stream, anyplace_kernel>);
 }
@@ -423,12 +425,13 @@ void set_text(char (&destination)[N], const std::string& text) noexcept {
 
 }  // namespace anyplace::backend
 
-/// Exports `Class` as the backend `name`. `Class` has a constructor from anyplace::backend::Host; what it throws refuses
-/// the plugin with that reason. Once per plugin, outside every namespace. Compile plugins with -fvisibility=hidden.
-#define ANYPLACE_EXPORT_BACKEND(Class, name, version, description)                                              \
-  extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host,           \
-                                                                           anyplace_backend_table* table) {     \
-    return ::anyplace::backend::detail::export_backend<Class>(host, table, name, version, description);         \
+/// Exports `Class` as the backend `name`. `Class` has a constructor from anyplace::backend::Host; what it throws
+/// refuses the plugin with that reason. Once per plugin, outside every namespace. Compile plugins with
+/// -fvisibility=hidden.
+#define ANYPLACE_EXPORT_BACKEND(Class, name, version, description)                                          \
+  extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host,       \
+                                                                           anyplace_backend_table* table) { \
+    return ::anyplace::backend::detail::export_backend<Class>(host, table, name, version, description);     \
   }
 
 #endif  // ANYPLACE_BACKEND_DEVICE_BACKEND_H

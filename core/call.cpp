@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The slow side of call.h: how statuses become Errors, and the functions that the core offers to backends.
+#include "call.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "cross_wait.h"
+#include "stream_state.h"
+#include "text.h"
+
+namespace anyplace::detail {
+namespace {
+
+constexpr std::size_t vendor_name_limit = 256;
+
+bool in_table(anyplace_status status) noexcept {
+  switch (status) {
+#define ANYPLACE_STATUS_CASE(upper, lower, number, text) case number:
+    ANYPLACE_STATUS_LIST(ANYPLACE_STATUS_CASE)
+#undef ANYPLACE_STATUS_CASE
+    return true;
+    default:
+      return false;
+  }
+}
+
+/// This thread's message. It is freed when the thread ends; a message left after that (by the destructor of another
+/// thread_local) is dropped.
+thread_local Message* pending_message = nullptr;
+thread_local bool thread_ended = false;
+struct MessageOwner {
+  ~MessageOwner() {
+    thread_ended = true;
+    delete std::exchange(pending_message, nullptr);
+  }
+};
+
+Message* make_pending_message() {
+  if (thread_ended) return nullptr;
+  static thread_local const MessageOwner owner;
+  if (pending_message == nullptr) pending_message = new Message;
+  return pending_message;
+}
+
+}  // namespace
+
+// ---- Refusals ------------------------------------------------------------------------------------------------------
+
+void fail(ErrorCode code, std::string place, const char* operation, std::string text) {
+  ErrorDetails details;
+  details.code = code;
+  details.place = std::move(place);
+  details.operation = operation;
+  details.text = text.empty() ? std::string(text_of(code)) : std::move(text);
+  throw Error(std::move(details));
+}
+
+void refuse_call(const char* operation) {
+  switch (process_phase.load(std::memory_order_relaxed)) {
+    case Phase::forked:
+      fail(ErrorCode::forked, "", operation,
+           "this process was forked after a backend was initialised, and devices don't survive that: use anyplace in "
+           "the parent only, fork before the first Device is made, or call exec in the child");
+    case Phase::exiting:
+      fail(ErrorCode::shut_down, "", operation,
+           "the process is exiting and the backends are shut down: finish with devices before main returns");
+    case Phase::running:
+      break;
+  }
+  fail(ErrorCode::not_permitted, "", operation,
+       "a host function, a kernel, an error handler called by a backend or a plugin's entry may not call anyplace, "
+       "except "
+       "to destroy handles: do it on another thread, or after a synchronize");
+}
+
+void refuse_lost(const DeviceState& device, const char* operation) {
+  fail(
+      ErrorCode::device_lost, device.place, operation,
+      "the device failed for good earlier in this process: its handles can still be destroyed; other devices go on; to "
+      "use this one again start a new process");
+}
+
+// ---- Statuses ------------------------------------------------------------------------------------------------------
+
+Error error_of(anyplace_status status, Message message, std::string place, const char* operation) {
+  ErrorDetails details;
+  details.code = in_table(status) ? static_cast<ErrorCode>(status) : ErrorCode::backend_failed;
+  details.place = std::move(place);
+  details.operation = operation;
+  // A text with a vendor's code or name is the vendor's; without, it is the backend's own account of what is wrong.
+  const bool from_vendor = message.vendor_code != 0 || !message.vendor_name.empty();
+  details.vendor_code = message.vendor_code;
+  details.vendor_name = std::move(message.vendor_name);
+  if (from_vendor) {
+    details.vendor_text = std::move(message.text);
+  } else {
+    details.text = std::move(message.text);
+  }
+  if (!in_table(status)) {
+    const std::string number = fmt::format("the backend returned status {}, which is not in the table of ABI {}.{}",
+                                           status, ANYPLACE_ABI_MAJOR, ANYPLACE_ABI_MINOR);
+    details.text = details.text.empty() ? number : number + ": " + details.text;
+  } else if (status == ANYPLACE_STATUS_OK) {
+    details.code = ErrorCode::internal;
+    details.text = "a failure was reported with status OK: " + details.text;
+  }
+  if (details.text.empty()) details.text = text_of(details.code);
+  return Error(std::move(details));
+}
+
+Error make_error(anyplace_status status, DeviceState& device, const char* operation) {
+  Error error = error_of(status, take_message(), device.place, operation);
+  if (status == ANYPLACE_STATUS_DEVICE_LOST) mark_lost(device);
+  return error;
+}
+
+void raise(anyplace_status status, DeviceState& device, const char* operation) {
+  throw make_error(status, device, operation);
+}
+
+void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept {
+  if (status == ANYPLACE_STATUS_OK) return;
+  try {
+    report(make_error(status, device, operation));
+  } catch (...) {  // no memory to say it with
+  }
+}
+
+void mark_lost(DeviceState& device) noexcept {
+  if (!device.lost.exchange(true, std::memory_order_acq_rel)) release_waiters_of(device);
+}
+
+// ---- Messages ------------------------------------------------------------------------------------------------------
+
+void leave_message(std::int64_t vendor_code, const char* vendor_name, const char* text) noexcept {
+  try {
+    Message* const message = make_pending_message();
+    if (message == nullptr) return;
+    message->vendor_code = vendor_code;
+    message->vendor_name = bounded(vendor_name, vendor_name_limit);
+    message->text = bounded(text);
+  } catch (...) {  // no memory for the message: the status alone has to do
+  }
+}
+
+Message take_message() noexcept {
+  if (pending_message == nullptr) return {};
+  return std::exchange(*pending_message, Message());
+}
+
+// ---- What the core offers to backends ------------------------------------------------------------------------------
+namespace {
+
+/// The context is the Backend, or null before there is one.
+std::string name_of(void* context) {
+  return context == nullptr ? std::string("a backend") : static_cast<const Backend*>(context)->name;
+}
+
+void host_leave_message(void*, std::int64_t vendor_code, const char* vendor_name, const char* text) {
+  leave_message(vendor_code, vendor_name, text);
+}
+
+void host_stream_fault(void* context, std::uint64_t cookie, anyplace_status status, std::int64_t vendor_code,
+                       const char* vendor_name, const char* text) {
+  // The backend's thread may hold locks of the backend's: whatever has to be destroyed is left to the service thread.
+  const CallbackScope scope;
+  try {
+    Message message = take_message();
+    if (text != nullptr) {
+      message = {vendor_code, std::string(bounded(vendor_name, vendor_name_limit)), std::string(bounded(text))};
+    }
+    std::string place;
+    if (const Pin<StreamState> stream = streams().try_pin(cookie)) {
+      place = stream->device->place;
+    } else {
+      place = name_of(context);
+    }
+    record_fault(cookie, error_of(status, std::move(message), std::move(place), "asynchronous work"));
+  } catch (...) {  // no memory to keep the fault in
+  }
+}
+
+void host_user_code_begin(void*) { ++callback_depth; }
+
+void host_user_code_end(void*) {
+  if (callback_depth > 0) --callback_depth;
+}
+
+bool log_wanted() noexcept {
+  static const bool wanted = [] {
+    const char* const value = std::getenv("ANYPLACE_LOG");
+    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+  }();
+  return wanted;
+}
+
+void host_log(void* context, std::uint32_t level, const char* text) {
+  if (!log_wanted()) return;
+  try {
+    const std::string line = fmt::format("anyplace: {}: {}: {}\n", name_of(context),
+                                         level == ANYPLACE_LOG_WARNING ? "warning" : "info", one_line(bounded(text)));
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  } catch (...) {  // a line of the log is lost
+  }
+}
+
+}  // namespace
+
+const anyplace_host& host_table() noexcept {
+  static const anyplace_host table = [] {
+    anyplace_host made{};
+    made.struct_size = sizeof(anyplace_host);
+    made.abi_major = ANYPLACE_ABI_MAJOR;
+    made.abi_minor = ANYPLACE_ABI_MINOR;
+    made.leave_message = host_leave_message;
+    made.stream_fault = host_stream_fault;
+    made.user_code_begin = host_user_code_begin;
+    made.user_code_end = host_user_code_end;
+    made.log = host_log;
+    return made;
+  }();
+  return table;
+}
+
+}  // namespace anyplace::detail

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies and fills of a stream. Everything that can be wrong with the arguments is found out before anything is
+// submitted.
+#include "copy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "anyplace/stream.h"
+#include "memory_state.h"
+
+namespace anyplace {
+
+namespace detail {
+
+void submit_copy(StreamState& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+                 std::uint32_t kind, const char* operation) {
+  const auto copy = [table = stream.device->table, self = stream.device->self, handle = stream.handle, destination,
+                     source, bytes,
+                     kind] { return table->memory_copy(self, handle, destination, source, bytes, kind); };
+  submit(stream, operation, copy, [&] { return HeldCommand(copy); });
+}
+
+void submit_copy_2d(StreamState& stream, const anyplace_copy_2d& copy, const char* operation) {
+  const bool one_piece = copy.rows == 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width);
+  if (one_piece) {
+    submit_copy(stream, copy.destination, copy.source, copy.width * copy.rows, copy.kind, operation);
+    return;
+  }
+  if (has_capability(*stream.device, Capability::copy_2d, operation)) {
+    const auto lines = [table = stream.device->table, self = stream.device->self, handle = stream.handle, copy] {
+      return table->memory_copy_2d(self, handle, &copy);
+    };
+    submit(stream, operation, lines, [&] { return HeldCommand(lines); });
+    return;
+  }
+  for (std::uint64_t row = 0; row < copy.rows; ++row) {
+    submit_copy(stream, copy.destination + row * copy.destination_pitch, copy.source + row * copy.source_pitch,
+                copy.width, copy.kind, operation);
+  }
+}
+
+namespace {
+
+void require_same_size(std::uint64_t destination, std::uint64_t source, const DeviceState& device,
+                       const char* operation) {
+  if (destination == source) return;
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("the destination has {} bytes and the source {}; both sides of a copy have the same size",
+                   destination, source));
+}
+
+void require_pointer(const void* data, std::uint64_t bytes, const char* side, const DeviceState& device,
+                     const char* operation) {
+  if (data != nullptr || bytes == 0) return;
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("the {}'s host pointer is null, with {} bytes to copy", side, bytes));
+}
+
+void require_on_device(const PinnedRange& range, const char* side, const DeviceState& device, const char* operation) {
+  if (range.device == nullptr || range.device == &device) return;
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("the {} is a buffer of {}, and the stream is of {}; use a stream of {}", side, range.device->place,
+                   device.place, range.device->place));
+}
+
+/// In a copy between buffers one is the stream's. An empty view is of any device.
+void require_one_on_device(const PinnedRange& destination, const PinnedRange& source, const DeviceState& device,
+                           const char* operation) {
+  const bool destination_is = destination.device == nullptr || destination.device == &device;
+  const bool source_is = source.device == nullptr || source.device == &device;
+  if (destination_is || source_is) return;
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("the copy is from a buffer of {} to one of {}, and the stream is of {}; use a stream of {} or {}",
+                   source.device->place, destination.device->place, device.place, source.device->place,
+                   destination.device->place));
+}
+
+[[noreturn]] void refuse_overlap(anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+                                 const DeviceState& device, const char* operation) {
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("the destination from address {:#x} and the source from {:#x} overlap within {} bytes; copy through "
+                   "other memory",
+                   destination, source, bytes));
+}
+
+/// Neither range wraps: buffers don't.
+bool overlap(anyplace_address a, std::uint64_t a_bytes, anyplace_address b, std::uint64_t b_bytes) {
+  return a < b ? b - a < a_bytes : a - b < b_bytes;
+}
+
+/// Managed memory is one memory to the host and to the device.
+void require_apart_from_host(const PinnedRange& range, const void* host, std::uint64_t bytes, const char* operation) {
+  if (!range.buffer || range.buffer->kind != ANYPLACE_MEMORY_MANAGED || bytes == 0) return;
+  const anyplace_address address = reinterpret_cast<std::uintptr_t>(host);
+  if (overlap(range.address, range.bytes, address, bytes)) {
+    refuse_overlap(range.address, address, bytes, *range.device, operation);
+  }
+}
+
+/// The bytes from the first of the first line to the last of the last; nothing if they are more than 64 bits count.
+std::optional<std::uint64_t> extent(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows) {
+  std::uint64_t bytes = 0;
+  if (__builtin_mul_overflow(pitch, rows - 1, &bytes) || __builtin_add_overflow(bytes, width, &bytes)) return {};
+  return bytes;
+}
+
+/// Width and rows aren't 0. Throws unless the lines lie within `bytes`.
+void require_lines_within(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows, std::uint64_t bytes,
+                          const char* side, const DeviceState& device, const char* operation) {
+  if (pitch < width) {
+    fail(ErrorCode::invalid_argument, device.place, operation,
+         fmt::format("the {}'s pitch of {} bytes is less than the width of {} bytes", side, pitch, width));
+  }
+  const std::optional<std::uint64_t> needed = extent(pitch, width, rows);
+  if (needed && *needed <= bytes) return;
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("{} lines of {} bytes with a pitch of {} need {} bytes; the {} has {}", rows, width, pitch,
+                   needed ? std::to_string(*needed) : std::string("more than 2^64"), side, bytes));
+}
+
+/// Whether any two lines share a byte. Both sides are within a buffer, so nothing here overflows.
+bool lines_overlap(const anyplace_copy_2d& copy) {
+  const std::uint64_t width = copy.width;
+  const std::uint64_t last = copy.rows - 1;
+  const std::uint64_t destination_bytes = last * copy.destination_pitch + width;
+  const std::uint64_t source_bytes = last * copy.source_pitch + width;
+  if (!overlap(copy.destination, destination_bytes, copy.source, source_bytes)) return false;
+  if (copy.destination_pitch == copy.source_pitch) {
+    // Line i of the one is at a fixed distance from every line of the other: only the two nearest can touch it.
+    const std::uint64_t distance =
+        copy.destination < copy.source ? copy.source - copy.destination : copy.destination - copy.source;
+    const std::uint64_t lines = distance / copy.source_pitch;
+    const std::uint64_t rest = distance % copy.source_pitch;
+    return (lines <= last && rest < width) || (lines + 1 <= last && copy.source_pitch - rest < width);
+  }
+  std::uint64_t i = 0;
+  std::uint64_t j = 0;
+  while (i <= last && j <= last) {
+    const anyplace_address to = copy.destination + i * copy.destination_pitch;
+    const anyplace_address from = copy.source + j * copy.source_pitch;
+    if (overlap(to, width, from, width)) return true;
+    (to < from ? i : j) += 1;
+  }
+  return false;
+}
+
+/// Between buffers, of one device or two. Width and rows aren't 0; lines are within the buffers.
+void copy_between(StreamState& stream, const PinnedRange& destination, const PinnedRange& source, anyplace_copy_2d copy,
+                  const char* operation) {
+  DeviceState& to = *destination.device;
+  DeviceState& from = *source.device;
+  if (&to == &from) {
+    if (lines_overlap(copy)) {
+      refuse_overlap(copy.destination, copy.source, std::max(destination.bytes, source.bytes), to, operation);
+    }
+    submit_copy_2d(stream, copy, operation);
+    return;
+  }
+  require_usable(to, operation);
+  require_usable(from, operation);
+  const bool peers = to.backend == from.backend && has_capability(to, Capability::peer_copy, operation) &&
+                     has_capability(from, Capability::peer_copy, operation);
+  if (!peers) {
+    copy_staged(stream, to, from, copy, operation);
+    return;
+  }
+  if (copy.destination_pitch == copy.width && copy.source_pitch == copy.width) {
+    copy.width *= copy.rows;
+    copy.rows = 1;
+  }
+  for (std::uint64_t row = 0; row < copy.rows; ++row) {
+    const auto line = [table = stream.device->table, self = stream.device->self, handle = stream.handle,
+                       destination_device = to.index, source_device = from.index, bytes = copy.width,
+                       destination_address = copy.destination + row * copy.destination_pitch,
+                       source_address = copy.source + row * copy.source_pitch] {
+      return table->memory_copy_peer(self, handle, destination_device, destination_address, source_device,
+                                     source_address, bytes);
+    };
+    submit(stream, operation, line, [&] { return HeldCommand(line); });
+  }
+}
+
+anyplace_copy_2d lines(std::uint32_t kind, anyplace_address destination, std::uint64_t destination_pitch,
+                       anyplace_address source, std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) {
+  anyplace_copy_2d copy{};
+  copy.struct_size = sizeof(copy);
+  copy.kind = kind;
+  copy.destination = destination;
+  copy.destination_pitch = destination_pitch;
+  copy.source = source;
+  copy.source_pitch = source_pitch;
+  copy.width = width;
+  copy.rows = rows;
+  return copy;
+}
+
+void fill(const StreamView& view, const BufferView& destination, std::uint32_t value, std::uint32_t width,
+          const char* operation) {
+  enter(operation);
+  const Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const PinnedRange range = pin_range(destination, operation);
+  require_on_device(range, "destination", device, operation);
+  if (range.bytes % width != 0 || range.address % width != 0) {
+    fail(ErrorCode::invalid_argument, device.place, operation,
+         fmt::format("{} bytes at address {:#x}: size and address have to be multiples of the element's {} bytes",
+                     range.bytes, range.address, width));
+  }
+  if (range.bytes == 0) return;
+  const auto set = [table = device.table, self = device.self, handle = stream->handle, address = range.address, value,
+                    width, count = range.bytes / width] {
+    return table->memory_set(self, handle, address, value, width, count);
+  };
+  submit(*stream, operation, set, [&] { return HeldCommand(set); });
+}
+
+anyplace_address address_of(const void* host) { return reinterpret_cast<std::uintptr_t>(host); }
+
+constexpr const char* copy_operation = "Stream::copy";
+constexpr const char* copy_2d_operation = "Stream::copy_2d";
+
+}  // namespace
+
+}  // namespace detail
+
+void StreamView::copy(BufferView destination, ConstHostSpan source) const {
+  constexpr const char* operation = detail::copy_operation;
+  detail::enter(operation);
+  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
+  detail::DeviceState& device = *stream->device;
+  detail::require_usable(device, operation);
+  const detail::PinnedRange to = detail::pin_range(destination, operation);
+  detail::require_on_device(to, "destination", device, operation);
+  detail::require_same_size(destination.bytes(), source.bytes(), device, operation);
+  detail::require_pointer(source.data(), source.bytes(), "source", device, operation);
+  detail::require_apart_from_host(to, source.data(), source.bytes(), operation);
+  if (to.bytes == 0) return;
+  detail::submit_copy(*stream, to.address, detail::address_of(source.data()), to.bytes, ANYPLACE_COPY_HOST_TO_DEVICE,
+                      operation);
+}
+
+void StreamView::copy(HostSpan destination, BufferView source) const {
+  constexpr const char* operation = detail::copy_operation;
+  detail::enter(operation);
+  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
+  detail::DeviceState& device = *stream->device;
+  detail::require_usable(device, operation);
+  const detail::PinnedRange from = detail::pin_range(source, operation);
+  detail::require_on_device(from, "source", device, operation);
+  detail::require_same_size(destination.bytes(), source.bytes(), device, operation);
+  detail::require_pointer(destination.data(), destination.bytes(), "destination", device, operation);
+  detail::require_apart_from_host(from, destination.data(), destination.bytes(), operation);
+  if (from.bytes == 0) return;
+  detail::submit_copy(*stream, detail::address_of(destination.data()), from.address, from.bytes,
+                      ANYPLACE_COPY_DEVICE_TO_HOST, operation);
+}
+
+void StreamView::copy(BufferView destination, BufferView source) const {
+  constexpr const char* operation = detail::copy_operation;
+  detail::enter(operation);
+  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
+  detail::DeviceState& device = *stream->device;
+  detail::require_usable(device, operation);
+  const detail::PinnedRange to = detail::pin_range(destination, operation);
+  const detail::PinnedRange from = detail::pin_range(source, operation);
+  detail::require_one_on_device(to, from, device, operation);
+  detail::require_same_size(to.bytes, from.bytes, device, operation);
+  if (to.bytes == 0) return;
+  detail::copy_between(
+      *stream, to, from,
+      detail::lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, to.address, to.bytes, from.address, from.bytes, to.bytes, 1),
+      operation);
+}
+
+void StreamView::copy_2d(BufferView destination, std::uint64_t destination_pitch, ConstHostSpan source,
+                         std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const {
+  constexpr const char* operation = detail::copy_2d_operation;
+  detail::enter(operation);
+  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
+  detail::DeviceState& device = *stream->device;
+  detail::require_usable(device, operation);
+  const detail::PinnedRange to = detail::pin_range(destination, operation);
+  detail::require_on_device(to, "destination", device, operation);
+  if (width == 0 || rows == 0) return;
+  detail::require_lines_within(destination_pitch, width, rows, to.bytes, "destination", device, operation);
+  detail::require_lines_within(source_pitch, width, rows, source.bytes(), "source", device, operation);
+  detail::require_pointer(source.data(), source.bytes(), "source", device, operation);
+  detail::require_apart_from_host(to, source.data(), source.bytes(), operation);
+  detail::submit_copy_2d(*stream,
+                         detail::lines(ANYPLACE_COPY_HOST_TO_DEVICE, to.address, destination_pitch,
+                                       detail::address_of(source.data()), source_pitch, width, rows),
+                         operation);
+}
+
+void StreamView::copy_2d(HostSpan destination, std::uint64_t destination_pitch, BufferView source,
+                         std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const {
+  constexpr const char* operation = detail::copy_2d_operation;
+  detail::enter(operation);
+  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
+  detail::DeviceState& device = *stream->device;
+  detail::require_usable(device, operation);
+  const detail::PinnedRange from = detail::pin_range(source, operation);
+  detail::require_on_device(from, "source", device, operation);
+  if (width == 0 || rows == 0) return;
+  detail::require_lines_within(destination_pitch, width, rows, destination.bytes(), "destination", device, operation);
+  detail::require_lines_within(source_pitch, width, rows, from.bytes, "source", device, operation);
+  detail::require_pointer(destination.data(), destination.bytes(), "destination", device, operation);
+  detail::require_apart_from_host(from, destination.data(), destination.bytes(), operation);
+  detail::submit_copy_2d(*stream,
+                         detail::lines(ANYPLACE_COPY_DEVICE_TO_HOST, detail::address_of(destination.data()),
+                                       destination_pitch, from.address, source_pitch, width, rows),
+                         operation);
+}
+
+void StreamView::copy_2d(BufferView destination, std::uint64_t destination_pitch, BufferView source,
+                         std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const {
+  constexpr const char* operation = detail::copy_2d_operation;
+  detail::enter(operation);
+  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
+  detail::DeviceState& device = *stream->device;
+  detail::require_usable(device, operation);
+  const detail::PinnedRange to = detail::pin_range(destination, operation);
+  const detail::PinnedRange from = detail::pin_range(source, operation);
+  detail::require_one_on_device(to, from, device, operation);
+  if (width == 0 || rows == 0) return;
+  detail::require_lines_within(destination_pitch, width, rows, to.bytes, "destination", device, operation);
+  detail::require_lines_within(source_pitch, width, rows, from.bytes, "source", device, operation);
+  detail::copy_between(*stream, to, from,
+                       detail::lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, to.address, destination_pitch, from.address,
+                                     source_pitch, width, rows),
+                       operation);
+}
+
+void StreamView::memset8(BufferView destination, std::uint8_t value) const {
+  detail::fill(*this, destination, value, 1, "Stream::memset8");
+}
+
+void StreamView::memset16(BufferView destination, std::uint16_t value) const {
+  detail::fill(*this, destination, value, 2, "Stream::memset16");
+}
+
+void StreamView::memset32(BufferView destination, std::uint32_t value) const {
+  detail::fill(*this, destination, value, 4, "Stream::memset32");
+}
+
+}  // namespace anyplace

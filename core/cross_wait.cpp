@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross waits: making them, arranging for their signal, giving it.
+#include "cross_wait.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "hold.h"
+#include "service.h"
+
+namespace anyplace::detail {
+
+/// A gate of the backend's. Open or not when it goes, it lets pass whoever waits on it.
+struct Gate {
+  DeviceState* device = nullptr;
+  anyplace_gate handle = 0;
+  std::atomic<bool> opened{false};
+
+  Gate() = default;
+  Gate(const Gate&) = delete;  // it owns the backend's gate
+  Gate& operator=(const Gate&) = delete;
+  ~Gate();
+  void open() noexcept;
+};
+
+namespace {
+
+void destroy_gate(DeviceState& device, anyplace_gate handle) noexcept {
+  if (!backends_callable()) return;
+  if (in_callback()) {
+    post_to_service([&device, handle] { destroy_gate(device, handle); });
+    return;
+  }
+  const anyplace_status status = device.table->gate_destroy(device.self, handle);
+  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "Stream::wait_event");
+}
+
+}  // namespace
+
+void Gate::open() noexcept {
+  if (opened.exchange(true) || !backends_callable() || device->lost.load(std::memory_order_relaxed)) return;
+  check_quietly(device->table->gate_open(device->self, handle), *device, "Stream::wait_event");
+}
+
+Gate::~Gate() {
+  if (handle == 0) return;
+  open();
+  destroy_gate(*device, handle);
+}
+
+// ---- The signal ----------------------------------------------------------------------------------------------------
+namespace {
+
+/// The waiting stream's fault when the device that it waits for is lost. The place is the producer's.
+Error lost_producer(const DeviceState& producer) {
+  ErrorDetails details;
+  details.code = ErrorCode::device_lost;
+  details.place = producer.place;
+  details.operation = "Stream::wait_event";
+  details.text = fmt::format(
+      "a stream of another device waited for work of {}, which was lost: it waits no longer, and "
+      "what comes after may not find that work done",
+      producer.place);
+  return Error(std::move(details));
+}
+
+/// Faults of the waiting stream never mark its own device lost.
+void fault_waiter(std::uint64_t stream_id, const Error& error) noexcept {
+  const CallbackScope scope;  // a last pin is let go of on the service thread: this may be a backend's thread
+  if (const Pin<StreamState> stream = streams().try_pin(stream_id)) {
+    keep_fault(*stream, error);
+  } else {
+    report(error);
+  }
+}
+
+void signal_lost(CrossWait& wait) noexcept {
+  const Error error = lost_producer(*wait.producer);
+  signal_cross_wait(wait, &error);
+}
+
+/// What the producer's backend says about the helper's work.
+void signal_status(CrossWait& wait, anyplace_status status) noexcept {
+  if (status == ANYPLACE_STATUS_OK) {
+    signal_cross_wait(wait, nullptr);
+  } else if (status == ANYPLACE_STATUS_DEVICE_LOST) {
+    take_message();
+    mark_lost(*wait.producer);  // which signals
+  } else {
+    const Error error = make_error(status, *wait.producer, "Stream::wait_event");
+    signal_cross_wait(wait, &error);
+  }
+}
+
+/// The helper stream's host function.
+void signal_from_producer(void* user, anyplace_status status) noexcept {
+  const CallbackScope scope;
+  const std::unique_ptr<std::shared_ptr<CrossWait>> owned(static_cast<std::shared_ptr<CrossWait>*>(user));
+  CrossWait& wait = **owned;
+  signal_status(wait, status);
+  wait.helper.reset();
+}
+
+/// The polling thread's step, where the producer has no host functions.
+bool poll_producer(CrossWait& wait) noexcept {
+  DeviceState& device = *wait.producer;
+  if (!device.lost.load(std::memory_order_relaxed)) {
+    std::int32_t done = 0;
+    const anyplace_status status = device.table->stream_query(device.self, wait.helper->handle, &done);
+    if (status == ANYPLACE_STATUS_OK && done == 0) return false;
+    signal_status(wait, status);
+  }
+  wait.helper.reset();
+  return true;
+}
+
+/// Everything that can fail. The wait's signal will come when it returns.
+void arrange_signal(const std::shared_ptr<CrossWait>& wait, anyplace_event event, const char* operation) {
+  DeviceState& device = *wait->producer;
+  require_usable(device, operation);
+  wait->helper = take_helper_stream(device, operation);
+  const anyplace_stream helper = wait->helper->handle;
+  check(device.table->stream_wait_event(device.self, helper, event), device, operation);
+
+  if (has_capability(device, Capability::host_functions, operation)) {
+    auto owned = std::make_unique<std::shared_ptr<CrossWait>>(wait);
+    const anyplace_status status =
+        device.table->stream_host_function(device.self, helper, signal_from_producer, owned.get());
+    if (status == ANYPLACE_STATUS_OK) {
+      static_cast<void>(owned.release());
+      return;
+    }
+    check(status == ANYPLACE_STATUS_DEVICE_LOST ? status : ANYPLACE_STATUS_OK, device, operation);
+    take_message();  // asking does as well
+  }
+  poll_in_service([wait] { return poll_producer(*wait); });
+}
+
+}  // namespace
+
+void signal_cross_wait(CrossWait& wait, const Error* failure) noexcept {
+  if (wait.claimed.exchange(true)) return;
+  // Before the stream goes on: who sees it idle sees the fault.
+  if (failure != nullptr) fault_waiter(wait.stream_id, *failure);
+  std::shared_ptr<CrossWait> kept;
+  bool drain = false;
+  {
+    const std::lock_guard lock(holds().mutex);
+    wait.signalled = true;
+    kept = *wait.outstanding;
+    holds().outstanding.erase(wait.outstanding);
+    drain = drain_is_due(wait);
+    holds().changed.notify_all();
+  }
+  if (wait.gate) wait.gate->open();
+  if (drain) post_drain(*wait.held_stream);
+}
+
+void start_cross_wait(const std::shared_ptr<CrossWait>& wait, anyplace_event event) noexcept {
+  try {
+    arrange_signal(wait, event, "Stream::wait_event");
+  } catch (const Error& error) {
+    signal_cross_wait(*wait, &error);
+  } catch (const std::exception& exception) {
+    leave_message(0, "", exception.what());
+    signal_status(*wait, ANYPLACE_STATUS_INTERNAL);
+  }
+}
+
+// ---- Making one ----------------------------------------------------------------------------------------------------
+namespace {
+
+/// The waiter's side: from now on nothing that is submitted to the stream runs before the signal.
+void block(StreamState& stream, const std::shared_ptr<CrossWait>& wait, bool foreign, const char* operation) {
+  DeviceState& device = *stream.device;
+  if (!foreign || !has_capability(device, Capability::gates, operation)) {
+    wait->held_stream = &stream;
+    hold_until(stream, wait);
+    return;
+  }
+  auto gate = std::make_shared<Gate>();
+  gate->device = &device;
+  check(device.table->gate_create(device.self, device.index, &gate->handle), device, operation);
+  wait->gate = gate;
+  submit(
+      stream, operation, [&] { return device.table->stream_wait_gate(device.self, stream.handle, gate->handle); },
+      [&]() -> HeldCommand {
+        return [gate, handle = stream.handle] {
+          return gate->device->table->stream_wait_gate(gate->device->self, handle, gate->handle);
+        };
+      });
+}
+
+/// False if the record has been submitted meanwhile.
+bool start_when_submitted(const std::shared_ptr<CrossWait>& wait, HeldRecord& record) {
+  const std::lock_guard lock(holds().mutex);
+  if (record.state != HeldRecord::State::queued) return false;
+  record.waits.push_back(wait);
+  return true;
+}
+
+}  // namespace
+
+void wait_across(StreamState& stream, const Record& record, const char* operation) {
+  DeviceState& producer = *record.device;
+  auto wait = std::make_shared<CrossWait>();
+  wait->producer = &producer;
+  wait->stream_id = stream.id;
+  std::list<std::shared_ptr<CrossWait>> listed{wait};  // made now, so that nothing fails once the stream waits
+  block(stream, wait, producer.backend != stream.device->backend, operation);
+  {
+    const std::lock_guard lock(holds().mutex);
+    wait->outstanding = listed.begin();
+    holds().outstanding.splice(holds().outstanding.end(), listed);
+  }
+  try {
+    // A record that was dropped has a lost device, which arrange_signal finds out.
+    if (!record.held || !start_when_submitted(wait, *record.held)) arrange_signal(wait, record.handle, operation);
+  } catch (...) {
+    signal_cross_wait(*wait, nullptr);
+    throw;
+  }
+  // If the device was lost before the wait was in the list, nobody else signals.
+  if (producer.lost.load(std::memory_order_acquire)) signal_lost(*wait);
+}
+
+void release_waiters_of(DeviceState& device) noexcept {
+  std::vector<std::shared_ptr<CrossWait>> released;
+  {
+    const std::lock_guard lock(holds().mutex);
+    for (const std::shared_ptr<CrossWait>& wait : holds().outstanding) {
+      if (wait->producer == &device) released.push_back(wait);
+    }
+    holds().changed.notify_all();
+  }
+  for (const std::shared_ptr<CrossWait>& wait : released) signal_lost(*wait);
+}
+
+bool settle_cross_waits(std::chrono::nanoseconds timeout) noexcept {
+  std::unique_lock lock(holds().mutex);
+  return wait_for_condition(holds().changed, lock, Deadline(to_timeout_ns(timeout)),
+                            [] { return holds().streams.empty() && holds().outstanding.empty(); });
+}
+
+}  // namespace anyplace::detail

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where device memory comes from and goes to, without a cache between: the backend's own allocation, in the stream's
+// order where it has that. Out of memory is final only after everything that was given up has been waited for.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "deferred_free.h"
+#include "memory_state.h"
+
+namespace anyplace::detail {
+
+namespace {
+
+/// How often an allocation waits for frees before it gives up: other threads may take what became free.
+constexpr int max_attempts = 4;
+
+std::optional<std::uint64_t> known(std::uint64_t bytes) {
+  return bytes == ANYPLACE_UNKNOWN ? std::nullopt : std::optional<std::uint64_t>(bytes);
+}
+
+anyplace_memory_info memory_info_of(DeviceState& device) noexcept {
+  anyplace_memory_info info{};
+  info.struct_size = sizeof(info);
+  info.free_bytes = ANYPLACE_UNKNOWN;
+  info.total_bytes = ANYPLACE_UNKNOWN;
+  if (device.table->device_memory(device.self, device.index, &info) != ANYPLACE_STATUS_OK) {
+    static_cast<void>(take_message());  // figures are an extra; the failure that is told is the allocation's
+    info.free_bytes = ANYPLACE_UNKNOWN;
+    info.total_bytes = ANYPLACE_UNKNOWN;
+  }
+  return info;
+}
+
+/// A held stream's order doesn't reach the backend yet, so there the memory has to be everybody's at once.
+bool in_stream_order(StreamState& stream, std::uint32_t kind, const char* operation) {
+  return kind == ANYPLACE_MEMORY_DEVICE && !stream.held.load(std::memory_order_acquire) &&
+         has_capability(*stream.device, Capability::stream_ordered_memory, operation);
+}
+
+anyplace_status try_allocate(StreamState& stream, std::uint32_t kind, std::uint64_t bytes, anyplace_address* address,
+                             const char* operation) {
+  DeviceState& device = *stream.device;
+  if (bytes > INT64_MAX) {
+    leave_message(0, nullptr, "no device has that much memory; is the size a negative number?");
+    return ANYPLACE_STATUS_OUT_OF_MEMORY;
+  }
+  if (in_stream_order(stream, kind, operation)) {
+    return device.table->memory_allocate_async(device.self, stream.handle, bytes, address);
+  }
+  return device.table->memory_allocate(device.self, device.index, kind, bytes, address);
+}
+
+}  // namespace
+
+Error out_of_memory_error(DeviceState& device, std::uint64_t requested, const char* operation) {
+  const Error plain = make_error(ANYPLACE_STATUS_OUT_OF_MEMORY, device, operation);
+  const anyplace_memory_info info = memory_info_of(device);
+  ErrorDetails details;
+  details.code = plain.code();
+  details.place = plain.place();
+  details.operation = plain.operation();
+  details.text = plain.text();
+  details.vendor_code = plain.vendor_code();
+  details.vendor_name = plain.vendor_name();
+  details.vendor_text = plain.vendor_text();
+  MemoryFigures figures;
+  figures.requested = requested;
+  figures.free = known(info.free_bytes);
+  figures.in_use = device.bytes_in_use.load(std::memory_order_relaxed);
+  figures.limit = known(info.total_bytes);
+  details.memory = figures;
+  return Error(std::move(details));
+}
+
+anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind, std::uint64_t bytes,
+                                        const char* operation) {
+  DeviceState& device = *stream.device;
+  reap_deferred_frees(device);
+  anyplace_address address = 0;
+  anyplace_status status = try_allocate(stream, kind, bytes, &address, operation);
+  for (int attempt = 1; status == ANYPLACE_STATUS_OUT_OF_MEMORY && attempt < max_attempts; ++attempt) {
+    const std::optional<std::uint64_t> limit = known(memory_info_of(device).total_bytes);
+    if (bytes > limit.value_or(INT64_MAX) || !wait_for_deferred_frees(device)) break;
+    static_cast<void>(take_message());
+    status = try_allocate(stream, kind, bytes, &address, operation);
+  }
+  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) throw out_of_memory_error(device, bytes, operation);
+  check(status, device, operation);
+  if (address == 0) {
+    fail(ErrorCode::backend_failed, device.place, operation,
+         fmt::format("the backend said it allocated {} bytes, and gave address 0", bytes));
+  }
+  device.bytes_in_use.fetch_add(bytes, std::memory_order_relaxed);
+  return address;
+}
+
+void free_device_memory(std::unique_ptr<BufferState> buffer) noexcept {
+  constexpr const char* operation = "~Buffer";
+  DeviceState& device = *buffer->device;
+  device.bytes_in_use.fetch_sub(buffer->bytes, std::memory_order_relaxed);
+  const bool one_stream = buffer->ordered && buffer->home && buffer->uses.empty();
+  const bool direct =
+      one_stream && !buffer->home->held.load(std::memory_order_acquire) && !device.lost.load(std::memory_order_relaxed);
+  if (direct) {
+    const anyplace_status status = device.table->memory_free_async(device.self, buffer->home->handle, buffer->address);
+    if (status != ANYPLACE_STATUS_DEVICE_LOST) {
+      check_quietly(status, device, operation);
+      note_ordered_free(device, buffer->home->id);
+      return;
+    }
+    check_quietly(status, device, operation);  // marks it lost
+  }
+  free_later(std::move(buffer));
+}
+
+}  // namespace anyplace::detail

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a device says of itself, asked for once and made fit to be believed: texts end, ranges hold their default, and a
+// capability that is claimed has its entries.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend.h"
+#include "call.h"
+#include "plugin_table.h"
+
+namespace anyplace::detail {
+namespace {
+
+template <std::size_t N>
+void end_text(char (&text)[N]) noexcept {
+  text[N - 1] = '\0';
+}
+
+anyplace_device_properties ask(DeviceState& device, const char* operation) {
+  anyplace_device_properties properties{};
+  properties.struct_size = sizeof(properties);
+  check(device.table->device_properties(device.self, device.index, &properties), device, operation);
+  end_text(properties.name);
+  end_text(properties.vendor);
+  end_text(properties.architecture);
+  end_text(properties.driver_version);
+  end_text(properties.uuid);
+  end_text(properties.pci);
+  properties.least_priority = std::max(properties.least_priority, 0);
+  properties.greatest_priority = std::min(properties.greatest_priority, 0);
+  if ((properties.capabilities >> ANYPLACE_CAPABILITY_BIT_PRIORITIES & 1) == 0) {
+    properties.least_priority = properties.greatest_priority = 0;
+  }
+  check_capabilities(*device.table, properties.capabilities, device.place, operation);
+  return properties;
+}
+
+}  // namespace
+
+const anyplace_device_properties& properties_of(DeviceState& device, const char* operation) {
+  std::call_once(device.properties_once, [&] { device.properties = ask(device, operation); });
+  return device.properties;
+}
+
+bool has_capability(DeviceState& device, Capability capability, const char* operation) {
+  return (properties_of(device, operation).capabilities >> static_cast<std::uint32_t>(capability) & 1) != 0;
+}
+
+namespace {
+
+const char* meaning_of(Capability capability) noexcept {
+  switch (capability) {
+#define ANYPLACE_CAPABILITY_TEXT(upper, lower, bit, text) \
+  case Capability::lower:                                 \
+    return text;
+    ANYPLACE_CAPABILITY_LIST(ANYPLACE_CAPABILITY_TEXT)
+#undef ANYPLACE_CAPABILITY_TEXT
+  }
+  return "";
+}
+
+}  // namespace
+
+void require_capability(DeviceState& device, Capability capability, const char* operation) {
+  if (has_capability(device, capability, operation)) return;
+  fail(ErrorCode::unsupported, device.place, operation,
+       fmt::format("the device lacks {} ({}): ask Device::has(Capability::{}) first", to_string(capability),
+                   meaning_of(capability), to_string(capability)));
+}
+
+}  // namespace anyplace::detail

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The order at exit: wait for the devices (host functions may still hand handles to the service thread), let the
+// service thread finish what is queued, close the API, shut the backends down. One deadline for all of it. Each backend
+// has a thread of its own for it, so that one that hangs costs the others nothing and the process no more than the
+// deadline.
+#include "exit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "call.h"
+#include "registry.h"
+#include "service.h"
+#include "stream_state.h"
+
+namespace anyplace::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds total_time{5};
+/// For the devices alone, so that time is left for the backends that aren't stuck.
+constexpr std::chrono::seconds device_time{3};
+/// What a call that was given a timeout may be late.
+constexpr std::chrono::milliseconds grace{250};
+
+std::uint64_t nanoseconds_until(Clock::time_point deadline) {
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()).count();
+  return left > 0 ? static_cast<std::uint64_t>(left) : 0;
+}
+
+/// Calls, each on a thread of its own, and who of them is done. Shared with the threads: those that hang outlive it.
+struct Calls {
+  std::mutex mutex;  // guards done; no other lock is taken under it
+  std::condition_variable changed;
+  std::vector<bool> done;
+};
+
+/// Those that nobody joined are left alone: they hang, or the exit must not wait for them.
+struct Threads {
+  std::vector<std::thread> all;
+
+  Threads() = default;
+  Threads(const Threads&) = delete;  // each thread is joined or left once
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() {
+    for (std::thread& thread : all) {
+      if (thread.joinable()) thread.detach();
+    }
+  }
+};
+
+/// Runs call(i) for i below `count` side by side and returns those that weren't done at `deadline`.
+std::vector<std::size_t> run_until(Clock::time_point deadline, std::size_t count,
+                                   const std::function<void(std::size_t)>& call) {
+  const auto calls = std::make_shared<Calls>();
+  calls->done.resize(count, false);
+  Threads threads;
+  threads.all.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    threads.all.emplace_back([calls, call, i] {
+      call(i);
+      const std::lock_guard lock(calls->mutex);
+      calls->done[i] = true;
+      calls->changed.notify_all();
+    });
+  }
+  std::unique_lock lock(calls->mutex);
+  std::vector<std::size_t> late;
+  calls->changed.wait_until(lock, deadline, [&] {
+    late.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!calls->done[i]) late.push_back(i);
+    }
+    return late.empty();
+  });
+  lock.unlock();
+  // Done is not gone: a thread that is still ending would meet what else runs at exit (a leak check, an unloading).
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::find(late.begin(), late.end(), i) == late.end()) threads.all[i].join();
+  }
+  return late;
+}
+
+void report_left_behind(const Backend& backend, ErrorCode code, const std::string& why) {
+  ErrorDetails details;
+  details.code = code;
+  details.place = backend.name;
+  details.operation = "exit";
+  details.text = why;
+  report(Error(std::move(details)));
+}
+
+/// Whether there is something to wait for: asking a device that nobody used could make a vendor's context.
+bool is_busy(const DeviceState& device) noexcept {
+  return device.used.load(std::memory_order_relaxed) && !device.lost.load(std::memory_order_relaxed);
+}
+
+/// While the API is open: also what the core itself holds back.
+void synchronize_used(Backend& backend, Clock::time_point deadline) noexcept {
+  for (const auto& device : backend.devices) {
+    if (!is_busy(*device)) continue;
+    try {
+      synchronize(*device, nanoseconds_until(deadline), "exit");
+    } catch (...) {  // a device that fails here has nothing more to wait for; its shutdown says what is wrong
+    }
+  }
+}
+
+/// For a backend without shutdown. One that can't wait for a limited time waits without a limit; run_until has one.
+void wait_for_used(Backend& backend, Clock::time_point deadline) noexcept {
+  for (const auto& device : backend.devices) {
+    if (!is_busy(*device)) continue;
+    const anyplace_backend_table& table = *device->table;
+    if (table.device_synchronize(device->self, device->index, nanoseconds_until(deadline)) ==
+        ANYPLACE_STATUS_UNSUPPORTED) {
+      table.device_synchronize(device->self, device->index, ANYPLACE_FOREVER);
+    }
+  }
+}
+
+bool any_used(const Backend& backend) noexcept {
+  for (const auto& device : backend.devices) {
+    if (is_busy(*device)) return true;
+  }
+  return false;
+}
+
+struct Outcome {
+  std::atomic<anyplace_status> status{ANYPLACE_STATUS_OK};
+  std::string why;  ///< written before status, by the one thread that has this backend
+};
+
+void shut_down(Backend& backend, Clock::time_point deadline, Outcome& outcome) noexcept {
+  if (backend.table.shutdown == nullptr) {
+    wait_for_used(backend, deadline);
+    return;
+  }
+  const anyplace_status status = backend.table.shutdown(backend.table.self, nanoseconds_until(deadline));
+  if (status == ANYPLACE_STATUS_OK) return;
+  try {
+    outcome.why = take_message().text;
+  } catch (...) {  // the status alone has to do
+  }
+  outcome.status.store(status, std::memory_order_release);
+}
+
+void shut_down_all(const std::vector<Backend*>& backends) {
+  const Clock::time_point deadline = Clock::now() + total_time;
+  const Clock::time_point devices_deadline = Clock::now() + device_time;
+
+  std::vector<Backend*> used;
+  for (Backend* const backend : backends) {
+    if (any_used(*backend)) used.push_back(backend);
+  }
+  if (!used.empty()) {
+    run_until(devices_deadline + grace, used.size(),
+              [used, devices_deadline](std::size_t i) { synchronize_used(*used[i], devices_deadline); });
+  }
+  const bool flushed = stop_service(std::chrono::nanoseconds(nanoseconds_until(deadline) / 2));
+  process_phase.store(Phase::exiting, std::memory_order_relaxed);
+
+  const auto outcomes = std::make_shared<std::vector<Outcome>>(backends.size());
+  const std::vector<std::size_t> late =
+      run_until(deadline + grace, backends.size(),
+                [backends, deadline, outcomes](std::size_t i) { shut_down(*backends[i], deadline, (*outcomes)[i]); });
+  for (const std::size_t i : late) {
+    report_left_behind(*backends[i], ErrorCode::timeout,
+                       fmt::format("its work was not done {} s into the exit: it is left behind", total_time.count()));
+  }
+  for (std::size_t i = 0; i < backends.size(); ++i) {
+    const anyplace_status status = (*outcomes)[i].status.load(std::memory_order_acquire);
+    if (status == ANYPLACE_STATUS_TIMEOUT) {
+      report_left_behind(
+          *backends[i], ErrorCode::timeout,
+          fmt::format("work was still running {} s into the exit: it is left behind", total_time.count()));
+    } else if (status != ANYPLACE_STATUS_OK) {
+      report(error_of(status, Message{0, "", (*outcomes)[i].why}, backends[i]->name, "exit"));
+    }
+  }
+  if (!flushed) {
+    ErrorDetails details;
+    details.code = ErrorCode::timeout;
+    details.operation = "exit";
+    details.text = "handles that were destroyed inside host functions, or held back work, are left behind";
+    report(Error(std::move(details)));
+  }
+}
+
+}  // namespace
+
+void shut_down_at_exit() {
+  static std::atomic<bool> begun{false};
+  if (!process_running() || begun.exchange(true)) return;
+  try {
+    const std::vector<Backend*> backends = loaded_backends();
+    // exit() called from inside a host function or kernel: a backend can't wait for the thread that waits for it.
+    if (in_callback()) {
+      process_phase.store(Phase::exiting, std::memory_order_relaxed);
+      for (const Backend* const backend : backends) {
+        report_left_behind(*backend, ErrorCode::not_permitted,
+                           "exit was called inside a host function or kernel: all work is left behind");
+      }
+      return;
+    }
+    shut_down_all(backends);
+  } catch (...) {  // no memory or no thread to do it with: everything is left behind
+    process_phase.store(Phase::exiting, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace anyplace::detail

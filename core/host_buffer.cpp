@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HostBuffer and HostRegistration: host memory that a device reaches directly. Both belong to no stream: the copies
+// that use the memory are over when these objects go, that is their owner's promise.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "anyplace/memory.h"
+#include "deferred_free.h"
+#include "memory_state.h"
+#include "service.h"
+
+namespace anyplace {
+
+namespace {
+
+constexpr const char* release_host_buffer = "~HostBuffer";
+constexpr const char* release_registration = "~HostRegistration";
+
+void unregister(detail::DeviceState& device, void* data) noexcept {
+  if (!detail::backends_callable()) return;
+  const anyplace_status status = device.table->host_unregister(device.self, device.index, data);
+  if (!device.lost.load(std::memory_order_relaxed)) detail::check_quietly(status, device, release_registration);
+}
+
+}  // namespace
+
+HostBuffer::HostBuffer(const Device& device, std::uint64_t bytes) : state_(device.state()) {
+  constexpr const char* operation = "HostBuffer";
+  detail::enter(operation);
+  detail::require_usable(*state_, operation);
+  detail::require_capability(*state_, Capability::pinned_memory, operation);
+  if (bytes == 0) return;
+  anyplace_status status = ANYPLACE_STATUS_OUT_OF_MEMORY;
+  anyplace_address address = 0;
+  if (bytes > INT64_MAX) {
+    detail::leave_message(0, nullptr, "no host has that much memory; is the size a negative number?");
+  } else {
+    status = state_->table->memory_allocate(state_->self, state_->index, ANYPLACE_MEMORY_PINNED, bytes, &address);
+  }
+  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) throw detail::out_of_memory_error(*state_, bytes, operation);
+  detail::check(status, *state_, operation);
+  if (address == 0) {
+    detail::fail(ErrorCode::backend_failed, state_->place, operation,
+                 fmt::format("the backend said it allocated {} bytes of pinned memory, and gave address 0", bytes));
+  }
+  data_ = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+  bytes_ = static_cast<std::size_t>(bytes);
+}
+
+HostBuffer::HostBuffer(HostBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      state_(std::exchange(other.state_, nullptr)) {}
+
+HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
+  if (this != &other) {
+    release();
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+    state_ = std::exchange(other.state_, nullptr);
+  }
+  return *this;
+}
+
+HostBuffer::~HostBuffer() { release(); }
+
+void HostBuffer::release() noexcept {
+  void* const data = std::exchange(data_, nullptr);
+  bytes_ = 0;
+  if (data == nullptr || !detail::process_running()) return;
+  detail::DeviceState& device = *state_;
+  const anyplace_address address = reinterpret_cast<std::uintptr_t>(data);
+  if (detail::in_callback()) {
+    // The vendor's free may wait for the very callback that runs here, and must not keep the service thread waiting.
+    auto later = std::make_unique<detail::BufferState>();
+    later->device = &device;
+    later->address = address;
+    later->kind = ANYPLACE_MEMORY_PINNED;
+    detail::free_later(std::move(later));
+    return;
+  }
+  const anyplace_status status = device.table->memory_free(device.self, device.index, ANYPLACE_MEMORY_PINNED, address);
+  if (!device.lost.load(std::memory_order_relaxed)) detail::check_quietly(status, device, release_host_buffer);
+}
+
+HostRegistration::HostRegistration(const Device& device, HostSpan memory) : state_(device.state()) {
+  constexpr const char* operation = "HostRegistration";
+  detail::enter(operation);
+  detail::require_usable(*state_, operation);
+  detail::require_capability(*state_, Capability::host_register, operation);
+  if (memory.bytes() == 0) return;
+  if (memory.data() == nullptr) {
+    detail::fail(ErrorCode::invalid_argument, state_->place, operation,
+                 fmt::format("the host pointer is null, with {} bytes to register", memory.bytes()));
+  }
+  detail::check(state_->table->host_register(state_->self, state_->index, memory.data(), memory.bytes()), *state_,
+                operation);
+  data_ = memory.data();
+}
+
+HostRegistration::HostRegistration(HostRegistration&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), state_(std::exchange(other.state_, nullptr)) {}
+
+HostRegistration& HostRegistration::operator=(HostRegistration&& other) noexcept {
+  if (this != &other) {
+    release();
+    data_ = std::exchange(other.data_, nullptr);
+    state_ = std::exchange(other.state_, nullptr);
+  }
+  return *this;
+}
+
+HostRegistration::~HostRegistration() { release(); }
+
+void HostRegistration::release() noexcept {
+  void* const data = std::exchange(data_, nullptr);
+  if (data == nullptr || !detail::process_running()) return;
+  detail::DeviceState* const device = state_;
+  if (detail::in_callback()) {
+    detail::post_to_service([device, data] { unregister(*device, data); });
+  } else {
+    unregister(*device, data);
+  }
+}
+
+}  // namespace anyplace

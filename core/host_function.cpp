@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host functions: the user's code on a backend's thread. Invariant: the closure is destroyed exactly once, whether it
+// ran or not, and both happen marked as a callback, so that a call back is refused and a handle's end is queued.
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "anyplace/stream.h"
+#include "call.h"
+#include "stream_state.h"
+
+namespace anyplace {
+namespace detail {
+namespace {
+
+constexpr const char* operation = "Stream::launch_host_func";
+
+struct Closure {
+  std::function<void()> function;
+  std::uint64_t stream_id = 0;
+  DeviceState* device = nullptr;
+};
+
+void fault_of(const Closure& closure, const char* text) noexcept {
+  try {
+    ErrorDetails details;
+    details.code = ErrorCode::host_function_failed;
+    details.place = closure.device->place;
+    details.operation = operation;
+    details.text = text;
+    record_fault(closure.stream_id, Error(std::move(details)));
+  } catch (...) {
+    // No memory to say it in. The stream goes on without a fault, as it would after a report that nobody reads.
+  }
+}
+
+/// What the backend calls, once.
+void run_closure(void* user, anyplace_status status) noexcept {
+  const CallbackScope scope;
+  const std::unique_ptr<Closure> closure(static_cast<Closure*>(user));
+  if (status != ANYPLACE_STATUS_OK) return;
+  try {
+    closure->function();
+  } catch (const std::exception& exception) {
+    fault_of(*closure, exception.what());
+  } catch (...) {
+    fault_of(*closure, "the host function threw something that is no std::exception");
+  }
+}
+
+anyplace_status submit_closure(DeviceState& device, anyplace_stream stream, std::unique_ptr<Closure>& closure) {
+  const anyplace_status status = device.table->stream_host_function(device.self, stream, run_closure, closure.get());
+  if (status == ANYPLACE_STATUS_OK) static_cast<void>(closure.release());  // the backend's now
+  return status;
+}
+
+}  // namespace
+}  // namespace detail
+
+void StreamView::launch_host_func(std::function<void()> function) const {
+  using namespace detail;
+  enter(operation);
+  const Pin<StreamState> stream = streams().pin(id_, operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  require_capability(device, Capability::host_functions, operation);
+  if (!function) {
+    fail(ErrorCode::invalid_argument, device.place, operation, "the function is empty: there is nothing to call");
+  }
+  auto closure = std::make_unique<Closure>(Closure{std::move(function), id_, &device});
+  std::shared_ptr<std::unique_ptr<Closure>> shared;  // a held command's, and ours if it turns out that nothing is held
+  submit(
+      *stream, operation, [&] { return submit_closure(device, stream->handle, shared ? *shared : closure); },
+      [&]() -> HeldCommand {
+        shared = std::make_shared<std::unique_ptr<Closure>>(std::move(closure));
+        return [shared, &device, handle = stream->handle] { return submit_closure(device, handle, *shared); };
+      });
+}
+
+}  // namespace anyplace

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "call.h"
+#include "deferred_free.h"
+#include "exit.h"
+#include "helper_streams.h"
+#include "names.h"
+#include "not_found.h"
+#include "plugin_load.h"
+#include "plugin_search.h"
+
+namespace anyplace::detail {
+namespace {
+
+/// What became of a file that was tried.
+struct Verdict {
+  ErrorCode code = ErrorCode::ok;
+  std::string reason;
+};
+
+/// A name that plugin files exist for. Never destroyed.
+struct Name {
+  std::mutex load_mutex;  // guards nothing but the right to load plugins of this name; taken before Registry::mutex
+
+  // -- Guarded by Registry::mutex.
+  std::string name;
+  Backend* backend = nullptr;
+  std::map<std::string, Verdict, std::less<>> verdicts;  ///< by path
+  bool all_refused = false;                              ///< until register_plugin brings another file
+};
+
+struct Registry {
+  std::mutex mutex;  // guards names and what they say of themselves; the last in the lock order
+  std::map<std::string, std::unique_ptr<Name>, std::less<>> names;
+  std::vector<std::unique_ptr<Backend>> backends;  ///< also refused ones: their plugins have their hosts
+};
+
+Registry& registry() {
+  static Registry* const made = new Registry;  // never destroyed: see backend.h
+  return *made;
+}
+
+Name& name_entry(const std::string& name) {
+  const std::lock_guard lock(registry().mutex);
+  std::unique_ptr<Name>& entry = registry().names[name];
+  if (entry == nullptr) {
+    entry = std::make_unique<Name>();
+    entry->name = name;
+  }
+  return *entry;
+}
+
+/// A new backend that isn't loaded yet.
+Backend& make_backend(const PluginFile& file) {
+  auto made = std::make_unique<Backend>();
+  made->name = file.name;
+  made->path = file.path;
+  made->host = host_table();
+  made->host.context = made.get();
+  const std::lock_guard lock(registry().mutex);
+  return *registry().backends.emplace_back(std::move(made));
+}
+
+void make_devices(Backend& backend, std::int32_t count) {
+  backend.devices.reserve(static_cast<std::size_t>(count));
+  for (std::int32_t index = 0; index < count; ++index) {
+    auto device = std::make_unique<DeviceState>();
+    device->table = &backend.table;
+    device->self = backend.table.self;
+    device->index = index;
+    device->backend = &backend;
+    device->place = fmt::format("{}:{}", backend.name, index);
+    device->deferred_frees = make_deferred_frees(*device);
+    device->helper_streams = make_helper_streams(*device);
+    backend.devices.push_back(std::move(device));
+  }
+}
+
+/// Tries one file. Null, with the verdict kept, if it is refused.
+Backend* try_file(Name& entry, const PluginFile& file) {
+  Backend& backend = make_backend(file);
+  LoadResult result = load_plugin(backend);
+  // Again, because handlers run in reverse: this one comes before the destructors that the plugin registered by now.
+  std::atexit(shut_down_at_exit);
+  if (result.code == ErrorCode::ok) make_devices(backend, result.device_count);
+  const std::lock_guard lock(registry().mutex);
+  if (result.code == ErrorCode::ok) {
+    entry.backend = &backend;
+    return &backend;
+  }
+  entry.verdicts[file.path] = {result.code, std::move(result.reason)};
+  return nullptr;
+}
+
+bool was_tried(const Name& entry, const std::string& path) {
+  const std::lock_guard lock(registry().mutex);
+  return entry.verdicts.contains(path);
+}
+
+/// Loads the first file of the name that is good. Null if there is none.
+Backend* load(const std::string& name) {
+  const std::vector<PluginFile> files = find_plugins(name);
+  if (files.empty()) return nullptr;
+  Name& entry = name_entry(name);
+  const std::lock_guard one_at_a_time(entry.load_mutex);
+  {
+    const std::lock_guard lock(registry().mutex);
+    if (entry.backend != nullptr || entry.all_refused) return entry.backend;
+  }
+  watch_process();
+  for (const PluginFile& file : files) {
+    if (was_tried(entry, file.path)) continue;
+    if (Backend* const backend = try_file(entry, file)) return backend;
+  }
+  const std::lock_guard lock(registry().mutex);
+  entry.all_refused = true;
+  return nullptr;
+}
+
+/// The first backend of ANYPLACE_AUTO that has a device.
+Backend& automatic_backend(const char* operation) {
+  const std::vector<std::string> order = automatic_order(operation);
+  for (const std::string& name : order) {
+    Backend* backend = loaded_backend(name);
+    if (backend == nullptr) backend = load(name);
+    if (backend != nullptr && !backend->devices.empty()) return *backend;
+  }
+  fail_no_automatic(order, operation);
+}
+
+}  // namespace
+
+Backend* loaded_backend(const std::string& name) noexcept {
+  const std::lock_guard lock(registry().mutex);
+  const auto found = registry().names.find(name);
+  return found == registry().names.end() ? nullptr : found->second->backend;
+}
+
+std::vector<Backend*> loaded_backends() {
+  std::vector<Backend*> loaded;
+  const std::lock_guard lock(registry().mutex);
+  for (const auto& [name, entry] : registry().names) {
+    if (entry->backend != nullptr) loaded.push_back(entry->backend);
+  }
+  return loaded;
+}
+
+Backend& backend_of(const std::string& name, const char* operation) { return backend_in_place(name, name, operation); }
+
+Backend& backend_in_place(const std::string& name, const std::string& place, const char* operation) {
+  if (Backend* const loaded = loaded_backend(name)) return *loaded;
+  // Not from inside a plugin's constructor or entry, whatever they call: the name may be the one that is being loaded.
+  if (!process_running() || in_callback()) refuse_call(operation);
+  if (const std::string problem = name_problem(name); !problem.empty()) fail_bad_name(name, problem, operation);
+  if (name == automatic_name) return automatic_backend(operation);
+  std::string real(without_table_alias(name));
+  if (real == name) {
+    if (const std::string other = link_alias(name); !other.empty()) real = without_table_alias(other);
+  }
+  if (real != name) {
+    if (Backend* const loaded = loaded_backend(real)) return *loaded;
+  }
+  if (Backend* const backend = load(real)) return *backend;
+  fail_no_backend(place, name, real, operation);
+}
+
+std::vector<PluginCandidate> candidates() {
+  std::vector<PluginCandidate> listed;
+  std::map<std::string, std::string> first;  // the path by name that is in use, or would be tried next
+  const std::vector<PluginFile> files = list_plugins().files;
+  const std::lock_guard lock(registry().mutex);
+  for (const auto& [name, entry] : registry().names) {
+    if (entry->backend != nullptr) first[name] = entry->backend->path;
+  }
+  for (const PluginFile& file : files) {
+    PluginCandidate candidate;
+    candidate.name = file.name;
+    candidate.path = file.path;
+    candidate.source = file.source;
+    const auto known = registry().names.find(file.name);
+    const Name* const entry = known == registry().names.end() ? nullptr : known->second.get();
+    const bool tried = entry != nullptr && entry->verdicts.contains(file.path);
+    if (tried) {
+      const Verdict& verdict = entry->verdicts.find(file.path)->second;
+      candidate.state = PluginCandidate::State::refused;
+      candidate.code = verdict.code;
+      candidate.reason = verdict.reason;
+    } else if (entry != nullptr && entry->backend != nullptr && entry->backend->path == file.path) {
+      candidate.state = PluginCandidate::State::accepted;
+    } else if (const auto [other, inserted] = first.try_emplace(file.name, file.path); !inserted) {
+      candidate.state = PluginCandidate::State::shadowed;
+      candidate.reason = other->second + " comes first";
+    }
+    listed.push_back(std::move(candidate));
+  }
+  return listed;
+}
+
+void register_candidate(const std::string& name, const std::string& path) {
+  {
+    const std::lock_guard lock(registry().mutex);
+    const auto known = registry().names.find(name);
+    if (known != registry().names.end()) {
+      Name& entry = *known->second;
+      if (entry.backend != nullptr) {
+        if (entry.backend->path == path) return;
+        fail(ErrorCode::invalid_argument, "", "register_plugin",
+             fmt::format("the backend {} is in use already, from {}: register {} before its first use", name,
+                         entry.backend->path, path));
+      }
+      entry.all_refused = entry.all_refused && entry.verdicts.contains(path);
+    }
+  }
+  add_registered({name, path, PluginCandidate::Source::registered});
+}
+
+}  // namespace anyplace::detail
