@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// image_pipeline: blurs a PNG on the devices that it is told to use, checks the result on the host, writes it.
+//
+//   image_pipeline --in photo.png --out out.png [--place cpu_sim:0 | --places cpu_sim:0,cpu_sim:1] [--streams 4]
+//
+// Exit status: 0 the output is there and was checked; 1 something failed, and there is no output; 2 wrong options.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "anyplace/anyplace.h"
+#include "blur.h"
+#include "pipeline.h"
+#include "png_io.h"
+
+namespace {
+
+using image_pipeline::Picture;
+
+struct Options {
+  std::string input;
+  std::string output;
+  std::string place = "auto";
+  std::vector<std::string> places;
+  int streams = 4;
+};
+
+/// A bar on standard error, where that is a terminal. Ends its line also when an error interrupts it.
+class ProgressBar {
+ public:
+  ProgressBar() = default;
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+  ~ProgressBar() {
+    if (drawn_) std::fputc('\n', stderr);
+  }
+
+  void draw(std::uint64_t done, std::uint64_t total) {
+    if (!terminal_) return;
+    constexpr std::uint64_t kWidth = 40;
+    const std::uint64_t filled = done * kWidth / total;
+    fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {} of {} tiles", "", filled, "", kWidth - filled, done, total);
+    std::fflush(stderr);
+    drawn_ = true;
+  }
+
+ private:
+  const bool terminal_ = isatty(STDERR_FILENO) == 1;
+  bool drawn_ = false;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string joined(const std::vector<anyplace::Device>& devices) {
+  std::string text;
+  for (const anyplace::Device& device : devices) text += (text.empty() ? "" : ", ") + device.to_string();
+  return text;
+}
+
+int run(const Options& options) {
+  image_pipeline::PipelineOptions pipeline;
+  pipeline.streams = options.streams;
+  if (options.places.empty()) {
+    pipeline.devices.emplace_back(options.place);
+  } else {
+    for (const std::string& place : options.places) pipeline.devices.emplace_back(place);
+  }
+  image_pipeline::OutputFile output(options.output);
+  const Picture source = image_pipeline::read_png(options.input);
+  fmt::print("{}: {} x {}, {} channel{}\n", options.input, source.width, source.height, source.channels,
+             source.channels == 1 ? "" : "s");
+
+  image_pipeline::PipelineResult result;
+  {
+    ProgressBar bar;
+    result = image_pipeline::blur_on_devices(
+        source, pipeline, [&bar](std::uint64_t done, std::uint64_t total) { bar.draw(done, total); });
+  }
+  const double pixels = static_cast<double>(source.width) * source.height;
+  fmt::print("blurred {} tile{} on {}, {} stream{} each, in {:.1f} ms: {:.1f} megapixels a second\n", result.tiles,
+             result.tiles == 1 ? "" : "s", joined(pipeline.devices), options.streams, options.streams == 1 ? "" : "s",
+             result.seconds * 1e3, pixels / result.seconds / 1e6);
+
+  const auto start = std::chrono::steady_clock::now();
+  if (const auto wrong = image_pipeline::check_on_host(source, result.picture)) {
+    fmt::print(
+        stderr,
+        "image_pipeline: the check failed: channel {} of pixel ({}, {}) is {}, a plain loop on the host makes it {}\n",
+        wrong->channel, wrong->x, wrong->y, wrong->found, wrong->expected);
+    return 1;
+  }
+  fmt::print("checked: all {} bytes equal those of a plain loop on the host ({:.1f} ms)\n", source.pixels.size(),
+             seconds_since(start) * 1e3);
+  image_pipeline::write_png(output, result.picture);
+  output.commit();
+  fmt::print("wrote {}\n", options.output);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  CLI::App app("Blurs a picture on one or more devices, checks the result on the host, and writes it.",
+               "image_pipeline");
+  app.add_option("--in", options.input, "the PNG to read")->required();
+  app.add_option("--out", options.output, "the PNG to write; replaced if it is there")->required();
+  CLI::Option* place = app.add_option("--place", options.place, "the device to use: cpu_sim:0, cuda:0, auto ...");
+  place->capture_default_str();
+  app.add_option("--places", options.places, "several devices, with commas between; tiles go round")
+      ->delimiter(',')
+      ->excludes(place);
+  app.add_option("--streams", options.streams, "compute streams of each device")
+      ->check(CLI::Range(1, image_pipeline::kMaxStreams))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    return run(options);
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    fmt::print(stderr, "image_pipeline: {}\n", error.what());
+    return 1;
+  }
+}

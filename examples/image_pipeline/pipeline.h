@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pipeline: a picture goes through its devices tile by tile, so that a picture of any size fits, and copies overlap
+// with kernels and with each other.
+//
+// Each device has one upload stream, one download stream and the asked number of compute streams. A tile's three steps
+// are on three streams, put in order by events. Slots, two for each compute stream, hold the buffers of the tiles that
+// are under way; the host packs a tile for a slot as soon as the slot's last tile has come down.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "anyplace/device.h"
+#include "picture.h"
+
+namespace image_pipeline {
+
+/// Width and height of a tile, in pixels, without its halo.
+inline constexpr std::uint32_t kTileSize = 256;
+inline constexpr int kMaxStreams = 1024;
+
+struct PipelineOptions {
+  std::vector<anyplace::Device> devices;  ///< at least one; tiles go round
+  int streams = 4;                        ///< compute streams of each device, 1 .. kMaxStreams
+};
+
+struct PipelineResult {
+  Picture picture;
+  std::uint64_t tiles = 0;
+  double seconds = 0;  ///< from the first copy to the last, without making streams and buffers
+};
+
+/// Called on the calling thread, after each tile that has come down.
+using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
+
+/// Blurs `source`. Throws anyplace::Error, and std::runtime_error for a device that there is no kernel for; all work
+/// has stopped then.
+PipelineResult blur_on_devices(const Picture& source, const PipelineOptions& options, const Progress& progress);
+
+}  // namespace image_pipeline
