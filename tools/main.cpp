@@ -79,7 +79,10 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
     text += meant.empty() ? "\n" : "; did you mean '" + meant + "'?\n";
   }
   if (is_command) {
-    text += first == "info" ? "usage: anyplace info PLACE [--json]\n" : "usage: anyplace " + first + " [--json]\n";
+    const std::string arguments_of = first == "info"          ? "PLACE "
+                                     : first == "conformance" ? "--place PLACE [option...] "
+                                                              : "";
+    text += "usage: anyplace " + first + " " + arguments_of + "[--json]\n";
   } else {
     text += "commands: " + joined(commands) + "\n";
   }

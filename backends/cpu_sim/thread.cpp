@@ -12,7 +12,9 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-thread_local bool own_thread = false;
+// Initial-exec: part of every thread from its start. Else the C library would allocate it at first use, and free it on
+// whichever thread next trims its stacks, which a race detector can't tell from a race.
+constinit thread_local bool own_thread __attribute__((tls_model("initial-exec"))) = false;
 
 /// Blocks asynchronous signals while it lives: a new thread inherits the mask.
 class SignalsBlocked {

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The layout of version 1.0 of the plugin boundary, on a 64-bit machine, as numbers: what binaries built against it
+ * rely on.
+ *
+ * When the boundary grows, lines are added (and struct sizes grow); no line that is here ever changes. */
+#ifndef ANYPLACE_TESTS_ABI_GOLDEN_H
+#define ANYPLACE_TESTS_ABI_GOLDEN_H
+
+/* X(struct, bytes) */
+#define ANYPLACE_GOLDEN_STRUCTS(X)   \
+  X(anyplace_device_properties, 504) \
+  X(anyplace_memory_info, 24)        \
+  X(anyplace_stream_desc, 24)        \
+  X(anyplace_event_desc, 8)          \
+  X(anyplace_copy_2d, 56)            \
+  X(anyplace_kernel_metadata, 16)    \
+  X(anyplace_module_desc, 48)        \
+  X(anyplace_argument, 16)           \
+  X(anyplace_launch, 56)             \
+  X(anyplace_block, 56)              \
+  X(anyplace_host, 64)               \
+  X(anyplace_backend_table, 584)
+
+/* X(struct, field, offset, bytes), in order */
+#define ANYPLACE_GOLDEN_FIELDS(X)                             \
+  X(anyplace_device_properties, struct_size, 0, 4)            \
+  X(anyplace_device_properties, compute_units, 4, 4)          \
+  X(anyplace_device_properties, capabilities, 8, 8)           \
+  X(anyplace_device_properties, image_formats, 16, 8)         \
+  X(anyplace_device_properties, total_memory, 24, 8)          \
+  X(anyplace_device_properties, address_alignment, 32, 8)     \
+  X(anyplace_device_properties, max_shared_bytes, 40, 8)      \
+  X(anyplace_device_properties, max_grid, 48, 12)             \
+  X(anyplace_device_properties, max_block, 60, 12)            \
+  X(anyplace_device_properties, max_threads_per_block, 72, 4) \
+  X(anyplace_device_properties, least_priority, 76, 4)        \
+  X(anyplace_device_properties, greatest_priority, 80, 4)     \
+  X(anyplace_device_properties, reserved, 84, 4)              \
+  X(anyplace_device_properties, name, 88, 128)                \
+  X(anyplace_device_properties, vendor, 216, 64)              \
+  X(anyplace_device_properties, architecture, 280, 64)        \
+  X(anyplace_device_properties, driver_version, 344, 64)      \
+  X(anyplace_device_properties, uuid, 408, 64)                \
+  X(anyplace_device_properties, pci, 472, 32)                 \
+  X(anyplace_memory_info, struct_size, 0, 4)                  \
+  X(anyplace_memory_info, reserved, 4, 4)                     \
+  X(anyplace_memory_info, free_bytes, 8, 8)                   \
+  X(anyplace_memory_info, total_bytes, 16, 8)                 \
+  X(anyplace_stream_desc, struct_size, 0, 4)                  \
+  X(anyplace_stream_desc, flags, 4, 4)                        \
+  X(anyplace_stream_desc, priority, 8, 4)                     \
+  X(anyplace_stream_desc, reserved, 12, 4)                    \
+  X(anyplace_stream_desc, cookie, 16, 8)                      \
+  X(anyplace_event_desc, struct_size, 0, 4)                   \
+  X(anyplace_event_desc, flags, 4, 4)                         \
+  X(anyplace_copy_2d, struct_size, 0, 4)                      \
+  X(anyplace_copy_2d, kind, 4, 4)                             \
+  X(anyplace_copy_2d, destination, 8, 8)                      \
+  X(anyplace_copy_2d, destination_pitch, 16, 8)               \
+  X(anyplace_copy_2d, source, 24, 8)                          \
+  X(anyplace_copy_2d, source_pitch, 32, 8)                    \
+  X(anyplace_copy_2d, width, 40, 8)                           \
+  X(anyplace_copy_2d, rows, 48, 8)                            \
+  X(anyplace_kernel_metadata, struct_size, 0, 4)              \
+  X(anyplace_kernel_metadata, shared_argument, 4, 4)          \
+  X(anyplace_kernel_metadata, name, 8, 8)                     \
+  X(anyplace_module_desc, struct_size, 0, 4)                  \
+  X(anyplace_module_desc, format, 4, 4)                       \
+  X(anyplace_module_desc, image, 8, 8)                        \
+  X(anyplace_module_desc, image_bytes, 16, 8)                 \
+  X(anyplace_module_desc, metadata, 24, 8)                    \
+  X(anyplace_module_desc, metadata_count, 32, 4)              \
+  X(anyplace_module_desc, metadata_stride, 36, 4)             \
+  X(anyplace_module_desc, options, 40, 8)                     \
+  X(anyplace_argument, kind, 0, 4)                            \
+  X(anyplace_argument, size, 4, 4)                            \
+  X(anyplace_argument, value, 8, 8)                           \
+  X(anyplace_launch, struct_size, 0, 4)                       \
+  X(anyplace_launch, grid, 4, 12)                             \
+  X(anyplace_launch, block, 16, 12)                           \
+  X(anyplace_launch, argument_count, 28, 4)                   \
+  X(anyplace_launch, argument_stride, 32, 4)                  \
+  X(anyplace_launch, reserved, 36, 4)                         \
+  X(anyplace_launch, shared_bytes, 40, 8)                     \
+  X(anyplace_launch, arguments, 48, 8)                        \
+  X(anyplace_block, struct_size, 0, 4)                        \
+  X(anyplace_block, grid, 4, 12)                              \
+  X(anyplace_block, block, 16, 12)                            \
+  X(anyplace_block, index, 28, 12)                            \
+  X(anyplace_block, shared, 40, 8)                            \
+  X(anyplace_block, shared_bytes, 48, 8)                      \
+  X(anyplace_host, struct_size, 0, 4)                         \
+  X(anyplace_host, abi_major, 4, 4)                           \
+  X(anyplace_host, abi_minor, 8, 4)                           \
+  X(anyplace_host, reserved, 12, 4)                           \
+  X(anyplace_host, context, 16, 8)                            \
+  X(anyplace_host, leave_message, 24, 8)                      \
+  X(anyplace_host, stream_fault, 32, 8)                       \
+  X(anyplace_host, user_code_begin, 40, 8)                    \
+  X(anyplace_host, user_code_end, 48, 8)                      \
+  X(anyplace_host, log, 56, 8)                                \
+  X(anyplace_backend_table, struct_size, 0, 4)                \
+  X(anyplace_backend_table, abi_major, 4, 4)                  \
+  X(anyplace_backend_table, abi_minor, 8, 4)                  \
+  X(anyplace_backend_table, reserved, 12, 4)                  \
+  X(anyplace_backend_table, name, 16, 32)                     \
+  X(anyplace_backend_table, version, 48, 32)                  \
+  X(anyplace_backend_table, description, 80, 128)             \
+  X(anyplace_backend_table, self, 208, 8)                     \
+  X(anyplace_backend_table, shutdown, 216, 8)                 \
+  X(anyplace_backend_table, device_count, 224, 8)             \
+  X(anyplace_backend_table, device_properties, 232, 8)        \
+  X(anyplace_backend_table, device_native, 240, 8)            \
+  X(anyplace_backend_table, device_memory, 248, 8)            \
+  X(anyplace_backend_table, device_synchronize, 256, 8)       \
+  X(anyplace_backend_table, device_reset, 264, 8)             \
+  X(anyplace_backend_table, peer_query, 272, 8)               \
+  X(anyplace_backend_table, peer_enable, 280, 8)              \
+  X(anyplace_backend_table, peer_disable, 288, 8)             \
+  X(anyplace_backend_table, stream_create, 296, 8)            \
+  X(anyplace_backend_table, stream_default, 304, 8)           \
+  X(anyplace_backend_table, stream_from_native, 312, 8)       \
+  X(anyplace_backend_table, stream_native, 320, 8)            \
+  X(anyplace_backend_table, stream_destroy, 328, 8)           \
+  X(anyplace_backend_table, stream_query, 336, 8)             \
+  X(anyplace_backend_table, stream_synchronize, 344, 8)       \
+  X(anyplace_backend_table, stream_wait_event, 352, 8)        \
+  X(anyplace_backend_table, stream_host_function, 360, 8)     \
+  X(anyplace_backend_table, gate_create, 368, 8)              \
+  X(anyplace_backend_table, gate_open, 376, 8)                \
+  X(anyplace_backend_table, gate_destroy, 384, 8)             \
+  X(anyplace_backend_table, stream_wait_gate, 392, 8)         \
+  X(anyplace_backend_table, event_create, 400, 8)             \
+  X(anyplace_backend_table, event_destroy, 408, 8)            \
+  X(anyplace_backend_table, event_record, 416, 8)             \
+  X(anyplace_backend_table, event_query, 424, 8)              \
+  X(anyplace_backend_table, event_synchronize, 432, 8)        \
+  X(anyplace_backend_table, event_elapsed, 440, 8)            \
+  X(anyplace_backend_table, event_native, 448, 8)             \
+  X(anyplace_backend_table, memory_allocate, 456, 8)          \
+  X(anyplace_backend_table, memory_free, 464, 8)              \
+  X(anyplace_backend_table, memory_allocate_async, 472, 8)    \
+  X(anyplace_backend_table, memory_free_async, 480, 8)        \
+  X(anyplace_backend_table, host_register, 488, 8)            \
+  X(anyplace_backend_table, host_unregister, 496, 8)          \
+  X(anyplace_backend_table, memory_copy, 504, 8)              \
+  X(anyplace_backend_table, memory_copy_2d, 512, 8)           \
+  X(anyplace_backend_table, memory_copy_peer, 520, 8)         \
+  X(anyplace_backend_table, memory_set, 528, 8)               \
+  X(anyplace_backend_table, module_load, 536, 8)              \
+  X(anyplace_backend_table, module_unload, 544, 8)            \
+  X(anyplace_backend_table, module_kernel, 552, 8)            \
+  X(anyplace_backend_table, kernel_from_host, 560, 8)         \
+  X(anyplace_backend_table, kernel_destroy, 568, 8)           \
+  X(anyplace_backend_table, kernel_launch, 576, 8)
+
+/* X(name, number) */
+#define ANYPLACE_GOLDEN_NUMBERS(X)                    \
+  X(ANYPLACE_STATUS_OK, 0)                            \
+  X(ANYPLACE_STATUS_INVALID_ARGUMENT, 1)              \
+  X(ANYPLACE_STATUS_INVALID_HANDLE, 2)                \
+  X(ANYPLACE_STATUS_NO_SUCH_BACKEND, 3)               \
+  X(ANYPLACE_STATUS_NO_SUCH_DEVICE, 4)                \
+  X(ANYPLACE_STATUS_OUT_OF_MEMORY, 5)                 \
+  X(ANYPLACE_STATUS_UNSUPPORTED, 6)                   \
+  X(ANYPLACE_STATUS_NOT_PERMITTED, 7)                 \
+  X(ANYPLACE_STATUS_NOT_READY, 8)                     \
+  X(ANYPLACE_STATUS_TIMING_DISABLED, 9)               \
+  X(ANYPLACE_STATUS_NOT_RECORDED, 10)                 \
+  X(ANYPLACE_STATUS_TIMEOUT, 11)                      \
+  X(ANYPLACE_STATUS_DEVICE_LOST, 12)                  \
+  X(ANYPLACE_STATUS_FORKED, 13)                       \
+  X(ANYPLACE_STATUS_INVALID_IMAGE, 14)                \
+  X(ANYPLACE_STATUS_NO_SUCH_KERNEL, 15)               \
+  X(ANYPLACE_STATUS_HOST_FUNCTION_FAILED, 16)         \
+  X(ANYPLACE_STATUS_KERNEL_FAILED, 17)                \
+  X(ANYPLACE_STATUS_PLUGIN_REFUSED, 18)               \
+  X(ANYPLACE_STATUS_LIBRARY_MISSING, 19)              \
+  X(ANYPLACE_STATUS_NO_DRIVER, 20)                    \
+  X(ANYPLACE_STATUS_BACKEND_FAILED, 21)               \
+  X(ANYPLACE_STATUS_INTERNAL, 22)                     \
+  X(ANYPLACE_STATUS_SHUT_DOWN, 23)                    \
+  X(ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS, 0)          \
+  X(ANYPLACE_CAPABILITY_BIT_PRIORITIES, 1)            \
+  X(ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS, 2)      \
+  X(ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS, 3)        \
+  X(ANYPLACE_CAPABILITY_BIT_GATES, 4)                 \
+  X(ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY, 5)         \
+  X(ANYPLACE_CAPABILITY_BIT_MANAGED_MEMORY, 6)        \
+  X(ANYPLACE_CAPABILITY_BIT_HOST_REGISTER, 7)         \
+  X(ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY, 8) \
+  X(ANYPLACE_CAPABILITY_BIT_COPY_2D, 9)               \
+  X(ANYPLACE_CAPABILITY_BIT_PEER_COPY, 10)            \
+  X(ANYPLACE_CAPABILITY_BIT_PEER_ACCESS, 11)          \
+  X(ANYPLACE_CAPABILITY_BIT_MODULES, 12)              \
+  X(ANYPLACE_CAPABILITY_BIT_HOST_KERNELS, 13)         \
+  X(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES, 14)       \
+  X(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE, 15)   \
+  X(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS, 16)  \
+  X(ANYPLACE_CAPABILITY_BIT_DEVICE_RESET, 17)         \
+  X(ANYPLACE_IMAGE_PTX, 1)                            \
+  X(ANYPLACE_IMAGE_CUBIN, 2)                          \
+  X(ANYPLACE_IMAGE_FATBIN, 3)                         \
+  X(ANYPLACE_IMAGE_HSACO, 4)                          \
+  X(ANYPLACE_IMAGE_SPIRV, 5)                          \
+  X(ANYPLACE_IMAGE_NATIVE, 6)                         \
+  X(ANYPLACE_IMAGE_SHARED_OBJECT, 7)                  \
+  X(ANYPLACE_IMAGE_OPENCL_C, 8)                       \
+  X(ANYPLACE_MEMORY_DEVICE, 1)                        \
+  X(ANYPLACE_MEMORY_PINNED, 2)                        \
+  X(ANYPLACE_MEMORY_MANAGED, 3)                       \
+  X(ANYPLACE_COPY_HOST_TO_DEVICE, 1)                  \
+  X(ANYPLACE_COPY_DEVICE_TO_HOST, 2)                  \
+  X(ANYPLACE_COPY_DEVICE_TO_DEVICE, 3)                \
+  X(ANYPLACE_STREAM_BLOCKING, 1)                      \
+  X(ANYPLACE_EVENT_TIMING, 1)                         \
+  X(ANYPLACE_EVENT_BLOCKING_SYNC, 2)                  \
+  X(ANYPLACE_EVENT_INTERPROCESS, 4)                   \
+  X(ANYPLACE_ARGUMENT_VALUE, 1)                       \
+  X(ANYPLACE_ARGUMENT_ADDRESS, 2)                     \
+  X(ANYPLACE_NATIVE_DEVICE, 1)                        \
+  X(ANYPLACE_NATIVE_CONTEXT, 2)                       \
+  X(ANYPLACE_LOG_INFO, 1)                             \
+  X(ANYPLACE_LOG_WARNING, 2)                          \
+  X(ANYPLACE_ABI_MAJOR, 1)                            \
+  X(ANYPLACE_MAX_DEVICES, 4096)
+
+#endif /* ANYPLACE_TESTS_ABI_GOLDEN_H */

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The plugin boundary: everything that the core and a backend say to each other, in C.
+ *
+ * A backend is a shared object named libanyplace_backend_<name>.so that exports one symbol, anyplace_backend_entry. The
+ * core calls it once; it fills a table of functions and returns. From then on the core calls the table. A C++ author
+ * derives from anyplace::backend::DeviceBackend (device_backend.h) instead and never sees the table.
+ *
+ * Rules that hold for the whole file
+ * - Types. Fixed-width integers, opaque 64-bit handles (0 is null), structs that begin with struct_size, arrays with a
+ *   stride. No exception and no C++ type crosses. Who allocates frees: nothing changes owner by crossing.
+ * - Versions. A core takes any plugin of its own major. Entries and fields are only ever added at the end. struct_size
+ *   is set by the side that owns the memory to what it has; the other side reads and writes no further than that and
+ *   than what it knows itself.
+ * - Entries marked (optional) may be left null: then the core does what the comment says. All others must be there.
+ * - Outcome. Every entry returns an anyplace_status. Before it returns another one than OK it may leave a message
+ *   with host->leave_message, on the same thread. On failure outputs are left alone or set to 0.
+ * - Threads. Every entry may be called from any thread, at any time, also with the same handles at the same time. The
+ *   core calls no entry with a handle after, or during, the call that destroys it, and passes only handles that this
+ *   backend made, with the device they belong to. So a backend needs no table of live handles of its own.
+ * - Asynchrony. Entries that take a stream submit and return. What must be kept until the work runs is copied: the
+ *   structs, arrays and argument values a call passes are the caller's again when it returns. (The host memory of a
+ *   copy is the exception: it stays valid until the copy is done.)
+ * - Device loss. ANYPLACE_STATUS_DEVICE_LOST from any entry means for good: the core calls nothing of that device any
+ *   more except destroy and free entries, which must then still be safe.
+ *
+ * Times are nanoseconds, sizes are bytes, device addresses are 64-bit numbers, devices are 0 .. device_count - 1.
+ */
+#ifndef ANYPLACE_BACKEND_ABI_H
+#define ANYPLACE_BACKEND_ABI_H
+
+#include <stdint.h>
+
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ANYPLACE_ABI_MAJOR 1u
+#define ANYPLACE_ABI_MINOR 0u
+
+#define ANYPLACE_ENTRY_SYMBOL "anyplace_backend_entry"
+#if defined(__GNUC__)
+#define ANYPLACE_PLUGIN_EXPORT __attribute__((visibility("default")))
+#else
+#define ANYPLACE_PLUGIN_EXPORT
+#endif
+
+/* Limits that the core enforces when it loads a plugin. */
+#define ANYPLACE_MAX_DEVICES 4096
+#define ANYPLACE_FOREVER UINT64_MAX /* a timeout that never runs out */
+#define ANYPLACE_UNKNOWN UINT64_MAX /* a byte count the vendor can't tell */
+
+/* Made by the backend, meaningful to it alone. Never 0 for a live object. */
+typedef uint64_t anyplace_stream;
+typedef uint64_t anyplace_event;
+typedef uint64_t anyplace_module;
+typedef uint64_t anyplace_kernel;
+typedef uint64_t anyplace_gate;
+typedef uint64_t anyplace_address; /* of device memory, or of host memory as seen by the host */
+
+/* ---- Capabilities: what a device may lack -------------------------------------------------------------------------
+ * X(UPPER, lower, bit, what the device then has, in words for people). A bit that is set needs the entries behind it to
+ * be there: the core refuses the properties otherwise, and names the entry. */
+#define ANYPLACE_CAPABILITY_LIST(X)                                                                \
+  X(TIMED_EVENTS, timed_events, 0, "events that measure time")                                     \
+  X(PRIORITIES, priorities, 1, "streams of more than one priority")                                \
+  X(BLOCKING_STREAMS, blocking_streams, 2, "streams that synchronise with the null stream")        \
+  X(HOST_FUNCTIONS, host_functions, 3, "host functions in a stream's order")                       \
+  X(GATES, gates, 4, "waits that the host opens")                                                  \
+  X(PINNED_MEMORY, pinned_memory, 5, "pinned host memory")                                         \
+  X(MANAGED_MEMORY, managed_memory, 6, "memory that host and device share")                        \
+  X(HOST_REGISTER, host_register, 7, "pinning host memory of the user's own")                      \
+  X(STREAM_ORDERED_MEMORY, stream_ordered_memory, 8, "allocating and freeing in a stream's order") \
+  X(COPY_2D, copy_2d, 9, "pitched copies")                                                         \
+  X(PEER_COPY, peer_copy, 10, "copies between this backend's devices")                             \
+  X(PEER_ACCESS, peer_access, 11, "access to the memory of another device")                        \
+  X(MODULES, modules, 12, "kernels from module images")                                            \
+  X(HOST_KERNELS, host_kernels, 13, "kernels that are functions of this process")                  \
+  X(NATIVE_HANDLES, native_handles, 14, "the vendor's own handles of devices, streams and events") \
+  X(STREAM_FROM_NATIVE, stream_from_native, 15, "wrapping the vendor's own streams")               \
+  X(INTERPROCESS_EVENTS, interprocess_events, 16, "events for several processes")                  \
+  X(DEVICE_RESET, device_reset, 17, "resetting the device")
+
+enum {
+#define ANYPLACE_CAPABILITY_ENUM(upper, lower, bit, text) ANYPLACE_CAPABILITY_BIT_##upper = (bit),
+  ANYPLACE_CAPABILITY_LIST(ANYPLACE_CAPABILITY_ENUM)
+#undef ANYPLACE_CAPABILITY_ENUM
+};
+
+/* ---- Kinds --------------------------------------------------------------------------------------------------------*/
+enum { ANYPLACE_MEMORY_DEVICE = 1, ANYPLACE_MEMORY_PINNED = 2, ANYPLACE_MEMORY_MANAGED = 3 };
+enum { ANYPLACE_COPY_HOST_TO_DEVICE = 1, ANYPLACE_COPY_DEVICE_TO_HOST = 2, ANYPLACE_COPY_DEVICE_TO_DEVICE = 3 };
+enum { ANYPLACE_STREAM_BLOCKING = 1u };
+enum { ANYPLACE_EVENT_TIMING = 1u, ANYPLACE_EVENT_BLOCKING_SYNC = 2u, ANYPLACE_EVENT_INTERPROCESS = 4u };
+enum { ANYPLACE_ARGUMENT_VALUE = 1, ANYPLACE_ARGUMENT_ADDRESS = 2 };
+enum { ANYPLACE_NATIVE_DEVICE = 1, ANYPLACE_NATIVE_CONTEXT = 2 };
+enum { ANYPLACE_LOG_INFO = 1, ANYPLACE_LOG_WARNING = 2 };
+
+/* X(UPPER, lower, number, what it is). The bit (1 << number) stands for it in image_formats. */
+#define ANYPLACE_IMAGE_LIST(X)                                       \
+  X(PTX, ptx, 1, "NVIDIA PTX text")                                  \
+  X(CUBIN, cubin, 2, "NVIDIA cubin (ELF)")                           \
+  X(FATBIN, fatbin, 3, "NVIDIA fatbin")                              \
+  X(HSACO, hsaco, 4, "AMD code object (ELF), or a bundle of them")   \
+  X(SPIRV, spirv, 5, "SPIR-V")                                       \
+  X(NATIVE, native, 6, "the device's own binary")                    \
+  X(SHARED_OBJECT, shared_object, 7, "a shared object for the host") \
+  X(OPENCL_C, opencl_c, 8, "OpenCL C text")
+
+enum {
+#define ANYPLACE_IMAGE_ENUM(upper, lower, number, text) ANYPLACE_IMAGE_##upper = (number),
+  ANYPLACE_IMAGE_LIST(ANYPLACE_IMAGE_ENUM)
+#undef ANYPLACE_IMAGE_ENUM
+};
+
+/* ---- Structs ------------------------------------------------------------------------------------------------------*/
+
+/* Filled by the backend. Texts end with NUL and are UTF-8; "" where the vendor can't tell. */
+typedef struct anyplace_device_properties {
+  uint32_t struct_size;
+  uint32_t compute_units;
+  uint64_t capabilities;          /* bits of 1 << ANYPLACE_CAPABILITY_BIT_* */
+  uint64_t image_formats;         /* bits of 1 << ANYPLACE_IMAGE_* */
+  uint64_t total_memory;          /* or ANYPLACE_UNKNOWN */
+  uint64_t address_alignment;     /* of every device allocation; at least 256 */
+  uint64_t max_shared_bytes;      /* dynamic shared memory of one block */
+  uint32_t max_grid[3];           /* blocks in each direction */
+  uint32_t max_block[3];          /* threads of a block in each direction */
+  uint32_t max_threads_per_block; /* the product's limit */
+  int32_t least_priority;         /* the numerically highest; 0 where there is one priority */
+  int32_t greatest_priority;      /* the numerically lowest: runs first */
+  uint32_t reserved;              /* 0 */
+  char name[128];                 /* as the vendor spells it */
+  char vendor[64];
+  char architecture[64]; /* "sm_90", "gfx90a", "x86-64"; what code must be built for */
+  char driver_version[64];
+  char uuid[64]; /* what NAME:uuid=... is compared with */
+  char pci[32];  /* "0000:17:00.0" */
+} anyplace_device_properties;
+
+typedef struct anyplace_memory_info {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t free_bytes;  /* or ANYPLACE_UNKNOWN */
+  uint64_t total_bytes; /* or ANYPLACE_UNKNOWN; the limit in force, where there is one */
+} anyplace_memory_info;
+
+typedef struct anyplace_stream_desc {
+  uint32_t struct_size;
+  uint32_t flags;   /* ANYPLACE_STREAM_* */
+  int32_t priority; /* already within the device's range */
+  uint32_t reserved;
+  uint64_t cookie; /* names the stream in host->stream_fault; never 0, never reused */
+} anyplace_stream_desc;
+
+typedef struct anyplace_event_desc {
+  uint32_t struct_size;
+  uint32_t flags; /* ANYPLACE_EVENT_* */
+} anyplace_event_desc;
+
+/* rows lines of width bytes each; a pitch is the distance between the starts of two lines, at least width. */
+typedef struct anyplace_copy_2d {
+  uint32_t struct_size;
+  uint32_t kind; /* ANYPLACE_COPY_* */
+  anyplace_address destination;
+  uint64_t destination_pitch;
+  anyplace_address source;
+  uint64_t source_pitch;
+  uint64_t width;
+  uint64_t rows;
+} anyplace_copy_2d;
+
+/* What the vendor can't read out of an image and has to be told about one of its kernels. */
+typedef struct anyplace_kernel_metadata {
+  uint32_t struct_size;
+  int32_t shared_argument; /* index of the argument that is the dynamic shared memory; -1: it isn't an argument */
+  const char* name;
+} anyplace_kernel_metadata;
+
+typedef struct anyplace_module_desc {
+  uint32_t struct_size;
+  uint32_t format; /* ANYPLACE_IMAGE_*, found out by the core; always one of the device's image_formats */
+  const void* image;
+  uint64_t image_bytes;
+  const anyplace_kernel_metadata* metadata; /* array of metadata_count, may be null */
+  uint32_t metadata_count;
+  uint32_t metadata_stride;
+  const char* options; /* for the vendor's compiler; may be null */
+} anyplace_module_desc;
+
+typedef struct anyplace_argument {
+  uint32_t kind; /* ANYPLACE_ARGUMENT_*; ADDRESS: value points at an anyplace_address */
+  uint32_t size; /* of the value */
+  const void* value;
+} anyplace_argument;
+
+typedef struct anyplace_launch {
+  uint32_t struct_size;
+  uint32_t grid[3];  /* within the device's limits, none is 0 */
+  uint32_t block[3]; /* likewise */
+  uint32_t argument_count;
+  uint32_t argument_stride;
+  uint32_t reserved;
+  uint64_t shared_bytes; /* within the device's limit */
+  const anyplace_argument* arguments;
+} anyplace_launch;
+
+/* One block of a running host kernel. */
+typedef struct anyplace_block {
+  uint32_t struct_size;
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t index[3]; /* of this block, each below grid */
+  void* shared;      /* shared_bytes of memory of this block's own, aligned to 64, not cleared; null if none */
+  uint64_t shared_bytes;
+} anyplace_block;
+
+/* A kernel that is a function of the host: called once per block, by any thread, blocks in any order and at the same
+ * time. arguments[i] points at a copy of the i-th value of the launch; sizes[i] is its size. Returns OK, or else the
+ * stream's fault, having left a message on its thread. Throws nothing. */
+typedef anyplace_status (*anyplace_host_kernel)(void* user, const anyplace_block* block, void* const* arguments,
+                                                const uint32_t* sizes, uint32_t argument_count);
+
+/* Called exactly once: with OK in its place in the stream's order, or with another status when it will never run in
+ * that place (the device was lost). On a thread that the backend owns, never on one that is inside an entry. Throws
+ * nothing. Throws
+ * nothing. */
+typedef void (*anyplace_host_function)(void* user, anyplace_status status);
+
+/* ---- What the core offers to a backend ------------------------------------------------------------------------------
+ * Valid for the life of the process. Every function may be called from any thread and returns at once. */
+typedef struct anyplace_host {
+  uint32_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_minor;
+  uint32_t reserved;
+  void* context; /* pass it back as the first argument */
+
+  /* Says why the entry running on this thread is about to fail. vendor_name and text may be null. Both are copied. 0,
+   * null and null take back what was left. */
+  void (*leave_message)(void* context, int64_t vendor_code, const char* vendor_name, const char* text);
+
+  /* Reports an asynchronous fault of the stream that cookie names, when it happens: the core keeps the first, shows
+   * it in query and hands it out, once, in synchronize. text null: the message left on this thread, if any. The stream
+   * goes on with its next command afterwards, unless status is DEVICE_LOST. The fault is reported before the command
+   * counts as complete. */
+  void (*stream_fault)(void* context, uint64_t cookie, anyplace_status status, int64_t vendor_code,
+                       const char* vendor_name, const char* text);
+
+  /* Put around code of the user's that a backend runs itself (the kernels of a shared object), so that a call back
+   * into anyplace is not_permitted there. Host functions and kernel_from_host bring their own. They nest. */
+  void (*user_code_begin)(void* context);
+  void (*user_code_end)(void* context);
+
+  /* A line for whoever debugs; level is ANYPLACE_LOG_*. Off unless ANYPLACE_LOG is set. */
+  void (*log)(void* context, uint32_t level, const char* text);
+} anyplace_host;
+
+/* ---- What a backend offers to the core
+ * ------------------------------------------------------------------------------*/
+typedef struct anyplace_backend_table {
+  uint32_t struct_size; /* in: bytes the core has; out: bytes the plugin filled, no more than that */
+  uint32_t abi_major;   /* ANYPLACE_ABI_MAJOR and _MINOR of the header that the plugin was built with */
+  uint32_t abi_minor;
+  uint32_t reserved;
+  char name[32];         /* the <name> of its file */
+  char version[32];      /* of the plugin */
+  char description[128]; /* one line for people */
+  void* self;            /* passed back as the first argument of every entry; may be null */
+
+  /* -- Life. */
+  /* Waits for all submitted work, at most timeout_ns, then frees what it can. TIMEOUT: it left something running.
+   * Called once, while the process exits; nothing is called afterwards. Never called in a forked child. (optional): the
+   * core calls device_synchronize on the devices that were used, and leaks the rest. */
+  anyplace_status (*shutdown)(void* self, uint64_t timeout_ns);
+
+  /* -- Devices. None of these three may make a vendor context. */
+  anyplace_status (*device_count)(void* self, int32_t* count);
+  anyplace_status (*device_properties)(void* self, int32_t device, anyplace_device_properties* out);
+  /* kind is ANYPLACE_NATIVE_*. (optional): native handles are unsupported. May make the vendor's context. */
+  anyplace_status (*device_native)(void* self, int32_t device, uint32_t kind, uint64_t* native);
+  anyplace_status (*device_memory)(void* self, int32_t device, anyplace_memory_info* out);
+  /* Returns when everything submitted to the device before the call is done; TIMEOUT when time ran out first. A backend
+   * that can't wait for a limited time answers UNSUPPORTED to a finite timeout, and the core polls its streams. */
+  anyplace_status (*device_synchronize)(void* self, int32_t device, uint64_t timeout_ns);
+  /* (optional): reset is unsupported. */
+  anyplace_status (*device_reset)(void* self, int32_t device);
+
+  /* -- Peer access. (optional, the three together): peer access is unsupported. Enabling twice is OK, and so is
+   * disabling what isn't enabled. A device is no peer of itself. */
+  anyplace_status (*peer_query)(void* self, int32_t device, int32_t peer, int32_t* can_access);
+  anyplace_status (*peer_enable)(void* self, int32_t device, int32_t peer);
+  anyplace_status (*peer_disable)(void* self, int32_t device, int32_t peer);
+
+  /* -- Streams. */
+  anyplace_status (*stream_create)(void* self, int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out);
+  /* The device's null stream. Called once per device; desc carries its cookie. It is never destroyed. */
+  anyplace_status (*stream_default)(void* self, int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out);
+  /* Wraps a vendor's stream. Destroying the wrapper leaves the vendor's stream alone. (optional): unsupported. */
+  anyplace_status (*stream_from_native)(void* self, int32_t device, uint64_t native, const anyplace_stream_desc* desc,
+                                        anyplace_stream* out);
+  /* (optional): native handles are unsupported. */
+  anyplace_status (*stream_native)(void* self, anyplace_stream stream, uint64_t* native);
+  /* Returns at once; work submitted before still completes. */
+  anyplace_status (*stream_destroy)(void* self, anyplace_stream stream);
+  /* *done = 1 if all submitted work is complete, else 0. Faults are not its business: see host->stream_fault. */
+  anyplace_status (*stream_query)(void* self, anyplace_stream stream, int32_t* done);
+  /* As device_synchronize, for one stream. */
+  anyplace_status (*stream_synchronize)(void* self, anyplace_stream stream, uint64_t timeout_ns);
+  /* Holds back what is submitted to the stream later until the event's most recent record at the time of this call is
+   * complete. Never blocks the host. An event that was never recorded is no wait. The event may be of another device.
+   */
+  anyplace_status (*stream_wait_event)(void* self, anyplace_stream stream, anyplace_event event);
+  /* (optional): host functions are unsupported, and waits from other backends on this one's work poll. */
+  anyplace_status (*stream_host_function)(void* self, anyplace_stream stream, anyplace_host_function function,
+                                          void* user);
+
+  /* -- Gates: events that the host opens, for work of another vendor. (optional, the four together): the core holds a
+   * waiting stream's submissions back itself. A gate is opened at most once, by any thread, also from inside a host
+   * function of any backend; it lets pass every wait on it, before and after. It may be destroyed when open; waits on
+   * it are then no longer submitted, but may still be pending. */
+  anyplace_status (*gate_create)(void* self, int32_t device, anyplace_gate* out);
+  anyplace_status (*gate_open)(void* self, anyplace_gate gate);
+  anyplace_status (*gate_destroy)(void* self, anyplace_gate gate);
+  anyplace_status (*stream_wait_gate)(void* self, anyplace_stream stream, anyplace_gate gate);
+
+  /* -- Events. */
+  anyplace_status (*event_create)(void* self, int32_t device, const anyplace_event_desc* desc, anyplace_event* out);
+  /* Safe while streams still wait on it. */
+  anyplace_status (*event_destroy)(void* self, anyplace_event event);
+  /* The stream is of the event's device. Recording again overwrites, and leaves waits that were submitted before alone.
+   */
+  anyplace_status (*event_record)(void* self, anyplace_event event, anyplace_stream stream);
+  /* *done = 1 if the most recent record is complete, or there was none. */
+  anyplace_status (*event_query)(void* self, anyplace_event event, int32_t* done);
+  anyplace_status (*event_synchronize)(void* self, anyplace_event event, uint64_t timeout_ns);
+  /* Both were made with TIMING and are complete. Milliseconds, negative if end came first. (optional): unsupported. */
+  anyplace_status (*event_elapsed)(void* self, anyplace_event start, anyplace_event end, double* milliseconds);
+  /* (optional): native handles are unsupported. */
+  anyplace_status (*event_native)(void* self, anyplace_event event, uint64_t* native);
+
+  /* -- Memory. bytes is never 0. */
+  /* kind is ANYPLACE_MEMORY_*; UNSUPPORTED for a kind the device lacks. Device memory is aligned to address_alignment.
+   * OUT_OF_MEMORY when there is none. May synchronise. */
+  anyplace_status (*memory_allocate)(void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out);
+  /* The core calls it when no work uses the memory any more. May synchronise. */
+  anyplace_status (*memory_free)(void* self, int32_t device, uint32_t kind, anyplace_address address);
+  /* In the stream's order; device memory only. (optional, the two together): the core frees after an event. Memory made
+   * by either allocate may be freed by either free. */
+  anyplace_status (*memory_allocate_async)(void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out);
+  anyplace_status (*memory_free_async)(void* self, anyplace_stream stream, anyplace_address address);
+  /* Pins host memory that the user owns. (optional, the two together): registering is unsupported. */
+  anyplace_status (*host_register)(void* self, int32_t device, void* address, uint64_t bytes);
+  anyplace_status (*host_unregister)(void* self, int32_t device, void* address);
+
+  /* -- Copies and fills, in the stream's order. bytes, count, width and rows are never 0, ranges never overlap. kind is
+   * ANYPLACE_COPY_*. Host memory that isn't pinned may make the call block. */
+  anyplace_status (*memory_copy)(void* self, anyplace_stream stream, anyplace_address destination,
+                                 anyplace_address source, uint64_t bytes, uint32_t kind);
+  /* (optional): the core copies line by line. */
+  anyplace_status (*memory_copy_2d)(void* self, anyplace_stream stream, const anyplace_copy_2d* copy);
+  /* Between two devices of this backend; the stream is of either. (optional): the core goes through host memory. */
+  anyplace_status (*memory_copy_peer)(void* self, anyplace_stream stream, int32_t destination_device,
+                                      anyplace_address destination, int32_t source_device, anyplace_address source,
+                                      uint64_t bytes);
+  /* count elements of width 1, 2 or 4 bytes are set to the low bits of value. address is aligned to width. */
+  anyplace_status (*memory_set)(void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
+                                uint32_t width, uint64_t count);
+
+  /* -- Kernels. (optional, module_load, module_unload and module_kernel together): modules are unsupported. */
+  /* INVALID_IMAGE, with the compiler's log in the message, when the image is no good for the device. */
+  anyplace_status (*module_load)(void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out);
+  /* Safe while its kernels are still queued or running. Its kernel handles end with it. */
+  anyplace_status (*module_unload)(void* self, anyplace_module module);
+  /* NO_SUCH_KERNEL for an unknown name. The same name gives the same kernel or another for the same function. */
+  anyplace_status (*module_kernel)(void* self, anyplace_module module, const char* name, anyplace_kernel* out);
+  /* A kernel that is a function of this process. release(user) is called once, when the kernel is destroyed and nothing
+   * queued needs it any more, on any thread. (optional, the two together): such kernels are unsupported. */
+  anyplace_status (*kernel_from_host)(void* self, int32_t device, anyplace_host_kernel function, void* user,
+                                      void (*release)(void* user), anyplace_kernel* out);
+  /* Ends a kernel of kernel_from_host; safe while it is still queued or running. */
+  anyplace_status (*kernel_destroy)(void* self, anyplace_kernel kernel);
+  /* (optional): there are no kernels at all. */
+  anyplace_status (*kernel_launch)(void* self, anyplace_stream stream, anyplace_kernel kernel,
+                                   const anyplace_launch* launch);
+  /* -- End of version 1.0. */
+} anyplace_backend_table;
+
+/* The one symbol that a plugin exports. Called once per process, by any thread. It fills the table up to what both
+ * sides know and sets struct_size to that. Loading the vendor's library belongs here: LIBRARY_MISSING, NO_DRIVER or
+ * another status with a message refuses the plugin with that reason. It creates no context and starts no thread that it
+ * can start later. host stays valid for the life of the process; table does not. */
+typedef anyplace_status (*anyplace_backend_entry_function)(const anyplace_host* host, anyplace_backend_table* table);
+ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host, anyplace_backend_table* table);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* ANYPLACE_BACKEND_ABI_H */

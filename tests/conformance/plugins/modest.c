@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Claims nothing that is optional: what a first backend of a vendor's may look like. It conforms.
+ */
+#include "forward.h"
+
+static anyplace_status device_properties(void* self, int32_t device, anyplace_device_properties* out) {
+  const anyplace_status status = cpu_sim.device_properties(self, device, out);
+  out->capabilities = 0;
+  out->image_formats = 0;
+  out->least_priority = 0;
+  out->greatest_priority = 0;
+  return status;
+}
+
+anyplace_status anyplace_backend_entry(const anyplace_host* host, anyplace_backend_table* table) {
+  const anyplace_status status = forward_cpu_sim(host, table, "modest");
+  table->device_properties = device_properties;
+  table->device_native = NULL;
+  table->device_reset = NULL;
+  table->peer_query = NULL;
+  table->peer_enable = NULL;
+  table->peer_disable = NULL;
+  table->stream_from_native = NULL;
+  table->stream_native = NULL;
+  table->stream_host_function = NULL;
+  table->gate_create = NULL;
+  table->gate_open = NULL;
+  table->gate_destroy = NULL;
+  table->stream_wait_gate = NULL;
+  table->event_elapsed = NULL;
+  table->event_native = NULL;
+  table->memory_allocate_async = NULL;
+  table->memory_free_async = NULL;
+  table->host_register = NULL;
+  table->host_unregister = NULL;
+  table->memory_copy_2d = NULL;
+  table->memory_copy_peer = NULL;
+  table->module_load = NULL;
+  table->module_unload = NULL;
+  table->module_kernel = NULL;
+  table->kernel_from_host = NULL;
+  table->kernel_destroy = NULL;
+  table->kernel_launch = NULL;
+  return status;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs image_pipeline as a user would, in a folder that is removed afterwards, and keeps what it said.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace example_test {
+
+struct Run {
+  int status = -1;  ///< the exit status; 128 + the signal that ended it
+  std::string out;
+  std::string err;
+};
+
+struct RunOptions {
+  std::vector<std::pair<std::string, std::string>> variables;  ///< added to the environment
+  long file_size_limit = 0;                                    ///< bytes that a file may grow to; 0: no limit
+  bool terminal = false;                                       ///< standard error is a terminal
+  bool obeys_permissions = false;                              ///< also as root
+};
+
+/// With the environment of the test, less everything that starts with ANYPLACE_.
+Run run_program(const std::vector<std::string>& arguments, const RunOptions& options = {});
+
+bool contains(const std::string& text, const std::string& part);
+
+/// A new empty folder, removed with all that is in it.
+class Folder {
+ public:
+  Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder();
+
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  /// The names of what is in it, sorted.
+  std::vector<std::string> names() const;
+  std::string write(const std::string& name, const std::string& bytes) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_file(const std::string& path);
+
+}  // namespace example_test

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in for the rest of the core, so that a fuzz target needs no backends. The process counts as forked: then
+// bad places look at no directory for a suggestion, and the parser is all that runs.
+#include <cstdlib>
+
+#include "call.h"
+#include "process.h"
+
+namespace anyplace::detail {
+
+std::atomic<Phase> process_phase{Phase::forked};
+constinit thread_local int callback_depth = 0;
+
+void refuse_call(const char*) { std::abort(); }
+
+}  // namespace anyplace::detail

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch refuses, before anything runs, and what it keeps when it can't be submitted yet.
+#include <atomic>
+
+#include "memory/memory_support.h"
+
+using namespace anyplace;
+using namespace memory_test;
+
+namespace {
+
+struct Scene {
+  Device device{"sim_full:0"};
+  Stream stream{device};
+  std::atomic<int> runs{0};
+  Kernel kernel{device, [this](const Block&) { ++runs; }};
+  Kernel typed{device, [this](const Block&, float*, std::uint32_t, double) { ++runs; }};
+
+  bool nothing_ran() const {
+    stream.synchronize();
+    return runs == 0 && controls_of(device).launches == 0;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("A grid or block of size 0 is refused") {
+  const Scene scene;
+  for (const Dim3 wrong : {Dim3{0, 1, 1}, Dim3{1, 0, 1}, Dim3{1, 1, 0}, Dim3{0, 0, 0}}) {
+    CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, wrong, {1}, 0); }),
+               Catch::Contains("grid"));
+    CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {1}, wrong, 0); }),
+               Catch::Contains("block"));
+  }
+  CHECK(scene.nothing_ran());
+}
+
+TEST_CASE("A grid or block or shared memory over the device's limits is refused with the limits") {
+  const Scene scene;
+  const DeviceProperties limits = scene.device.properties();
+  for (int i = 0; i < 3; ++i) {
+    const auto over = [i](const std::uint32_t(&limit)[3]) {
+      Dim3 size;
+      (i == 0 ? size.x : i == 1 ? size.y : size.z) = limit[i] + 1;
+      return size;
+    };
+    CHECK_THAT(
+        refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, over(limits.max_grid), {1}, 0); }),
+        Catch::Contains("grid") && Catch::Contains(std::to_string(limits.max_grid[i])));
+    CHECK_THAT(refused(ErrorCode::invalid_argument,
+                       [&] { scene.stream.launch(scene.kernel, {1}, over(limits.max_block), 0); }),
+               Catch::Contains("block") && Catch::Contains(std::to_string(limits.max_block[i])));
+  }
+  // Each within, their product not.
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] {
+                       scene.stream.launch(scene.kernel, {1}, {limits.max_block[0], limits.max_block[1], 1}, 0);
+                     }),
+             Catch::Contains(std::to_string(limits.max_threads_per_block)));
+  const std::uint32_t most = UINT32_MAX;
+  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {most, most, most}, {1}, 0); });
+  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {1}, {most, most, most}, 0); });
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] { scene.stream.launch(scene.kernel, {1}, {1}, limits.max_shared_bytes + 1); }),
+             Catch::Contains("shared") && Catch::Contains(std::to_string(limits.max_shared_bytes)));
+  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {1}, {1}, UINT64_MAX); });
+  CHECK(scene.nothing_ran());
+  CHECK_NOTHROW(scene.stream.launch(scene.kernel, {1}, {1}, limits.max_shared_bytes));
+  CHECK_NOTHROW(scene.stream.launch(scene.kernel, {1}, {limits.max_threads_per_block}, 0));
+}
+
+TEST_CASE("Arguments that don't fit the callable are refused with number and sizes") {
+  const Scene scene;
+  const Buffer buffer(scene.stream, 8);
+  const auto& stream = scene.stream;
+  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.typed, {1}, {1}, 0, buffer, 1u); }),
+             Catch::Contains("2") && Catch::Contains("3"));
+  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.typed, {1}, {1}, 0); }),
+             Catch::Contains("0") && Catch::Contains("3"));
+  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.kernel, {1}, {1}, 0, 1); }),
+             Catch::Contains("1") && Catch::Contains("0"));
+  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.typed, {1}, {1}, 0, buffer, 1ull, 2.0); }),
+             Catch::Contains("argument 1") && Catch::Contains("8") && Catch::Contains("4"));
+  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.typed, {1}, {1}, 0, buffer, 1u, 2.0f); }),
+             Catch::Contains("argument 2") && Catch::Contains("4") && Catch::Contains("8"));
+  CHECK(scene.nothing_ran());
+  CHECK_NOTHROW(stream.launch(scene.typed, {1}, {1}, 0, buffer, 1u, 2.0));
+}
+
+TEST_CASE("Arguments made at run time are checked") {
+  const Scene scene;
+  std::uint64_t value = 0;
+  const auto refuse = [&](std::vector<anyplace_argument> arguments) {
+    refused(ErrorCode::invalid_argument, [&] { scene.stream.launch_arguments(scene.typed, {1}, {1}, 0, arguments); });
+  };
+  const anyplace_argument pointer{ANYPLACE_ARGUMENT_ADDRESS, 8, &value};
+  const anyplace_argument number{ANYPLACE_ARGUMENT_VALUE, 4, &value};
+  const anyplace_argument real{ANYPLACE_ARGUMENT_VALUE, 8, &value};
+  refuse({pointer, number, {0, 8, &value}});
+  refuse({pointer, number, {3, 8, &value}});
+  refuse({pointer, number, {ANYPLACE_ARGUMENT_VALUE, 8, nullptr}});
+  refuse({pointer, number, {ANYPLACE_ARGUMENT_VALUE, 0, &value}});
+  refuse({{ANYPLACE_ARGUMENT_ADDRESS, 4, &value}, number, real});
+  refuse(std::vector<anyplace_argument>(1025, number));
+  CHECK(scene.nothing_ran());
+  const std::vector<anyplace_argument> good{pointer, number, real};
+  CHECK_NOTHROW(scene.stream.launch_arguments(scene.typed, {1}, {1}, 0, good));
+  scene.stream.synchronize();
+  CHECK(scene.runs == 1);
+}
+
+TEST_CASE("Arguments that name a destroyed buffer are invalid handles") {
+  const Scene scene;
+  BufferView gone;
+  {
+    const Buffer buffer(scene.stream, 8);
+    gone = buffer;
+  }
+  refused(ErrorCode::invalid_handle, [&] { scene.stream.launch(scene.typed, {1}, {1}, 0, gone, 1u, 2.0); });
+  CHECK(scene.nothing_ran());
+}
+
+TEST_CASE("A kernel of another device is refused with both places") {
+  const Scene scene;
+  const Stream far(Device("sim_full:1"));
+  const Stream farther(Device("cpu_sim:0"));
+  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { far.launch(scene.kernel, {1}, {1}, 0); }),
+             Catch::Contains("sim_full:0") && Catch::Contains("sim_full:1"));
+  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { farther.launch(scene.kernel, {1}, {1}, 0); }),
+             Catch::Contains("sim_full:0") && Catch::Contains("cpu_sim:0"));
+  CHECK(scene.nothing_ran());
+}
+
+TEST_CASE("A launch on a null or destroyed stream is an invalid handle") {
+  const Scene scene;
+  StreamView gone;
+  {
+    const Stream stream(scene.device);
+    gone = stream;
+  }
+  refused(ErrorCode::invalid_handle, [&] { gone.launch(scene.kernel, {1}, {1}, 0); });
+  refused(ErrorCode::invalid_handle, [&] { StreamView().launch(scene.kernel, {1}, {1}, 0); });
+  CHECK(scene.nothing_ran());
+}
+
+TEST_CASE("A launch on a lost device says so and kernels still go") {
+  const Device device("sim_full:0");
+  Controls& controls = controls_of(device);
+  const Stream stream(device);
+  {
+    const Kernel kernel(device, [](const Block&) {});
+    controls.lost = true;
+    refused(ErrorCode::device_lost, [&] { stream.launch(kernel, {1}, {1}, 0); });
+    refused(ErrorCode::device_lost, [&] { stream.launch(kernel, {1}, {1}, 0); });
+    CHECK(controls.launches == 0);
+    refused(ErrorCode::device_lost, [&] { const Kernel another(device, [](const Block&) {}); });
+    refused(ErrorCode::device_lost, [&] { Module::from_file(device, "/nowhere"); });
+  }
+  SUCCEED();
+}
+
+TEST_CASE("A launch on a held stream keeps copies of its values and its kernel") {
+  // sim_held has no gates: what is submitted while its stream waits for another backend is held back by the core.
+  const Device producer("cpu_sim:0");
+  const Device device("sim_held:0");
+  const Stream producer_stream(producer);
+  const Stream stream(device);
+  struct Large {
+    std::uint64_t words[40];
+  };
+  std::atomic<std::uint64_t> sum{0};
+  {
+    HostGate gate(producer_stream);
+    stream.wait_stream(producer_stream);
+    {
+      const Kernel kernel(device, [&](const Block&, std::uint8_t small, Large large, double real) {
+        sum += small + static_cast<std::uint64_t>(real);
+        for (const std::uint64_t word : large.words) sum += word;
+      });
+      auto large = std::make_unique<Large>();
+      std::fill(std::begin(large->words), std::end(large->words), 3);
+      stream.launch(kernel, {2}, {1}, 0, std::uint8_t{5}, *large, 7.0);
+      std::fill(std::begin(large->words), std::end(large->words), 1000);
+    }
+    CHECK(controls_of(device).launches == 0);
+  }
+  stream.synchronize();
+  CHECK(sum == 2 * (5 + 40 * 3 + 7));
+  CHECK(controls_of(device).launches == 1);
+}
+
+TEST_CASE("Many threads launch one kernel on one stream") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  std::atomic<std::uint64_t> sum{0};
+  const Kernel kernel(device, [&](const Block&, std::uint32_t by) { sum += by; });
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (std::uint32_t i = 1; i <= 250; ++i) stream.launch(kernel, {2}, {1}, 0, i);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  stream.synchronize();
+  CHECK(sum == 4 * 2 * (250 * 251 / 2));
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process with raised privileges takes no plugins from where its environment points.
+#include <grp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "loader/child.h"
+#include "loader/files.h"
+
+using anyplace_test::Folder;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// A group that the file may be given to and that isn't the process's own, or -1.
+gid_t another_group() {
+  if (::geteuid() == 0) return 65534;
+  std::vector<gid_t> groups(64);
+  const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
+  for (int i = 0; i < count; ++i) {
+    if (groups[static_cast<std::size_t>(i)] != ::getegid()) return groups[static_cast<std::size_t>(i)];
+  }
+  return static_cast<gid_t>(-1);
+}
+
+/// What the program says, run from `path`.
+std::string said_by(const std::string& path) {
+  const anyplace_test::ChildResult result = anyplace_test::run_child([&] {
+    ::dup2(2, 1);
+    ::execl(path.c_str(), path.c_str(), nullptr);
+    ::_exit(1);
+  });
+  CHECK(result.exited_with(0));
+  return result.errors;
+}
+
+}  // namespace
+
+TEST_CASE("The path variable is ignored where the process runs with raised privileges") {
+  const Folder folder;
+  anyplace_test::write_file(folder.plugin("planted"), "");
+  anyplace_test::search_in(folder.path());
+  CHECK_THAT(said_by(ANYPLACE_TEST_SAY_SEARCH), Contains("raised 0") && Contains("backend planted"));
+
+  const std::string program = folder.file("say_search");
+  std::filesystem::copy_file(ANYPLACE_TEST_SAY_SEARCH, program);
+  const gid_t group = another_group();
+  if (group == static_cast<gid_t>(-1) || ::chown(program.c_str(), static_cast<uid_t>(-1), group) != 0) {
+    WARN("not checked: this user can't give a program to another group");
+    return;
+  }
+  REQUIRE(::chmod(program.c_str(), 02755) == 0);
+  const std::string said = said_by(program);
+  if (said.find("raised 1") == std::string::npos) {
+    WARN("not checked: the temporary directory doesn't let programs raise their privileges");
+    return;
+  }
+  CHECK_THAT(said, !Contains("planted") && Contains("backend cpu_sim") &&
+                       Contains("problem ANYPLACE_BACKEND_PATH: it is ignored"));
+}

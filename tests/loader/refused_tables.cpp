@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plugins whose entry fails, lies or leaves something out: none of it is believed, and the reason says what it was.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "anyplace/anyplace.h"
+#include "loader/files.h"
+
+using anyplace::ErrorCode;
+using anyplace_test::device_error;
+using anyplace_test::Folder;
+using anyplace_test::search_in;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// Loads a mimic that behaves so; gives what is known of it afterwards.
+anyplace::PluginCandidate refused(const Folder& folder, const std::string& name, const std::string& behaviour) {
+  anyplace_test::add_mimic(folder, name, behaviour);
+  search_in(folder.path());
+  const anyplace::Error error = device_error(name + ":0");
+  CHECK(error.code() == ErrorCode::no_such_backend);
+  const auto candidate = anyplace_test::candidate_at(folder.plugin(name));
+  REQUIRE(candidate.has_value());
+  CHECK(candidate->state == anyplace::PluginCandidate::State::refused);
+  CHECK_THAT(error.text(), Contains(candidate->reason));
+  return *candidate;
+}
+
+/// The reason alone, of a plugin that is itself at fault.
+std::string reason(const std::string& behaviour) {
+  const Folder folder;
+  const anyplace::PluginCandidate candidate = refused(folder, "bad", behaviour);
+  CHECK(candidate.code == ErrorCode::plugin_refused);
+  return candidate.reason;
+}
+
+std::string reason_of_plus(const std::string& thrown, ErrorCode code) {
+  anyplace_test::set_variable("PLUS_THROWS", thrown);
+  search_in(std::string(ANYPLACE_TEST_PLUGINS) + "/plus");
+  CHECK(device_error("plus:0").code() == ErrorCode::no_such_backend);
+  const auto candidate = anyplace_test::candidate_at(anyplace_test::built_plugin("plus"));
+  REQUIRE(candidate.has_value());
+  CHECK(candidate->code == code);
+  return candidate->reason;
+}
+
+}  // namespace
+
+TEST_CASE("A plugin of the next major is refused with both versions") {
+  CHECK_THAT(reason("major"), Contains("ABI 2.0") && Contains("1.0"));
+}
+
+TEST_CASE("A table of size 0 is refused") { CHECK_THAT(reason("size=0"), Contains("filled 0 bytes")); }
+
+TEST_CASE("A table of the greatest size is refused") {
+  CHECK_THAT(reason("size=4294967295"), Contains("filled 4294967295 bytes"));
+}
+
+TEST_CASE("A table shorter than version 1 is refused") {
+  CHECK_THAT(reason("size=" + std::to_string(sizeof(anyplace_backend_table) - 1)), Contains("at least"));
+}
+
+TEST_CASE("A table longer than what was given is refused") {
+  CHECK_THAT(reason("size=" + std::to_string(sizeof(anyplace_backend_table) + 1)), Contains("it was given"));
+}
+
+TEST_CASE("A plugin that writes past the table is refused") { CHECK_THAT(reason("overrun"), Contains("past the end")); }
+
+TEST_CASE("A plugin that calls itself otherwise than its file is refused") {
+  CHECK_THAT(reason("name=good"), Contains("\"good\"") && Contains("\"bad\""));
+}
+
+TEST_CASE("A name without an end is refused") { CHECK_THAT(reason("long_name"), Contains("NUL")); }
+
+TEST_CASE("A table that lacks a required entry is refused with the name of the entry") {
+  const Folder folder;
+  int count = 0;
+  for (const char* const entry :
+       {"device_count", "device_properties", "device_memory", "device_synchronize", "stream_create", "stream_default",
+        "stream_destroy", "stream_query", "stream_synchronize", "stream_wait_event", "event_create", "event_destroy",
+        "event_record", "event_query", "event_synchronize", "memory_allocate", "memory_free", "memory_copy",
+        "memory_set"}) {
+    CAPTURE(entry);
+    const auto candidate = refused(folder, "lacks" + std::to_string(count++), std::string("without=") + entry);
+    CHECK(candidate.code == ErrorCode::plugin_refused);
+    CHECK_THAT(candidate.reason, Contains(entry));
+  }
+}
+
+TEST_CASE("A table with half of a group of entries is refused with the names of the halves") {
+  const Folder folder;
+  const std::pair<const char*, const char*> halves[] = {
+      {"peer_enable", "peer_query"},
+      {"gate_open", "gate_create"},
+      {"memory_free_async", "memory_allocate_async"},
+      {"host_unregister", "host_register"},
+      {"module_unload", "module_load"},
+      {"kernel_destroy", "kernel_from_host"},
+  };
+  int count = 0;
+  for (const auto& [there, missing] : halves) {
+    CAPTURE(there);
+    const auto candidate = refused(folder, "half" + std::to_string(count++), std::string("half=") + there);
+    CHECK_THAT(candidate.reason, Contains(there) && Contains(missing));
+  }
+}
+
+TEST_CASE("A device count of minus 1 is refused") { CHECK_THAT(reason("count=-1"), Contains("-1 devices")); }
+
+TEST_CASE("The greatest device count that there is is refused") {
+  CHECK_THAT(reason("count=2147483647"), Contains("2147483647 devices"));
+}
+
+TEST_CASE("One device more than the limit is refused") { CHECK_THAT(reason("count=4097"), Contains("4097 devices")); }
+
+TEST_CASE("What the entry says of a failure is the reason") {
+  const Folder folder;
+  const auto candidate = refused(folder, "bad", "status=" + std::to_string(ANYPLACE_STATUS_NO_DRIVER));
+  CHECK(candidate.code == ErrorCode::no_driver);
+  CHECK_THAT(candidate.reason, Contains("driver") && Contains("the vendor says no") && Contains("MIMIC_ERROR 35"));
+}
+
+TEST_CASE("What device_count says of a failure is the reason") {
+  const Folder folder;
+  const auto candidate = refused(folder, "bad", "count_status=" + std::to_string(ANYPLACE_STATUS_LIBRARY_MISSING));
+  CHECK(candidate.code == ErrorCode::library_missing);
+  CHECK_THAT(candidate.reason, Contains("the vendor says no"));
+}
+
+TEST_CASE("A status of the entry that is not in the table is a failure of the backend") {
+  const Folder folder;
+  const auto candidate = refused(folder, "bad", "status=4711");
+  CHECK(candidate.code == ErrorCode::backend_failed);
+  CHECK_THAT(candidate.reason, Contains("4711"));
+}
+
+TEST_CASE("A negative status of the entry is a failure of the backend") {
+  const Folder folder;
+  const auto candidate = refused(folder, "bad", "status=-1");
+  CHECK(candidate.code == ErrorCode::backend_failed);
+  CHECK_THAT(candidate.reason, Contains("-1"));
+}
+
+TEST_CASE("A constructor that throws an exception refuses its plugin with the text") {
+  CHECK_THAT(reason_of_plus("exception", ErrorCode::backend_failed), Contains("no heart for it"));
+}
+
+TEST_CASE("A constructor that throws something else refuses its plugin") {
+  CHECK_THAT(reason_of_plus("number", ErrorCode::backend_failed), Contains("no std::exception"));
+}
+
+TEST_CASE("A constructor that throws a Failure refuses its plugin with status text and vendor code") {
+  CHECK_THAT(reason_of_plus("failure", ErrorCode::library_missing),
+             Contains("libplus.so.1 is not installed") && Contains("PLUS_MISSING 7"));
+}
+
+TEST_CASE("An entry that asks for its own backend is told no and doesn't hang") {
+  search_in(std::string(ANYPLACE_TEST_PLUGINS) + "/caller");
+  CHECK_THAT(device_error("caller:0").text(), Contains("the entry was told not_permitted"));
+}
+
+TEST_CASE("A capability without its entries is refused when the properties are read") {
+  const Folder folder;
+  const std::pair<int, const char*> claims[] = {
+      {ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS, "event_elapsed"},
+      {ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS, "stream_host_function"},
+      {ANYPLACE_CAPABILITY_BIT_GATES, "gate_create"},
+      {ANYPLACE_CAPABILITY_BIT_HOST_REGISTER, "host_register"},
+      {ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY, "memory_allocate_async"},
+      {ANYPLACE_CAPABILITY_BIT_COPY_2D, "memory_copy_2d"},
+      {ANYPLACE_CAPABILITY_BIT_PEER_COPY, "memory_copy_peer"},
+      {ANYPLACE_CAPABILITY_BIT_PEER_ACCESS, "peer_query"},
+      {ANYPLACE_CAPABILITY_BIT_MODULES, "module_load"},
+      {ANYPLACE_CAPABILITY_BIT_HOST_KERNELS, "kernel_from_host"},
+      {ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES, "device_native"},
+      {ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE, "stream_from_native"},
+      {ANYPLACE_CAPABILITY_BIT_DEVICE_RESET, "device_reset"},
+  };
+  search_in(folder.path());
+  for (const auto& [bit, entry] : claims) {
+    CAPTURE(entry);
+    const std::string name = "claims" + std::to_string(bit);
+    anyplace_test::add_mimic(folder, name, "claims=" + std::to_string(1ull << bit));
+    const anyplace::Device device(name);
+    const anyplace::Error error = anyplace_test::error_of([&] { device.properties(); });
+    CHECK(error.code() == ErrorCode::plugin_refused);
+    CHECK(error.place() == name + ":0");
+    CHECK_THAT(error.text(), Contains(entry));
+    // Asked again, it says so again.
+    CHECK(anyplace_test::error_of([&] { device.properties(); }).text() == error.text());
+  }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that says whether it runs with raised privileges, which backends it finds, and what it doesn't search.
+#include <sys/auxv.h>
+
+#include <cstdio>
+
+#include "anyplace/plugins.h"
+
+int main() {
+  std::printf("raised %lu\n", ::getauxval(AT_SECURE));
+  for (const auto& name : anyplace::backend_names()) std::printf("backend %s\n", name.c_str());
+  for (const auto& problem : anyplace::plugin_directory_problems()) {
+    std::printf("problem %s: %s\n", problem.directory.c_str(), problem.reason.c_str());
+  }
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices: identity, properties, capabilities, peers, synchronising, native handles, reset.
+#include <anyplace/anyplace.h>
+
+#include <catch2/catch.hpp>
+#include <set>
+#include <string>
+#include <unordered_set>
+
+#include "streams/plugins/forward.h"
+#include "support/environment.h"
+#include "support/errors.h"
+#include "support/host_gate.h"
+
+using namespace anyplace;
+using namespace std::chrono_literals;
+using test::code_of;
+using test::error_of;
+using test::HostGate;
+
+TEST_CASE("Given a place then the device is the same however it was found") {
+  const Device device("cpu_sim:1");
+  REQUIRE(device.to_string() == "cpu_sim:1");
+  REQUIRE(device.place().to_string() == "cpu_sim:1");
+  REQUIRE(device.backend() == "cpu_sim");
+  REQUIRE(device.index() == 1);
+  REQUIRE(Device("custom_cpu:1") == device);
+  REQUIRE(Device(std::string("cpu_sim:1")) == device);
+  REQUIRE(Device(device.place()) == device);
+  REQUIRE(Device("cpu_sim:0") != device);
+}
+
+TEST_CASE("Given devices of two backends then order goes by backend and index") {
+  REQUIRE(Device("cpu_sim:0") < Device("cpu_sim:1"));
+  REQUIRE(Device("cpu_sim:1") < Device("sim_b:0"));
+  REQUIRE_FALSE(Device("sim_b:0") < Device("sim_b:0"));
+  const std::unordered_set<Device> set{Device("cpu_sim:0"), Device("cpu_sim:1"), Device("cpu_sim:0")};
+  REQUIRE(set.size() == 2);
+}
+
+TEST_CASE("Given a number of devices then device_count and devices agree") {
+  test::set_env("ANYPLACE_CPU_SIM_DEVICES", "5");
+  REQUIRE(device_count("cpu_sim") == 5);
+  REQUIRE(device_count("custom_cpu") == 5);
+  const std::vector<Device> all = devices("cpu_sim");
+  REQUIRE(all.size() == 5);
+  for (std::size_t i = 0; i < all.size(); ++i) REQUIRE(all[i].index() == static_cast<int>(i));
+  REQUIRE(code_of([] { device_count("cpu_sin"); }) == ErrorCode::no_such_backend);
+  REQUIRE(code_of([] { devices("cpu_sim:0"); }) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("Given a device then its properties are filled and its selectors lead back to it") {
+  const Device device("cpu_sim:1");
+  const DeviceProperties properties = device.properties();
+  REQUIRE_FALSE(properties.name.empty());
+  REQUIRE_FALSE(properties.vendor.empty());
+  REQUIRE_FALSE(properties.architecture.empty());
+  REQUIRE(properties.compute_units > 0);
+  REQUIRE(properties.address_alignment >= 256);
+  REQUIRE(properties.total_memory);
+  REQUIRE(properties.max_threads_per_block > 0);
+  REQUIRE_FALSE(properties.uuid.empty());
+  REQUIRE(Device("cpu_sim:uuid=" + properties.uuid) == device);
+  REQUIRE(device.priority_range().least == properties.priorities.least);
+  REQUIRE(device.priority_range().greatest == properties.priorities.greatest);
+  const std::set<Capability> has(properties.capabilities.begin(), properties.capabilities.end());
+  for (const Capability capability : all_capabilities()) {
+    REQUIRE(device.has(capability) == (has.count(capability) == 1));
+  }
+}
+
+TEST_CASE("Given the capabilities then each has a name of its own") {
+  std::set<std::string> names;
+  for (const Capability capability : all_capabilities()) {
+    REQUIRE(to_string(capability) != std::string("unknown"));
+    REQUIRE(names.insert(to_string(capability)).second);
+  }
+  REQUIRE(names.count("timed_events") == 1);
+  REQUIRE(to_string(static_cast<Capability>(9999)) == std::string("unknown"));
+}
+
+TEST_CASE("Given a device then memory that is taken shows in its memory info") {
+  const Device device("cpu_sim:0");
+  const MemoryInfo before = device.memory_info();
+  REQUIRE(before.free);
+  REQUIRE(before.total);
+  const Buffer buffer(device, 1 << 20);
+  const MemoryInfo after = device.memory_info();
+  REQUIRE(*after.total == *before.total);
+  REQUIRE(*after.free + (1 << 20) <= *before.free);
+}
+
+TEST_CASE("Given pending work on a device then synchronize waits for all streams of it and of no other") {
+  const Device device("cpu_sim:0");
+  const Stream one(device);
+  const Stream two(device);
+  HostGate gate;
+  gate.block(one);
+  two.memset8(Buffer(two, 128), 1);
+  REQUIRE_FALSE(device.synchronize(0ns));
+  REQUIRE_FALSE(device.synchronize(2ms));
+  Device("cpu_sim:1").synchronize();
+  gate.open();
+  REQUIRE(device.synchronize(1h));
+  REQUIRE(one.query());
+  REQUIRE(two.query());
+}
+
+TEST_CASE("Given peers then asking and enabling twice and disabling what isn't enabled are fine") {
+  const Device a("cpu_sim:0");
+  const Device b("cpu_sim:1");
+  REQUIRE(a.can_access_peer(b));
+  REQUIRE(a.can_access_peer(a));
+  a.enable_peer_access(b);
+  a.enable_peer_access(b);
+  a.enable_peer_access(a);
+  a.disable_peer_access(b);
+  a.disable_peer_access(b);
+  a.disable_peer_access(a);
+}
+
+TEST_CASE("Given a device of another backend then it is no peer and the error names both") {
+  const Device a("cpu_sim:0");
+  const Device b("sim_b:1");
+  for (const auto& error : {error_of([&] { a.can_access_peer(b); }), error_of([&] { a.enable_peer_access(b); }),
+                            error_of([&] { a.disable_peer_access(b); })}) {
+    REQUIRE(error);
+    REQUIRE(error->code() == ErrorCode::invalid_argument);
+    REQUIRE(error->text().find("cpu_sim:0") != std::string::npos);
+    REQUIRE(error->text().find("sim_b:1") != std::string::npos);
+  }
+}
+
+TEST_CASE("Given a device without a capability then what needs it is unsupported and says which") {
+  test::Forward& forward = test::new_forward();
+  forward.host_functions = false;
+  forward.absent_capabilities =
+      (1u << ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS) | (1u << ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS) |
+      (1u << ANYPLACE_CAPABILITY_BIT_PEER_ACCESS) | (1u << ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES) |
+      (1u << ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE) | (1u << ANYPLACE_CAPABILITY_BIT_PRIORITIES);
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  const Stream stream(device);
+  const Event event(device);
+  const auto lacks = [&](const char* capability, auto&& call) {
+    const auto error = error_of(call);
+    REQUIRE(error);
+    REQUIRE(error->code() == ErrorCode::unsupported);
+    REQUIRE(error->place() == "sim_b:0");
+    REQUIRE(error->text().find(capability) != std::string::npos);
+  };
+  lacks("timed_events", [&] { const Event timed(device, {.timing = true}); });
+  lacks("blocking_streams", [&] { const Stream blocking(device, {.blocking = true}); });
+  lacks("blocking_streams", [&] { device.per_thread_stream(); });
+  lacks("peer_access", [&] { device.can_access_peer("sim_b:1"); });
+  lacks("peer_access", [&] { device.enable_peer_access("sim_b:1"); });
+  lacks("peer_access", [&] { device.disable_peer_access("sim_b:1"); });
+  lacks("native_handles", [&] { device.native_handle(); });
+  lacks("native_handles", [&] { device.native_context(); });
+  lacks("native_handles", [&] { stream.native_handle(); });
+  lacks("native_handles", [&] { event.native_handle(); });
+  lacks("stream_from_native", [&] { Stream::from_native(device, 1); });
+  lacks("host_functions", [&] { stream.launch_host_func([] {}); });
+  REQUIRE(device.priority_range().least == 0);
+  REQUIRE(device.priority_range().greatest == 0);
+  REQUIRE(Stream(device, {.priority = -5}).priority() == 0);
+}
+
+TEST_CASE("Given a backend that can't wait for a limited time then a timeout still works") {
+  test::Forward& forward = test::new_forward();
+  forward.timed_sync = false;
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  const Stream stream(device);
+  const Event event(device);
+  HostGate gate;
+  gate.block(stream);
+  event.record(stream);
+  REQUIRE_FALSE(stream.synchronize(0ns));
+  REQUIRE_FALSE(stream.synchronize(2ms));
+  REQUIRE_FALSE(event.synchronize(2ms));
+  REQUIRE_FALSE(device.synchronize(0ns));
+  REQUIRE_FALSE(device.synchronize(2ms));
+  gate.open();
+  REQUIRE(stream.synchronize(1h));
+  REQUIRE(event.synchronize(1h));
+  REQUIRE(device.synchronize(1h));
+  stream.launch_host_func([] { throw 1; });
+  REQUIRE(code_of([&] { static_cast<void>(stream.synchronize(1h)); }) == ErrorCode::host_function_failed);
+}
+
+TEST_CASE("Given a backend that can't wait for a limited time then a destroyed stream's work is waited for as well") {
+  test::Forward& forward = test::new_forward();
+  forward.timed_sync = false;
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  HostGate gate;
+  bool ran = false;
+  {
+    const Stream stream(device);
+    gate.block(stream);
+    stream.launch_host_func([&] { ran = true; });
+  }
+  REQUIRE_FALSE(device.synchronize(2ms));
+  gate.open();
+  REQUIRE(device.synchronize(1h));
+  REQUIRE(ran);
+  REQUIRE(forward.live_streams == 0);
+}
+
+TEST_CASE("Given native handles then a device and its context have them") {
+  const Device device("cpu_sim:0");
+  REQUIRE(device.native_handle() == device.native_handle());
+  REQUIRE(device.native_context() == device.native_context());
+}
+
+TEST_CASE("Given a device that can't be reset then that is unsupported") {
+  REQUIRE(code_of([] { Device("cpu_sim:0").reset(); }) == ErrorCode::unsupported);
+}
+
+TEST_CASE("Given a device that can be reset then its handles are invalid afterwards and its null stream goes on") {
+  test::Forward& forward = test::new_forward();
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  const Stream stream(device);
+  const Event event(device);
+  const Stream other("sim_b:1");
+  const StreamView null_stream = device.default_stream();
+  device.reset();
+  REQUIRE(forward.was_reset);
+  REQUIRE(code_of([&] { static_cast<void>(stream.query()); }) == ErrorCode::invalid_handle);
+  REQUIRE(code_of([&] { static_cast<void>(event.query()); }) == ErrorCode::invalid_handle);
+  REQUIRE(other.query());
+  REQUIRE(null_stream.query());
+}

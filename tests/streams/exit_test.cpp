@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a process with work between backends under way.
+#include <anyplace/anyplace.h>
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "streams/plugins/forward.h"
+#include "support/child.h"
+#include "support/host_gate.h"
+
+using namespace anyplace;
+
+namespace {
+
+/// What lives on while exit() runs.
+struct AtExit {
+  test::Forward& forward = test::new_forward();
+  test::HostGate gate;
+  std::function<void()> before;
+};
+AtExit* at_exit = nullptr;
+
+void say(const char* text) { static_cast<void>(!::write(1, text, std::string(text).size())); }
+
+/// A stream of sim_c that the core holds for one of cpu_sim, and that says "done" when it may go on.
+void hold_a_stream() {
+  at_exit = new AtExit;
+  at_exit->forward.gates = false;
+  at_exit->forward.install("sim_c");
+  const Stream blocker("cpu_sim:0");
+  const Stream held("sim_c:0");
+  at_exit->gate.block(blocker);
+  held.wait_stream(blocker);
+  held.launch_host_func([] { say("done\n"); });
+}
+
+}  // namespace
+
+TEST_CASE("Given a held stream when the process exits and what it waits for completes then its work does too") {
+  const test::ChildResult result = test::in_child([] {
+    hold_a_stream();
+    // Registered after the backends' own handler, hence run before it.
+    std::atexit([] { at_exit->gate.open(); });
+    return 0;
+  });
+  INFO(result.output);
+  REQUIRE_FALSE(result.timed_out);
+  REQUIRE(result.signal == 0);
+  REQUIRE(result.status == 0);
+  REQUIRE(result.output.find("done") != std::string::npos);
+}
+
+TEST_CASE("Given a held stream when the process exits and it never may go on then the exit is bounded and says so") {
+  const test::ChildResult result = test::in_child([] {
+    hold_a_stream();
+    return 0;
+  });
+  INFO(result.output);
+  REQUIRE_FALSE(result.timed_out);
+  REQUIRE(result.signal == 0);
+  REQUIRE(result.output.find("done") == std::string::npos);
+  REQUIRE(result.output.find("left behind") != std::string::npos);
+}
+
+TEST_CASE("Given handles of the child's parent when a forked child ends then it does nothing with them") {
+  auto stream = std::make_unique<Stream>("cpu_sim:0");
+  auto event = std::make_unique<Event>("cpu_sim:0");
+  const Device device("cpu_sim:0");
+  device.per_thread_stream();
+  stream->launch_host_func([] {});
+  stream->synchronize();
+  const test::ChildResult result = test::in_child([&] {
+    try {
+      static_cast<void>(stream->query());
+    } catch (const Error& error) {
+      say(to_string(error.code()));
+    }
+    stream.reset();
+    event.reset();
+    return 7;
+  });
+  INFO(result.output);
+  REQUIRE_FALSE(result.timed_out);
+  REQUIRE(result.status == 7);
+  REQUIRE(result.output == "forked");
+  REQUIRE(stream->query());
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A plugin that forwards to cpu_sim's, minus what the test takes away (forward.h). FORWARD_NAME is its name, FORWARD_TO
+// the file of cpu_sim's plugin.
+#include "forward.h"
+
+#include <dlfcn.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace {
+
+anyplace_backend_table inner{};
+test::Forward defaults;
+test::Forward* control = &defaults;
+
+std::mutex device_mutex;                                 // guards device_by_handle
+std::map<std::uint64_t, std::int32_t> device_by_handle;  // of streams, events and gates
+
+std::int32_t device_of(std::int32_t device) { return device; }
+std::int32_t device_of(std::uint64_t handle) {
+  const std::lock_guard lock(device_mutex);
+  const auto found = device_by_handle.find(handle);
+  return found == device_by_handle.end() ? -2 : found->second;
+}
+void note(std::uint64_t handle, std::int32_t device) {
+  const std::lock_guard lock(device_mutex);
+  device_by_handle[handle] = device;
+}
+
+enum class Kind { plain, submits, ends };
+
+template <auto Member, Kind kind, class Type = decltype(Member)>
+struct Entry;
+template <auto Member, Kind kind, class First, class... Rest>
+struct Entry<Member, kind, anyplace_status (*anyplace_backend_table::*)(void*, First, Rest...)> {
+  static anyplace_status call(void* self, First first, Rest... rest) {
+    if (device_of(first) == control->lost_device.load()) {
+      if constexpr (kind == Kind::ends) {
+        ++control->ended_when_lost;
+      } else {
+        ++control->calls_when_lost;
+        control->host->leave_message(control->host->context, 719, "FORWARD_LOST", "lost on command");
+        return ANYPLACE_STATUS_DEVICE_LOST;
+      }
+    }
+    if constexpr (kind == Kind::submits) {
+      if (const int status = control->fail_next.exchange(0); status != 0) {
+        control->host->leave_message(control->host->context, 7, "FORWARD_FAILED", "failed on command");
+        return status;
+      }
+    }
+    return (inner.*Member)(self, first, rest...);
+  }
+};
+
+template <auto Member, Kind kind = Kind::plain>
+void wrap(anyplace_backend_table& table) {
+  if (table.*Member != nullptr) table.*Member = &Entry<Member, kind>::call;
+}
+
+using Table = anyplace_backend_table;
+
+// ---- Entries with something of their own ---------------------------------------------------------------------------
+
+template <auto Member, class Handle>
+anyplace_status timed(void* self, Handle handle, std::uint64_t timeout) {
+  if (!control->timed_sync && timeout != ANYPLACE_FOREVER) return ANYPLACE_STATUS_UNSUPPORTED;
+  return Entry<Member, Kind::plain>::call(self, handle, timeout);
+}
+
+anyplace_status device_properties(void* self, std::int32_t device, anyplace_device_properties* out) {
+  const anyplace_status status = inner.device_properties(self, device, out);
+  std::uint64_t absent = control->absent_capabilities;
+  if (!control->gates) absent |= 1u << ANYPLACE_CAPABILITY_BIT_GATES;
+  if (!control->host_functions) absent |= 1u << ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS;
+  out->capabilities &= ~absent;
+  out->capabilities |= 1u << ANYPLACE_CAPABILITY_BIT_DEVICE_RESET;
+  return status;
+}
+
+anyplace_status device_reset(void*, std::int32_t) {
+  control->was_reset = true;
+  return ANYPLACE_STATUS_OK;
+}
+
+template <auto Member, class... Args>
+anyplace_status made(void* self, std::atomic<int>& count, std::int32_t device, std::uint64_t* out, Args... args) {
+  const anyplace_status status = Entry<Member, Kind::plain>::call(self, device, args..., out);
+  if (status == ANYPLACE_STATUS_OK) {
+    note(*out, device);
+    ++count;
+  }
+  return status;
+}
+anyplace_status stream_create(void* self, std::int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out) {
+  return made<&Table::stream_create>(self, control->live_streams, device, out, desc);
+}
+anyplace_status stream_default(void* self, std::int32_t device, const anyplace_stream_desc* desc,
+                               anyplace_stream* out) {
+  return made<&Table::stream_default>(self, control->live_streams, device, out, desc);
+}
+anyplace_status event_create(void* self, std::int32_t device, const anyplace_event_desc* desc, anyplace_event* out) {
+  return made<&Table::event_create>(self, control->live_events, device, out, desc);
+}
+anyplace_status gate_create(void* self, std::int32_t device, anyplace_gate* out) {
+  ++control->gates_made;
+  return made<&Table::gate_create>(self, control->live_gates, device, out);
+}
+
+template <auto Member>
+anyplace_status ended(void* self, std::atomic<int>& count, std::uint64_t handle) {
+  --count;
+  const anyplace_status status = Entry<Member, Kind::ends>::call(self, handle);
+  return status;
+}
+anyplace_status stream_destroy(void* self, anyplace_stream stream) {
+  return ended<&Table::stream_destroy>(self, control->live_streams, stream);
+}
+anyplace_status event_destroy(void* self, anyplace_event event) {
+  return ended<&Table::event_destroy>(self, control->live_events, event);
+}
+anyplace_status gate_destroy(void* self, anyplace_gate gate) {
+  // A device that is really lost stops; this one would wait for the gate for ever.
+  if (device_of(gate) == control->lost_device.load()) inner.gate_open(self, gate);
+  return ended<&Table::gate_destroy>(self, control->live_gates, gate);
+}
+
+void wrap_all(anyplace_backend_table& table) {
+  table.device_properties = device_properties;
+  table.device_reset = device_reset;
+  table.device_synchronize = timed<&Table::device_synchronize, std::int32_t>;
+  table.stream_synchronize = timed<&Table::stream_synchronize, anyplace_stream>;
+  table.event_synchronize = timed<&Table::event_synchronize, anyplace_event>;
+  table.stream_create = stream_create;
+  table.stream_default = stream_default;
+  table.event_create = event_create;
+  table.gate_create = gate_create;
+  table.stream_destroy = stream_destroy;
+  table.event_destroy = event_destroy;
+  table.gate_destroy = gate_destroy;
+  wrap<&Table::stream_query>(table);
+  wrap<&Table::stream_wait_event, Kind::submits>(table);
+  wrap<&Table::stream_host_function, Kind::submits>(table);
+  wrap<&Table::stream_wait_gate, Kind::submits>(table);
+  wrap<&Table::gate_open>(table);
+  wrap<&Table::event_record, Kind::submits>(table);
+  wrap<&Table::event_query>(table);
+  wrap<&Table::memory_copy, Kind::submits>(table);
+  wrap<&Table::memory_set, Kind::submits>(table);
+  wrap<&Table::memory_free, Kind::ends>(table);
+  wrap<&Table::memory_free_async, Kind::ends>(table);
+}
+
+}  // namespace
+
+extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host,
+                                                                         anyplace_backend_table* table) {
+  if (const char* const address = std::getenv(test::Forward::variable(FORWARD_NAME).c_str())) {
+    control = reinterpret_cast<test::Forward*>(static_cast<std::uintptr_t>(std::strtoull(address, nullptr, 10)));
+  }
+  control->host = host;
+  void* const library = dlopen(FORWARD_TO, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    host->leave_message(host->context, 0, "", dlerror());
+    return ANYPLACE_STATUS_LIBRARY_MISSING;
+  }
+  const auto entry = reinterpret_cast<anyplace_backend_entry_function>(dlsym(library, ANYPLACE_ENTRY_SYMBOL));
+  inner.struct_size = sizeof(inner);
+  if (const anyplace_status status = entry(host, &inner); status != ANYPLACE_STATUS_OK) return status;
+  anyplace_backend_table mine = inner;
+  std::memset(mine.name, 0, sizeof(mine.name));
+  std::strcpy(mine.name, FORWARD_NAME);
+  wrap_all(mine);
+  if (!control->gates) {
+    mine.gate_create = nullptr;
+    mine.gate_open = nullptr;
+    mine.gate_destroy = nullptr;
+    mine.stream_wait_gate = nullptr;
+  }
+  if (!control->host_functions) mine.stream_host_function = nullptr;
+  std::memcpy(table, &mine, sizeof(mine));
+  return ANYPLACE_STATUS_OK;
+}

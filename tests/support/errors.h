@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a call throws, as values to compare; and the error handler's reports, caught.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "anyplace/error.h"
+
+namespace anyplace {
+/// So that a failed comparison shows names.
+inline std::ostream& operator<<(std::ostream& out, ErrorCode code) { return out << to_string(code); }
+}  // namespace anyplace
+
+namespace test {
+
+/// The Error that `call` throws; nothing if it throws none. Another exception passes.
+template <class Call>
+std::optional<anyplace::Error> error_of(Call&& call) {
+  try {
+    std::forward<Call>(call)();
+  } catch (const anyplace::Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+/// The code of that Error; ok if there is none.
+template <class Call>
+anyplace::ErrorCode code_of(Call&& call) {
+  const std::optional<anyplace::Error> error = error_of(std::forward<Call>(call));
+  return error ? error->code() : anyplace::ErrorCode::ok;
+}
+
+/// Collects what goes to the error handler, as long as it lives.
+class Reports {
+ public:
+  Reports() {
+    before_ = anyplace::set_error_handler([state = state_](const anyplace::Error& error) {
+      const std::lock_guard lock(state->mutex);
+      state->errors.push_back(error);
+      state->changed.notify_all();
+    });
+  }
+  Reports(const Reports&) = delete;  // restores the handler once
+  Reports& operator=(const Reports&) = delete;
+  ~Reports() { anyplace::set_error_handler(before_); }
+
+  std::vector<anyplace::Error> all() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->errors;
+  }
+  /// Returns when there are as many.
+  std::vector<anyplace::Error> wait_for(std::size_t count) const {
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait(lock, [&] { return state_->errors.size() >= count; });
+    return state_->errors;
+  }
+
+ private:
+  struct State {
+    std::mutex mutex;  // guards errors
+    std::condition_variable changed;
+    std::vector<anyplace::Error> errors;
+  };
+  std::shared_ptr<State> state_ = std::make_shared<State>();
+  anyplace::ErrorHandler before_;
+};
+
+}  // namespace test

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/conformance.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <map>
+#include <optional>
+
+#include "json.h"
+#include "text.h"
+
+namespace anyplace::tool {
+namespace {
+
+using conformance::CaseInfo;
+using conformance::CaseReport;
+using conformance::Report;
+using conformance::Result;
+
+std::string title(const CaseInfo& info) { return info.group + ": " + info.name; }
+
+// ---- --list
+
+/// The cases of each bullet that match; a bullet with none is left out unless there is no filter.
+std::string list_text(const std::string& filter) {
+  std::string text;
+  const std::vector<CaseInfo> all = conformance::cases();
+  for (const conformance::Bullet& bullet : conformance::bullets()) {
+    std::string lines;
+    for (const CaseInfo& info : all) {
+      if (info.bullet != bullet.id || !matches(info, filter)) continue;
+      lines += "    " + title(info);
+      for (std::size_t i = 0; i < info.needs.size(); ++i) lines += (i == 0 ? "  [needs " : ", ") + info.needs[i];
+      lines += info.needs.empty() ? "\n" : "]\n";
+    }
+    if (lines.empty() && !filter.empty()) continue;
+    text += std::string(bullet.id) + ": " + bullet.text + "\n" + lines + "\n";
+  }
+  return text;
+}
+
+std::string list_json(const std::string& filter) {
+  Json bullets = Json::array();
+  int count = 0;
+  const std::vector<CaseInfo> all = conformance::cases();
+  for (const conformance::Bullet& bullet : conformance::bullets()) {
+    Json cases = Json::array();
+    for (const CaseInfo& info : all) {
+      if (info.bullet != bullet.id || !matches(info, filter)) continue;
+      ++count;
+      cases.push_back(Json{
+          {"group", info.group}, {"name", info.name}, {"needs", info.needs}, {"file", info.file}, {"line", info.line}});
+    }
+    if (cases.empty() && !filter.empty()) continue;
+    bullets.push_back(Json{{"bullet", bullet.id}, {"text", bullet.text}, {"cases", std::move(cases)}});
+  }
+  return dump(Json{{"cases", count}, {"bullets", std::move(bullets)}});
+}
+
+Answer list(const std::string& filter, bool json) {
+  const std::vector<CaseInfo> all = conformance::cases();
+  if (std::none_of(all.begin(), all.end(), [&](const CaseInfo& info) { return matches(info, filter); })) {
+    return {"", "anyplace: no case has '" + printable(filter) + "' in its name\n", exit_usage};
+  }
+  return {json ? list_json(filter) : list_text(filter), "", exit_ok};
+}
+
+// ---- A report
+
+Json case_json(const CaseReport& one) {
+  const bool failed = one.result == Result::failed;
+  const bool skipped = one.result == Result::skipped;
+  return Json{{"name", one.info.name},
+              {"group", one.info.group},
+              {"bullet", one.info.bullet},
+              {"result", to_string(one.result)},
+              {"seconds", one.seconds},
+              {"reason", failed ? text_or_null(one.reason) : Json()},
+              {"call", failed ? text_or_null(one.call) : Json()},
+              {"output", failed ? text_or_null(one.output) : Json()},
+              {"lacks", skipped ? text_or_null(one.reason) : Json()}};
+}
+
+std::string report_json(const Report& report) {
+  Json cases = Json::array();
+  for (const CaseReport& one : report.cases) cases.push_back(case_json(one));
+  return dump(Json{{"place", report.place},
+                   {"device", text_or_null(report.device)},
+                   {"backend", report.backend},
+                   {"backend_version", text_or_null(report.backend_version)},
+                   {"plugin", report.plugin},
+                   {"seed", report.seed},
+                   {"conforms", report.count(Result::failed) == 0},
+                   {"cases", static_cast<int>(report.cases.size())},
+                   {"passed", report.count(Result::passed)},
+                   {"failed", report.count(Result::failed)},
+                   {"skipped", report.count(Result::skipped)},
+                   {"list", std::move(cases)}});
+}
+
+std::string indented(const std::string& text, const std::string& by) {
+  std::string out;
+  std::size_t from = 0;
+  while (from < text.size()) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    out += by + printable(text.substr(from, end - from)) + "\n";
+    from = end + 1;
+  }
+  return out;
+}
+
+std::string case_text(const CaseReport& one) {
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "%.3f s", one.seconds);
+  std::string text = std::string(to_string(one.result)) + "  " + title(one.info) + "  (" + seconds + ")\n";
+  if (one.result == Result::skipped) text += "        it needs " + one.reason + "\n";
+  if (one.result != Result::failed) return text;
+  text += "        of " + one.info.bullet + ", in " + one.info.file + ":" + std::to_string(one.info.line) + "\n";
+  text += indented(one.reason, "        ");
+  if (!one.call.empty()) text += indented("in " + one.call, "        ");
+  if (!one.output.empty()) text += "        its output:\n" + indented(one.output, "        | ");
+  return text;
+}
+
+/// "host_functions 12, a second device 30"
+std::string skipped_text(const Report& report) {
+  std::map<std::string, int> lacking;
+  for (const CaseReport& one : report.cases) {
+    if (one.result == Result::skipped) ++lacking[one.reason];
+  }
+  std::string text;
+  for (const auto& [what, count] : lacking)
+    text += "  " + std::to_string(count) + " skipped for want of " + what + "\n";
+  return text;
+}
+
+std::string report_text(const Report& report, bool verbose) {
+  std::string text = report.place + ": " + printable(report.device) + ", backend " + report.backend + " " +
+                     printable(report.backend_version) + ", " + report.plugin + "\nseed " +
+                     std::to_string(report.seed) + "\n\n";
+  for (const CaseReport& one : report.cases) {
+    if (verbose || one.result == Result::failed) text += case_text(one);
+  }
+  const int failed = report.count(Result::failed);
+  text += skipped_text(report);
+  text += std::to_string(report.cases.size()) + " cases: " + std::to_string(report.count(Result::passed)) +
+          " passed, " + std::to_string(failed) + " failed, " + std::to_string(report.count(Result::skipped)) +
+          " skipped\n";
+  return text + report.place + (failed == 0 ? " conforms\n" : " doesn't conform\n");
+}
+
+// ---- Progress
+
+class Progress {
+ public:
+  explicit Progress(std::size_t cases) : cases_(cases), shown_(isatty(STDERR_FILENO) != 0) {}
+
+  void add(const CaseReport& one) {
+    ++done_;
+    failed_ += one.result == Result::failed;
+    if (shown_) std::fprintf(stderr, "\r%zu of %zu cases, %d failed ", done_, cases_, failed_);
+  }
+  void end() const {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  std::size_t cases_;
+  bool shown_;
+  std::size_t done_ = 0;
+  int failed_ = 0;
+};
+
+std::size_t count_matching(const std::string& filter) {
+  const std::vector<CaseInfo> all = conformance::cases();
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const CaseInfo& info) { return matches(info, filter); }));
+}
+
+Answer cannot_run(const std::string& text, bool json) {
+  if (json) return {dump(Json{{"error", Json{{"code", "cannot_run"}, {"text", text}}}}), "", exit_usage};
+  return {"", "anyplace: " + indented(text, ""), exit_usage};
+}
+
+}  // namespace
+
+ConformanceCommand::ConformanceCommand(CLI::App& app)
+    : command_(app.add_subcommand("conformance", "Checks a backend against every promise of the contract")) {
+  command_->add_option("--place", options_.place, "The device to check (default cpu_sim:0)");
+  command_->add_option("--plugin", options_.plugin, "The backend's plugin file, if it isn't in the usual places");
+  command_->add_option("--module", options_.module, "An image of the test kernels for this device");
+  command_->add_option("--other", options_.other, "A device of another backend, for the cases between two");
+  command_->add_option("--junit", junit_, "Write a JUnit report to this file too");
+  command_->add_option("--filter", options_.filter, "Only cases with this text in their name, group or bullet");
+  command_->add_option("--seed", options_.seed, "Of the order of the cases and of the random ones (default 1)")
+      ->check([](const std::string& text) {
+        const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+        return digits ? std::string() : "'" + printable(text.substr(0, 60)) + "' is no number from 0 on";
+      });
+  command_->add_option("--jobs", options_.jobs, "Cases at the same time (default 1)")->check(CLI::Range(1u, 256u));
+  command_->add_option("--timeout", seconds_, "Seconds that each case is given (default 20)")
+      ->check(CLI::Range(0.1, 86400.0));
+  command_->add_flag("--list", list_, "Show every promise and its cases instead");
+  command_->add_flag("--json", json_, "Write JSON");
+  command_->add_flag("--verbose", verbose_, "Show every case, not only those that failed");
+  command_->footer(
+      "Exit status:\n"
+      "  0  the backend conforms\n"
+      "  1  it doesn't\n"
+      "  2  the suite couldn't run: a bad option, or a place that isn't there");
+}
+
+Answer ConformanceCommand::run() const {
+  if (list_) return list(options_.filter, json_);
+  conformance::Options options = options_;
+  options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds_ * 1000));
+  try {
+    std::optional<conformance::JunitFile> junit;
+    if (!junit_.empty()) junit.emplace(junit_);
+    Progress progress(count_matching(options.filter));
+    const Report report = conformance::run(options, [&](const CaseReport& one) { progress.add(one); });
+    progress.end();
+    if (junit) junit->write(report);
+    if (report.count(Result::passed) + report.count(Result::failed) == 0) {
+      return {json_ ? report_json(report) : report_text(report, true), "anyplace: every case was skipped\n",
+              exit_usage};
+    }
+    return {json_ ? report_json(report) : report_text(report, verbose_), "",
+            report.count(Result::failed) == 0 ? exit_ok : exit_failed};
+  } catch (const conformance::CannotRun& error) {
+    return cannot_run(error.what(), json_);
+  } catch (const Error& error) {
+    return cannot_run(error.what(), json_);
+  }
+}
+
+}  // namespace anyplace::tool
