@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract's promises, in its order, each in a sentence. Every one has at least one case; a test sees to it.
+#include <array>
+
+#include "conformance.h"
+
+namespace anyplace::conformance {
+namespace {
+
+constexpr Bullet all_bullets[] = {
+    // -- Places
+    {"places.grammar",
+     "a place is name or name:index; the index is decimal, unsigned, without leading zeros, within int"},
+    {"places.current", "a name alone means the calling thread's current device of that backend, 0 until set"},
+    {"places.aliases", "the aliases of the one table stand for their backends, and resolving one opens nothing"},
+    {"places.auto", "auto takes the first backend with a device, in the order of ANYPLACE_AUTO"},
+    {"places.selectors", "uuid= and pci= select a device, and print back unchanged"},
+    {"places.bad_text", "bad text is invalid_argument, which shows the text and says what is allowed"},
+    {"places.missing", "a well-formed place that isn't there is no_such_backend or no_such_device, with what there is"},
+    {"places.isolation", "selecting a backend neither opens nor fails because of another backend's plugin"},
+    // -- Devices
+    {"devices.lazy", "nothing is initialised until first use, and counting devices makes no vendor context"},
+    {"devices.current", "the current device is per thread and backend; a guard restores it, also past an exception"},
+    {"devices.properties", "a device tells its name, memory, limits, identity and capabilities, or that it can't"},
+    {"devices.capabilities", "what a device claims works; what it doesn't claim is unsupported"},
+    {"devices.synchronize",
+     "synchronising a device waits for all that was submitted to it, for a limited time if asked"},
+    {"devices.native",
+     "the vendor's device and context are given as numbers, and its visible-device variables honoured"},
+    {"devices.peer",
+     "peer access can be asked for, enabled and disabled, any number of times, where the vendor has it"},
+    {"devices.fork", "in a forked child every call is forked, without hanging or crashing; destructors do nothing"},
+    {"devices.faults",
+     "what user code throws is its stream's fault: shown, handed out once, and later work still runs"},
+    // -- Streams
+    {"streams.order", "work of one stream runs in order, and work of another isn't held up by it"},
+    {"streams.options", "a lower number is a higher priority; what is outside the range becomes its nearest end"},
+    {"streams.default", "a blocking stream synchronises with the device's null stream, both ways; others don't"},
+    {"streams.per_thread", "each thread has one blocking stream of its own per device, retired when it ends"},
+    {"streams.current",
+     "the current stream is per thread and device; a guard switches device and stream and restores both"},
+    {"streams.record", "recording makes an event if none is given"},
+    {"streams.wait_event",
+     "waiting holds back later work alone, never the host, for the most recent record at the call"},
+    {"streams.wait_stream", "waiting for a stream waits for its work so far, also between devices and backends"},
+    {"streams.query", "query says whether the work is done; not yet is no error, and a fault is shown"},
+    {"streams.synchronize", "synchronize returns after all submitted work; with a timeout it says when time ran out"},
+    {"streams.host_functions", "a host function runs once, in order, on the runtime's thread, and may not call back"},
+    {"streams.native", "a stream's native handle is given, and can be wrapped, which never destroys it"},
+    {"streams.identity", "a handle's number is never reused; equality, order and hash go by it"},
+    {"streams.destroy", "destroying a stream returns at once and its work completes, also at the end of the process"},
+    {"streams.handles", "a null, destroyed or foreign handle is an error, not a crash"},
+    // -- Events
+    {"events.options",
+     "events may be timed, sleep while they are waited for, or cross processes; timed ones may not cross"},
+    {"events.record", "recording again overwrites; only a stream of the event's device may record it, any may wait"},
+    {"events.unrecorded", "an event that was never recorded is complete"},
+    {"events.elapsed", "elapsed time is in milliseconds; untimed, unrecorded and incomplete are three errors"},
+    {"events.destroy", "destroying an event that a stream still waits on is safe"},
+    // -- Memory
+    {"memory.kinds", "device, pinned and managed memory, aligned to 256 bytes; 0 bytes is a null handle"},
+    {"memory.ordered", "a buffer frees itself in stream order, and memory in use is handed to nobody else"},
+    {"memory.native", "a device address is a number; native memory can be wrapped and host memory registered"},
+    {"memory.pageable", "copies take any host memory, and it has to be valid until they are done"},
+    {"memory.copies", "copies move every byte between host and device, on one device, between devices and backends"},
+    {"memory.copies_2d", "pitched copies move the lines and leave what is between them alone"},
+    {"memory.fills", "memset writes elements of 8, 16 or 32 bits, every one and no other"},
+    {"memory.ranges", "sizes and overlaps out of range are refused before anything is submitted; 0 bytes is a no-op"},
+    {"memory.out_of_memory", "out of memory is an error with figures, after pending frees were waited for"},
+    {"memory.figures", "memory figures agree with each other; what the vendor can't tell is unknown, not 0"},
+    // -- Kernels
+    {"kernels.launch", "a launch runs every thread of the grid once, with its indices, arguments and shared memory"},
+    {"kernels.images", "a wrong image, an unknown name, and sizes over the limits are errors before anything runs"},
+    // -- Errors
+    {"errors.exception",
+     "every failure is one exception with code, place, operation and text; destructors never throw"},
+    {"errors.threads", "every call may come from any thread at any time, also on one handle"},
+};
+
+}  // namespace
+
+std::span<const Bullet> bullets() noexcept { return all_bullets; }
+
+}  // namespace anyplace::conformance

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elapsed time. What the device says is held between two times of the host's clock that enclose it; nothing depends on
+// how fast anything is.
+#include <thread>
+
+#include "support.h"
+
+namespace anyplace::conformance {
+namespace {
+
+using HostClock = std::chrono::steady_clock;
+
+double milliseconds(HostClock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+/// Two clocks differ: the host's and the device's may run apart by this part of the time, and a stamp is this coarse.
+constexpr double drift = 0.02;
+constexpr double grain = 1.0;  // milliseconds
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "it is what the host's clock says, in milliseconds",
+              Capability::timed_events, Capability::host_functions) {
+  HostGate gate;
+  const Stream stream = CALL(Stream(run.device()));
+  const Event start = CALL(Event(run.device(), {.timing = true}));
+  const Event end = CALL(Event(run.device(), {.timing = true}));
+  const auto before = HostClock::now();
+  CALL(start.record(stream));
+  gate.hold(stream);
+  CALL(end.record(stream));
+  CALL(start.synchronize());
+  const auto started = HostClock::now();
+  // Long enough for a wrong unit to show whatever the grain is.
+  step(__FILE__, __LINE__, "letting time pass");
+  while (HostClock::now() - started < std::chrono::milliseconds(60)) CHECK(!end.query());
+  const auto opened = HostClock::now();
+  gate.open();
+  CALL(end.synchronize());
+  const auto after = HostClock::now();
+  const double elapsed = CALL(elapsed_time(start, end));
+  CHECK(elapsed >= milliseconds(opened - started) * (1 - drift) - grain);
+  CHECK(elapsed <= milliseconds(after - before) * (1 + drift) + grain);
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "it grows along a stream", Capability::timed_events) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Buffer buffer = CALL(Buffer(stream, 1 << 20));
+  std::vector<Event> events;
+  for (int i = 0; i < 20; ++i) {
+    events.push_back(CALL(stream.record_event({.timing = true})));
+    CALL(stream.memset8(buffer, static_cast<std::uint8_t>(i)));
+  }
+  CALL(stream.synchronize());
+  for (std::size_t i = 1; i < events.size(); ++i) CHECK(CALL(elapsed_time(events[i - 1], events[i])) >= 0);
+  CHECK(CALL(elapsed_time(events.front(), events.back())) >= CALL(elapsed_time(events[5], events[10])));
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "the parts add up to the whole", Capability::timed_events) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Buffer buffer = CALL(Buffer(stream, 8 << 20));
+  std::vector<Event> events;
+  for (int i = 0; i < 3; ++i) {
+    events.push_back(CALL(stream.record_event({.timing = true})));
+    CALL(stream.memset8(buffer, static_cast<std::uint8_t>(i)));
+  }
+  CALL(stream.synchronize());
+  const double parts = CALL(elapsed_time(events[0], events[1])) + CALL(elapsed_time(events[1], events[2]));
+  const double whole = CALL(elapsed_time(events[0], events[2]));
+  CHECK(parts <= whole + 0.01 + whole * 1e-3);
+  CHECK(parts >= whole - 0.01 - whole * 1e-3);
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "it is negative when the end came first", Capability::timed_events,
+              Capability::host_functions) {
+  HostGate gate;
+  const Stream stream = CALL(Stream(run.device()));
+  const Event first = CALL(stream.record_event({.timing = true}));
+  gate.hold(stream);
+  const Event second = CALL(stream.record_event({.timing = true}));
+  CALL(first.synchronize());
+  const auto began = HostClock::now();
+  while (HostClock::now() - began < std::chrono::milliseconds(5)) std::this_thread::yield();
+  gate.open();
+  CALL(second.synchronize());
+  const double forwards = CALL(elapsed_time(first, second));
+  CHECK(forwards > 0);
+  CHECK_EQUAL(CALL(elapsed_time(second, first)), -forwards);
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "from an event to itself it is 0", Capability::timed_events) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event event = CALL(stream.record_event({.timing = true}));
+  CALL(event.synchronize());
+  CHECK_EQUAL(CALL(elapsed_time(event, event)), 0.0);
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "it is the same when it is asked again", Capability::timed_events) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event start = CALL(stream.record_event({.timing = true}));
+  const Event end = CALL(stream.record_event({.timing = true}));
+  CALL(stream.synchronize());
+  CHECK_EQUAL(CALL(elapsed_time(start, end)), CALL(elapsed_time(start, end)));
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "recording again measures from the new record",
+              Capability::timed_events, Capability::host_functions) {
+  HostGate gate;
+  const Stream stream = CALL(Stream(run.device()));
+  const Event start = CALL(stream.record_event({.timing = true}));
+  CALL(start.synchronize());
+  gate.hold(stream);
+  const auto began = HostClock::now();
+  while (HostClock::now() - began < std::chrono::milliseconds(40)) std::this_thread::yield();
+  gate.open();
+  CALL(stream.synchronize());
+  const auto before = HostClock::now();
+  CALL(start.record(stream));
+  const Event end = CALL(stream.record_event({.timing = true}));
+  CALL(end.synchronize());
+  const auto after = HostClock::now();
+  CHECK(CALL(elapsed_time(start, end)) <= milliseconds(after - before) * (1 + drift) + grain);
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "it is measured across streams of one device",
+              Capability::timed_events) {
+  const Device device = run.device();
+  const Stream first = CALL(Stream(device));
+  const Stream second = CALL(Stream(device));
+  const Event start = CALL(first.record_event({.timing = true}));
+  CALL(second.wait_event(start));
+  const Event end = CALL(second.record_event({.timing = true}));
+  CALL(end.synchronize());
+  CHECK(CALL(elapsed_time(start, end)) >= -grain);
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "without timing it is timing_disabled", Capability::timed_events) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event timed = CALL(stream.record_event({.timing = true}));
+  const Event untimed = CALL(stream.record_event());
+  CALL(stream.synchronize());
+  CHECK_ERROR(timing_disabled, elapsed_time(timed, untimed));
+  CHECK_ERROR(timing_disabled, elapsed_time(untimed, timed));
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "with an event that was never recorded it is not_recorded",
+              Capability::timed_events) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event recorded = CALL(stream.record_event({.timing = true}));
+  const Event other = CALL(Event(run.device(), {.timing = true}));
+  CALL(stream.synchronize());
+  CHECK_ERROR(not_recorded, elapsed_time(recorded, other));
+  CHECK_ERROR(not_recorded, elapsed_time(other, recorded));
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "with an event that isn't complete it is not_ready",
+              Capability::timed_events, Capability::host_functions) {
+  HostGate gate;
+  const Stream stream = CALL(Stream(run.device()));
+  const Event start = CALL(stream.record_event({.timing = true}));
+  gate.hold(stream);
+  const Event end = CALL(stream.record_event({.timing = true}));
+  CALL(start.synchronize());
+  CHECK_ERROR(not_ready, elapsed_time(start, end));
+  CHECK_ERROR(not_ready, elapsed_time(end, start));
+  gate.open();
+  CALL(end.synchronize());
+  CHECK(CALL(elapsed_time(start, end)) >= 0);
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed",
+              "a complete event that is recorded again is not_ready until it is complete", Capability::timed_events,
+              Capability::host_functions) {
+  HostGate gate;
+  const Stream stream = CALL(Stream(run.device()));
+  const Event start = CALL(stream.record_event({.timing = true}));
+  const Event end = CALL(stream.record_event({.timing = true}));
+  CALL(stream.synchronize());
+  gate.hold(stream);
+  CALL(end.record(stream));
+  CHECK_ERROR(not_ready, elapsed_time(start, end));
+  gate.open();
+  CALL(end.synchronize());
+  CHECK(CALL(elapsed_time(start, end)) >= 0);
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "between two backends it is invalid_argument", Capability::timed_events,
+              other_backend) {
+  if (!run.other().has(Capability::timed_events)) skip("timed events of the other backend");
+  const Stream here = CALL(Stream(run.device()));
+  const Stream there = CALL(Stream(run.other()));
+  const Event start = CALL(here.record_event({.timing = true}));
+  const Event end = CALL(there.record_event({.timing = true}));
+  CALL(start.synchronize());
+  CALL(end.synchronize());
+  CHECK_ERROR(invalid_argument, elapsed_time(start, end));
+}
+
+}  // namespace
+}  // namespace anyplace::conformance

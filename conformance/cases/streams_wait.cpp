@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits between streams: for events, for streams, on one device, between devices and between backends.
+#include <thread>
+
+#include "support.h"
+
+namespace anyplace::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t bytes = 1 << 16;
+
+// ---- record_event
+
+ANYPLACE_CASE("streams", "streams.record", "record_event makes an event of the stream's device") {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event event = CALL(stream.record_event());
+  CHECK(static_cast<bool>(event));
+  CHECK_EQUAL(CALL(event.device()), run.device());
+  CALL(event.synchronize());
+  CHECK(event.query());
+}
+
+ANYPLACE_CASE("streams", "streams.record", "record_event records the event that it is given and returns it") {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event event = CALL(Event(run.device()));
+  CHECK_EQUAL(CALL(stream.record_event(event)), event.view());
+  CALL(event.synchronize());
+}
+
+ANYPLACE_CASE("streams", "streams.record", "record_event makes a timed event if asked", Capability::timed_events) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event start = CALL(stream.record_event({.timing = true}));
+  const Event end = CALL(stream.record_event({.timing = true}));
+  CALL(stream.synchronize());
+  CHECK(CALL(elapsed_time(start, end)) >= 0);
+}
+
+ANYPLACE_CASE("streams", "streams.record", "each call without an event makes another one") {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event first = CALL(stream.record_event());
+  const Event second = CALL(stream.record_event());
+  CHECK(!(first == second));
+}
+
+// ---- wait_event
+
+ANYPLACE_CASE("streams", "streams.wait_event", "later work waits for the event", Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer source = filled(producer, bytes, 1);
+  const Buffer destination = filled(consumer, bytes, 0);
+  const Event event = CALL(Event(device));
+  gate.hold(producer);
+  CALL(producer.memset8(source, 2));
+  CALL(event.record(producer));
+  CALL(consumer.wait_event(event));
+  CALL(consumer.copy(destination, source));
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK(event.query());
+  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "earlier work doesn't wait", Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  const Event before = CALL(Event(device));
+  const Event event = CALL(Event(device));
+  gate.hold(producer);
+  CALL(event.record(producer));
+  CALL(consumer.memset8(buffer, 2));
+  CALL(before.record(consumer));
+  CALL(consumer.wait_event(event));
+  CHECK(CALL(before.synchronize(1h)));
+  CHECK(!event.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "waiting doesn't wait for what was submitted after the record",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  const Event event = CALL(Event(device));
+  CALL(event.record(producer));
+  gate.hold(producer);
+  CALL(consumer.wait_event(event));
+  CALL(consumer.memset8(buffer, 2));
+  CHECK(CALL(consumer.synchronize(1h)));
+  CHECK(!producer.query());
+  gate.open();
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "it never blocks the host", Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Event event = CALL(Event(device));
+  gate.hold(producer);
+  CALL(event.record(producer));
+  for (int i = 0; i < 100; ++i) CALL(consumer.wait_event(event));
+  CHECK(!consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "a re-record on a free stream doesn't release an earlier wait",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream held = CALL(Stream(device));
+  const Stream free = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer source = filled(held, bytes, 1);
+  const Buffer destination = filled(consumer, bytes, 0);
+  const Event event = CALL(Event(device));
+  gate.hold(held);
+  CALL(held.memset8(source, 2));
+  CALL(event.record(held));
+  CALL(consumer.wait_event(event));
+  CALL(event.record(free));
+  CALL(event.synchronize());
+  CALL(consumer.copy(destination, source));
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "a re-record on a held stream doesn't hold back an earlier wait",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream held = CALL(Stream(device));
+  const Stream free = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  const Event event = CALL(Event(device));
+  CALL(event.record(free));
+  CALL(consumer.wait_event(event));
+  gate.hold(held);
+  CALL(event.record(held));
+  CALL(consumer.memset8(buffer, 2));
+  CHECK(CALL(consumer.synchronize(1h)));
+  CHECK(!event.query());
+  gate.open();
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "a wait after a re-record takes the new record",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream held = CALL(Stream(device));
+  const Stream free = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  const Event event = CALL(Event(device));
+  gate.hold(held);
+  CALL(event.record(held));
+  CALL(event.record(free));
+  CALL(consumer.wait_event(event));
+  CALL(consumer.memset8(buffer, 2));
+  CHECK(CALL(consumer.synchronize(1h)));
+  CHECK(!held.query());
+  gate.open();
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "an event that is recorded after the wait isn't waited for",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream held = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  const Event event = CALL(Event(device));
+  CALL(consumer.wait_event(event));
+  gate.hold(held);
+  CALL(event.record(held));
+  CALL(consumer.memset8(buffer, 2));
+  CHECK(CALL(consumer.synchronize(1h)));
+  gate.open();
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "several streams wait for one event", Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream producer = CALL(Stream(device));
+  std::vector<Stream> consumers;
+  std::vector<Buffer> destinations;
+  const Buffer source = filled(producer, bytes, 1);
+  for (int i = 0; i < 4; ++i) {
+    consumers.push_back(CALL(Stream(device)));
+    destinations.push_back(filled(consumers.back(), bytes, 0));
+  }
+  gate.hold(producer);
+  CALL(producer.memset8(source, 2));
+  const Event event = CALL(producer.record_event());
+  for (std::size_t i = 0; i < consumers.size(); ++i) {
+    CALL(consumers[i].wait_event(event));
+    CALL(consumers[i].copy(destinations[i], source));
+  }
+  for (const Stream& consumer : consumers) CHECK(!consumer.query());
+  CHECK_STAYS_FALSE(consumers.back().query());
+  gate.open();
+  for (std::size_t i = 0; i < consumers.size(); ++i) CHECK_BYTES(read(consumers[i], destinations[i]), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "a wait passes on from stream to stream", Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream first = CALL(Stream(device));
+  const Stream second = CALL(Stream(device));
+  const Stream third = CALL(Stream(device));
+  const Buffer a = filled(first, bytes, 1);
+  const Buffer b = filled(second, bytes, 0);
+  const Buffer c = filled(third, bytes, 0);
+  gate.hold(first);
+  CALL(first.memset8(a, 2));
+  CALL(second.wait_event(first.record_event()));
+  CALL(second.copy(b, a));
+  CALL(third.wait_event(second.record_event()));
+  CALL(third.copy(c, b));
+  CHECK_STAYS_FALSE(third.query());
+  gate.open();
+  CHECK_BYTES(read(third, c), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "a stream may wait for its own event") {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event event = CALL(stream.record_event());
+  CALL(stream.wait_event(event));
+  CALL(stream.synchronize());
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "without a gate a wait still orders big work") {
+  const Device device = run.device();
+  const Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Bytes contents = pattern(16 << 20);
+  const Buffer source = upload(producer, contents);
+  const Buffer middle = filled(producer, contents.size(), 0);
+  const Buffer destination = filled(consumer, contents.size(), 0);
+  const Event event = CALL(Event(device));
+  for (int round = 0; round < 4; ++round) {
+    CALL(producer.wait_stream(consumer));
+    CALL(producer.memset8(middle, 0));
+    CALL(producer.copy(middle, source));
+    CALL(event.record(producer));
+    CALL(consumer.wait_event(event));
+    CALL(consumer.copy(destination, middle));
+    CHECK_BYTES(read(consumer, destination), contents);
+    CALL(consumer.memset8(destination, 0));
+  }
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "an event of another device is waited for", Capability::host_functions,
+              second_device) {
+  HostGate gate;
+  const Stream producer = CALL(Stream(run.second()));
+  const Stream consumer = CALL(Stream(run.device()));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  gate.hold(producer);
+  const Event event = CALL(producer.record_event());
+  CALL(consumer.wait_event(event));
+  CALL(consumer.memset8(buffer, 2));
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK(event.query());
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "an event of another backend is waited for", other_backend) {
+  if (!run.other().has(Capability::host_functions)) skip("host functions of the other backend");
+  HostGate gate;
+  const Stream producer = CALL(Stream(run.other()));
+  const Stream consumer = CALL(Stream(run.device()));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  gate.hold(producer);
+  const Event event = CALL(producer.record_event());
+  CALL(consumer.wait_event(event));
+  CALL(consumer.memset8(buffer, 2));
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK(event.query());
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_event", "another backend waits for an event of this one",
+              Capability::host_functions, other_backend) {
+  HostGate gate;
+  const Stream producer = CALL(Stream(run.device()));
+  const Stream consumer = CALL(Stream(run.other()));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  gate.hold(producer);
+  const Event event = CALL(producer.record_event());
+  CALL(consumer.wait_event(event));
+  CALL(consumer.memset8(buffer, 2));
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK(event.query());
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+// ---- wait_stream
+
+ANYPLACE_CASE("streams", "streams.wait_stream", "later work waits for the other stream's work so far",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer source = filled(producer, bytes, 1);
+  const Buffer destination = filled(consumer, bytes, 0);
+  gate.hold(producer);
+  CALL(producer.memset8(source, 2));
+  CALL(consumer.wait_stream(producer));
+  CALL(consumer.copy(destination, source));
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_stream", "work submitted to the other stream later isn't waited for",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  CALL(consumer.wait_stream(producer));
+  gate.hold(producer);
+  CALL(consumer.memset8(buffer, 2));
+  CHECK(CALL(consumer.synchronize(1h)));
+  CHECK(!producer.query());
+  gate.open();
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_stream", "waiting for a stream itself or an idle one is no wait") {
+  const Device device = run.device();
+  const Stream stream = CALL(Stream(device));
+  const Stream idle = CALL(Stream(device));
+  CALL(stream.wait_stream(stream));
+  CALL(stream.wait_stream(idle));
+  CALL(stream.synchronize());
+  CHECK(stream.query());
+}
+
+ANYPLACE_CASE("streams", "streams.wait_stream", "the stream that is waited for may be destroyed meanwhile",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const Buffer source = filled(consumer, bytes, 1);
+  const Buffer destination = filled(consumer, bytes, 0);
+  gate.hold(producer);
+  CALL(producer.memset8(source, 2));
+  CALL(consumer.wait_stream(producer));
+  producer = Stream();
+  CALL(consumer.copy(destination, source));
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_stream", "the default stream can wait and be waited for",
+              Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream producer = CALL(Stream(device));
+  const Stream consumer = CALL(Stream(device));
+  const StreamView null = CALL(device.default_stream());
+  const Buffer buffer = filled(consumer, bytes, 1);
+  gate.hold(producer);
+  CALL(null.wait_stream(producer));
+  CALL(consumer.wait_stream(null));
+  CALL(consumer.memset8(buffer, 2));
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK(producer.query());
+}
+
+ANYPLACE_CASE("streams", "streams.wait_stream", "it waits between devices", Capability::host_functions, second_device) {
+  HostGate gate;
+  const Stream producer = CALL(Stream(run.second()));
+  const Stream consumer = CALL(Stream(run.device()));
+  const Buffer source = filled(producer, bytes, 1);
+  const Buffer destination = filled(consumer, bytes, 0);
+  source.record_stream(consumer);
+  gate.hold(producer);
+  CALL(producer.memset8(source, 2));
+  CALL(consumer.wait_stream(producer));
+  if (run.device().has(Capability::peer_copy)) {
+    CALL(consumer.copy(destination, source));
+  } else {
+    CALL(consumer.memset8(destination, 2));
+  }
+  CHECK_STAYS_FALSE(consumer.query());
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+}
+
+struct Direction {
+  std::string label;
+  bool from_other;
+};
+
+const std::vector<Direction> directions = {{"for another backend", true}, {"of another backend for this one", false}};
+
+ANYPLACE_CASES(directions, "streams", "streams.wait_stream", "a wait {} holds back, and is released", other_backend) {
+  const Device from = parameter.from_other ? run.other() : run.device();
+  const Device to = parameter.from_other ? run.device() : run.other();
+  if (!from.has(Capability::host_functions)) skip("host functions of the stream that is waited for");
+  HostGate gate;
+  const Stream producer = CALL(Stream(from));
+  const Stream consumer = CALL(Stream(to));
+  const Buffer buffer = filled(consumer, bytes, 1);
+  gate.hold(producer);
+  CALL(consumer.wait_stream(producer));
+  CALL(consumer.memset8(buffer, 2));
+  const Event event = CALL(consumer.record_event());
+  CHECK_STAYS_FALSE(consumer.query() || event.query());
+  CHECK(!CALL(consumer.synchronize(1ms)));
+  gate.open();
+  CALL(consumer.synchronize());
+  CHECK(event.query());
+  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+}
+
+ANYPLACE_CASES(directions, "streams", "streams.wait_stream", "after a wait {} order is kept", other_backend) {
+  const Device from = parameter.from_other ? run.other() : run.device();
+  const Device to = parameter.from_other ? run.device() : run.other();
+  const Stream producer = CALL(Stream(from));
+  const Stream consumer = CALL(Stream(to));
+  const Buffer source = filled(producer, 1 << 20, 0);
+  const Buffer buffer = filled(consumer, 4096, 0);
+  for (int round = 1; round <= 40; ++round) {
+    CALL(producer.memset8(source, static_cast<std::uint8_t>(round)));
+    CALL(consumer.wait_stream(producer));
+    CALL(consumer.memset8(buffer, static_cast<std::uint8_t>(round)));
+    CALL(consumer.copy(buffer.sub(2048, 1024), buffer.sub(0, 1024)));
+  }
+  CALL(consumer.synchronize());
+  CHECK(producer.query());
+  CHECK_BYTES(read(buffer), Bytes(4096, 40));
+}
+
+ANYPLACE_CASE("streams", "streams.wait_stream", "two backends wait for each other in turn", other_backend) {
+  const Stream here = CALL(Stream(run.device()));
+  const Stream there = CALL(Stream(run.other()));
+  const Buffer near = filled(here, bytes, 0);
+  const Buffer far = filled(there, bytes, 0);
+  near.record_stream(there);
+  far.record_stream(here);
+  for (int round = 1; round <= 20; ++round) {
+    CALL(here.wait_stream(there));
+    CALL(here.memset8(near, static_cast<std::uint8_t>(round)));
+    CALL(here.copy(far, near));
+    CALL(there.wait_stream(here));
+    CALL(there.copy(near, far));
+  }
+  CALL(there.synchronize());
+  CHECK_BYTES(read(far), Bytes(bytes, 20));
+}
+
+}  // namespace
+}  // namespace anyplace::conformance

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "child.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "anyplace/plugins.h"
+#include "case.h"
+
+namespace anyplace::conformance {
+namespace {
+
+// The sanitizers have handlers of their own, which say more.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool note_crashes = false;
+#else
+constexpr bool note_crashes = true;
+#endif
+
+/// How long check_stays_false looks.
+constexpr std::chrono::milliseconds look_for{25};
+
+extern "C" void note_crash(int number) {
+  SharedPage* const page = page_in_use();
+  if (page != nullptr) {
+    int none = 0;
+    const int slot = own_slot();
+    page->crashed_slot.compare_exchange_strong(none, slot < 0 ? -1 : slot + 1);
+  }
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void watch_for_crashes() noexcept {
+  if (!note_crashes) return;
+  // A thread of the backend may have little stack left: the handler gets its own only on this thread, and needs little.
+  for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(number, note_crash);
+}
+
+void tell(SharedPage& page, Outcome outcome, const std::string& reason) noexcept {
+  if (page.told.exchange(1) == 0) {
+    page.reason.set(reason);
+    if (const int slot = own_slot(); slot >= 0) page.call.set(step_text(page, static_cast<std::size_t>(slot)));
+  }
+  page.outcome.store(static_cast<int>(outcome));
+}
+
+/// Runs `body` and notes how it ended. Whether that is well.
+template <class Body>
+bool noted(SharedPage& page, Body&& body) noexcept {
+  try {
+    body();
+    return true;
+  } catch (const CheckFailed& failed) {
+    tell(page, Outcome::failed, failed.text);
+  } catch (const Skipped& skipped) {
+    tell(page, Outcome::skipped, skipped.missing);
+  } catch (const Error& error) {
+    tell(page, Outcome::failed, std::string("an error that isn't expected here: ") + error.what());
+  } catch (const std::exception& error) {
+    tell(page, Outcome::failed, std::string("an exception that isn't expected here: ") + error.what());
+  } catch (...) {
+    tell(page, Outcome::failed, "an exception that is no std::exception");
+  }
+  return false;
+}
+
+/// Through the exit handlers, so that a backend that crashes or hangs while the process exits is found out.
+[[noreturn]] void end(bool well) {
+  if (!well) _exit(0);
+  step("conformance/child.cpp", __LINE__, "std::exit(0)");
+  std::exit(0);
+}
+
+/// Throws what a person can read: here an error is an answer, not a surprise.
+void discover(Discovery& found, const Surroundings& surroundings) try {
+  if (!surroundings.plugin.empty()) CALL(register_plugin(surroundings.plugin));
+  const Device device = CALL(Device(surroundings.place));
+  const BackendInfo info = CALL(backend_info(device.backend()));
+  const DeviceProperties properties = CALL(device.properties());
+  found.place.set(device.to_string());
+  found.device.set(properties.name);
+  found.backend.set(info.name);
+  found.version.set(info.version);
+  found.plugin.set(info.path);
+  found.device_count = CALL(device_count(device.backend()));
+  for (const Capability capability : properties.capabilities) {
+    found.capabilities |= std::uint64_t{1} << static_cast<unsigned>(capability);
+  }
+  std::string formats;
+  for (const std::string& format : properties.image_formats) formats += format + " ";
+  found.image_formats.set(formats);
+} catch (const Error& error) {
+  throw CheckFailed{error.what()};
+}
+
+}  // namespace
+
+void check_failed(const char* file, int line, const std::string& text) {
+  const SharedPage* const page = page_in_use();
+  const int slot = own_slot();
+  const std::string here = source_name(file) + (":" + std::to_string(line) + ": ");
+  const bool noted = page != nullptr && slot >= 0 && step_text(*page, static_cast<std::size_t>(slot)).starts_with(here);
+  if (!noted) step(file, line, "a check of the case");
+  throw CheckFailed{text};
+}
+
+void skip(std::string missing) { throw Skipped{std::move(missing)}; }
+
+Error expect_error(ErrorCode code, const char* file, int line, const char* text, const std::function<void()>& body) {
+  step(file, line, text);
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() == code) return error;
+    check_failed(
+        file, line,
+        std::string(text) + " throws " + to_string(error.code()) + ", not " + to_string(code) + ": " + error.what());
+  }
+  check_failed(file, line, std::string(text) + " doesn't throw; it has to throw " + to_string(code));
+}
+
+void check_stays_false(const char* file, int line, const char* text, const std::function<bool()>& body) {
+  step(file, line, text);
+  const auto end = std::chrono::steady_clock::now() + look_for;
+  do {
+    if (body()) check_failed(file, line, std::string(text) + " is true while it has to be false");
+    std::this_thread::yield();
+  } while (std::chrono::steady_clock::now() < end);
+}
+
+Device Run::device(const char* file, int line) const {
+  step(file, line, "run.device()");
+  return Device(place_);
+}
+
+Device Run::second(const char* file, int line) const {
+  step(file, line, "run.second()");
+  const Device first(place_);
+  return Device(Place(first.backend(), first.index() == 0 ? 1 : 0));
+}
+
+Device Run::other(const char* file, int line) const {
+  step(file, line, "run.other()");
+  return Device(other_);
+}
+
+void Run::need(Capability capability) const {
+  if (!device().has(capability)) skip(to_string(capability));
+}
+
+void discover_in_child(SharedPage& page, const Surroundings& surroundings) {
+  use_page(&page);
+  watch_for_crashes();
+  if (noted(page, [&] { discover(page.discovery, surroundings); })) {
+    page.outcome.store(static_cast<int>(Outcome::passed));
+  }
+  _exit(0);
+}
+
+void run_case_in_child(SharedPage& page, const Surroundings& surroundings, const CaseDefinition& definition,
+                       std::uint64_t seed) {
+  use_page(&page);
+  watch_for_crashes();
+  const bool well = noted(page, [&] {
+    if (!surroundings.plugin.empty()) CALL(register_plugin(surroundings.plugin));
+    Run run(surroundings.place, surroundings.other, surroundings.module, surroundings.device_count, seed);
+    definition.body(run);
+  });
+  if (well) page.outcome.store(static_cast<int>(Outcome::passed));
+  end(well);
+}
+
+}  // namespace anyplace::conformance

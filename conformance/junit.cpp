@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The report as JUnit XML, the form that CI systems read: a test suite for each group, a test case for each case.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "conformance.h"
+
+namespace anyplace::conformance {
+namespace {
+
+/// Length of the well-formed UTF-8 character at the beginning; 0 if there is none.
+std::size_t utf8_length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf && tail(1)) return 2;
+  if (first >= 0xe0 && first <= 0xef && tail(1) && tail(2)) {
+    const bool overlong = first == 0xe0 && byte(1) < 0xa0;
+    const bool surrogate = first == 0xed && byte(1) >= 0xa0;
+    const bool no_character = first == 0xef && byte(1) == 0xbf && byte(2) >= 0xbe;
+    return overlong || surrogate || no_character ? 0 : 3;
+  }
+  const bool four = first >= 0xf0 && first <= 0xf4 && tail(1) && tail(2) && tail(3);
+  return four && !(first == 0xf0 && byte(1) < 0x90) && !(first == 0xf4 && byte(1) >= 0x90) ? 4 : 0;
+}
+
+/// What XML 1.0 can't hold, not even escaped, is shown as \xNN.
+std::string escaped(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const char c = text.front();
+    const std::size_t length = utf8_length(text);
+    const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
+    if (length == 0 || control || c == 0x7f) {
+      char shown[8];
+      std::snprintf(shown, sizeof(shown), "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+      out += shown;
+      text.remove_prefix(1);
+      continue;
+    }
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\n':
+        out += "&#10;";
+        break;
+      case '\t':
+        out += "&#9;";
+        break;
+      default:
+        out += text.substr(0, length);
+    }
+    text.remove_prefix(length);
+  }
+  return out;
+}
+
+std::string attribute(const char* name, std::string_view value) {
+  return std::string(" ") + name + "=\"" + escaped(value) + "\"";
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.6f", seconds);
+  return text;
+}
+
+struct Totals {
+  int cases = 0;
+  int failed = 0;
+  int skipped = 0;
+  double seconds = 0;
+
+  void add(const CaseReport& report) {
+    ++cases;
+    failed += report.result == Result::failed;
+    skipped += report.result == Result::skipped;
+    seconds += report.seconds;
+  }
+  std::string attributes() const {
+    return attribute("tests", std::to_string(cases)) + attribute("failures", std::to_string(failed)) +
+           attribute("errors", "0") + attribute("skipped", std::to_string(skipped)) +
+           attribute("time", seconds_text(seconds));
+  }
+};
+
+std::string case_xml(const CaseReport& report) {
+  std::string xml = "    <testcase" + attribute("classname", "anyplace." + report.info.bullet) +
+                    attribute("name", report.info.name) + attribute("time", seconds_text(report.seconds));
+  if (report.result == Result::passed) return xml + "/>\n";
+  xml += ">\n";
+  if (report.result == Result::skipped) {
+    xml += "      <skipped" + attribute("message", "the device lacks " + report.reason) + "/>\n";
+  } else {
+    xml += "      <failure" + attribute("message", report.reason) + ">" + escaped(report.call) + "</failure>\n";
+    if (!report.output.empty()) xml += "      <system-err>" + escaped(report.output) + "</system-err>\n";
+  }
+  return xml + "    </testcase>\n";
+}
+
+std::string report_xml(const Report& report) {
+  std::vector<std::string> groups;
+  Totals all;
+  for (const CaseReport& one : report.cases) {
+    all.add(one);
+    bool known = false;
+    for (const std::string& group : groups) known = known || group == one.info.group;
+    if (!known) groups.push_back(one.info.group);
+  }
+  std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
+                    attribute("name", "anyplace conformance of " + report.place) + all.attributes() + ">\n";
+  for (const std::string& group : groups) {
+    Totals totals;
+    std::string body;
+    for (const CaseReport& one : report.cases) {
+      if (one.info.group != group) continue;
+      totals.add(one);
+      body += case_xml(one);
+    }
+    xml += "  <testsuite" + attribute("name", group) + totals.attributes() + ">\n";
+    xml += "    <properties>\n      <property name=\"seed\"" + attribute("value", std::to_string(report.seed)) +
+           "/>\n    </properties>\n";
+    xml += body + "  </testsuite>\n";
+  }
+  return xml + "</testsuites>\n";
+}
+
+}  // namespace
+
+JunitFile::JunitFile(std::string path) : path_(std::move(path)) {
+  descriptor_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) throw CannotRun("the report " + path_ + " can't be written: " + std::strerror(errno));
+}
+
+JunitFile::~JunitFile() { close(descriptor_); }
+
+void JunitFile::write(const Report& report) {
+  const std::string xml = report_xml(report);
+  std::string_view left = xml;
+  // A device like /dev/stdout can't be cut, and needn't be.
+  bool good = ftruncate(descriptor_, 0) == 0 || errno == EINVAL;
+  while (good && !left.empty()) {
+    const ssize_t written = ::write(descriptor_, left.data(), left.size());
+    if (written < 0 && errno == EINTR) continue;
+    good = written > 0;
+    if (good) left.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (!good) throw CannotRun("the report " + path_ + " can't be written: " + std::strerror(errno));
+}
+
+}  // namespace anyplace::conformance

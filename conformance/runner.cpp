@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parent's side: forks a child for each case, gives it its time, and makes a report of how it ended. Nothing here
+// calls a backend.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <random>
+#include <utility>
+
+#include "anyplace/place.h"
+#include "child.h"
+#include "conformance.h"
+#include "test_module.h"
+
+namespace anyplace::conformance {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How much of a child's output is kept: its end.
+constexpr std::size_t kept_output = 8192;
+
+/// A forked child, with its page and the end of its output. Not more than its time is given to it, and nothing that it
+/// started is left behind.
+class Child {
+ public:
+  Child() = default;
+  Child(const Child&) = delete;  // one parent
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (process_ > 0) end(true);
+    if (output_ >= 0) close(output_);
+  }
+
+  /// Forks; `body(page)` runs in the child and doesn't return.
+  template <class Body>
+  void start(std::chrono::milliseconds limit, Body&& body);
+
+  /// Takes what the child wrote, and looks whether it ended or its time is over; ends it then.
+  bool over();
+
+  int output() const noexcept { return output_; }
+  SharedPage& page() const noexcept { return *page_; }
+  bool timed_out() const noexcept { return timed_out_; }
+  int status() const noexcept { return status_; }
+  const std::string& text() const noexcept { return text_; }
+  double seconds() const noexcept { return seconds_; }
+
+ private:
+  [[noreturn]] static void fail_start(const char* what) {
+    throw CannotRun(std::string("no process for a case: ") + what + ": " + std::strerror(errno));
+  }
+  void drain();
+  void end(bool by_force) noexcept;
+
+  SharedPageMapping page_;
+  pid_t process_ = 0;
+  int output_ = -1;
+  Clock::time_point started_;
+  Clock::time_point deadline_;
+  bool timed_out_ = false;
+  int status_ = 0;
+  double seconds_ = 0;
+  std::string text_;
+};
+
+/// What differs between a fresh process and a fork of this one.
+void settle_in(pid_t parent, int output) noexcept {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  setpgid(0, 0);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  signal(SIGPIPE, SIG_DFL);
+  if (const int empty = open("/dev/null", O_RDONLY | O_CLOEXEC); empty >= 0) dup2(empty, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+}
+
+template <class Body>
+void Child::start(std::chrono::milliseconds limit, Body&& body) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) fail_start("pipe");
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  output_ = ends[0];
+  const pid_t parent = getpid();
+  started_ = Clock::now();
+  deadline_ = started_ + limit;
+  process_ = fork();
+  if (process_ == 0) {
+    settle_in(parent, ends[1]);
+    body(*page_);
+  }
+  close(ends[1]);
+  if (process_ < 0) fail_start("fork");
+  setpgid(process_, process_);
+}
+
+void Child::drain() {
+  std::array<char, 16384> chunk;
+  ssize_t got = 0;
+  // A bound, because a child that writes without end must not keep us here.
+  for (int rounds = 0; rounds < 64 && (got = read(output_, chunk.data(), chunk.size())) > 0; ++rounds) {
+    text_.append(chunk.data(), static_cast<std::size_t>(got));
+    if (text_.size() > kept_output) text_.erase(0, text_.size() - kept_output);
+  }
+}
+
+void Child::end(bool by_force) noexcept {
+  // The child is still our zombie, so its number, and its group's, can't be anybody else's yet.
+  kill(-process_, SIGKILL);
+  if (by_force) kill(process_, SIGKILL);
+  while (waitpid(process_, &status_, 0) < 0 && errno == EINTR) continue;
+  process_ = 0;
+  seconds_ = std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+bool Child::over() {
+  siginfo_t info{};
+  const bool ended =
+      waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process_;
+  drain();
+  if (!ended && Clock::now() < deadline_) return false;
+  timed_out_ = !ended;
+  end(!ended);
+  drain();
+  return true;
+}
+
+void wait_for_news(const std::list<std::unique_ptr<Child>>& children) {
+  std::vector<pollfd> watched;
+  for (const auto& child : children) watched.push_back({child->output(), POLLIN, 0});
+  // The end of a child closes its output, unless something that it started keeps it open: look again soon.
+  poll(watched.data(), watched.size(), 20);
+  const bool all_closed = std::all_of(watched.begin(), watched.end(), [](const pollfd& one) {
+    return (one.revents & POLLHUP) != 0 && (one.revents & POLLIN) == 0;
+  });
+  if (all_closed) poll(nullptr, 0, 1);
+}
+
+std::string signal_text(int number) {
+  const char* const name = sigabbrev_np(number);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
+}
+
+/// What the child's threads were at when it ended without saying so.
+std::string last_calls(const SharedPage& page, bool crashed) {
+  const int by = page.crashed_slot.load();
+  if (crashed && by > 0 && static_cast<std::size_t>(by) <= page.slots.size()) {
+    return step_text(page, static_cast<std::size_t>(by - 1));
+  }
+  std::string text;
+  const std::size_t slots = std::min<std::size_t>(page.slots_taken.load(), page.slots.size());
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    const std::string one = step_text(page, slot);
+    if (!one.empty()) text += (text.empty() ? "" : "; ") + one;
+  }
+  if (crashed && by < 0) text = "on a thread of the backend's, during " + text;
+  return text;
+}
+
+/// Why a child that didn't end well did so; "" if it ended well.
+std::string death(const Child& child, std::chrono::milliseconds limit) {
+  if (child.timed_out()) {
+    return "it didn't end within " + std::to_string(static_cast<double>(limit.count()) / 1000).substr(0, 6) +
+           " seconds and was killed";
+  }
+  if (WIFSIGNALED(child.status())) return "it was killed by " + signal_text(WTERMSIG(child.status()));
+  if (WEXITSTATUS(child.status()) != 0) return "it ended with status " + std::to_string(WEXITSTATUS(child.status()));
+  return "";
+}
+
+/// Fills all of the report that the child's end says.
+void judge(CaseReport& report, const Child& child, std::chrono::milliseconds limit) {
+  const SharedPage& page = child.page();
+  report.seconds = child.seconds();
+  report.result = Result::failed;
+  report.output = child.text();
+  const auto outcome = static_cast<Outcome>(page.outcome.load());
+  const std::string died = death(child, limit);
+  if (outcome == Outcome::failed) {
+    report.reason = page.reason.get();
+    report.call = page.call.get();
+  } else if (!died.empty()) {
+    report.reason = outcome == Outcome::passed ? "the case passed, but at the end of the process " + died : died;
+    report.call = last_calls(page, !child.timed_out());
+  } else if (outcome == Outcome::unfinished) {
+    report.reason = "it ended the process";
+    report.call = last_calls(page, false);
+  } else {
+    report.result = outcome == Outcome::skipped ? Result::skipped : Result::passed;
+    report.reason = outcome == Outcome::skipped ? page.reason.get() : "";
+    report.output.clear();
+  }
+}
+
+/// Asks a child about the place; surroundings.place becomes the device's own.
+void discover(Surroundings& surroundings, Discovery& found, std::chrono::milliseconds limit) {
+  std::list<std::unique_ptr<Child>> children;
+  children.push_back(std::make_unique<Child>());
+  Child& child = *children.front();
+  child.start(limit, [&](SharedPage& page) { discover_in_child(page, surroundings); });
+  while (!child.over()) wait_for_news(children);
+  CaseReport report;
+  judge(report, child, limit);
+  if (report.result != Result::passed) {
+    std::string text = surroundings.place + " can't be used: " + report.reason;
+    if (!report.call.empty()) text += "\n  in " + report.call;
+    if (!report.output.empty()) text += "\n" + report.output;
+    throw CannotRun(text);
+  }
+  std::memcpy(&found, &child.page().discovery, sizeof(found));
+  surroundings.place = found.place.get();
+  surroundings.device_count = found.device_count;
+}
+
+/// What the device lacks of what the case needs; "" if nothing.
+std::string missing(const CaseDefinition& definition, const Surroundings& surroundings, std::uint64_t capabilities) {
+  for (const Need& need : definition.needs) {
+    const bool there = need.kind == Need::Kind::second_device   ? surroundings.device_count > 1
+                       : need.kind == Need::Kind::other_backend ? !surroundings.other.empty()
+                       : need.kind == Need::Kind::test_module
+                           ? !surroundings.module.empty()
+                           : (capabilities >> static_cast<unsigned>(need.capability) & 1) != 0;
+    if (!there) return need.name();
+  }
+  return "";
+}
+
+/// FNV-1a: the seed of a case doesn't depend on which other cases run.
+std::uint64_t case_seed(std::uint64_t seed, const CaseDefinition& definition) {
+  std::uint64_t hash = 14695981039346656037u ^ seed;
+  for (const char c : std::string(definition.group) + ": " + definition.name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  return hash;
+}
+
+/// Fisher-Yates, by hand: std::shuffle's result is each library's own.
+void shuffle(std::vector<std::size_t>& order, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::size_t left = order.size(); left > 1; --left) std::swap(order[left - 1], order[random() % left]);
+}
+
+std::vector<std::size_t> chosen_cases(const std::vector<CaseInfo>& infos, const Options& options) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    if (matches(infos[i], options.filter)) chosen.push_back(i);
+  }
+  if (chosen.empty()) throw CannotRun("no case has '" + options.filter + "' in its name; --list shows all of them");
+  shuffle(chosen, options.seed);
+  return chosen;
+}
+
+struct Running {
+  std::size_t index;  ///< into definitions()
+  Child* child;
+};
+
+class Runner {
+ public:
+  Runner(const Options& options, const Surroundings& surroundings, std::uint64_t capabilities,
+         const std::function<void(const CaseReport&)>& progress)
+      : options_(options), surroundings_(surroundings), capabilities_(capabilities), progress_(progress) {}
+
+  std::vector<CaseReport> run(const std::vector<std::size_t>& order, const std::vector<CaseInfo>& infos) {
+    std::vector<std::pair<std::size_t, CaseReport>> done;
+    const auto finish = [&](std::size_t index, CaseReport report) {
+      if (progress_) progress_(report);
+      done.emplace_back(index, std::move(report));
+    };
+    auto next = order.begin();
+    while (next != order.end() || !children_.empty()) {
+      while (next != order.end() && children_.size() < std::max(1u, options_.jobs)) start(*next++, infos, finish);
+      if (children_.empty()) continue;
+      wait_for_news(children_);
+      collect(infos, finish);
+    }
+    std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<CaseReport> reports;
+    for (auto& [index, report] : done) reports.push_back(std::move(report));
+    return reports;
+  }
+
+ private:
+  template <class Finish>
+  void start(std::size_t index, const std::vector<CaseInfo>& infos, Finish&& finish) {
+    const CaseDefinition& definition = definitions()[index];
+    if (std::string lacking = missing(definition, surroundings_, capabilities_); !lacking.empty()) {
+      CaseReport report;
+      report.info = infos[index];
+      report.result = Result::skipped;
+      report.reason = std::move(lacking);
+      finish(index, std::move(report));
+      return;
+    }
+    auto child = std::make_unique<Child>();
+    child->start(options_.timeout, [&](SharedPage& page) {
+      run_case_in_child(page, surroundings_, definition, case_seed(options_.seed, definition));
+    });
+    running_.push_back({index, child.get()});
+    children_.push_back(std::move(child));
+  }
+
+  template <class Finish>
+  void collect(const std::vector<CaseInfo>& infos, Finish&& finish) {
+    for (auto one = running_.begin(); one != running_.end();) {
+      if (!one->child->over()) {
+        ++one;
+        continue;
+      }
+      CaseReport report;
+      report.info = infos[one->index];
+      judge(report, *one->child, options_.timeout);
+      finish(one->index, std::move(report));
+      children_.remove_if([&](const auto& child) { return child.get() == one->child; });
+      one = running_.erase(one);
+    }
+  }
+
+  const Options& options_;
+  const Surroundings& surroundings_;
+  const std::uint64_t capabilities_;
+  const std::function<void(const CaseReport&)>& progress_;
+  std::list<std::unique_ptr<Child>> children_;
+  std::list<Running> running_;
+};
+
+/// The default of --other: the simulator is always there, so where it is another backend it serves.
+std::string other_place(const Options& options, const std::string& backend) {
+  constexpr const char* simulator = "cpu_sim";
+  if (options.other.empty()) return backend == simulator ? "" : std::string(simulator) + ":0";
+  if (Place(options.other).backend() == backend) {
+    throw CannotRun("the other place, " + options.other + ", is of the same backend; it has to be of another than " +
+                    backend);
+  }
+  return options.other;
+}
+
+/// Found out before the plugin is opened where the names say it.
+void check_plugin(const Options& options, const std::string& plugin_of_place) {
+  if (options.plugin.empty()) return;
+  std::array<char, 4096> asked{};
+  std::array<char, 4096> loaded{};
+  if (realpath(options.plugin.c_str(), asked.data()) != nullptr &&
+      realpath(plugin_of_place.c_str(), loaded.data()) != nullptr && std::strcmp(asked.data(), loaded.data()) == 0) {
+    return;
+  }
+  throw CannotRun("the plugin " + options.plugin + " isn't the one that " + options.place + " leads to, which is " +
+                  plugin_of_place + "; name a place of the plugin's own backend");
+}
+
+}  // namespace
+
+const char* to_string(Result result) noexcept {
+  return result == Result::passed ? "passed" : result == Result::failed ? "failed" : "skipped";
+}
+
+int Report::count(Result result) const noexcept {
+  return static_cast<int>(
+      std::count_if(cases.begin(), cases.end(), [&](const CaseReport& one) { return one.result == result; }));
+}
+
+Report run(const Options& options, const std::function<void(const CaseReport&)>& progress) {
+  const std::vector<CaseInfo> infos = cases();
+  const std::vector<std::size_t> order = chosen_cases(infos, options);
+
+  Surroundings surroundings{options.place, options.plugin, "", "", 0};
+  const auto found = std::make_unique<Discovery>();
+  discover(surroundings, *found, options.timeout);
+  check_plugin(options, found->plugin.get());
+  surroundings.other = other_place(options, found->backend.get());
+  surroundings.module = find_test_module(options.module, found->image_formats.get());
+
+  Report report;
+  report.place = surroundings.place;
+  report.device = found->device.get();
+  report.backend = found->backend.get();
+  report.backend_version = found->version.get();
+  report.plugin = found->plugin.get();
+  report.seed = options.seed;
+  report.cases = Runner(options, surroundings, found->capabilities, progress).run(order, infos);
+  return report;
+}
+
+}  // namespace anyplace::conformance

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace anyplace::conformance {
+
+struct HostGate::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool held = false;  // guarded by mutex
+  bool open = false;  // guarded by mutex
+};
+
+HostGate::HostGate() : state_(std::make_shared<State>()) {}
+HostGate::~HostGate() { open(); }
+
+void HostGate::hold(StreamView stream) {
+  CALL(stream.launch_host_func([state = state_] {
+    std::unique_lock lock(state->mutex);
+    state->held = true;
+    state->changed.notify_all();
+    state->changed.wait(lock, [&] { return state->open; });
+  }));
+}
+
+void HostGate::wait_until_held() {
+  step("conformance/support.cpp", __LINE__, "waiting for a host function to run");
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->held; });
+}
+
+void HostGate::open() noexcept {
+  const std::lock_guard lock(state_->mutex);
+  state_->open = true;
+  state_->changed.notify_all();
+}
+
+struct Signal::State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool set = false;  // guarded by mutex
+};
+
+Signal::Signal() : state_(std::make_shared<State>()) {}
+
+void Signal::set() const noexcept {
+  const std::lock_guard lock(state_->mutex);
+  state_->set = true;
+  state_->changed.notify_all();
+}
+
+bool Signal::is_set() const noexcept {
+  const std::lock_guard lock(state_->mutex);
+  return state_->set;
+}
+
+void Signal::wait() const {
+  step("conformance/support.cpp", __LINE__, "waiting for a signal of a host function, kernel or thread");
+  std::unique_lock lock(state_->mutex);
+  state_->changed.wait(lock, [&] { return state_->set; });
+}
+
+Bytes pattern(std::uint64_t bytes, std::uint64_t seed) {
+  Bytes contents(static_cast<std::size_t>(bytes));
+  std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    // splitmix64, a byte at a time would be slow: eight bytes of each number.
+    if (i % 8 == 0) {
+      state += 0x9e3779b97f4a7c15u;
+      std::uint64_t mixed = state;
+      mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9u;
+      mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+      mixed ^= mixed >> 31;
+      const std::size_t room = std::min<std::size_t>(8, contents.size() - i);
+      std::memcpy(contents.data() + i, &mixed, room);
+    }
+  }
+  return contents;
+}
+
+Buffer upload(StreamView stream, const Bytes& contents, Caller caller) {
+  step(caller.file, caller.line, "Buffer(stream, bytes)");
+  Buffer buffer(stream, contents.size());
+  step(caller.file, caller.line, "stream.copy(buffer, host)");
+  stream.copy(buffer, contents);
+  step(caller.file, caller.line, "stream.synchronize()");
+  stream.synchronize();
+  return buffer;
+}
+
+Buffer filled(StreamView stream, std::uint64_t bytes, std::uint8_t value, Caller caller) {
+  step(caller.file, caller.line, "Buffer(stream, bytes)");
+  Buffer buffer(stream, bytes);
+  step(caller.file, caller.line, "stream.memset8(buffer, value)");
+  stream.memset8(buffer, value);
+  step(caller.file, caller.line, "stream.synchronize()");
+  stream.synchronize();
+  return buffer;
+}
+
+Bytes read(BufferView buffer, Caller caller) {
+  step(caller.file, caller.line, "Stream(buffer.device())");
+  const Stream stream(buffer.device());
+  return read(stream, buffer, caller);
+}
+
+Bytes read(StreamView stream, BufferView buffer, Caller caller) {
+  Bytes contents(static_cast<std::size_t>(buffer.bytes()));
+  step(caller.file, caller.line, "stream.copy(host, buffer)");
+  stream.copy(contents, buffer);
+  step(caller.file, caller.line, "stream.synchronize()");
+  stream.synchronize();
+  return contents;
+}
+
+void check_bytes(const Bytes& actual, const Bytes& expected, const char* file, int line, const char* text) {
+  if (actual == expected) return;
+  if (actual.size() != expected.size()) {
+    check_failed(
+        file, line,
+        std::string(text) + " has " + std::to_string(actual.size()) + " bytes, not " + std::to_string(expected.size()));
+  }
+  const auto [first, wanted] = std::mismatch(actual.begin(), actual.end(), expected.begin());
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) wrong += actual[i] != expected[i];
+  check_failed(file, line,
+               std::string(text) + " differs in " + std::to_string(wrong) + " of " + std::to_string(actual.size()) +
+                   " bytes; the first is byte " + std::to_string(first - actual.begin()) + ", which is " +
+                   std::to_string(*first) + ", not " + std::to_string(*wanted));
+}
+
+void run_threads(int count, const std::function<void(int)>& body) {
+  std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(count));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        body(i);
+      } catch (...) {
+        thrown[static_cast<std::size_t>(i)] = std::current_exception();
+      }
+    });
+  }
+  step("conformance/support.cpp", __LINE__, "waiting for the case's own threads");
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& one : thrown) {
+    if (one) std::rethrow_exception(one);
+  }
+}
+
+void check_forked(const char* file, int line, const std::function<void()>& body) {
+  step(file, line, "fork()");
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child == 0) {
+    try {
+      body();
+    } catch (const CheckFailed& failed) {
+      static_cast<void>(write(STDERR_FILENO, failed.text.data(), failed.text.size()));
+      _exit(1);
+    } catch (const std::exception& error) {
+      static_cast<void>(write(STDERR_FILENO, error.what(), std::strlen(error.what())));
+      _exit(2);
+    }
+    _exit(0);
+  }
+  step(file, line, "waiting for the forked process");
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFSIGNALED(status)) {
+    check_failed(file, line, "the forked process was killed by signal " + std::to_string(WTERMSIG(status)));
+  }
+  if (WEXITSTATUS(status) != 0) check_failed(file, line, "a call in the forked process did otherwise: see its output");
+}
+
+void set_variable(const char* name, const std::string& value) {
+  if (setenv(name, value.c_str(), 1) != 0) throw std::system_error(errno, std::generic_category(), "setenv");
+}
+
+Folder::Folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "anyplace-conformance-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
+  path_ = name;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string Folder::file(const std::string& name, const std::string& contents) const {
+  const std::string path = path_ + "/" + name;
+  std::ofstream out(path, std::ios::binary);
+  out << contents;
+  out.close();
+  if (!out) throw std::system_error(errno, std::generic_category(), path);
+  return path;
+}
+
+}  // namespace anyplace::conformance

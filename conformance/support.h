@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What many cases share: gates that hold a stream back, patterns of bytes and their comparison, threads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "case.h"
+
+namespace anyplace::conformance {
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// Holds a stream back by a host function that waits. Opens at the latest when it is destroyed. Declare it before the
+/// streams: they may have to wait for it.
+class HostGate {
+ public:
+  HostGate();
+  HostGate(const HostGate&) = delete;  // names one gate
+  HostGate& operator=(const HostGate&) = delete;
+  ~HostGate();
+
+  /// What is submitted to `stream` later doesn't run before open(). Needs host_functions. Once per gate.
+  void hold(StreamView stream);
+  /// Returns when the host function runs, so that what was submitted before it is done.
+  void wait_until_held();
+  void open() noexcept;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// A condition that another thread signals, once.
+class Signal {
+ public:
+  Signal();
+  void set() const noexcept;
+  bool is_set() const noexcept;
+  void wait() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+/// Bytes that look random and depend on `seed` alone.
+Bytes pattern(std::uint64_t bytes, std::uint64_t seed = 1);
+
+/// Where a helper was called from, so that a report names the case's line. Made by its default arguments alone.
+struct Caller {
+  const char* file;
+  int line;
+  Caller(const char* from = __builtin_FILE(), int at = __builtin_LINE()) noexcept : file(from), line(at) {}
+};
+
+/// A buffer that holds `contents`, when this returns.
+Buffer upload(StreamView stream, const Bytes& contents, Caller caller = {});
+/// A buffer of `value` bytes, when this returns.
+Buffer filled(StreamView stream, std::uint64_t bytes, std::uint8_t value, Caller caller = {});
+/// What is in the buffer, by way of a new stream that nothing holds back. The caller has seen to it that it is written.
+Bytes read(BufferView buffer, Caller caller = {});
+/// The same through that stream, in its order.
+Bytes read(StreamView stream, BufferView buffer, Caller caller = {});
+
+void check_bytes(const Bytes& actual, const Bytes& expected, const char* file, int line, const char* text);
+
+/// Runs `body(0)` to `body(count - 1)`, each on a thread of its own; what one throws is thrown here, after all are
+/// done.
+void run_threads(int count, const std::function<void(int)>& body);
+
+/// Runs `body` in a forked process, which must end well; fails with what it says if not. For the cases about fork.
+void check_forked(const char* file, int line, const std::function<void()>& body);
+
+/// Sets an environment variable of this process, which has one thread still.
+void set_variable(const char* name, const std::string& value);
+
+/// A directory of its own, removed with what is in it.
+class Folder {
+ public:
+  Folder();
+  Folder(const Folder&) = delete;  // removed once
+  Folder& operator=(const Folder&) = delete;
+  ~Folder();
+
+  const std::string& path() const noexcept { return path_; }
+  /// Writes a file and returns its path.
+  std::string file(const std::string& name, const std::string& contents) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace anyplace::conformance
+
+/// Compares two Bytes and tells the first difference.
+#define CHECK_BYTES(actual, expected)                                                        \
+  do {                                                                                       \
+    ::anyplace::conformance::step(__FILE__, __LINE__, #actual);                              \
+    ::anyplace::conformance::check_bytes((actual), (expected), __FILE__, __LINE__, #actual); \
+  } while (false)
+
+#define CHECK_FORKED(...) ::anyplace::conformance::check_forked(__FILE__, __LINE__, [&] { __VA_ARGS__; })
