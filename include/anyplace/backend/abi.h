@@ -225,7 +225,6 @@ typedef anyplace_status (*anyplace_host_kernel)(void* user, const anyplace_block
 
 /* Called exactly once: with OK in its place in the stream's order, or with another status when it will never run in
  * that place (the device was lost). On a thread that the backend owns, never on one that is inside an entry. Throws
- * nothing. Throws
  * nothing. */
 typedef void (*anyplace_host_function)(void* user, anyplace_status status);
 
