@@ -53,8 +53,12 @@ ANYPLACE_CASE("devices", "devices.properties", "a device has a name") {
   CHECK(!run.device().properties().name.empty());
 }
 
-ANYPLACE_CASE("devices", "devices.properties", "a device has a vendor") {
-  CHECK(!run.device().properties().vendor.empty());
+ANYPLACE_CASE("devices", "devices.properties", "the texts of a device are printable") {
+  const DeviceProperties properties = CALL(run.device().properties());
+  for (const std::string& text : {properties.name, properties.vendor, properties.architecture,
+                                  properties.driver_version, properties.uuid, properties.pci}) {
+    for (const char c : text) CHECK(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
+  }
 }
 
 ANYPLACE_CASE("devices", "devices.properties", "a device prints as its backend and index") {
@@ -109,11 +113,9 @@ ANYPLACE_CASE("devices", "devices.properties", "a device that launches kernels h
   CHECK(properties.compute_units >= 1);
 }
 
-ANYPLACE_CASE("devices", "devices.properties", "a device that takes modules names a format and its architecture",
+ANYPLACE_CASE("devices", "devices.properties", "a device that takes modules names a format of them",
               Capability::modules) {
-  const DeviceProperties properties = run.device().properties();
-  CHECK(!properties.image_formats.empty());
-  CHECK(!properties.architecture.empty());
+  CHECK(!run.device().properties().image_formats.empty());
 }
 
 ANYPLACE_CASE("devices", "devices.properties", "properties are the same when they are read again") {

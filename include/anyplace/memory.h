@@ -69,8 +69,9 @@ class ConstHostSpan {
   std::uint64_t bytes_ = 0;
 };
 
-/// Names a range of a device buffer without owning it. Using one whose buffer was destroyed, or a null one, throws
-/// invalid_handle; one of 0 bytes made from an empty Buffer is fine everywhere. Free to copy.
+/// Names a range of a device buffer without owning it. Using one whose buffer was destroyed, or a null one that claims
+/// bytes, throws invalid_handle. A null one of 0 bytes, which is what an empty Buffer has, is fine everywhere, with
+/// address 0; only device() has nothing to tell and throws. Free to copy.
 class ANYPLACE_API BufferView {
  public:
   constexpr BufferView() noexcept = default;
@@ -89,7 +90,8 @@ class ANYPLACE_API BufferView {
   BufferView sub(std::uint64_t offset, std::uint64_t bytes) const;
   /// From `offset` to the end.
   BufferView sub(std::uint64_t offset) const;
-  /// Says that work on `stream`, submitted up to the moment the buffer is freed, uses the memory.
+  /// Says that work on `stream`, submitted up to the moment the buffer is freed, uses the memory. The stream may be of
+  /// any device and backend: a copy between two of them uses memory of the one that its stream isn't of.
   void record_stream(const StreamView& stream) const;
 
   friend constexpr bool operator==(const BufferView&, const BufferView&) noexcept = default;

@@ -16,7 +16,7 @@ configure() {
     echo "Configuring failed." >&2
     return 1
   fi
-  grep 'left out' "$folder/configure.log" || true
+  grep '^-- .*left out' "$folder/configure.log" || true
 }
 
 # run_tests BUILD_FOLDER [CTEST_ARGUMENT...]: fails if a test fails, or if there is none.

@@ -16,6 +16,9 @@ struct Scene {
   Kernel kernel{device, [this](const Block&) { ++runs; }};
   Kernel typed{device, [this](const Block&, float*, std::uint32_t, double) { ++runs; }};
 
+  // What was launched last may still be running, and counts in `runs`.
+  ~Scene() { stream.synchronize(); }
+
   bool nothing_ran() const {
     stream.synchronize();
     return runs == 0 && controls_of(device).launches == 0;
