@@ -35,8 +35,9 @@ struct DeviceState {
   Backend* backend = nullptr;
   std::string place;  ///< "cuda:0"
 
-  std::once_flag properties_once;
-  anyplace_device_properties properties{};  ///< through device_properties() below
+  std::mutex properties_mutex;  ///< guards the asking for properties; the backend is called under it
+  std::atomic<bool> properties_known{false};
+  anyplace_device_properties properties{};  ///< through properties_of() below; never changes once known
 
   std::mutex default_stream_mutex;  ///< guards the making of default_stream_id
   std::atomic<std::uint64_t> default_stream_id{0};

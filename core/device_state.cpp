@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <mutex>
 
 #include "backend.h"
 #include "call.h"
@@ -41,7 +41,14 @@ anyplace_device_properties ask(DeviceState& device, const char* operation) {
 }  // namespace
 
 const anyplace_device_properties& properties_of(DeviceState& device, const char* operation) {
-  std::call_once(device.properties_once, [&] { device.properties = ask(device, operation); });
+  if (!device.properties_known.load(std::memory_order_acquire)) [[unlikely]] {
+    // Not call_once: asking may throw, and the next call asks again.
+    const std::lock_guard lock(device.properties_mutex);
+    if (!device.properties_known.load(std::memory_order_relaxed)) {
+      device.properties = ask(device, operation);
+      device.properties_known.store(true, std::memory_order_release);
+    }
+  }
   return device.properties;
 }
 

@@ -2,10 +2,10 @@
 //
 // StreamState: what a stream handle leads to; and the one way to submit to it.
 //
-// Lock order of streams and events. DeviceState::default_stream_mutex comes first; under it the backend is called. All
-// others are leaves: the slot tables' mutexes, StreamState::fault_mutex, Holds::mutex, HelperStreams::mutex and those
-// of the service threads. Under a leaf no other lock is taken, and neither the user nor a backend is called (but for
-// stream_query in stream_state.cpp).
+// Lock order of streams and events. DeviceState::default_stream_mutex and DeviceState::properties_mutex come first,
+// never both; under them the backend is called. All others are leaves: the slot tables' mutexes,
+// StreamState::fault_mutex, Holds::mutex, HelperStreams::mutex and those of the service threads. Under a leaf no other
+// lock is taken, and neither the user nor a backend is called (but for stream_query in stream_state.cpp).
 #pragma once
 
 #include <atomic>

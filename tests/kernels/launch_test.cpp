@@ -16,8 +16,10 @@ struct Scene {
   Kernel kernel{device, [this](const Block&) { ++runs; }};
   Kernel typed{device, [this](const Block&, float*, std::uint32_t, double) { ++runs; }};
 
-  // What was launched last may still be running, and counts in `runs`.
-  ~Scene() { stream.synchronize(); }
+  Scene() = default;
+  Scene(const Scene&) = delete;  // its kernels count in it
+  Scene& operator=(const Scene&) = delete;
+  ~Scene() { device.synchronize(); }  // what was launched last may still count in `runs`
 
   bool nothing_ran() const {
     stream.synchronize();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "streams/plugins/forward.h"
@@ -27,6 +28,16 @@ struct AtExit {
 AtExit* at_exit = nullptr;
 
 void say(const char* text) { static_cast<void>(!::write(1, text, std::string(text).size())); }
+
+/// LeakSanitizer remarks, in a child, on the threads that only its parent has.
+std::string without_sanitizer(const std::string& output) {
+  std::istringstream lines(output);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("==")) kept += line + "\n";
+  }
+  return kept;
+}
 
 /// A stream of sim_c that the core holds for one of cpu_sim, and that says "done" when it may go on.
 void hold_a_stream() {
@@ -79,7 +90,7 @@ TEST_CASE("Given handles of the child's parent when a forked child ends then it 
     try {
       static_cast<void>(stream->query());
     } catch (const Error& error) {
-      say(to_string(error.code()));
+      say((std::string(to_string(error.code())) + "\n").c_str());
     }
     stream.reset();
     event.reset();
@@ -88,6 +99,6 @@ TEST_CASE("Given handles of the child's parent when a forked child ends then it 
   INFO(result.output);
   REQUIRE_FALSE(result.timed_out);
   REQUIRE(result.status == 7);
-  REQUIRE(result.output == "forked");
+  REQUIRE(without_sanitizer(result.output) == "forked\n");
   REQUIRE(stream->query());
 }
