@@ -65,6 +65,14 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 }  // namespace
 
+bool has_terminals() {
+  int master = -1, slave = -1;
+  if (openpty(&master, &slave, nullptr, nullptr, nullptr) != 0) return false;
+  close(master);
+  close(slave);
+  return true;
+}
+
 Run run_program(const std::vector<std::string>& arguments, const RunOptions& options) {
   std::vector<std::string> words{IMAGE_PIPELINE};
   words.insert(words.end(), arguments.begin(), arguments.end());

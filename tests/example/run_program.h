@@ -26,6 +26,9 @@ struct RunOptions {
 /// With the environment of the test, less everything that starts with ANYPLACE_.
 Run run_program(const std::vector<std::string>& arguments, const RunOptions& options = {});
 
+/// Whether RunOptions::terminal can be had here.
+bool has_terminals();
+
 bool contains(const std::string& text, const std::string& part);
 
 /// A new empty folder, removed with all that is in it.
