@@ -29,6 +29,7 @@ ANYPLACE_CASE("devices", "devices.lazy", "the devices that are counted are all t
   for (int i = 0; i < count; ++i) {
     CHECK_EQUAL(all[static_cast<std::size_t>(i)].index(), i);
     CHECK_EQUAL(all[static_cast<std::size_t>(i)], Device(Place(run.backend(), i)));
+    static_cast<void>(CALL(all[static_cast<std::size_t>(i)].properties()));
   }
 }
 

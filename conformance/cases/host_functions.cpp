@@ -206,9 +206,14 @@ ANYPLACE_CASE("host functions", "streams.host_functions", "those of two devices 
               Capability::host_functions, second_device) {
   const Stream first = CALL(Stream(run.device()));
   const Stream second = CALL(Stream(run.second()));
+  Signal running;
   Signal from_second;
-  // The first device's function can end only once the second's ran.
-  CALL(first.launch_host_func([from_second] { from_second.wait(); }));
+  // The first device's function can end only once the second's ran, which starts after it.
+  CALL(first.launch_host_func([running, from_second] {
+    running.set();
+    from_second.wait();
+  }));
+  running.wait();
   CALL(second.launch_host_func([from_second] { from_second.set(); }));
   CALL(first.synchronize());
   CALL(second.synchronize());

@@ -60,11 +60,13 @@ ANYPLACE_CASE("streams", "streams.order", "nothing after a closed gate runs befo
               Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
+  const Stream free = CALL(Stream(run.device()));
   const Buffer buffer = filled(stream, 4096, 1);
   gate.hold(stream);
   CALL(stream.memset8(buffer, 2));
   const Event event = CALL(stream.record_event());
   CHECK_STAYS_FALSE(stream.query() || event.query());
+  CHECK_BYTES(read(free, buffer), Bytes(4096, 1));
   gate.open();
   CALL(stream.synchronize());
   CHECK(event.query());

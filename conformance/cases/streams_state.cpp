@@ -323,11 +323,14 @@ ANYPLACE_CASE("streams", "streams.destroy", "all work of many destroyed streams 
 
 ANYPLACE_CASE("streams", "streams.destroy", "host functions of a destroyed stream run", Capability::host_functions) {
   const Device device = run.device();
+  HostGate gate;
   Signal ran;
   {
     const Stream stream = CALL(Stream(device));
+    gate.hold(stream);
     CALL(stream.launch_host_func([ran] { ran.set(); }));
   }
+  gate.open();
   ran.wait();
 }
 

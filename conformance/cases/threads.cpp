@@ -167,14 +167,18 @@ ANYPLACE_CASE("threads", "errors.threads", "a thread that waits for work blocks 
   const Buffer buffer = filled(free, 4096, 0);
   gate.hold(held);
   std::exception_ptr thrown;
+  const Signal waiting;
   std::thread waiter([&] {
     try {
+      waiting.set();
       held.synchronize();
     } catch (...) {
       thrown = std::current_exception();
     }
   });
   try {
+    waiting.wait();
+    CHECK_STAYS_FALSE(held.query());
     for (int i = 1; i <= 20; ++i) {
       CALL(free.memset8(buffer, static_cast<std::uint8_t>(i)));
       CALL(free.synchronize());

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutations of allocating and freeing, and of the figures about it.
+#include <algorithm>
+#include <atomic>
+
+#include "mutation.h"
+
+namespace anyplace::mutants {
+namespace {
+
+constexpr uint64_t off_by = 64;
+
+/// Freed blocks by their size, handed out again at once.
+class Pool {
+ public:
+  void made(anyplace_address address, uint64_t bytes) { sizes_.set(address, bytes); }
+  void put(anyplace_address address) {
+    const std::lock_guard lock(mutex_);
+    free_.emplace(sizes_.get(address), address);
+  }
+  anyplace_address take(uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto found = free_.find(bytes);
+    if (found == free_.end()) return 0;
+    const anyplace_address address = found->second;
+    free_.erase(found);
+    return address;
+  }
+
+ private:
+  Notes<anyplace_address, uint64_t> sizes_;
+  std::mutex mutex_;
+  std::multimap<uint64_t, anyplace_address> free_;  // guarded by mutex_
+};
+Pool pool;
+
+const Mutation mutations[] = {
+    {"memory_unaligned", "device memory is aligned to 64 bytes",
+     "memory: 257 bytes of device memory can be had, aligned",
+     [](Table& table) {
+       table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
+         const bool shifted = kind == ANYPLACE_MEMORY_DEVICE;
+         const Status status = real.memory_allocate(self, device, kind, bytes + (shifted ? off_by : 0), out);
+         if (status == ok && shifted) *out += off_by;
+         return status;
+       };
+       table.memory_allocate_async = [](void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
+         const Status status = real.memory_allocate_async(self, stream, bytes + off_by, out);
+         if (status == ok) *out += off_by;
+         return status;
+       };
+       table.memory_free = [](void* self, int32_t device, uint32_t kind, anyplace_address address) {
+         return real.memory_free(self, device, kind, kind == ANYPLACE_MEMORY_DEVICE ? address - off_by : address);
+       };
+       table.memory_free_async = [](void* self, anyplace_stream stream, anyplace_address address) {
+         return real.memory_free_async(self, stream, address - off_by);
+       };
+     }},
+    {"memory_handed_out_twice", "every allocation of up to 4 KiB is the same memory",
+     "memory: many small buffers are all aligned and apart",
+     [](Table& table) {
+       table.memory_allocate_async = [](void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
+         static std::atomic<anyplace_address> small{0};
+         if (bytes > 4096) return real.memory_allocate_async(self, stream, bytes, out);
+         *out = small;
+         if (*out != 0) return ok;
+         const Status status = real.memory_allocate_async(self, stream, 4096, out);
+         small = *out;
+         return status;
+       };
+       table.memory_free_async = [](void*, anyplace_stream, anyplace_address) { return ok; };
+     }},
+    {"memory_reused_under_pending_use", "freed memory is handed out before the work that uses it ran",
+     "memory: 64 KiB freed with a fill pending are handed to nobody before it ran",
+     [](Table& table) {
+       table.memory_allocate_async = [](void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
+         *out = pool.take(bytes);
+         if (*out != 0) return ok;
+         const Status status = real.memory_allocate_async(self, stream, bytes, out);
+         if (status == ok) pool.made(*out, bytes);
+         return status;
+       };
+       table.memory_free_async = [](void*, anyplace_stream, anyplace_address address) {
+         pool.put(address);
+         return ok;
+       };
+     }},
+    {"free_waits", "freeing in a stream's order waits for the stream",
+     "memory: destroying a buffer with work pending doesn't wait",
+     [](Table& table) {
+       table.memory_free_async = [](void* self, anyplace_stream stream, anyplace_address address) {
+         real.stream_synchronize(self, stream, ANYPLACE_FOREVER);
+         return real.memory_free_async(self, stream, address);
+       };
+     }},
+    {"memory_leaks", "freed memory doesn't come back", "memory: freed memory comes back, again and again",
+     [](Table& table) {
+       table.memory_free = [](void*, int32_t, uint32_t, anyplace_address) { return ok; };
+       table.memory_free_async = [](void*, anyplace_stream, anyplace_address) { return ok; };
+     }},
+    {"allocation_too_small", "an allocation is cut to 1 MiB", "memory: more than the device has is out_of_memory",
+     [](Table& table) {
+       table.memory_allocate_async = [](void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
+         return real.memory_allocate_async(self, stream, std::min(bytes, uint64_t{1} << 20), out);
+       };
+     }},
+    {"out_of_memory_misreported", "out of memory is reported as a failed call",
+     "memory: more than the device has is out_of_memory",
+     [](Table& table) {
+       table.memory_allocate_async = [](void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
+         const Status status = real.memory_allocate_async(self, stream, bytes, out);
+         return status == ANYPLACE_STATUS_OUT_OF_MEMORY ? Status{ANYPLACE_STATUS_BACKEND_FAILED} : status;
+       };
+     }},
+    {"pinned_out_of_memory_misreported", "out of pinned memory is reported as a bad argument",
+     "memory: of pinned memory too",
+     [](Table& table) {
+       table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
+         const Status status = real.memory_allocate(self, device, kind, bytes, out);
+         return status == ANYPLACE_STATUS_OUT_OF_MEMORY ? Status{ANYPLACE_STATUS_INVALID_ARGUMENT} : status;
+       };
+     }},
+    {"free_memory_constant", "what is allocated is said to be free still",
+     "memory: what is allocated isn't said to be free",
+     [](Table& table) {
+       table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
+         const Status status = real.device_memory(self, device, out);
+         out->free_bytes = out->total_bytes;
+         return status;
+       };
+     }},
+    {"free_memory_over_total", "more memory is free than there is", "memory: free is no more than total",
+     [](Table& table) {
+       table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
+         const Status status = real.device_memory(self, device, out);
+         out->free_bytes = out->total_bytes + 1;
+         return status;
+       };
+     }},
+    {"memory_figures_unfilled", "what isn't known is said to be 0", "memory: free is no more than total",
+     [](Table& table) {
+       table.device_memory = [](void*, int32_t, anyplace_memory_info* out) {
+         out->free_bytes = 0;
+         out->total_bytes = 0;
+         return ok;
+       };
+     }},
+    {"free_memory_overstated", "eight times as much memory is said to be free as there is",
+     "memory: a quarter of what is said to be free can be had",
+     [](Table& table) {
+       table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
+         const Status status = real.device_memory(self, device, out);
+         out->free_bytes *= 8;
+         out->total_bytes *= 8;
+         return status;
+       };
+     }},
+    {"registration_kept", "host memory stays registered when it was unregistered",
+     "memory: registered memory goes up and down whole, and can be registered again",
+     [](Table& table) { table.host_unregister = [](void*, int32_t, void*) { return ok; }; }},
+};
+
+}  // namespace
+
+std::span<const Mutation> allocation_mutations() noexcept { return mutations; }
+
+}  // namespace anyplace::mutants

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutations of kernels: launches, modules, and the faults that are reported while they run.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "mutation.h"
+
+namespace anyplace::mutants {
+namespace {
+
+// -- Kernels of this process, wrapped.
+
+struct Wrapped {
+  anyplace_host_kernel function;
+  void* user;
+  void (*release)(void*);
+  std::atomic<bool> dropped{false};
+};
+Notes<anyplace_kernel, Wrapped*> wrapped_kernels;
+
+void release_wrapped(void* user) {
+  const std::unique_ptr<Wrapped> wrapped(static_cast<Wrapped*>(user));
+  wrapped->release(wrapped->user);
+}
+
+/// Makes every kernel of this process run by `run`, whose user is a Wrapped.
+template <anyplace_host_kernel Run, void (*Release)(void*) = release_wrapped>
+void wrap_kernels(Table& table) {
+  table.kernel_from_host = [](void* self, int32_t device, anyplace_host_kernel function, void* user,
+                              void (*release)(void*), anyplace_kernel* out) {
+    auto wrapped = std::make_unique<Wrapped>();
+    wrapped->function = function;
+    wrapped->user = user;
+    wrapped->release = release;
+    const Status status = real.kernel_from_host(self, device, Run, wrapped.get(), Release, out);
+    if (status == ok) wrapped_kernels.set(*out, wrapped.release());
+    return status;
+  };
+}
+
+/// Launches with an altered copy of what the launch says.
+template <void (*Alter)(anyplace_launch&)>
+Status altered_launch(void* self, anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch* launch) {
+  anyplace_launch wrong = *launch;
+  Alter(wrong);
+  return real.kernel_launch(self, stream, kernel, &wrong);
+}
+
+void swap_grid(anyplace_launch& launch) { std::swap(launch.grid[0], launch.grid[1]); }
+void swap_block(anyplace_launch& launch) { std::swap(launch.block[0], launch.block[1]); }
+void one_block(anyplace_launch& launch) { launch.grid[0] = launch.grid[1] = launch.grid[2] = 1; }
+void one_layer(anyplace_launch& launch) { launch.grid[2] = 1; }
+void no_shared_memory(anyplace_launch& launch) { launch.shared_bytes = 0; }
+void less_shared_memory(anyplace_launch& launch) {
+  if (launch.shared_bytes != 0) --launch.shared_bytes;
+}
+
+/// A launch whose only argument points at the caller's own array and values, as they are when it runs.
+struct Pointed {
+  std::vector<void*> values;
+  std::vector<uint32_t> sizes;
+};
+
+Status run_pointed(void* user, const anyplace_block* block, void* const* arguments, const uint32_t*, uint32_t) {
+  const Pointed* pointed = nullptr;
+  std::memcpy(&pointed, arguments[0], sizeof(pointed));
+  const auto* const wrapped = static_cast<Wrapped*>(user);
+  return wrapped->function(wrapped->user, block, pointed->values.data(), pointed->sizes.data(),
+                           static_cast<uint32_t>(pointed->values.size()));
+}
+
+Status launch_pointed(void* self, anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch* launch) {
+  auto* const pointed = new Pointed;  // a launch may run at any time
+  for (uint32_t i = 0; i < launch->argument_count; ++i) {
+    pointed->values.push_back(const_cast<void*>(launch->arguments[i].value));
+    pointed->sizes.push_back(launch->arguments[i].size);
+  }
+  const anyplace_argument argument{ANYPLACE_ARGUMENT_VALUE, sizeof(pointed), &pointed};
+  anyplace_launch wrong = *launch;
+  wrong.arguments = &argument;
+  wrong.argument_count = 1;
+  wrong.argument_stride = sizeof(argument);
+  return real.kernel_launch(self, stream, kernel, &wrong);
+}
+
+Status run_on_shared_memory_of_all(void* user, const anyplace_block* block, void* const* arguments,
+                                   const uint32_t* sizes, uint32_t count) {
+  alignas(64) static std::array<char, 256 * 1024> memory;
+  anyplace_block wrong = *block;
+  if (wrong.shared != nullptr) wrong.shared = memory.data() + 1;
+  const auto* const wrapped = static_cast<Wrapped*>(user);
+  return wrapped->function(wrapped->user, &wrong, arguments, sizes, count);
+}
+
+Status run_unless_dropped(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
+                          uint32_t count) {
+  const auto* const wrapped = static_cast<Wrapped*>(user);
+  return wrapped->dropped ? ok : wrapped->function(wrapped->user, block, arguments, sizes, count);
+}
+
+Status run_unchanged(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
+                     uint32_t count) {
+  const auto* const wrapped = static_cast<Wrapped*>(user);
+  return wrapped->function(wrapped->user, block, arguments, sizes, count);
+}
+
+Status run_deaf(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
+                uint32_t count) {
+  run_unchanged(user, block, arguments, sizes, count);
+  core_host->leave_message(core_host->context, 0, nullptr, nullptr);
+  return ok;
+}
+
+void keep_for_good(void*) {}
+
+Status launch_with_arguments_reversed(void* self, anyplace_stream stream, anyplace_kernel kernel,
+                                      const anyplace_launch* launch) {
+  const std::vector<anyplace_argument> reversed(std::make_reverse_iterator(launch->arguments + launch->argument_count),
+                                                std::make_reverse_iterator(launch->arguments));
+  anyplace_launch wrong = *launch;
+  wrong.arguments = reversed.data();
+  return real.kernel_launch(self, stream, kernel, &wrong);
+}
+
+const Mutation launch_mutations[] = {
+    {"grid_swapped", "a grid's x and y are swapped", "kernels: a callable over blocks in y runs every thread once",
+     [](Table& table) { table.kernel_launch = altered_launch<swap_grid>; }},
+    {"block_swapped", "a block's x and y are swapped", "kernels: a callable over 7 blocks of 33 runs every thread once",
+     [](Table& table) { table.kernel_launch = altered_launch<swap_block>; }},
+    {"one_block_runs", "only the first block of a grid runs",
+     "kernels: a callable over 1000 blocks of one runs every thread once",
+     [](Table& table) { table.kernel_launch = altered_launch<one_block>; }},
+    {"grid_z_ignored", "a grid's z is taken for 1", "modules: indices over blocks in z are each thread's own",
+     [](Table& table) { table.kernel_launch = altered_launch<one_layer>; }},
+    {"launch_twice", "a kernel runs twice", "kernels: a callable over one thread runs every thread once",
+     [](Table& table) {
+       table.kernel_launch = [](void* self, anyplace_stream stream, anyplace_kernel kernel,
+                                const anyplace_launch* launch) {
+         const Status status = real.kernel_launch(self, stream, kernel, launch);
+         return status == ok ? real.kernel_launch(self, stream, kernel, launch) : status;
+       };
+     }},
+    {"launch_jumps_the_queue", "a kernel doesn't wait for what its stream waits for",
+     "modules: a kernel on one stream waits for an event of another",
+     [](Table& table) {
+       note_streams(table);
+       table.kernel_launch = [](void* self, anyplace_stream stream, anyplace_kernel kernel,
+                                const anyplace_launch* launch) {
+         const anyplace_stream side = side_stream(self, stream);
+         const Status status = real.kernel_launch(self, side, kernel, launch);
+         return status == ok ? real.stream_synchronize(self, side, ANYPLACE_FOREVER) : status;
+       };
+     }},
+    {"arguments_not_copied", "argument values are read when the kernel runs",
+     "kernels: arguments are copied at the launch",
+     [](Table& table) {
+       wrap_kernels<run_pointed>(table);
+       table.kernel_launch = launch_pointed;
+     }},
+    {"arguments_reversed", "arguments arrive in reverse order",
+     "kernels: a callable gets its arguments in order, whatever their sizes",
+     [](Table& table) { table.kernel_launch = launch_with_arguments_reversed; }},
+    {"module_arguments_reversed", "arguments of a module's kernel arrive in reverse order",
+     "modules: axpy takes its arguments in order",
+     [](Table& table) { table.kernel_launch = launch_with_arguments_reversed; }},
+    {"shared_memory_missing", "there is no shared memory", "kernels: 100 bytes of shared memory are each block's own",
+     [](Table& table) { table.kernel_launch = altered_launch<no_shared_memory>; }},
+    {"shared_memory_one_short", "there is a byte less of shared memory than was asked for",
+     "kernels: 16 KiB of shared memory are each block's own",
+     [](Table& table) { table.kernel_launch = altered_launch<less_shared_memory>; }},
+    {"shared_memory_of_all", "blocks share their shared memory, which is unaligned",
+     "kernels: 48 KiB of shared memory are each block's own", wrap_kernels<run_on_shared_memory_of_all>},
+    {"kernel_destroy_drops_launches", "destroying a kernel drops its launches that are queued",
+     "kernels: a callable may be destroyed while its launches are queued",
+     [](Table& table) {
+       wrap_kernels<run_unless_dropped>(table);
+       table.kernel_destroy = [](void* self, anyplace_kernel kernel) {
+         if (Wrapped* const wrapped = wrapped_kernels.get(kernel)) wrapped->dropped = true;
+         return real.kernel_destroy(self, kernel);
+       };
+     }},
+    {"kernel_kept_for_good", "what a kernel captured is never let go",
+     "kernels: a callable may be destroyed while its launches are queued", wrap_kernels<run_unchanged, keep_for_good>},
+
+    // -- Modules.
+    {"unknown_kernel_accepted", "a name that a module lacks gives its first kernel",
+     "modules: a kernel of a name that it lacks is no_such_kernel",
+     [](Table& table) {
+       table.module_kernel = [](void* self, anyplace_module module, const char* name, anyplace_kernel* out) {
+         const Status status = real.module_kernel(self, module, name, out);
+         return status == ok ? ok : real.module_kernel(self, module, "fill", out);
+       };
+     }},
+    {"unknown_kernel_misreported", "a name that a module lacks is reported as a failed call",
+     "modules: a kernel of a name that it lacks is no_such_kernel",
+     [](Table& table) {
+       table.module_kernel = [](void* self, anyplace_module module, const char* name, anyplace_kernel* out) {
+         const Status status = real.module_kernel(self, module, name, out);
+         return status == ok ? ok : Status{ANYPLACE_STATUS_BACKEND_FAILED};
+       };
+     }},
+    {"kernel_of_another_name", "every name gives the module's first kernel",
+     "modules: axpy takes its arguments in order",
+     [](Table& table) {
+       table.module_kernel = [](void* self, anyplace_module module, const char*, anyplace_kernel* out) {
+         return real.module_kernel(self, module, "fill", out);
+       };
+     }},
+    {"bad_image_accepted", "a module is made of anything", "modules: a truncated image is invalid_image",
+     [](Table& table) {
+       table.module_load = [](void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out) {
+         const Status status = real.module_load(self, device, desc, out);
+         if (status != ANYPLACE_STATUS_INVALID_IMAGE) return status;
+         *out = 1;
+         return ok;
+       };
+       table.module_unload = [](void* self, anyplace_module module) {
+         return module == 1 ? ok : real.module_unload(self, module);
+       };
+     }},
+    {"bad_image_misreported", "a bad image is reported as a bad argument",
+     "modules: a truncated image is invalid_image",
+     [](Table& table) {
+       table.module_load = [](void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out) {
+         const Status status = real.module_load(self, device, desc, out);
+         return status == ok ? ok : Status{ANYPLACE_STATUS_INVALID_ARGUMENT};
+       };
+     }},
+};
+
+// -- Faults.
+
+std::atomic<uint64_t> faulty_cookie{0};
+
+template <auto Report>
+void report_by(Table&) {
+  cpu_sim_host.stream_fault = Report;
+}
+
+void forward(void* context, uint64_t cookie, Status status, int64_t code, const char* name, const char* text) {
+  core_host->stream_fault(context, cookie, status, code, name, text);
+}
+
+const Mutation fault_mutations[] = {
+    {"fault_never_reported", "a kernel's fault is not reported",
+     "faults: a kernel that throws is a fault of its stream",
+     report_by<+[](void*, uint64_t, Status, int64_t, const char*, const char*) {}>},
+    {"kernel_failure_ignored", "what a kernel returns is ignored",
+     "faults: a kernel that throws is a fault of its stream", wrap_kernels<run_deaf>},
+    {"fault_twice", "a kernel's fault is reported again after it was collected",
+     "faults: a kernel that throws is a fault of its stream",
+     [](Table& table) {
+       cpu_sim_host.stream_fault = [](void* context, uint64_t cookie, Status status, int64_t code, const char* name,
+                                      const char* text) {
+         faulty_cookie = cookie;
+         forward(context, cookie, status, code, name, text);
+       };
+       table.stream_synchronize = [](void* self, anyplace_stream stream, uint64_t timeout) {
+         static std::atomic<uint64_t> again{0};
+         const Status status = real.stream_synchronize(self, stream, timeout);
+         if (const uint64_t cookie = again.exchange(faulty_cookie.exchange(0)); cookie != 0) {
+           forward(core_host->context, cookie, ANYPLACE_STATUS_KERNEL_FAILED, 0, nullptr, "once more");
+         }
+         return status;
+       };
+     }},
+    {"fault_of_another_stream", "a kernel's fault is reported of another stream",
+     "faults: a kernel that throws is a fault of its stream",
+     report_by<+[](void* context, uint64_t cookie, Status status, int64_t code, const char* name, const char* text) {
+       forward(context, cookie - 1, status, code, name, text);
+     }>},
+    {"fault_of_another_kind", "a kernel's fault is reported as a failed call",
+     "faults: a kernel that throws is a fault of its stream",
+     report_by<+[](void* context, uint64_t cookie, Status, int64_t code, const char* name, const char* text) {
+       forward(context, cookie, ANYPLACE_STATUS_BACKEND_FAILED, code, name, text);
+     }>},
+    {"fault_without_its_text", "a kernel's fault loses its message",
+     "faults: a kernel that throws is a fault of its stream",
+     report_by<+[](void* context, uint64_t cookie, Status status, int64_t, const char*, const char*) {
+       forward(context, cookie, status, 0, nullptr, "something failed");
+     }>},
+    {"fault_after_completion", "a kernel's fault is reported when the work counts as done already",
+     "faults: a kernel that throws is a fault of its stream",
+     report_by<+[](void* context, uint64_t cookie, Status status, int64_t, const char*, const char*) {
+       std::thread([=] {
+         std::this_thread::sleep_for(std::chrono::milliseconds(200));
+         forward(context, cookie, status, 0, nullptr, "thrown on purpose");
+       }).detach();
+     }>},
+    {"fault_is_device_loss", "a kernel's fault loses the device", "faults: work after a kernel that threw still runs",
+     report_by<+[](void* context, uint64_t cookie, Status, int64_t code, const char* name, const char* text) {
+       forward(context, cookie, ANYPLACE_STATUS_DEVICE_LOST, code, name, text);
+     }>},
+    {"fault_returned_later_too", "a stream with a fault refuses later work",
+     "faults: work after a kernel that threw still runs",
+     [](Table& table) {
+       cpu_sim_host.stream_fault = [](void* context, uint64_t cookie, Status status, int64_t code, const char* name,
+                                      const char* text) {
+         faulty_cookie = cookie;
+         forward(context, cookie, status, code, name, text);
+       };
+       before_submissions(table, [](void*, anyplace_stream) {
+         return faulty_cookie != 0 ? Status{ANYPLACE_STATUS_KERNEL_FAILED} : ok;
+       });
+     }},
+};
+
+std::vector<Mutation> joined() {
+  std::vector<Mutation> all(std::begin(launch_mutations), std::end(launch_mutations));
+  all.insert(all.end(), std::begin(fault_mutations), std::end(fault_mutations));
+  return all;
+}
+
+}  // namespace
+
+std::span<const Mutation> kernel_mutations() noexcept {
+  static const std::vector<Mutation> all = joined();
+  return all;
+}
+
+}  // namespace anyplace::mutants

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a mutation is, and what those that patch cpu_sim's table are written with. Each is one way for a backend to be
+// wrong; the plugin applies one, the runner looks whether the conformance suite convicts it. The lists are in the
+// files of their subjects: waits, streams, memory, allocation, kernels, devices.
+//
+// A mutation is wrong in one way and right in all others, and leaks what it would have to guess the end of: each runs
+// in a process that ends soon.
+#pragma once
+
+#include <anyplace/backend/abi.h>
+
+#include <map>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace anyplace::mutants {
+
+using Table = anyplace_backend_table;
+using Status = anyplace_status;
+
+struct Mutation {
+  const char* name;          ///< value of ANYPLACE_TEST_MUTANT
+  const char* what;          ///< what the backend does wrong
+  const char* convicted_by;  ///< in "group: name" of the case that must fail; what starts with "refused: " never gets
+                             ///< so far, and the text after it is in the reason
+  void (*apply)(Table& table);
+};
+
+std::span<const Mutation> wait_mutations() noexcept;
+std::span<const Mutation> stream_mutations() noexcept;
+std::span<const Mutation> memory_mutations() noexcept;
+std::span<const Mutation> allocation_mutations() noexcept;
+std::span<const Mutation> kernel_mutations() noexcept;
+std::span<const Mutation> device_mutations() noexcept;
+std::vector<Mutation> all_mutations();
+
+/// What cpu_sim filled; the plugin sets it before it applies a mutation.
+extern Table real;
+/// What the core gave.
+extern const anyplace_host* core_host;
+/// What cpu_sim was given: a copy, whose functions a mutation may replace.
+extern anyplace_host cpu_sim_host;
+
+constexpr Status ok = ANYPLACE_STATUS_OK;
+
+/// What a mutation remembers of handles.
+template <class Key, class Value>
+class Notes {
+ public:
+  void set(Key key, Value value) {
+    const std::lock_guard lock(mutex_);
+    notes_[key] = value;
+  }
+  /// `otherwise` if there is none.
+  Value get(Key key, Value otherwise = {}) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = notes_.find(key);
+    return found == notes_.end() ? otherwise : found->second;
+  }
+  /// The same, and forgets it.
+  Value take(Key key, Value otherwise = {}) {
+    const std::lock_guard lock(mutex_);
+    const auto found = notes_.find(key);
+    if (found == notes_.end()) return otherwise;
+    const Value value = found->second;
+    notes_.erase(found);
+    return value;
+  }
+  std::map<Key, Value> all() const {
+    const std::lock_guard lock(mutex_);
+    return notes_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<Key, Value> notes_;  // guarded by mutex_
+};
+
+struct StreamNote {
+  int32_t device = 0;
+  uint32_t flags = 0;
+  uint64_t cookie = 0;
+  bool null = false;  ///< the device's null stream
+};
+/// Every stream that was made since note_streams().
+extern Notes<anyplace_stream, StreamNote> streams;
+/// Makes the table note streams as they are made.
+void note_streams(Table& table);
+
+/// A hidden stream of the same device, for work that loses its order; needs note_streams.
+anyplace_stream side_stream(void* self, anyplace_stream stream);
+anyplace_event new_event(void* self, int32_t device);
+
+/// Calls `before` ahead of every submission to a stream; another status than OK is the submission's.
+void before_submissions(Table& table, Status (*before)(void* self, anyplace_stream stream));
+
+}  // namespace anyplace::mutants
