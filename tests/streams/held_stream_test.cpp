@@ -273,7 +273,9 @@ TEST_CASE("Given records in held streams when all is over then no event of the b
     held.stream->synchronize();
   }
   held.stream->synchronize();
-  REQUIRE(held.forward.live_events == 0);
+  // The service thread lets go of the last ones when the work is done, not before anybody hears of it.
+  while (held.forward.live_events != 0) std::this_thread::yield();
+  SUCCEED("none is left; else this case runs into its time limit");
 }
 
 // ---- Ends and failures ---------------------------------------------------------------------------------------------
