@@ -42,7 +42,13 @@ constexpr Entry async_memory[] = {ANYPLACE_ENTRY(memory_allocate_async), ANYPLAC
 constexpr Entry registering[] = {ANYPLACE_ENTRY(host_register), ANYPLACE_ENTRY(host_unregister)};
 constexpr Entry modules[] = {ANYPLACE_ENTRY(module_load), ANYPLACE_ENTRY(module_unload), ANYPLACE_ENTRY(module_kernel)};
 constexpr Entry host_kernels[] = {ANYPLACE_ENTRY(kernel_from_host), ANYPLACE_ENTRY(kernel_destroy)};
-constexpr std::span<const Entry> groups[] = {peer, gates, async_memory, registering, modules, host_kernels};
+constexpr Entry virtual_memory[] = {
+    ANYPLACE_ENTRY(virtual_granularity), ANYPLACE_ENTRY(virtual_reserve),  ANYPLACE_ENTRY(virtual_release),
+    ANYPLACE_ENTRY(physical_create),     ANYPLACE_ENTRY(physical_destroy), ANYPLACE_ENTRY(virtual_map),
+    ANYPLACE_ENTRY(virtual_unmap),
+};
+constexpr std::span<const Entry> groups[] = {peer,    gates,        async_memory,  registering,
+                                             modules, host_kernels, virtual_memory};
 
 constexpr Entry elapsed[] = {ANYPLACE_ENTRY(event_elapsed)};
 constexpr Entry host_functions[] = {ANYPLACE_ENTRY(stream_host_function)};
@@ -79,6 +85,7 @@ constexpr Need needs[] = {
     ANYPLACE_NEED(NATIVE_HANDLES, native_handles, natives),
     ANYPLACE_NEED(STREAM_FROM_NATIVE, stream_from_native, from_native),
     ANYPLACE_NEED(DEVICE_RESET, device_reset, reset),
+    ANYPLACE_NEED(VIRTUAL_MEMORY, virtual_memory, virtual_memory),
 };
 #undef ANYPLACE_NEED
 

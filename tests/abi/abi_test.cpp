@@ -30,6 +30,7 @@ std::map<std::string, std::vector<Field>> golden_fields() {
   std::map<std::string, std::vector<Field>> fields;
 #define ADD_FIELD(type, field, offset, bytes) fields[#type].push_back({#field, offset, bytes});
   ANYPLACE_GOLDEN_FIELDS(ADD_FIELD)
+  ANYPLACE_GOLDEN_FIELDS_1_1(ADD_FIELD)
 #undef ADD_FIELD
   return fields;
 }
@@ -168,6 +169,7 @@ TEST_CASE("The pinned numbers are the whole list of statuses and capabilities an
   pinned_capabilities += std::string(#name).rfind("ANYPLACE_CAPABILITY_BIT_", 0) == 0; \
   pinned_images += std::string(#name).rfind("ANYPLACE_IMAGE_", 0) == 0;
   ANYPLACE_GOLDEN_NUMBERS(COUNT_PINNED)
+  ANYPLACE_GOLDEN_NUMBERS_1_1(COUNT_PINNED)
   CHECK(pinned_statuses == statuses);
   CHECK(pinned_capabilities == capabilities);
   CHECK(pinned_images == images);

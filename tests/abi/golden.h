@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The layout of version 1.0 of the plugin boundary, on a 64-bit machine, as numbers: what binaries built against it
- * rely on.
+ * The layout of the plugin boundary, on a 64-bit machine, as numbers: what binaries built against it rely on. First
+ * version 1.0, then what each minor version added.
  *
- * When the boundary grows, lines are added (and struct sizes grow); no line that is here ever changes. */
+ * When the boundary grows, a list is added; no line that is here ever changes. */
 #ifndef ANYPLACE_TESTS_ABI_GOLDEN_H
 #define ANYPLACE_TESTS_ABI_GOLDEN_H
 
@@ -225,5 +225,19 @@
   X(ANYPLACE_LOG_WARNING, 2)                          \
   X(ANYPLACE_ABI_MAJOR, 1)                            \
   X(ANYPLACE_MAX_DEVICES, 4096)
+
+/* -- Added by version 1.1: virtual memory. */
+#define ANYPLACE_GOLDEN_STRUCTS_1_1(X) X(anyplace_backend_table, 640)
+
+#define ANYPLACE_GOLDEN_FIELDS_1_1(X)                    \
+  X(anyplace_backend_table, virtual_granularity, 584, 8) \
+  X(anyplace_backend_table, virtual_reserve, 592, 8)     \
+  X(anyplace_backend_table, virtual_release, 600, 8)     \
+  X(anyplace_backend_table, physical_create, 608, 8)     \
+  X(anyplace_backend_table, physical_destroy, 616, 8)    \
+  X(anyplace_backend_table, virtual_map, 624, 8)         \
+  X(anyplace_backend_table, virtual_unmap, 632, 8)
+
+#define ANYPLACE_GOLDEN_NUMBERS_1_1(X) X(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY, 18)
 
 #endif /* ANYPLACE_TESTS_ABI_GOLDEN_H */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Compile-time comparison of a header with golden.h, in C and in C++. Included after the header that is meant. Structs
- * may have grown at the end since version 1.0; ANYPLACE_GOLDEN_EXACT says that they must not have. */
+ * may have grown at the end since version 1.0, by what is listed; ANYPLACE_GOLDEN_EXACT says that they must not have.
+ */
 #include <stddef.h>
 
 #include "golden.h"
@@ -25,6 +26,12 @@
 ANYPLACE_GOLDEN_STRUCTS(ANYPLACE_GOLDEN_SIZE)
 ANYPLACE_GOLDEN_FIELDS(ANYPLACE_GOLDEN_FIELD)
 ANYPLACE_GOLDEN_NUMBERS(ANYPLACE_GOLDEN_NUMBER)
+
+#ifndef ANYPLACE_GOLDEN_EXACT
+ANYPLACE_GOLDEN_STRUCTS_1_1(ANYPLACE_GOLDEN_SIZE)
+ANYPLACE_GOLDEN_FIELDS_1_1(ANYPLACE_GOLDEN_FIELD)
+ANYPLACE_GOLDEN_NUMBERS_1_1(ANYPLACE_GOLDEN_NUMBER)
+#endif
 
 /* Unsigned or wider than an int, so not in the table. */
 ANYPLACE_GOLDEN_ASSERT(ANYPLACE_FOREVER == UINT64_MAX, "ANYPLACE_FOREVER");

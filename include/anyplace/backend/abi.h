@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 #define ANYPLACE_ABI_MAJOR 1u
-#define ANYPLACE_ABI_MINOR 0u
+#define ANYPLACE_ABI_MINOR 1u
 
 #define ANYPLACE_ENTRY_SYMBOL "anyplace_backend_entry"
 #if defined(__GNUC__)
@@ -58,7 +58,8 @@ typedef uint64_t anyplace_event;
 typedef uint64_t anyplace_module;
 typedef uint64_t anyplace_kernel;
 typedef uint64_t anyplace_gate;
-typedef uint64_t anyplace_address; /* of device memory, or of host memory as seen by the host */
+typedef uint64_t anyplace_physical; /* since 1.1 */
+typedef uint64_t anyplace_address;  /* of device memory, or of host memory as seen by the host */
 
 /* ---- Capabilities: what a device may lack -------------------------------------------------------------------------
  * X(UPPER, lower, bit, what the device then has, in words for people). A bit that is set needs the entries behind it to
@@ -81,7 +82,8 @@ typedef uint64_t anyplace_address; /* of device memory, or of host memory as see
   X(NATIVE_HANDLES, native_handles, 14, "the vendor's own handles of devices, streams and events") \
   X(STREAM_FROM_NATIVE, stream_from_native, 15, "wrapping the vendor's own streams")               \
   X(INTERPROCESS_EVENTS, interprocess_events, 16, "events for several processes")                  \
-  X(DEVICE_RESET, device_reset, 17, "resetting the device")
+  X(DEVICE_RESET, device_reset, 17, "resetting the device")                                        \
+  X(VIRTUAL_MEMORY, virtual_memory, 18, "addresses apart from the memory behind them")
 
 enum {
 #define ANYPLACE_CAPABILITY_ENUM(upper, lower, bit, text) ANYPLACE_CAPABILITY_BIT_##upper = (bit),
@@ -257,8 +259,7 @@ typedef struct anyplace_host {
   void (*log)(void* context, uint32_t level, const char* text);
 } anyplace_host;
 
-/* ---- What a backend offers to the core
- * ------------------------------------------------------------------------------*/
+/* ---- What a backend offers to the core ----------------------------------------------------------------------------*/
 typedef struct anyplace_backend_table {
   uint32_t struct_size; /* in: bytes the core has; out: bytes the plugin filled, no more than that */
   uint32_t abi_major;   /* ANYPLACE_ABI_MAJOR and _MINOR of the header that the plugin was built with */
@@ -385,6 +386,27 @@ typedef struct anyplace_backend_table {
   anyplace_status (*kernel_launch)(void* self, anyplace_stream stream, anyplace_kernel kernel,
                                    const anyplace_launch* launch);
   /* -- End of version 1.0. */
+
+  /* -- Virtual memory: device addresses and the memory behind them, made apart. (optional, the seven together): the
+   * core has allocations of fixed size only. Sizes and addresses are multiples of the granularity, a power of two.
+   * Mapped memory is device memory in every other entry; what isn't mapped is not to be touched. */
+  anyplace_status (*virtual_granularity)(void* self, int32_t device, uint64_t* bytes);
+  /* A range of addresses with nothing behind it. OUT_OF_MEMORY when there is none of that size. */
+  anyplace_status (*virtual_reserve)(void* self, int32_t device, uint64_t bytes, anyplace_address* out);
+  /* The whole range that one virtual_reserve gave, with nothing mapped in it. */
+  anyplace_status (*virtual_release)(void* self, int32_t device, anyplace_address address, uint64_t bytes);
+  /* Memory of the device without an address. OUT_OF_MEMORY when there is none. */
+  anyplace_status (*physical_create)(void* self, int32_t device, uint64_t bytes, anyplace_physical* out);
+  /* What is mapped stays usable until it is unmapped, and goes then. */
+  anyplace_status (*physical_destroy)(void* self, anyplace_physical physical);
+  /* Puts all of the memory at address, inside one reserved range, where nothing is mapped. It is readable and writable
+   * by its device when the entry returns, and by the devices that have peer access to it. It may be mapped at several
+   * addresses. */
+  anyplace_status (*virtual_map)(void* self, int32_t device, anyplace_address address, anyplace_physical physical);
+  /* From address on, bytes of one mapping or of several that adjoin, each whole. The core calls it when no work uses
+   * the range any more. May synchronise. */
+  anyplace_status (*virtual_unmap)(void* self, int32_t device, anyplace_address address, uint64_t bytes);
+  /* -- End of version 1.1. */
 } anyplace_backend_table;
 
 /* The one symbol that a plugin exports. Called once per process, by any thread. It fills the table up to what both

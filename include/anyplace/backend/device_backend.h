@@ -185,6 +185,21 @@ class DeviceBackend {
     absent("kernel_launch");
   }
 
+  // -- Virtual memory.
+  virtual uint64_t virtual_granularity(int32_t /*device*/) { absent("virtual_granularity"); }
+  virtual anyplace_address virtual_reserve(int32_t /*device*/, uint64_t /*bytes*/) { absent("virtual_reserve"); }
+  virtual void virtual_release(int32_t /*device*/, anyplace_address /*address*/, uint64_t /*bytes*/) {
+    absent("virtual_release");
+  }
+  virtual anyplace_physical physical_create(int32_t /*device*/, uint64_t /*bytes*/) { absent("physical_create"); }
+  virtual void physical_destroy(anyplace_physical /*physical*/) { absent("physical_destroy"); }
+  virtual void virtual_map(int32_t /*device*/, anyplace_address /*address*/, anyplace_physical /*physical*/) {
+    absent("virtual_map");
+  }
+  virtual void virtual_unmap(int32_t /*device*/, anyplace_address /*address*/, uint64_t /*bytes*/) {
+    absent("virtual_unmap");
+  }
+
  private:
   [[noreturn]] static void absent(const char* entry) {
     throw Failure(ANYPLACE_STATUS_UNSUPPORTED, std::string("this backend has no ") + entry);
@@ -376,6 +391,14 @@ void Exported<Backend>::fill(anyplace_backend_table& table) noexcept {
       call_out<&B::kernel_from_host, anyplace_kernel, int32_t, anyplace_host_kernel, void*, void (*)(void*)>);
   ANYPLACE_ENTRY(kernel_destroy, call<&B::kernel_destroy, anyplace_kernel>);
   ANYPLACE_ENTRY(kernel_launch, call_struct<&B::kernel_launch, anyplace_launch, anyplace_stream, anyplace_kernel>);
+
+  ANYPLACE_ENTRY(virtual_granularity, call_out<&B::virtual_granularity, uint64_t, int32_t>);
+  ANYPLACE_ENTRY(virtual_reserve, call_out<&B::virtual_reserve, anyplace_address, int32_t, uint64_t>);
+  ANYPLACE_ENTRY(virtual_release, call<&B::virtual_release, int32_t, anyplace_address, uint64_t>);
+  ANYPLACE_ENTRY(physical_create, call_out<&B::physical_create, anyplace_physical, int32_t, uint64_t>);
+  ANYPLACE_ENTRY(physical_destroy, call<&B::physical_destroy, anyplace_physical>);
+  ANYPLACE_ENTRY(virtual_map, call<&B::virtual_map, int32_t, anyplace_address, anyplace_physical>);
+  ANYPLACE_ENTRY(virtual_unmap, call<&B::virtual_unmap, int32_t, anyplace_address, uint64_t>);
 }
 
 #undef ANYPLACE_ENTRY
