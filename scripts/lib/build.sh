@@ -4,6 +4,8 @@
 # Configuring, building and testing, with the presets of CMakePresets.json. Sourced, from the repository's root. What ctest
 # found out is left in tests_passed, tests_failed and tests_skipped.
 
+source scripts/lib/cuda_header.sh
+
 jobs=$(nproc)
 
 # configure PRESET BUILD_FOLDER [CMAKE_ARGUMENT...]: quiet, but for what was left out and why.
@@ -11,6 +13,7 @@ configure() {
   local preset=$1 folder=$2
   shift 2
   mkdir -p "$folder"
+  use_fetched_cuda_header
   if ! cmake --preset "$preset" "$@" >"$folder/configure.log" 2>&1; then
     cat "$folder/configure.log" >&2
     echo "Configuring failed." >&2

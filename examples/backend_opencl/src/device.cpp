@@ -166,7 +166,8 @@ void Device::close() {
   if (lost()) return;
   const std::lock_guard lock(streams_mutex_);
   streams_.clear();
-  context_ = Context();
+  // Managed memory that nobody freed can still be read, and goes with its context.
+  if (memory_.is_empty()) context_ = Context();
 }
 
 // ---- Properties

@@ -52,6 +52,11 @@ void Memory::free(const Context& context, anyplace_address address) {
   api().SVMFree(context.get(), block.base);
 }
 
+bool Memory::is_empty() {
+  const std::lock_guard lock(mutex_);
+  return blocks_.empty();
+}
+
 anyplace_address allocate_host(std::uint64_t bytes) {
   void* const memory = bytes > UINT64_MAX - page ? nullptr : std::aligned_alloc(page, (bytes + page - 1) / page * page);
   if (memory == nullptr) out_of_memory(std::to_string(bytes) + " bytes; the host has no more");

@@ -25,6 +25,7 @@ class Memory {
   /// Throws OUT_OF_MEMORY.
   anyplace_address allocate(const Context& context, bool managed, std::uint64_t bytes);
   void free(const Context& context, anyplace_address address);
+  bool is_empty();
   std::uint64_t total() const noexcept { return total_; }
 
  private:
