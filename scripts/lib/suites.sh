@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the conformance suite found on each backend, from the JUnit files that the tests leave. Sourced.
+
+# suites_table FOLDER: a line for each FOLDER/*.xml with its cases, and under it what was skipped and for want of what.
+suites_table() {
+  local file name
+  local -a files=("$1"/*.xml)
+  [[ -e ${files[0]} ]] || return 0
+  printf '%-28s %7s %7s %7s %8s\n' "conformance suite on" cases passed failed skipped
+  for file in "${files[@]}"; do
+    name=$(basename "$file" .xml)
+    awk -v name="${name//_on_/ on }" '
+      function number(key) { match($0, key "=\"[0-9]+\""); return substr($0, RSTART + length(key) + 2, RLENGTH - length(key) - 3) }
+      /^<testsuites / {
+        cases = number("tests"); failed = number("failures") + number("errors"); skipped = number("skipped")
+      }
+      match($0, /<skipped message="[^"]*"/) { reasons[substr($0, RSTART + 18, RLENGTH - 19)]++ }
+      END {
+        printf "%-28s %7d %7d %7d %8d\n", name, cases, cases - failed - skipped, failed, skipped
+        for (reason in reasons) printf "%8d skipped: %s\n", reasons[reason], reason | "sort -rn"
+      }' "$file"
+  done
+}
