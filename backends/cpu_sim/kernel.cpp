@@ -102,11 +102,30 @@ anyplace_status fault_of(anyplace_status status) noexcept {
 Kernel::Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*))
     : host_(host), function_(function), user_(user), release_(on_release), name_("a function of the host") {}
 
-Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library)
-    : host_(host), function_(function), name_(std::move(name)), library_(std::move(library)) {}
+Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
+               std::optional<std::vector<uint32_t>> parameters)
+    : host_(host),
+      function_(function),
+      name_(std::move(name)),
+      library_(std::move(library)),
+      parameters_(std::move(parameters)) {}
 
 Kernel::~Kernel() {
   if (release_ != nullptr) release_(user_);
+}
+
+void Kernel::check_arguments(const anyplace_launch& launch) const {
+  if (!parameters_) return;
+  if (launch.argument_count != parameters_->size()) {
+    bad_argument(std::to_string(launch.argument_count) + " arguments were given; the kernel " + quoted(name_) +
+                 " takes " + std::to_string(parameters_->size()));
+  }
+  for (uint32_t i = 0; i < launch.argument_count; ++i) {
+    const uint32_t size = argument_at(launch, i).size;
+    if (size == (*parameters_)[i]) continue;
+    bad_argument("argument " + std::to_string(i) + " (counted from 0) has " + std::to_string(size) +
+                 " bytes; that parameter of the kernel " + quoted(name_) + " has " + std::to_string((*parameters_)[i]));
+  }
 }
 
 /// `what` null: the message that was left on this thread.
@@ -184,6 +203,8 @@ void Launch::run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) no
 
 void submit_launch(Stream& stream, Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch) {
   check_limits(launch);
+  const uint64_t bytes = argument_bytes(launch);
+  kernel->check_arguments(launch);
   const auto copy_arguments = [&launch](Launch& command, void* tail) {
     const uint32_t count = launch.argument_count;
     auto* pointers = static_cast<void**>(tail);
@@ -201,7 +222,7 @@ void submit_launch(Stream& stream, Ref<Kernel> kernel, uint64_t cookie, const an
     command.arguments_ = pointers;
     command.sizes_ = sizes;
   };
-  stream.submit_with_tail<Launch>(argument_bytes(launch), copy_arguments, std::move(kernel), cookie, launch);
+  stream.submit_with_tail<Launch>(bytes, copy_arguments, std::move(kernel), cookie, launch);
 }
 
 }  // namespace anyplace::cpu_sim

@@ -12,7 +12,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "library.h"
 #include "ref.h"
@@ -30,8 +32,12 @@ class Kernel final : public RefCounted<Kernel> {
  public:
   /// A function of this process. `on_release(user)` is called once, when the last reference is gone; it may be null.
   Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*));
-  /// A function of a library, which it keeps loaded.
-  Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library);
+  /// A function of a library, which it keeps loaded. `parameters` are the sizes of what it takes, if the library says.
+  Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
+         std::optional<std::vector<uint32_t>> parameters);
+
+  /// Throws Failure(INVALID_ARGUMENT) if these are known not to be what the kernel takes.
+  void check_arguments(const anyplace_launch& launch) const;
 
   /// Runs one block. If it fails it sets `stop`; who sets it first, so one block of a launch, reports the fault of the
   /// stream that `cookie` names, on its own thread, where the kernel may have left a message.
@@ -59,6 +65,7 @@ class Kernel final : public RefCounted<Kernel> {
   void (*const release_)(void*) = nullptr;
   const std::string name_;
   const Ref<Library> library_;  // null for a function of this process
+  const std::optional<std::vector<uint32_t>> parameters_;
 };
 
 /// One launch. Behind it in the queue lie its arguments: pointers, sizes and copies of the values.

@@ -73,6 +73,28 @@ std::string unique_path(int descriptor) {
   return path + "/" + std::to_string(descriptor);
 }
 
+struct Found {
+  void* address = nullptr;  // null if this library doesn't define it
+  ElfW(Sym) symbol{};
+};
+
+/// dlsym also looks into what the library depends on.
+Found find(void* handle, const char* name) noexcept {
+  Found result;
+  void* const address = dlsym(handle, name);
+  link_map* own = nullptr;
+  if (address == nullptr || dlinfo(handle, RTLD_DI_LINKMAP, &own) != 0) return result;
+  Dl_info found{};
+  void* detail = nullptr;
+  link_map* owner = nullptr;
+  if (dladdr1(address, &found, &detail, RTLD_DL_LINKMAP) == 0) return result;
+  std::memcpy(&owner, &detail, sizeof(owner));
+  if (owner != own || dladdr1(address, &found, &detail, RTLD_DL_SYMENT) == 0 || detail == nullptr) return result;
+  std::memcpy(&result.symbol, detail, sizeof(result.symbol));
+  result.address = address;
+  return result;
+}
+
 }  // namespace
 
 Ref<Library> Library::load(const void* image, uint64_t bytes) {
@@ -90,18 +112,14 @@ Ref<Library> Library::load(const void* image, uint64_t bytes) {
 Library::~Library() { dlclose(handle_); }
 
 void* Library::function(const char* name) const noexcept {
-  void* address = dlsym(handle_, name);
-  link_map* own = nullptr;
-  if (address == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &own) != 0) return nullptr;
-  Dl_info found{};
-  void* detail = nullptr;
-  link_map* owner = nullptr;
-  if (dladdr1(address, &found, &detail, RTLD_DL_LINKMAP) == 0) return nullptr;
-  std::memcpy(&owner, &detail, sizeof(owner));
-  if (owner != own || dladdr1(address, &found, &detail, RTLD_DL_SYMENT) == 0 || detail == nullptr) return nullptr;
-  ElfW(Sym) symbol;
-  std::memcpy(&symbol, detail, sizeof(symbol));
-  return (symbol.st_info & 0xf) == STT_FUNC ? address : nullptr;
+  const Found found = find(handle_, name);
+  return found.address != nullptr && (found.symbol.st_info & 0xf) == STT_FUNC ? found.address : nullptr;
+}
+
+std::span<const std::byte> Library::data(const char* name) const noexcept {
+  const Found found = find(handle_, name);
+  if (found.address == nullptr || (found.symbol.st_info & 0xf) != STT_OBJECT) return {};
+  return {static_cast<const std::byte*>(found.address), found.symbol.st_size};
 }
 
 }  // namespace anyplace::cpu_sim

@@ -5,7 +5,9 @@
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_LIBRARY_H
 #define ANYPLACE_BACKENDS_CPU_SIM_LIBRARY_H
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "ref.h"
 
@@ -19,6 +21,8 @@ class Library final : public RefCounted<Library> {
   /// A function that this library itself defines and exports; null for anything else, also for what the libraries
   /// define that it depends on.
   void* function(const char* name) const noexcept;
+  /// The bytes of data that this library itself defines and exports; empty if there is none of that name.
+  std::span<const std::byte> data(const char* name) const noexcept;
 
  private:
   friend class RefCounted<Library>;

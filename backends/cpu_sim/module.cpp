@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <optional>
+#include <span>
 
 #include "elf_image.h"
 #include "failure.h"
@@ -10,6 +14,7 @@ namespace anyplace::cpu_sim {
 namespace {
 
 constexpr std::size_t kShownFunctions = 8;
+constexpr std::size_t kMostParameters = 4096;
 
 const anyplace_module_desc& check_format(const anyplace_module_desc& desc) {
   if (desc.format != ANYPLACE_IMAGE_SHARED_OBJECT) {
@@ -17,6 +22,16 @@ const anyplace_module_desc& check_format(const anyplace_module_desc& desc) {
          "cpu_sim takes shared objects, not images of format " + std::to_string(desc.format));
   }
   return desc;
+}
+
+/// What data NAME_parameters says, if there are any: how many there are, then the size of each.
+std::optional<std::vector<uint32_t>> parameters_of(const Library& library, const std::string& name) {
+  const std::span<const std::byte> data = library.data((name + "_parameters").c_str());
+  std::vector<uint32_t> numbers(std::min(data.size() / sizeof(uint32_t), kMostParameters + 1));
+  if (numbers.empty()) return std::nullopt;
+  std::memcpy(numbers.data(), data.data(), numbers.size() * sizeof(uint32_t));
+  if (numbers[0] > numbers.size() - 1) return std::nullopt;  // something else of that name
+  return std::vector<uint32_t>(numbers.begin() + 1, numbers.begin() + 1 + numbers[0]);
 }
 
 }  // namespace
@@ -39,7 +54,8 @@ Kernel& Module::kernel(const char* name) {
   }
   anyplace_host_kernel function = nullptr;
   std::memcpy(&function, &address, sizeof(function));
-  auto kernel = make_ref<Kernel>(host_, function, std::string(name), Ref<Library>(library_));
+  auto kernel =
+      make_ref<Kernel>(host_, function, std::string(name), Ref<Library>(library_), parameters_of(*library_, name));
   return *kernels_.emplace(name, std::move(kernel)).first->second;
 }
 

@@ -5,14 +5,18 @@
 #include <anyplace/backend/abi.h>
 #include <string.h>
 
-/* Says how many arguments a kernel has, and the size of each. */
-#define EXPECT(n, ...)                                                             \
-  do {                                                                             \
-    const uint32_t expected[n] = {__VA_ARGS__};                                    \
-    if (argument_count != (n) || memcmp(sizes, expected, sizeof(expected)) != 0) { \
-      return ANYPLACE_STATUS_INVALID_ARGUMENT;                                     \
-    }                                                                              \
-    (void)user;                                                                    \
+/* Exports NAME_parameters, the number of a kernel's arguments and the size of each, for whoever gets pointers without
+ * sizes. The kernel itself refuses other ones. */
+#define PARAMETERS(name, n, ...)                                    \
+  ANYPLACE_PLUGIN_EXPORT extern const uint32_t name##_parameters[]; \
+  const uint32_t name##_parameters[(n) + 1] = {(n), __VA_ARGS__}
+#define EXPECT(name)                                                                          \
+  do {                                                                                        \
+    const uint32_t* const expected = name##_parameters;                                       \
+    if (argument_count != expected[0] || memcmp(sizes, expected + 1, 4 * expected[0]) != 0) { \
+      return ANYPLACE_STATUS_INVALID_ARGUMENT;                                                \
+    }                                                                                         \
+    (void)user;                                                                               \
   } while (0)
 
 #define VALUE(type, i) (*(type const*)arguments[i])
@@ -22,8 +26,9 @@
   anyplace_status name(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes, \
                        uint32_t argument_count)
 
+PARAMETERS(fill, 3, 8, 4, 4);
 ANYPLACE_PLUGIN_EXPORT KERNEL(fill) {
-  EXPECT(3, 8, 4, 4);
+  EXPECT(fill);
   uint32_t* const data = VALUE(uint32_t*, 0);
   const uint32_t count = VALUE(uint32_t, 1);
   const uint32_t value = VALUE(uint32_t, 2);
@@ -34,8 +39,9 @@ ANYPLACE_PLUGIN_EXPORT KERNEL(fill) {
   return ANYPLACE_STATUS_OK;
 }
 
+PARAMETERS(axpy, 4, 8, 8, 4, 4);
 ANYPLACE_PLUGIN_EXPORT KERNEL(axpy) {
-  EXPECT(4, 8, 8, 4, 4);
+  EXPECT(axpy);
   float* const y = VALUE(float*, 0);
   const float* const x = VALUE(const float*, 1);
   const float a = VALUE(float, 2);
@@ -61,8 +67,9 @@ static void write_indices(uint32_t* out, const anyplace_block* block, uint32_t x
   memcpy(mine + 9, block->block, 12);
 }
 
+PARAMETERS(indices, 1, 8);
 ANYPLACE_PLUGIN_EXPORT KERNEL(indices) {
-  EXPECT(1, 8);
+  EXPECT(indices);
   uint32_t* const out = VALUE(uint32_t*, 0);
   for (uint32_t z = 0; z < block->block[2]; ++z) {
     for (uint32_t y = 0; y < block->block[1]; ++y) {
@@ -72,8 +79,9 @@ ANYPLACE_PLUGIN_EXPORT KERNEL(indices) {
   return ANYPLACE_STATUS_OK;
 }
 
+PARAMETERS(block_sum, 2, 8, 8);
 ANYPLACE_PLUGIN_EXPORT KERNEL(block_sum) {
-  EXPECT(2, 8, 8);
+  EXPECT(block_sum);
   uint32_t* const sums = VALUE(uint32_t*, 0);
   const uint32_t* const values = VALUE(const uint32_t*, 1);
   const uint32_t threads = block->block[0];
@@ -86,8 +94,9 @@ ANYPLACE_PLUGIN_EXPORT KERNEL(block_sum) {
   return ANYPLACE_STATUS_OK;
 }
 
+PARAMETERS(arguments, 7, 8, 1, 2, 4, 8, 4, 4);
 ANYPLACE_PLUGIN_EXPORT KERNEL(arguments) {
-  EXPECT(7, 8, 1, 2, 4, 8, 4, 4);
+  EXPECT(arguments);
   uint64_t* const out = VALUE(uint64_t*, 0);
   if (block->index[0] != 0 || block->index[1] != 0 || block->index[2] != 0) return ANYPLACE_STATUS_OK;
   uint32_t bits = 0;
