@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "context.h"
+
+namespace anyplace::cuda {
+
+bool PrimaryContext::is_active() const noexcept {
+  if (get() != nullptr) return true;
+  unsigned flags = 0;
+  int active = 0;
+  return driver().DevicePrimaryCtxGetState(device_, &flags, &active) == CUDA_SUCCESS && active != 0;
+}
+
+void PrimaryContext::release() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (context_.exchange(nullptr, std::memory_order_acq_rel) != nullptr) driver().DevicePrimaryCtxRelease(device_);
+}
+
+void ContextScope::push(CUcontext context) noexcept {
+  result_ = driver().CtxPushCurrent(context);
+  pushed_ = result_ == CUDA_SUCCESS;
+}
+
+void ContextScope::pop() noexcept {
+  CUcontext popped = nullptr;
+  driver().CtxPopCurrent(&popped);
+}
+
+}  // namespace anyplace::cuda

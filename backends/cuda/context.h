@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PrimaryContext: a device's primary context, the one that the CUDA runtime, and with it PyTorch and CuPy, uses too.
+// Retained at first use and never before; its flags stay as they are; what others do in it is none of our business.
+//
+// ContextScope: that context made current for the time of one call, without anything that the caller could notice: if
+// it is current already nothing is done, else it is pushed and popped again. A thread without a context has none
+// afterwards.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "driver.h"
+
+namespace anyplace::cuda {
+
+class PrimaryContext {
+ public:
+  explicit PrimaryContext(CUdevice device) noexcept : device_(device) {}
+  PrimaryContext(const PrimaryContext&) = delete;  // it owns a reference
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+  /// Null until it was retained.
+  CUcontext get() const noexcept { return context_.load(std::memory_order_acquire); }
+  /// Retains it unless that was done. `made` is run once, with the context current, before others see it; if it doesn't
+  /// return success the context is released, and the next call tries again.
+  template <class Made>
+  CUresult retain(Made&& made);
+  /// Whether somebody in this process uses it, be it us or another library.
+  bool is_active() const noexcept;
+  void release() noexcept;
+
+ private:
+  const CUdevice device_;
+  std::mutex mutex_;  // guards the retaining; CUDA is called under it
+  std::atomic<CUcontext> context_{nullptr};
+};
+
+class ContextScope {
+ public:
+  /// Null: nothing is made current. Fails only if the context is destroyed or the process is exiting.
+  explicit ContextScope(CUcontext context) noexcept {
+    CUcontext current = nullptr;
+    result_ = driver().CtxGetCurrent(&current);
+    if (result_ == CUDA_SUCCESS && current != context && context != nullptr) [[unlikely]]
+      push(context);
+  }
+  ContextScope(const ContextScope&) = delete;  // it pops once
+  ContextScope& operator=(const ContextScope&) = delete;
+  ~ContextScope() {
+    if (pushed_) [[unlikely]]
+      pop();
+  }
+
+  CUresult result() const noexcept { return result_; }
+
+ private:
+  void push(CUcontext context) noexcept;
+  void pop() noexcept;
+
+  CUresult result_;
+  bool pushed_ = false;
+};
+
+template <class Made>
+CUresult PrimaryContext::retain(Made&& made) {
+  const std::lock_guard lock(mutex_);
+  if (get() != nullptr) return CUDA_SUCCESS;
+  CUcontext context = nullptr;
+  CUresult result = driver().DevicePrimaryCtxRetain(&context, device_);
+  if (result != CUDA_SUCCESS) return result;
+  {
+    const ContextScope scope(context);
+    result = scope.result() == CUDA_SUCCESS ? made() : scope.result();
+  }
+  if (result == CUDA_SUCCESS) {
+    context_.store(context, std::memory_order_release);
+  } else {
+    driver().DevicePrimaryCtxRelease(device_);
+  }
+  return result;
+}
+
+}  // namespace anyplace::cuda

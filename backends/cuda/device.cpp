@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A device's context, its loss, and waiting for all of it. What it says of itself is in properties.cpp.
+#include "device.h"
+
+#include "deadline.h"
+#include "watcher.h"
+
+namespace anyplace::cuda {
+
+Device::Device(Watcher& watcher, CUdevice id, std::int32_t index)
+    : watcher_(watcher), id_(id), index_(index), context_(id) {}
+
+// ---- The context ---------------------------------------------------------------------------------------------------
+
+CUcontext Device::make_context() {
+  if (lost()) fail(lost_.load(std::memory_order_relaxed), "the device failed earlier");
+  check(context_.retain([this] {
+    CUstream stream = nullptr;
+    const CUresult result = driver().StreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
+    internal_stream_.store(stream, std::memory_order_release);
+    return result;
+  }),
+        "cuDevicePrimaryCtxRetain");
+  return context_.get();
+}
+
+CUcontext Device::context_of(Device& peer) {
+  if (peer.lost() && !lost()) {
+    refuse(ANYPLACE_STATUS_BACKEND_FAILED, "cuda:" + std::to_string(peer.index()) +
+                                               ", which has a part in this call, failed for good earlier in this "
+                                               "process; this device didn't");
+  }
+  return peer.context();
+}
+
+// ---- Results and loss ----------------------------------------------------------------------------------------------
+
+void Device::check_end(CUresult result, const char* call) {
+  if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED || lost()) return;
+  fail(result, call);
+}
+
+void Device::fail(CUresult result, const char* call) {
+  if (is_sticky(result)) lose(result);
+  if (lost()) {
+    const CUresult first = lost_.load(std::memory_order_relaxed);
+    fail_call(first, call, ANYPLACE_STATUS_DEVICE_LOST,
+              "the device can't be used any more in this process: CUDA has no way back from this");
+  }
+  fail_call(result, call);
+}
+
+void Device::fail_with(CUresult result, const char* call, Device& other) {
+  if (&other == this || !is_sticky(result) || other.is_healthy()) fail(result, call);
+  if (lost() || !is_healthy()) fail(result, call);
+  fail_call(result, call, ANYPLACE_STATUS_BACKEND_FAILED,
+            "not this device, but cuda:" + std::to_string(other.index()) + " is lost, which has a part in this");
+}
+
+void Device::lose(CUresult result) noexcept {
+  CUresult none = CUDA_SUCCESS;
+  if (lost_.compare_exchange_strong(none, result, std::memory_order_acq_rel)) watcher_.wake();
+}
+
+bool Device::is_healthy() noexcept {
+  if (lost()) return false;
+  const CUcontext made = context_.get();
+  if (made == nullptr) return true;
+  const ContextScope scope(made);
+  const CUresult result = scope.result() == CUDA_SUCCESS ? driver().StreamQuery(internal_stream()) : scope.result();
+  if (is_sticky(result)) lose(result);
+  return !lost();
+}
+
+// ---- Waiting and ending --------------------------------------------------------------------------------------------
+
+bool Device::synchronize(std::uint64_t timeout_ns) {
+  const Deadline deadline(timeout_ns);
+  if (deadline.forever()) {
+    const DeviceScope scope(*this);
+    check(driver().CtxSynchronize(), "cuCtxSynchronize");
+  } else {
+    if (lost()) context();
+    if (context_or_null() == nullptr) return true;  // nothing was ever submitted
+    const PendingWork pending = work_.pending();
+    if (!poll_until(deadline, [&] { return pending.is_over(); })) return false;
+  }
+  retired_modules_.sweep();
+  return true;
+}
+
+void Device::close() noexcept {
+  const CUcontext made = context_.get();
+  if (made == nullptr) return;
+  {
+    const ContextScope scope(made);
+    retired_modules_.close();
+    gates_.close();
+    memory_.close();
+    work_.close();
+    event_pool_.close();
+    driver().StreamDestroy(internal_stream());
+  }
+  context_.release();
+}
+
+}  // namespace anyplace::cuda

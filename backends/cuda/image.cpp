@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the layouts come from: the ELF specification, CUDA's fatbinary_section.h and the header that fatbinary writes,
+// and for PTX the release history in the PTX ISA manual.
+#include "image.h"
+
+#include <elf.h>
+
+#include <cctype>
+#include <cstring>
+
+#include "anyplace/backend/abi.h"
+
+namespace anyplace::cuda {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+
+bool within(std::uint64_t offset, std::uint64_t bytes, std::uint64_t all) {
+  return offset <= all && bytes <= all - offset;
+}
+
+/// False if it doesn't lie within the image.
+template <class T>
+bool read(Bytes image, std::uint64_t offset, T& out) {
+  if (!within(offset, sizeof(T), image.size())) return false;
+  std::memcpy(&out, image.data() + offset, sizeof(T));
+  return true;
+}
+
+std::string cut_off(const char* what, Bytes image) {
+  return std::string("the image has ") + std::to_string(image.size()) + " bytes and its " + what +
+         " reaches beyond: it was cut off or is damaged";
+}
+
+std::string cubin_problem(Bytes image) {
+  Elf64_Ehdr header{};
+  if (!read(image, 0, header)) return cut_off("ELF header", image);
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    return "the cubin is not a 64-bit little-endian ELF file, which CUDA's are";
+  }
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section{};
+    if (header.e_shoff > image.size() || header.e_shentsize < sizeof(section) ||
+        !read(image, header.e_shoff + i * header.e_shentsize, section)) {
+      return cut_off("section table", image);
+    }
+    const bool has_bytes = section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
+    if (has_bytes && !within(section.sh_offset, section.sh_size, image.size())) {
+      return cut_off("section", image);
+    }
+  }
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    if (header.e_phoff > image.size() || header.e_phentsize < sizeof(segment) ||
+        !read(image, header.e_phoff + i * header.e_phentsize, segment)) {
+      return cut_off("segment table", image);
+    }
+    if (!within(segment.p_offset, segment.p_filesz, image.size())) return cut_off("segment", image);
+  }
+  return "";
+}
+
+std::string fatbin_problem(Bytes image) {
+  struct Header {
+    std::uint32_t magic;
+    std::uint16_t version;
+    std::uint16_t header_bytes;
+    std::uint64_t bytes;  // of what follows the header
+  } header{};
+  if (!read(image, 0, header)) return cut_off("fatbin header", image);
+  if (header.header_bytes < sizeof(header)) return "the fatbin's header says a size that none has: it is damaged";
+  if (!within(header.header_bytes, header.bytes, image.size())) return cut_off("fatbin", image);
+  return "";
+}
+
+/// The text from the first `.version` on that isn't in a comment; empty if there is none.
+std::string_view behind_version(std::string_view text) {
+  constexpr std::string_view directive = ".version";
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.substr(at, 2) == "//") {
+      at = text.find('\n', at);
+    } else if (text.substr(at, 2) == "/*") {
+      at = text.find("*/", at + 2);
+    } else if (text.substr(at, directive.size()) == directive) {
+      return text.substr(at + directive.size());
+    } else {
+      ++at;
+    }
+    if (at == std::string_view::npos) break;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string image_problem(std::uint32_t format, Bytes image) {
+  return format == ANYPLACE_IMAGE_FATBIN ? fatbin_problem(image) : cubin_problem(image);
+}
+
+int ptx_version(std::string_view text) noexcept {
+  std::string_view rest = behind_version(text);
+  const std::size_t begin = rest.find_first_not_of(" \t");
+  if (begin == std::string_view::npos) return 0;
+  rest = rest.substr(begin);
+  const auto digit = [&](std::size_t i) {
+    return i < rest.size() && std::isdigit(static_cast<unsigned char>(rest[i]));
+  };
+  if (!digit(0) || rest.substr(1, 1) != "." || !digit(2)) return 0;
+  return (rest[0] - '0') * 10 + (rest[2] - '0');
+}
+
+int cuda_version_of_ptx(int version) noexcept {
+  struct Row {
+    int ptx;
+    int cuda;
+  };
+  constexpr Row rows[] = {{70, 11000}, {71, 11010}, {72, 11020}, {73, 11030}, {74, 11040}, {75, 11050}, {76, 11060},
+                          {77, 11070}, {78, 11080}, {80, 12000}, {81, 12010}, {82, 12020}, {83, 12030}, {84, 12040},
+                          {85, 12050}, {86, 12070}, {87, 12080}, {88, 12090}, {90, 13000}, {91, 13010}};
+  for (const Row& row : rows) {
+    if (row.ptx == version) return row.cuda;
+  }
+  return 0;
+}
+
+}  // namespace anyplace::cuda

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JitOptions: what the driver's compiler is told, and the buffers that its log comes back in.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "driver.h"
+
+namespace anyplace::cuda {
+
+class JitOptions {
+ public:
+  /// `text` are options as ptxas spells them, separated by blanks; null for none. Throws INVALID_ARGUMENT for one that
+  /// the driver's compiler doesn't have, naming those it has.
+  explicit JitOptions(const char* text);
+  JitOptions(const JitOptions&) = delete;  // the driver's table points into it
+  JitOptions& operator=(const JitOptions&) = delete;
+
+  unsigned count() const noexcept { return count_; }
+  CUjit_option* options() noexcept { return options_.data(); }
+  void** values() noexcept { return values_.data(); }
+  /// What the compiler said, errors first; "" if nothing.
+  std::string log() const;
+
+ private:
+  static constexpr std::size_t log_bytes = 16 * 1024;
+  static constexpr std::size_t max_options = 16;
+
+  void add(CUjit_option option, void* value);
+  void add(CUjit_option option, std::size_t value);
+  void add_text(std::string_view option);
+
+  std::array<CUjit_option, max_options> options_{};
+  std::array<void*, max_options> values_{};
+  unsigned count_ = 0;
+  std::array<char, log_bytes> errors_{};
+  std::array<char, log_bytes> infos_{};
+};
+
+}  // namespace anyplace::cuda

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernel.h"
+
+#include <cstddef>
+
+#include "device.h"
+#include "stream.h"
+
+namespace anyplace::cuda {
+namespace {
+
+constexpr std::size_t max_arguments = 1024;
+
+const anyplace_argument& argument_at(const anyplace_launch& launch, std::size_t index) {
+  const auto* const bytes = reinterpret_cast<const std::byte*>(launch.arguments);
+  return *reinterpret_cast<const anyplace_argument*>(bytes + index * launch.argument_stride);
+}
+
+}  // namespace
+
+Kernel::Kernel(Device& device, CUfunction function, const char* name)
+    : device_(device), function_(function), name_(name) {
+  // Now, and not at the first launch: loading may wait for the device, and a launch may not.
+  if (driver().FuncLoad != nullptr) device.check(driver().FuncLoad(function), "cuFuncLoad");
+  max_threads_ = static_cast<std::uint64_t>(attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+  static_shared_bytes_ = static_cast<std::uint64_t>(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+  const int limit = attribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  shared_limit_.store(limit > 0 ? static_cast<std::uint64_t>(limit) : 0, std::memory_order_relaxed);
+  if (driver().FuncGetParamInfo != nullptr) find_parameters();
+}
+
+int Kernel::attribute(CUfunction_attribute attribute) const {
+  int value = 0;
+  device_.check(driver().FuncGetAttribute(&value, attribute, function_), "cuFuncGetAttribute");
+  return value;
+}
+
+void Kernel::find_parameters() {
+  while (true) {
+    std::size_t offset = 0;
+    std::size_t size = 0;
+    const CUresult result = driver().FuncGetParamInfo(function_, parameter_sizes_.size(), &offset, &size);
+    if (result == CUDA_ERROR_INVALID_VALUE) break;  // there are no more
+    if (result == CUDA_ERROR_NOT_SUPPORTED) return;
+    device_.check(result, "cuFuncGetParamInfo");
+    parameter_sizes_.push_back(static_cast<std::uint32_t>(size));
+  }
+  parameters_known_ = true;
+}
+
+void Kernel::require_arguments(const anyplace_launch& launch) const {
+  if (launch.argument_count != parameter_sizes_.size()) [[unlikely]] {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "kernel " + name_ + " has " + std::to_string(parameter_sizes_.size()) +
+                                                 " parameters, and the launch has " +
+                                                 std::to_string(launch.argument_count) + " arguments");
+  }
+  for (std::size_t i = 0; i < parameter_sizes_.size(); ++i) {
+    const std::uint32_t size = argument_at(launch, i).size;
+    if (size == parameter_sizes_[i]) [[likely]]
+      continue;
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "argument " + std::to_string(i) + " of kernel " + name_ + " has " +
+                                                 std::to_string(size) + " bytes; the kernel's parameter has " +
+                                                 std::to_string(parameter_sizes_[i]));
+  }
+}
+
+void Kernel::refuse_threads(const anyplace_launch& launch) const {
+  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+         "a block of " + std::to_string(launch.block[0]) + " x " + std::to_string(launch.block[1]) + " x " +
+             std::to_string(launch.block[2]) + " threads; kernel " + name_ + " takes " + std::to_string(max_threads_) +
+             ", because of the registers it uses or the bounds it was compiled with");
+}
+
+void Kernel::raise_shared_limit(std::uint64_t wanted) {
+  const auto most =
+      static_cast<std::uint64_t>(device_.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+                                                   device_.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)));
+  const std::uint64_t left = most > static_shared_bytes_ ? most - static_shared_bytes_ : 0;
+  if (wanted > left) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           std::to_string(wanted) + " bytes of dynamic shared memory; a block of kernel " + name_ + " can have " +
+               std::to_string(left) + ": the device has " + std::to_string(most) + ", and the kernel itself uses " +
+               std::to_string(static_shared_bytes_));
+  }
+  device_.check(
+      driver().FuncSetAttribute(function_, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(left)),
+      "cuFuncSetAttribute");
+  shared_limit_.store(left, std::memory_order_relaxed);
+}
+
+void Kernel::launch(const Stream& stream, const anyplace_launch& launch) {
+  if (parameters_known_) require_arguments(launch);
+  // Each factor is within the device's limits, so the product can't overflow.
+  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
+  if (threads > max_threads_) [[unlikely]]
+    refuse_threads(launch);
+  if (launch.argument_count > max_arguments) [[unlikely]] {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           std::to_string(launch.argument_count) + " arguments; the limit is " + std::to_string(max_arguments));
+  }
+  const DeviceScope scope(device_);
+  if (launch.shared_bytes > shared_limit_.load(std::memory_order_relaxed)) [[unlikely]]
+    raise_shared_limit(launch.shared_bytes);
+  void* pointers[max_arguments];
+  for (std::size_t i = 0; i < launch.argument_count; ++i) {
+    pointers[i] = const_cast<void*>(argument_at(launch, i).value);
+  }
+  const CUresult result = driver().LaunchKernel(
+      function_, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1], launch.block[2],
+      static_cast<unsigned>(launch.shared_bytes), stream.native(), pointers, nullptr);
+  device_.check(result, "cuLaunchKernel");
+}
+
+}  // namespace anyplace::cuda

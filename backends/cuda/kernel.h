@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel: a CUfunction, and what has to be known of it to refuse a wrong launch before anything runs. A launch takes no
+// lock and allocates nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "anyplace/backend/abi.h"
+#include "driver.h"
+
+namespace anyplace::cuda {
+
+class Device;
+class Stream;
+
+class Kernel {
+ public:
+  /// The device's context is current.
+  Kernel(Device& device, CUfunction function, const char* name);
+  Kernel(const Kernel&) = delete;  // handles point at it
+  Kernel& operator=(const Kernel&) = delete;
+
+  /// Throws INVALID_ARGUMENT for arguments that don't fit, for more threads than the kernel's registers allow and for
+  /// more shared memory than it leaves.
+  void launch(const Stream& stream, const anyplace_launch& launch);
+
+ private:
+  int attribute(CUfunction_attribute attribute) const;
+  void find_parameters();
+  void require_arguments(const anyplace_launch& launch) const;
+  [[noreturn]] void refuse_threads(const anyplace_launch& launch) const;
+  /// Allows the kernel all the dynamic shared memory that the device has for it. Once.
+  void raise_shared_limit(std::uint64_t wanted);
+
+  Device& device_;
+  const CUfunction function_;
+  const std::string name_;
+  std::uint64_t max_threads_ = 0;
+  std::uint64_t static_shared_bytes_ = 0;
+  std::atomic<std::uint64_t> shared_limit_{0};  ///< of dynamic shared memory, as it is set
+  bool parameters_known_ = false;
+  std::vector<std::uint32_t> parameter_sizes_;
+};
+
+}  // namespace anyplace::cuda

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "device.h"
+#include "image.h"
+#include "jit.h"
+
+namespace anyplace::cuda {
+namespace {
+
+/// "the image is PTX 9.0, of CUDA 13.0, which needs driver 580 or newer; this one is for CUDA 12.2 (PTX up to 8.2)"
+std::string ptx_too_new(std::string_view text) {
+  const int version = ptx_version(text);
+  std::string said = "the image is PTX";
+  if (version != 0) said += " " + std::to_string(version / 10) + "." + std::to_string(version % 10);
+  const int needed = cuda_version_of_ptx(version);
+  if (needed != 0) {
+    said += ", of CUDA " + version_text(needed);
+    const std::string branch = driver_branch(needed);
+    if (!branch.empty()) said += ", which needs driver " + branch + " or newer";
+  }
+  return said + "; this driver is for CUDA " + version_text(driver_version()) +
+         ": update it, or make the PTX with an older toolkit (or a cubin for ";
+}
+
+/// What is added to the driver's own words for a load that failed.
+std::string explanation(const Device& device, const anyplace_module_desc& desc, CUresult result) {
+  switch (static_cast<int>(result)) {
+    case 209:
+      return "the image has no code for this device, which is " + device.architecture() +
+             ": build it for that, or as PTX for it or an older one";
+    case 222: {
+      const std::string_view text(static_cast<const char*>(desc.image), desc.image_bytes);
+      return ptx_too_new(desc.format == ANYPLACE_IMAGE_PTX ? text : std::string_view()) + device.architecture() + ")";
+    }
+    case 221:
+      return "libnvidia-ptxjitcompiler.so.1, which compiles PTX, is missing: it comes with NVIDIA's driver; or bring a "
+             "cubin for " +
+             device.architecture();
+    default:
+      return "";
+  }
+}
+
+[[noreturn]] void fail_load(Device& device, const anyplace_module_desc& desc, CUresult result, const std::string& log) {
+  if (is_sticky(result) || device.lost()) device.fail(result, "cuModuleLoadDataEx");
+  // All other arguments are ours, so what is invalid can only be the image.
+  const anyplace_status status = result == CUDA_ERROR_INVALID_VALUE ? ANYPLACE_STATUS_INVALID_IMAGE : status_of(result);
+  std::string more = explanation(device, desc, result);
+  if (!log.empty()) more += (more.empty() ? "the compiler's log:\n" : "\nthe compiler's log:\n") + log;
+  fail_call(result, "cuModuleLoadDataEx", status, more);
+}
+
+}  // namespace
+
+// ---- Module --------------------------------------------------------------------------------------------------------
+
+Module::Module(Device& device, const anyplace_module_desc& desc) : device_(device) {
+  const std::span image(static_cast<const std::byte*>(desc.image), desc.image_bytes);
+  std::string text;  // PTX ends with a NUL
+  const void* bytes = desc.image;
+  if (desc.format == ANYPLACE_IMAGE_PTX) {
+    text.assign(static_cast<const char*>(desc.image), desc.image_bytes);
+    bytes = text.c_str();
+  } else if (const std::string problem = image_problem(desc.format, image); !problem.empty()) {
+    refuse(ANYPLACE_STATUS_INVALID_IMAGE, problem);
+  }
+  device.retired_modules().sweep();
+  const auto jit = std::make_unique<JitOptions>(desc.options);
+  const DeviceScope scope(device);
+  const CUresult result = driver().ModuleLoadDataEx(&native_, bytes, jit->count(), jit->options(), jit->values());
+  if (result != CUDA_SUCCESS) fail_load(device, desc, result, jit->log());
+}
+
+Module::~Module() = default;
+
+Kernel& Module::kernel(const char* name) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
+  const DeviceScope scope(device_);
+  CUfunction function = nullptr;
+  const CUresult result = driver().ModuleGetFunction(&function, native_, name);
+  if (result == CUDA_ERROR_NOT_FOUND) {
+    fail_call(result, "cuModuleGetFunction", ANYPLACE_STATUS_NO_SUCH_KERNEL,
+              std::string("the module has no kernel \"") + name +
+                  "\"; C++ mangles names that aren't extern \"C\" (cuobjdump -elf or the PTX shows them)");
+  }
+  device_.check(result, "cuModuleGetFunction");
+  const auto added = kernels_.emplace(name, std::make_unique<Kernel>(device_, function, name)).first;
+  return *added->second;
+}
+
+void Module::unload(Module* module) {
+  const std::unique_ptr<Module> ended(module);
+  Device& device = ended->device_;
+  const EndScope scope(device);
+  if (!device.lost() && device.retired_modules().keep_until_over(ended->native_)) return;
+  scope.check(driver().ModuleUnload(ended->native_), "cuModuleUnload");
+}
+
+// ---- RetiredModules ------------------------------------------------------------------------------------------------
+
+bool RetiredModules::keep_until_over(CUmodule module) {
+  try {
+    sweep();
+    PendingWork pending = device_.work().pending();
+    if (pending.is_over()) return false;
+    const std::lock_guard lock(mutex_);
+    modules_.push_back({module, std::move(pending)});
+    return true;
+  } catch (...) {
+    // It can't be known when (no memory, or no event to be had): then this once it is waited for.
+    driver().CtxSynchronize();
+    return false;
+  }
+}
+
+void RetiredModules::sweep() {
+  std::vector<CUmodule> over;
+  {
+    const std::lock_guard lock(mutex_);
+    over.reserve(modules_.size());
+    for (std::size_t i = modules_.size(); i-- > 0;) {
+      if (!modules_[i].pending.is_over()) continue;
+      over.push_back(modules_[i].module);
+      std::swap(modules_[i], modules_.back());
+      modules_.pop_back();
+    }
+  }
+  if (over.empty()) return;
+  const EndScope scope(device_);
+  CUresult first = CUDA_SUCCESS;
+  for (CUmodule const module : over) {
+    const CUresult result = driver().ModuleUnload(module);
+    if (first == CUDA_SUCCESS) first = result;
+  }
+  scope.check(first, "cuModuleUnload");
+}
+
+void RetiredModules::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const Retired& retired : modules_) driver().ModuleUnload(retired.module);
+  modules_.clear();
+}
+
+}  // namespace anyplace::cuda

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream.h"
+
+#include <memory>
+
+#include "deadline.h"
+
+namespace anyplace::cuda {
+namespace {
+
+/// CUDA's two names for the legacy default stream of the current context.
+bool is_null_stream(CUstream stream) { return stream == nullptr || stream == CU_STREAM_LEGACY; }
+
+}  // namespace
+
+Stream::Stream(Device& device, CUstream native, StreamOwner owner) noexcept
+    : device_(device), native_(native), owner_(owner), needs_context_(is_null_stream(native)) {
+  device.work().add(*this);
+}
+
+bool Stream::synchronize(std::uint64_t timeout_ns) const {
+  if (timeout_ns != ANYPLACE_FOREVER) return poll_until(Deadline(timeout_ns), [this] { return query(); });
+  device_.check(call([this] { return driver().StreamSynchronize(native_); }), "cuStreamSynchronize");
+  return true;
+}
+
+void Stream::destroy() {
+  const std::unique_ptr<Stream> ended(this);
+  try {
+    device_.work().remove(*this);
+  } catch (...) {
+    if (owner_ == StreamOwner::backend) driver().StreamDestroy(native_);
+    throw;
+  }
+  if (owner_ != StreamOwner::backend) return;
+  device_.check_end(call([this] { return driver().StreamDestroy(native_); }), "cuStreamDestroy");
+}
+
+Stream* make_stream(Device& device, const anyplace_stream_desc& desc) {
+  const DeviceScope scope(device);
+  const unsigned flags = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
+  CUstream native = nullptr;
+  device.check(driver().StreamCreateWithPriority(&native, flags, desc.priority), "cuStreamCreateWithPriority");
+  try {
+    return new Stream(device, native, StreamOwner::backend);
+  } catch (...) {
+    driver().StreamDestroy(native);
+    throw;
+  }
+}
+
+Stream* make_null_stream(Device& device) {
+  device.context();
+  return new Stream(device, CU_STREAM_LEGACY, StreamOwner::others);
+}
+
+Stream* adopt_stream(Device& device, std::uint64_t native) {
+  auto* const stream = anyplace::backend::from_handle<CUstream_st>(native);
+  if (stream == CU_STREAM_PER_THREAD) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           "CU_STREAM_PER_THREAD is another stream in each thread, so it can't be one stream here; pass the handle of "
+           "a stream that was created, or use Device::per_thread_stream");
+  }
+  const DeviceScope scope(device);
+  CUcontext of = nullptr;
+  device.check(driver().StreamGetCtx(stream, &of), "cuStreamGetCtx");
+  if (of != device.context()) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           "the stream is of another context than the primary one of cuda:" + std::to_string(device.index()) +
+               ", which Device::native_context gives and which the CUDA runtime uses; make it there, or wrap it for "
+               "its own device");
+  }
+  return new Stream(device, stream, StreamOwner::others);
+}
+
+}  // namespace anyplace::cuda
