@@ -173,7 +173,7 @@ class OpenClBackend final : public anyplace::backend::DeviceBackend {
  private:
   /// Found at the first call, not when the plugin is loaded: drivers start threads at it.
   std::vector<std::unique_ptr<Device>>& devices() {
-    std::call_once(devices_once_, [this] { devices_ = find_devices(host_); });
+    find_once_.run([this] { devices_ = find_devices(host_); });
     return devices_;
   }
   Device& at(int32_t device) { return *devices().at(static_cast<std::size_t>(device)); }
@@ -182,7 +182,7 @@ class OpenClBackend final : public anyplace::backend::DeviceBackend {
   static EventRef& gate_at(anyplace_gate gate) { return *from_handle<EventRef>(gate); }
 
   const Host host_;
-  std::once_flag devices_once_;
+  Once find_once_;
   std::vector<std::unique_ptr<Device>> devices_;
 };
 

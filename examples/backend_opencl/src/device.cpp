@@ -43,7 +43,7 @@ void Device::refuse_lost() const {
 
 const Context& Device::context() {
   if (lost()) refuse_lost();
-  std::call_once(context_once_, [this] {
+  context_once_.run([this] {
     cl_int code = CL_SUCCESS;
     context_ = Context(api().CreateContext(nullptr, 1, &id_, nullptr, nullptr, &code));
     check(code, "clCreateContext");
@@ -148,7 +148,7 @@ bool Device::synchronize(const Deadline& deadline) {
 
 std::int64_t Device::clock_offset() {
   using Clock = std::chrono::steady_clock;
-  std::call_once(clock_once_, [this] {
+  clock_once_.run([this] {
     const auto ticks = [] { return std::chrono::nanoseconds(Clock::now().time_since_epoch()).count(); };
     const Queue queue = make_queue(0);
     EventRef marker;

@@ -17,6 +17,7 @@
 #include "host_thread.h"
 #include "memory.h"
 #include "null_rule.h"
+#include "once.h"
 #include "opencl.h"
 #include "stream.h"
 
@@ -86,9 +87,9 @@ class Device {
   HostThread host_thread_{*this};
   Memory memory_;
 
-  std::once_flag context_once_;
+  Once context_once_;
   Context context_;
-  std::once_flag clock_once_;
+  Once clock_once_;
   std::int64_t clock_offset_ = 0;
 
   std::mutex streams_mutex_;  // guards streams_; taken before any mutex of a stream or of the null rule
