@@ -48,7 +48,7 @@ std::string others(const std::vector<PluginCandidate>& all, std::string_view nam
 std::string searched() {
   std::string text;
   for (const SearchDirectory& directory : search_path().directories) {
-    text += (text.empty() ? "" : ", ") + directory.path;
+    if (directory.is_there) text += (text.empty() ? "" : ", ") + directory.path;
   }
   return text.empty() ? "no directory" : text;
 }
@@ -66,6 +66,17 @@ std::string device_list(Backend& backend) {
   return text;
 }
 
+/// Whether the plugin that was found is fit, and only its devices aren't there: then what is missing is the device.
+bool lacks_only_devices(const std::vector<PluginCandidate>& all, std::string_view name) {
+  bool lacks = false;
+  for (const PluginCandidate& candidate : all) {
+    if (candidate.name != name || candidate.state != PluginCandidate::State::refused) continue;
+    if (candidate.code != ErrorCode::no_such_device) return false;
+    lacks = true;
+  }
+  return lacks;
+}
+
 constexpr std::string_view advice = "; `anyplace doctor` tells what is wrong with each plugin";
 
 }  // namespace
@@ -81,6 +92,7 @@ void fail_no_backend(const std::string& place, const std::string& asked, const s
   const std::vector<PluginCandidate> all = candidates();
   std::string text = fmt::format("there is no usable backend {}", asked);
   if (asked != name) text += fmt::format(" (an alias of {})", name);
+  std::string meant;
   const std::string refused = refusals(all, name);
   if (!refused.empty()) {
     text += refused;
@@ -88,9 +100,14 @@ void fail_no_backend(const std::string& place, const std::string& asked, const s
     text += fmt::format(": no {} in {}", plugin_file_name(name), searched());
     bool is_known = false;
     for (const std::string_view known : planned_names()) is_known = is_known || known == name;
-    text += is_known ? "; install its plugin or name the directory in ANYPLACE_BACKEND_PATH" : "; " + suggestion(asked);
+    if (is_known) {
+      text += "; install its plugin or name the directory in ANYPLACE_BACKEND_PATH";
+    } else {
+      meant = "; " + suggestion(asked);
+    }
   }
-  fail(ErrorCode::no_such_backend, place, operation, text + others(all, name) + std::string(advice));
+  const ErrorCode code = lacks_only_devices(all, name) ? ErrorCode::no_such_device : ErrorCode::no_such_backend;
+  fail(code, place, operation, text + others(all, name) + std::string(advice) + meant);
 }
 
 void fail_no_automatic(const std::vector<std::string>& order, const char* operation) {

@@ -16,7 +16,8 @@ namespace anyplace::detail {
 /// Throws invalid_argument.
 [[noreturn]] void fail_bad_name(std::string_view name, const std::string& problem, const char* operation);
 
-/// Throws no_such_backend. `asked` is the name in `place` as it was given, `name` what it stands for.
+/// Throws no_such_backend, or no_such_device if the plugin refused itself for want of one. `asked` is the name in
+/// `place` as it was given, `name` what it stands for.
 [[noreturn]] void fail_no_backend(const std::string& place, const std::string& asked, const std::string& name,
                                   const char* operation);
 

@@ -91,7 +91,10 @@ class PathBuilder {
 
   void add(const std::string& directory, Source source) {
     std::string real = real_path(directory);
-    if (!real.empty() && seen_.insert(std::move(real)).second) path_.directories.push_back({directory, source});
+    const bool is_there = !real.empty();
+    if (seen_.insert(is_there ? std::move(real) : directory).second) {
+      path_.directories.push_back({directory, source, is_there});
+    }
   }
   void problem(std::string_view directory, std::string reason) {
     path_.problems.push_back({std::string(directory.substr(0, PATH_MAX)), std::move(reason)});
@@ -219,7 +222,9 @@ SearchPath search_path() {
 PluginListing list_plugins() {
   SearchPath path = search_path();
   PluginListing listing{registered_files(), std::move(path.problems)};
-  for (const SearchDirectory& directory : path.directories) scan(directory, listing);
+  for (const SearchDirectory& directory : path.directories) {
+    if (directory.is_there) scan(directory, listing);
+  }
   // A registered file may be in a searched directory too: it counts where it comes first.
   std::set<std::string> seen;
   std::erase_if(listing.files, [&](const PluginFile& file) { return !seen.insert(file.path).second; });

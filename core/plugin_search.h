@@ -21,10 +21,11 @@ struct PluginFile {
 struct SearchDirectory {
   std::string path;  ///< absolute
   PluginCandidate::Source source = PluginCandidate::Source::installed;
+  bool is_there = true;
 };
 
 struct SearchPath {
-  std::vector<SearchDirectory> directories;  ///< in order, each once
+  std::vector<SearchDirectory> directories;  ///< in order, each once; of the variable's, those that are there
   std::vector<PluginDirectoryProblem> problems;
 };
 

@@ -71,6 +71,16 @@ std::vector<PluginCandidate> plugin_candidates() {
   return detail::candidates();
 }
 
+std::vector<PluginDirectory> plugin_directories() {
+  detail::enter("plugin_directories");
+  std::vector<PluginDirectory> directories;
+  detail::SearchPath path = detail::search_path();
+  for (detail::SearchDirectory& directory : path.directories) {
+    directories.push_back({std::move(directory.path), directory.source, directory.is_there});
+  }
+  return directories;
+}
+
 std::vector<PluginDirectoryProblem> plugin_directory_problems() {
   detail::enter("plugin_directory_problems");
   return detail::list_plugins().problems;

@@ -107,9 +107,9 @@ std::string environment_text(const Environment& environment) {
     text += "      " + (variable.meaning.empty() ? "not read by anything that is installed" : variable.meaning) + "\n";
   }
   text += "search, in this order\n";
-  for (const SearchDirectory& directory : environment.directories) {
-    const char* const gone = directory.there ? "" : "; not there";
-    text += "  " + printable(directory.path) + " (" + directory.source + gone + ")\n";
+  for (const PluginDirectory& directory : environment.directories) {
+    const char* const gone = directory.is_there ? "" : "; not there";
+    text += "  " + printable(directory.path) + " (" + to_string(directory.source) + gone + ")\n";
   }
   for (const PluginDirectoryProblem& problem : plugin_directory_problems()) {
     text += "  " + printable(problem.directory) + " can't be used: " + printable(problem.reason) + "\n";
@@ -202,8 +202,9 @@ Json report_json(const Report& report) {
         Json{{"name", variable.name}, {"value", variable.value}, {"meaning", text_or_null(variable.meaning)}});
   }
   Json& directories = json["directories"] = Json::array();
-  for (const SearchDirectory& directory : environment.directories) {
-    directories.push_back(Json{{"path", directory.path}, {"source", directory.source}, {"there", directory.there}});
+  for (const PluginDirectory& directory : environment.directories) {
+    directories.push_back(
+        Json{{"path", directory.path}, {"source", to_string(directory.source)}, {"there", directory.is_there}});
   }
   Json& problems = json["directory_problems"] = Json::array();
   for (const PluginDirectoryProblem& problem : plugin_directory_problems()) {

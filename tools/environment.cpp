@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "environment.h"
 
-#include <anyplace/plugins.h>
 #include <link.h>
 #include <sys/auxv.h>
 #include <unistd.h>
@@ -11,7 +10,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -66,28 +64,6 @@ std::vector<Variable> anyplace_variables(const std::vector<std::string>& backend
   return variables;
 }
 
-/// The search as include/anyplace/plugins.h describes it.
-std::vector<SearchDirectory> search_directories(const std::string& library, bool raised_privileges) {
-  using Source = PluginCandidate::Source;
-  std::vector<SearchDirectory> directories;
-  const auto add = [&directories](const std::string& path, Source source) {
-    std::error_code failed;
-    directories.push_back({path, to_string(source), std::filesystem::is_directory(path, failed)});
-  };
-  const char* const listed = std::getenv("ANYPLACE_BACKEND_PATH");
-  std::istringstream items(listed == nullptr || raised_privileges ? "" : listed);
-  for (std::string item; std::getline(items, item, ':');) {
-    if (item.starts_with("/")) add(item, Source::path_variable);
-  }
-  if (!library.empty()) {
-    const std::string own = std::filesystem::path(library).parent_path().string();
-    add(own, Source::beside_library);
-    add(own + "/anyplace", Source::installed);
-  }
-  add(ANYPLACE_INSTALLED_BACKENDS, Source::installed);
-  return directories;
-}
-
 }  // namespace
 
 Environment read_environment(const std::vector<std::string>& backends) {
@@ -95,7 +71,7 @@ Environment read_environment(const std::vector<std::string>& backends) {
   environment.library = loaded_library();
   environment.raised_privileges = getauxval(AT_SECURE) != 0;
   environment.variables = anyplace_variables(backends);
-  environment.directories = search_directories(environment.library, environment.raised_privileges);
+  environment.directories = plugin_directories();
   return environment;
 }
 

@@ -2,6 +2,8 @@
 // Environment: what of the machine and the process decides which plugins are found, for `anyplace doctor`.
 #pragma once
 
+#include <anyplace/plugins.h>
+
 #include <string>
 #include <vector>
 
@@ -13,17 +15,11 @@ struct Variable {
   std::string meaning;  ///< "" if nothing that is installed reads it
 };
 
-struct SearchDirectory {
-  std::string path;
-  std::string source;  ///< as to_string(PluginCandidate::Source)
-  bool there = false;
-};
-
 struct Environment {
   std::string library;  ///< the file that this process has loaded; "" if it can't be told
   bool raised_privileges = false;
-  std::vector<Variable> variables;           ///< all that start with ANYPLACE_, sorted
-  std::vector<SearchDirectory> directories;  ///< in the order of the search
+  std::vector<Variable> variables;  ///< all that start with ANYPLACE_, sorted
+  std::vector<PluginDirectory> directories;
 };
 
 /// `backends`: names whose own variables (ANYPLACE_<NAME>_...) are then known.

@@ -49,6 +49,17 @@ ANYPLACE_API const char* to_string(PluginCandidate::State state) noexcept;
 /// Every candidate in search order, with what is known of it in this process. Opens none.
 ANYPLACE_API std::vector<PluginCandidate> plugin_candidates();
 
+/// A directory of the search.
+struct PluginDirectory {
+  std::string path;  ///< absolute
+  PluginCandidate::Source source = PluginCandidate::Source::installed;
+  bool is_there = true;  ///< false: nothing is found in it now, which is no problem
+};
+
+/// The directories that are searched, in order, each once. Those of ANYPLACE_BACKEND_PATH that can't be used are among
+/// plugin_directory_problems() instead.
+ANYPLACE_API std::vector<PluginDirectory> plugin_directories();
+
 /// A directory of the search that can't be used, and why; for example a relative one in ANYPLACE_BACKEND_PATH.
 struct PluginDirectoryProblem {
   std::string directory;

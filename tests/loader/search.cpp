@@ -102,6 +102,27 @@ TEST_CASE("A directory that isn't there or is none is said") {
   CHECK(Device("cpu_sim").index() == 0);
 }
 
+TEST_CASE("The directories of the search are told in its order") {
+  const Folder first;
+  const Folder second;
+  search_in(first.path() + ":relative:" + second.path() + ":" + first.path());
+  const std::vector<anyplace::PluginDirectory> directories = anyplace::plugin_directories();
+  REQUIRE(directories.size() >= 4);
+  CHECK(directories[0].path == first.path());
+  CHECK(directories[0].source == PluginCandidate::Source::path_variable);
+  CHECK(directories[0].is_there);
+  CHECK(directories[1].path == second.path());
+  CHECK(directories[2].source == PluginCandidate::Source::beside_library);
+  CHECK(directories[2].is_there);
+  CHECK(directories[3].path == directories[2].path + "/anyplace");
+  CHECK(directories[3].source == PluginCandidate::Source::installed);
+  for (const anyplace::PluginDirectory& directory : directories) {
+    CAPTURE(directory.path);
+    CHECK(directory.path.front() == '/');
+    CHECK(directory.is_there == std::filesystem::is_directory(directory.path));
+  }
+}
+
 TEST_CASE("A directory under two names is searched once") {
   const Folder folder;
   const Folder elsewhere;
@@ -154,11 +175,17 @@ TEST_CASE("Names of backends come in the order of ANYPLACE_AUTO and then of the 
   const Folder folder;
   for (const char* const name : {"zeta", "alpha", "cuda"}) anyplace_test::write_file(folder.plugin(name), "");
   search_in(folder.path());
-  CHECK(anyplace::backend_names() == std::vector<std::string>{"cuda", "cpu_sim", "alpha", "zeta"});
+  // Backends of other vendors may have been built beside the library.
+  const auto names = [] {
+    std::vector<std::string> all = anyplace::backend_names();
+    std::erase_if(all, [](const std::string& name) { return name == "hip" || name == "levelzero"; });
+    return all;
+  };
+  CHECK(names() == std::vector<std::string>{"cuda", "cpu_sim", "alpha", "zeta"});
   anyplace_test::set_variable("ANYPLACE_AUTO", "zeta,custom_cpu");
-  CHECK(anyplace::backend_names() == std::vector<std::string>{"zeta", "cpu_sim", "alpha", "cuda"});
+  CHECK(names() == std::vector<std::string>{"zeta", "cpu_sim", "alpha", "cuda"});
   anyplace_test::set_variable("ANYPLACE_AUTO", "no such thing");
-  CHECK(anyplace::backend_names() == std::vector<std::string>{"cuda", "cpu_sim", "alpha", "zeta"});
+  CHECK(names() == std::vector<std::string>{"cuda", "cpu_sim", "alpha", "zeta"});
 }
 
 TEST_CASE("Every source and state has a name") {
