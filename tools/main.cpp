@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "commands.h"
+#include "new_backend.h"
 #include "probe.h"
 #include "text.h"
 #include "tools/conformance.h"
@@ -81,8 +82,9 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
   if (is_command) {
     const std::string arguments_of = first == "info"          ? "PLACE "
                                      : first == "conformance" ? "--place PLACE [option...] "
+                                     : first == "new-backend" ? "NAME [--directory DIRECTORY] "
                                                               : "";
-    text += "usage: anyplace " + first + " " + arguments_of + "[--json]\n";
+    text += "usage: anyplace " + first + " " + arguments_of + (first == "new-backend" ? "[--c]\n" : "[--json]\n");
   } else {
     text += "commands: " + joined(commands) + "\n";
   }
@@ -117,6 +119,7 @@ Answer run(int argument_count, char** arguments) {
   CLI::App* const doctor = app.add_subcommand("doctor", "Tries every plugin file; says what is wrong and what to do");
   CLI::App* const version = app.add_subcommand("version", "Shows the versions of library, headers and plugin ABI");
   const ConformanceCommand conformance(app);
+  const NewBackendCommand new_backend(app);
   for (CLI::App* const command : {devices, info, doctor, version}) {
     command->add_flag("--json", options.json, "Write JSON");
   }
@@ -135,6 +138,7 @@ Answer run(int argument_count, char** arguments) {
     return usage_error(app, error, argument_count, arguments);
   }
   if (conformance.chosen()) return conformance.run();
+  if (new_backend.chosen()) return new_backend.run();
   if (*devices || *doctor) {
     const std::string problem = read_probe_timeout(seconds, options.probe_timeout);
     if (!problem.empty()) return {"", "anyplace: " + problem + "\n", exit_usage};

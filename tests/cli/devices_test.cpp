@@ -37,7 +37,8 @@ TEST_CASE("devices --json lists the two devices of the simulator") {
   CHECK(run.err.empty());
   const json answer = run.json();
   CHECK(places(answer) == both);
-  CHECK(answer.at("problems").empty());
+  // Backends that were built for vendors whose libraries aren't here have a problem each.
+  for (const json& problem : answer.at("problems")) CHECK(problem.at("backend") != "cpu_sim");
 }
 
 TEST_CASE("devices lists as many devices as ANYPLACE_CPU_SIM_DEVICES says") {

@@ -18,7 +18,7 @@ TEST_CASE("info shows a device and its plugin") {
   CHECK(run.out.starts_with("cpu_sim:0\n"));
   CHECK(contains(run.out, "1.0 GiB (1073741824 bytes)"));
   CHECK(contains(run.out, "libanyplace_backend_cpu_sim.so"));
-  CHECK(contains(run.out, "ABI:                  1.0"));
+  CHECK(contains(run.out, "ABI:                  1.1"));
 }
 
 TEST_CASE("info names every capability as present or absent") {
@@ -26,7 +26,7 @@ TEST_CASE("info names every capability as present or absent") {
   std::set<std::string> named;
   for (const json& name : answer.at("capabilities")) named.insert(name);
   for (const json& name : answer.at("absent_capabilities")) CHECK(named.insert(name).second);
-  CHECK(named.size() == 18);
+  CHECK(named.size() == 19);
   CHECK(named.count("device_reset") == 1);
 
   const Run text = run_command({"info", "cpu_sim:1"});

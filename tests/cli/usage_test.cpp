@@ -13,7 +13,7 @@ TEST_CASE("version tells the library from the headers and names the plugin ABI")
   const Run run = run_command({"version", "--json"});
   CHECK(run.status == 0);
   CHECK(run.json() ==
-        json{{"library", anyplace::version()}, {"headers", ANYPLACE_VERSION}, {"abi", {{"major", 1}, {"minor", 0}}}});
+        json{{"library", anyplace::version()}, {"headers", ANYPLACE_VERSION}, {"abi", {{"major", 1}, {"minor", 1}}}});
   const Run text = run_command({"version"});
   CHECK(text.status == 0);
   CHECK(text.out.starts_with(std::string("anyplace ") + anyplace::version() + "\n"));
@@ -35,10 +35,10 @@ TEST_CASE("--help lists the commands and the exit statuses") {
 
 TEST_CASE("A wrong command line exits 2 and says what would be right") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
-      {{}, "commands: devices, info, doctor, version"},
+      {{}, "commands: devices, info, doctor, version, conformance, new-backend"},
       {{"devcies"}, "did you mean 'devices'?"},
-      {{"everything"}, "commands: devices, info, doctor, version"},
-      {{"--jsn"}, "commands: devices, info, doctor, version"},
+      {{"everything"}, "commands: devices, info, doctor, version, conformance, new-backend"},
+      {{"--jsn"}, "commands: devices, info, doctor, version, conformance, new-backend"},
       {{"devices", "--jsn"}, "usage: anyplace devices [--json]"},
       {{"devices", "cpu_sim"}, "usage: anyplace devices [--json]"},
       {{"info"}, "usage: anyplace info PLACE [--json]"},

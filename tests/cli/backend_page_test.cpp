@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// docs/writing-a-backend.md has every entry of the plugin boundary and every capability, says of each whether it may be
+// null, and names filters that find cases. It is compared with the headers here, so that it can't fall behind them.
+#include <anyplace/backend/abi.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "run_command.h"
+
+using namespace anyplace::test;
+
+namespace {
+
+const std::filesystem::path root = ANYPLACE_SOURCE_ROOT;
+const std::filesystem::path page = root / "docs/writing-a-backend.md";
+
+std::string text_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  REQUIRE(file);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::set<std::string> matches(const std::string& text, const char* pattern) {
+  const std::regex expression(pattern);
+  std::set<std::string> found;
+  for (std::sregex_iterator match(text.begin(), text.end(), expression), end; match != end; ++match) {
+    found.insert((*match)[1]);
+  }
+  return found;
+}
+
+std::set<std::string> in_backticks(const std::string& text) { return matches(text, "`([^`]+)`"); }
+
+/// The rows of the tables with so many columns that begin with a name in backticks: its cells by that name.
+std::map<std::string, std::vector<std::string>> rows_of(std::size_t columns) {
+  std::map<std::string, std::vector<std::string>> rows;
+  std::istringstream lines(text_of(page));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| `")) continue;
+    std::vector<std::string> cells;
+    std::istringstream row(line.substr(2));
+    for (std::string cell; std::getline(row, cell, '|');) cells.push_back(cell);
+    const std::set<std::string> names = in_backticks(cells.front());
+    if (cells.size() != columns || names.size() != 1) continue;
+    INFO(line);
+    CHECK(rows.emplace(*names.begin(), cells).second);  // each has one row
+  }
+  return rows;
+}
+
+std::map<std::string, std::vector<std::string>> entry_rows() { return rows_of(5); }
+
+std::set<std::string> capability_names() {
+  return {
+#define NAME(upper, lower, bit, text) #lower,
+      ANYPLACE_CAPABILITY_LIST(NAME)
+#undef NAME
+  };
+}
+
+/// The entries of the table, from the header's text.
+std::set<std::string> entries() {
+  const std::string header = text_of(root / "include/anyplace/backend/abi.h");
+  const std::size_t table = header.find("typedef struct anyplace_backend_table {");
+  const std::size_t end = header.find("} anyplace_backend_table;");
+  REQUIRE(table < end);
+  REQUIRE(end != std::string::npos);
+  return matches(header.substr(table, end - table), R"(anyplace_status \(\*([a-z0-9_]+)\)\()");
+}
+
+}  // namespace
+
+TEST_CASE("The page for vendors has a row for every entry of the plugin boundary and no other") {
+  std::set<std::string> described;
+  for (const auto& [name, cells] : entry_rows()) described.insert(name);
+  const std::set<std::string> there = entries();
+  CHECK(there.size() == (sizeof(anyplace_backend_table) - offsetof(anyplace_backend_table, shutdown)) / sizeof(void*));
+  CHECK(described == there);
+}
+
+TEST_CASE("The page for vendors says of the entries that every backend needs that they may not be null") {
+  const std::set<std::string> required = matches(text_of(root / "include/anyplace/backend/device_backend.h"),
+                                                 R"(\n  ANYPLACE_REQUIRED_ENTRY\(\s*([a-z0-9_]+),)");
+  CHECK(required.size() == 19);
+  for (const auto& [name, cells] : entry_rows()) {
+    CAPTURE(name);
+    CHECK((cells[2] == " no ") == (required.count(name) == 1));
+  }
+}
+
+TEST_CASE("The page for vendors has a row for every capability and names no other") {
+  const std::set<std::string> known = capability_names();
+  std::set<std::string> described;
+  for (const auto& [name, cells] : rows_of(3)) {
+    if (known.count(name) == 1) described.insert(name);
+  }
+  CHECK(described == known);
+  for (const auto& [name, cells] : entry_rows()) {
+    CAPTURE(name);
+    for (const std::string& capability : in_backticks(cells[3])) {
+      CAPTURE(capability);
+      CHECK(known.count(capability) == 1);
+    }
+    // Whatever may be missing stands for something that the device then lacks; shutdown alone does not.
+    CHECK((!in_backticks(cells[3]).empty() || cells[2] == " no " || name == "shutdown"));
+  }
+}
+
+TEST_CASE("Every filter that the pages for vendors name finds cases") {
+  std::set<std::string> filters;
+  for (const auto& path :
+       {page, root / "conformance/README.md", root / "tools/templates/new_backend/common/README.md"}) {
+    const std::string text = text_of(path);
+    for (const char* pattern : {R"(--filter ([a-z_.]*[a-z_])[^A-Za-z])", "--filter \"([^\"]+)\""}) {
+      const std::set<std::string> more = matches(text, pattern);
+      filters.insert(more.begin(), more.end());
+    }
+  }
+  for (const auto& [name, cells] : entry_rows()) {
+    const std::set<std::string> cases = in_backticks(cells[4]);
+    CAPTURE(name);
+    CHECK(cases.empty() == (cells[4] == " none yet "));
+    filters.insert(cases.begin(), cases.end());
+  }
+  const std::set<std::string> known = capability_names();
+  for (const auto& [name, cells] : rows_of(3)) {
+    if (known.count(name) == 0) continue;
+    const std::set<std::string> cases = in_backticks(cells[2]);
+    filters.insert(cases.begin(), cases.end());
+  }
+  CHECK(filters.size() > 40);
+  for (const std::string& filter : filters) {
+    CAPTURE(filter);
+    CHECK(run_command({"conformance", "--list", "--filter", filter}).status == 0);
+  }
+}

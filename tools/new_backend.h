@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// `anyplace new-backend`: writes the project of a new backend, which conforms as it stands.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "commands.h"
+
+namespace anyplace::tool {
+
+class NewBackendCommand {
+ public:
+  /// Adds the subcommand to `app`.
+  explicit NewBackendCommand(CLI::App& app);
+  NewBackendCommand(const NewBackendCommand&) = delete;  // the app writes to this one's members
+  NewBackendCommand& operator=(const NewBackendCommand&) = delete;
+
+  bool chosen() const { return command_->parsed(); }
+  /// Writes all of the project or, if that can't be done, nothing.
+  Answer run() const;
+
+ private:
+  CLI::App* command_;
+  std::string name_;
+  std::string directory_;  ///< "": one of the backend's name
+  bool in_c_ = false;
+};
+
+}  // namespace anyplace::tool

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Device: what it says of itself, its memory, and its streams as a whole.
+ *
+ * It is never destroyed: a process that exits may still have handles and threads that point at it. */
+#ifndef NEWNAME_DEVICE_H
+#define NEWNAME_DEVICE_H
+
+#include <anyplace/backend/abi.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "heap.h"
+#include "stream.h"
+#include "timeline.h"
+#include "workers.h"
+
+struct device {
+  int32_t index;
+  const anyplace_host* host;
+  heap device_memory;
+  heap pinned_memory;
+  workers threads;
+  pthread_mutex_t mutex; /* guards streams */
+  stream* streams;
+};
+
+/* Leaves the message for this thread and returns the status. */
+anyplace_status fail(const anyplace_host* host, anyplace_status status, const char* text);
+
+/* False if there is no room for what it needs. */
+bool device_init(device* one, int32_t index, const anyplace_host* host);
+/* `out` is zeroed. */
+void device_describe(const device* one, anyplace_device_properties* out);
+/* The heap of that ANYPLACE_MEMORY_*; null for a kind that this device lacks. */
+heap* device_heap(device* one, uint32_t kind);
+
+/* Waits for all that was submitted to any stream; TIMEOUT if time ran out first. */
+anyplace_status device_wait(device* one, const deadline* until);
+/* Waits for all work and ends the threads; TIMEOUT if time ran out first. Nothing is submitted afterwards. */
+anyplace_status device_shut_down(device* one, const deadline* until);
+
+/* For streams. */
+void device_add(device* one, stream* added);
+void device_remove(device* one, stream* removed);
+
+#endif /* NEWNAME_DEVICE_H */

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Event: the most recent record, to be replaced by the next. A wait takes the record that is there when it is
+// submitted, so recording again, or destroying the event, leaves it alone.
+#pragma once
+
+#include <memory>
+#include <mutex>
+
+#include "timeline.h"
+
+namespace newname_backend {
+
+class Stream;
+
+class Event {
+ public:
+  /// `timed`: it remembers when its place in the stream's order came.
+  explicit Event(bool timed) : timed_(timed) {}
+  Event(const Event&) = delete;  // a handle points at it
+  Event& operator=(const Event&) = delete;
+
+  void record(Stream& stream);
+  /// The point that completes the most recent record; one that is past if there is none.
+  Point latest() const;
+
+  /// Throws Failure: TIMING_DISABLED, NOT_RECORDED or NOT_READY.
+  static double elapsed_milliseconds(const Event& start, const Event& end);
+
+ private:
+  struct Record {
+    Point point;
+    std::shared_ptr<const Clock::time_point> time;  // of a timed event; to be read when the point is reached
+  };
+
+  Clock::time_point time() const;
+
+  const bool timed_;
+  mutable std::mutex mutex_;  // guards latest_; a leaf
+  Record latest_;
+};
+
+}  // namespace newname_backend

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handles: how objects that work may outlive cross the boundary. A handle is a share of its object; dropping it leaves
+// the object to the others that have one. anyplace passes only handles that live, so no table of them is needed.
+#pragma once
+
+#include <anyplace/backend/device_backend.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace newname_backend {
+
+template <class T>
+uint64_t make_handle(std::shared_ptr<T> object) {
+  return anyplace::backend::to_handle(new std::shared_ptr<T>(std::move(object)));
+}
+
+template <class T>
+const std::shared_ptr<T>& object_of(uint64_t handle) noexcept {
+  return *anyplace::backend::from_handle<std::shared_ptr<T>>(handle);
+}
+
+template <class T>
+void drop_handle(uint64_t handle) noexcept {
+  delete anyplace::backend::from_handle<std::shared_ptr<T>>(handle);
+}
+
+}  // namespace newname_backend
