@@ -1,5 +1,5 @@
-# What `cmake --install` puts where, and how others find it: the CMake package anyplace with the components core, headers and
-# backend, and the pkg-config files anyplace and anyplace-backend. Everything finds its neighbours by relative paths, so the
+# What `cmake --install` puts where, and how others find it: the CMake package anyplace with the components core, kernels,
+# headers and backend, and the pkg-config files anyplace and anyplace-backend. Everything finds its neighbours by relative paths, so the
 # installed tree may be moved.
 include(CMakePackageConfigHelpers)
 
@@ -19,12 +19,13 @@ endif()
 install(EXPORT anyplaceHeadersTargets NAMESPACE anyplace:: DESTINATION ${anyplace_cmake_dir})
 install(EXPORT anyplaceCoreTargets NAMESPACE anyplace:: DESTINATION ${anyplace_cmake_dir})
 configure_package_config_file(cmake/anyplaceConfig.cmake.in ${PROJECT_BINARY_DIR}/anyplaceConfig.cmake
-  INSTALL_DESTINATION ${anyplace_cmake_dir})
+  INSTALL_DESTINATION ${anyplace_cmake_dir} PATH_VARS CMAKE_INSTALL_BINDIR)
 # Before 1.0 a minor version may break what an application compiles against.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/anyplaceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/anyplaceConfig.cmake ${PROJECT_BINARY_DIR}/anyplaceConfigVersion.cmake
-              cmake/AnyplaceBackend.cmake cmake/backend.map
+              cmake/AnyplaceBackend.cmake cmake/backend.map cmake/AnyplaceKernels.cmake
         DESTINATION ${anyplace_cmake_dir})
+install(DIRECTORY cmake/kernels DESTINATION ${anyplace_cmake_dir})
 
 # -- pkg-config
 file(RELATIVE_PATH anyplace_prefix_from_pc ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -18,6 +18,7 @@
 #include "everlasting.h"
 #include "image_format.h"
 #include "kernel_state.h"
+#include "load_module.h"
 #include "service.h"
 
 namespace anyplace {
@@ -127,6 +128,8 @@ std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, 
   return metadata;
 }
 
+}  // namespace
+
 std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
                           const char* operation) {
   require_usable(device, operation);
@@ -156,6 +159,8 @@ std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image,
   modules().publish(id, state.release());
   return id;
 }
+
+namespace {
 
 void close_module(std::uint64_t id) noexcept {
   if (id == 0 || !process_running()) return;

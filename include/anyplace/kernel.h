@@ -34,6 +34,7 @@
 #include "backend/abi.h"
 #include "device.h"
 #include "export.h"
+#include "kernel_images.h"
 #include "memory.h"
 
 namespace anyplace {
@@ -206,7 +207,11 @@ class ANYPLACE_API Module {
   /// Finds out what `image` is and loads it. Throws invalid_image, which names what it is and what the device takes,
   /// and holds the vendor compiler's log.
   Module(const Device& device, std::span<const std::byte> image, const ModuleOptions& options = {});
-  /// The same from a file. Throws invalid_argument if it can't be read.
+  /// Loads the first of `images` that the device takes: those for its own architecture first, then in their order. One
+  /// that it refuses as invalid_image gives way to the next. Throws invalid_image, which says of each why not, if none
+  /// is left; what else goes wrong is thrown as it comes.
+  Module(const Device& device, const KernelImages& images, const ModuleOptions& options = {});
+  /// The same as with bytes, from a file. Throws invalid_argument if it can't be read.
   static Module from_file(const Device& device, const std::string& path, const ModuleOptions& options = {});
   Module(Module&& other) noexcept;
   Module& operator=(Module&& other) noexcept;

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Threads of a block that wait for each other (anyplace/device_code/host_block.h), linked into every module that
+// anyplace_add_kernels makes for the host.
+//
+// A strand is a stack on which threads of the block run, one after another; the thread of the host that was given the
+// block is the first. A thread that meets a barrier parks its strand. What then goes on, in this order: a new strand,
+// as long as threads haven't begun; else the strands that a barrier released; else, as then all that haven't ended have
+// arrived, the barrier releases them. A strand that has no thread left to begin ends; the first one then waits for the
+// others instead.
+//
+// Invariant: a block's strands all run on the thread of the host that was given the block.
+#include <anyplace/device_code/host_block.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ANYPLACE_STRANDS_ASAN 1
+#elif defined(__SANITIZE_THREAD__)
+#define ANYPLACE_STRANDS_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ANYPLACE_STRANDS_ASAN 1
+#elif __has_feature(thread_sanitizer)
+#define ANYPLACE_STRANDS_TSAN 1
+#endif
+#endif
+#if defined(ANYPLACE_STRANDS_ASAN)
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#elif defined(ANYPLACE_STRANDS_TSAN)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#ifndef ANYPLACE_HOST_STACK_BYTES
+#if defined(ANYPLACE_STRANDS_ASAN) || defined(ANYPLACE_STRANDS_TSAN)
+#define ANYPLACE_HOST_STACK_BYTES (512 << 10)  // their frames are larger
+#else
+#define ANYPLACE_HOST_STACK_BYTES (128 << 10)
+#endif
+#endif
+
+namespace anyplace::device_code {
+
+constinit thread_local BlockState block_state{};
+
+namespace {
+
+struct Strand {
+  ucontext_t context;
+  Strand* next;        // in the one list that it is in
+  void* mapping;       // its stack, with the guard page below; null for the thread of the host itself
+  const void* bottom;  // of the stack
+  size_t bytes;
+  void* fake_stack;       // AddressSanitizer's
+  void* sanitizer_fiber;  // ThreadSanitizer's
+};
+
+struct List {
+  Strand* first;
+  Strand* last;
+
+  bool empty() const noexcept { return first == nullptr; }
+  void add(Strand& strand) noexcept {
+    strand.next = nullptr;
+    (first == nullptr ? first : last->next) = &strand;
+    last = &strand;
+  }
+  Strand& take() noexcept {
+    Strand& strand = *first;
+    first = strand.next;
+    return strand;
+  }
+};
+
+/// The strands of the block that this thread runs.
+struct BlockStrands {
+  Strand host;  // the thread itself
+  Strand* current;
+  List arrived;   // in the barrier
+  List released;  // from it, not gone on yet
+  List ended;
+};
+constinit thread_local BlockStrands strands{};
+
+// -- Stacks are kept for the next block, until the module is unloaded.
+
+constexpr size_t kStackBytes = ANYPLACE_HOST_STACK_BYTES;
+// A guard page splits a mapping, and a process may have some 65000 of these; what comes after goes without.
+constexpr int kMostGuards = 8192;
+
+class Pool {
+ public:
+  constexpr Pool() = default;
+
+  /// Throws std::bad_alloc.
+  Strand& take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) return free_.take();
+    }
+    return make();
+  }
+  void give_back(List list) noexcept {
+    const std::lock_guard lock(mutex_);
+    while (!list.empty()) {
+      Strand& strand = list.take();
+      if (closed_) {
+        destroy(strand);
+      } else {
+        free_.add(strand);
+      }
+    }
+  }
+  /// When the module is unloaded or the process ends; a block that still runs then keeps its strands to its end.
+  void close() noexcept {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    while (!free_.empty()) destroy(free_.take());
+  }
+
+ private:
+  static size_t page() noexcept { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+
+  Strand& make() {
+    const size_t bytes = kStackBytes + page();
+    void* const mapping =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED) throw std::bad_alloc();
+    auto* const strand = new (std::nothrow) Strand{};
+    if (strand == nullptr || !guard(mapping) || getcontext(&strand->context) != 0) {
+      delete strand;
+      munmap(mapping, bytes);
+      throw std::bad_alloc();
+    }
+    strand->mapping = mapping;
+    strand->bottom = static_cast<char*>(mapping) + page();
+    strand->bytes = kStackBytes;
+    return *strand;
+  }
+  bool guard(void* mapping) noexcept {
+    const std::lock_guard lock(mutex_);
+    return guards_ == kMostGuards || (++guards_, mprotect(mapping, page(), PROT_NONE) == 0);
+  }
+  static void destroy(Strand& strand) noexcept {
+    munmap(strand.mapping, strand.bytes + page());
+    delete &strand;
+  }
+
+  std::mutex mutex_;  // guards what follows; a leaf
+  List free_{};
+  int guards_ = 0;  // made so far
+  bool closed_ = false;
+};
+constinit Pool pool;
+/// Apart from the pool, which must outlive it: blocks may still run when the process ends.
+[[maybe_unused]] const struct PoolCloser {
+  PoolCloser() = default;
+  ~PoolCloser() { pool.close(); }
+} pool_closer;
+
+// -- What the sanitizers want to know of a change of stacks. Inlined, because ThreadSanitizer counts functions that
+// begin and end for each strand, and a function that changed strands would begin in one and end in the other.
+
+__attribute__((always_inline)) inline void before_switch([[maybe_unused]] Strand* from,
+                                                         [[maybe_unused]] const Strand& to) noexcept {
+#if defined(ANYPLACE_STRANDS_ASAN)
+  // Null instead of a place for the fake stack: this strand has ended.
+  __sanitizer_start_switch_fiber(from == nullptr ? nullptr : &from->fake_stack, to.bottom, to.bytes);
+#elif defined(ANYPLACE_STRANDS_TSAN)
+  __tsan_switch_to_fiber(to.sanitizer_fiber, 0);
+#endif
+}
+
+__attribute__((always_inline)) inline void after_switch([[maybe_unused]] Strand& here) noexcept {
+#if defined(ANYPLACE_STRANDS_ASAN)
+  const void* bottom = nullptr;
+  size_t bytes = 0;
+  __sanitizer_finish_switch_fiber(here.fake_stack, &bottom, &bytes);
+  if (strands.host.bottom == nullptr) {  // the first change of all comes from there
+    strands.host.bottom = bottom;
+    strands.host.bytes = bytes;
+  }
+#endif
+}
+
+// -- Changing strands.
+
+void switch_to(Strand& to) noexcept {
+  Strand& from = *strands.current;
+  if (&from == &to) return;
+  strands.current = &to;
+  before_switch(&from, to);
+  swapcontext(&from.context, &to.context);
+  after_switch(from);
+}
+
+/// Whose turn it is when no thread is left to begin; null if all have ended. A barrier opens here.
+Strand* next_in_turn() noexcept {
+  if (strands.released.empty()) {
+    strands.released = strands.arrived;
+    strands.arrived = {};
+  }
+  return strands.released.empty() ? nullptr : &strands.released.take();
+}
+
+[[noreturn]] void end_strand() noexcept {
+  strands.ended.add(*strands.current);
+  Strand* const next = next_in_turn();
+  Strand& to = next == nullptr ? strands.host : *next;
+  strands.current = &to;
+  before_switch(nullptr, to);
+  setcontext(&to.context);
+  __builtin_unreachable();
+}
+
+void run_strand() {
+  after_switch(*strands.current);
+  block_state.run_threads(block_state.values);
+  end_strand();
+}
+
+Strand& new_strand() {
+  Strand& strand = pool.take();
+  strand.context.uc_stack.ss_sp = const_cast<void*>(strand.bottom);
+  strand.context.uc_stack.ss_size = strand.bytes;
+  strand.context.uc_link = nullptr;
+  strand.fake_stack = nullptr;
+#if defined(ANYPLACE_STRANDS_ASAN)
+  __asan_unpoison_memory_region(strand.bottom, strand.bytes);  // the frames that the last strand left there
+#elif defined(ANYPLACE_STRANDS_TSAN)
+  strand.sanitizer_fiber = __tsan_create_fiber(0);
+#endif
+  makecontext(&strand.context, run_strand, 0);
+  return strand;
+}
+
+void part_block() noexcept {
+  block_state.parted = true;
+  strands.current = &strands.host;
+  strands.arrived = strands.released = strands.ended = {};
+#if defined(ANYPLACE_STRANDS_ASAN)
+  strands.host.bottom = nullptr;
+#elif defined(ANYPLACE_STRANDS_TSAN)
+  strands.host.sanitizer_fiber = __tsan_get_current_fiber();
+#endif
+}
+
+}  // namespace
+
+void barrier() {
+  BlockState& state = block_state;
+  if (!state.parted) part_block();
+  const uint3 thread = state.thread;
+  Strand* const fresh = state.threads_left == 0 ? nullptr : &new_strand();
+  strands.arrived.add(*strands.current);
+  switch_to(fresh != nullptr ? *fresh : *next_in_turn());
+  state.thread = thread;
+}
+
+void finish_parted_block() noexcept {
+  // Back when the last of them has ended.
+  if (Strand* const next = next_in_turn()) switch_to(*next);
+#if defined(ANYPLACE_STRANDS_TSAN)
+  for (Strand* strand = strands.ended.first; strand != nullptr; strand = strand->next) {
+    __tsan_destroy_fiber(strand->sanitizer_fiber);
+  }
+#endif
+  pool.give_back(strands.ended);
+  strands.ended = {};
+}
+
+void fence() noexcept {
+#if defined(ANYPLACE_STRANDS_TSAN)
+  // ThreadSanitizer knows no fences; an operation on a common object orders what they would.
+  static constinit uint32_t common = 0;
+  __atomic_fetch_add(&common, 1, __ATOMIC_SEQ_CST);
+#else
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
+}  // namespace anyplace::device_code

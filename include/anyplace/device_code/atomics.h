@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA's atomic functions, by the built-in ones that GCC and Clang share: for the host and for Clang without a vendor's
+// headers. Each returns the value before. Included by these two only, which define
+//   ANYPLACE_DEVICE_FUNCTION      what a function of the device begins with
+//   ANYPLACE_ATOMIC_ORDER         the memory order; CUDA promises none but the operation's own
+#ifndef ANYPLACE_DEVICE_CODE_ATOMICS_H
+#define ANYPLACE_DEVICE_CODE_ATOMICS_H
+
+#if defined(ANYPLACE_DEVICE_FUNCTION)
+
+namespace anyplace::device_code {
+
+/// Replaces *p by change(*p); for what has no instruction of its own. Compares bits, so a NaN is no endless loop.
+template <class T, class Change>
+ANYPLACE_DEVICE_FUNCTION T atomic_change(T* p, Change change) {
+  T seen;
+  __atomic_load(p, &seen, __ATOMIC_RELAXED);
+  for (;;) {
+    T wanted = change(seen);
+    if (__atomic_compare_exchange(p, &seen, &wanted, false, ANYPLACE_ATOMIC_ORDER, __ATOMIC_RELAXED)) return seen;
+  }
+}
+
+}  // namespace anyplace::device_code
+
+#define ANYPLACE_ATOMIC_BUILTIN(name, builtin, type) \
+  ANYPLACE_DEVICE_FUNCTION type name(type* p, type value) { return builtin(p, value, ANYPLACE_ATOMIC_ORDER); }
+#define ANYPLACE_ATOMIC_CHANGE(name, type, change)                                                                     \
+  ANYPLACE_DEVICE_FUNCTION type name(type* p, type value) {                                                            \
+    return ::anyplace::device_code::atomic_change(p, [value](type old) -> type { return static_cast<type>(change); }); \
+  }
+
+#define ANYPLACE_ATOMIC_BITS(type)                             \
+  ANYPLACE_ATOMIC_BUILTIN(atomicAnd, __atomic_fetch_and, type) \
+  ANYPLACE_ATOMIC_BUILTIN(atomicOr, __atomic_fetch_or, type)   \
+  ANYPLACE_ATOMIC_BUILTIN(atomicXor, __atomic_fetch_xor, type)
+ANYPLACE_ATOMIC_BITS(int)
+ANYPLACE_ATOMIC_BITS(unsigned int)
+ANYPLACE_ATOMIC_BITS(unsigned long long)
+#undef ANYPLACE_ATOMIC_BITS
+
+ANYPLACE_ATOMIC_BUILTIN(atomicAdd, __atomic_fetch_add, int)
+ANYPLACE_ATOMIC_BUILTIN(atomicAdd, __atomic_fetch_add, unsigned int)
+ANYPLACE_ATOMIC_BUILTIN(atomicAdd, __atomic_fetch_add, unsigned long long)
+ANYPLACE_ATOMIC_BUILTIN(atomicSub, __atomic_fetch_sub, int)
+ANYPLACE_ATOMIC_BUILTIN(atomicSub, __atomic_fetch_sub, unsigned int)
+ANYPLACE_ATOMIC_CHANGE(atomicAdd, float, old + value)
+ANYPLACE_ATOMIC_CHANGE(atomicAdd, double, old + value)
+
+#if defined(__clang__)
+#define ANYPLACE_ATOMIC_LIMITS(type)                           \
+  ANYPLACE_ATOMIC_BUILTIN(atomicMin, __atomic_fetch_min, type) \
+  ANYPLACE_ATOMIC_BUILTIN(atomicMax, __atomic_fetch_max, type)
+#else
+#define ANYPLACE_ATOMIC_LIMITS(type)                                 \
+  ANYPLACE_ATOMIC_CHANGE(atomicMin, type, value < old ? value : old) \
+  ANYPLACE_ATOMIC_CHANGE(atomicMax, type, old < value ? value : old)
+#endif
+ANYPLACE_ATOMIC_LIMITS(int)
+ANYPLACE_ATOMIC_LIMITS(unsigned int)
+ANYPLACE_ATOMIC_LIMITS(long long)
+ANYPLACE_ATOMIC_LIMITS(unsigned long long)
+#undef ANYPLACE_ATOMIC_LIMITS
+
+// Round and round: 0 .. value.
+ANYPLACE_ATOMIC_CHANGE(atomicInc, unsigned int, old >= value ? 0 : old + 1)
+ANYPLACE_ATOMIC_CHANGE(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
+
+#define ANYPLACE_ATOMIC_EXCHANGE(type)                            \
+  ANYPLACE_DEVICE_FUNCTION type atomicExch(type* p, type value) { \
+    type old;                                                     \
+    __atomic_exchange(p, &value, &old, ANYPLACE_ATOMIC_ORDER);    \
+    return old;                                                   \
+  }
+ANYPLACE_ATOMIC_EXCHANGE(int)
+ANYPLACE_ATOMIC_EXCHANGE(unsigned int)
+ANYPLACE_ATOMIC_EXCHANGE(unsigned long long)
+ANYPLACE_ATOMIC_EXCHANGE(float)
+#undef ANYPLACE_ATOMIC_EXCHANGE
+
+#define ANYPLACE_ATOMIC_COMPARE(type)                                                                 \
+  ANYPLACE_DEVICE_FUNCTION type atomicCAS(type* p, type expected, type value) {                       \
+    __atomic_compare_exchange_n(p, &expected, value, false, ANYPLACE_ATOMIC_ORDER, __ATOMIC_RELAXED); \
+    return expected;                                                                                  \
+  }
+ANYPLACE_ATOMIC_COMPARE(int)
+ANYPLACE_ATOMIC_COMPARE(unsigned int)
+ANYPLACE_ATOMIC_COMPARE(unsigned long long)
+#undef ANYPLACE_ATOMIC_COMPARE
+#undef ANYPLACE_ATOMIC_BUILTIN
+#undef ANYPLACE_ATOMIC_CHANGE
+
+#endif  // ANYPLACE_DEVICE_FUNCTION
+#endif  // ANYPLACE_DEVICE_CODE_ATOMICS_H

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA C++ for Clang without a vendor's headers: what it takes to make PTX (`-x cuda -nocudainc -nocudalib`) or an AMD
+// code object (`-x hip -nogpuinc -nogpulib`) where no vendor's software is installed. Over Clang's built-in functions
+// for NVPTX and AMDGPU, which follow NVIDIA's PTX ISA and LLVM's User Guide for AMDGPU. anyplace_add_kernels defines
+// ANYPLACE_BARE_DEVICE for it. What needs the vendor's device library isn't here: sin, exp, pow and their kind, printf.
+#ifndef ANYPLACE_DEVICE_CODE_BARE_H
+#define ANYPLACE_DEVICE_CODE_BARE_H
+
+#if defined(ANYPLACE_BARE_DEVICE)
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define __global__ __attribute__((global))
+#define __device__ __attribute__((device))
+#define __host__ __attribute__((host))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __grid_constant__
+
+#define ANYPLACE_DEVICE_FUNCTION static inline __attribute__((device))
+#define ANYPLACE_ATOMIC_ORDER __ATOMIC_RELAXED
+
+#include "atomics.h"
+#include "bits.h"
+#include "vectors.h"
+
+// -- Where a thread is. The values are read where they are used, so they are expressions and not variables.
+#if defined(__NVPTX__)
+
+#define ANYPLACE_REGISTERS(name)                                       \
+  (uint3{static_cast<unsigned int>(__nvvm_read_ptx_sreg_##name##_x()), \
+         static_cast<unsigned int>(__nvvm_read_ptx_sreg_##name##_y()), \
+         static_cast<unsigned int>(__nvvm_read_ptx_sreg_##name##_z())})
+#define threadIdx ANYPLACE_REGISTERS(tid)
+#define blockIdx ANYPLACE_REGISTERS(ctaid)
+#define blockDim (dim3(ANYPLACE_REGISTERS(ntid)))
+#define gridDim (dim3(ANYPLACE_REGISTERS(nctaid)))
+
+#define __syncthreads() __nvvm_bar_sync(0)
+ANYPLACE_DEVICE_FUNCTION void __threadfence() { __nvvm_membar_gl(); }
+ANYPLACE_DEVICE_FUNCTION void __threadfence_block() { __nvvm_membar_cta(); }
+ANYPLACE_DEVICE_FUNCTION float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
+ANYPLACE_DEVICE_FUNCTION double sqrt(double x) { return __nvvm_sqrt_rn_d(x); }
+ANYPLACE_DEVICE_FUNCTION float rsqrtf(float x) { return __nvvm_rsqrt_approx_f(x); }
+ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
+
+#elif defined(__AMDGCN__)
+
+#define threadIdx                                                     \
+  (uint3{static_cast<unsigned int>(__builtin_amdgcn_workitem_id_x()), \
+         static_cast<unsigned int>(__builtin_amdgcn_workitem_id_y()), \
+         static_cast<unsigned int>(__builtin_amdgcn_workitem_id_z())})
+#define blockIdx                                                       \
+  (uint3{static_cast<unsigned int>(__builtin_amdgcn_workgroup_id_x()), \
+         static_cast<unsigned int>(__builtin_amdgcn_workgroup_id_y()), \
+         static_cast<unsigned int>(__builtin_amdgcn_workgroup_id_z())})
+#define blockDim \
+  (dim3(__builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(), __builtin_amdgcn_workgroup_size_z()))
+// The dispatch packet has the grid in threads.
+#define gridDim                                                               \
+  (dim3(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(), \
+        __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y(), \
+        __builtin_amdgcn_grid_size_z() / __builtin_amdgcn_workgroup_size_z()))
+
+ANYPLACE_DEVICE_FUNCTION void __syncthreads() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+ANYPLACE_DEVICE_FUNCTION void __threadfence() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent"); }
+ANYPLACE_DEVICE_FUNCTION void __threadfence_block() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup"); }
+ANYPLACE_DEVICE_FUNCTION float sqrtf(float x) { return __builtin_sqrtf(x); }
+ANYPLACE_DEVICE_FUNCTION double sqrt(double x) { return __builtin_sqrt(x); }
+ANYPLACE_DEVICE_FUNCTION float rsqrtf(float x) { return __builtin_amdgcn_rsqf(x); }
+ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
+
+#else
+#error "ANYPLACE_BARE_DEVICE is for Clang's targets NVPTX and AMDGPU"
+#endif
+
+// -- What both have as an instruction or a short run of them.
+#define ANYPLACE_BARE_MATH_1(name)                                                   \
+  ANYPLACE_DEVICE_FUNCTION float name##f(float x) { return __builtin_##name##f(x); } \
+  ANYPLACE_DEVICE_FUNCTION double name(double x) { return __builtin_##name(x); }
+ANYPLACE_BARE_MATH_1(fabs)
+ANYPLACE_BARE_MATH_1(floor)
+ANYPLACE_BARE_MATH_1(ceil)
+ANYPLACE_BARE_MATH_1(trunc)
+ANYPLACE_BARE_MATH_1(rint)
+#undef ANYPLACE_BARE_MATH_1
+#define ANYPLACE_BARE_MATH_2(name)                                                               \
+  ANYPLACE_DEVICE_FUNCTION float name##f(float x, float y) { return __builtin_##name##f(x, y); } \
+  ANYPLACE_DEVICE_FUNCTION double name(double x, double y) { return __builtin_##name(x, y); }
+ANYPLACE_BARE_MATH_2(fmin)
+ANYPLACE_BARE_MATH_2(fmax)
+#undef ANYPLACE_BARE_MATH_2
+ANYPLACE_DEVICE_FUNCTION float fmaf(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+ANYPLACE_DEVICE_FUNCTION double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+ANYPLACE_DEVICE_FUNCTION int abs(int x) { return x < 0 ? -x : x; }
+
+#endif  // ANYPLACE_BARE_DEVICE
+#endif  // ANYPLACE_DEVICE_CODE_BARE_H

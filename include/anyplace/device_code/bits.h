@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CUDA's integer and bit functions, and min and max, by the built-in ones that GCC and Clang share: for the host and
+// for Clang without a vendor's headers. Included by these two only, which define ANYPLACE_DEVICE_FUNCTION.
+#ifndef ANYPLACE_DEVICE_CODE_BITS_H
+#define ANYPLACE_DEVICE_CODE_BITS_H
+
+#if defined(ANYPLACE_DEVICE_FUNCTION)
+
+ANYPLACE_DEVICE_FUNCTION int __popc(unsigned int x) { return __builtin_popcount(x); }
+ANYPLACE_DEVICE_FUNCTION int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+ANYPLACE_DEVICE_FUNCTION int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsigned int>(x)); }
+ANYPLACE_DEVICE_FUNCTION int __clzll(long long x) {
+  return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x));
+}
+ANYPLACE_DEVICE_FUNCTION int __ffs(int x) { return x == 0 ? 0 : __builtin_ctz(static_cast<unsigned int>(x)) + 1; }
+ANYPLACE_DEVICE_FUNCTION int __ffsll(long long x) {
+  return x == 0 ? 0 : __builtin_ctzll(static_cast<unsigned long long>(x)) + 1;
+}
+ANYPLACE_DEVICE_FUNCTION unsigned int __brev(unsigned int x) {
+  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(x);
+}
+ANYPLACE_DEVICE_FUNCTION unsigned int __umulhi(unsigned int a, unsigned int b) {
+  return static_cast<unsigned int>(static_cast<unsigned long long>(a) * b >> 32);
+}
+ANYPLACE_DEVICE_FUNCTION int __mulhi(int a, int b) { return static_cast<int>(static_cast<long long>(a) * b >> 32); }
+
+#define ANYPLACE_SAME_BITS(name, from, to) \
+  ANYPLACE_DEVICE_FUNCTION to name(from x) { return __builtin_bit_cast(to, x); }
+ANYPLACE_SAME_BITS(__float_as_int, float, int)
+ANYPLACE_SAME_BITS(__float_as_uint, float, unsigned int)
+ANYPLACE_SAME_BITS(__int_as_float, int, float)
+ANYPLACE_SAME_BITS(__uint_as_float, unsigned int, float)
+ANYPLACE_SAME_BITS(__double_as_longlong, double, long long)
+ANYPLACE_SAME_BITS(__longlong_as_double, long long, double)
+#undef ANYPLACE_SAME_BITS
+
+template <class T>
+ANYPLACE_DEVICE_FUNCTION T __ldg(const T* p) {
+  return *p;
+}
+
+// The second type is the result's where two are mixed, as in CUDA: unsigned wins, and so does the wider.
+#define ANYPLACE_MIN_MAX(a_type, b_type, type)                                                        \
+  ANYPLACE_DEVICE_FUNCTION type min(a_type a, b_type b) {                                             \
+    return static_cast<type>(b) < static_cast<type>(a) ? static_cast<type>(b) : static_cast<type>(a); \
+  }                                                                                                   \
+  ANYPLACE_DEVICE_FUNCTION type max(a_type a, b_type b) {                                             \
+    return static_cast<type>(a) < static_cast<type>(b) ? static_cast<type>(b) : static_cast<type>(a); \
+  }
+#define ANYPLACE_MIN_MAX_INTEGERS(type)                         \
+  ANYPLACE_MIN_MAX(type, type, type)                            \
+  ANYPLACE_MIN_MAX(unsigned type, unsigned type, unsigned type) \
+  ANYPLACE_MIN_MAX(unsigned type, type, unsigned type)          \
+  ANYPLACE_MIN_MAX(type, unsigned type, unsigned type)
+ANYPLACE_MIN_MAX_INTEGERS(int)
+ANYPLACE_MIN_MAX_INTEGERS(long)
+ANYPLACE_MIN_MAX_INTEGERS(long long)
+#undef ANYPLACE_MIN_MAX_INTEGERS
+#undef ANYPLACE_MIN_MAX
+
+// A NaN loses, as with fmin and fmax.
+#define ANYPLACE_MIN_MAX(a_type, b_type, type)                            \
+  ANYPLACE_DEVICE_FUNCTION type min(a_type a, b_type b) {                 \
+    return b < a || a != a ? static_cast<type>(b) : static_cast<type>(a); \
+  }                                                                       \
+  ANYPLACE_DEVICE_FUNCTION type max(a_type a, b_type b) {                 \
+    return a < b || a != a ? static_cast<type>(b) : static_cast<type>(a); \
+  }
+ANYPLACE_MIN_MAX(float, float, float)
+ANYPLACE_MIN_MAX(double, double, double)
+ANYPLACE_MIN_MAX(float, double, double)
+ANYPLACE_MIN_MAX(double, float, double)
+#undef ANYPLACE_MIN_MAX
+
+#endif  // ANYPLACE_DEVICE_FUNCTION
+#endif  // ANYPLACE_DEVICE_CODE_BITS_H

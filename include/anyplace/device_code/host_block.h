@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A block of a kernel on the host: its threads run one after another, on the thread of the host that was given the
+// block.
+//
+// As long as none meets a barrier that is a plain loop. One that does stays where it is, on its stack, and the loop
+// goes on upon another; when all that haven't ended have arrived, they go on in turn. What that takes is in
+// host_threads.cpp, which anyplace_add_kernels links with every module.
+//
+// A thread of the host runs one block at a time, so what belongs to the block is thread_local.
+#ifndef ANYPLACE_DEVICE_CODE_HOST_BLOCK_H
+#define ANYPLACE_DEVICE_CODE_HOST_BLOCK_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <new>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "../backend/abi.h"
+#include "vectors.h"
+
+namespace anyplace::device_code {
+
+struct BlockState {
+  uint3 thread;  ///< of the thread that runs now
+  uint3 block;
+  dim3 block_size;
+  dim3 grid_size;
+  void* shared;  ///< dynamic shared memory; null if the launch asked for none
+
+  uint3 next;              ///< the thread to begin next, x fastest
+  uint32_t threads_left;   ///< how many haven't begun
+  bool parted;             ///< a thread met a barrier: there is more than one stack
+  anyplace_status status;  ///< what the block returns
+
+  /// Runs threads that haven't begun, one after another, until there is none.
+  void (*run_threads)(const void* values);
+  const void* values;
+};
+
+extern constinit thread_local BlockState block_state __attribute__((visibility("hidden")));
+
+/// Returns when every thread of the block that hasn't ended has called it.
+__attribute__((visibility("hidden"))) void barrier();
+/// Goes on with the threads that wait in a barrier until all have ended. Called where the block was begun.
+__attribute__((visibility("hidden"))) void finish_parted_block() noexcept;
+/// Memory operations before it are seen before those behind it.
+__attribute__((visibility("hidden"))) void fence() noexcept;
+
+inline bool begin_next_thread(BlockState& state) noexcept {
+  if (state.threads_left == 0) return false;
+  --state.threads_left;
+  state.thread = state.next;
+  if (++state.next.x < state.block_size.x) return true;
+  state.next.x = 0;
+  if (++state.next.y < state.block_size.y) return true;
+  state.next.y = 0;
+  ++state.next.z;
+  return true;
+}
+
+inline void begin_block(const anyplace_block& block, void (*run_threads)(const void*), const void* values) noexcept {
+  BlockState& state = block_state;
+  state.block = {block.index[0], block.index[1], block.index[2]};
+  state.block_size = {block.block[0], block.block[1], block.block[2]};
+  state.grid_size = {block.grid[0], block.grid[1], block.grid[2]};
+  state.shared = block.shared;
+  state.next = {0, 0, 0};
+  state.threads_left = block.block[0] * block.block[1] * block.block[2];
+  state.parted = false;
+  state.status = ANYPLACE_STATUS_OK;
+  state.run_threads = run_threads;
+  state.values = values;
+}
+
+/// After this no thread begins; those that have begun go on.
+inline void fail_block(anyplace_status status) noexcept {
+  block_state.status = status;
+  block_state.threads_left = 0;
+}
+
+template <class T>
+inline T load_value(const void* from) noexcept {
+  T value;
+  memcpy(&value, from, sizeof(value));
+  return value;
+}
+
+/// How kernel `kernel`, a static function, is called by cpu_sim.
+template <auto kernel, class Signature = decltype(kernel)>
+struct Export {
+  static_assert(!std::is_same_v<Signature, Signature>, "a kernel is a function that returns void");
+};
+
+template <auto kernel, class... Args>
+struct Export<kernel, void (*)(Args...)> {
+  static_assert((!std::is_reference_v<Args> && ...), "a kernel's parameters are passed by value");
+  static_assert((std::is_trivially_copyable_v<Args> && ...), "a kernel's parameters are copied as bytes");
+
+  /// What NAME_parameters is: how many, and the size of each in bytes.
+  struct Parameters {
+    uint32_t values[1 + sizeof...(Args)];
+  };
+  static constexpr Parameters parameters() noexcept {
+    return {{static_cast<uint32_t>(sizeof...(Args)), static_cast<uint32_t>(sizeof(Args))...}};
+  }
+
+  static anyplace_status run(const anyplace_block& block, void* const* arguments, const uint32_t* sizes,
+                             uint32_t count) noexcept {
+    constexpr Parameters expected = parameters();
+    if (count != sizeof...(Args)) return ANYPLACE_STATUS_INVALID_ARGUMENT;
+    if (count != 0 && memcmp(sizes, expected.values + 1, count * sizeof(uint32_t)) != 0) {
+      return ANYPLACE_STATUS_INVALID_ARGUMENT;
+    }
+    const Values values = load(arguments, std::index_sequence_for<Args...>());
+    begin_block(block, &run_threads, &values);
+    run_threads(&values);
+    if (block_state.parted) finish_parted_block();
+    return block_state.status;
+  }
+
+ private:
+  using Values = std::tuple<std::remove_cv_t<Args>...>;
+
+  template <size_t... I>
+  static Values load([[maybe_unused]] void* const* arguments, std::index_sequence<I...>) noexcept {
+    return Values(load_value<std::remove_cv_t<Args>>(arguments[I])...);
+  }
+  static void run_threads(const void* values) noexcept {
+    const Values& own = *static_cast<const Values*>(values);
+    try {
+      while (begin_next_thread(block_state)) std::apply(kernel, own);
+    } catch (const std::bad_alloc&) {
+      fail_block(ANYPLACE_STATUS_OUT_OF_MEMORY);
+    } catch (...) {  // there are no exceptions on a device, so nobody to hand it to
+      fail_block(ANYPLACE_STATUS_KERNEL_FAILED);
+    }
+  }
+};
+
+template <auto kernel, class... Args>
+struct Export<kernel, void (*)(Args...) noexcept> : Export<static_cast<void (*)(Args...)>(kernel)> {};
+
+}  // namespace anyplace::device_code
+
+#endif  // ANYPLACE_DEVICE_CODE_HOST_BLOCK_H

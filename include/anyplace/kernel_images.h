@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// KernelImages: one module in several forms, of which a device gets the one that it can use. The CMake function
+// anyplace_add_kernels makes them of one source and puts them into the application, with a header that declares them:
+//
+//   #include "blur_kernels.h"                              // extern const anyplace::KernelImages blur_kernels;
+//   const anyplace::Module module(device, blur_kernels);   // on any device: picks the image
+//   stream.launch(module.kernel("blur"), ...);
+//
+// What loads them is Module (kernel.h). Nothing here is copied: the bytes must stay, as what is in the program does.
+#ifndef ANYPLACE_KERNEL_IMAGES_H
+#define ANYPLACE_KERNEL_IMAGES_H
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace anyplace {
+
+/// A module in one form.
+struct KernelImage {
+  std::string_view format;        ///< a word of DeviceProperties::image_formats: "ptx"
+  std::string_view architecture;  ///< what it was compiled for, as in DeviceProperties::architecture; may be empty
+  const void* data = nullptr;
+  std::size_t size = 0;  ///< bytes
+
+  std::span<const std::byte> bytes() const noexcept { return {static_cast<const std::byte*>(data), size}; }
+};
+
+/// A module in several forms. Free to copy.
+class KernelImages {
+ public:
+  constexpr KernelImages() noexcept = default;
+  /// `name` is for error messages. `images` are tried in their order, but those first that are for the very
+  /// architecture of the device.
+  constexpr KernelImages(std::string_view name, std::span<const KernelImage> images) noexcept
+      : name_(name), images_(images) {}
+
+  constexpr std::string_view name() const noexcept { return name_; }
+  constexpr std::span<const KernelImage> images() const noexcept { return images_; }
+
+ private:
+  std::string_view name_;
+  std::span<const KernelImage> images_;
+};
+
+}  // namespace anyplace
+
+#endif  // ANYPLACE_KERNEL_IMAGES_H

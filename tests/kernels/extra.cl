@@ -1,0 +1,1 @@
+kernel void extra(global int* x) { *x = 1; }

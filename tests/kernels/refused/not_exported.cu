@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel that is forgotten where they are exported.
+#include <anyplace/device_code.h>
+
+extern "C" __global__ void forgotten(unsigned* data) { *data = 1; }
+extern "C" __global__ void exported(unsigned* data) { *data = 1; }
+ANYPLACE_EXPORT_KERNELS(exported);
