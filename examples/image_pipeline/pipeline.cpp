@@ -9,15 +9,19 @@
 #include <span>
 
 #include "anyplace/event.h"
+#include "anyplace/kernel.h"
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
-#include "blur.h"
-#include "blur_kernel.h"
+#include "blur_kernels.h"
+#include "tile.h"
 
 namespace image_pipeline {
 namespace {
 
-constexpr anyplace::Dim3 kBlock{64, 4, 1};
+constexpr anyplace::Dim3 kBlock{kBlockWidth, kBlockHeight, 1};
+
+/// How many parts of that size cover the whole.
+constexpr std::uint32_t parts(std::uint32_t whole, std::uint32_t part) { return (whole + part - 1) / part; }
 
 /// A rectangle of the picture that is made at once, and the larger one that is needed for it.
 struct Tile {
@@ -68,12 +72,14 @@ class Staging {
 
 /// A device with what all its slots share.
 struct Station {
-  explicit Station(const anyplace::Device& from) : device(from), upload(from), download(from), kernel(from) {}
+  explicit Station(const anyplace::Device& from)
+      : device(from), upload(from), download(from), kernels(from, blur_kernels) {}
 
   anyplace::Device device;
   anyplace::Stream upload;
   anyplace::Stream download;
-  BlurKernel kernel;
+  anyplace::Module kernels;
+  anyplace::KernelView blur = kernels.kernel("blur");
   std::vector<std::unique_ptr<anyplace::Stream>> compute;
 };
 
@@ -100,11 +106,9 @@ struct Slot {
     station.upload.copy(source.sub(0, next.source_bytes()), staging_in.first(next.source_bytes()));
     station.upload.record_event(uploaded);
 
-    const anyplace::Dim3 grid{(next.shape.width + kBlock.x - 1) / kBlock.x,
-                              (next.shape.height + kBlock.y - 1) / kBlock.y, 1};
+    const anyplace::Dim3 grid{parts(next.shape.width, kBlock.x), parts(next.shape.height, kBlock.y * kRowsPerThread)};
     compute.wait_event(uploaded);
-    compute.launch(station.kernel.view(), grid, kBlock, station.kernel.shared_bytes(kBlock.x, next.shape.channels),
-                   source, target, next.shape);
+    compute.launch(station.blur, grid, kBlock, 0, source, target, next.shape);
     compute.record_event(computed);
 
     station.download.wait_event(computed);

@@ -35,8 +35,7 @@ struct PipelineResult {
 /// Called on the calling thread, after each tile that has come down.
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-/// Blurs `source`. Throws anyplace::Error, and std::runtime_error for a device that there is no kernel for; all work
-/// has stopped then.
+/// Blurs `source`. Throws anyplace::Error; all work has stopped then.
 PipelineResult blur_on_devices(const Picture& source, const PipelineOptions& options, const Progress& progress);
 
 }  // namespace image_pipeline

@@ -136,10 +136,10 @@ TEST_CASE("A write-protected output stays as it is") {
 
 TEST_CASE("When there is no room for the output the old one stays and nothing else") {
   const Folder folder;
-  const std::string in = folder.write("in.png", encode(noise(200, 200, Color::rgb)));
+  const std::string in = folder.write("in.png", encode(noise(1000, 1000, Color::rgba)));
   const std::string out = folder.write("out.png", "the old one");
   RunOptions options;
-  options.file_size_limit = 4096;
+  options.file_size_limit = 1 << 20;  // the image of the kernels becomes a file, too
   const std::string said = refused(folder, {"--in", in, "--out", out}, options);
   CHECK(contains(said, "can't write '" + out + "'"));
   CHECK(contains(said, "File too large"));
