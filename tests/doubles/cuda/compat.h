@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// cuda.h, and what older ones lack: the double has the same entries whichever it is built with (CUDA 11.8 and newer).
+#ifndef ANYPLACE_TESTS_DOUBLES_CUDA_COMPAT_H
+#define ANYPLACE_TESTS_DOUBLES_CUDA_COMPAT_H
+
+#include <cuda.h>
+
+#if CUDA_VERSION < 11080
+#error "the CUDA double needs cuda.h of CUDA 11.8 or newer"
+#endif
+
+#if CUDA_VERSION < 12000
+typedef enum CUdriverProcAddressQueryResult_enum {
+  CU_GET_PROC_ADDRESS_SUCCESS = 0,
+  CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND = 1,
+  CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT = 2
+} CUdriverProcAddressQueryResult;
+#endif
+
+#if CUDA_VERSION < 12050
+struct CUctxCreateParams;
+#endif
+
+#endif  // ANYPLACE_TESTS_DOUBLES_CUDA_COMPAT_H

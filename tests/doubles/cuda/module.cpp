@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules: the stand-in formats (stand_in.h) loaded, with what the driver's compiler would say in the logs; functions
+// and variables by name.
+//
+// Stricter than the reference: a module that is unloaded while one of its kernels is queued is noted as misuse, and the
+// kernel fails.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "limits.h"
+#include "stand_in.h"
+#include "state.h"
+
+namespace anyplace::doubles::cuda {
+namespace {
+
+/// The buffers for logs among the options of a load.
+class JitLogs {
+ public:
+  CUresult read(unsigned count, CUjit_option* options, void** values) {
+    if (count != 0 && is_null(options, values)) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < count; ++i) {
+      // Numbers travel in the place of the pointer.
+      const auto number = reinterpret_cast<size_t>(values[i]);
+      switch (options[i]) {
+        case CU_JIT_INFO_LOG_BUFFER:
+          info_.buffer = static_cast<char*>(values[i]);
+          break;
+        case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+          info_.bytes = static_cast<unsigned>(number);
+          info_.size_out = &values[i];
+          break;
+        case CU_JIT_ERROR_LOG_BUFFER:
+          error_.buffer = static_cast<char*>(values[i]);
+          break;
+        case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
+          error_.bytes = static_cast<unsigned>(number);
+          error_.size_out = &values[i];
+          break;
+        case CU_JIT_OPTIMIZATION_LEVEL:
+          if (number > 4) return CUDA_ERROR_INVALID_VALUE;
+          break;
+        default:
+          if (static_cast<unsigned>(options[i]) > 40) return CUDA_ERROR_INVALID_VALUE;
+          break;
+      }
+    }
+    return CUDA_SUCCESS;
+  }
+  /// The sizes become the bytes that were written, as the reference says of them.
+  void write(const std::string& error, const std::string& info) {
+    put(error_, error);
+    put(info_, info);
+  }
+
+ private:
+  struct Log {
+    char* buffer = nullptr;
+    size_t bytes = 0;
+    void** size_out = nullptr;
+  };
+  static void put(const Log& log, const std::string& text) {
+    size_t written = 0;
+    if (log.buffer != nullptr && log.bytes != 0) {
+      written = std::min(text.size(), log.bytes - 1);
+      std::memcpy(log.buffer, text.data(), written);
+      log.buffer[written] = '\0';
+    }
+    if (log.size_out != nullptr) *log.size_out = reinterpret_cast<void*>(written);  // NOLINT: a number
+  }
+  Log info_, error_;
+};
+
+/// The CUDA version that brought a version of PTX, from the release notes in the PTX manual.
+int cuda_version_of(const PtxHead& head) {
+  const int minor = static_cast<int>(head.version_minor);
+  if (head.version_major < 7) return 10000;
+  if (head.version_major == 7) return 11000 + minor * 10;
+  if (head.version_major == 8) return 12000 + (minor < 6 ? minor : minor + 1) * 10;  // there was none for 12.6
+  return 13000 + (static_cast<int>(head.version_major) - 9) * 1000 + minor * 10;
+}
+
+CUresult image_of_ptx(std::string_view text, std::string& image, std::string& log) {
+  const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';
+  });
+  if (text.empty() || !printable) return CUDA_ERROR_INVALID_IMAGE;
+  std::string why;
+  const auto head = read_ptx_head(text, why);
+  if (!head) {
+    log = "ptxas application ptx input, line 1; fatal   : " + why + "\n";
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  if (cuda_version_of(*head) > state().config.driver_version) {
+    log = "ptxas application ptx input, line 1; fatal   : Unsupported .version " + std::to_string(head->version_major) +
+          "." + std::to_string(head->version_minor) + "\n";
+    return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+  }
+  if (head->target_sm > static_cast<unsigned>(state().config.sm)) {
+    log = "ptxas fatal   : the .target sm_" + std::to_string(head->target_sm) + " is above the device's sm_" +
+          std::to_string(state().config.sm) + "\n";
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  auto found = read_ptx_host_image(text, why);
+  if (!found) {
+    log = "ptxas application ptx input; error   : " + why + "\n";
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  image = std::move(*found);
+  return CUDA_SUCCESS;
+}
+
+/// A cubin runs on devices of its own major architecture that aren't older.
+bool cubin_fits(unsigned sm) {
+  const auto device = static_cast<unsigned>(state().config.sm);
+  return sm / 10 == device / 10 && sm <= device;
+}
+
+CUresult image_of_cubin(std::string_view cubin, std::string& image, std::string& log) {
+  if (cubin.size() < 64 || !is_cubin(cubin.data())) return CUDA_ERROR_INVALID_IMAGE;
+  if (!cubin_fits(cubin_sm(cubin.data()))) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  auto found = read_cubin_host_image(cubin);
+  if (!found) {
+    log = "the cubin is a true one, and the double runs stand-ins alone\n";
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  image = std::move(*found);
+  return CUDA_SUCCESS;
+}
+
+/// The best entry: the cubin of the highest architecture that fits, else the PTX.
+CUresult image_of_fatbin(const void* fatbin, std::string& image, std::string& log) {
+  const auto entries = read_fatbin(fatbin, log);
+  if (!entries) return CUDA_ERROR_INVALID_IMAGE;
+  std::vector<FatbinEntry> sorted = *entries;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const FatbinEntry& first, const FatbinEntry& second) {
+    return first.ptx != second.ptx ? second.ptx : first.sm > second.sm;
+  });
+  CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  for (const FatbinEntry& entry : sorted) {
+    const std::string_view text = entry.image;
+    const CUresult found =
+        entry.ptx ? image_of_ptx(text.substr(0, text.find('\0')), image, log) : image_of_cubin(text, image, log);
+    if (found == CUDA_SUCCESS) return found;
+    if (entry.ptx) result = found;
+  }
+  return result;
+}
+
+/// Whether the bytes begin with that number; none behind the first that differs is read.
+bool begins_with(const void* bytes, uint32_t number) {
+  const auto* const at = static_cast<const unsigned char*>(bytes);
+  for (unsigned i = 0; i < 4; ++i) {
+    if (at[i] != (number >> 8U * i & 0xffU)) return false;
+  }
+  return true;
+}
+
+/// What nvcc puts around a fatbin that it links into a program.
+struct FatbinWrapper {
+  uint32_t magic, version;
+  const void* fatbin;
+  const void* name;
+};
+
+CUresult host_image_of(const void* bytes, std::string& image, std::string& log) {
+  constexpr uint32_t kElf = 0x464c457fU;
+  if (begins_with(bytes, kElf)) {
+    return image_of_cubin(std::string_view(static_cast<const char*>(bytes), elf_bytes(bytes)), image, log);
+  }
+  if (begins_with(bytes, kFatbinMagic)) return image_of_fatbin(bytes, image, log);
+  if (begins_with(bytes, kFatbinWrapperMagic)) {
+    return image_of_fatbin(static_cast<const FatbinWrapper*>(bytes)->fatbin, image, log);
+  }
+  return image_of_ptx(static_cast<const char*>(bytes), image, log);
+}
+
+CUresult load(CUmodule* module, const void* image, JitLogs& logs) {
+  if (is_null(module, image)) return CUDA_ERROR_INVALID_VALUE;
+  ContextRef context;
+  CUresult result = current_context(context);
+  if (result != CUDA_SUCCESS) return result;
+  std::string bytes, log;
+  result = host_image_of(image, bytes, log);
+  std::shared_ptr<HostImage> loaded;
+  if (result == CUDA_SUCCESS) {
+    loaded = HostImage::load(bytes, log);
+    if (loaded == nullptr) result = CUDA_ERROR_INVALID_IMAGE;
+  }
+  logs.write(result == CUDA_SUCCESS ? "" : log, "");
+  if (result != CUDA_SUCCESS) return result;
+  auto made = std::make_shared<Module>();
+  made->context = context;
+  made->image = std::move(loaded);
+  const Locked lock(state().mutex);
+  made->handle = state().modules.add(made);
+  *module = made->handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult find_module(const Locked&, CUmodule handle, ModuleRef& module) {
+  ModuleRef found = state().modules.find(handle);
+  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const CUresult fault = fault_of(*found->context);
+  if (fault == CUDA_SUCCESS) module = std::move(found);
+  return fault;
+}
+
+/// Where each parameter begins in a buffer of them, as a struct of the sizes would have it.
+std::vector<uint32_t> offsets_of(const std::vector<uint32_t>& sizes) {
+  std::vector<uint32_t> offsets;
+  uint32_t next = 0;
+  for (const uint32_t size : sizes) {
+    const uint32_t alignment = size == 0 ? 1 : std::min<uint32_t>(size & (~size + 1), 8);
+    next = (next + alignment - 1) / alignment * alignment;
+    offsets.push_back(next);
+    next += size;
+  }
+  return offsets;
+}
+
+}  // namespace
+
+Module::~Module() {
+  for (const auto& [name, block] : variables) state().memory.free(block.start, block.id);
+}
+
+CUDA_DOUBLE_ENTRY(cuModuleLoadData)(CUmodule* module, const void* image) {
+  JitLogs none;
+  return load(module, image, none);
+}
+
+CUDA_DOUBLE_ENTRY(cuModuleLoadDataEx)
+(CUmodule* module, const void* image, unsigned option_count, CUjit_option* options, void** values) {
+  JitLogs logs;
+  const CUresult result = logs.read(option_count, options, values);
+  return result == CUDA_SUCCESS ? load(module, image, logs) : result;
+}
+
+CUDA_DOUBLE_ENTRY(cuModuleLoadFatBinary)(CUmodule* module, const void* image) {
+  JitLogs none;
+  const bool fatbin = image != nullptr && (begins_with(image, kFatbinMagic) || begins_with(image, kFatbinWrapperMagic));
+  if (image != nullptr && !fatbin) return CUDA_ERROR_INVALID_IMAGE;
+  return load(module, image, none);
+}
+
+CUDA_DOUBLE_ENTRY(cuModuleUnload)(CUmodule module) {
+  ContextRef context;
+  const CUresult result = current_context_to_release(context);
+  if (result != CUDA_SUCCESS) return result;
+  ModuleRef found;  // goes behind the lock
+  const Locked lock(state().mutex);
+  found = state().modules.find(module);
+  if (found == nullptr) {
+    misuses().add("cuModuleUnload of what is no module, or no longer");
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  if (found->context != context) return CUDA_ERROR_INVALID_CONTEXT;
+  const CUresult fault = fault_of(*context);
+  found->unloaded = true;
+  if (fault == CUDA_SUCCESS && found->launches.load() != 0) {
+    misuses().add("a module was unloaded while a kernel of it was queued or ran");
+  }
+  for (const auto& [name, function] : found->functions) state().functions.remove(function);
+  state().modules.remove(module);
+  return fault;
+}
+
+CUDA_DOUBLE_ENTRY(cuModuleGetFunction)(CUfunction* function, CUmodule module, const char* name) {
+  if (is_null(function, name)) return CUDA_ERROR_INVALID_VALUE;
+  const Locked lock(state().mutex);
+  ModuleRef found;
+  const CUresult result = find_module(lock, module, found);
+  if (result != CUDA_SUCCESS) return result;
+  if (const auto known = found->functions.find(name); known != found->functions.end()) {
+    *function = known->second;
+    return CUDA_SUCCESS;
+  }
+  auto kernel = found->image->kernel(name);
+  if (!kernel) return CUDA_ERROR_NOT_FOUND;
+  auto made = std::make_shared<Function>();
+  made->name = name;
+  made->module = found;
+  made->offsets = offsets_of(kernel->sizes);
+  made->kernel = std::move(*kernel);
+  made->max_dynamic_shared = kMaxShared;
+  made->handle = state().functions.add(made);
+  found->functions[name] = made->handle;
+  *function = made->handle;
+  return CUDA_SUCCESS;
+}
+
+CUDA_DOUBLE_ENTRY(cuModuleGetGlobal_v2)(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
+  if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  const Locked lock(state().mutex);
+  ModuleRef found;
+  const CUresult result = find_module(lock, module, found);
+  if (result != CUDA_SUCCESS) return result;
+  auto known = found->variables.find(name);
+  if (known == found->variables.end()) {
+    const auto variable = found->image->variable(name);
+    if (!variable || variable->bytes == 0) return CUDA_ERROR_NOT_FOUND;
+    Block model;
+    model.device = found->context->device;
+    model.flags = kVariableOfModule;
+    const auto start = reinterpret_cast<uint64_t>(variable->address);  // NOLINT: a number
+    if (!state().memory.add_registered(model, start, variable->bytes)) return CUDA_ERROR_NOT_FOUND;
+    known = found->variables.emplace(name, *state().memory.block_at(start)).first;
+  }
+  if (address != nullptr) *address = known->second.start;
+  if (bytes != nullptr) *bytes = known->second.bytes;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace anyplace::doubles::cuda

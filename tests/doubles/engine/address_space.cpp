@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "address_space.h"
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace anyplace::doubles {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kLeastArena = uint64_t{8} << 30U;
+constexpr uint64_t kTimesMemory = 4;      // addresses for each byte of memory, so that freed ones rest
+constexpr uint64_t kGarbage = 64 * 1024;  // of new memory is filled, as what it holds is undefined
+
+uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
+void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }  // NOLINT: addresses are numbers here
+
+/// Takes the memory from behind the addresses; they stay taken.
+void close_range(uint64_t start, uint64_t bytes) {
+  mmap(pointer(start), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+bool has_memory(const Block& block) {
+  return block.kind != MemoryKind::kRegistered && block.kind != MemoryKind::kMapped;
+}
+
+}  // namespace
+
+AddressSpace::AddressSpace(int devices, uint64_t device_bytes, uint64_t host_bytes) : device_bytes_(device_bytes) {
+  arenas_.resize(static_cast<std::size_t>(devices) + 1);
+  for (Arena& arena : arenas_) arena.limit = device_bytes;
+  arenas_.back().limit = host_bytes;
+}
+
+AddressSpace::Arena& AddressSpace::arena_of(const Block& block) {
+  const bool on_device = block.kind == MemoryKind::kDevice || block.kind == MemoryKind::kMapped;
+  return on_device ? arenas_[static_cast<std::size_t>(block.device)] : arenas_.back();
+}
+
+bool AddressSpace::open(Arena& arena) {
+  if (arena.start != 0) return true;
+  const uint64_t bytes = round_up(std::max(kLeastArena, arena.limit * kTimesMemory), kPage);
+  void* start = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return false;
+  arena.start = reinterpret_cast<uint64_t>(start);
+  arena.bytes = bytes;
+  arena.next = arena.start;
+  return true;
+}
+
+/// A free range of the arena with a page of distance to others, searched from where the last was found.
+uint64_t AddressSpace::place(Arena& arena, uint64_t bytes, uint64_t alignment) {
+  if (bytes > arena.bytes) return 0;
+  bool wrapped = false;
+  uint64_t at = round_up(arena.next, alignment);
+  for (;;) {
+    if (at + bytes + kPage > arena.start + arena.bytes) {
+      if (wrapped) return 0;
+      wrapped = true;
+      at = round_up(arena.start, alignment);
+      continue;
+    }
+    uint64_t behind = 0;  // the end of something in the way
+    auto block = blocks_.lower_bound(at);
+    if (block != blocks_.begin()) --block;
+    for (; block != blocks_.end() && block->first < at + bytes + kPage; ++block) {
+      const uint64_t end = block->first + round_up(block->second.bytes, kPage) + kPage;
+      if (in_the_way(block->second) && end > at) behind = std::max(behind, end);
+    }
+    auto range = reserved_.lower_bound(at);
+    if (range != reserved_.begin()) --range;
+    for (; range != reserved_.end() && range->first < at + bytes + kPage; ++range) {
+      if (range->first + range->second.bytes + kPage > at) {
+        behind = std::max(behind, range->first + range->second.bytes + kPage);
+      }
+    }
+    if (behind == 0) break;
+    at = round_up(behind, alignment);
+  }
+  arena.next = at + bytes + kPage;
+  forget_freed(at, at + bytes);
+  return at;
+}
+
+void AddressSpace::forget_freed(uint64_t start, uint64_t end) {
+  auto block = blocks_.lower_bound(start);
+  if (block != blocks_.begin()) --block;
+  while (block != blocks_.end() && block->first < end) {
+    const bool overlaps = block->first + block->second.bytes > start;
+    block = overlaps && !in_the_way(block->second) ? blocks_.erase(block) : std::next(block);
+  }
+}
+
+uint64_t AddressSpace::allocate(Block model, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Arena& arena = arena_of(model);
+  if (bytes > arena.limit || bytes > arena.limit - arena.used || !open(arena)) return 0;
+  const uint64_t pages = round_up(bytes, kPage);
+  const uint64_t start = place(arena, pages, kPage);
+  if (start == 0) return 0;
+  if (mprotect(pointer(start), pages, PROT_READ | PROT_WRITE) != 0) {
+    close_range(start, pages);
+    return 0;
+  }
+  std::memset(pointer(start), 0xA5, std::min(bytes, kGarbage));
+  model.start = start;
+  model.bytes = bytes;
+  model.id = ++ids_;
+  blocks_[start] = model;
+  arena.used += bytes;
+  return start;
+}
+
+bool AddressSpace::add_registered(Block model, uint64_t start, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  auto block = blocks_.lower_bound(start);
+  if (block != blocks_.begin()) --block;
+  for (; block != blocks_.end() && block->first < start + bytes; ++block) {
+    if (block->second.state != MemoryState::kFreed && block->first + block->second.bytes > start) return false;
+  }
+  forget_freed(start, start + bytes);
+  model.start = start;
+  model.bytes = bytes;
+  model.id = ++ids_;
+  model.kind = MemoryKind::kRegistered;
+  blocks_[start] = model;
+  return true;
+}
+
+AddressSpace::Blocks::iterator AddressSpace::holding(uint64_t address) {
+  auto block = blocks_.upper_bound(address);
+  if (block == blocks_.begin()) return blocks_.end();
+  --block;
+  return address - block->first < block->second.bytes ? block : blocks_.end();
+}
+
+std::optional<Block> AddressSpace::block_at(uint64_t start) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(start);
+  if (block == blocks_.end() || block->second.state == MemoryState::kFreed) return std::nullopt;
+  return block->second;
+}
+
+std::optional<Block> AddressSpace::block_of(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto block = holding(address);
+  if (block == blocks_.end()) return std::nullopt;
+  return block->second;
+}
+
+void AddressSpace::set_state(uint64_t start, uint64_t id, MemoryState state) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(start);
+  if (block != blocks_.end() && block->second.id == id) block->second.state = state;
+}
+
+bool AddressSpace::free(uint64_t start, uint64_t id, bool keep) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(start);
+  if (found == blocks_.end() || found->second.id != id || found->second.state == MemoryState::kFreed) return true;
+  Block& block = found->second;
+  const bool unused = block.uses == 0;
+  if (block.kind == MemoryKind::kRegistered) {
+    blocks_.erase(found);  // the user's memory goes on without us
+    return unused;
+  }
+  block.state = MemoryState::kFreed;
+  if (has_memory(block)) arena_of(block).used -= block.bytes;
+  if (unused && !keep) close_range(start, round_up(block.bytes, kPage));
+  return unused;
+}
+
+bool AddressSpace::begin_use(uint64_t address, uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto block = holding(address);
+  if (block == blocks_.end() || block->second.id != id) return false;
+  const MemoryState state = block->second.state;
+  if (state != MemoryState::kLive && state != MemoryState::kFreeQueued) return false;
+  ++block->second.uses;
+  return true;
+}
+
+void AddressSpace::end_use(uint64_t address, uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = holding(address);
+  if (found == blocks_.end() || found->second.id != id) return;
+  Block& block = found->second;
+  if (--block.uses == 0 && block.state == MemoryState::kFreed) close_range(block.start, round_up(block.bytes, kPage));
+}
+
+Finding AddressSpace::find(uint64_t start, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto block = holding(start);
+  if (block == blocks_.end()) {
+    for (const Arena& arena : arenas_) {
+      if (arena.start != 0 && start - arena.start < arena.bytes) return {Verdict::kOutOfRange, Block{}};
+    }
+    return {Verdict::kForeign, Block{}};
+  }
+  Finding finding{Verdict::kUsable, block->second};
+  if (finding.block.state == MemoryState::kFreed) finding.verdict = Verdict::kFreed;
+  if (finding.block.state == MemoryState::kFreeQueued) finding.verdict = Verdict::kFreeQueued;
+  if (finding.verdict != Verdict::kUsable) return finding;
+  if (bytes <= finding.block.bytes - (start - finding.block.start)) return finding;
+  finding.verdict = Verdict::kOutOfRange;
+  if (finding.block.kind != MemoryKind::kMapped) return finding;
+  // Mappings that adjoin are one memory, as long as the access is the same.
+  uint64_t end = finding.block.start + finding.block.bytes;
+  for (auto next = std::next(block); next != blocks_.end() && next->first == end; ++next) {
+    const Block& more = next->second;
+    if (more.kind != MemoryKind::kMapped || more.state != MemoryState::kLive) break;
+    finding.block.access &= more.access;
+    end += more.bytes;
+    if (end - start >= bytes) finding.verdict = Verdict::kUsable;
+    if (end - start >= bytes) break;
+  }
+  return finding;
+}
+
+uint64_t AddressSpace::used(int device) {
+  const std::lock_guard lock(mutex_);
+  return arenas_[static_cast<std::size_t>(device)].used;
+}
+
+std::vector<Block> AddressSpace::live() {
+  const std::lock_guard lock(mutex_);
+  std::vector<Block> live;
+  for (const auto& [start, block] : blocks_) {
+    if (block.state != MemoryState::kFreed) live.push_back(block);
+  }
+  return live;
+}
+
+uint64_t AddressSpace::reserve(int device, uint64_t bytes, uint64_t alignment) {
+  const std::lock_guard lock(mutex_);
+  Arena& arena = arenas_[static_cast<std::size_t>(device)];
+  if (!open(arena)) return 0;
+  const uint64_t start = place(arena, bytes, std::max(alignment, kPage));
+  if (start != 0) reserved_[start] = Range{bytes, device};
+  return start;
+}
+
+bool AddressSpace::release(uint64_t start, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto range = reserved_.find(start);
+  if (range == reserved_.end() || range->second.bytes != bytes) return false;
+  for (auto block = blocks_.lower_bound(start); block != blocks_.end() && block->first < start + bytes; ++block) {
+    if (block->second.state != MemoryState::kFreed) return false;
+  }
+  reserved_.erase(range);
+  return true;
+}
+
+std::size_t AddressSpace::reserved() {
+  const std::lock_guard lock(mutex_);
+  return reserved_.size();
+}
+
+std::optional<uint64_t> AddressSpace::create_memory(int device, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Arena& arena = arenas_[static_cast<std::size_t>(device)];
+  if (bytes > arena.limit || bytes > arena.limit - arena.used) return std::nullopt;
+  if (arena.file < 0) arena.file = memfd_create("device memory of a double", MFD_CLOEXEC);
+  if (arena.file < 0) return std::nullopt;
+  // Offsets aren't reused: the file is sparse, and what is behind an offset goes with destroy_memory.
+  const uint64_t offset = arena.file_end;
+  if (ftruncate(arena.file, static_cast<off_t>(offset + bytes)) != 0) return std::nullopt;
+  arena.file_end += bytes;
+  arena.used += bytes;
+  return offset;
+}
+
+void AddressSpace::destroy_memory(int device, uint64_t offset, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Arena& arena = arenas_[static_cast<std::size_t>(device)];
+  fallocate(arena.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(bytes));
+  arena.used -= bytes;
+}
+
+AddressSpace::Mapping AddressSpace::map(Block model, uint64_t start, uint64_t bytes, uint64_t offset) {
+  const std::lock_guard lock(mutex_);
+  auto range = reserved_.upper_bound(start);
+  if (range == reserved_.begin()) return Mapping::kNotReserved;
+  --range;
+  const uint64_t into = start - range->first;
+  if (into > range->second.bytes || bytes > range->second.bytes - into) return Mapping::kNotReserved;
+  auto block = blocks_.lower_bound(start);
+  if (block != blocks_.begin()) --block;
+  for (; block != blocks_.end() && block->first < start + bytes; ++block) {
+    const Block& there = block->second;
+    if (there.state != MemoryState::kFreed && there.start + there.bytes > start) return Mapping::kOccupied;
+  }
+  const int file = arenas_[static_cast<std::size_t>(model.device)].file;
+  void* mapped = mmap(pointer(start), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset));
+  if (mapped == MAP_FAILED) return Mapping::kFailed;
+  forget_freed(start, start + bytes);
+  model.start = start;
+  model.bytes = bytes;
+  model.id = ++ids_;
+  model.kind = MemoryKind::kMapped;
+  model.access = 0;
+  blocks_[start] = model;
+  return Mapping::kDone;
+}
+
+std::vector<Block> AddressSpace::mappings(uint64_t start, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::vector<Block> found;
+  uint64_t at = start;
+  while (at < start + bytes) {
+    const auto block = blocks_.find(at);
+    if (block == blocks_.end() || block->second.kind != MemoryKind::kMapped) return {};
+    if (block->second.state == MemoryState::kFreed) return {};
+    found.push_back(block->second);
+    at += block->second.bytes;
+  }
+  return at == start + bytes ? found : std::vector<Block>{};
+}
+
+void AddressSpace::set_access(uint64_t start, uint64_t access) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(start);
+  if (found == blocks_.end() || found->second.state == MemoryState::kFreed) return;
+  found->second.access = access;
+  mprotect(pointer(start), found->second.bytes, access == 0 ? PROT_NONE : PROT_READ | PROT_WRITE);
+}
+
+bool AddressSpace::unmap(uint64_t start) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(start);
+  if (found == blocks_.end()) return true;
+  found->second.state = MemoryState::kFreed;
+  if (found->second.uses != 0) return false;
+  close_range(start, found->second.bytes);
+  return true;
+}
+
+}  // namespace anyplace::doubles

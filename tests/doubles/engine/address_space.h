@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The addresses that a double gives out, with real memory of the host behind them, and what is known of each: whose it
+// is, and whether it lives, is about to be freed or was. Device addresses are host addresses, so that kernels of the
+// host can run on them. Memory costs nothing until it is touched.
+//
+// Invariants: a freed range is not given out again before the addresses behind it were, so that a use after free is
+// seen for what it is; between two allocations lies a page that nobody may touch; freed memory isn't accessible any
+// more.
+#ifndef ANYPLACE_TESTS_DOUBLES_ENGINE_ADDRESS_SPACE_H
+#define ANYPLACE_TESTS_DOUBLES_ENGINE_ADDRESS_SPACE_H
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace anyplace::doubles {
+
+enum class MemoryKind : uint8_t { kDevice, kPinned, kManaged, kRegistered, kMapped };
+enum class MemoryState : uint8_t {
+  kPending,  // its allocation is queued
+  kLive,
+  kFreeQueued,  // its free is queued: nothing that is submitted now may use it
+  kFreed,
+};
+
+struct Block {
+  uint64_t start = 0;
+  uint64_t bytes = 0;  // as asked for
+  uint64_t id = 0;     // never reused
+  MemoryKind kind = MemoryKind::kDevice;
+  MemoryState state = MemoryState::kLive;
+  int device = 0;
+  uint64_t owner = 0;              // the double's own: a context
+  uint64_t pool = 0;               // the double's own: a pool, or the memory that is mapped
+  uint64_t access = ~uint64_t{0};  // devices that may use it, one bit each, where that is a matter of the block
+  uint32_t flags = 0;              // the double's own
+  uint32_t uses = 0;               // operations that run on it now
+};
+
+enum class Verdict : uint8_t {
+  kUsable,
+  kForeign,     // not of this address space: the user's own memory
+  kOutOfRange,  // begins in a block and ends outside it, or no access to a part of a mapping
+  kFreed,
+  kFreeQueued,
+};
+struct Finding {
+  Verdict verdict = Verdict::kForeign;
+  Block block;  // where the range begins; unless kForeign
+};
+
+class AddressSpace {
+ public:
+  /// Devices with `device_bytes` each; `host_bytes` for pinned and managed memory together.
+  AddressSpace(int devices, uint64_t device_bytes, uint64_t host_bytes);
+  AddressSpace(const AddressSpace&) = delete;
+  AddressSpace& operator=(const AddressSpace&) = delete;
+  ~AddressSpace() = delete;  // kept until the process ends
+
+  /// 0 when there is no memory left. `model` says what the block is; its start, bytes and id are set.
+  uint64_t allocate(Block model, uint64_t bytes);
+  /// The user's own memory; false if a part of it is registered already.
+  bool add_registered(Block model, uint64_t start, uint64_t bytes);
+  /// The block that begins at `start`, unless it was freed.
+  std::optional<Block> block_at(uint64_t start);
+  /// The block that holds the address, freed ones too.
+  std::optional<Block> block_of(uint64_t address);
+  void set_state(uint64_t start, uint64_t id, MemoryState state);
+  void set_access(uint64_t start, uint64_t access);
+  /// The block is freed. False: something runs on it; its memory then stays until that ends. `keep`: it stays for good.
+  bool free(uint64_t start, uint64_t id, bool keep = false);
+  Finding find(uint64_t start, uint64_t bytes);
+  /// Put around what runs on the block with that id that holds the address. False: it was freed, or isn't allocated
+  /// yet.
+  bool begin_use(uint64_t address, uint64_t id);
+  void end_use(uint64_t address, uint64_t id);
+
+  uint64_t device_bytes() const noexcept { return device_bytes_; }
+  /// Of the device's memory, what is given out as blocks or as memory without an address.
+  uint64_t used(int device);
+  std::vector<Block> live();
+
+  // -- Addresses and memory apart.
+  /// 0 if there is no such range.
+  uint64_t reserve(int device, uint64_t bytes, uint64_t alignment);
+  /// False unless the range is exactly one that was reserved, with nothing mapped.
+  bool release(uint64_t start, uint64_t bytes);
+  /// How many ranges are reserved.
+  std::size_t reserved();
+  /// The offset in the device's file of memory; nullopt when there is no memory left.
+  std::optional<uint64_t> create_memory(int device, uint64_t bytes);
+  void destroy_memory(int device, uint64_t offset, uint64_t bytes);
+  enum class Mapping : uint8_t { kDone, kNotReserved, kOccupied, kFailed };
+  /// Maps memory at [start, start + bytes), as a block of kind kMapped without access.
+  Mapping map(Block model, uint64_t start, uint64_t bytes, uint64_t offset);
+  /// The blocks that [start, start + bytes) consists of; empty if it isn't whole mappings that adjoin.
+  std::vector<Block> mappings(uint64_t start, uint64_t bytes);
+  /// False: something runs on it, as with free.
+  bool unmap(uint64_t start);
+
+ private:
+  struct Arena {
+    uint64_t start = 0;
+    uint64_t bytes = 0;
+    uint64_t next = 0;   // where the search for a place begins
+    uint64_t used = 0;   // of what it may hold
+    uint64_t limit = 0;  // what it may hold
+    int file = -1;       // memory without an address
+    uint64_t file_end = 0;
+  };
+  struct Range {
+    uint64_t bytes = 0;
+    int device = 0;
+  };
+  using Blocks = std::map<uint64_t, Block>;
+
+  Arena& arena_of(const Block& block);
+  bool open(Arena& arena);
+  uint64_t place(Arena& arena, uint64_t bytes, uint64_t alignment);
+  void forget_freed(uint64_t start, uint64_t end);
+  Blocks::iterator holding(uint64_t address);
+  static bool in_the_way(const Block& block) noexcept { return block.state != MemoryState::kFreed || block.uses != 0; }
+
+  const uint64_t device_bytes_;
+  std::mutex mutex_;           // guards all below; the last in the lock order
+  std::vector<Arena> arenas_;  // one for each device, and the last for the host
+  Blocks blocks_;
+  std::map<uint64_t, Range> reserved_;
+  uint64_t ids_ = 0;
+};
+
+}  // namespace anyplace::doubles
+
+#endif  // ANYPLACE_TESTS_DOUBLES_ENGINE_ADDRESS_SPACE_H

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What sweep.cpp runs again and again: a program that uses all of the public API that submits something, on two devices
+// of one backend and on cpu_sim beside them, and destroys everything at its end, however it ends.
+//
+//   sweep_pipeline PLACE OTHER_PLACE MODULE
+//
+// MODULE is an image of the conformance suite's test kernels. The last line on standard output says how it went:
+//
+//   outcome success
+//   outcome error CODE VENDOR_CODE       the first anyplace::Error; after it nothing more is submitted
+//   outcome wrong TEXT                   a result that is not what was computed, or an exception of another type
+//
+// and before it, for each error that went to the error handler: "reported CODE VENDOR_CODE".
+#include <anyplace/anyplace.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using anyplace::Buffer;
+using anyplace::BufferView;
+using anyplace::Capability;
+using anyplace::Device;
+using anyplace::Event;
+using anyplace::Stream;
+
+constexpr std::uint32_t count = 4096;
+using Numbers = std::vector<std::uint32_t>;
+
+/// A result is not what was computed: worse than any Error.
+struct Wrong : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void expect(bool condition, const char* what) {
+  if (!condition) throw Wrong(what);
+}
+
+/// Host memory that copies use. It stays: an error may leave copies behind that are still under way.
+Numbers& host_numbers(std::uint32_t value = 0) {
+  static std::deque<Numbers>& all = *new std::deque<Numbers>;
+  return all.emplace_back(count, value);
+}
+
+void expect_all(const Numbers& found, std::uint32_t expected, const char* what) {
+  for (const std::uint32_t number : found) expect(number == expected, what);
+}
+
+void look_at(const Device& device) {
+  expect(!device.properties().name.empty(), "a device without a name");
+  expect(device.priority_range().greatest <= 0, "0 is not among the priorities");
+  static_cast<void>(device.memory_info());
+  if (device.has(Capability::native_handles)) {
+    static_cast<void>(device.native_handle());
+    expect(device.native_context() != 0, "a null context");
+  }
+}
+
+void tell(const anyplace::Error& error) {
+  std::fprintf(stderr, "handler: %s\n", error.what());
+  std::printf("reported %s %lld\n", anyplace::to_string(error.code()), static_cast<long long>(error.vendor_code()));
+  std::fflush(stdout);
+}
+
+/// Pinned and registered memory has to outlive the copies that use it, also when an Error ends the function: this,
+/// declared behind it, waits for them.
+class Settled {
+ public:
+  explicit Settled(const Device& device) : device_(device) {}
+  Settled(const Settled&) = delete;
+  Settled& operator=(const Settled&) = delete;
+  ~Settled() {
+    try {
+      device_.synchronize();
+    } catch (const anyplace::Error& error) {
+      tell(error);
+    }
+  }
+
+ private:
+  const Device& device_;
+};
+
+/// What memory needs that the host owns and the device uses: nothing on the device is under way when this ends, however
+/// it ends. One call may be the one that is made to fail, so there is another.
+class WaitsAtEnd {
+ public:
+  explicit WaitsAtEnd(const Device& device) : device_(device) {}
+  WaitsAtEnd(const WaitsAtEnd&) = delete;
+  WaitsAtEnd& operator=(const WaitsAtEnd&) = delete;
+  ~WaitsAtEnd() {
+    try {
+      device_.synchronize();
+    } catch (const anyplace::Error&) {
+      try {
+        static_cast<void>(device_.synchronize(std::chrono::hours(1)));
+      } catch (const anyplace::Error&) {  // lost, then: nothing runs there any more
+      }
+    }
+  }
+
+ private:
+  const Device& device_;
+};
+
+/// Copies of all kinds, fills of all widths, and the events between them.
+void copies(const Device& device) {
+  const Stream first(device, {.priority = -1}), second(device);
+  const Buffer a(first, count * 4), b(second, count * 4);
+  Numbers &host = host_numbers(), &back = host_numbers();
+  std::iota(host.begin(), host.end(), 1u);
+  anyplace::HostBuffer pinned;
+  if (device.has(Capability::pinned_memory)) pinned = anyplace::HostBuffer(device, count * 4);
+  const Settled settled(device);
+
+  first.copy(a, host);
+  const Event copied = first.record_event();
+  second.wait_event(copied);
+  second.copy(b, a);
+  a.record_stream(second);
+  second.copy(back, b);
+  second.synchronize();
+  expect(back == host, "a copy to the device and back");
+
+  if (pinned) {
+    second.copy(anyplace::HostSpan(pinned.data(), pinned.size()), b);
+    second.synchronize();
+    expect(pinned.as<std::uint32_t>()[count - 1] == count, "a copy to pinned memory");
+  }
+  second.memset8(b, 0x11);
+  second.memset16(b.sub(0, 64), 0x1111);
+  second.memset32(b.sub(64, 64), 0x11111111);
+  first.wait_stream(second);
+  b.record_stream(first);
+  first.copy_2d(a, 256, b, 128, 64, 32);
+  first.memset32(a.sub(0, 256), 0x11111111);
+  first.copy(back, a);
+  first.synchronize();
+  expect(back[0] == 0x11111111 && back[64] == 0x11111111 && back[80] == 81, "fills and a pitched copy");
+  expect(first.query() && copied.query(), "work that is done counts as done");
+}
+
+void time_it(const Device& device) {
+  const Stream stream(device, {.blocking = device.has(Capability::blocking_streams)});
+  const Event start(device, {.timing = device.has(Capability::timed_events)}), end(device, {.timing = true});
+  const Buffer buffer(stream, 1 << 16);
+  start.record(stream);
+  stream.memset32(buffer, 1);
+  end.record(stream);
+  device.default_stream().wait_event(end);
+  expect(end.synchronize(std::chrono::minutes(10)), "an event within ten minutes");
+  expect(anyplace::elapsed_time(start, end) >= 0, "time that runs backwards");
+  device.default_stream().synchronize();
+  expect(device.synchronize(std::chrono::minutes(10)), "a device within ten minutes");
+}
+
+void kernels(const Device& device, const std::string& image) {
+  const Stream stream(device);
+  anyplace::ModuleOptions options;
+  if (image.ends_with(".spv")) options.metadata.push_back({"block_sum", 2});  // its shared memory is an argument there
+  const anyplace::Module module = anyplace::Module::from_file(device, image, options);
+  const anyplace::KernelView fill = module.kernel("fill"), sum = module.kernel("block_sum");
+  const Buffer numbers(stream, count * 4), sums(stream, count / 64 * 4);
+  stream.launch(fill, {count / 64}, {64}, 0, numbers, count, 3u);
+  stream.launch(sum, {count / 64}, {64}, 64 * 4, sums, numbers);
+  Numbers& back = host_numbers();
+  back.resize(count / 64);
+  stream.copy(back, sums);
+  if (device.has(Capability::host_functions)) {
+    static std::atomic<int> called{0};
+    stream.launch_host_func([] { ++called; });
+    stream.synchronize();
+    expect(called == 1, "a host function runs once");
+  } else {
+    stream.synchronize();
+  }
+  expect_all(back, 3 * 64, "sums of blocks");
+}
+
+void two_devices(const Device& device, const Device& other) {
+  if (device.has(Capability::peer_access) && device.can_access_peer(other)) {
+    device.enable_peer_access(other);
+    device.enable_peer_access(other);
+  }
+  const Stream here(device), there(other);
+  const Buffer a(here, count * 4), b(there, count * 4);
+  here.memset32(a, 7);
+  there.wait_stream(here);
+  a.record_stream(there);
+  there.copy(b, a);
+  Numbers& back = host_numbers();
+  there.copy(back, b);
+  there.synchronize();
+  expect_all(back, 7, "a copy between devices");
+}
+
+void two_backends(const Device& device) {
+  const Device simulated("cpu_sim:0");
+  const Stream here(device), there(simulated);
+  const Buffer a(here, count * 4), b(there, count * 4);
+  there.memset32(b, 9);
+  here.wait_stream(there);
+  b.record_stream(here);
+  here.copy(a, b);
+  there.wait_stream(here);
+  there.memset32(b, 10);
+  Numbers& back = host_numbers();
+  here.copy(back, a);
+  here.synchronize();
+  there.synchronize();
+  expect_all(back, 9, "a copy between backends");
+}
+
+void other_memory(const Device& device) {
+  const Stream stream(device);
+  Numbers &host = host_numbers(5), &back = host_numbers();
+  if (device.has(Capability::host_register)) {
+    const anyplace::HostRegistration registered(device, host);
+    const Settled settled(device);
+    const Buffer buffer(stream, count * 4);
+    stream.copy(buffer, host);
+    stream.copy(back, buffer);
+    stream.synchronize();
+    expect(back == host, "a copy from registered memory");
+  }
+  if (device.has(Capability::managed_memory)) {
+    const Buffer managed(stream, count * 4, {anyplace::MemoryKind::managed});
+    stream.memset32(managed, 6);
+    stream.synchronize();
+    expect(static_cast<const std::uint32_t*>(managed.host_data())[count - 1] == 6, "managed memory");
+  }
+  if (device.has(Capability::stream_from_native)) {
+    const Stream wrapped = Stream::from_native(device, stream.native_handle());
+    const Buffer buffer(wrapped, count * 4);
+    wrapped.memset32(buffer, 8);
+    wrapped.copy(back, buffer);
+    wrapped.synchronize();
+    expect_all(back, 8, "work on a stream of the vendor's");
+  }
+}
+
+void run(const std::string& place, const std::string& other_place, const std::string& image) {
+  const Device device(place), other(other_place);
+  look_at(device);
+  copies(device);
+  time_it(device);
+  kernels(device, image);
+  two_devices(device, other);
+  two_backends(device);
+  other_memory(device);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::fprintf(stderr, "usage: sweep_pipeline PLACE OTHER_PLACE MODULE\n");
+    return 2;
+  }
+  anyplace::set_error_handler(tell);
+  try {
+    run(argv[1], argv[2], argv[3]);
+    std::printf("outcome success\n");
+  } catch (const anyplace::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    std::printf("outcome error %s %lld\n", anyplace::to_string(error.code()),
+                static_cast<long long>(error.vendor_code()));
+  } catch (const std::exception& exception) {
+    std::printf("outcome wrong %s\n", exception.what());
+  }
+  std::fflush(stdout);
+  return 0;
+}

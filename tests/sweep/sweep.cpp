@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Fails each call that a backend makes to its vendor, at its 1st, 2nd, ... nth use, over a double of the vendor's
+// library (tests/doubles), and looks at how the program ends that made it:
+//
+//   sweep --pipeline FILE --variables PREFIX --place P --other P --module FILE --failures CODE=WORD,... [--silent
+//   E,...]
+//         [--every N]
+//
+// The first run fails nothing; the double's report says which entries it used and how often. Then each use of each
+// entry gives a run with the next of the failure codes. Of every run is asked: it ends by itself, with status 0, in
+// success or in an anyplace::Error that carries the vendor's code and has the code's own ErrorCode (WORD); nothing is
+// alive in the double at the end, and nothing was misused on the way. A run may succeed only if the failure was
+// reported to the error handler, or the entry is one of those that the backend can do without (--silent, each with a
+// reason where it is listed).
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Words = std::vector<std::string>;
+
+/// For one run; a hang is what it is for, so it is long.
+constexpr auto patience = std::chrono::seconds(120);
+
+struct Failure {
+  long code;
+  std::string word;
+};
+
+struct Options {
+  std::string pipeline, variables, place, other, module;
+  std::vector<Failure> failures;
+  Words silent;
+  unsigned every = 1;
+};
+
+/// One failure to provoke.
+struct Case {
+  std::string entry;
+  unsigned nth = 0;
+  Failure failure;
+};
+
+struct Result {
+  int status = 0;  ///< as waitpid gave it
+  bool hung = false;
+  std::string output;
+  std::map<std::string, unsigned> calls;  ///< of each entry
+  unsigned failures = 0;                  ///< that were made to happen; none if it went another way than the first run
+  Words live;                             ///< what the double still had at the end
+  Words misuse;
+};
+
+Words split(const std::string& text, char separator) {
+  Words words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, separator);) words.push_back(word);
+  return words;
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  std::map<std::string, std::string> given;
+  for (int i = 1; i + 1 < argc; i += 2) given[argv[i]] = argv[i + 1];
+  options.pipeline = given["--pipeline"], options.variables = given["--variables"];
+  options.place = given["--place"], options.other = given["--other"], options.module = given["--module"];
+  for (const std::string& failure : split(given["--failures"], ',')) {
+    const Words parts = split(failure, '=');
+    if (parts.size() != 2) throw std::runtime_error("--failures takes CODE=WORD,...");
+    options.failures.push_back({std::stol(parts[0]), parts[1]});
+  }
+  options.silent = split(given["--silent"], ',');
+  if (given.count("--every") != 0) options.every = static_cast<unsigned>(std::stoul(given["--every"]));
+  if (options.pipeline.empty() || options.failures.empty() || options.every == 0) {
+    throw std::runtime_error("usage: see the head of sweep.cpp");
+  }
+  return options;
+}
+
+// ---- One run -------------------------------------------------------------------------------------------------------
+
+/// A run under way.
+struct Child {
+  pid_t pid = -1;
+  int output = -1;
+  Clock::time_point deadline;
+  std::string report;
+  Case what;
+  Result result;
+};
+
+Child start(const Options& options, const Case& what, const std::string& report) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  Child child;
+  child.what = what;
+  child.report = report;
+  child.deadline = Clock::now() + patience;
+  child.output = ends[0];
+  const std::string failure =
+      what.nth == 0 ? "" : what.entry + ":" + std::to_string(what.nth) + ":" + std::to_string(what.failure.code);
+  child.pid = fork();
+  if (child.pid < 0) throw std::runtime_error("no process");
+  if (child.pid == 0) {
+    setenv((options.variables + "_REPORT").c_str(), report.c_str(), 1);
+    if (!failure.empty()) setenv((options.variables + "_FAIL").c_str(), failure.c_str(), 1);
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    execl(options.pipeline.c_str(), options.pipeline.c_str(), options.place.c_str(), options.other.c_str(),
+          options.module.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  close(ends[1]);
+  return child;
+}
+
+/// Reads what there is. True when the run is over.
+bool advance(Child& child) {
+  pollfd ready{child.output, POLLIN, 0};
+  if (poll(&ready, 1, 20) > 0) {
+    char chunk[4096];
+    const ssize_t got = read(child.output, chunk, sizeof(chunk));
+    if (got > 0) {
+      child.result.output.append(chunk, static_cast<std::size_t>(got));
+      return false;
+    }
+  } else if (Clock::now() < child.deadline) {
+    return false;
+  } else {
+    child.result.hung = true;
+    kill(child.pid, SIGKILL);
+  }
+  close(child.output);
+  waitpid(child.pid, &child.result.status, 0);
+  std::ifstream report(child.report);
+  for (std::string line; std::getline(report, line);) {
+    std::istringstream words(line);
+    std::string kind, name;
+    unsigned number = 0;
+    words >> kind >> name >> number;
+    if (kind == "call") child.result.calls[name] = number;
+    if (kind == "failures") child.result.failures = static_cast<unsigned>(std::stoul(name));
+    if (kind == "live") child.result.live.push_back(line.substr(5));
+    if (kind == "misuse") child.result.misuse.push_back(line.substr(7));
+  }
+  report.close();
+  unlink(child.report.c_str());
+  return true;
+}
+
+// ---- What to think of it -------------------------------------------------------------------------------------------
+
+struct Ending {
+  std::string outcome;  ///< success, error or wrong
+  std::string word;
+  long vendor_code = 0;
+  std::vector<std::pair<std::string, long>> reported;
+};
+
+Ending ending_of(const std::string& output) {
+  Ending ending;
+  for (const std::string& line : split(output, '\n')) {
+    std::istringstream words(line);
+    std::string first, word;
+    long code = 0;
+    words >> first;
+    if (first == "reported" && words >> word >> code) ending.reported.emplace_back(word, code);
+    if (first == "outcome" && words >> ending.outcome && ending.outcome == "error") {
+      words >> ending.word >> ending.vendor_code;
+    }
+  }
+  return ending;
+}
+
+bool is_silent(const Options& options, const std::string& entry) {
+  return std::find(options.silent.begin(), options.silent.end(), entry) != options.silent.end();
+}
+
+/// Empty if all is well.
+std::string verdict(const Options& options, const Case& what, const Result& result) {
+  if (result.hung) return "it hung";
+  if (!WIFEXITED(result.status) || WEXITSTATUS(result.status) != 0) {
+    return "it ended with wait status " + std::to_string(result.status);
+  }
+  const Ending ending = ending_of(result.output);
+  if (!result.live.empty()) return "left alive: " + result.live.front();
+  if (!result.misuse.empty()) return "misuse: " + result.misuse.front();
+  if (ending.outcome != "success" && ending.outcome != "error") return "the outcome is '" + ending.outcome + "'";
+  if (what.nth == 0) return ending.outcome == "success" ? "" : "it failed without a failure";
+  const auto is_it = [&](const std::string& word, long code) {
+    // A stream of the other device that waited for the lost one fails, too, but its device isn't lost.
+    const bool by_other = what.failure.word == "device_lost" && word == "backend_failed";
+    return code == what.failure.code && (word == what.failure.word || by_other);
+  };
+  if (ending.outcome == "error") {
+    // Before there is a device there is only a plugin that was refused; the reason is in the text.
+    const bool refused = ending.word == "no_such_backend" || ending.word == "no_such_device";
+    if (is_it(ending.word, ending.vendor_code) || refused) return "";
+    // The loss of a device that has a part in another's call is no loss of that one.
+    const bool of_a_peer = what.failure.word == "device_lost" && ending.word == "backend_failed" &&
+                           result.output.find("has a part in this") != std::string::npos;
+    if (of_a_peer) return "";
+    return "the Error is " + ending.word + " with vendor code " + std::to_string(ending.vendor_code);
+  }
+  if (result.failures == 0) return "";
+  const bool reported = std::any_of(ending.reported.begin(), ending.reported.end(),
+                                    [&](const auto& error) { return is_it(error.first, error.second); });
+  return reported || is_silent(options, what.entry) ? "" : "it succeeded, and nobody was told";
+}
+
+std::string describe(const Case& what) {
+  if (what.nth == 0) return "without a failure";
+  return what.entry + ", use " + std::to_string(what.nth) + ", gives " + std::to_string(what.failure.code);
+}
+
+// ---- All of them ---------------------------------------------------------------------------------------------------
+
+struct Tally {
+  unsigned runs = 0, succeeded = 0, failed_well = 0, wrong = 0;
+};
+
+void judge(const Options& options, const Child& child, Tally& tally) {
+  ++tally.runs;
+  const std::string problem = verdict(options, child.what, child.result);
+  if (problem.empty()) {
+    ++(ending_of(child.result.output).outcome == "success" ? tally.succeeded : tally.failed_well);
+    return;
+  }
+  ++tally.wrong;
+  std::printf("WRONG %s: %s\n", describe(child.what).c_str(), problem.c_str());
+  if (tally.wrong <= 5) std::printf("%s\n", child.result.output.c_str());
+  std::fflush(stdout);
+}
+
+std::vector<Case> cases_of(const Options& options, const std::map<std::string, unsigned>& calls) {
+  std::vector<Case> cases;
+  std::size_t next = 0;
+  for (const auto& [entry, uses] : calls) {
+    for (unsigned nth = 1; nth <= uses; ++nth) {
+      // The first use of each entry with every code, the others with one in turn.
+      const std::size_t codes = nth == 1 ? options.failures.size() : 1;
+      for (std::size_t i = 0; i < codes; ++i) {
+        cases.push_back({entry, nth, options.failures[next++ % options.failures.size()]});
+      }
+    }
+  }
+  return cases;
+}
+
+void run_all(const Options& options, const std::vector<Case>& cases, const std::string& folder, Tally& tally) {
+  const std::size_t at_once = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<Child> running;
+  for (std::size_t next = 0; next < cases.size() || !running.empty();) {
+    while (next < cases.size() && running.size() < at_once) {
+      running.push_back(start(options, cases[next], folder + "/report" + std::to_string(next)));
+      next += options.every;
+    }
+    for (std::size_t i = 0; i < running.size();) {
+      if (!advance(running[i])) {
+        ++i;
+        continue;
+      }
+      judge(options, running[i], tally);
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+int sweep(const Options& options) {
+  char folder[] = "/tmp/anyplace-sweep-XXXXXX";
+  if (mkdtemp(folder) == nullptr) throw std::runtime_error("no folder for reports");
+  Tally tally;
+  Child plain = start(options, {}, std::string(folder) + "/report");
+  while (!advance(plain)) {
+  }
+  judge(options, plain, tally);
+  if (tally.wrong == 0 && plain.result.calls.empty()) throw std::runtime_error("the double's report names no call");
+  if (tally.wrong == 0) run_all(options, cases_of(options, plain.result.calls), folder, tally);
+  rmdir(folder);
+  std::printf("%zu entries, %u runs: %u succeeded, %u ended in the right Error, %u wrong\n", plain.result.calls.size(),
+              tally.runs, tally.succeeded, tally.failed_well, tally.wrong);
+  if (options.every > 1) std::printf("only every %uth of the uses was failed in this build\n", options.every);
+  return tally.wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return sweep(parse(argc, argv)); } catch (const std::exception& exception) {
+  std::fprintf(stderr, "sweep: %s\n", exception.what());
+  return 2;
+}
