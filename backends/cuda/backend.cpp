@@ -4,6 +4,7 @@
 //
 // Left null: reset, because resetting a primary context would destroy what other libraries have in it, and kernels that
 // are functions of the host. The core does without.
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "deadline.h"
 #include "device.h"
 #include "event.h"
+#include "kernel_launch.h"
 #include "stream.h"
 #include "watcher.h"
 
@@ -24,14 +26,14 @@ using anyplace::backend::to_handle;
 
 class CudaBackend final : public anyplace::backend::DeviceBackend {
  public:
-  explicit CudaBackend(Host) {
+  explicit CudaBackend(Host host) {
     load_driver();
     int count = 0;
     check(driver().DeviceGetCount(&count), "cuDeviceGetCount");
     for (std::int32_t i = 0; i < count; ++i) {
       CUdevice id = 0;
       check(driver().DeviceGet(&id, i), "cuDeviceGet");
-      devices_.push_back(std::make_unique<Device>(watcher_, id, i));
+      devices_.push_back(std::make_unique<Device>(host, watcher_, id, i));
     }
     watcher_.watch(devices_);
   }
@@ -42,7 +44,15 @@ class CudaBackend final : public anyplace::backend::DeviceBackend {
       if (!finish(*device, deadline)) return false;
     }
     watcher_.stop();
-    for (const auto& device : devices_) device->close();
+    std::exception_ptr failed;
+    for (const auto& device : devices_) {
+      try {
+        device->close();
+      } catch (const Failure&) {
+        if (failed == nullptr) failed = std::current_exception();
+      }
+    }
+    if (failed != nullptr) std::rethrow_exception(failed);
     return true;
   }
 
@@ -165,7 +175,8 @@ class CudaBackend final : public anyplace::backend::DeviceBackend {
   anyplace_kernel module_kernel(anyplace_module module, const char* name) override {
     return to_handle(&from_handle<Module>(module)->kernel(name));
   }
-  void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
+  [[gnu::always_inline]] void kernel_launch(anyplace_stream stream, anyplace_kernel kernel,
+                                            const anyplace_launch& launch) override {
     from_handle<Kernel>(kernel)->launch(stream_at(stream), launch);
   }
 

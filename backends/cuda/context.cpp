@@ -10,9 +10,10 @@ bool PrimaryContext::is_active() const noexcept {
   return driver().DevicePrimaryCtxGetState(device_, &flags, &active) == CUDA_SUCCESS && active != 0;
 }
 
-void PrimaryContext::release() noexcept {
+CUresult PrimaryContext::release() noexcept {
   const std::lock_guard lock(mutex_);
-  if (context_.exchange(nullptr, std::memory_order_acq_rel) != nullptr) driver().DevicePrimaryCtxRelease(device_);
+  const bool held = context_.exchange(nullptr, std::memory_order_acq_rel) != nullptr;
+  return held ? driver().DevicePrimaryCtxRelease(device_) : CUDA_SUCCESS;
 }
 
 void ContextScope::push(CUcontext context) noexcept {

@@ -29,7 +29,7 @@ class PrimaryContext {
   CUresult retain(Made&& made);
   /// Whether somebody in this process uses it, be it us or another library.
   bool is_active() const noexcept;
-  void release() noexcept;
+  CUresult release() noexcept;
 
  private:
   const CUdevice device_;
@@ -45,6 +45,11 @@ class ContextScope {
     result_ = driver().CtxGetCurrent(&current);
     if (result_ == CUDA_SUCCESS && current != context && context != nullptr) [[unlikely]]
       push(context);
+  }
+  enum class Always {};
+  /// The same, but pushed without a question that could fail: for what must be tried in any case.
+  ContextScope(CUcontext context, Always) noexcept : result_(CUDA_SUCCESS) {
+    if (context != nullptr) push(context);
   }
   ContextScope(const ContextScope&) = delete;  // it pops once
   ContextScope& operator=(const ContextScope&) = delete;

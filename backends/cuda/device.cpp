@@ -8,8 +8,8 @@
 
 namespace anyplace::cuda {
 
-Device::Device(Watcher& watcher, CUdevice id, std::int32_t index)
-    : watcher_(watcher), id_(id), index_(index), context_(id) {}
+Device::Device(anyplace::backend::Host host, Watcher& watcher, CUdevice id, std::int32_t index)
+    : host_(host), watcher_(watcher), id_(id), index_(index), context_(id) {}
 
 // ---- The context ---------------------------------------------------------------------------------------------------
 
@@ -63,6 +63,14 @@ void Device::lose(CUresult result) noexcept {
   if (lost_.compare_exchange_strong(none, result, std::memory_order_acq_rel)) watcher_.wake();
 }
 
+void Device::leave_loss() const noexcept {
+  const CUresult result = lost_.load(std::memory_order_acquire);
+  try {
+    host_.leave_message(static_cast<std::int64_t>(result), name_of(result).c_str(), text_of(result).c_str());
+  } catch (...) {  // the status alone has to do
+  }
+}
+
 bool Device::is_healthy() noexcept {
   if (lost()) return false;
   const CUcontext made = context_.get();
@@ -83,6 +91,7 @@ bool Device::synchronize(std::uint64_t timeout_ns) {
   } else {
     if (lost()) context();
     if (context_or_null() == nullptr) return true;  // nothing was ever submitted
+    if (timeout_ns == 0) return work_.is_idle();
     const PendingWork pending = work_.pending();
     if (!poll_until(deadline, [&] { return pending.is_over(); })) return false;
   }
@@ -90,19 +99,29 @@ bool Device::synchronize(std::uint64_t timeout_ns) {
   return true;
 }
 
-void Device::close() noexcept {
+void Device::close() {
   const CUcontext made = context_.get();
   if (made == nullptr) return;
+  if (lost()) return check(retired_modules_.failure(), "cuModuleUnload");
+  CUresult first = CUDA_SUCCESS;
+  const char* failed = "";
+  const auto note = [&](CUresult result, const char* call) {
+    if (first != CUDA_SUCCESS || result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED) return;
+    first = result;
+    failed = call;
+  };
   {
-    const ContextScope scope(made);
-    retired_modules_.close();
-    gates_.close();
-    memory_.close();
+    const ContextScope scope(made, ContextScope::Always{});
+    note(scope.result(), "cuCtxPushCurrent");
+    note(retired_modules_.close(), "cuModuleUnload");
+    note(gates_.close(), "cuMemFreeHost");
+    note(memory_.close(), "cuMemPoolDestroy");
     work_.close();
-    event_pool_.close();
-    driver().StreamDestroy(internal_stream());
+    note(event_pool_.close(), "cuEventDestroy");
+    note(driver().StreamDestroy(internal_stream()), "cuStreamDestroy");
   }
-  context_.release();
+  note(context_.release(), "cuDevicePrimaryCtxRelease");
+  check(first, failed);
 }
 
 }  // namespace anyplace::cuda

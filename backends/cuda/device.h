@@ -30,7 +30,7 @@ class Watcher;
 
 class Device {
  public:
-  Device(Watcher& watcher, CUdevice id, std::int32_t index);
+  Device(anyplace::backend::Host host, Watcher& watcher, CUdevice id, std::int32_t index);
   Device(const Device&) = delete;  // streams and events point at it
   Device& operator=(const Device&) = delete;
 
@@ -77,6 +77,8 @@ class Device {
 
   // -- Loss.
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != CUDA_SUCCESS; }
+  /// Leaves on this thread why it was lost.
+  void leave_loss() const noexcept;
   /// For good. The first result is kept.
   void lose(CUresult result) noexcept;
   /// Asks the driver. Loses the device if it is.
@@ -93,14 +95,16 @@ class Device {
   /// All that was submitted before the call; false if time ran out.
   bool synchronize(std::uint64_t timeout_ns);
 
-  /// After everything is over, while the process exits: gives back what is ours, and lets go of the context.
-  void close() noexcept;
+  /// After everything is over, while the process exits: gives back what is ours, and lets go of the context. Throws the
+  /// first failure, having gone on. Of a lost device nothing is given back.
+  void close();
 
  private:
   CUcontext make_context();
   std::uint64_t capabilities() const;
   void priority_range(int& least, int& greatest) const;
 
+  const anyplace::backend::Host host_;
   Watcher& watcher_;
   const CUdevice id_;
   const std::int32_t index_;
@@ -127,13 +131,18 @@ class DeviceScope {
   ContextScope scope_;
 };
 
-/// ContextScope for a call that ends something: never throws, and works on a lost device as well as can be.
+/// ContextScope for calls that end something: making one never throws. On a lost device they aren't made: CUDA gives
+/// nothing of a failed context back, and of a call that was the first to say so nobody knows what it did.
 class EndScope {
  public:
-  explicit EndScope(Device& device) noexcept : device_(device), scope_(device.context_or_null()) {}
-  /// The result of the call that was made in it. Throws as Device::check_end does.
-  void check(CUresult result, const char* call) const {
-    device_.check_end(scope_.result() == CUDA_SUCCESS ? result : scope_.result(), call);
+  explicit EndScope(Device& device) noexcept
+      : device_(device), scope_(device.context_or_null(), ContextScope::Always{}) {}
+  /// Makes the call in it. Throws as Device::check_end does.
+  template <class Call>
+  void end(const char* name, Call&& call) const {
+    if (device_.lost()) return;
+    const CUresult result = call();
+    device_.check_end(scope_.result() == CUDA_SUCCESS ? result : scope_.result(), name);
   }
 
  private:

@@ -41,6 +41,8 @@ class Library {
 
   /// Null if the driver doesn't have it. A driver with cuGetProcAddress is asked through that alone: its word counts.
   void* find(const char* name, int version, const char* exported) const {
+    // Else cuGetProcAddress would give the newest form that there is, with another meaning (cuStreamWaitValue32).
+    if (version > version_of_driver) return nullptr;
     void* found = nullptr;
     // The legacy default stream, whatever an application was compiled with.
     constexpr cuuint64_t flags = CU_GET_PROC_ADDRESS_LEGACY_STREAM;

@@ -19,10 +19,9 @@ unsigned cuda_flags(std::uint32_t flags) {
 
 /// Calls that take an event need no context by the manual; should a driver want one, it gets it.
 template <class Call>
-CUresult call_for(Device& device, Call&& call) {
+CUresult call_for(const Device& device, Call&& call) {
   const CUresult result = call();
-  if (result != CUDA_ERROR_INVALID_CONTEXT) [[likely]]
-    return result;
+  if (result != CUDA_ERROR_INVALID_CONTEXT) return result;
   const ContextScope scope(device.context_or_null());
   return call();
 }
@@ -49,10 +48,14 @@ Event::~Event() {
 
 void Event::destroy() {
   CUevent const event = std::exchange(native_, nullptr);
+  if (device_.lost()) return;
   device_.check_end(call_for(device_, [&] { return driver().EventDestroy(event); }), "cuEventDestroy");
 }
 
-bool Event::query() const { return is_complete(device_, native_); }
+bool Event::query_again(CUresult result) const {
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  return is_complete(device_, native_);
+}
 
 bool Event::synchronize(std::uint64_t timeout_ns) const {
   if (timeout_ns != ANYPLACE_FOREVER) return poll_until(Deadline(timeout_ns), [this] { return query(); });
@@ -104,9 +107,14 @@ void EventPool::give(CUevent event) noexcept {
   }
 }
 
-void EventPool::close() noexcept {
-  for (CUevent const event : idle_) driver().EventDestroy(event);
+CUresult EventPool::close() noexcept {
+  CUresult first = CUDA_SUCCESS;
+  for (CUevent const event : idle_) {
+    const CUresult result = driver().EventDestroy(event);
+    if (first == CUDA_SUCCESS) first = result;
+  }
   idle_.clear();
+  return first;
 }
 
 }  // namespace anyplace::cuda

@@ -30,7 +30,12 @@ class Event {
   Device& device() const noexcept { return device_; }
   CUevent native() const noexcept { return native_; }
 
-  bool query() const;
+  bool query() const {
+    const CUresult result = driver().EventQuery(native_);
+    if (result == CUDA_SUCCESS) [[likely]]
+      return true;
+    return query_again(result);
+  }
   /// False when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
   /// Milliseconds until `end`. Both have timing and are complete.
@@ -39,6 +44,9 @@ class Event {
   void destroy();
 
  private:
+  /// After a result that wasn't success. Apart, so that query() has nothing to keep for it.
+  bool query_again(CUresult result) const;
+
   Device& device_;
   CUevent native_ = nullptr;
 };
@@ -67,7 +75,8 @@ class EventPool {
 
   CUevent take();
   void give(CUevent event) noexcept;
-  void close() noexcept;
+  /// Nobody takes or gives any more. The first failure.
+  CUresult close() noexcept;
 
  private:
   Device& device_;

@@ -76,14 +76,17 @@ void Gates::wait(const Stream& stream, const Gate& gate) {
                "cuStreamWaitValue32");
 }
 
-void Gates::close() noexcept {
+CUresult Gates::close() noexcept {
   const std::lock_guard lock(mutex_);
+  CUresult first = CUDA_SUCCESS;
   for (Page* const page : pages_) {
-    driver().MemFreeHost(page->memory);
+    const CUresult result = driver().MemFreeHost(page->memory);
+    if (first == CUDA_SUCCESS) first = result;
     delete page;
   }
   pages_.clear();
   free_ = nullptr;
+  return first;
 }
 
 }  // namespace anyplace::cuda

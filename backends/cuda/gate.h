@@ -42,8 +42,8 @@ class Gates {
   /// Opens it if nobody did.
   void destroy(Gate& gate) noexcept;
   static void wait(const Stream& stream, const Gate& gate);
-  /// Nothing waits any more.
-  void close() noexcept;
+  /// Nothing waits any more. The first failure.
+  CUresult close() noexcept;
 
  private:
   struct Page;

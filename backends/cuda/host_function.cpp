@@ -63,7 +63,10 @@ void HostFunctions::settle_if_lost(bool ask) noexcept {
     settled_ = call;
     pending_count_.store(0, std::memory_order_release);
   }
-  for (; call != end; call = call->next) call->function(call->user, ANYPLACE_STATUS_DEVICE_LOST);
+  for (; call != end; call = call->next) {
+    device_.leave_loss();
+    call->function(call->user, ANYPLACE_STATUS_DEVICE_LOST);
+  }
 }
 
 }  // namespace anyplace::cuda

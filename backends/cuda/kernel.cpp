@@ -2,14 +2,13 @@
 #include "kernel.h"
 
 #include <cstddef>
+#include <cstring>
 
 #include "device.h"
-#include "stream.h"
+#include "kernel_launch.h"
 
 namespace anyplace::cuda {
 namespace {
-
-constexpr std::size_t max_arguments = 1024;
 
 const anyplace_argument& argument_at(const anyplace_launch& launch, std::size_t index) {
   const auto* const bytes = reinterpret_cast<const std::byte*>(launch.arguments);
@@ -45,23 +44,28 @@ void Kernel::find_parameters() {
     device_.check(result, "cuFuncGetParamInfo");
     parameter_sizes_.push_back(static_cast<std::uint32_t>(size));
   }
-  parameters_known_ = true;
+  if (parameter_sizes_.size() > max_arguments) return;
+  parameter_count_ = static_cast<std::uint32_t>(parameter_sizes_.size());
+  const std::uint32_t form[] = {parameter_count_, sizeof(anyplace_argument)};
+  std::memcpy(&known_form_, form, sizeof(form));
 }
 
-void Kernel::require_arguments(const anyplace_launch& launch) const {
-  if (launch.argument_count != parameter_sizes_.size()) [[unlikely]] {
+void Kernel::refuse_arguments(const anyplace_launch& launch) const {
+  if (launch.argument_count > max_arguments) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           std::to_string(launch.argument_count) + " arguments; the limit is " + std::to_string(max_arguments));
+  }
+  if (launch.argument_count != parameter_sizes_.size()) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "kernel " + name_ + " has " + std::to_string(parameter_sizes_.size()) +
                                                  " parameters, and the launch has " +
                                                  std::to_string(launch.argument_count) + " arguments");
   }
-  for (std::size_t i = 0; i < parameter_sizes_.size(); ++i) {
-    const std::uint32_t size = argument_at(launch, i).size;
-    if (size == parameter_sizes_[i]) [[likely]]
-      continue;
-    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "argument " + std::to_string(i) + " of kernel " + name_ + " has " +
-                                                 std::to_string(size) + " bytes; the kernel's parameter has " +
-                                                 std::to_string(parameter_sizes_[i]));
-  }
+  std::size_t wrong = 0;
+  while (argument_at(launch, wrong).size == parameter_sizes_[wrong]) ++wrong;
+  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "argument " + std::to_string(wrong) + " of kernel " + name_ + " has " +
+                                               std::to_string(argument_at(launch, wrong).size) +
+                                               " bytes; the kernel's parameter has " +
+                                               std::to_string(parameter_sizes_[wrong]));
 }
 
 void Kernel::refuse_threads(const anyplace_launch& launch) const {
@@ -72,6 +76,7 @@ void Kernel::refuse_threads(const anyplace_launch& launch) const {
 }
 
 void Kernel::raise_shared_limit(std::uint64_t wanted) {
+  const DeviceScope scope(device_);
   const auto most =
       static_cast<std::uint64_t>(device_.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
                                                    device_.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)));
@@ -88,26 +93,46 @@ void Kernel::raise_shared_limit(std::uint64_t wanted) {
   shared_limit_.store(left, std::memory_order_relaxed);
 }
 
-void Kernel::launch(const Stream& stream, const anyplace_launch& launch) {
-  if (parameters_known_) require_arguments(launch);
+void Kernel::take_arguments(const anyplace_launch& launch, void** pointers) const {
+  const bool known = parameter_count_ != unknown;
+  if (launch.argument_count > max_arguments || (known && launch.argument_count != parameter_count_)) {
+    refuse_arguments(launch);
+  }
+  for (std::uint32_t i = 0; i < launch.argument_count; ++i) {
+    const anyplace_argument& argument = argument_at(launch, i);
+    if (known && argument.size != parameter_sizes_[i]) refuse_arguments(launch);
+    pointers[i] = const_cast<void*>(argument.value);
+  }
+}
+
+void Kernel::launch_carefully(const Stream& stream, const anyplace_launch& launch) {
+  void* pointers[max_arguments];
+  take_arguments(launch, pointers);
+  if (launch.shared_bytes > shared_limit_.load(std::memory_order_relaxed)) raise_shared_limit(launch.shared_bytes);
+  if (stream.launches_in_context()) {
+    const DeviceScope scope(device_);
+    check_launch(call(stream, launch, pointers), launch);
+  } else if (const CUresult result = call(stream, launch, pointers); result != CUDA_SUCCESS) {
+    launch_again(result, stream, launch);
+  }
+}
+
+void Kernel::launch_again(CUresult result, const Stream& stream, const anyplace_launch& launch) {
+  // What was refused for its context was not launched.
+  if (result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_INVALID_HANDLE) {
+    void* pointers[max_arguments];
+    take_arguments(launch, pointers);
+    const DeviceScope scope(device_);
+    result = call(stream, launch, pointers);
+    if (result == CUDA_SUCCESS) stream.launch_in_context();
+  }
+  check_launch(result, launch);
+}
+
+void Kernel::check_launch(CUresult result, const anyplace_launch& launch) const {
   // Each factor is within the device's limits, so the product can't overflow.
   const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-  if (threads > max_threads_) [[unlikely]]
-    refuse_threads(launch);
-  if (launch.argument_count > max_arguments) [[unlikely]] {
-    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-           std::to_string(launch.argument_count) + " arguments; the limit is " + std::to_string(max_arguments));
-  }
-  const DeviceScope scope(device_);
-  if (launch.shared_bytes > shared_limit_.load(std::memory_order_relaxed)) [[unlikely]]
-    raise_shared_limit(launch.shared_bytes);
-  void* pointers[max_arguments];
-  for (std::size_t i = 0; i < launch.argument_count; ++i) {
-    pointers[i] = const_cast<void*>(argument_at(launch, i).value);
-  }
-  const CUresult result = driver().LaunchKernel(
-      function_, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1], launch.block[2],
-      static_cast<unsigned>(launch.shared_bytes), stream.native(), pointers, nullptr);
+  if (result != CUDA_SUCCESS && threads > max_threads_) refuse_threads(launch);
   device_.check(result, "cuLaunchKernel");
 }
 

@@ -29,9 +29,20 @@ class Kernel {
   void launch(const Stream& stream, const anyplace_launch& launch);
 
  private:
+  static constexpr std::uint32_t max_arguments = 1024;
+  static constexpr std::uint32_t unknown = UINT32_MAX;
+
   int attribute(CUfunction_attribute attribute) const;
   void find_parameters();
-  void require_arguments(const anyplace_launch& launch) const;
+  /// What launch() does in all but the plainest case.
+  void launch_carefully(const Stream& stream, const anyplace_launch& launch);
+  /// After a result that wasn't success. Launches in the device's context if that was what was missing, else throws.
+  void launch_again(CUresult result, const Stream& stream, const anyplace_launch& launch);
+  /// Checks the arguments, too. `pointers` are max_arguments.
+  void take_arguments(const anyplace_launch& launch, void** pointers) const;
+  CUresult call(const Stream& stream, const anyplace_launch& launch, void** arguments) const;
+  void check_launch(CUresult result, const anyplace_launch& launch) const;
+  [[noreturn]] void refuse_arguments(const anyplace_launch& launch) const;
   [[noreturn]] void refuse_threads(const anyplace_launch& launch) const;
   /// Allows the kernel all the dynamic shared memory that the device has for it. Once.
   void raise_shared_limit(std::uint64_t wanted);
@@ -42,7 +53,9 @@ class Kernel {
   std::uint64_t max_threads_ = 0;
   std::uint64_t static_shared_bytes_ = 0;
   std::atomic<std::uint64_t> shared_limit_{0};  ///< of dynamic shared memory, as it is set
-  bool parameters_known_ = false;
+  std::uint32_t parameter_count_ = unknown;     ///< unknown if the driver doesn't tell
+  /// How argument_count and argument_stride of a good launch look together. Nothing does if there is no telling.
+  std::uint64_t known_form_ = UINT64_MAX;
   std::vector<std::uint32_t> parameter_sizes_;
 };
 

@@ -83,8 +83,9 @@ std::uint64_t Memory::idle_in_pool() const noexcept {
   return known && reserved > used ? reserved - used : 0;
 }
 
-void Memory::close() noexcept {
-  if (CUmemoryPool const made = pool_.exchange(nullptr, std::memory_order_acq_rel)) driver().MemPoolDestroy(made);
+CUresult Memory::close() noexcept {
+  CUmemoryPool const made = pool_.exchange(nullptr, std::memory_order_acq_rel);
+  return made == nullptr ? CUDA_SUCCESS : driver().MemPoolDestroy(made);
 }
 
 CUresult Memory::allocate_from_pool(CUdeviceptr& address, std::uint64_t bytes, CUstream stream) {
@@ -130,9 +131,9 @@ anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {
 void Memory::free(std::uint32_t kind, anyplace_address address) {
   const EndScope scope(device_);
   if (kind == ANYPLACE_MEMORY_PINNED) {
-    scope.check(driver().MemFreeHost(anyplace::backend::from_handle<void>(address)), "cuMemFreeHost");
+    scope.end("cuMemFreeHost", [&] { return driver().MemFreeHost(anyplace::backend::from_handle<void>(address)); });
   } else {
-    scope.check(driver().MemFree(address), "cuMemFree");
+    scope.end("cuMemFree", [&] { return driver().MemFree(address); });
   }
 }
 
@@ -145,7 +146,7 @@ anyplace_address Memory::allocate_async(const Stream& stream, std::uint64_t byte
 
 void Memory::free_async(const Stream& stream, anyplace_address address) {
   const EndScope scope(device_);
-  scope.check(driver().MemFreeAsync(address, stream.native()), "cuMemFreeAsync");
+  scope.end("cuMemFreeAsync", [&] { return driver().MemFreeAsync(address, stream.native()); });
 }
 
 // ---- The user's own memory -----------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ void Memory::register_host(void* address, std::uint64_t bytes) {
 
 void Memory::unregister_host(void* address) {
   const EndScope scope(device_);
-  scope.check(driver().MemHostUnregister(address), "cuMemHostUnregister");
+  scope.end("cuMemHostUnregister", [&] { return driver().MemHostUnregister(address); });
 }
 
 }  // namespace anyplace::cuda

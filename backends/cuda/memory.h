@@ -49,7 +49,7 @@ class Memory {
   void trim() noexcept;
   /// For the pool, if there is one already. Called by Sharing.
   void set_access(const CUmemAccessDesc& access);
-  void close() noexcept;
+  CUresult close() noexcept;
 
  private:
   CUmemoryPool pool();

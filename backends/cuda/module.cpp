@@ -102,7 +102,7 @@ void Module::unload(Module* module) {
   Device& device = ended->device_;
   const EndScope scope(device);
   if (!device.lost() && device.retired_modules().keep_until_over(ended->native_)) return;
-  scope.check(driver().ModuleUnload(ended->native_), "cuModuleUnload");
+  scope.end("cuModuleUnload", [&] { return driver().ModuleUnload(ended->native_); });
 }
 
 // ---- RetiredModules ------------------------------------------------------------------------------------------------
@@ -122,9 +122,9 @@ bool RetiredModules::keep_until_over(CUmodule module) {
   }
 }
 
-void RetiredModules::sweep() {
+void RetiredModules::sweep() noexcept {
   std::vector<CUmodule> over;
-  {
+  try {
     const std::lock_guard lock(mutex_);
     over.reserve(modules_.size());
     for (std::size_t i = modules_.size(); i-- > 0;) {
@@ -133,21 +133,26 @@ void RetiredModules::sweep() {
       std::swap(modules_[i], modules_.back());
       modules_.pop_back();
     }
+  } catch (...) {  // those that can't be asked about are looked at again the next time
   }
-  if (over.empty()) return;
-  const EndScope scope(device_);
-  CUresult first = CUDA_SUCCESS;
-  for (CUmodule const module : over) {
-    const CUresult result = driver().ModuleUnload(module);
-    if (first == CUDA_SUCCESS) first = result;
-  }
-  scope.check(first, "cuModuleUnload");
+  if (over.empty() || device_.lost()) return;
+  const ContextScope scope(device_.context_or_null(), ContextScope::Always{});
+  for (CUmodule const module : over) unload(module);
 }
 
-void RetiredModules::close() noexcept {
+CUresult RetiredModules::close() noexcept {
   const std::lock_guard lock(mutex_);
-  for (const Retired& retired : modules_) driver().ModuleUnload(retired.module);
+  for (const Retired& retired : modules_) unload(retired.module);
   modules_.clear();
+  return failure();
+}
+
+void RetiredModules::unload(CUmodule module) noexcept {
+  const CUresult result = driver().ModuleUnload(module);
+  if (result == CUDA_SUCCESS) return;
+  CUresult none = CUDA_SUCCESS;
+  failed_.compare_exchange_strong(none, result, std::memory_order_acq_rel);
+  if (is_sticky(result)) device_.lose(result);
 }
 
 }  // namespace anyplace::cuda

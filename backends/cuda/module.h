@@ -4,6 +4,7 @@
 // of theirs may still be queued; CUDA says nothing of unloading under running work, so they are unloaded after it.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,10 +48,11 @@ class RetiredModules {
 
   /// Takes the module over if work is pending that may need it; false if there is none. The context is current.
   bool keep_until_over(CUmodule module);
-  /// Unloads those whose time has come.
-  void sweep();
-  /// Unloads all. Nothing runs any more.
-  void close() noexcept;
+  /// Unloads those whose time has come. What fails is told by close(): it is no failure of whoever calls this.
+  void sweep() noexcept;
+  /// Unloads all. Nothing runs any more. The first failure, of a sweep too.
+  CUresult close() noexcept;
+  CUresult failure() const noexcept { return failed_.load(std::memory_order_acquire); }
 
  private:
   struct Retired {
@@ -58,7 +60,11 @@ class RetiredModules {
     PendingWork pending;
   };
 
+  /// The context is current.
+  void unload(CUmodule module) noexcept;
+
   Device& device_;
+  std::atomic<CUresult> failed_{CUDA_SUCCESS};
   std::mutex mutex_;  // guards modules_; PendingWork is asked under it
   std::vector<Retired> modules_;
 };

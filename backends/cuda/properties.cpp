@@ -23,10 +23,8 @@ std::uint32_t at_least_one(int value) { return value > 0 ? static_cast<std::uint
 std::string uuid_text(CUdevice device) {
   CUuuid uuid{};
   // The second form tells the instances of a partitioned GPU apart.
-  const bool known =
-      (driver().DeviceGetUuid_v2 != nullptr && driver().DeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS) ||
-      driver().DeviceGetUuid(&uuid, device) == CUDA_SUCCESS;
-  if (!known) return "";
+  const bool known = driver().DeviceGetUuid_v2 != nullptr && driver().DeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS;
+  if (!known) check(driver().DeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
   std::string text = "GPU-";
   for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
@@ -39,13 +37,14 @@ std::string uuid_text(CUdevice device) {
 
 std::string name_text(CUdevice device) {
   char name[128] = "";
-  return driver().DeviceGetName(name, sizeof(name), device) == CUDA_SUCCESS ? name : "";
+  check(driver().DeviceGetName(name, sizeof(name), device), "cuDeviceGetName");
+  return name;
 }
 
 /// "0000:17:00.0", in the small letters of the kernel's own paths.
 std::string pci_text(CUdevice device) {
   char id[32] = "";
-  if (driver().DeviceGetPCIBusId(id, sizeof(id), device) != CUDA_SUCCESS) return "";
+  check(driver().DeviceGetPCIBusId(id, sizeof(id), device), "cuDeviceGetPCIBusId");
   std::string text = id;
   for (char& c : text) {
     if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
@@ -105,8 +104,8 @@ void Device::properties(anyplace_device_properties& out) const {
   out.capabilities = capabilities();
   out.image_formats = bit(ANYPLACE_IMAGE_PTX) | bit(ANYPLACE_IMAGE_CUBIN) | bit(ANYPLACE_IMAGE_FATBIN);
   std::size_t total = 0;
-  const bool known = driver().DeviceTotalMem(&total, id_) == CUDA_SUCCESS;
-  out.total_memory = known ? total : ANYPLACE_UNKNOWN;
+  cuda::check(driver().DeviceTotalMem(&total, id_), "cuDeviceTotalMem");
+  out.total_memory = total;
   out.address_alignment = 256;
   const int shared = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
                                attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));

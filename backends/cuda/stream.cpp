@@ -8,14 +8,40 @@
 namespace anyplace::cuda {
 namespace {
 
+/// From this driver on a launch is in the context of its stream, whichever is current (NVIDIA/cccl issue 6986).
+constexpr int first_launch_without_context = 13000;
+
 /// CUDA's two names for the legacy default stream of the current context.
 bool is_null_stream(CUstream stream) { return stream == nullptr || stream == CU_STREAM_LEGACY; }
 
 }  // namespace
 
 Stream::Stream(Device& device, CUstream native, StreamOwner owner) noexcept
-    : device_(device), native_(native), owner_(owner), needs_context_(is_null_stream(native)) {
+    : device_(device),
+      native_(native),
+      owner_(owner),
+      needs_context_(is_null_stream(native)),
+      launches_in_context_(needs_context_ || driver_version() < first_launch_without_context) {
   device.work().add(*this);
+}
+
+bool Stream::query_again(CUresult result) const {
+  if (result == CUDA_ERROR_INVALID_CONTEXT) result = in_context([this] { return driver().StreamQuery(native_); });
+  if (result == CUDA_ERROR_NOT_READY) return false;
+  device_.check(result, "cuStreamQuery");
+  return true;
+}
+
+void Stream::record_again(CUresult result, CUevent event) const {
+  if (result == CUDA_ERROR_INVALID_CONTEXT) result = in_context([&] { return driver().EventRecord(event, native_); });
+  device_.check(result, "cuEventRecord");
+}
+
+void Stream::wait_again(CUresult result, const Event& event) const {
+  if (result == CUDA_ERROR_INVALID_CONTEXT) {
+    result = in_context([&] { return driver().StreamWaitEvent(native_, event.native(), 0); });
+  }
+  if (result != CUDA_SUCCESS) device_.fail_with(result, "cuStreamWaitEvent", event.device());
 }
 
 bool Stream::synchronize(std::uint64_t timeout_ns) const {
@@ -29,10 +55,10 @@ void Stream::destroy() {
   try {
     device_.work().remove(*this);
   } catch (...) {
-    if (owner_ == StreamOwner::backend) driver().StreamDestroy(native_);
+    if (owner_ == StreamOwner::backend && !device_.lost()) driver().StreamDestroy(native_);
     throw;
   }
-  if (owner_ != StreamOwner::backend) return;
+  if (owner_ != StreamOwner::backend || device_.lost()) return;
   device_.check_end(call([this] { return driver().StreamDestroy(native_); }), "cuStreamDestroy");
 }
 

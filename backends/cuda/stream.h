@@ -6,6 +6,7 @@
 // Recording, waiting and asking take no lock and allocate nothing.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "anyplace/backend/abi.h"
@@ -31,21 +32,29 @@ class Stream {
   /// Whether it is the device's legacy default stream.
   bool is_null() const noexcept { return needs_context_; }
 
+  /// Whether kernels are launched with the device's context current: the null stream's, all by the rules of drivers
+  /// before CUDA 13, and those of a stream for which this driver refused to do without, once.
+  bool launches_in_context() const noexcept { return launches_in_context_.load(std::memory_order_relaxed); }
+  void launch_in_context() const noexcept { launches_in_context_.store(true, std::memory_order_relaxed); }
+
   bool query() const {
-    const CUresult result = call([this] { return driver().StreamQuery(native_); });
-    if (result == CUDA_ERROR_NOT_READY) return false;
-    device_.check(result, "cuStreamQuery");
-    return true;
+    const CUresult result = needs_context_ ? CUDA_ERROR_INVALID_CONTEXT : driver().StreamQuery(native_);
+    if (result == CUDA_SUCCESS) [[likely]]
+      return true;
+    return query_again(result);
   }
   /// False when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
   void record(CUevent event) const {
-    device_.check(call([&] { return driver().EventRecord(event, native_); }), "cuEventRecord");
+    const CUresult result = needs_context_ ? CUDA_ERROR_INVALID_CONTEXT : driver().EventRecord(event, native_);
+    if (result != CUDA_SUCCESS) [[unlikely]]
+      record_again(result, event);
   }
   void wait(const Event& event) const {
-    const CUresult result = call([&] { return driver().StreamWaitEvent(native_, event.native(), 0); });
+    const CUresult result =
+        needs_context_ ? CUDA_ERROR_INVALID_CONTEXT : driver().StreamWaitEvent(native_, event.native(), 0);
     if (result != CUDA_SUCCESS) [[unlikely]]
-      device_.fail_with(result, "cuStreamWaitEvent", event.device());
+      wait_again(result, event);
   }
   /// Ends it: at once, and its work completes. Only a stream of ours takes the CUstream along. Silent for a lost
   /// device.
@@ -54,15 +63,24 @@ class Stream {
   StreamLinks links;  ///< Work's, under its mutex
 
  private:
+  // After INVALID_CONTEXT: by the manual a stream's own context counts, but for the null stream; should a driver want a
+  // current one for others too, it gets it. Any other result is thrown. Apart, so that the calls above have nothing to
+  // keep for this.
+  bool query_again(CUresult result) const;
+  void record_again(CUresult result, CUevent event) const;
+  void wait_again(CUresult result, const Event& event) const;
+
   /// Makes a call whose stream argument says whose context is meant.
   template <class Call>
   CUresult call(Call&& made) const {
-    if (!needs_context_) [[likely]] {
+    if (!needs_context_) {
       const CUresult result = made();
-      // By the manual a stream's own context counts; should a driver want a current one, it gets it.
-      if (result != CUDA_ERROR_INVALID_CONTEXT) [[likely]]
-        return result;
+      if (result != CUDA_ERROR_INVALID_CONTEXT) return result;
     }
+    return in_context(made);
+  }
+  template <class Call>
+  CUresult in_context(Call&& made) const {
     const ContextScope scope(device_.context_or_null());
     return scope.result() == CUDA_SUCCESS ? made() : scope.result();
   }
@@ -71,6 +89,7 @@ class Stream {
   const CUstream native_;
   const StreamOwner owner_;
   const bool needs_context_;
+  mutable std::atomic<bool> launches_in_context_;
 };
 
 /// Makes a stream of the device. Throws.

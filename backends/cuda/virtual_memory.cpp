@@ -48,7 +48,7 @@ anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
 
 void VirtualMemory::release(anyplace_address address, std::uint64_t bytes) {
   const EndScope scope(device_);
-  scope.check(driver().MemAddressFree(address, bytes), "cuMemAddressFree");
+  scope.end("cuMemAddressFree", [&] { return driver().MemAddressFree(address, bytes); });
 }
 
 PhysicalMemory* VirtualMemory::create(std::uint64_t bytes) {
@@ -68,7 +68,7 @@ void VirtualMemory::destroy(PhysicalMemory* physical) {
   const std::unique_ptr<PhysicalMemory> ended(physical);
   Device& device = *ended->device;
   const EndScope scope(device);
-  scope.check(driver().MemRelease(ended->handle), "cuMemRelease");
+  scope.end("cuMemRelease", [&] { return driver().MemRelease(ended->handle); });
 }
 
 void VirtualMemory::map(anyplace_address address, const PhysicalMemory& physical) {
@@ -116,7 +116,7 @@ void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
   for (std::uint64_t done = 0; done < bytes;) {
     const auto mapping = mappings_.find(address + done);
     const std::uint64_t size = mapping->second;
-    scope.check(driver().MemUnmap(mapping->first, size), "cuMemUnmap");
+    scope.end("cuMemUnmap", [&] { return driver().MemUnmap(mapping->first, size); });
     mappings_.erase(mapping);
     done += size;
   }

@@ -69,6 +69,16 @@ PendingWork Work::pending() {
   return pending;
 }
 
+bool Work::is_idle() {
+  const std::lock_guard lock(mutex_);
+  forget_what_is_over();
+  if (!left_behind_.empty() || (null_stream_used_ && !null_stream_is_idle(device_))) return false;
+  for (Stream* stream = first_; stream != nullptr; stream = stream->links.next) {
+    if (!stream->query()) return false;
+  }
+  return true;
+}
+
 std::shared_ptr<Marker> Work::mark(Stream& stream) {
   if (stream.query()) return nullptr;
   EventPool& pool = device_.event_pool();

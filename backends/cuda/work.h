@@ -44,6 +44,9 @@ class Work {
   /// of the list in any case.
   void remove(Stream& stream);
   PendingWork pending();
+  /// Whether everything is over now. Leaves the streams as they are, where pending() marks them, so that who looks at a
+  /// stream meanwhile finds nothing in it that isn't its own.
+  bool is_idle();
   /// Lets go of the markers. Everything is over.
   void close() noexcept;
 
