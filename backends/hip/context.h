@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PrimaryContext: a device's one context. Where CUDA has a handle for it that is retained and pushed, HIP has
+// deprecated that: each device has one context from hipInit on, the current one is a matter of hipSetDevice, and the
+// device's number stands for it in calls. So what is kept here is whether we have begun to use it, and the handle for
+// whoever asks for the native context.
+//
+// ContextScope: that device made current for the time of one call, without anything that the caller could notice: if it
+// is current already nothing is done, else the one before is current again afterwards.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "driver.h"
+
+namespace anyplace::hip {
+
+class ContextScope {
+ public:
+  /// Fails only if the process is exiting.
+  explicit ContextScope(hipDevice_t device) noexcept {
+    result_ = driver().GetDevice(&before_);
+    if (result_ == hipSuccess && before_ != device) [[unlikely]]
+      change(device);
+  }
+  enum class Always {};
+  /// The same, but also where the one before can't be asked for: for what must be tried in any case.
+  ContextScope(hipDevice_t device, Always) noexcept {
+    const bool known = driver().GetDevice(&before_) == hipSuccess;
+    result_ = hipSuccess;
+    if (known && before_ == device) return;
+    change(device);
+    changed_ = changed_ && known;
+  }
+  ContextScope(const ContextScope&) = delete;  // it restores once
+  ContextScope& operator=(const ContextScope&) = delete;
+  ~ContextScope() {
+    if (changed_) [[unlikely]]
+      restore();
+  }
+
+  hipError_t result() const noexcept { return result_; }
+
+ private:
+  void change(hipDevice_t device) noexcept;
+  void restore() noexcept;
+
+  hipError_t result_;
+  hipDevice_t before_ = 0;
+  bool changed_ = false;
+};
+
+class PrimaryContext {
+ public:
+  explicit PrimaryContext(hipDevice_t device) noexcept : device_(device) {}
+  PrimaryContext(const PrimaryContext&) = delete;  // one per device
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+
+  bool has_begun() const noexcept { return begun_.load(std::memory_order_acquire); }
+  /// Runs `made` once, with the device current, before others see that it has begun; if it doesn't return success, the
+  /// next call tries again.
+  template <class Made>
+  hipError_t begin(Made&& made);
+  /// HIP's handle, the same each time. hipErrorNotSupported where the library has none any more.
+  hipError_t native(hipCtx_t& handle) noexcept;
+  hipError_t end() noexcept;
+
+ private:
+  const hipDevice_t device_;
+  std::mutex mutex_;  // guards native_, and that we begin once; HIP is called under it
+  std::atomic<bool> begun_{false};
+  hipCtx_t native_ = nullptr;
+};
+
+template <class Made>
+hipError_t PrimaryContext::begin(Made&& made) {
+  const std::lock_guard lock(mutex_);
+  if (has_begun()) return hipSuccess;
+  const ContextScope scope(device_);
+  const hipError_t result = scope.result() == hipSuccess ? made() : scope.result();
+  if (result == hipSuccess) begun_.store(true, std::memory_order_release);
+  return result;
+}
+
+}  // namespace anyplace::hip

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Opening the library, finding its entries, starting it; and for each way in which that fails, what to do about it.
+#include "driver.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "error.h"
+
+namespace anyplace::hip {
+
+constinit Driver loaded_driver{};
+
+namespace {
+
+/// Newest first: of several releases on a machine the newest knows most devices, and is what its kernel driver was made
+/// for.
+constexpr const char* library_names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+/// As PyTorch's packages name their own copy.
+constexpr const char* unversioned_name = "libamdhip64.so";
+constexpr int oldest_major = 5;
+constinit int version_of_driver = 0;
+
+/// The library that was opened.
+class Library {
+ public:
+  explicit Library(void* handle) : handle_(handle) {}
+
+  /// What the library exports under that name; null if nothing.
+  template <class Function>
+  void read(const char* exported, Function& out) const {
+    out = reinterpret_cast<Function>(dlsym(handle_, exported));
+  }
+
+  /// Where the file is that the linker found.
+  std::string path() const {
+    const link_map* map = nullptr;
+    if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || *map->l_name == '\0') return unversioned_name;
+    return map->l_name;
+  }
+
+ private:
+  void* handle_;
+};
+
+/// One that this process has already, whichever it is: streams and memory of another library's are of use only in the
+/// runtime that made them, and two runtimes in a process would both drive the devices. Null if there is none.
+void* loaded_already() {
+  for (const char* name : library_names) {
+    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return handle;
+  }
+  return dlopen(unversioned_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+}
+
+Library open_library() {
+  // Never closed: its threads and exit handlers live in it.
+  if (void* const handle = loaded_already()) return Library(handle);
+  std::string reasons;
+  for (const char* name : library_names) {
+    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
+    const char* const said = dlerror();
+    reasons += std::string(reasons.empty() ? "" : "; ") + (said == nullptr ? name : said);
+  }
+  refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
+         "no libamdhip64 of ROCm 5, 6 or 7 can be opened (" + reasons +
+             "). It comes with ROCm: install that (Debian: apt-get install libamdhip64-5; AMD's packages: "
+             "hip-runtime-amd), "
+             "and if it is there, put its folder (such as /opt/rocm/lib) into /etc/ld.so.conf.d or LD_LIBRARY_PATH");
+}
+
+enum class Need { REQUIRED, OPTIONAL };
+
+std::string of_version() { return version_of_driver == 0 ? "" : " (HIP " + version_text(version_of_driver) + ")"; }
+
+void require(Need need, bool found, const char* exported, const Library& library) {
+  if (need == Need::OPTIONAL || found) return;
+  refuse(ANYPLACE_STATUS_NO_DRIVER,
+         library.path() + of_version() + " lacks " + exported +
+             ", which this backend can't do without: it needs HIP 5.2 or newer; update ROCm, "
+             "or reinstall it if it says to be new enough");
+}
+
+void fill_table(const Library& library) {
+#define ANYPLACE_HIP_FIND(need, Member, parameters)           \
+  library.read("hip" #Member, loaded_driver.Member.function); \
+  require(Need::need, static_cast<bool>(loaded_driver.Member), "hip" #Member, library);
+  ANYPLACE_HIP_ENTRIES(ANYPLACE_HIP_FIND)
+#undef ANYPLACE_HIP_FIND
+  library.read("hipGetStreamDeviceId", loaded_driver.GetStreamDeviceId);
+}
+
+/// Whether the file is there, and may be opened.
+std::string state_of_kfd() {
+  if (access("/dev/kfd", F_OK) != 0) {
+    return "there is no /dev/kfd: load the amdgpu kernel driver (in a container: --device=/dev/kfd --device=/dev/dri)";
+  }
+  if (access("/dev/kfd", R_OK | W_OK) != 0) {
+    return "/dev/kfd may not be opened by this user: add it to the groups render and video";
+  }
+  return "see that rocminfo lists one that this release of ROCm supports";
+}
+
+std::string hidden_devices() {
+  std::string text;
+  for (const char* variable : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
+    if (const char* const value = std::getenv(variable)) {
+      text += std::string("; ") + variable + " is \"" + value + "\" and may hide it";
+    }
+  }
+  return text;
+}
+
+/// What to do about a hipInit that failed.
+std::string advice_for(hipError_t result, const std::string& path) {
+  switch (static_cast<int>(result)) {
+    case 100:
+    case 101:  // what hipInit of HIP 5 says where there is none
+      return path + " finds no device: " + state_of_kfd() + hidden_devices();
+    case 35:
+      return "the kernel's driver is older than " + path + " needs: update amdgpu";
+    default:
+      return path + " doesn't start: see that rocminfo works, and `dmesg` for what amdgpu says";
+  }
+}
+
+[[noreturn]] void refuse_start(hipError_t result, const char* call, const Library& library) {
+  anyplace_status status = status_of(result);
+  if (status != ANYPLACE_STATUS_NO_SUCH_DEVICE) status = ANYPLACE_STATUS_NO_DRIVER;
+  fail_call(result, call, status, advice_for(result, library.path()));
+}
+
+/// The version comes first, for what else is said. It answers without a device too.
+void find_version(const Library& library) {
+  library.read("hipGetErrorName", loaded_driver.GetErrorName);
+  library.read("hipGetErrorString", loaded_driver.GetErrorString);
+  library.read("hipGetLastError", loaded_driver.GetLastError);
+  library.read("hipPeekAtLastError", loaded_driver.PeekAtLastError);
+  library.read("hipRuntimeGetVersion", loaded_driver.RuntimeGetVersion);
+  if (driver().GetErrorName == nullptr) {
+    refuse(ANYPLACE_STATUS_NO_DRIVER, library.path() + " lacks hipGetErrorName: it is no libamdhip64; reinstall ROCm");
+  }
+  if (driver().RuntimeGetVersion == nullptr) return;
+  int version = 0;
+  if (driver().RuntimeGetVersion(&version) == hipSuccess) version_of_driver = version;
+  if (version_of_driver != 0 && version_of_driver / 10'000'000 < oldest_major) {
+    refuse(ANYPLACE_STATUS_NO_DRIVER, library.path() + of_version() + " is too old: this needs HIP 5.2 or newer");
+  }
+}
+
+void start(const Library& library) {
+  const hipError_t result = driver().Init(0);
+  if (result != hipSuccess) refuse_start(result, "hipInit", library);
+  // Some releases start without a device.
+  int count = 0;
+  const hipError_t counted = driver().GetDeviceCount(&count);
+  if (counted != hipSuccess) refuse_start(counted, "hipGetDeviceCount", library);
+  if (count == 0) refuse_start(hipErrorNoDevice, "hipGetDeviceCount", library);
+}
+
+}  // namespace
+
+void take_back_last_error(hipError_t error) noexcept {
+  // HIP 7 keeps an older error of the application's when a call says "not ready": only what is ours is taken.
+  if (driver().PeekAtLastError == nullptr || driver().GetLastError == nullptr) return;
+  if (driver().PeekAtLastError() == error) ignore(driver().GetLastError());
+}
+
+void load_driver() {
+  const Library library = open_library();
+  find_version(library);
+  fill_table(library);
+  start(library);
+}
+
+int driver_version() noexcept { return version_of_driver; }
+
+std::string version_text(int version) {
+  return std::to_string(version / 10'000'000) + "." + std::to_string(version / 100'000 % 100) + "." +
+         std::to_string(version % 100'000);
+}
+
+}  // namespace anyplace::hip

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernel: a hipFunction_t, and what has to be known of it to refuse a wrong launch before anything runs. A launch takes
+// no lock and allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "anyplace/backend/abi.h"
+#include "driver.h"
+
+namespace anyplace::hip {
+
+class Device;
+class Stream;
+
+class Kernel {
+ public:
+  /// The device's context is current.
+  Kernel(Device& device, hipFunction_t function, const char* name);
+  Kernel(const Kernel&) = delete;  // handles point at it
+  Kernel& operator=(const Kernel&) = delete;
+
+  /// Throws INVALID_ARGUMENT for more threads than the kernel's registers allow and for more shared memory than it
+  /// leaves. HIP doesn't tell what parameters a kernel has: wrong arguments aren't noticed, as in HIP itself.
+  void launch(const Stream& stream, const anyplace_launch& launch);
+
+ private:
+  int attribute(hipFunction_attribute attribute) const;
+  [[noreturn]] void refuse_threads(const anyplace_launch& launch) const;
+  [[noreturn]] void refuse_shared(const anyplace_launch& launch) const;
+
+  Device& device_;
+  const hipFunction_t function_;
+  const std::string name_;
+  std::uint64_t max_threads_ = 0;
+  std::uint64_t shared_limit_ = 0;  ///< of dynamic shared memory; AMD's devices need no leave to use all of it
+};
+
+}  // namespace anyplace::hip

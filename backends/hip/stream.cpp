@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stream.h"
+
+#include <memory>
+
+#include "deadline.h"
+#include "watcher.h"
+
+namespace anyplace::hip {
+namespace {
+
+// The names of streams that stand for another one each time. HIP 6 and later know the second.
+const auto per_thread = reinterpret_cast<hipStream_t>(2);
+const auto legacy = reinterpret_cast<hipStream_t>(1);
+
+bool is_null_stream(hipStream_t stream) { return stream == nullptr; }
+
+/// Whose it is; -1 if HIP doesn't know the stream.
+hipDevice_t device_of(Device& asking, hipStream_t stream) {
+  if (!driver().StreamGetDevice) return driver().GetStreamDeviceId(stream);
+  hipDevice_t device = -1;
+  asking.check(driver().StreamGetDevice(stream, &device), "hipStreamGetDevice");
+  return device;
+}
+
+}  // namespace
+
+Stream::Stream(Device& device, hipStream_t native, StreamOwner owner) noexcept
+    : device_(device), native_(native), owner_(owner), needs_context_(is_null_stream(native)) {
+  device.work().add(*this);
+}
+
+bool Stream::synchronize(std::uint64_t timeout_ns) const {
+  if (timeout_ns != ANYPLACE_FOREVER) return poll_until(Deadline(timeout_ns), [this] { return query(); });
+  device_.check(call([this] { return driver().StreamSynchronize(native_); }), "hipStreamSynchronize");
+  return true;
+}
+
+void Stream::destroy() {
+  const std::unique_ptr<Stream> ended(this);
+  try {
+    if (device_.work().remove(*this)) {
+      // Without the thread it is destroyed when something else ends or is waited for.
+      try {
+        device_.watcher().start();
+        device_.watcher().wake();
+      } catch (const Failure&) {
+      }
+      return;
+    }
+  } catch (...) {
+    if (is_ours() && !device_.lost()) ignore(driver().StreamDestroy(native_));
+    throw;
+  }
+  if (!is_ours() || device_.lost()) return;
+  device_.check_end(driver().StreamDestroy(native_), "hipStreamDestroy");
+}
+
+Stream* make_stream(Device& device, const anyplace_stream_desc& desc) {
+  const DeviceScope scope(device);
+  const unsigned flags = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? hipStreamDefault : hipStreamNonBlocking;
+  hipStream_t native = nullptr;
+  device.check(driver().StreamCreateWithPriority(&native, flags, desc.priority), "hipStreamCreateWithPriority");
+  try {
+    return new Stream(device, native, StreamOwner::backend);
+  } catch (...) {
+    ignore(driver().StreamDestroy(native));
+    throw;
+  }
+}
+
+Stream* make_null_stream(Device& device) {
+  device.context();
+  return new Stream(device, nullptr, StreamOwner::others);
+}
+
+Stream* adopt_stream(Device& device, std::uint64_t native) {
+  auto* const stream = anyplace::backend::from_handle<ihipStream_t>(native);
+  if (stream == per_thread) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           "hipStreamPerThread is another stream in each thread, so it can't be one stream here; pass the handle of a "
+           "stream that was created, or use Device::per_thread_stream");
+  }
+  const DeviceScope scope(device);
+  if (is_null_stream(stream) || stream == legacy) return new Stream(device, nullptr, StreamOwner::others);
+  const hipDevice_t of = device_of(device, stream);
+  if (of != device.id()) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, of < 0 ? "HIP knows no such stream"
+                                                    : "the stream is of hip:" + std::to_string(of) +
+                                                          ", not of hip:" + std::to_string(device.index()) +
+                                                          "; wrap it for its own device");
+  }
+  return new Stream(device, stream, StreamOwner::others);
+}
+
+}  // namespace anyplace::hip

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The limits of the double's devices, in one place for what reports and what enforces them.
+#ifndef ANYPLACE_TESTS_DOUBLES_HIP_LIMITS_H
+#define ANYPLACE_TESTS_DOUBLES_HIP_LIMITS_H
+
+#include <cstdint>
+
+namespace anyplace::doubles::hip {
+
+constexpr int kMaxThreadsPerBlock = 1024;
+constexpr int kMaxBlock[3] = {1024, 1024, 1024};
+constexpr int kMaxGrid[3] = {2147483647, 65536, 65536};
+constexpr int kMaxShared = 64 * 1024;
+constexpr int kMaxPitch = 2147483647;
+constexpr uint64_t kGranularity = uint64_t{2} << 20U;  // of virtual memory
+constexpr uint64_t kSignalBytes = 8;
+
+}  // namespace anyplace::doubles::hip
+
+#endif  // ANYPLACE_TESTS_DOUBLES_HIP_LIMITS_H

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Virtual memory, at the table: the public API has no calls for it.
+#include <numeric>
+
+#include "plugin.h"
+#include "support.h"
+
+namespace {
+
+using namespace hip_test;
+
+/// Two devices, a stream on each, and a granule of the first one's memory to play with.
+struct Space {
+  Double hip;
+  Plugin plugin;
+  uint64_t granule = 0;
+  anyplace_stream stream = plugin.make_stream(0);
+  anyplace_stream other = plugin.make_stream(1);
+
+  explicit Space(Variables variables = {}) : hip(variables) {
+    Plugin::check(plugin->virtual_granularity(plugin.self(), 0, &granule));
+  }
+  ~Space() {
+    CHECK(plugin->stream_destroy(plugin.self(), stream) == ANYPLACE_STATUS_OK);
+    CHECK(plugin->stream_destroy(plugin.self(), other) == ANYPLACE_STATUS_OK);
+    INFO(hip.live_text());
+    CHECK(hip.live("mapping") == 0);
+    CHECK(hip.live("physical") == 0);
+    CHECK(hip.live("reservation") == 0);
+  }
+
+  anyplace_address reserve(uint64_t granules) {
+    anyplace_address address = 0;
+    Plugin::check(plugin->virtual_reserve(plugin.self(), 0, granules * granule, &address));
+    return address;
+  }
+  void release(anyplace_address address, uint64_t granules) {
+    Plugin::check(plugin->virtual_release(plugin.self(), 0, address, granules * granule));
+  }
+  anyplace_physical create(uint64_t granules) {
+    anyplace_physical physical = 0;
+    Plugin::check(plugin->physical_create(plugin.self(), 0, granules * granule, &physical));
+    return physical;
+  }
+  void destroy(anyplace_physical physical) { Plugin::check(plugin->physical_destroy(plugin.self(), physical)); }
+  anyplace_status map_status(anyplace_address address, anyplace_physical physical) {
+    return plugin->virtual_map(plugin.self(), 0, address, physical);
+  }
+  void map(anyplace_address address, anyplace_physical physical) { Plugin::check(map_status(address, physical)); }
+  anyplace_status unmap_status(anyplace_address address, uint64_t bytes) {
+    return plugin->virtual_unmap(plugin.self(), 0, address, bytes);
+  }
+  void unmap(anyplace_address address, uint64_t granules) { Plugin::check(unmap_status(address, granules * granule)); }
+
+  void fill(anyplace_address address, uint32_t value) {
+    Plugin::check(plugin->memory_set(plugin.self(), stream, address, value, 4, granule / 4));
+    plugin.synchronize(stream);
+  }
+  /// The first and the last number of the granule, which must be the same.
+  uint32_t value_at(anyplace_address address) {
+    std::vector<uint32_t> found(granule / 4);
+    Plugin::check(plugin->memory_copy(plugin.self(), stream, reinterpret_cast<uint64_t>(found.data()), address, granule,
+                                      ANYPLACE_COPY_DEVICE_TO_HOST));
+    plugin.synchronize(stream);
+    CHECK(found.front() == found.back());
+    return found.front();
+  }
+  /// What HIP says of the device's access.
+  unsigned long long access_of(int device, anyplace_address address) const {
+    hipMemLocation location{};
+    location.type = hipMemLocationTypeDevice;
+    location.id = device;
+    unsigned long long flags = 0;
+    const auto get = vendor<hipError_t(unsigned long long*, const hipMemLocation*, void*)>("hipMemGetAccess");
+    REQUIRE(get(&flags, &location, reinterpret_cast<void*>(address)) == hipSuccess);
+    return flags;
+  }
+};
+
+constexpr unsigned long long readable = hipMemAccessFlagsProtReadWrite;
+
+}  // namespace
+
+TEST_CASE("Memory that is mapped is device memory to every other entry") {
+  Space space;
+  CHECK(space.granule != 0);
+  CHECK((space.granule & (space.granule - 1)) == 0);
+  CHECK(space.plugin.has(0, ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY));
+  const anyplace_address range = space.reserve(4);
+  CHECK(range % space.granule == 0);
+  const anyplace_physical memory = space.create(1);
+  space.map(range + space.granule, memory);
+  space.fill(range + space.granule, 7);
+  CHECK(space.value_at(range + space.granule) == 7);
+  space.unmap(range + space.granule, 1);
+  space.destroy(memory);
+  space.release(range, 4);
+}
+
+TEST_CASE("Memory keeps what it holds when it is mapped elsewhere") {
+  Space space;
+  const anyplace_address range = space.reserve(2);
+  const anyplace_physical memory = space.create(1);
+  space.map(range, memory);
+  space.fill(range, 8);
+  space.unmap(range, 1);
+  space.map(range + space.granule, memory);
+  CHECK(space.value_at(range + space.granule) == 8);
+  space.unmap(range + space.granule, 1);
+  space.destroy(memory);
+  space.release(range, 2);
+}
+
+TEST_CASE("Memory that is mapped at two addresses is the same at both") {
+  Space space;
+  const anyplace_address range = space.reserve(2);
+  const anyplace_physical memory = space.create(1);
+  space.map(range, memory);
+  space.map(range + space.granule, memory);
+  space.fill(range, 9);
+  CHECK(space.value_at(range + space.granule) == 9);
+  space.unmap(range, 2);
+  space.destroy(memory);
+  space.release(range, 2);
+}
+
+TEST_CASE("Memory that is destroyed while it is mapped stays until it is unmapped") {
+  Space space;
+  const anyplace_address range = space.reserve(1);
+  const anyplace_physical memory = space.create(1);
+  space.map(range, memory);
+  space.destroy(memory);
+  space.fill(range, 10);
+  CHECK(space.value_at(range) == 10);
+  CHECK(space.hip.live("physical") <= 1);
+  space.unmap(range, 1);
+  CHECK(space.hip.live("physical") == 0);
+  space.release(range, 1);
+}
+
+TEST_CASE("Mappings that adjoin are unmapped at once and a part of one is not") {
+  Space space;
+  const anyplace_address range = space.reserve(4);
+  const anyplace_physical large = space.create(2), small = space.create(1);
+  space.map(range, large);
+  space.map(range + 2 * space.granule, small);
+  const auto is_refused = [&](anyplace_address address, uint64_t bytes) {
+    CHECK(space.unmap_status(address, bytes) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+    CHECK_THAT(Plugin::message(), contains("each whole"));
+  };
+  is_refused(range, space.granule);
+  is_refused(range + space.granule, space.granule);
+  is_refused(range + space.granule, 2 * space.granule);
+  is_refused(range, 4 * space.granule);
+  is_refused(range + 3 * space.granule, space.granule);
+  space.fill(range, 11);
+  CHECK(space.value_at(range) == 11);
+  space.unmap(range, 3);
+  space.destroy(large);
+  space.destroy(small);
+  space.release(range, 4);
+}
+
+TEST_CASE("Where memory is mapped no other is mapped") {
+  Space space;
+  const anyplace_address range = space.reserve(3);
+  const anyplace_physical first = space.create(2), second = space.create(2);
+  space.map(range, first);
+  CHECK(space.map_status(range, second) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  CHECK(space.map_status(range + space.granule, second) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  space.fill(range, 12);
+  CHECK(space.value_at(range) == 12);
+  space.unmap(range, 2);
+  space.destroy(first);
+  space.destroy(second);
+  space.release(range, 3);
+}
+
+TEST_CASE("More memory than the device has is out of memory and a reservation costs none") {
+  Space space({{"HIP_DOUBLE_MEMORY", "64M"}});
+  const anyplace_address range = space.reserve(1024);
+  anyplace_physical none = 0;
+  CHECK(space.plugin->physical_create(space.plugin.self(), 0, 1024 * space.granule, &none) ==
+        ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(none == 0);
+  const anyplace_physical memory = space.create(8);
+  space.destroy(memory);
+  space.release(range, 1024);
+}
+
+TEST_CASE("What is idle in the pool is given up for memory without an address") {
+  Space space({{"HIP_DOUBLE_MEMORY", "64M"}});
+  anyplace_address idle = 0;
+  Plugin::check(space.plugin->memory_allocate(space.plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, 3 << 20, &idle));
+  Plugin::check(space.plugin->memory_free(space.plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, idle));
+  uint64_t granules = (64u << 20) / space.granule;
+  const anyplace_physical memory = space.create(granules - 1);
+  space.destroy(memory);
+}
+
+TEST_CASE("Each call that fails leaves nothing behind") {
+  Space space;
+  const anyplace_address range = space.reserve(1);
+  const anyplace_physical memory = space.create(1);
+  anyplace_address none = 0;
+  REQUIRE(space.hip.fail_nth("hipMemAddressReserve", 1, hipErrorOutOfMemory));
+  CHECK(space.plugin->virtual_reserve(space.plugin.self(), 0, space.granule, &none) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  REQUIRE(space.hip.fail_nth("hipMemMap", 1, hipErrorOutOfMemory));
+  CHECK(space.map_status(range, memory) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  REQUIRE(space.hip.fail_nth("hipMemSetAccess", 1, hipErrorOutOfMemory));
+  CHECK(space.map_status(range, memory) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(space.hip.live("mapping") == 0);
+  space.map(range, memory);
+  space.unmap(range, 1);
+  space.destroy(memory);
+  space.release(range, 1);
+}
+
+TEST_CASE("Peers have access to what is mapped before and after it was enabled and not after it was disabled") {
+  Space space;
+  const anyplace_address range = space.reserve(2);
+  const anyplace_physical memory = space.create(1);
+  space.map(range, memory);
+  CHECK(space.access_of(0, range) == readable);
+  CHECK(space.access_of(1, range) == 0);
+  Plugin::check(space.plugin->peer_enable(space.plugin.self(), 1, 0));
+  CHECK(space.access_of(1, range) == readable);
+  space.map(range + space.granule, memory);
+  CHECK(space.access_of(1, range + space.granule) == readable);
+  // A stream of the other device reads it.
+  space.fill(range, 13);
+  std::vector<uint32_t> found(16);
+  Plugin::check(space.plugin->memory_copy(space.plugin.self(), space.other, reinterpret_cast<uint64_t>(found.data()),
+                                          range, 64, ANYPLACE_COPY_DEVICE_TO_HOST));
+  space.plugin.synchronize(space.other);
+  CHECK(found == std::vector<uint32_t>(16, 13));
+  Plugin::check(space.plugin->peer_disable(space.plugin.self(), 1, 0));
+  CHECK(space.access_of(1, range) == 0);
+  CHECK(space.access_of(0, range) == readable);
+  space.unmap(range, 2);
+  space.destroy(memory);
+  space.release(range, 2);
+}
+
+TEST_CASE("A device without virtual memory management says so") {
+  const Double hip({{"HIP_DOUBLE_VIRTUAL_MEMORY", "0"}});
+  Plugin plugin;
+  CHECK_FALSE(plugin.has(0, ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY));
+  uint64_t bytes = 0;
+  anyplace_address address = 0;
+  anyplace_physical physical = 0;
+  CHECK(plugin->virtual_granularity(plugin.self(), 0, &bytes) == ANYPLACE_STATUS_UNSUPPORTED);
+  CHECK(plugin->virtual_reserve(plugin.self(), 0, 1 << 21, &address) == ANYPLACE_STATUS_UNSUPPORTED);
+  CHECK(plugin->physical_create(plugin.self(), 0, 1 << 21, &physical) == ANYPLACE_STATUS_UNSUPPORTED);
+}
