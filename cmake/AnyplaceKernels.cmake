@@ -277,6 +277,16 @@ function(_anyplace_kernels_cuda)
   set(images ${images} PARENT_SCOPE)
 endfunction()
 
+# The host's image as a code object for gfx000, which no device is, for tests over a double of HIP.
+function(_anyplace_kernels_hip_stand_in)
+  set(made ${folder}/${name}.stand_in.hsaco)
+  set(tool ${ANYPLACE_KERNELS_STAND_IN_TOOL})
+  add_custom_command(OUTPUT ${made}
+                     COMMAND $<TARGET_FILE:${tool}> --hsaco gfx000 $<TARGET_FILE:anyplace_kernels_${name}> ${made}
+                     DEPENDS ${tool} anyplace_kernels_${name} VERBATIM)
+  set(images ${images} "hsaco@gfx000@${made}" PARENT_SCOPE)
+endfunction()
+
 function(_anyplace_kernels_hip)
   if(NOT arg_HIP_ARCHITECTURES)
     return()
@@ -408,6 +418,9 @@ function(anyplace_add_kernels target)
   _anyplace_kernels_host()
   _anyplace_kernels_cuda()
   _anyplace_kernels_hip()
+  if(ANYPLACE_KERNELS_STAND_IN_TOOL)
+    _anyplace_kernels_hip_stand_in()
+  endif()
   list(APPEND images ${given})
   _anyplace_kernels_embed()
 endfunction()

@@ -98,6 +98,8 @@ struct Slot {
     // A buffer belongs to the stream it was made on; the others that use it are named.
     source.record_stream(compute);
     target.record_stream(compute);
+    // It may be allocated in that stream's order, and each tile waits for the upload alone.
+    compute.wait_stream(at.download);
   }
 
   /// Submits a tile whose source is in staging_in. Returns while it runs.
