@@ -79,6 +79,14 @@ class StagingMemory {
   }
 
   anyplace_address address() const noexcept { return address_; }
+  /// Whether the device reads it in its streams' order. One that knows pinned memory may read other memory already when
+  /// the copy is submitted; one that doesn't takes all host memory alike.
+  bool is_read_in_order_by(DeviceState& device, const char* operation) const {
+    if (pinned_for_ != nullptr && pinned_for_->backend == device.backend) return true;
+    if (registered_with_[0] == &device || registered_with_[1] == &device) return true;
+    return !has_capability(device, Capability::pinned_memory, operation) &&
+           !has_capability(device, Capability::host_register, operation);
+  }
 
  private:
   static constexpr const char* operation_ = "Stream::copy: freeing staging memory";
@@ -239,6 +247,20 @@ class StagedCopy {
     if (&writer_ != &stream_) wait(stream_, *last_->empty, operation_);
   }
 
+  /// After run() threw: what the helper was given uses the caller's memory, so the stream stays behind it all the same.
+  void order_after_failure() noexcept {
+    if (last_ == nullptr) return;
+    try {
+      EventState& reached = lane_.kind.helper_reads ? *last_->full : *last_->empty;
+      record(reached, *lane_.helper, operation_);
+      wait(stream_, reached, operation_);
+    } catch (...) {
+      static_cast<void>(lane_.helper->device->table->stream_synchronize(lane_.helper->device->self,
+                                                                        lane_.helper->handle, ANYPLACE_FOREVER));
+      static_cast<void>(take_message());
+    }
+  }
+
  private:
   void submit_piece(const anyplace_copy_2d& copy, std::uint64_t row, std::uint64_t rows, std::uint64_t offset,
                     std::uint64_t width) {
@@ -259,6 +281,9 @@ class StagedCopy {
     submit_copy_2d(reader_, part, operation_);
     record(*place.full, reader_, operation_);
 
+    if (!lane_.memory.is_read_in_order_by(*writer_.device, operation_)) {
+      static_cast<void>(synchronize(*place.full, ANYPLACE_FOREVER, operation_));
+    }
     wait(writer_, *place.full, operation_);
     part.kind = ANYPLACE_COPY_HOST_TO_DEVICE;
     part.destination = copy.destination + row * copy.destination_pitch + offset;
@@ -289,7 +314,13 @@ void copy_staged(StreamState& stream, DeviceState& destination, DeviceState& sou
   kind.piece = copy.width <= small_piece / copy.rows ? small_piece : large_piece;
   LaneUse lane(kind, operation);
   lane.begin();
-  StagedCopy(stream, *lane, operation).run(copy);
+  StagedCopy staged(stream, *lane, operation);
+  try {
+    staged.run(copy);
+  } catch (...) {
+    staged.order_after_failure();
+    throw;
+  }
   lane.end();
 }
 
