@@ -14,6 +14,7 @@
 
 #include "anyplace/backend/abi.h"
 #include "anyplace/device.h"
+#include "anyplace/error.h"
 
 namespace anyplace::detail {
 
@@ -28,6 +29,8 @@ struct DeviceState {
   std::int32_t index = 0;
   /// Set by the first DEVICE_LOST of any entry (mark_lost in call.h), for good.
   std::atomic<bool> lost{false};
+  /// The first Error that said so, if one did; never freed. Later ones give the vendor's reason from it.
+  std::atomic<const Error*> loss{nullptr};
   /// Set when a stream is made on it: then there may be work to wait for at exit.
   std::atomic<bool> used{false};
 

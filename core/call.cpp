@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "cross_wait.h"
+#include "event_state.h"
+#include "kernel_state.h"
 #include "stream_state.h"
 #include "text.h"
 
@@ -80,10 +83,19 @@ void refuse_call(const char* operation) {
 }
 
 void refuse_lost(const DeviceState& device, const char* operation) {
-  fail(
-      ErrorCode::device_lost, device.place, operation,
+  ErrorDetails details;
+  details.code = ErrorCode::device_lost;
+  details.place = device.place;
+  details.operation = operation;
+  details.text =
       "the device failed for good earlier in this process: its handles can still be destroyed; other devices go on; to "
-      "use this one again start a new process");
+      "use this one again start a new process";
+  if (const Error* const first = device.loss.load(std::memory_order_acquire)) {
+    details.vendor_code = first->vendor_code();
+    details.vendor_name = first->vendor_name();
+    details.vendor_text = first->vendor_text();
+  }
+  throw Error(std::move(details));
 }
 
 // ---- Statuses ------------------------------------------------------------------------------------------------------
@@ -116,8 +128,17 @@ Error error_of(anyplace_status status, Message message, std::string place, const
 
 Error make_error(anyplace_status status, DeviceState& device, const char* operation) {
   Error error = error_of(status, take_message(), device.place, operation);
-  if (status == ANYPLACE_STATUS_DEVICE_LOST) mark_lost(device);
+  if (status != ANYPLACE_STATUS_DEVICE_LOST) return error;
+  keep_loss(device, error);
+  mark_lost(device);
   return error;
+}
+
+void keep_loss(DeviceState& device, const Error& error) {
+  if (error.vendor_code() == 0 || device.loss.load(std::memory_order_relaxed) != nullptr) return;
+  auto kept = std::make_unique<const Error>(error);
+  const Error* none = nullptr;
+  if (device.loss.compare_exchange_strong(none, kept.get(), std::memory_order_acq_rel)) kept.release();
 }
 
 void raise(anyplace_status status, DeviceState& device, const char* operation) {
@@ -133,7 +154,15 @@ void check_quietly(anyplace_status status, DeviceState& device, const char* oper
 }
 
 void mark_lost(DeviceState& device) noexcept {
-  if (!device.lost.exchange(true, std::memory_order_acq_rel)) release_waiters_of(device);
+  if (device.lost.exchange(true, std::memory_order_seq_cst)) return;
+  bar_short_calls(&device);
+  release_waiters_of(device);
+}
+
+void bar_short_calls(const DeviceState* device) noexcept {
+  streams().bar(device);
+  events().bar(device);
+  kernels().bar(device);
 }
 
 // ---- Messages ------------------------------------------------------------------------------------------------------
@@ -186,10 +215,10 @@ void host_stream_fault(void* context, std::uint64_t cookie, anyplace_status stat
   }
 }
 
-void host_user_code_begin(void*) { ++callback_depth; }
+void host_user_code_begin(void*) { begin_callback(); }
 
 void host_user_code_end(void*) {
-  if (callback_depth > 0) --callback_depth;
+  if (in_callback()) end_callback();
 }
 
 bool log_wanted() noexcept {

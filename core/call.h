@@ -8,6 +8,7 @@
 
 #include "anyplace/error.h"
 #include "backend.h"
+#include "borrow.h"
 #include "process.h"
 
 namespace anyplace::detail {
@@ -37,6 +38,12 @@ inline void enter(const char* operation) {
     refuse_call(operation);
 }
 
+/// The same for the long way of a call that has a short one (borrow.h): the thread's next such call may go that.
+inline void enter_long_way(const char* operation) {
+  enter(operation);
+  join_short_calls();
+}
+
 inline void require_usable(const DeviceState& device, const char* operation) {
   if (device.lost.load(std::memory_order_relaxed)) [[unlikely]]
     refuse_lost(device, operation);
@@ -53,8 +60,15 @@ void check_quietly(anyplace_status status, DeviceState& device, const char* oper
 /// Hands `error` to the error handler.
 void report(const Error& error) noexcept;
 
+/// Keeps the vendor's account of how the device was lost, if it is the first there is, for later calls to show.
+void keep_loss(DeviceState& device, const Error& error);
+
 /// Sets device.lost and releases whoever waits for that device from another backend (cross_wait.h). Idempotent.
 void mark_lost(DeviceState& device) noexcept;
+
+/// From now on every call with a handle of the device's goes the long way (borrow.h), which looks at what became of it.
+/// Null: of every device's.
+void bar_short_calls(const DeviceState* device) noexcept;
 
 // -- The message that a backend left on this thread (anyplace_host::leave_message).
 struct Message {

@@ -88,8 +88,7 @@ void signal_status(CrossWait& wait, anyplace_status status) noexcept {
   if (status == ANYPLACE_STATUS_OK) {
     signal_cross_wait(wait, nullptr);
   } else if (status == ANYPLACE_STATUS_DEVICE_LOST) {
-    take_message();
-    mark_lost(*wait.producer);  // which signals
+    static_cast<void>(make_error(status, *wait.producer, "Stream::wait_event"));  // marks it lost, which signals
   } else {
     const Error error = make_error(status, *wait.producer, "Stream::wait_event");
     signal_cross_wait(wait, &error);

@@ -104,6 +104,8 @@ void report(const Error& error) noexcept {
       current = handler().current;
     }
     if (current != nullptr) {
+      // This may be a thread that has to go on for any wait to end.
+      const CallbackScope scope;
       (*current)(error);
       return;
     }

@@ -25,20 +25,64 @@ Device EventView::device() const {
   return Device(events().pin(id_, operation)->device);
 }
 
+// ---- The calls with a short way ------------------------------------------------------------------------------------
+namespace {
+
+[[gnu::noinline]] void record_long_way(std::uint64_t event_id, std::uint64_t stream_id, const char* operation) {
+  detail::enter_long_way(operation);
+  const Pin<EventState> event = events().pin(event_id, operation);
+  const Pin<detail::StreamState> stream = detail::streams().pin(stream_id, operation);
+  detail::record(*event, *stream, operation);
+}
+
+[[gnu::noinline]] bool query_long_way(std::uint64_t event_id, const char* operation) {
+  detail::enter_long_way(operation);
+  const Pin<EventState> event = events().pin(event_id, operation);
+  return detail::query(*event, operation);
+}
+
+}  // namespace
+
 void EventView::record(const StreamView& stream) const {
   constexpr const char* operation = "Event::record";
-  enter(operation);
-  const Pin<EventState> event = events().pin(id_, operation);
-  const Pin<detail::StreamState> pinned = detail::streams().pin(stream.id(), operation);
-  detail::record(*event, *pinned, operation);
+  const std::uint64_t event_id = id_;
+  const std::uint64_t stream_id = stream.id();
+  if (detail::CallRecord* const record = detail::call_state.record) [[likely]] {
+    const detail::Borrow borrow(*record, event_id, stream_id);
+    const detail::Slot& event = events().borrow(event_id);
+    const detail::Slot& target = detail::streams().borrow(stream_id);
+    if (event.is(event_id) && target.is(stream_id)) [[likely]] {
+      const detail::DeviceState* const device = target.on();
+      if (device == event.on()) [[likely]] {
+        const anyplace_status status = device->table->event_record(device->self, event.handle, target.handle);
+        if (status == ANYPLACE_STATUS_OK) [[likely]]
+          return;
+        detail::raise_borrowed<detail::StreamState>(status, *record, operation);
+      }
+    }
+  }
+  record_long_way(event_id, stream_id, operation);
 }
 
 bool EventView::query() const {
   constexpr const char* operation = "Event::query";
-  enter(operation);
-  const Pin<EventState> event = events().pin(id_, operation);
-  return detail::query(*event, operation);
+  const std::uint64_t id = id_;
+  if (detail::CallRecord* const record = detail::call_state.record) [[likely]] {
+    const detail::Borrow borrow(*record, id);
+    const detail::Slot& event = events().borrow(id);
+    if (event.is(id)) [[likely]] {
+      const detail::DeviceState* const device = event.on();
+      record->done = 0;
+      const anyplace_status status = device->table->event_query(device->self, event.handle, &record->done);
+      if (status == ANYPLACE_STATUS_OK) [[likely]]
+        return record->done != 0;
+      detail::raise_borrowed<EventState>(status, *record, operation);
+    }
+  }
+  return query_long_way(id, operation);
 }
+
+// ---- Waiting, and the vendor's side --------------------------------------------------------------------------------
 
 void EventView::synchronize() const {
   constexpr const char* operation = "Event::synchronize";
@@ -90,7 +134,7 @@ Event::Event(const Device& device, EventOptions options) {
   if (options.blocking_sync) flags |= ANYPLACE_EVENT_BLOCKING_SYNC;
   std::unique_ptr<EventState> event = detail::make_event(state, flags, operation);
   id_ = event->id = events().reserve(operation);
-  events().publish(id_, event.release());
+  events().publish(id_, event.release(), true);  // until it is recorded
 }
 
 Event::Event(Event&& other) noexcept : EventView(std::exchange(other.id_, 0)) {}

@@ -8,14 +8,12 @@
 #include <utility>
 
 #include "cross_wait.h"
-#include "everlasting.h"
 #include "hold.h"
 #include "service.h"
 
 namespace anyplace::detail {
 
-constinit static Everlasting<SlotTable<EventState>> event_table("event");
-SlotTable<EventState>& events() noexcept { return event_table.value; }
+constinit Everlasting<SlotTable<EventState>> event_table("event");
 
 EventState::EventState() = default;
 
@@ -66,6 +64,7 @@ void forget_held_record(EventState& event) noexcept {
   const std::lock_guard lock(holds().mutex);
   event.record_is_held.store(false, std::memory_order_relaxed);
   old.swap(event.held_record);
+  if (event.id != 0) events().set_careful(event.id, false);
 }
 
 }  // namespace
@@ -79,8 +78,10 @@ void record(EventState& event, StreamState& stream, const char* operation) {
     if (hold_back_record(event, stream, operation)) return;
   }
   check(device.table->event_record(device.self, event.handle, stream.handle), device, operation);
-  event.recorded.store(true, std::memory_order_release);
-  if (event.record_is_held.load(std::memory_order_acquire)) [[unlikely]]
+  const bool first = !event.recorded.exchange(true, std::memory_order_acq_rel);
+  // In this order: a held record made on another thread now is seen below, or has the last word on how careful to be.
+  if (first && event.id != 0) events().set_careful(event.id, false);
+  if (event.record_is_held.load(std::memory_order_seq_cst)) [[unlikely]]
     forget_held_record(event);
 }
 

@@ -15,6 +15,8 @@ namespace anyplace::detail {
 struct HeldRecord;
 
 struct EventState {
+  static constexpr HandleKind handle_kind = HandleKind::event;
+
   DeviceState* device = nullptr;
   anyplace_event handle = 0;
   std::uint64_t id = 0;  ///< 0 for the core's own events, which have no handle
@@ -40,7 +42,8 @@ struct Record {
   std::shared_ptr<HeldRecord> held;  ///< keeps `handle` alive; null if the event does
 };
 
-SlotTable<EventState>& events() noexcept;
+extern constinit Everlasting<SlotTable<EventState>> event_table;
+inline SlotTable<EventState>& events() noexcept { return event_table.value; }
 
 /// An event without a handle. flags are ANYPLACE_EVENT_*. Throws.
 std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation);

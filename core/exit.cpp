@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "call.h"
+#include "deferred_free.h"
 #include "registry.h"
 #include "service.h"
 #include "stream_state.h"
@@ -35,6 +36,12 @@ constexpr std::chrono::seconds total_time{5};
 constexpr std::chrono::seconds device_time{3};
 /// What a call that was given a timeout may be late.
 constexpr std::chrono::milliseconds grace{250};
+
+/// From now on every call fails, but those that are under way.
+void close_api() noexcept {
+  process_phase.store(Phase::exiting, std::memory_order_seq_cst);
+  bar_short_calls(nullptr);
+}
 
 std::uint64_t nanoseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - Clock::now()).count();
@@ -110,12 +117,21 @@ bool is_busy(const DeviceState& device) noexcept {
 
 /// While the API is open: also what the core itself holds back.
 void synchronize_used(Backend& backend, Clock::time_point deadline) noexcept {
+  bool all_idle = true;
   for (const auto& device : backend.devices) {
     if (!is_busy(*device)) continue;
     try {
-      synchronize(*device, nanoseconds_until(deadline), "exit");
+      if (!synchronize(*device, nanoseconds_until(deadline), "exit")) all_idle = false;
     } catch (...) {  // a device that fails here has nothing more to wait for; its shutdown says what is wrong
+      all_idle = all_idle && !is_busy(*device);
     }
+  }
+  // Memory that waited for work to end, on any of them, waits no longer. What still runs keeps its memory.
+  for (const auto& device : backend.devices) {
+    if (!device->used.load(std::memory_order_relaxed)) continue;
+    drain_deferred_frees(*device);
+    // What no event says to be over is so when nothing runs.
+    if (all_idle) wait_for_deferred_frees(*device);
   }
 }
 
@@ -140,7 +156,7 @@ bool any_used(const Backend& backend) noexcept {
 
 struct Outcome {
   std::atomic<anyplace_status> status{ANYPLACE_STATUS_OK};
-  std::string why;  ///< written before status, by the one thread that has this backend
+  Message why;  ///< written before status, by the one thread that has this backend
 };
 
 void shut_down(Backend& backend, Clock::time_point deadline, Outcome& outcome) noexcept {
@@ -151,7 +167,7 @@ void shut_down(Backend& backend, Clock::time_point deadline, Outcome& outcome) n
   const anyplace_status status = backend.table.shutdown(backend.table.self, nanoseconds_until(deadline));
   if (status == ANYPLACE_STATUS_OK) return;
   try {
-    outcome.why = take_message().text;
+    outcome.why = take_message();
   } catch (...) {  // the status alone has to do
   }
   outcome.status.store(status, std::memory_order_release);
@@ -170,7 +186,7 @@ void shut_down_all(const std::vector<Backend*>& backends) {
               [used, devices_deadline](std::size_t i) { synchronize_used(*used[i], devices_deadline); });
   }
   const bool flushed = stop_service(std::chrono::nanoseconds(nanoseconds_until(deadline) / 2));
-  process_phase.store(Phase::exiting, std::memory_order_relaxed);
+  close_api();
 
   const auto outcomes = std::make_shared<std::vector<Outcome>>(backends.size());
   const std::vector<std::size_t> late =
@@ -187,7 +203,7 @@ void shut_down_all(const std::vector<Backend*>& backends) {
           *backends[i], ErrorCode::timeout,
           fmt::format("work was still running {} s into the exit: it is left behind", total_time.count()));
     } else if (status != ANYPLACE_STATUS_OK) {
-      report(error_of(status, Message{0, "", (*outcomes)[i].why}, backends[i]->name, "exit"));
+      report(error_of(status, (*outcomes)[i].why, backends[i]->name, "exit"));
     }
   }
   if (!flushed) {
@@ -208,7 +224,7 @@ void shut_down_at_exit() {
     const std::vector<Backend*> backends = loaded_backends();
     // exit() called from inside a host function or kernel: a backend can't wait for the thread that waits for it.
     if (in_callback()) {
-      process_phase.store(Phase::exiting, std::memory_order_relaxed);
+      close_api();
       for (const Backend* const backend : backends) {
         report_left_behind(*backend, ErrorCode::not_permitted,
                            "exit was called inside a host function or kernel: all work is left behind");
@@ -217,7 +233,7 @@ void shut_down_at_exit() {
     }
     shut_down_all(backends);
   } catch (...) {  // no memory or no thread to do it with: everything is left behind
-    process_phase.store(Phase::exiting, std::memory_order_relaxed);
+    close_api();
   }
 }
 

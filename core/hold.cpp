@@ -41,6 +41,7 @@ void hold_until(StreamState& stream, std::shared_ptr<CrossWait> wait) {
   hold.self = std::move(self);
   holds().streams.push_back(&stream);
   stream.held.store(true, std::memory_order_release);
+  streams().set_careful(stream.id, true);
 }
 
 namespace {
@@ -100,8 +101,9 @@ bool hold_back_record(EventState& event, StreamState& stream, const char* operat
   stream.hold->queue.push_back({nullptr, std::move(command)});
   ++stream.hold->queued;
   event.held_record.swap(record);  // an older one is let go of after the mutex
-  event.record_is_held.store(true, std::memory_order_release);
+  event.record_is_held.store(true, std::memory_order_seq_cst);
   event.recorded.store(true, std::memory_order_release);
+  if (event.id != 0) events().set_careful(event.id, true);
   return true;
 }
 
@@ -145,6 +147,7 @@ void drain(StreamState& stream) noexcept {
     holds().changed.notify_all();
   }
   stream.held.store(false, std::memory_order_release);
+  streams().set_careful(stream.id, false);
   hold.draining = false;
   std::erase(holds().streams, &stream);
   const Pin<StreamState> self = std::move(hold.self);

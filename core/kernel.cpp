@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel, KernelView and the launch. A launch on a stream that isn't held takes no lock, allocates nothing and builds
-// no string: its checks compare numbers with what the kernel's state holds.
+// Kernel and KernelView: kernels made of callables, and what can be asked of any. Launches are in launch.cpp.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -15,20 +15,14 @@
 #include <vector>
 
 #include "anyplace/kernel.h"
-#include "anyplace/stream.h"
-#include "everlasting.h"
 #include "kernel_state.h"
 #include "service.h"
-#include "stream_state.h"
 
 namespace anyplace {
 
 namespace detail {
 
-SlotTable<KernelState>& kernels() noexcept {
-  static constinit Everlasting<SlotTable<KernelState>> table("kernel");
-  return table.value;
-}
+constinit Everlasting<SlotTable<KernelState>> kernel_table("kernel");
 
 void KernelState::dispose(KernelState* kernel) noexcept {
   if (in_callback()) {
@@ -42,17 +36,30 @@ void KernelState::dispose(KernelState* kernel) noexcept {
   if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "~Kernel");
 }
 
+/// Three factors up to it fit 64 bits.
+constexpr std::uint32_t most_threads = 1u << 21;
+
 void set_limits(KernelState& kernel, const char* operation) {
   const anyplace_device_properties& properties = properties_of(*kernel.device, operation);
   std::memcpy(kernel.max_grid, properties.max_grid, sizeof(kernel.max_grid));
   std::memcpy(kernel.max_block, properties.max_block, sizeof(kernel.max_block));
   kernel.max_threads_per_block = properties.max_threads_per_block;
   kernel.max_shared_bytes = properties.max_shared_bytes;
+  // A callable has a way of its own; and the short way multiplies a block's sizes without a look at what overflows.
+  if (!kernel.module || properties.max_threads_per_block > most_threads) return;
+  const auto most = [](std::uint32_t limit) {
+    return static_cast<std::int32_t>(std::min<std::uint32_t>(limit, INT32_MAX)) - 1;
+  };
+  std::int32_t(&to)[8] = kernel.limits.most;
+  to[0] = INT32_MAX;  // of struct_size, which is our own
+  for (int i = 0; i < 3; ++i) {
+    to[1 + i] = most(properties.max_grid[i]);
+    to[4 + i] = most(std::min(properties.max_block[i], properties.max_threads_per_block));
+  }
+  to[7] = static_cast<std::int32_t>(max_arguments);
 }
 
 namespace {
-
-constexpr std::size_t max_arguments = 1024;
 
 // -- Callables.
 
@@ -116,105 +123,6 @@ void close_kernel(std::uint64_t id) noexcept {
   if (id != 0 && process_running()) kernels().close(id);
 }
 
-// -- Launches.
-
-bool within(const std::uint32_t (&size)[3], const std::uint32_t (&limit)[3]) {
-  return size[0] - 1 < limit[0] && size[1] - 1 < limit[1] && size[2] - 1 < limit[2];
-}
-
-/// Each factor is within 32 bits, and the product is compared before it can overflow.
-bool threads_within(const std::uint32_t (&block)[3], std::uint32_t limit) {
-  const std::uint64_t plane = std::uint64_t{block[0]} * block[1];
-  return plane <= limit && plane * block[2] <= limit;
-}
-
-[[noreturn]] void refuse_size(const char* what, const std::uint32_t (&size)[3], const std::uint32_t (&limit)[3],
-                              const KernelState& kernel, const char* operation) {
-  fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-       fmt::format("the {} is {} x {} x {}; each is at least 1, and this device's limits are {} x {} x {}", what,
-                   size[0], size[1], size[2], limit[0], limit[1], limit[2]));
-}
-
-void require_sizes(const KernelState& kernel, const anyplace_launch& launch, const char* operation) {
-  if (!within(launch.grid, kernel.max_grid)) [[unlikely]] {
-    refuse_size("grid", launch.grid, kernel.max_grid, kernel, operation);
-  }
-  if (!within(launch.block, kernel.max_block)) [[unlikely]] {
-    refuse_size("block", launch.block, kernel.max_block, kernel, operation);
-  }
-  if (!threads_within(launch.block, kernel.max_threads_per_block)) [[unlikely]] {
-    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-         fmt::format("a block of {} x {} x {} threads; this device's limit is {} threads", launch.block[0],
-                     launch.block[1], launch.block[2], kernel.max_threads_per_block));
-  }
-  if (launch.shared_bytes > kernel.max_shared_bytes) [[unlikely]] {
-    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-         fmt::format("{} bytes of shared memory for each block; this device's limit is {} bytes", launch.shared_bytes,
-                     kernel.max_shared_bytes));
-  }
-}
-
-[[noreturn]] void refuse_argument(std::size_t index, const std::string& why, const KernelState& kernel,
-                                  const char* operation) {
-  fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-       fmt::format("argument {} (counted from 0) {}", index, why));
-}
-
-void require_arguments(const KernelState& kernel, std::span<const anyplace_argument> arguments, const char* operation) {
-  if (arguments.size() > max_arguments) [[unlikely]] {
-    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-         fmt::format("{} arguments; the limit is {}", arguments.size(), max_arguments));
-  }
-  const bool callable = !kernel.module;
-  if (callable && arguments.size() != kernel.argument_sizes.size()) [[unlikely]] {
-    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-         fmt::format("{} arguments were given; the kernel's callable takes {}", arguments.size(),
-                     kernel.argument_sizes.size()));
-  }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const anyplace_argument& argument = arguments[i];
-    const bool address = argument.kind == ANYPLACE_ARGUMENT_ADDRESS;
-    if (!address && argument.kind != ANYPLACE_ARGUMENT_VALUE) [[unlikely]] {
-      refuse_argument(i, fmt::format("is of kind {}; kinds are ANYPLACE_ARGUMENT_*", argument.kind), kernel, operation);
-    }
-    if (argument.value == nullptr || argument.size == 0) [[unlikely]] {
-      refuse_argument(i, "has no value", kernel, operation);
-    }
-    if (address && argument.size != sizeof(anyplace_address)) [[unlikely]] {
-      refuse_argument(i, fmt::format("is an address of {} bytes; addresses have 8", argument.size), kernel, operation);
-    }
-    if (callable && argument.size != kernel.argument_sizes[i]) [[unlikely]] {
-      refuse_argument(
-          i, fmt::format("has {} bytes; the callable's parameter has {}", argument.size, kernel.argument_sizes[i]),
-          kernel, operation);
-    }
-  }
-}
-
-/// A launch with copies of its argument values, for a held stream.
-struct KeptLaunch {
-  Pin<KernelState> kernel;  ///< its owner may destroy it meanwhile
-  std::vector<std::unique_ptr<std::byte[]>> values;
-  std::vector<anyplace_argument> arguments;
-  anyplace_launch launch{};
-};
-
-HeldCommand keep_launch(const StreamState& stream, Pin<KernelState> kernel, const anyplace_launch& launch,
-                        std::span<const anyplace_argument> arguments) {
-  auto kept = std::make_shared<KeptLaunch>();
-  kept->kernel = std::move(kernel);
-  kept->launch = launch;
-  for (const anyplace_argument& argument : arguments) {
-    kept->values.push_back(std::make_unique<std::byte[]>(argument.size));
-    std::memcpy(kept->values.back().get(), argument.value, argument.size);
-    kept->arguments.push_back({argument.kind, argument.size, kept->values.back().get()});
-  }
-  kept->launch.arguments = kept->arguments.data();
-  return [table = stream.device->table, self = stream.device->self, handle = stream.handle, kept] {
-    return table->kernel_launch(self, handle, kept->kernel->handle, &kept->launch);
-  };
-}
-
 }  // namespace
 
 }  // namespace detail
@@ -248,36 +156,5 @@ Kernel& Kernel::operator=(Kernel&& other) noexcept {
 }
 
 Kernel::~Kernel() { detail::close_kernel(id_); }
-
-void StreamView::launch_arguments(KernelView kernel_view, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
-                                  std::span<const anyplace_argument> arguments) const {
-  constexpr const char* operation = "Stream::launch";
-  detail::enter(operation);
-  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
-  detail::DeviceState& device = *stream->device;
-  detail::require_usable(device, operation);
-  detail::Pin<detail::KernelState> kernel = detail::kernels().pin(kernel_view.id(), operation);
-  if (kernel->device != &device) [[unlikely]] {
-    detail::fail(ErrorCode::invalid_argument, device.place, operation,
-                 fmt::format("the kernel is of {}, and the stream is of {}; load it for each device",
-                             kernel->device->place, device.place));
-  }
-  anyplace_launch launch{};
-  launch.struct_size = sizeof(launch);
-  launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
-  launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
-  launch.shared_bytes = shared_bytes;
-  detail::require_sizes(*kernel, launch, operation);
-  detail::require_arguments(*kernel, arguments, operation);
-  launch.argument_count = static_cast<std::uint32_t>(arguments.size());
-  launch.argument_stride = sizeof(anyplace_argument);
-  launch.arguments = arguments.data();
-  const auto now = [&] { return device.table->kernel_launch(device.self, stream->handle, kernel->handle, &launch); };
-  const auto later = [&] {
-    detail::Pin<detail::KernelState> kept = detail::kernels().pin_again(kernel_view.id(), operation);
-    return detail::keep_launch(*stream, std::move(kept), launch, arguments);
-  };
-  detail::submit(*stream, operation, now, later);
-}
 
 }  // namespace anyplace

@@ -6,6 +6,7 @@
 // its kernels. Their handles are closed with the module's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -14,11 +15,16 @@
 
 #include "anyplace/backend/abi.h"
 #include "backend.h"
+#include "everlasting.h"
 #include "slots.h"
 
 namespace anyplace::detail {
 
+constexpr std::size_t max_arguments = 1024;  ///< of a kernel
+
 struct ModuleState {
+  static constexpr HandleKind handle_kind = HandleKind::module;
+
   DeviceState* device = nullptr;
   anyplace_module handle = 0;
 
@@ -31,7 +37,16 @@ struct ModuleState {
   static void dispose(ModuleState* module) noexcept;
 };
 
+/// What a launch's first 32 bytes are compared with in few instructions: from struct_size to argument_count, each
+/// number n as n - least <= most. All within 31 bits: what a device allows beyond goes the long way.
+struct LaunchLimits {
+  static constexpr std::uint32_t least[8] = {0, 1, 1, 1, 1, 1, 1, 0};
+  alignas(16) std::int32_t most[8] = {-1, -1, -1, -1, -1, -1, -1, -1};  ///< nothing is within them
+};
+
 struct KernelState {
+  static constexpr HandleKind handle_kind = HandleKind::kernel;
+
   DeviceState* device = nullptr;
   anyplace_kernel handle = 0;
   std::string name;         ///< empty for a callable
@@ -41,6 +56,7 @@ struct KernelState {
   std::uint32_t max_block[3] = {};
   std::uint32_t max_threads_per_block = 0;
   std::uint64_t max_shared_bytes = 0;
+  LaunchLimits limits;  ///< the same, for the short way of a module's kernel
   /// Of a callable's parameters.
   std::vector<std::uint32_t> argument_sizes;
 
@@ -49,7 +65,8 @@ struct KernelState {
 };
 
 SlotTable<ModuleState>& modules() noexcept;
-SlotTable<KernelState>& kernels() noexcept;
+extern constinit Everlasting<SlotTable<KernelState>> kernel_table;
+inline SlotTable<KernelState>& kernels() noexcept { return kernel_table.value; }
 
 /// Fills the limits in. Throws what asking for the properties throws.
 void set_limits(KernelState& kernel, const char* operation);

@@ -22,6 +22,8 @@ namespace anyplace::detail {
 constexpr std::size_t first_sweep_at = 32;
 
 struct BufferState {
+  static constexpr HandleKind handle_kind = HandleKind::buffer;
+
   DeviceState* device = nullptr;
   anyplace_address address = 0;
   std::uint64_t bytes = 0;

@@ -8,17 +8,21 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "borrow.h"
 #include "exit.h"
 
 namespace anyplace::detail {
 
 std::atomic<Phase> process_phase{Phase::running};
-constinit thread_local int callback_depth = 0;
+constinit thread_local CallState call_state;
 
 namespace {
 
 /// Runs in the child, whose only thread may have come out of anywhere: it may not lock, allocate or call a backend.
-void in_child_of_fork() noexcept { process_phase.store(Phase::forked, std::memory_order_relaxed); }
+void in_child_of_fork() noexcept {
+  process_phase.store(Phase::forked, std::memory_order_relaxed);
+  leave_short_calls();  // the calling thread is the only one; what it starts has not joined, and won't
+}
 
 }  // namespace
 

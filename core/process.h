@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What state the process and the calling thread are in: running, forked, exiting; inside the user's code or not.
-// Every public entry begins with enter() (call.h), which looks at nothing but these two words.
+// Every public entry begins with enter() (call.h), which looks at nothing but these; or, on the short way (borrow.h),
+// with the thread's CallRecord, which is there only when enter() would have nothing to say.
 #pragma once
 
 #include <atomic>
@@ -16,19 +17,38 @@ enum class Phase : int {
 
 extern std::atomic<Phase> process_phase;
 
-/// How many host functions and kernels the calling thread is inside of. Initial-exec: one load instead of a call.
-extern constinit thread_local int callback_depth __attribute__((tls_model("initial-exec")));
+/// Defined in borrow.h.
+struct CallRecord;
 
-inline bool in_callback() noexcept { return callback_depth != 0; }
+struct CallState {
+  /// The thread's, when it may go the short way; null inside the user's code, in a forked child, before the first call
+  /// and when the thread is ending.
+  CallRecord* record = nullptr;
+  CallRecord* joined = nullptr;  ///< the thread's, also inside the user's code
+  int callback_depth = 0;        ///< how many host functions and kernels the thread is inside of
+};
+
+/// Initial-exec: one load instead of a call. The few bytes fit what the C library keeps for libraries opened later.
+extern constinit thread_local CallState call_state __attribute__((tls_model("initial-exec")));
+
+inline bool in_callback() noexcept { return call_state.callback_depth != 0; }
 inline bool process_running() noexcept { return process_phase.load(std::memory_order_relaxed) == Phase::running; }
+
+inline void begin_callback() noexcept {
+  ++call_state.callback_depth;
+  call_state.record = nullptr;
+}
+inline void end_callback() noexcept {
+  if (--call_state.callback_depth == 0) call_state.record = call_state.joined;
+}
 
 /// Marks the thread as being inside the user's code, for a scope.
 class CallbackScope {
  public:
-  CallbackScope() noexcept { ++callback_depth; }
+  CallbackScope() noexcept { begin_callback(); }
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
-  ~CallbackScope() { --callback_depth; }
+  ~CallbackScope() { end_callback(); }
 };
 
 /// Called before a backend's first use: from then on fork and exit are watched. Idempotent.

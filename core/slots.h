@@ -2,40 +2,89 @@
 //
 // SlotTable: where handles lead. A handle is 64 bits: the index of a slot and the slot's generation. Slots are never
 // freed, generations never come back, so any number can be looked up, and a destroyed or foreign handle is found out
-// instead of followed.
+// instead of followed. Generations of different kinds of handles differ too: an event's is no stream's.
 //
-// Who uses an object pins it. Closing a handle makes it invalid at once; the object is disposed of by whoever lets go
-// of the last pin, so a call that is under way on another thread finishes on a live object. No lock on this path: a
-// slot's word holds generation, the closed bit and the number of pins, and is changed by compare-and-swap.
+// Who uses an object pins it, or borrows it for the length of one call (borrow.h). Closing a handle makes it invalid at
+// once; the object is disposed of by whoever lets go of the last pin, so a call that is under way on another thread
+// finishes on a live object. Borrowers keep the slot's own pin from being let go of. No lock on this path: a slot's
+// word holds generation, the open bit and the number of pins, and is changed by compare-and-swap.
 //
-//   word  = generation (40 bits) | closed (1) | pins (23)       an open slot has one pin of its own
-//   id    = generation (40 bits) | index (24)
+//   id    = generation (34 bits) | index (24) | kind (6)
+//   word  = generation (34 bits, 40 in width) | open (1) | pins (23)         an open slot has one pin of its own
+//   plain = id, with a low bit of the index flipped for each reason to go the long way
+//
+// So one comparison of `plain` with the handle says that it is open and of this kind, that its device works, that the
+// process isn't exiting and that the object needs no care (a stream isn't held, an event has a record of its
+// backend's). What a slot's plain holds otherwise has another index than the slot's, so no number that leads there is
+// equal to it; that goes for the zero of a slot that was never used too, but for slot 0, which isn't given out.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "borrow.h"
 #include "call.h"
+#include "service.h"
 
 namespace anyplace::detail {
 
-struct SlotBits {
-  static constexpr unsigned shift = 24;
-  static constexpr std::uint64_t pin_mask = (1u << 23) - 1;
-  static constexpr std::uint64_t closed = 1u << 23;
+enum class HandleKind : std::uint64_t { stream = 1, event, kernel, module, buffer };
+
+/// The parts of an id.
+struct Id {
+  static constexpr unsigned index_shift = 6;  ///< a slot has as many bytes as this says: the index is its offset
   static constexpr std::uint64_t index_mask = (1u << 24) - 1;
-  static constexpr std::uint64_t last_generation = (std::uint64_t{1} << 40) - 1;
+  static constexpr unsigned generation_shift = 30;
+  static constexpr std::uint64_t last_generation = (std::uint64_t{1} << 34) - 1;
+
+  static constexpr std::uint64_t make(std::uint64_t generation, std::uint32_t index, HandleKind kind) noexcept {
+    return generation << generation_shift | std::uint64_t{index} << index_shift | static_cast<std::uint64_t>(kind);
+  }
+  static constexpr std::uint32_t index(std::uint64_t id) noexcept {
+    return static_cast<std::uint32_t>(id >> index_shift & index_mask);
+  }
+  static constexpr std::uint64_t generation(std::uint64_t id) noexcept { return id >> generation_shift; }
+
+  // -- Reasons to go the long way: bits of the index.
+  static constexpr std::uint64_t closed = 1u << index_shift;
+  static constexpr std::uint64_t careful = 2u << index_shift;  ///< comes and goes
+  static constexpr std::uint64_t barred = 4u << index_shift;   ///< for good: device lost, process exiting
 };
 
+/// The parts of a word.
+struct Word {
+  static constexpr unsigned shift = 24;
+  static constexpr std::uint64_t pin_mask = (1u << 23) - 1;
+  static constexpr std::uint64_t open = 1u << 23;
+
+  static constexpr std::uint64_t generation(std::uint64_t word) noexcept { return word >> shift; }
+};
+
+/// A cache line. object, device and handle are written while the slot is closed.
+struct alignas(64) Slot {
+  std::atomic<std::uint64_t> plain{0};
+  std::atomic<std::uint64_t> word{0};
+  void* object = nullptr;
+  std::atomic<DeviceState*> device{nullptr};  ///< the object's; never dangles, so bar() reads it without a pin
+  std::uint64_t handle = 0;                   ///< the backend's
+
+  /// For a borrower: whether `id` may go the short way.
+  bool is(std::uint64_t id) const noexcept { return plain.load(std::memory_order_seq_cst) == id; }
+  DeviceState* on() const noexcept { return device.load(std::memory_order_relaxed); }
+};
+
+/// As many slots as are reached without looking a chunk up. They take no memory before they are used.
+inline constexpr std::uint32_t chunk_size = 16384;
 template <class T>
-struct Slot {
-  std::atomic<std::uint64_t> word{(std::uint64_t{1} << SlotBits::shift) | SlotBits::closed};
-  T* object = nullptr;
+struct FirstChunk {
+  static inline constinit Slot slots[chunk_size];
 };
 
 template <class T>
@@ -79,8 +128,9 @@ class Pin {
   T* object_ = nullptr;
 };
 
-/// T has `static void dispose(T*) noexcept`, called once, by the thread that lets go of the last pin: any thread, also
-/// one inside a host function. A table has static storage and is never destroyed.
+/// T has a `device`, `static constexpr HandleKind handle_kind`, and `static void dispose(T*) noexcept`, called once, by
+/// the thread that lets go of the last pin: any thread, also one inside a host function. A table has static storage, is
+/// the only one of its T, and is never destroyed.
 template <class T>
 class SlotTable {
  public:
@@ -88,6 +138,7 @@ class SlotTable {
   SlotTable(const SlotTable&) = delete;  // handles lead into it
   SlotTable& operator=(const SlotTable&) = delete;
 
+  // -- Making handles.
   /// A new handle, not open yet: an object may have to know its handle before it is complete. Then publish() or
   /// cancel().
   std::uint64_t reserve(const char* operation) {
@@ -97,31 +148,37 @@ class SlotTable {
       index = free_.back();
       free_.pop_back();
     } else {
-      if (used_ > SlotBits::index_mask) {
-        fail(ErrorCode::out_of_memory, "", operation,
-             std::string("all 16,777,216 handles of a ") + noun_ + " are in use");
-      }
-      // Room to give every slot back, so that recycling can't fail.
-      if (free_.capacity() <= used_) free_.reserve(used_ < 64 ? 64 : used_ * 2);
-      index = static_cast<std::uint32_t>(used_);
-      std::atomic<Slot<T>*>& chunk = chunks_[index / chunk_size];
-      if (chunk.load(std::memory_order_relaxed) == nullptr) {
-        chunk.store(new Slot<T>[chunk_size], std::memory_order_release);
-      }
-      ++used_;
+      index = first_use(operation);
     }
-    const std::uint64_t generation = slot(index).word.load(std::memory_order_relaxed) >> SlotBits::shift;
-    return (generation << SlotBits::shift) | index;
+    std::atomic<std::uint64_t>& word = slot(index).word;
+    std::uint64_t generation = Word::generation(word.load(std::memory_order_relaxed));
+    if (generation == 0) {
+      generation = 1;
+      word.store(generation << Word::shift, std::memory_order_release);
+    }
+    return Id::make(generation, index, T::handle_kind);
   }
-  /// Opens the handle. Takes ownership of `object`.
-  void publish(std::uint64_t id, T* object) noexcept {
-    Slot<T>& opened = slot(index_of(id));
+  /// Opens the handle. Takes ownership of `object`. `careful` as in set_careful().
+  void publish(std::uint64_t id, T* object, bool careful = false) noexcept {
+    Slot& opened = slot(Id::index(id));
+    DeviceState& device = *object->device;
     opened.object = object;
-    opened.word.store(((id >> SlotBits::shift) << SlotBits::shift) | 1, std::memory_order_release);
+    opened.device.store(&device, std::memory_order_relaxed);
+    if constexpr (borrowable) opened.handle = object->handle;
+    opened.word.store(Id::generation(id) << Word::shift | Word::open | 1, std::memory_order_release);
+    if constexpr (borrowable) {
+      opened.plain.store(careful ? id ^ Id::careful : id, std::memory_order_seq_cst);
+      // After the store, as bar() looks at the slots after what they see here was set: one of the two notices.
+      if (device.lost.load(std::memory_order_seq_cst) ||
+          process_phase.load(std::memory_order_seq_cst) != Phase::running) {
+        flag(opened, Id::index(id), Id::barred);
+      }
+    }
   }
   /// Gives a reserved handle back unused.
-  void cancel(std::uint64_t id) noexcept { recycle(index_of(id)); }
+  void cancel(std::uint64_t id) noexcept { recycle(Id::index(id)); }
 
+  // -- Pins.
   /// Throws invalid_handle for a null, destroyed or made-up handle.
   Pin<T> pin(std::uint64_t id, const char* operation) {
     Pin<T> pinned = try_pin(id);
@@ -131,89 +188,183 @@ class SlotTable {
   }
   /// Empty instead of throwing.
   Pin<T> try_pin(std::uint64_t id) noexcept {
-    const std::uint32_t index = index_of(id);
-    Slot<T>* const chunk = chunks_[index / chunk_size].load(std::memory_order_acquire);
-    if (chunk == nullptr) [[unlikely]]
+    Slot* const found = find(id);
+    if (found == nullptr) [[unlikely]]
       return {};
-    Slot<T>& found = chunk[index % chunk_size];
-    std::uint64_t word = found.word.load(std::memory_order_relaxed);
+    std::uint64_t word = found->word.load(std::memory_order_relaxed);
     do {
-      const bool full = (word & SlotBits::pin_mask) == SlotBits::pin_mask;
-      if (((word ^ id) >> SlotBits::shift) != 0 || (word & SlotBits::closed) != 0 || full) [[unlikely]]
+      if (!is_open(word, id) || (word & Word::pin_mask) == Word::pin_mask) [[unlikely]]
         return {};
-    } while (!found.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
-    return Pin<T>(this, index, found.object);
+    } while (!found->word.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
+    return Pin<T>(this, Id::index(id), static_cast<T*>(found->object));
   }
   /// Another pin on an object that the caller has pinned, also if its handle was closed since. Throws out_of_memory
   /// when no more pins fit.
   Pin<T> pin_again(std::uint64_t id, const char* operation) {
-    const std::uint32_t index = index_of(id);
-    Slot<T>& found = slot(index);
+    const std::uint32_t index = Id::index(id);
+    Slot& found = slot(index);
     std::uint64_t word = found.word.load(std::memory_order_relaxed);
     do {
-      if ((word & SlotBits::pin_mask) == SlotBits::pin_mask) {
+      if ((word & Word::pin_mask) == Word::pin_mask) {
         fail(ErrorCode::out_of_memory, "", operation, std::string("a ") + noun_ + " is in use 8,388,607 times");
       }
     } while (!found.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
-    return Pin<T>(this, index, found.object);
+    return Pin<T>(this, index, static_cast<T*>(found.object));
   }
   /// Calls `visit(T&)` for every object whose handle is open, in no order. Those made meanwhile may be left out.
   template <class Visit>
   void for_each(Visit&& visit) {
-    std::uint64_t count = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      count = used_;
-    }
-    for (std::uint32_t index = 0; index < count; ++index) {
+    const std::uint64_t used = used_.load(std::memory_order_acquire);
+    for (std::uint32_t index = 1; index < used; ++index) {
       const std::uint64_t word = slot(index).word.load(std::memory_order_acquire);
-      if ((word & SlotBits::closed) != 0) continue;
-      const Pin<T> pinned = try_pin(((word >> SlotBits::shift) << SlotBits::shift) | index);
+      if ((word & Word::open) == 0) continue;
+      const Pin<T> pinned = try_pin(Id::make(Word::generation(word), index, T::handle_kind));
       if (pinned) visit(*pinned);
     }
   }
-  /// Makes the handle invalid. False if it already was.
+  /// The same, and for those whose handle was closed while somebody pins them.
+  template <class Visit>
+  void for_each_alive(Visit&& visit) {
+    const std::uint64_t used = used_.load(std::memory_order_acquire);
+    for (std::uint32_t index = 1; index < used; ++index) {
+      const Pin<T> pinned = try_pin_alive(index);
+      if (pinned) visit(*pinned);
+    }
+  }
+
+  // -- The short way.
+  /// The slot that a borrower compares with: another handle's, if `id` isn't among the first or nobody's.
+  static const Slot& borrow(std::uint64_t id) noexcept {
+    static_assert(sizeof(Slot) == 1u << Id::index_shift);
+    constexpr std::uint64_t offset_mask = std::uint64_t{chunk_size - 1} << Id::index_shift;
+    return *reinterpret_cast<const Slot*>(reinterpret_cast<const char*>(FirstChunk<T>::slots) + (id & offset_mask));
+  }
+  /// Before anyone borrows: the null handle leads to slot 0, and must not be what is there.
+  static void prepare_short_way() noexcept {
+    FirstChunk<T>::slots[0].plain.store(Id::closed, std::memory_order_relaxed);
+  }
+  /// Whether calls with the handle, which the caller has pinned or owns, go the long way. Calls under way finish as
+  /// they began.
+  void set_careful(std::uint64_t id, bool careful) noexcept {
+    const std::uint32_t index = Id::index(id);
+    if (careful) {
+      flag(slot(index), index, Id::careful);
+    } else {
+      unflag(slot(index), index, Id::careful);
+    }
+  }
+  /// Every call with a handle of this device, or of any if null, goes the long way from now on. (A slot that changes
+  /// its owner meanwhile may be barred with its next handle: that one's calls take longer, and nothing else.)
+  void bar(const DeviceState* device) noexcept {
+    const std::uint64_t used = used_.load(std::memory_order_seq_cst);
+    for (std::uint32_t index = 1; index < used; ++index) {
+      Slot& found = slot(index);
+      if (found.plain.load(std::memory_order_seq_cst) == 0) continue;
+      if (device == nullptr || found.on() == device) flag(found, index, Id::barred);
+    }
+  }
+
+  /// Makes the handle invalid. False if it already was. Returns at once: an object that another thread is borrowing is
+  /// disposed of a little later, on the service thread.
   bool close(std::uint64_t id) noexcept {
-    const std::uint32_t index = index_of(id);
-    Slot<T>* const chunk = chunks_[index / chunk_size].load(std::memory_order_acquire);
-    if (chunk == nullptr) return false;
-    Slot<T>& found = chunk[index % chunk_size];
-    std::uint64_t word = found.word.load(std::memory_order_relaxed);
+    Slot* const found = find(id);
+    if (found == nullptr) return false;
+    std::uint64_t word = found->word.load(std::memory_order_relaxed);
     do {
-      if (((word ^ id) >> SlotBits::shift) != 0 || (word & SlotBits::closed) != 0) return false;
-    } while (!found.word.compare_exchange_weak(word, (word | SlotBits::closed) - 1, std::memory_order_acq_rel,
-                                               std::memory_order_relaxed));
-    if ((word & SlotBits::pin_mask) == 1) dispose(index, found);
+      if (!is_open(word, id)) return false;
+    } while (!found->word.compare_exchange_weak(word, word & ~Word::open, std::memory_order_acq_rel,
+                                                std::memory_order_relaxed));
+    const std::uint32_t index = Id::index(id);
+    if constexpr (borrowable) {
+      flag(*found, index, Id::closed);
+      if (is_borrowed(id)) [[unlikely]] {
+        poll_in_service([this, id, index] {
+          if (is_borrowed(id)) return false;
+          unpin(index);
+          return true;
+        });
+        return true;
+      }
+    }
+    unpin(index);
     return true;
   }
 
  private:
   friend class Pin<T>;
-  static constexpr std::uint32_t chunk_size = 1024;
+  static constexpr bool borrowable = T::handle_kind == HandleKind::stream || T::handle_kind == HandleKind::event ||
+                                     T::handle_kind == HandleKind::kernel;
 
-  static std::uint32_t index_of(std::uint64_t id) noexcept {
-    return static_cast<std::uint32_t>(id & SlotBits::index_mask);
+  static bool is_open(std::uint64_t word, std::uint64_t id) noexcept {
+    constexpr std::uint64_t kind_mask = (1u << Id::index_shift) - 1;
+    return Word::generation(word) == Id::generation(id) && (word & Word::open) != 0 &&
+           (id & kind_mask) == static_cast<std::uint64_t>(T::handle_kind);
   }
-  Slot<T>& slot(std::uint32_t index) noexcept {
+  static void flag(Slot& slot, std::uint32_t index, std::uint64_t reason) noexcept {
+    if ((std::uint64_t{index} << Id::index_shift & reason) == 0) {
+      slot.plain.fetch_or(reason, std::memory_order_seq_cst);
+    } else {
+      slot.plain.fetch_and(~reason, std::memory_order_seq_cst);
+    }
+  }
+  static void unflag(Slot& slot, std::uint32_t index, std::uint64_t reason) noexcept {
+    flag(slot, ~index, reason);  // back to the index's own bit
+  }
+
+  /// Whatever object is in the slot, if there is one.
+  Pin<T> try_pin_alive(std::uint32_t index) noexcept {
+    Slot& found = slot(index);
+    std::uint64_t word = found.word.load(std::memory_order_relaxed);
+    do {
+      const std::uint64_t pins = word & Word::pin_mask;
+      if (pins == 0 || pins == Word::pin_mask) return {};
+    } while (!found.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
+    return Pin<T>(this, index, static_cast<T*>(found.object));
+  }
+
+  Slot& slot(std::uint32_t index) noexcept {
     return chunks_[index / chunk_size].load(std::memory_order_acquire)[index % chunk_size];
+  }
+  /// Null if no handle ever led there.
+  Slot* find(std::uint64_t id) noexcept {
+    const std::uint32_t index = Id::index(id);
+    Slot* const chunk = chunks_[index / chunk_size].load(std::memory_order_acquire);
+    return chunk == nullptr ? nullptr : &chunk[index % chunk_size];
+  }
+
+  /// The index of a slot that was never used. Under mutex_.
+  std::uint32_t first_use(const char* operation) {
+    const std::uint64_t used = used_.load(std::memory_order_relaxed);
+    if (used > Id::index_mask) {
+      fail(ErrorCode::out_of_memory, "", operation,
+           std::string("all 16,777,215 handles of a ") + noun_ + " are in use");
+    }
+    // Room to give every slot back, so that recycling can't fail.
+    if (free_.capacity() <= used) free_.reserve(used < 64 ? 64 : used * 2);
+    std::atomic<Slot*>& chunk = chunks_[used / chunk_size];
+    if (chunk.load(std::memory_order_relaxed) == nullptr) {
+      chunk.store(new Slot[chunk_size], std::memory_order_release);
+    }
+    used_.store(used + 1, std::memory_order_seq_cst);
+    return static_cast<std::uint32_t>(used);
   }
 
   void unpin(std::uint32_t index) noexcept {
-    Slot<T>& found = slot(index);
+    Slot& found = slot(index);
     const std::uint64_t before = found.word.fetch_sub(1, std::memory_order_acq_rel);
-    if ((before & (SlotBits::closed | SlotBits::pin_mask)) == (SlotBits::closed | 1)) dispose(index, found);
+    if ((before & (Word::open | Word::pin_mask)) == 1) dispose(index, found);
   }
-  void dispose(std::uint32_t index, Slot<T>& found) noexcept {
-    T* const object = std::exchange(found.object, nullptr);
+  void dispose(std::uint32_t index, Slot& found) noexcept {
+    T* const object = static_cast<T*>(std::exchange(found.object, nullptr));
     recycle(index);
     T::dispose(object);
   }
   /// A slot whose generations are used up is left closed for good: no handle ever comes back.
   void recycle(std::uint32_t index) noexcept {
-    Slot<T>& found = slot(index);
-    const std::uint64_t generation = found.word.load(std::memory_order_relaxed) >> SlotBits::shift;
-    if (generation == SlotBits::last_generation) return;
-    found.word.store(((generation + 1) << SlotBits::shift) | SlotBits::closed, std::memory_order_release);
+    Slot& found = slot(index);
+    const std::uint64_t generation = Word::generation(found.word.load(std::memory_order_relaxed));
+    if (generation == Id::last_generation) return;
+    found.word.store((generation + 1) << Word::shift, std::memory_order_release);
     const std::lock_guard lock(mutex_);
     free_.push_back(index);
   }
@@ -225,10 +376,17 @@ class SlotTable {
   }
 
   const char* noun_;
-  std::atomic<Slot<T>*> chunks_[(SlotBits::index_mask + 1) / chunk_size] = {};
-  std::mutex mutex_;                 // guards free_ and used_; no other lock is taken under it
-  std::vector<std::uint32_t> free_;  // closed slots to be used again
-  std::uint64_t used_ = 0;           // slots that were ever used
+  std::atomic<Slot*> chunks_[(Id::index_mask + 1) / chunk_size] = {FirstChunk<T>::slots};
+  std::mutex mutex_;                    // guards free_ and the growth of used_; no other lock is taken under it
+  std::vector<std::uint32_t> free_;     // closed slots to be used again
+  std::atomic<std::uint64_t> used_{1};  // slots that were ever used, and slot 0
 };
+
+/// raise() for a borrower whose second handle is a T's. Apart from the call, so that the good path has nothing to keep.
+template <class T>
+[[noreturn, gnu::noinline, gnu::cold]] void raise_borrowed(anyplace_status status, const CallRecord& record,
+                                                           const char* operation) {
+  raise(status, *SlotTable<T>::borrow(record.second.load(std::memory_order_relaxed)).on(), operation);
+}
 
 }  // namespace anyplace::detail

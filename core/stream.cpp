@@ -41,11 +41,43 @@ std::uint64_t StreamView::native_handle() const {
   return native;
 }
 
+namespace {
+
+[[gnu::noinline]] bool query_long_way(std::uint64_t stream_id, const char* operation) {
+  detail::enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(stream_id, operation);
+  return detail::query(*stream, operation);
+}
+
+[[gnu::noinline]] void wait_long_way(std::uint64_t stream_id, std::uint64_t event_id, const char* operation) {
+  detail::enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(stream_id, operation);
+  const Pin<detail::EventState> event = detail::events().pin(event_id, operation);
+  detail::wait(*stream, *event, operation);
+}
+
+}  // namespace
+
 bool StreamView::query() const {
   constexpr const char* operation = "Stream::query";
-  enter(operation);
-  const Pin<StreamState> stream = streams().pin(id_, operation);
-  return detail::query(*stream, operation);
+  const std::uint64_t id = id_;
+  if (detail::CallRecord* const record = detail::call_state.record) [[likely]] {
+    const detail::Borrow borrow(*record, id);
+    const detail::Slot& stream = streams().borrow(id);
+    if (stream.is(id)) [[likely]] {
+      const detail::DeviceState* const device = stream.on();
+      record->faulted = &static_cast<const StreamState*>(stream.object)->faulted;
+      record->done = 0;
+      const anyplace_status status = device->table->stream_query(device->self, stream.handle, &record->done);
+      if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+        detail::raise_borrowed<StreamState>(status, *record, operation);
+      // After the question: a fault is reported before the command that has it counts as complete.
+      if (record->faulted->load(std::memory_order_acquire)) [[unlikely]]
+        return query_long_way(record->second.load(std::memory_order_relaxed), operation);
+      return record->done != 0;
+    }
+  }
+  return query_long_way(id, operation);
 }
 
 void StreamView::synchronize() const {
@@ -75,10 +107,23 @@ EventView StreamView::record_event(EventView event) const {
 
 void StreamView::wait_event(EventView event) const {
   constexpr const char* operation = "Stream::wait_event";
-  enter(operation);
-  const Pin<StreamState> stream = streams().pin(id_, operation);
-  const Pin<detail::EventState> pinned = detail::events().pin(event.id(), operation);
-  detail::wait(*stream, *pinned, operation);
+  const std::uint64_t stream_id = id_;
+  const std::uint64_t event_id = event.id();
+  if (detail::CallRecord* const record = detail::call_state.record) [[likely]] {
+    const detail::Borrow borrow(*record, event_id, stream_id);
+    const detail::Slot& mark = detail::events().borrow(event_id);
+    const detail::Slot& stream = streams().borrow(stream_id);
+    if (mark.is(event_id) && stream.is(stream_id)) [[likely]] {
+      const detail::DeviceState* const device = stream.on();
+      if (device == mark.on() || device->backend == mark.on()->backend) [[likely]] {
+        const anyplace_status status = device->table->stream_wait_event(device->self, stream.handle, mark.handle);
+        if (status == ANYPLACE_STATUS_OK) [[likely]]
+          return;
+        detail::raise_borrowed<StreamState>(status, *record, operation);
+      }
+    }
+  }
+  wait_long_way(stream_id, event_id, operation);
 }
 
 void StreamView::wait_stream(const StreamView& other) const {

@@ -11,15 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "everlasting.h"
 #include "helper_streams.h"
 #include "hold.h"
 #include "service.h"
 
 namespace anyplace::detail {
 
-constinit static Everlasting<SlotTable<StreamState>> stream_table("stream");
-SlotTable<StreamState>& streams() noexcept { return stream_table.value; }
+constinit Everlasting<SlotTable<StreamState>> stream_table("stream");
 
 StreamState::StreamState() : hold(std::make_unique<Hold>()) {}
 
@@ -125,8 +123,8 @@ bool waits_timed(DeviceState& device) noexcept {
   std::atomic<Timed>& timed = device.helper_streams->timed;
   if (timed.load(std::memory_order_relaxed) == Timed::unknown) {
     const anyplace_status status = device.table->device_synchronize(device.self, device.index, 0);
-    if (status != ANYPLACE_STATUS_OK) take_message();
-    if (status == ANYPLACE_STATUS_DEVICE_LOST) mark_lost(device);
+    // Which marks it lost, if that is what it is.
+    if (status != ANYPLACE_STATUS_OK) static_cast<void>(make_error(status, device, "Stream::synchronize"));
     timed.store(status == ANYPLACE_STATUS_UNSUPPORTED ? Timed::no : Timed::yes, std::memory_order_relaxed);
   }
   return timed.load(std::memory_order_relaxed) == Timed::yes;
@@ -201,7 +199,13 @@ void record_fault(std::uint64_t stream_id, const Error& error) noexcept {
     report(error);
     return;
   }
-  if (error.code() == ErrorCode::device_lost && error.place() == stream->device->place) mark_lost(*stream->device);
+  if (error.code() == ErrorCode::device_lost && error.place() == stream->device->place) {
+    try {
+      keep_loss(*stream->device, error);
+    } catch (...) {  // no memory: later calls say less
+    }
+    mark_lost(*stream->device);
+  }
   keep_fault(*stream, error);
 }
 
@@ -274,7 +278,8 @@ bool synchronize(DeviceState& device, std::uint64_t timeout_ns, const char* oper
   take_message();
   return poll_until(deadline, [&] {
     bool idle = reap_retired(device);
-    streams().for_each([&](StreamState& stream) {
+    // A destroyed stream's work counts, also while a buffer that was used in it keeps the stream.
+    streams().for_each_alive([&](StreamState& stream) {
       if (stream.device == &device && !backend_query(stream, operation)) idle = false;
     });
     return idle;

@@ -18,6 +18,7 @@
 #include "anyplace/error.h"
 #include "backend.h"
 #include "call.h"
+#include "everlasting.h"
 #include "slots.h"
 
 namespace anyplace::detail {
@@ -26,6 +27,8 @@ namespace anyplace::detail {
 struct Hold;
 
 struct StreamState {
+  static constexpr HandleKind handle_kind = HandleKind::stream;
+
   DeviceState* device = nullptr;
   anyplace_stream handle = 0;
   std::uint64_t id = 0;
@@ -37,7 +40,8 @@ struct StreamState {
   std::mutex fault_mutex;  // guards fault; no other lock is taken under it
   std::optional<Error> fault;
 
-  /// Whether submissions are held back. Set and cleared by hold.cpp only, under holds().mutex, like what is in `hold`.
+  /// Whether submissions are held back; calls with the handle then go the long way. Set and cleared by hold.cpp only,
+  /// under holds().mutex, like what is in `hold`.
   std::atomic<bool> held{false};
   std::unique_ptr<Hold> hold;
 
@@ -49,7 +53,8 @@ struct StreamState {
   static void dispose(StreamState* stream) noexcept;
 };
 
-SlotTable<StreamState>& streams() noexcept;
+extern constinit Everlasting<SlotTable<StreamState>> stream_table;
+inline SlotTable<StreamState>& streams() noexcept { return stream_table.value; }
 
 /// Makes a stream and its handle. Throws.
 std::uint64_t make_stream(DeviceState& device, int priority, bool blocking, const char* operation);

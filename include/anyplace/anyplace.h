@@ -16,7 +16,8 @@
 //   stream.h   Stream: a queue of work, in order; copies, fills, launches, host functions
 //   event.h    Event: a mark in a stream's work, to wait for and to measure with
 //   memory.h   Buffer, HostBuffer: memory that frees itself
-//   kernel.h   Kernel, Module: code for a device
+//   kernel.h   Kernel, Module: code for a device; kernel_images.h, code for every device; device_code.h, what it is
+//              written with (not included here: it is for the sources of kernels)
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
 //   plugins.h  where backends come from
@@ -32,6 +33,7 @@
 #include "export.h"
 #include "guard.h"
 #include "kernel.h"
+#include "kernel_images.h"
 #include "memory.h"
 #include "place.h"
 #include "plugins.h"

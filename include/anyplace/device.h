@@ -135,7 +135,8 @@ class ANYPLACE_API Device {
   detail::DeviceState* state_;
 };
 
-/// How many devices a backend has. Makes no vendor context. Throws no_such_backend as Device does.
+/// How many devices a backend has. Makes no vendor context. Throws no_such_backend as Device does, and no_such_device
+/// where the plugin refused itself for want of one.
 ANYPLACE_API int device_count(std::string_view backend);
 /// All of them. Throws as above.
 ANYPLACE_API std::vector<Device> devices(std::string_view backend);

@@ -95,12 +95,18 @@ class ANYPLACE_API StreamView {
   template <class... Args>
   void launch(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes, const Args&... args) const {
     const std::tuple<detail::ArgumentValue<Args>...> values{detail::ArgumentValue<Args>(args)...};
-    const std::array<anyplace_argument, sizeof...(Args) + 1> arguments = std::apply(
-        [](const auto&... value) {
-          return std::array<anyplace_argument, sizeof...(Args) + 1>{value.describe()..., anyplace_argument{}};
-        },
+    const std::array<anyplace_argument, sizeof...(Args)> arguments = std::apply(
+        [](const auto&... value) { return std::array<anyplace_argument, sizeof...(Args)>{value.describe()...}; },
         values);
-    launch_arguments(kernel, grid, block, shared_bytes, {arguments.data(), sizeof...(Args)});
+    anyplace_launch launch{};
+    launch.struct_size = sizeof(launch);
+    launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
+    launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
+    launch.argument_count = sizeof...(Args);
+    launch.argument_stride = sizeof(anyplace_argument);
+    launch.shared_bytes = shared_bytes;
+    launch.arguments = arguments.data();
+    launch_made(kernel, launch);
   }
   /// The same with arguments made at run time.
   void launch_arguments(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
@@ -111,6 +117,10 @@ class ANYPLACE_API StreamView {
 
  protected:
   std::uint64_t id_ = 0;
+
+ private:
+  /// launch_arguments() with arguments that ArgumentValue made: each has a value, of the size that its kind has.
+  void launch_made(KernelView kernel, const anyplace_launch& launch) const;
 };
 
 /// Owns a stream. Destroying it returns at once: work that is pending still completes. Safe inside a host function.

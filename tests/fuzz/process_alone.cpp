@@ -9,7 +9,7 @@
 namespace anyplace::detail {
 
 std::atomic<Phase> process_phase{Phase::forked};
-constinit thread_local int callback_depth = 0;
+constinit thread_local CallState call_state;
 
 void refuse_call(const char*) { std::abort(); }
 

@@ -208,6 +208,26 @@ TEST_CASE("Given a backend that can't wait for a limited time then a destroyed s
   REQUIRE(forward.live_streams == 0);
 }
 
+TEST_CASE("Given a backend that can't wait for a limited time then so is that of one whose buffer outlives it") {
+  test::Forward& forward = test::new_forward();
+  forward.timed_sync = false;
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  HostGate gate;
+  bool ran = false;
+  const anyplace::Buffer buffer(device, 64);
+  {
+    const Stream stream(device);
+    gate.block(stream);
+    stream.launch_host_func([&] { ran = true; });
+    buffer.record_stream(stream);
+  }
+  REQUIRE_FALSE(device.synchronize(2ms));
+  gate.open();
+  REQUIRE(device.synchronize(1h));
+  REQUIRE(ran);
+}
+
 TEST_CASE("Given native handles then a device and its context have them") {
   const Device device("cpu_sim:0");
   REQUIRE(device.native_handle() == device.native_handle());

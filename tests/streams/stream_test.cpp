@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
+#include <future>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -271,4 +272,21 @@ TEST_CASE("Given a destroyed stream when its work faults then the error handler 
   const auto errors = reports.wait_for(1);
   REQUIRE(errors.size() == 1);
   REQUIRE(errors[0].text() == "too late");
+}
+
+TEST_CASE("Given an error handler that calls anyplace then that is refused and not waited for") {
+  const Device device("cpu_sim:0");
+  std::promise<ErrorCode> refused;
+  const anyplace::ErrorHandler before = anyplace::set_error_handler(
+      [&](const anyplace::Error&) { refused.set_value(code_of([&] { device.synchronize(); })); });
+  HostGate gate;
+  {
+    const Stream stream(device);
+    gate.block(stream);
+    stream.launch_host_func([] { throw std::runtime_error("too late"); });
+  }
+  gate.open();
+  const ErrorCode code = refused.get_future().get();
+  anyplace::set_error_handler(before);
+  REQUIRE(code == ErrorCode::not_permitted);
 }

@@ -208,11 +208,11 @@ class DeviceBackend {
 
 namespace detail {
 
-/// Runs `body`, which may throw anything, and returns what crosses the boundary instead.
-template <class Body>
-anyplace_status guarded(const anyplace_host* host, Body&& body) noexcept {
+/// In a handler: leaves the exception's message with the core, and returns the status that it means. Apart from the
+/// entries, so that their good path keeps no more than it needs.
+[[gnu::noinline, gnu::cold]] inline anyplace_status status_of_exception(const anyplace_host* host) noexcept {
   try {
-    return body();
+    throw;
   } catch (const Failure& failure) {
     host->leave_message(host->context, failure.vendor_code(), failure.vendor_name().c_str(), failure.what());
     return failure.status() == ANYPLACE_STATUS_OK ? ANYPLACE_STATUS_INTERNAL : failure.status();
@@ -228,6 +228,80 @@ anyplace_status guarded(const anyplace_host* host, Body&& body) noexcept {
   }
 }
 
+/// Runs `body`, which may throw anything, and returns what crosses the boundary instead. `host` is read when it throws.
+template <class Body>
+anyplace_status guarded(const anyplace_host* const& host, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (...) {
+    return status_of_exception(host);
+  }
+}
+
+// One type per method, which calls Backend's own: the object is a Backend and nothing derived from it, so no virtual
+// dispatch is needed.
+#define ANYPLACE_BACKEND_METHOD(name)                                                   \
+  struct name##_method {                                                                \
+    template <class Backend, class... Args>                                             \
+    [[gnu::always_inline]] static decltype(auto) of(Backend& backend, Args&&... args) { \
+      return backend.Backend::name(std::forward<Args>(args)...);                        \
+    }                                                                                   \
+  };
+ANYPLACE_BACKEND_METHOD(shutdown)
+ANYPLACE_BACKEND_METHOD(device_count)
+ANYPLACE_BACKEND_METHOD(device_properties)
+ANYPLACE_BACKEND_METHOD(device_native)
+ANYPLACE_BACKEND_METHOD(device_memory)
+ANYPLACE_BACKEND_METHOD(device_synchronize)
+ANYPLACE_BACKEND_METHOD(device_reset)
+ANYPLACE_BACKEND_METHOD(peer_query)
+ANYPLACE_BACKEND_METHOD(peer_enable)
+ANYPLACE_BACKEND_METHOD(peer_disable)
+ANYPLACE_BACKEND_METHOD(stream_create)
+ANYPLACE_BACKEND_METHOD(stream_default)
+ANYPLACE_BACKEND_METHOD(stream_from_native)
+ANYPLACE_BACKEND_METHOD(stream_native)
+ANYPLACE_BACKEND_METHOD(stream_destroy)
+ANYPLACE_BACKEND_METHOD(stream_query)
+ANYPLACE_BACKEND_METHOD(stream_synchronize)
+ANYPLACE_BACKEND_METHOD(stream_wait_event)
+ANYPLACE_BACKEND_METHOD(stream_host_function)
+ANYPLACE_BACKEND_METHOD(gate_create)
+ANYPLACE_BACKEND_METHOD(gate_open)
+ANYPLACE_BACKEND_METHOD(gate_destroy)
+ANYPLACE_BACKEND_METHOD(stream_wait_gate)
+ANYPLACE_BACKEND_METHOD(event_create)
+ANYPLACE_BACKEND_METHOD(event_destroy)
+ANYPLACE_BACKEND_METHOD(event_record)
+ANYPLACE_BACKEND_METHOD(event_query)
+ANYPLACE_BACKEND_METHOD(event_synchronize)
+ANYPLACE_BACKEND_METHOD(event_elapsed)
+ANYPLACE_BACKEND_METHOD(event_native)
+ANYPLACE_BACKEND_METHOD(memory_allocate)
+ANYPLACE_BACKEND_METHOD(memory_free)
+ANYPLACE_BACKEND_METHOD(memory_allocate_async)
+ANYPLACE_BACKEND_METHOD(memory_free_async)
+ANYPLACE_BACKEND_METHOD(host_register)
+ANYPLACE_BACKEND_METHOD(host_unregister)
+ANYPLACE_BACKEND_METHOD(memory_copy)
+ANYPLACE_BACKEND_METHOD(memory_copy_2d)
+ANYPLACE_BACKEND_METHOD(memory_copy_peer)
+ANYPLACE_BACKEND_METHOD(memory_set)
+ANYPLACE_BACKEND_METHOD(module_load)
+ANYPLACE_BACKEND_METHOD(module_unload)
+ANYPLACE_BACKEND_METHOD(module_kernel)
+ANYPLACE_BACKEND_METHOD(kernel_from_host)
+ANYPLACE_BACKEND_METHOD(kernel_destroy)
+ANYPLACE_BACKEND_METHOD(kernel_launch)
+ANYPLACE_BACKEND_METHOD(virtual_granularity)
+ANYPLACE_BACKEND_METHOD(virtual_reserve)
+ANYPLACE_BACKEND_METHOD(virtual_release)
+ANYPLACE_BACKEND_METHOD(physical_create)
+ANYPLACE_BACKEND_METHOD(physical_destroy)
+ANYPLACE_BACKEND_METHOD(virtual_map)
+ANYPLACE_BACKEND_METHOD(virtual_unmap)
+#undef ANYPLACE_BACKEND_METHOD
+
 /// The generated table of Backend. One object per plugin; the entries find it through `self`.
 template <class Backend>
 struct Exported {
@@ -237,59 +311,76 @@ struct Exported {
   const anyplace_host* host = nullptr;
 
   /// Methods that return nothing.
-  template <auto Method, class... Args>
+  template <class Method, class... Args>
   static anyplace_status call(void* self, Args... args) noexcept {
     auto* me = static_cast<Exported*>(self);
-    return guarded(me->host, [&]() -> anyplace_status {
-      (me->backend->*Method)(args...);
+    try {
+      Method::of(*me->backend, args...);
       return ANYPLACE_STATUS_OK;
-    });
+    } catch (...) {
+      return status_of_exception(me->host);
+    }
   }
 
   /// Methods whose result goes to the last parameter of the entry.
-  template <auto Method, class Out, class... Args>
+  template <class Method, class Out, class... Args>
   static anyplace_status call_out(void* self, Args... args, Out* out) noexcept {
     auto* me = static_cast<Exported*>(self);
-    return guarded(me->host, [&]() -> anyplace_status {
-      *out = static_cast<Out>((me->backend->*Method)(args...));
+    try {
+      *out = static_cast<Out>(Method::of(*me->backend, args...));
       return ANYPLACE_STATUS_OK;
-    });
+    } catch (...) {
+      return status_of_exception(me->host);
+    }
   }
 
   /// Methods that take a struct by reference where the entry takes a pointer, as its last parameter.
-  template <auto Method, class Struct, class... Args>
+  template <class Method, class Struct, class... Args>
   static anyplace_status call_struct(void* self, Args... args, const Struct* in) noexcept {
+    if (in->struct_size < sizeof(Struct)) [[unlikely]]
+      return call_widened<Method, Struct, Args...>(self, args..., in);
+    auto* me = static_cast<Exported*>(self);
+    try {
+      Method::of(*me->backend, args..., *in);
+      return ANYPLACE_STATUS_OK;
+    } catch (...) {
+      return status_of_exception(me->host);
+    }
+  }
+  /// The same with a struct of an older core, which is shorter than ours: what it doesn't have reads as 0.
+  template <class Method, class Struct, class... Args>
+  [[gnu::noinline]] static anyplace_status call_widened(void* self, Args... args, const Struct* in) noexcept {
     auto* me = static_cast<Exported*>(self);
     return guarded(me->host, [&]() -> anyplace_status {
-      (me->backend->*Method)(args..., widen(*in));
+      Method::of(*me->backend, args..., widen(*in));
       return ANYPLACE_STATUS_OK;
     });
   }
-  template <auto Method, class Struct, class Out, class... Args>
+  template <class Method, class Struct, class Out, class... Args>
   static anyplace_status call_struct_out(void* self, Args... args, const Struct* in, Out* out) noexcept {
     auto* me = static_cast<Exported*>(self);
     return guarded(me->host, [&]() -> anyplace_status {
-      *out = (me->backend->*Method)(args..., widen(*in));
+      *out = Method::of(*me->backend, args..., widen(*in));
       return ANYPLACE_STATUS_OK;
     });
   }
 
   /// Methods that wait: false becomes TIMEOUT.
-  template <auto Method, class... Args>
+  template <class Method, class... Args>
   static anyplace_status call_wait(void* self, Args... args) noexcept {
     auto* me = static_cast<Exported*>(self);
     return guarded(me->host, [&]() -> anyplace_status {
-      return (me->backend->*Method)(args...) ? ANYPLACE_STATUS_OK : ANYPLACE_STATUS_TIMEOUT;
+      return Method::of(*me->backend, args...) ? ANYPLACE_STATUS_OK : ANYPLACE_STATUS_TIMEOUT;
     });
   }
 
   /// Methods that fill a struct of the core's: theirs is the newest, the core gets as much as it has.
-  template <auto Method, class Struct>
+  template <class Method, class Struct>
   static anyplace_status call_fill(void* self, int32_t device, Struct* out) noexcept {
     auto* me = static_cast<Exported*>(self);
     return guarded(me->host, [&]() -> anyplace_status {
       Struct filled{};
-      (me->backend->*Method)(device, filled);
+      Method::of(*me->backend, device, filled);
       filled.struct_size = static_cast<uint32_t>(std::min<std::size_t>(out->struct_size, sizeof(Struct)));
       std::memcpy(out, &filled, filled.struct_size);
       return ANYPLACE_STATUS_OK;
@@ -324,81 +415,81 @@ inline constexpr bool is_default<Result (DeviceBackend::*)(Args...)> = true;
 
 template <class Backend>
 void Exported<Backend>::fill(anyplace_backend_table& table) noexcept {
-  using B = DeviceBackend;
-  ANYPLACE_ENTRY(shutdown, call_wait<&B::shutdown, uint64_t>);
+  ANYPLACE_ENTRY(shutdown, call_wait<shutdown_method, uint64_t>);
 
-  ANYPLACE_REQUIRED_ENTRY(device_count, call_out<&B::device_count, int32_t>);
-  ANYPLACE_REQUIRED_ENTRY(device_properties, call_fill<&B::device_properties, anyplace_device_properties>);
-  ANYPLACE_ENTRY(device_native, call_out<&B::device_native, uint64_t, int32_t, uint32_t>);
-  ANYPLACE_REQUIRED_ENTRY(device_memory, call_fill<&B::device_memory, anyplace_memory_info>);
-  ANYPLACE_REQUIRED_ENTRY(device_synchronize, call_wait<&B::device_synchronize, int32_t, uint64_t>);
-  ANYPLACE_ENTRY(device_reset, call<&B::device_reset, int32_t>);
+  ANYPLACE_REQUIRED_ENTRY(device_count, call_out<device_count_method, int32_t>);
+  ANYPLACE_REQUIRED_ENTRY(device_properties, call_fill<device_properties_method, anyplace_device_properties>);
+  ANYPLACE_ENTRY(device_native, call_out<device_native_method, uint64_t, int32_t, uint32_t>);
+  ANYPLACE_REQUIRED_ENTRY(device_memory, call_fill<device_memory_method, anyplace_memory_info>);
+  ANYPLACE_REQUIRED_ENTRY(device_synchronize, call_wait<device_synchronize_method, int32_t, uint64_t>);
+  ANYPLACE_ENTRY(device_reset, call<device_reset_method, int32_t>);
 
-  ANYPLACE_ENTRY(peer_query, call_out<&B::peer_query, int32_t, int32_t, int32_t>);
-  ANYPLACE_ENTRY(peer_enable, call<&B::peer_enable, int32_t, int32_t>);
-  ANYPLACE_ENTRY(peer_disable, call<&B::peer_disable, int32_t, int32_t>);
+  ANYPLACE_ENTRY(peer_query, call_out<peer_query_method, int32_t, int32_t, int32_t>);
+  ANYPLACE_ENTRY(peer_enable, call<peer_enable_method, int32_t, int32_t>);
+  ANYPLACE_ENTRY(peer_disable, call<peer_disable_method, int32_t, int32_t>);
 
   ANYPLACE_REQUIRED_ENTRY(stream_create,
-                          call_struct_out<&B::stream_create, anyplace_stream_desc, anyplace_stream, int32_t>);
+                          call_struct_out<stream_create_method, anyplace_stream_desc, anyplace_stream, int32_t>);
   ANYPLACE_REQUIRED_ENTRY(stream_default,
-                          call_struct_out<&B::stream_default, anyplace_stream_desc, anyplace_stream, int32_t>);
+                          call_struct_out<stream_default_method, anyplace_stream_desc, anyplace_stream, int32_t>);
   ANYPLACE_ENTRY(stream_from_native,
-                 call_struct_out<&B::stream_from_native, anyplace_stream_desc, anyplace_stream, int32_t, uint64_t>);
-  ANYPLACE_ENTRY(stream_native, call_out<&B::stream_native, uint64_t, anyplace_stream>);
-  ANYPLACE_REQUIRED_ENTRY(stream_destroy, call<&B::stream_destroy, anyplace_stream>);
-  ANYPLACE_REQUIRED_ENTRY(stream_query, call_out<&B::stream_query, int32_t, anyplace_stream>);
-  ANYPLACE_REQUIRED_ENTRY(stream_synchronize, call_wait<&B::stream_synchronize, anyplace_stream, uint64_t>);
-  ANYPLACE_REQUIRED_ENTRY(stream_wait_event, call<&B::stream_wait_event, anyplace_stream, anyplace_event>);
-  ANYPLACE_ENTRY(stream_host_function, call<&B::stream_host_function, anyplace_stream, anyplace_host_function, void*>);
+                 call_struct_out<stream_from_native_method, anyplace_stream_desc, anyplace_stream, int32_t, uint64_t>);
+  ANYPLACE_ENTRY(stream_native, call_out<stream_native_method, uint64_t, anyplace_stream>);
+  ANYPLACE_REQUIRED_ENTRY(stream_destroy, call<stream_destroy_method, anyplace_stream>);
+  ANYPLACE_REQUIRED_ENTRY(stream_query, call_out<stream_query_method, int32_t, anyplace_stream>);
+  ANYPLACE_REQUIRED_ENTRY(stream_synchronize, call_wait<stream_synchronize_method, anyplace_stream, uint64_t>);
+  ANYPLACE_REQUIRED_ENTRY(stream_wait_event, call<stream_wait_event_method, anyplace_stream, anyplace_event>);
+  ANYPLACE_ENTRY(stream_host_function,
+                 call<stream_host_function_method, anyplace_stream, anyplace_host_function, void*>);
 
-  ANYPLACE_ENTRY(gate_create, call_out<&B::gate_create, anyplace_gate, int32_t>);
-  ANYPLACE_ENTRY(gate_open, call<&B::gate_open, anyplace_gate>);
-  ANYPLACE_ENTRY(gate_destroy, call<&B::gate_destroy, anyplace_gate>);
-  ANYPLACE_ENTRY(stream_wait_gate, call<&B::stream_wait_gate, anyplace_stream, anyplace_gate>);
+  ANYPLACE_ENTRY(gate_create, call_out<gate_create_method, anyplace_gate, int32_t>);
+  ANYPLACE_ENTRY(gate_open, call<gate_open_method, anyplace_gate>);
+  ANYPLACE_ENTRY(gate_destroy, call<gate_destroy_method, anyplace_gate>);
+  ANYPLACE_ENTRY(stream_wait_gate, call<stream_wait_gate_method, anyplace_stream, anyplace_gate>);
 
   ANYPLACE_REQUIRED_ENTRY(event_create,
-                          call_struct_out<&B::event_create, anyplace_event_desc, anyplace_event, int32_t>);
-  ANYPLACE_REQUIRED_ENTRY(event_destroy, call<&B::event_destroy, anyplace_event>);
-  ANYPLACE_REQUIRED_ENTRY(event_record, call<&B::event_record, anyplace_event, anyplace_stream>);
-  ANYPLACE_REQUIRED_ENTRY(event_query, call_out<&B::event_query, int32_t, anyplace_event>);
-  ANYPLACE_REQUIRED_ENTRY(event_synchronize, call_wait<&B::event_synchronize, anyplace_event, uint64_t>);
-  ANYPLACE_ENTRY(event_elapsed, call_out<&B::event_elapsed, double, anyplace_event, anyplace_event>);
-  ANYPLACE_ENTRY(event_native, call_out<&B::event_native, uint64_t, anyplace_event>);
+                          call_struct_out<event_create_method, anyplace_event_desc, anyplace_event, int32_t>);
+  ANYPLACE_REQUIRED_ENTRY(event_destroy, call<event_destroy_method, anyplace_event>);
+  ANYPLACE_REQUIRED_ENTRY(event_record, call<event_record_method, anyplace_event, anyplace_stream>);
+  ANYPLACE_REQUIRED_ENTRY(event_query, call_out<event_query_method, int32_t, anyplace_event>);
+  ANYPLACE_REQUIRED_ENTRY(event_synchronize, call_wait<event_synchronize_method, anyplace_event, uint64_t>);
+  ANYPLACE_ENTRY(event_elapsed, call_out<event_elapsed_method, double, anyplace_event, anyplace_event>);
+  ANYPLACE_ENTRY(event_native, call_out<event_native_method, uint64_t, anyplace_event>);
 
   ANYPLACE_REQUIRED_ENTRY(memory_allocate,
-                          call_out<&B::memory_allocate, anyplace_address, int32_t, uint32_t, uint64_t>);
-  ANYPLACE_REQUIRED_ENTRY(memory_free, call<&B::memory_free, int32_t, uint32_t, anyplace_address>);
+                          call_out<memory_allocate_method, anyplace_address, int32_t, uint32_t, uint64_t>);
+  ANYPLACE_REQUIRED_ENTRY(memory_free, call<memory_free_method, int32_t, uint32_t, anyplace_address>);
   ANYPLACE_ENTRY(memory_allocate_async,
-                 call_out<&B::memory_allocate_async, anyplace_address, anyplace_stream, uint64_t>);
-  ANYPLACE_ENTRY(memory_free_async, call<&B::memory_free_async, anyplace_stream, anyplace_address>);
-  ANYPLACE_ENTRY(host_register, call<&B::host_register, int32_t, void*, uint64_t>);
-  ANYPLACE_ENTRY(host_unregister, call<&B::host_unregister, int32_t, void*>);
+                 call_out<memory_allocate_async_method, anyplace_address, anyplace_stream, uint64_t>);
+  ANYPLACE_ENTRY(memory_free_async, call<memory_free_async_method, anyplace_stream, anyplace_address>);
+  ANYPLACE_ENTRY(host_register, call<host_register_method, int32_t, void*, uint64_t>);
+  ANYPLACE_ENTRY(host_unregister, call<host_unregister_method, int32_t, void*>);
 
   ANYPLACE_REQUIRED_ENTRY(
-      memory_copy, call<&B::memory_copy, anyplace_stream, anyplace_address, anyplace_address, uint64_t, uint32_t>);
-  ANYPLACE_ENTRY(memory_copy_2d, call_struct<&B::memory_copy_2d, anyplace_copy_2d, anyplace_stream>);
+      memory_copy, call<memory_copy_method, anyplace_stream, anyplace_address, anyplace_address, uint64_t, uint32_t>);
+  ANYPLACE_ENTRY(memory_copy_2d, call_struct<memory_copy_2d_method, anyplace_copy_2d, anyplace_stream>);
   ANYPLACE_ENTRY(
       memory_copy_peer,
-      call<&B::memory_copy_peer, anyplace_stream, int32_t, anyplace_address, int32_t, anyplace_address, uint64_t>);
+      call<memory_copy_peer_method, anyplace_stream, int32_t, anyplace_address, int32_t, anyplace_address, uint64_t>);
   ANYPLACE_REQUIRED_ENTRY(memory_set,
-                          call<&B::memory_set, anyplace_stream, anyplace_address, uint32_t, uint32_t, uint64_t>);
+                          call<memory_set_method, anyplace_stream, anyplace_address, uint32_t, uint32_t, uint64_t>);
 
-  ANYPLACE_ENTRY(module_load, call_struct_out<&B::module_load, anyplace_module_desc, anyplace_module, int32_t>);
-  ANYPLACE_ENTRY(module_unload, call<&B::module_unload, anyplace_module>);
-  ANYPLACE_ENTRY(module_kernel, call_out<&B::module_kernel, anyplace_kernel, anyplace_module, const char*>);
+  ANYPLACE_ENTRY(module_load, call_struct_out<module_load_method, anyplace_module_desc, anyplace_module, int32_t>);
+  ANYPLACE_ENTRY(module_unload, call<module_unload_method, anyplace_module>);
+  ANYPLACE_ENTRY(module_kernel, call_out<module_kernel_method, anyplace_kernel, anyplace_module, const char*>);
   ANYPLACE_ENTRY(
       kernel_from_host,
-      call_out<&B::kernel_from_host, anyplace_kernel, int32_t, anyplace_host_kernel, void*, void (*)(void*)>);
-  ANYPLACE_ENTRY(kernel_destroy, call<&B::kernel_destroy, anyplace_kernel>);
-  ANYPLACE_ENTRY(kernel_launch, call_struct<&B::kernel_launch, anyplace_launch, anyplace_stream, anyplace_kernel>);
+      call_out<kernel_from_host_method, anyplace_kernel, int32_t, anyplace_host_kernel, void*, void (*)(void*)>);
+  ANYPLACE_ENTRY(kernel_destroy, call<kernel_destroy_method, anyplace_kernel>);
+  ANYPLACE_ENTRY(kernel_launch, call_struct<kernel_launch_method, anyplace_launch, anyplace_stream, anyplace_kernel>);
 
-  ANYPLACE_ENTRY(virtual_granularity, call_out<&B::virtual_granularity, uint64_t, int32_t>);
-  ANYPLACE_ENTRY(virtual_reserve, call_out<&B::virtual_reserve, anyplace_address, int32_t, uint64_t>);
-  ANYPLACE_ENTRY(virtual_release, call<&B::virtual_release, int32_t, anyplace_address, uint64_t>);
-  ANYPLACE_ENTRY(physical_create, call_out<&B::physical_create, anyplace_physical, int32_t, uint64_t>);
-  ANYPLACE_ENTRY(physical_destroy, call<&B::physical_destroy, anyplace_physical>);
-  ANYPLACE_ENTRY(virtual_map, call<&B::virtual_map, int32_t, anyplace_address, anyplace_physical>);
-  ANYPLACE_ENTRY(virtual_unmap, call<&B::virtual_unmap, int32_t, anyplace_address, uint64_t>);
+  ANYPLACE_ENTRY(virtual_granularity, call_out<virtual_granularity_method, uint64_t, int32_t>);
+  ANYPLACE_ENTRY(virtual_reserve, call_out<virtual_reserve_method, anyplace_address, int32_t, uint64_t>);
+  ANYPLACE_ENTRY(virtual_release, call<virtual_release_method, int32_t, anyplace_address, uint64_t>);
+  ANYPLACE_ENTRY(physical_create, call_out<physical_create_method, anyplace_physical, int32_t, uint64_t>);
+  ANYPLACE_ENTRY(physical_destroy, call<physical_destroy_method, anyplace_physical>);
+  ANYPLACE_ENTRY(virtual_map, call<virtual_map_method, int32_t, anyplace_address, anyplace_physical>);
+  ANYPLACE_ENTRY(virtual_unmap, call<virtual_unmap_method, int32_t, anyplace_address, uint64_t>);
 }
 
 #undef ANYPLACE_ENTRY

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of all threads, in a list that only grows.
+#include "borrow.h"
+
+#include <new>
+
+#include "event_state.h"
+#include "kernel_state.h"
+#include "stream_state.h"
+
+namespace anyplace::detail {
+namespace {
+
+/// The head. Records are put in front and never taken out, so whoever walks the list needs no lock.
+constinit std::atomic<CallRecord*> all_records{nullptr};
+
+constinit thread_local bool thread_ended = false;
+
+/// Gives the record back when the thread ends. Calls made later (by the destructors of other thread_locals) go the long
+/// way.
+struct RecordOwner {
+  CallRecord* record = nullptr;
+
+  RecordOwner() = default;
+  RecordOwner(const RecordOwner&) = delete;  // given back once
+  RecordOwner& operator=(const RecordOwner&) = delete;
+  ~RecordOwner() {
+    thread_ended = true;
+    leave_short_calls();
+    if (record != nullptr) record->taken.store(false, std::memory_order_release);
+  }
+};
+
+CallRecord* take_free_record() noexcept {
+  for (CallRecord* record = all_records.load(std::memory_order_acquire); record != nullptr; record = record->next) {
+    if (!record->taken.load(std::memory_order_relaxed) && !record->taken.exchange(true, std::memory_order_acquire)) {
+      return record;
+    }
+  }
+  return nullptr;
+}
+
+CallRecord* make_record() noexcept {
+  auto* const record = new (std::nothrow) CallRecord;
+  if (record == nullptr) return nullptr;
+  record->next = all_records.load(std::memory_order_relaxed);
+  while (!all_records.compare_exchange_weak(record->next, record, std::memory_order_seq_cst)) {
+  }
+  return record;
+}
+
+}  // namespace
+
+bool is_borrowed(std::uint64_t id) noexcept {
+  for (const CallRecord* record = all_records.load(std::memory_order_seq_cst); record != nullptr;
+       record = record->next) {
+    const std::uint64_t second = record->second.load(std::memory_order_seq_cst);
+    if (second == 0) continue;
+    if (second == id || record->first.load(std::memory_order_acquire) == id) return true;
+  }
+  return false;
+}
+
+void join_short_calls() noexcept {
+  CallState& thread = call_state;
+  if (thread.joined != nullptr || thread_ended) return;
+  streams().prepare_short_way();
+  events().prepare_short_way();
+  kernels().prepare_short_way();
+  static thread_local RecordOwner owner;
+  owner.record = take_free_record();
+  if (owner.record == nullptr) owner.record = make_record();
+  thread.joined = owner.record;
+  if (thread.callback_depth == 0) thread.record = owner.record;
+}
+
+void leave_short_calls() noexcept { call_state.record = call_state.joined = nullptr; }
+
+}  // namespace anyplace::detail

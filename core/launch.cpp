@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launching kernels. The short way (borrow.h) takes no lock, allocates nothing and builds no string: it compares
+// numbers with what the kernel's state holds, and when something doesn't fit it leaves it to the long way to say what.
+#include <fmt/format.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "anyplace/kernel.h"
+#include "anyplace/stream.h"
+#include "kernel_state.h"
+#include "stream_state.h"
+
+namespace anyplace {
+
+namespace detail {
+namespace {
+
+bool within(const std::uint32_t (&size)[3], const std::uint32_t (&limit)[3]) noexcept {
+  return size[0] - 1 < limit[0] && size[1] - 1 < limit[1] && size[2] - 1 < limit[2];
+}
+
+/// Each factor is within 32 bits, and the product is compared before it can overflow.
+bool threads_within(const std::uint32_t (&block)[3], std::uint32_t limit) noexcept {
+  const std::uint64_t plane = std::uint64_t{block[0]} * block[1];
+  return plane <= limit && plane * block[2] <= limit;
+}
+
+[[noreturn]] void refuse_size(const char* what, const std::uint32_t (&size)[3], const std::uint32_t (&limit)[3],
+                              const KernelState& kernel, const char* operation) {
+  fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+       fmt::format("the {} is {} x {} x {}; each is at least 1, and this device's limits are {} x {} x {}", what,
+                   size[0], size[1], size[2], limit[0], limit[1], limit[2]));
+}
+
+void require_sizes(const KernelState& kernel, const anyplace_launch& launch, const char* operation) {
+  if (!within(launch.grid, kernel.max_grid)) [[unlikely]] {
+    refuse_size("grid", launch.grid, kernel.max_grid, kernel, operation);
+  }
+  if (!within(launch.block, kernel.max_block)) [[unlikely]] {
+    refuse_size("block", launch.block, kernel.max_block, kernel, operation);
+  }
+  if (!threads_within(launch.block, kernel.max_threads_per_block)) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+         fmt::format("a block of {} x {} x {} threads; this device's limit is {} threads", launch.block[0],
+                     launch.block[1], launch.block[2], kernel.max_threads_per_block));
+  }
+  if (launch.shared_bytes > kernel.max_shared_bytes) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+         fmt::format("{} bytes of shared memory for each block; this device's limit is {} bytes", launch.shared_bytes,
+                     kernel.max_shared_bytes));
+  }
+}
+
+[[noreturn]] void refuse_argument(std::size_t index, const std::string& why, const KernelState& kernel,
+                                  const char* operation) {
+  fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+       fmt::format("argument {} (counted from 0) {}", index, why));
+}
+
+void require_arguments(const KernelState& kernel, std::span<const anyplace_argument> arguments, const char* operation) {
+  if (arguments.size() > max_arguments) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+         fmt::format("{} arguments; the limit is {}", arguments.size(), max_arguments));
+  }
+  const bool callable = !kernel.module;
+  if (callable && arguments.size() != kernel.argument_sizes.size()) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+         fmt::format("{} arguments were given; the kernel's callable takes {}", arguments.size(),
+                     kernel.argument_sizes.size()));
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const anyplace_argument& argument = arguments[i];
+    const bool address = argument.kind == ANYPLACE_ARGUMENT_ADDRESS;
+    if (!address && argument.kind != ANYPLACE_ARGUMENT_VALUE) [[unlikely]] {
+      refuse_argument(i, fmt::format("is of kind {}; kinds are ANYPLACE_ARGUMENT_*", argument.kind), kernel, operation);
+    }
+    if (argument.value == nullptr || argument.size == 0) [[unlikely]] {
+      refuse_argument(i, "has no value", kernel, operation);
+    }
+    if (address && argument.size != sizeof(anyplace_address)) [[unlikely]] {
+      refuse_argument(i, fmt::format("is an address of {} bytes; addresses have 8", argument.size), kernel, operation);
+    }
+    if (callable && argument.size != kernel.argument_sizes[i]) [[unlikely]] {
+      refuse_argument(
+          i, fmt::format("has {} bytes; the callable's parameter has {}", argument.size, kernel.argument_sizes[i]),
+          kernel, operation);
+    }
+  }
+}
+
+/// A launch with copies of its argument values, for a held stream.
+struct KeptLaunch {
+  Pin<KernelState> kernel;  ///< its owner may destroy it meanwhile
+  std::vector<std::unique_ptr<std::byte[]>> values;
+  std::vector<anyplace_argument> arguments;
+  anyplace_launch launch{};
+};
+
+HeldCommand keep_launch(const StreamState& stream, Pin<KernelState> kernel, const anyplace_launch& launch,
+                        std::span<const anyplace_argument> arguments) {
+  auto kept = std::make_shared<KeptLaunch>();
+  kept->kernel = std::move(kernel);
+  kept->launch = launch;
+  for (const anyplace_argument& argument : arguments) {
+    kept->values.push_back(std::make_unique<std::byte[]>(argument.size));
+    std::memcpy(kept->values.back().get(), argument.value, argument.size);
+    kept->arguments.push_back({argument.kind, argument.size, kept->values.back().get()});
+  }
+  kept->launch.arguments = kept->arguments.data();
+  return [table = stream.device->table, self = stream.device->self, handle = stream.handle, kept] {
+    return table->kernel_launch(self, handle, kept->kernel->handle, &kept->launch);
+  };
+}
+
+std::span<const anyplace_argument> arguments_of(const anyplace_launch& launch) noexcept {
+  return {launch.arguments, launch.argument_count};
+}
+
+static_assert(offsetof(anyplace_launch, grid) == 4 && offsetof(anyplace_launch, block) == 16 &&
+              offsetof(anyplace_launch, argument_count) == 28);
+
+/// Compares as LaunchLimits says.
+bool within(const LaunchLimits& limits, const anyplace_launch& launch) noexcept {
+#ifdef __SSE2__
+  const auto at = [](const void* numbers, int i) { return _mm_loadu_si128(static_cast<const __m128i*>(numbers) + i); };
+  const __m128i low = _mm_sub_epi32(at(&launch, 0), _mm_setr_epi32(0, 1, 1, 1));
+  const __m128i high = _mm_sub_epi32(at(&launch, 1), _mm_setr_epi32(1, 1, 1, 0));
+  const auto* const most = reinterpret_cast<const __m128i*>(limits.most);
+  const __m128i over =
+      _mm_or_si128(_mm_cmpgt_epi32(low, _mm_load_si128(most)), _mm_cmpgt_epi32(high, _mm_load_si128(most + 1)));
+  // A number below its least, or over 31 bits, is negative.
+  return _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(over, _mm_or_si128(low, high)))) == 0;
+#else
+  std::uint32_t numbers[8];
+  std::memcpy(numbers, &launch, sizeof(numbers));
+  bool all = true;
+  for (int i = 0; i < 8; ++i) all &= static_cast<std::int64_t>(numbers[i] - LaunchLimits::least[i]) <= limits.most[i];
+  return all;
+#endif
+}
+
+/// What require_sizes() accepts, of a kernel that has `limits`.
+bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
+  if (!within(kernel.limits, launch) || launch.shared_bytes > kernel.max_shared_bytes) return false;
+  // Within 21 bits each, so that the product can't overflow.
+  return std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2] <= kernel.max_threads_per_block;
+}
+
+/// What require_sizes() and require_arguments() accept, of a kernel that is a callable.
+bool fits_callable(const KernelState& kernel, const anyplace_launch& launch) noexcept {
+  if (kernel.module || !within(launch.grid, kernel.max_grid) || !within(launch.block, kernel.max_block) ||
+      !threads_within(launch.block, kernel.max_threads_per_block) || launch.shared_bytes > kernel.max_shared_bytes) {
+    return false;
+  }
+  const std::span<const anyplace_argument> arguments = arguments_of(launch);
+  if (arguments.size() != kernel.argument_sizes.size()) return false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].size != kernel.argument_sizes[i]) return false;
+  }
+  return true;
+}
+
+constexpr const char* operation = "Stream::launch";
+
+[[gnu::noinline]] void launch_long_way(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch,
+                                       std::span<const anyplace_argument> arguments) {
+  enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(stream_id, operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const Pin<KernelState> kernel = kernels().pin(kernel_id, operation);
+  if (kernel->device != &device) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, device.place, operation,
+         fmt::format("the kernel is of {}, and the stream is of {}; load it for each device", kernel->device->place,
+                     device.place));
+  }
+  require_sizes(*kernel, launch, operation);
+  require_arguments(*kernel, arguments, operation);
+  const auto now = [&] { return device.table->kernel_launch(device.self, stream->handle, kernel->handle, &launch); };
+  const auto later = [&] { return keep_launch(*stream, kernels().pin_again(kernel_id, operation), launch, arguments); };
+  submit(*stream, operation, now, later);
+}
+
+/// The short way, for kernels and launches that accepts(kernel, launch). False if it isn't for this one.
+template <class Accepts>
+[[gnu::always_inline]] inline bool launch_short_way(std::uint64_t stream_id, std::uint64_t kernel_id,
+                                                    const anyplace_launch& launch, CallRecord& record,
+                                                    Accepts accepts) {
+  const Borrow borrow(record, kernel_id, stream_id);
+  const Slot& kernel = kernels().borrow(kernel_id);
+  const Slot& stream = streams().borrow(stream_id);
+  if (!kernel.is(kernel_id) || !stream.is(stream_id)) [[unlikely]]
+    return false;
+  const DeviceState* const device = stream.on();
+  if (device != kernel.on() || !accepts(*static_cast<const KernelState*>(kernel.object), launch)) [[unlikely]]
+    return false;
+  const anyplace_status status = device->table->kernel_launch(device->self, stream.handle, kernel.handle, &launch);
+  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+    raise_borrowed<StreamState>(status, record, operation);
+  return true;
+}
+
+/// When it is no module's kernel within its limits. Apart, so that launching one of those has no registers to save for
+/// this.
+[[gnu::noinline]] void launch_other_way(std::uint64_t stream_id, std::uint64_t kernel_id,
+                                        const anyplace_launch& launch) {
+  if (CallRecord* const record = call_state.record) {
+    if (launch_short_way(stream_id, kernel_id, launch, *record, fits_callable)) return;
+  }
+  launch_long_way(stream_id, kernel_id, launch, arguments_of(launch));
+}
+
+}  // namespace
+}  // namespace detail
+
+void StreamView::launch_made(KernelView kernel, const anyplace_launch& launch) const {
+  const std::uint64_t stream_id = id_;
+  if (detail::CallRecord* const record = detail::call_state.record) [[likely]] {
+    if (detail::launch_short_way(stream_id, kernel.id(), launch, *record, detail::fits)) [[likely]]
+      return;
+  }
+  detail::launch_other_way(stream_id, kernel.id(), launch);
+}
+
+void StreamView::launch_arguments(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
+                                  std::span<const anyplace_argument> arguments) const {
+  anyplace_launch launch{};
+  launch.struct_size = sizeof(launch);
+  launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
+  launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
+  launch.argument_count = static_cast<std::uint32_t>(arguments.size());  // what it can't hold is refused below
+  launch.argument_stride = sizeof(anyplace_argument);
+  launch.shared_bytes = shared_bytes;
+  launch.arguments = arguments.data();
+  detail::launch_long_way(id_, kernel.id(), launch, arguments);
+}
+
+}  // namespace anyplace
