@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "event.h"
+
+#include <atomic>
+#include <string>
+
+#include "deadline.h"
+#include "device.h"
+#include "stream.h"
+#include "ticks.h"
+
+namespace anyplace::levelzero {
+
+Event::Event(Device& device, std::uint32_t flags) : device_(device), timing_((flags & ANYPLACE_EVENT_TIMING) != 0) {
+  device.context();
+  if (timing_ && device.facts().ticks_per_second == 0) {
+    refuse(ANYPLACE_STATUS_UNSUPPORTED, "this device doesn't say how fast its timer is, so it can't measure time");
+  }
+}
+
+void Event::record(Stream& stream) {
+  SignalRef recorded = timing_ ? stream.timestamp() : stream.marker();
+  const std::lock_guard lock(mutex_);
+  signal_ = std::move(recorded);
+}
+
+SignalRef Event::signal() const {
+  const std::lock_guard lock(mutex_);
+  return signal_;
+}
+
+bool Event::query() const {
+  const SignalRef last = signal();
+  return !last || last->is_complete();
+}
+
+bool Event::synchronize(std::uint64_t timeout_ns) const {
+  const SignalRef last = signal();
+  return !last || last->device().wait(*last, Deadline(timeout_ns));
+}
+
+double Event::milliseconds_to(const Event& end) const {
+  if (&device_ != &end.device_) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the events are of levelzero:" + std::to_string(device_.index()) +
+                                                 " and levelzero:" + std::to_string(end.device_.index()) +
+                                                 "; each device counts by a timer of its own");
+  }
+  const SignalRef from = signal();
+  const SignalRef to = end.signal();
+  if (!from || !to) refuse(ANYPLACE_STATUS_NOT_RECORDED, "one of the events was never recorded");
+  if (!from->is_complete() || !to->is_complete()) refuse(ANYPLACE_STATUS_NOT_READY, "one of the events isn't complete");
+  // The device writes them; what it wrote is seen since the events' scope is the host.
+  const std::uint64_t start_ticks = std::atomic_ref(*from->timestamp()).load(std::memory_order_acquire);
+  const std::uint64_t end_ticks = std::atomic_ref(*to->timestamp()).load(std::memory_order_acquire);
+  return milliseconds_between(start_ticks, end_ticks, device_.facts().timestamp_bits, device_.facts().ticks_per_second);
+}
+
+ze_event_handle_t Event::native() {
+  const std::lock_guard lock(mutex_);
+  if (!signal_) {
+    // Never recorded, or of a stream without work: complete, and whoever waits for it by Level Zero's means goes on.
+    SignalRef complete = device_.signals().take();
+    device_.check(complete->signal_from_host(), "zeEventHostSignal");
+    complete->set_complete();
+    signal_ = std::move(complete);
+  }
+  return signal_->native();
+}
+
+}  // namespace anyplace::levelzero

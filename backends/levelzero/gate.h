@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gate: a signal that the host gives. Opening one calls Level Zero, which may be done from anywhere, also from inside a
+// host function.
+#pragma once
+
+#include <atomic>
+
+#include "device.h"
+#include "signal.h"
+
+namespace anyplace::levelzero {
+
+class Gate {
+ public:
+  explicit Gate(Device& device) : signal_(device.signals().take()) {}
+
+  const SignalRef& signal() const noexcept { return signal_; }
+  void open() {
+    if (opened_.exchange(true)) return;
+    Device& device = signal_->device();
+    device.check_end(signal_->signal_from_host(), "zeEventHostSignal");
+  }
+  /// Opens it if nobody did. What waits for it still holds the signal.
+  void end() noexcept {
+    if (!opened_.exchange(true)) signal_->signal_from_host();
+  }
+
+ private:
+  const SignalRef signal_;
+  std::atomic<bool> opened_{false};
+};
+
+}  // namespace anyplace::levelzero

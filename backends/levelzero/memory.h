@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory: a device's allocations of fixed size. What was allocated here is listed, because a context doesn't take its
+// memory along when it ends.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_set>
+
+#include "anyplace/backend/abi.h"
+#include "driver.h"
+#include "error.h"
+
+namespace anyplace::levelzero {
+
+class Device;
+
+class Memory {
+ public:
+  explicit Memory(Device& device) noexcept : device_(device) {}
+  Memory(const Memory&) = delete;  // one per device
+  Memory& operator=(const Memory&) = delete;
+
+  bool has_host() const noexcept;
+  bool has_shared() const noexcept;
+
+  /// `kind` is ANYPLACE_MEMORY_*.
+  anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
+  void free(std::uint32_t kind, anyplace_address address);
+  /// Whether the device can't use that memory of the host: the user's own, of which Level Zero knows nothing.
+  bool is_out_of_reach(anyplace_address address);
+  /// Nothing is in use any more.
+  void close(FirstFailure& failure) noexcept;
+
+  static constexpr std::uint64_t alignment = 256;
+
+ private:
+  ze_result_t allocate_device(std::uint64_t bytes, void** made);
+  [[noreturn]] void refuse_size(ze_result_t result, const char* call, std::uint64_t bytes);
+
+  Device& device_;
+  std::mutex mutex_;  // guards live_; a leaf
+  std::unordered_set<anyplace_address> live_;
+};
+
+}  // namespace anyplace::levelzero

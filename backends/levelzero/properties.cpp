@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a device says of itself, and which capabilities it has. Nothing here makes a context.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "device.h"
+
+namespace anyplace::levelzero {
+namespace {
+
+using anyplace::backend::set_text;
+
+constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
+
+/// Level Zero's priorities are low, normal and high.
+constexpr std::int32_t least_priority = 1, greatest_priority = -1;
+
+std::string hexadecimal(const char* format, unsigned value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), format, value);
+  return text;
+}
+
+void read_properties(ze_device_handle_t device, const Context& context, Facts& facts) {
+  // From 1.2 on the timer's resolution can be had in ticks a second; before, in nanoseconds a tick.
+  facts.properties.stype = context.version() >= ZE_API_VERSION_1_2 ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2
+                                                                   : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
+  DeviceIpVersion ip{structure_type_device_ip_version, nullptr, 0};
+  if (context.has_extension(device_ip_version_extension)) facts.properties.pNext = &ip;
+  check(api().DeviceGetProperties(device, &facts.properties), "zeDeviceGetProperties");
+  facts.properties.pNext = nullptr;
+  facts.ip_version = ip.ipVersion;
+}
+
+void read_queue_groups(ze_device_handle_t device, Facts& facts) {
+  std::uint32_t count = 0;
+  check(api().DeviceGetCommandQueueGroupProperties(device, &count, nullptr), "zeDeviceGetCommandQueueGroupProperties");
+  std::vector<ze_command_queue_group_properties_t> groups(count);
+  for (auto& group : groups) group.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
+  if (count == 0) return;
+  check(api().DeviceGetCommandQueueGroupProperties(device, &count, groups.data()),
+        "zeDeviceGetCommandQueueGroupProperties");
+  for (std::uint32_t i = 0; i < std::min<std::size_t>(count, groups.size()); ++i) {
+    // Engines that only copy are left alone: a stream has to take everything.
+    constexpr auto wanted = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
+    if ((groups[i].flags & wanted) != wanted || groups[i].numQueues == 0) continue;
+    facts.has_queue_group = true;
+    facts.queue_group = i;
+    facts.queues = groups[i].numQueues;
+    facts.longest_fill_pattern = std::max<std::uint64_t>(groups[i].maxMemoryFillPatternSize, 1);
+    return;
+  }
+}
+
+std::uint64_t read_total_memory(ze_device_handle_t device) {
+  std::uint32_t count = 0;
+  if (api().DeviceGetMemoryProperties(device, &count, nullptr) != ZE_RESULT_SUCCESS || count == 0)
+    return ANYPLACE_UNKNOWN;
+  std::vector<ze_device_memory_properties_t> memories(count);
+  for (auto& memory : memories) memory.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES;
+  if (api().DeviceGetMemoryProperties(device, &count, memories.data()) != ZE_RESULT_SUCCESS) return ANYPLACE_UNKNOWN;
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, memories.size()); ++i) total += memories[i].totalSize;
+  return total == 0 ? ANYPLACE_UNKNOWN : total;
+}
+
+/// "0000:17:00.0"
+std::string pci_text(ze_device_handle_t device) {
+  if (api().DevicePciGetPropertiesExt == nullptr) return "";
+  ze_pci_ext_properties_t pci{};
+  pci.stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES;
+  pci.address.domain = ~std::uint32_t{0};
+  if (api().DevicePciGetPropertiesExt(device, &pci) != ZE_RESULT_SUCCESS || pci.address.domain == ~std::uint32_t{0})
+    return "";
+  char text[32];
+  std::snprintf(text, sizeof(text), "%04x:%02x:%02x.%x", pci.address.domain & 0xffffu, pci.address.bus & 0xffu,
+                pci.address.device & 0xffu, pci.address.function & 0xfu);
+  return text;
+}
+
+std::string driver_text(const Context& context) {
+  ze_driver_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
+  const bool known = api().DriverGetProperties(context.driver(), &properties) == ZE_RESULT_SUCCESS;
+  // How a vendor counts its driver's versions is its own affair; the API's version everybody understands.
+  const std::string version = known ? std::to_string(properties.driverVersion) + " (" : "(";
+  return version + "API " + version_text(context.version()) + ")";
+}
+
+}  // namespace
+
+std::string uuid_text(const ze_device_uuid_t& uuid) {
+  std::string text;
+  for (std::size_t i = 0; i < sizeof(uuid.id); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += hexadecimal("%02x", uuid.id[i]);
+  }
+  return text;
+}
+
+Facts read_facts(ze_device_handle_t device, const Context& context) {
+  Facts facts;
+  read_properties(device, context, facts);
+  facts.compute.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
+  check(api().DeviceGetComputeProperties(device, &facts.compute), "zeDeviceGetComputeProperties");
+  facts.access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
+  check(api().DeviceGetMemoryAccessProperties(device, &facts.access), "zeDeviceGetMemoryAccessProperties");
+  facts.total_memory = read_total_memory(device);
+  read_queue_groups(device, facts);
+  const auto resolution = static_cast<double>(facts.properties.timerResolution);
+  if (resolution > 0) facts.ticks_per_second = context.version() >= ZE_API_VERSION_1_2 ? resolution : 1e9 / resolution;
+  const std::uint32_t bits = facts.properties.timestampValidBits;
+  facts.timestamp_bits = bits == 0 || bits > 64 ? 64 : bits;
+  return facts;
+}
+
+std::uint64_t Device::capabilities() const {
+  std::uint64_t all = 0;
+  const auto add = [&](bool there, unsigned number) { all |= there ? bit(number) : 0; };
+  add(facts_.ticks_per_second != 0, ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS);
+  add(true, ANYPLACE_CAPABILITY_BIT_PRIORITIES);
+  add(true, ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS);
+  add(true, ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS);
+  add(true, ANYPLACE_CAPABILITY_BIT_GATES);
+  add(memory_.has_host(), ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY);
+  add(memory_.has_shared(), ANYPLACE_CAPABILITY_BIT_MANAGED_MEMORY);
+  add(true, ANYPLACE_CAPABILITY_BIT_COPY_2D);
+  add(peers_can_copy, ANYPLACE_CAPABILITY_BIT_PEER_COPY);
+  add(true, ANYPLACE_CAPABILITY_BIT_PEER_ACCESS);
+  add(true, ANYPLACE_CAPABILITY_BIT_MODULES);
+  add(true, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
+  add(true, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
+  add(VirtualMemory::is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  return all;
+}
+
+void Device::properties(anyplace_device_properties& out) const {
+  const ze_device_properties_t& p = facts_.properties;
+  const ze_device_compute_properties_t& c = facts_.compute;
+  out.compute_units = std::max<std::uint32_t>(p.numSlices * p.numSubslicesPerSlice * p.numEUsPerSubslice, 1);
+  out.capabilities = capabilities();
+  out.image_formats = bit(ANYPLACE_IMAGE_SPIRV) | bit(ANYPLACE_IMAGE_NATIVE);
+  out.total_memory = facts_.total_memory;
+  out.address_alignment = Memory::alignment;
+  out.max_shared_bytes = c.maxSharedLocalMemory;
+  const std::uint32_t grid[3] = {c.maxGroupCountX, c.maxGroupCountY, c.maxGroupCountZ};
+  const std::uint32_t block[3] = {c.maxGroupSizeX, c.maxGroupSizeY, c.maxGroupSizeZ};
+  for (int i = 0; i < 3; ++i) {
+    out.max_grid[i] = std::max<std::uint32_t>(grid[i], 1);
+    out.max_block[i] = std::max<std::uint32_t>(block[i], 1);
+  }
+  out.max_threads_per_block = std::max<std::uint32_t>(c.maxTotalGroupSize, 1);
+  out.least_priority = least_priority;
+  out.greatest_priority = greatest_priority;
+  set_text(out.name, std::string(p.name, strnlen(p.name, sizeof(p.name))));
+  set_text(out.vendor, p.vendorId == 0x8086 ? "Intel" : hexadecimal("PCI vendor 0x%04x", p.vendorId));
+  set_text(out.architecture, architecture());
+  set_text(out.driver_version, driver_text(context_));
+  set_text(out.uuid, uuid_text(p.uuid));
+  set_text(out.pci, pci_text(native_));
+}
+
+std::string Device::architecture() const {
+  const std::uint32_t ip = facts_.ip_version;  // 10 bits architecture, 8 release, 8 not used, 6 revision
+  if (ip == 0) return hexadecimal("0x%04x", facts_.properties.deviceId);
+  return std::to_string(ip >> 22) + "." + std::to_string(ip >> 14 & 0xff) + "." + std::to_string(ip & 0x3f);
+}
+
+std::uint32_t Device::spirv_version() const {
+  ze_device_module_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
+  return api().DeviceGetModuleProperties(native_, &properties) == ZE_RESULT_SUCCESS ? properties.spirvVersionSupported
+                                                                                    : 0;
+}
+
+/// What is free only the system management interface knows, which is a library of its own.
+void Device::memory_info(anyplace_memory_info& out) const {
+  out.free_bytes = ANYPLACE_UNKNOWN;
+  out.total_bytes = facts_.total_memory;
+}
+
+}  // namespace anyplace::levelzero

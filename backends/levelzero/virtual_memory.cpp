@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "virtual_memory.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "device.h"
+
+namespace anyplace::levelzero {
+namespace {
+
+using anyplace::backend::from_handle;
+using anyplace::backend::to_handle;
+
+}  // namespace
+
+// ---- PhysicalMemory ------------------------------------------------------------------------------------------------
+
+PhysicalMemory::PhysicalMemory(Device& device, std::uint64_t bytes) : device_(device), bytes_(bytes) {
+  ze_physical_mem_desc_t desc{};
+  desc.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
+  desc.size = bytes;
+  const ze_result_t result = api().PhysicalMemCreate(device.context(), device.native(), &desc, &native_);
+  if (result == ZE_RESULT_ERROR_UNSUPPORTED_SIZE) {
+    fail_call(result, "zePhysicalMemCreate", ANYPLACE_STATUS_OUT_OF_MEMORY,
+              std::to_string(bytes) + " bytes in one piece");
+  }
+  device.check(result, "zePhysicalMemCreate");
+  check_made(native_, "zePhysicalMemCreate");
+}
+
+ze_result_t PhysicalMemory::end() noexcept {
+  if (native_ == nullptr) return ZE_RESULT_SUCCESS;
+  return api().PhysicalMemDestroy(device_.context_or_null(), std::exchange(native_, nullptr));
+}
+
+// ---- VirtualMemory -------------------------------------------------------------------------------------------------
+
+bool VirtualMemory::is_supported() noexcept {
+  const Api& a = api();
+  return a.VirtualMemReserve != nullptr && a.VirtualMemFree != nullptr && a.VirtualMemQueryPageSize != nullptr &&
+         a.VirtualMemMap != nullptr && a.VirtualMemUnmap != nullptr && a.PhysicalMemCreate != nullptr &&
+         a.PhysicalMemDestroy != nullptr;
+}
+
+/// The size of a page depends on how much is wanted: the biggest one is good for all.
+std::uint64_t VirtualMemory::granularity() {
+  if (const std::uint64_t known = granularity_.load(std::memory_order_relaxed)) return known;
+  std::uint64_t biggest = 0;
+  for (const std::size_t bytes : {std::size_t{1}, std::size_t{1} << 20, std::size_t{1} << 30}) {
+    std::size_t page = 0;
+    device_.check(api().VirtualMemQueryPageSize(device_.context(), device_.native(), bytes, &page),
+                  "zeVirtualMemQueryPageSize");
+    biggest = std::max<std::uint64_t>(biggest, page);
+  }
+  if (biggest == 0) {
+    refuse(ANYPLACE_STATUS_BACKEND_FAILED, "zeVirtualMemQueryPageSize answered success and a page of 0 bytes");
+  }
+  biggest = std::bit_ceil(biggest);
+  granularity_.store(biggest, std::memory_order_relaxed);
+  return biggest;
+}
+
+anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
+  void* made = nullptr;
+  const ze_result_t result = api().VirtualMemReserve(device_.context(), nullptr, bytes, &made);
+  if (result == ZE_RESULT_ERROR_UNSUPPORTED_SIZE) {
+    fail_call(result, "zeVirtualMemReserve", ANYPLACE_STATUS_OUT_OF_MEMORY,
+              std::to_string(bytes) + " bytes of addresses");
+  }
+  device_.check(result, "zeVirtualMemReserve");
+  check_made(made, "zeVirtualMemReserve");
+  try {
+    const std::lock_guard lock(mutex_);
+    reserved_.emplace(to_handle(made), bytes);
+  } catch (...) {
+    api().VirtualMemFree(device_.context_or_null(), made, bytes);
+    throw;
+  }
+  return to_handle(made);
+}
+
+void VirtualMemory::release(anyplace_address address, std::uint64_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto range = reserved_.find(address);
+    if (range == reserved_.end() || range->second != bytes) {
+      refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "address " + std::to_string(address) + " and " + std::to_string(bytes) +
+                                                   " bytes are not a whole range that was reserved");
+    }
+    const auto mapped = mappings_.lower_bound(address);
+    if (mapped != mappings_.end() && mapped->first < address + bytes) {
+      refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "memory is mapped in the range; unmap it first");
+    }
+    reserved_.erase(range);
+  }
+  device_.check_end(api().VirtualMemFree(device_.context_or_null(), from_handle<void>(address), bytes),
+                    "zeVirtualMemFree");
+}
+
+PhysicalRef* VirtualMemory::create(std::uint64_t bytes) {
+  return new PhysicalRef(std::make_shared<PhysicalMemory>(device_, bytes));
+}
+
+void VirtualMemory::destroy(PhysicalRef* physical) {
+  const std::unique_ptr<PhysicalRef> ended(physical);
+  Device& device = (*ended)->device();
+  // Mappings hold it, too: then it ends with the last of them.
+  if (ended->use_count() == 1) device.check_end((*ended)->end(), "zePhysicalMemDestroy");
+}
+
+void VirtualMemory::map(anyplace_address address, const PhysicalRef& physical) {
+  const std::lock_guard lock(mutex_);
+  const auto [mapping, added] = mappings_.emplace(address, physical);
+  if (!added) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           "there is memory mapped at address " + std::to_string(address) + " already; unmap it first");
+  }
+  const ze_result_t result =
+      device_.lost() ? ZE_RESULT_ERROR_DEVICE_LOST
+                     : api().VirtualMemMap(device_.context_or_null(), from_handle<void>(address), physical->bytes(),
+                                           physical->native(), 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE);
+  if (result == ZE_RESULT_SUCCESS) return;
+  mappings_.erase(mapping);
+  device_.fail(result, "zeVirtualMemMap");
+}
+
+void VirtualMemory::require_whole_mappings(anyplace_address address, std::uint64_t bytes) const {
+  auto mapping = mappings_.find(address);
+  std::uint64_t covered = 0;
+  while (covered < bytes && mapping != mappings_.end() && mapping->first == address + covered) {
+    covered += mapping->second->bytes();
+    ++mapping;
+  }
+  if (covered == bytes) return;
+  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+         "the " + std::to_string(bytes) + " bytes from address " + std::to_string(address) +
+             " are not one mapping, nor several that adjoin, each whole: unmap what was mapped");
+}
+
+void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  require_whole_mappings(address, bytes);
+  for (std::uint64_t done = 0; done < bytes;) {
+    const auto mapping = mappings_.find(address + done);
+    const std::uint64_t size = mapping->second->bytes();
+    device_.check_end(api().VirtualMemUnmap(device_.context_or_null(), from_handle<void>(mapping->first), size),
+                      "zeVirtualMemUnmap");
+    // Here the memory may go, if its handle is gone already.
+    mappings_.erase(mapping);
+    done += size;
+  }
+}
+
+void VirtualMemory::close(FirstFailure& failure) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [address, physical] : mappings_) {
+    failure.add(api().VirtualMemUnmap(device_.context_or_null(), from_handle<void>(address), physical->bytes()),
+                "zeVirtualMemUnmap");
+  }
+  mappings_.clear();
+  for (const auto& [address, bytes] : reserved_) {
+    failure.add(api().VirtualMemFree(device_.context_or_null(), from_handle<void>(address), bytes), "zeVirtualMemFree");
+  }
+  reserved_.clear();
+}
+
+}  // namespace anyplace::levelzero

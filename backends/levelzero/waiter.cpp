@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "waiter.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include "device.h"
+
+namespace anyplace::levelzero {
+namespace {
+
+/// Blocks asynchronous signals while it lives: a new thread inherits the mask, and signals are the application's.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (int synchronous : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
+      sigdelset(&blocked, synchronous);
+    }
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+/// So often in a row may a question about one job fail before its device counts as lost.
+constexpr int most_refusals = 100;
+
+}  // namespace
+
+Waiter::~Waiter() {
+  // The backend is never destroyed; a thread is left only where the exit had to leave it.
+  if (thread_.joinable()) thread_.detach();
+}
+
+Waiter::JobRef Waiter::make_job(SignalRef before, SignalRef after, Step step, std::uint64_t cookie) {
+  start();
+  JobRef made;
+  made.list_.push_back(Job{std::move(before), std::move(after), std::move(step), cookie, 0});
+  return made;
+}
+
+void Waiter::add(JobRef job) noexcept {
+  const std::lock_guard lock(mutex_);
+  added_.splice(added_.end(), job.list_);
+  changed_.notify_one();
+}
+
+void Waiter::start() {
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable() || stopping_) return;
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] {
+      pthread_setname_np(pthread_self(), name_);
+      run();
+    });
+  } catch (const std::system_error& error) {
+    throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, std::string("no thread could be started: ") + error.what(),
+                  error.code().value(), "pthread_create");
+  }
+}
+
+void Waiter::wake() noexcept {
+  const std::lock_guard lock(mutex_);
+  woken_ = true;
+  changed_.notify_one();
+}
+
+void Waiter::stop() noexcept {
+  std::thread ended;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_one();
+    ended.swap(thread_);
+  }
+  if (ended.joinable()) ended.join();
+}
+
+void Waiter::abandon() noexcept {
+  abandoned_.store(true);
+  const std::lock_guard lock(mutex_);
+  stopping_ = true;
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.detach();
+}
+
+bool Waiter::is_due(Job& job) noexcept {
+  if (!job.before || job.before->is_known_complete()) return true;
+  try {
+    const bool due = job.before->is_complete();
+    job.refusals = 0;
+    return due;
+  } catch (const Failure& failure) {
+    if (job.before->device().lost()) return false;
+    // Asked again: this once it may have been the question that failed.
+    if (++job.refusals > most_refusals) job.before->device().lose(static_cast<ze_result_t>(failure.vendor_code()));
+    return false;
+  } catch (...) {
+    return false;
+  }
+}
+
+/// So that the core knows why, before it is told that a step won't be done. Another device's loss is no loss of ours.
+void Waiter::report_loss(const Job& job, const Device& lost) const noexcept {
+  const anyplace_status status = &lost == &device_ ? ANYPLACE_STATUS_DEVICE_LOST : ANYPLACE_STATUS_BACKEND_FAILED;
+  try {
+    const std::string text = "levelzero:" + std::to_string(lost.index()) + ": " + text_of(lost.loss());
+    device_.host().stream_fault(job.cookie, status, text.c_str(), lost.loss(), name_of(lost.loss()).c_str());
+  } catch (...) {  // no memory for words
+    device_.host().stream_fault(job.cookie, status, "a device was lost");
+  }
+}
+
+void Waiter::finish(Job& job, const Device* lost) noexcept {
+  if (lost != nullptr && !abandoned_.load()) report_loss(job, *lost);
+  if (job.step) job.step(lost == nullptr ? ANYPLACE_STATUS_OK : ANYPLACE_STATUS_DEVICE_LOST);
+  job.step = nullptr;
+  if (!job.after || abandoned_.load()) return;
+  Device& device = job.after->device();
+  const ze_result_t result = job.after->signal_from_host();
+  // The stream would never go on: better it is known.
+  if (result != ZE_RESULT_SUCCESS && !device.lost()) device.lose(result);
+}
+
+bool Waiter::look_at(Jobs& jobs) noexcept {
+  bool done_any = false;
+  for (auto job = jobs.begin(); job != jobs.end() && !abandoned_.load();) {
+    const bool due = is_due(*job);
+    const Device* lost = device_.lost() ? &device_ : nullptr;
+    if (lost == nullptr && job->before && !due && job->before->device().lost()) lost = &job->before->device();
+    if (!due && lost == nullptr) {
+      ++job;
+      continue;
+    }
+    finish(*job, lost);
+    if (abandoned_.load()) break;  // letting go of its signals would call the driver
+    job = jobs.erase(job);
+    done_any = true;
+  }
+  return done_any;
+}
+
+void Waiter::run() noexcept {
+  constexpr std::chrono::microseconds shortest_pause{5};
+  constexpr std::chrono::microseconds longest_pause{500};
+  constexpr int looks_between_health_checks = 200;
+  Jobs jobs;
+  auto pause = shortest_pause;
+  int looks = 0;
+  std::unique_lock lock(mutex_);
+  while (!stopping_ || (!jobs.empty() && !abandoned_.load()) || !added_.empty()) {
+    if (abandoned_.load()) break;
+    jobs.splice(jobs.end(), added_);
+    woken_ = false;
+    lock.unlock();
+    const bool done_any = look_at(jobs);
+    if (!jobs.empty() && ++looks % looks_between_health_checks == 0) device_.check_health();
+    lock.lock();
+    const auto due = [this] { return woken_ || stopping_ || !added_.empty(); };
+    if (done_any) {
+      pause = shortest_pause;
+    } else if (jobs.empty()) {
+      changed_.wait(lock, due);
+      pause = shortest_pause;
+    } else {
+      pause = changed_.wait_for(lock, pause, [this] { return woken_ || !added_.empty(); })
+                  ? shortest_pause
+                  : std::min(pause * 2, longest_pause);
+      if (stopping_) break;  // what isn't over now is of a lost device, or never will be
+    }
+  }
+  lock.unlock();
+  // Nothing is dropped but what must be: signals of jobs that are left are the driver's.
+  if (abandoned_.load()) {
+    lock.lock();
+    left_behind_.splice(left_behind_.end(), jobs);
+    return;
+  }
+  for (Job& job : jobs) finish(job, &device_);
+}
+
+}  // namespace anyplace::levelzero

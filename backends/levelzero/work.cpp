@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "work.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "device.h"
+#include "stream.h"
+
+namespace anyplace::levelzero {
+
+bool PendingWork::is_over() const {
+  return std::all_of(signals_.begin(), signals_.end(), [](const SignalRef& signal) { return signal->is_complete(); });
+}
+
+// ---- Work ----------------------------------------------------------------------------------------------------------
+
+void Work::add(Stream& stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  stream.next = first_;
+  if (first_ != nullptr) first_->previous = &stream;
+  first_ = &stream;
+  if (stream.kind() == StreamKind::null) null_stream_.store(&stream, std::memory_order_release);
+  if (stream.kind() == StreamKind::blocking) has_blocking_.store(true, std::memory_order_release);
+}
+
+void Work::unlink(Stream& stream) noexcept {
+  (stream.previous != nullptr ? stream.previous->next : first_) = stream.next;
+  if (stream.next != nullptr) stream.next->previous = stream.previous;
+}
+
+Stream* Work::share(ze_command_list_handle_t list) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (Stream* stream = first_; stream != nullptr; stream = stream->next) {
+    if (stream->native() != list || stream->retired) continue;
+    ++stream->handles;
+    return stream;
+  }
+  return nullptr;
+}
+
+/// Where it can't be asked it isn't over, unless the device is lost.
+bool Work::is_over(Stream& stream) noexcept {
+  if (device_.lost()) return true;
+  try {
+    // The list of a user may be gone once its last handle here is: nothing is appended to it any more.
+    if (stream.retired && stream.is_adopted()) return stream.is_seen_over();
+    const SignalRef marker = stream.own_marker();
+    return !marker || marker->is_complete();
+  } catch (...) {
+    return device_.lost();
+  }
+}
+
+void Work::remove(Stream& stream) {
+  std::unique_ptr<Stream> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--stream.handles != 0) return;
+    if (is_over(stream)) {
+      unlink(stream);
+      ended.reset(&stream);
+    } else {
+      stream.retired = true;
+    }
+  }
+  if (ended) device_.check_end(ended->end(), "zeCommandListDestroy");
+}
+
+void Work::sweep() {
+  std::vector<std::unique_ptr<Stream>> over;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Stream* stream = first_; stream != nullptr;) {
+      Stream* const next = stream->next;
+      if (stream->retired && is_over(*stream)) {
+        over.reserve(over.size() + 1);
+        unlink(*stream);
+        over.emplace_back(stream);
+      }
+      stream = next;
+    }
+  }
+  ze_result_t first = ZE_RESULT_SUCCESS;
+  for (const auto& stream : over) {
+    const ze_result_t result = stream->end();
+    if (first == ZE_RESULT_SUCCESS) first = result;
+  }
+  device_.check_end(first, "zeCommandListDestroy");
+}
+
+PendingWork Work::pending() {
+  PendingWork pending;
+  const std::lock_guard lock(mutex_);
+  for (Stream* stream = first_; stream != nullptr; stream = stream->next) {
+    const bool closed = stream->retired && stream->is_adopted();
+    if (SignalRef marker = closed ? stream->last_marker() : stream->own_marker()) {
+      if (!marker->is_complete()) pending.signals_.push_back(std::move(marker));
+    }
+  }
+  return pending;
+}
+
+std::vector<SignalRef> Work::blocking_markers() {
+  std::vector<SignalRef> markers;
+  const std::lock_guard lock(mutex_);
+  for (Stream* stream = first_; stream != nullptr; stream = stream->next) {
+    if (stream->kind() != StreamKind::blocking) continue;
+    if (SignalRef marker = stream->own_marker()) markers.push_back(std::move(marker));
+  }
+  return markers;
+}
+
+void Work::close(FirstFailure& failure) noexcept {
+  const std::lock_guard lock(mutex_);
+  null_stream_.store(nullptr);
+  while (Stream* const stream = first_) {
+    unlink(*stream);
+    const std::unique_ptr<Stream> ended(stream);
+    failure.add(ended->end(), "zeCommandListDestroy");
+  }
+}
+
+// ---- LegacyTurn ----------------------------------------------------------------------------------------------------
+
+LegacyTurn::LegacyTurn(Stream& stream) {
+  if (stream.kind() == StreamKind::plain) return;
+  Work& work = stream.device().work();
+  if (!work.is_legacy_used()) return;
+  lock_ = std::unique_lock(work.legacy_mutex_);
+  if (stream.kind() == StreamKind::null) {
+    join_null(stream);
+  } else {
+    join_blocking(stream, *work.null_stream_.load(std::memory_order_acquire));
+  }
+}
+
+/// The null stream waits for what the blocking ones have.
+void LegacyTurn::join_null(Stream& null) {
+  Work& work = null.device().work();
+  std::vector<SignalRef> markers;
+  std::vector<Stream*> streams;
+  const std::lock_guard lock(work.mutex_);
+  for (Stream* stream = work.first_; stream != nullptr; stream = stream->next) {
+    if (stream->kind() != StreamKind::blocking) continue;
+    SignalRef marker = stream->own_marker();
+    if (!marker || marker == stream->joined || marker->is_complete()) continue;
+    streams.push_back(stream);
+    markers.push_back(std::move(marker));
+  }
+  null.wait_own(markers);
+  for (std::size_t i = 0; i < streams.size(); ++i) streams[i]->joined = markers[i];
+}
+
+/// A blocking stream waits for what the null stream has.
+void LegacyTurn::join_blocking(Stream& stream, Stream& null) {
+  SignalRef marker = null.own_marker();
+  if (!marker || marker == stream.waited_for_null || marker->is_complete()) return;
+  stream.wait_own({marker});
+  stream.waited_for_null = std::move(marker);
+}
+
+}  // namespace anyplace::levelzero

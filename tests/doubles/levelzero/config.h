@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the double is configured: the environment, read once, at the first call (README.md lists the variables).
+#ifndef ANYPLACE_TESTS_DOUBLES_LEVELZERO_CONFIG_H
+#define ANYPLACE_TESTS_DOUBLES_LEVELZERO_CONFIG_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace anyplace::doubles::levelzero {
+
+struct Config {
+  int init_result = 0;
+  uint32_t api_version = 0;  // as ZE_MAKE_VERSION makes it
+  int roots = 2;
+  int sub_devices = 0;  // of each
+  uint64_t device_bytes = uint64_t{1} << 30U;
+  uint64_t host_bytes = uint64_t{4} << 30U;
+  uint64_t largest_block = 0;  // 0: as big as the memory
+  bool peers = true;
+  bool managed = true;
+  uint32_t queues = 4;          // of the group for compute; 0: none
+  uint64_t ticks = 19'200'000;  // of the timer, each second; 0: it says none
+  uint32_t timestamp_bits = 36;
+  uint32_t fill_pattern = 16;  // the longest
+  uint64_t seed = 0;
+  int workers = 3;
+  bool stuck = false;                // no event is ever seen to be signalled
+  std::vector<std::string> nothing;  // entries that answer success and do nothing; "all": all of them
+  std::string failures;
+  bool log = false;
+};
+
+/// What the environment says. What can't be read is a message on standard error and the end of the process: a test that
+/// is misconfigured proves nothing.
+const Config& config();
+
+/// Flags of newer versions that this one has.
+bool has_in_order_lists() noexcept;
+
+}  // namespace anyplace::doubles::levelzero
+
+#endif  // ANYPLACE_TESTS_DOUBLES_LEVELZERO_CONFIG_H

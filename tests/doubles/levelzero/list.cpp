@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Immediate command lists and what is appended to them. In a list without the flag for it, commands have no order: each
+// runs as soon as the events that it waits for are signalled and the barriers ahead of it are done, with all others in
+// whatever order the engine draws. What isn't waited for therefore shows.
+#include <algorithm>
+#include <cstring>
+
+#include "state.h"
+
+namespace anyplace::doubles::levelzero {
+namespace {
+
+constexpr ze_command_queue_flags_t kInOrder = 1U << 1U;  // ZE_COMMAND_QUEUE_FLAG_IN_ORDER
+
+struct Events {
+  ze_event_handle_t signal = nullptr;
+  uint32_t count = 0;
+  ze_event_handle_t* waits = nullptr;
+};
+
+enum class Order : uint8_t { kCommand, kBarrier };
+
+ze_result_t find_event(const CommandList& list, ze_event_handle_t handle, EventRef& event) {
+  event = state().events.find(handle);
+  if (event == nullptr)
+    return misuse("a command was given an event that was destroyed", ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  if (event->pool->context != list.context) return misuse("a command was given an event of another context");
+  return ZE_RESULT_SUCCESS;
+}
+
+void prune(std::vector<CompletionRef>& completions) {
+  completions.erase(std::remove_if(completions.begin(), completions.end(),
+                                   [](const CompletionRef& one) { return state().engine.is_done(one); }),
+                    completions.end());
+}
+
+/// What the operation comes behind; State::mutex is held.
+ze_result_t collect(const CommandList& list, const Events& events, Order order, Operation& operation,
+                    std::vector<EventRef>& awaited) {
+  if (events.waits == nullptr && events.count != 0) return ZE_RESULT_ERROR_INVALID_SIZE;
+  for (uint32_t i = 0; i < events.count; ++i) {
+    EventRef event;
+    LEVELZERO_DOUBLE_TRY(find_event(list, events.waits[i], event));
+    operation.after.push_back(event->signal);
+    awaited.push_back(std::move(event));
+  }
+  if (list.in_order) return ZE_RESULT_SUCCESS;
+  if (list.barrier != nullptr) operation.after.push_back(list.barrier);
+  if (order == Order::kBarrier && events.count == 0) {
+    operation.after.insert(operation.after.end(), list.outstanding.begin(), list.outstanding.end());
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t append(CommandList& list, const Events& events, Order order, Operation operation) {
+  const OneAtATime alone(list.busy, "command list");
+  LEVELZERO_DOUBLE_TRY(health_of(*list.device));
+  const Locked lock(state().mutex);
+  std::vector<EventRef> awaited;
+  LEVELZERO_DOUBLE_TRY(collect(list, events, order, operation, awaited));
+  operation.done = std::make_shared<Completion>();
+  if (events.signal != nullptr) {
+    EventRef event;
+    LEVELZERO_DOUBLE_TRY(find_event(list, events.signal, event));
+    if (event->signalled_by_command || state().engine.is_done(event->signal)) {
+      return misuse("a command is to signal an event that wasn't reset since it was signalled");
+    }
+    event->signalled_by_command = true;
+    event->device = list.device;
+    operation.done = event->signal;
+  }
+  for (const EventRef& event : awaited) {
+    prune(event->waits);
+    event->waits.push_back(operation.done);
+  }
+  if (list.outstanding.size() > 64) prune(list.outstanding);
+  list.outstanding.push_back(operation.done);
+  if (order == Order::kBarrier) list.barrier = operation.done;
+  const QueueRef queue =
+      list.in_order ? list.queue : std::make_shared<Queue>(list.device->index, list.priority, list.device->fault);
+  state().engine.submit(queue, std::move(operation));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t find_list(ze_command_list_handle_t handle, CommandListRef& list) {
+  return find(state().lists, handle, list, "command list");
+}
+
+ze_result_t append_task(CommandList& list, const Events& events, const char* what, std::vector<Use> uses,
+                        std::function<int()> task) {
+  Operation operation;
+  operation.run = [what, uses = std::move(uses), task = std::move(task)] { return run_on(uses, what, task); };
+  return append(list, events, Order::kCommand, std::move(operation));
+}
+
+/// The counter begins shortly before its end, so that it begins again while tests look.
+uint64_t ticks_now() {
+  static const uint64_t begin = now_nanoseconds();
+  const Config& c = state().config;
+  const uint64_t mask = c.timestamp_bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << c.timestamp_bits) - 1;
+  const auto since = static_cast<double>(now_nanoseconds() - begin) / 1e9 * static_cast<double>(c.ticks);
+  return (static_cast<uint64_t>(since) + mask - c.ticks / 100) & mask;
+}
+
+bool is_power_of_two(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+}  // namespace
+
+// ---- Lists
+// -----------------------------------------------------------------------------------------------------------
+
+ze_result_t do_zeCommandListCreateImmediate(ze_context_handle_t context_handle, ze_device_handle_t device_handle,
+                                            const ze_command_queue_desc_t* desc, ze_command_list_handle_t* out) {
+  ContextRef context;
+  DeviceRef device;
+  LEVELZERO_DOUBLE_TRY(find(state().contexts, context_handle, context, "context"));
+  LEVELZERO_DOUBLE_TRY(find(state().device_table, device_handle, device, "device"));
+  LEVELZERO_DOUBLE_TRY(check_desc(desc, ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC, "ze_command_queue_desc_t"));
+  if (out == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  LEVELZERO_DOUBLE_TRY(health_of(*device));
+  const ze_command_queue_flags_t known = has_in_order_lists() ? 3 : 1;
+  if ((desc->flags & ~known) != 0 || desc->mode > 2 || desc->priority > 2) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+  if (desc->ordinal != 2 || desc->index >= state().config.queues) {
+    return misuse("a command list was asked for on a queue group that takes no kernels, or a queue that isn't there");
+  }
+  auto list = std::make_shared<CommandList>();
+  list->context = context;
+  list->device = device;
+  list->in_order = (desc->flags & kInOrder) != 0;
+  list->priority = desc->priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH  ? -1
+                   : desc->priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW ? 1
+                                                                              : 0;
+  list->queue = std::make_shared<Queue>(device->index, list->priority, device->fault);
+  const Locked lock(state().mutex);
+  *out = state().lists.add(std::move(list));
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t do_zeCommandListDestroy(ze_command_list_handle_t handle) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  const OneAtATime alone(list->busy, "command list");
+  const Locked lock(state().mutex);
+  prune(list->outstanding);
+  const bool over =
+      list->outstanding.empty() || health_of(*list->device) != ZE_RESULT_SUCCESS || state().engine.stopped();
+  if (!over) misuse("a command list was destroyed while its commands ran");
+  state().lists.remove(handle);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t do_zeCommandListIsImmediate(ze_command_list_handle_t handle, ze_bool_t* immediate) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  if (immediate == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *immediate = 1;
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t do_zeCommandListGetDeviceHandle(ze_command_list_handle_t handle, ze_device_handle_t* device) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  if (device == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  *device = list->device->handle;
+  return ZE_RESULT_SUCCESS;
+}
+
+// ---- Order
+// -----------------------------------------------------------------------------------------------------------
+
+ze_result_t do_zeCommandListAppendBarrier(ze_command_list_handle_t handle, ze_event_handle_t signal, uint32_t count,
+                                          ze_event_handle_t* waits) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  Operation operation;
+  operation.work = Work::kPass;
+  return append(*list, {signal, count, waits}, Order::kBarrier, std::move(operation));
+}
+
+ze_result_t do_zeCommandListAppendSignalEvent(ze_command_list_handle_t handle, ze_event_handle_t event) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  if (event == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  Operation operation;
+  operation.work = Work::kPass;
+  return append(*list, {event, 0, nullptr}, Order::kCommand, std::move(operation));
+}
+
+ze_result_t do_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t handle, uint32_t count,
+                                               ze_event_handle_t* events) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  if (events == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (count == 0) return misuse("a wait for no events");
+  Operation operation;
+  operation.work = Work::kPass;
+  return append(*list, {nullptr, count, events}, Order::kBarrier, std::move(operation));
+}
+
+ze_result_t do_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t handle, uint64_t* address,
+                                                       ze_event_handle_t signal, uint32_t count,
+                                                       ze_event_handle_t* waits) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  std::vector<Use> uses;
+  LEVELZERO_DOUBLE_TRY(check_range(*list->device, address, sizeof(*address), uses));
+  if (reinterpret_cast<uint64_t>(address) % sizeof(*address) != 0) {
+    return misuse("a timestamp's address isn't aligned", ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  }
+  return append_task(*list, {signal, count, waits}, "a timestamp", std::move(uses), [address] {
+    const uint64_t ticks = ticks_now();
+    std::memcpy(address, &ticks, sizeof(ticks));
+    return 0;
+  });
+}
+
+// ---- Copies and fills
+// ------------------------------------------------------------------------------------------------
+
+ze_result_t do_zeCommandListAppendMemoryCopy(ze_command_list_handle_t handle, void* to, const void* from, size_t bytes,
+                                             ze_event_handle_t signal, uint32_t count, ze_event_handle_t* waits) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  if (bytes == 0) return misuse("a copy of no bytes", ZE_RESULT_ERROR_INVALID_SIZE);
+  std::vector<Use> uses;
+  LEVELZERO_DOUBLE_TRY(check_range(*list->device, to, bytes, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list->device, from, bytes, uses));
+  const auto a = reinterpret_cast<uint64_t>(to);
+  const auto b = reinterpret_cast<uint64_t>(from);
+  if (a < b + bytes && b < a + bytes) return misuse("a copy's ranges overlap", ZE_RESULT_ERROR_OVERLAPPING_REGIONS);
+  return append_task(*list, {signal, count, waits}, "a copy", std::move(uses), [to, from, bytes] {
+    std::memcpy(to, from, bytes);
+    return 0;
+  });
+}
+
+ze_result_t do_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t handle, void* to,
+                                                   const ze_copy_region_t* to_region, uint32_t to_pitch, uint32_t,
+                                                   const void* from, const ze_copy_region_t* from_region,
+                                                   uint32_t from_pitch, uint32_t, ze_event_handle_t signal,
+                                                   uint32_t count, ze_event_handle_t* waits) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  if (to_region == nullptr || from_region == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  const ze_copy_region_t& r = *to_region;
+  const ze_copy_region_t& s = *from_region;
+  if (r.width != s.width || r.height != s.height || r.depth != s.depth)
+    return misuse("a copy's regions differ in size");
+  if (r.depth > 1 || r.originZ != 0 || s.originZ != 0) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+  if (r.width == 0 || r.height == 0) return misuse("a copy of an empty region");
+  if (to_pitch < r.width || from_pitch < r.width) return misuse("a copy's pitch is smaller than its width");
+  auto* const out = static_cast<char*>(to) + r.originX + uint64_t{r.originY} * to_pitch;
+  const auto* const in = static_cast<const char*>(from) + s.originX + uint64_t{s.originY} * from_pitch;
+  std::vector<Use> uses;
+  LEVELZERO_DOUBLE_TRY(check_range(*list->device, out, uint64_t{r.height - 1} * to_pitch + r.width, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list->device, in, uint64_t{r.height - 1} * from_pitch + r.width, uses));
+  return append_task(*list, {signal, count, waits}, "a copy", std::move(uses),
+                     [out, in, to_pitch, from_pitch, width = r.width, height = r.height] {
+                       for (uint64_t row = 0; row < height; ++row) {
+                         std::memcpy(out + row * to_pitch, in + row * from_pitch, width);
+                       }
+                       return 0;
+                     });
+}
+
+ze_result_t do_zeCommandListAppendMemoryFill(ze_command_list_handle_t handle, void* to, const void* pattern,
+                                             size_t pattern_bytes, size_t bytes, ze_event_handle_t signal,
+                                             uint32_t count, ze_event_handle_t* waits) {
+  CommandListRef list;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  if (pattern == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  const bool fits = is_power_of_two(pattern_bytes) && pattern_bytes <= state().config.fill_pattern;
+  if (!fits)
+    return misuse("a fill's pattern is longer than the queue can do, or no power of two", ZE_RESULT_ERROR_INVALID_SIZE);
+  if (bytes == 0 || bytes % pattern_bytes != 0)
+    return misuse("a fill isn't a whole number of patterns", ZE_RESULT_ERROR_INVALID_SIZE);
+  std::vector<Use> uses;
+  LEVELZERO_DOUBLE_TRY(check_range(*list->device, to, bytes, uses));
+  std::vector<char> copy(static_cast<const char*>(pattern), static_cast<const char*>(pattern) + pattern_bytes);
+  return append_task(*list, {signal, count, waits}, "a fill", std::move(uses), [to, bytes, copy = std::move(copy)] {
+    auto* const out = static_cast<char*>(to);
+    for (size_t at = 0; at < bytes; at += copy.size()) std::memcpy(out + at, copy.data(), copy.size());
+    return 0;
+  });
+}
+
+// ---- Kernels
+// ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Launch {
+  KernelRef kernel;
+  KernelShape shape;
+  KernelArguments arguments;
+  Launch(KernelRef of, const KernelShape& with, KernelArguments values)
+      : kernel(std::move(of)), shape(with), arguments(std::move(values)) {
+    ++kernel->launches;
+  }
+  Launch(const Launch&) = delete;
+  Launch& operator=(const Launch&) = delete;
+  ~Launch() { --kernel->launches; }
+};
+
+/// The fault that a test has asked for, if it is this kernel's turn.
+int fault_asked_for(Device& device) {
+  const Locked lock(state().mutex);
+  if (device.kernels_until_fault == 0 || --device.kernels_until_fault != 0) return 0;
+  return device.kernel_fault;
+}
+
+int run(const Launch& launch, Device& device) {
+  if (const int fault = fault_asked_for(device); fault != 0) return fault;
+  const bool done =
+      run_kernel(launch.kernel->host, launch.shape, launch.arguments, [] { return state().engine.stopped(); });
+  return done ? 0 : kFault;
+}
+
+/// Values of 8 bytes that are addresses of the double's are taken for pointers.
+ze_result_t find_uses(const Device& device, const KernelArguments& arguments, std::vector<Use>& uses) {
+  for (const uint64_t address : arguments.addresses()) {
+    const Verdict verdict = state().memory.find(address, 1).verdict;
+    if (verdict == Verdict::kForeign || verdict == Verdict::kOutOfRange) continue;
+    LEVELZERO_DOUBLE_TRY(check_range(device, reinterpret_cast<const void*>(address), 1, uses));  // NOLINT: a number
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t check_shape(const Kernel& kernel, const ze_group_count_t& groups) {
+  const uint64_t threads = uint64_t{kernel.group[0]} * kernel.group[1] * kernel.group[2];
+  if (threads == 0) return misuse("a kernel was launched before its group size was set");
+  if (threads > 1024) return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
+  if (groups.groupCountX == 0 || groups.groupCountY == 0 || groups.groupCountZ == 0) {
+    return misuse("a launch of no groups", ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION);
+  }
+  if (kernel.shared_argument >= 0 && kernel.shared_bytes == 0)
+    return misuse("a launch without its local memory's size");
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace
+
+ze_result_t do_zeCommandListAppendLaunchKernel(ze_command_list_handle_t handle, ze_kernel_handle_t kernel_handle,
+                                               const ze_group_count_t* groups, ze_event_handle_t signal, uint32_t count,
+                                               ze_event_handle_t* waits) {
+  CommandListRef list;
+  KernelRef kernel;
+  LEVELZERO_DOUBLE_TRY(find_list(handle, list));
+  LEVELZERO_DOUBLE_TRY(find(state().kernels, kernel_handle, kernel, "kernel"));
+  if (groups == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  const OneAtATime alone(kernel->busy, "kernel");
+  if (kernel->module->device != list->device || kernel->module->context != list->context) {
+    return misuse("a kernel was launched on another device or context than its module's");
+  }
+  LEVELZERO_DOUBLE_TRY(check_shape(*kernel, *groups));
+  std::vector<const void*> values;
+  for (const auto& value : kernel->values) {
+    if (value.empty()) return misuse("a kernel was launched before all its arguments were set");
+    values.push_back(value.data());
+  }
+  const KernelShape shape{{groups->groupCountX, groups->groupCountY, groups->groupCountZ},
+                          {kernel->group[0], kernel->group[1], kernel->group[2]},
+                          kernel->shared_bytes};
+  const auto launch = std::make_shared<Launch>(kernel, shape, KernelArguments(kernel->host.sizes, values.data()));
+  std::vector<Use> uses;
+  LEVELZERO_DOUBLE_TRY(find_uses(*list->device, launch->arguments, uses));
+  return append_task(*list, {signal, count, waits}, "a kernel", std::move(uses),
+                     [launch, device = list->device] { return run(*launch, *device); });
+}
+
+}  // namespace anyplace::doubles::levelzero

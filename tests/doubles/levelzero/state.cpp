@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state.h"
+
+#include <algorithm>
+
+namespace anyplace::doubles::levelzero {
+namespace {
+
+std::atomic<State*> the_state{nullptr};
+
+int device_count(const Config& config) { return config.roots * (1 + config.sub_devices); }
+
+EngineConfig engine_config(const Config& config) {
+  EngineConfig engine;
+  engine.devices = device_count(config);
+  engine.workers = config.workers;
+  engine.seed = config.seed;
+  return engine;
+}
+
+}  // namespace
+
+OneAtATime::OneAtATime(std::atomic<bool>& busy, const char* what) : busy_(busy) {
+  taken_ = !busy_.exchange(true);
+  if (!taken_) misuse(std::string("two threads used one ") + what + " at a time");
+}
+
+OneAtATime::~OneAtATime() {
+  if (taken_) busy_.store(false);
+}
+
+State::State(const Config& from)
+    : config(from),
+      engine(*new Engine(engine_config(from))),
+      memory(*new AddressSpace(device_count(from), from.device_bytes, from.host_bytes)) {
+  const auto add = [this](int parent, int number) {
+    auto device = std::make_shared<Device>();
+    device->index = static_cast<int>(devices.size());
+    device->parent = parent;
+    device->number = number;
+    device->handle = device_table.add(device);
+    devices.push_back(device);
+    return device->index;
+  };
+  for (int root = 0; root < config.roots; ++root) {
+    const int parent = add(-1, root);
+    for (int i = 0; i < config.sub_devices; ++i) add(parent, i);
+  }
+}
+
+State& state() { return *the_state.load(std::memory_order_acquire); }
+State* state_if_any() noexcept { return the_state.load(std::memory_order_acquire); }
+void make_state() { the_state.store(new State(config()), std::memory_order_release); }
+
+MisuseLog& misuses() {
+  static MisuseLog& log = *new MisuseLog;
+  return log;
+}
+
+ze_result_t misuse(const std::string& text, ze_result_t result) {
+  misuses().add(text);
+  return result;
+}
+
+ze_result_t health_of(const Device& device) noexcept {
+  return device.fault->code.load() == 0 ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_DEVICE_LOST;
+}
+
+bool any_device_lost() noexcept {
+  return std::any_of(state().devices.begin(), state().devices.end(),
+                     [](const DeviceRef& device) { return health_of(*device) != ZE_RESULT_SUCCESS; });
+}
+
+// -- Memory.
+
+bool has_access(const Device& device, const Block& block) {
+  if (block.kind == MemoryKind::kMapped && block.access == 0) return false;
+  const bool of_host = block.kind == MemoryKind::kPinned || block.kind == MemoryKind::kManaged;
+  return of_host || block.device == device.index || state().config.peers;
+}
+
+ze_result_t check_range(const Device& device, const void* pointer, uint64_t bytes, std::vector<Use>& uses) {
+  if (pointer == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const Finding finding = state().memory.find(address, bytes);
+  switch (finding.verdict) {
+    case Verdict::kForeign:
+      return misuse("an address of memory that isn't Level Zero's was given to a command");
+    case Verdict::kFreed:
+    case Verdict::kFreeQueued:
+      return misuse("a freed address was given to a command");
+    case Verdict::kOutOfRange:
+      return misuse("a command would reach behind the end of its memory");
+    case Verdict::kUsable:
+      break;
+  }
+  const Block& block = finding.block;
+  if (!has_access(device, block)) return misuse("an address was given to a device that has no access to it");
+  uses.push_back(Use{address, block.id});
+  // Of mappings that adjoin, each may be unmapped on its own.
+  for (uint64_t next = block.start + block.bytes; next < address + bytes;) {
+    const auto more = state().memory.block_of(next);
+    if (!more) return misuse("a command would reach behind the end of its memory");
+    uses.push_back(Use{next, more->id});
+    next += more->bytes;
+  }
+  return ZE_RESULT_SUCCESS;
+}
+
+int run_on(const std::vector<Use>& uses, const char* what, const std::function<int()>& work) {
+  AddressSpace& memory = state().memory;
+  int result = 0;
+  std::size_t begun = 0;
+  for (; begun < uses.size(); ++begun) {
+    if (memory.begin_use(uses[begun].address, uses[begun].id)) continue;
+    if (!any_device_lost()) {
+      const auto block = memory.block_of(uses[begun].address);
+      const bool of_host = block && block->kind == MemoryKind::kPinned;
+      misuse(std::string(what) + (of_host ? " ran on host memory that was freed" : " ran on memory that was freed"));
+    }
+    result = kFault;
+    break;
+  }
+  if (result == 0) result = work();
+  for (std::size_t i = 0; i < begun; ++i) memory.end_use(uses[i].address, uses[i].id);
+  return result;
+}
+
+}  // namespace anyplace::doubles::levelzero

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The double's objects, the tables of their handles, and what all entries share.
+//
+// Handles are numbers that are never given out twice and point at nothing, so that a destroyed, a foreign and a made-up
+// handle are told apart from a good one, and none can crash.
+//
+// Lock order: State::mutex, then the engine's, then the address space's. State::mutex guards every object below but
+// what is atomic; it is not held while the double waits or runs an operation.
+#ifndef ANYPLACE_TESTS_DOUBLES_LEVELZERO_STATE_H
+#define ANYPLACE_TESTS_DOUBLES_LEVELZERO_STATE_H
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "../engine/address_space.h"
+#include "../engine/call_book.h"
+#include "../engine/engine.h"
+#include "../engine/host_image.h"
+#include "config.h"
+#include "entries.h"
+
+namespace anyplace::doubles::levelzero {
+
+/// An object that Level Zero forbids two threads to use at a time: notes when they do.
+class OneAtATime {
+ public:
+  OneAtATime(std::atomic<bool>& busy, const char* what);
+  ~OneAtATime();
+  OneAtATime(const OneAtATime&) = delete;
+  OneAtATime& operator=(const OneAtATime&) = delete;
+
+ private:
+  std::atomic<bool>& busy_;
+  bool taken_ = false;
+};
+
+struct Device {
+  ze_device_handle_t handle = nullptr;
+  int index = 0;    // among all, sub-devices too
+  int parent = -1;  // of a sub-device
+  int number = 0;   // among the roots, or among the parent's sub-devices
+  std::shared_ptr<FaultDomain> fault = std::make_shared<FaultDomain>();
+  uint64_t kernels_until_fault = 0;  // 0: none is to fault
+  int kernel_fault = 0;
+};
+using DeviceRef = std::shared_ptr<Device>;
+
+struct Context {
+  int unused = 0;
+};
+using ContextRef = std::shared_ptr<Context>;
+
+struct EventPool {
+  ContextRef context;
+  uint32_t count = 0;
+  ze_event_pool_flags_t flags = 0;
+  std::vector<bool> used;
+};
+using EventPoolRef = std::shared_ptr<EventPool>;
+
+struct Event {
+  EventPoolRef pool;
+  uint32_t index = 0;
+  CompletionRef signal = std::make_shared<Completion>();  // since the last reset
+  bool signalled_by_command = false;                      // it will be, or was
+  DeviceRef device;                                       // of that command
+  std::vector<CompletionRef> waits;                       // commands that wait for it
+};
+using EventRef = std::shared_ptr<Event>;
+
+struct CommandList {
+  ContextRef context;
+  DeviceRef device;
+  bool in_order = false;
+  int priority = 0;
+  QueueRef queue;  // in_order: all commands; else each has a queue of its own
+  CompletionRef barrier;
+  std::vector<CompletionRef> outstanding;
+  std::atomic<bool> busy{false};
+};
+using CommandListRef = std::shared_ptr<CommandList>;
+
+struct Module {
+  ContextRef context;
+  DeviceRef device;
+  std::shared_ptr<HostImage> image;
+  std::map<std::string, uint32_t, std::less<>> shared_arguments;
+  uint32_t kernels = 0;
+};
+using ModuleRef = std::shared_ptr<Module>;
+
+struct Kernel {
+  ModuleRef module;
+  std::string name;
+  HostKernel host;
+  int shared_argument = -1;
+  uint64_t shared_bytes = 0;
+  uint32_t group[3] = {0, 0, 0};
+  std::vector<std::vector<unsigned char>> values;  // of the host kernel's parameters; empty: not set
+  std::atomic<uint32_t> launches{0};               // queued or running
+  std::atomic<bool> busy{false};
+};
+using KernelRef = std::shared_ptr<Kernel>;
+
+struct BuildLog {
+  std::string text;
+};
+
+struct Physical {
+  int device = 0;
+  uint64_t bytes = 0;
+  uint64_t offset = 0;
+  uint32_t mappings = 0;
+};
+using PhysicalRef = std::shared_ptr<Physical>;
+
+enum class HandleKind : uint8_t { kDevice = 1, kContext, kPool, kEvent, kList, kModule, kKernel, kLog, kPhysical };
+
+/// The objects of one kind by their handles.
+template <class Handle, class Object, HandleKind kind>
+class Table {
+ public:
+  Handle add(std::shared_ptr<Object> object) {
+    const uint64_t value = uint64_t{0x02e0} << 48U | ++last_ << 8U | static_cast<uint64_t>(kind);
+    objects_[value] = std::move(object);
+    return reinterpret_cast<Handle>(value);  // NOLINT: a number
+  }
+  /// Null, and a note, if there is none.
+  std::shared_ptr<Object> find(Handle handle) const {
+    const auto found = objects_.find(reinterpret_cast<uint64_t>(handle));
+    return found == objects_.end() ? nullptr : found->second;
+  }
+  void remove(Handle handle) { objects_.erase(reinterpret_cast<uint64_t>(handle)); }
+  const std::map<uint64_t, std::shared_ptr<Object>>& all() const noexcept { return objects_; }
+
+ private:
+  uint64_t last_ = 0;
+  std::map<uint64_t, std::shared_ptr<Object>> objects_;
+};
+
+/// Everything. Made by the first zeInit, and kept until the process ends.
+struct State {
+  explicit State(const Config& from);
+
+  const Config config;
+  Engine& engine;
+  AddressSpace& memory;
+  std::vector<DeviceRef> devices;  // never changed
+
+  std::mutex mutex;  // guards all below
+  Table<ze_device_handle_t, Device, HandleKind::kDevice> device_table;
+  Table<ze_context_handle_t, Context, HandleKind::kContext> contexts;
+  Table<ze_event_pool_handle_t, EventPool, HandleKind::kPool> pools;
+  Table<ze_event_handle_t, Event, HandleKind::kEvent> events;
+  Table<ze_command_list_handle_t, CommandList, HandleKind::kList> lists;
+  Table<ze_module_handle_t, Module, HandleKind::kModule> modules;
+  Table<ze_kernel_handle_t, Kernel, HandleKind::kKernel> kernels;
+  Table<ze_module_build_log_handle_t, BuildLog, HandleKind::kLog> logs;
+  Table<ze_physical_mem_handle_t, Physical, HandleKind::kPhysical> physicals;
+  std::map<uint64_t, PhysicalRef> mapped;  // by address
+};
+
+using Locked = std::lock_guard<std::mutex>;
+
+/// The state; only after zeInit succeeded.
+State& state();
+/// The state, or null before zeInit succeeded.
+State* state_if_any() noexcept;
+/// Makes the state, once. Called by zeInit.
+void make_state();
+
+MisuseLog& misuses();
+/// Notes it and gives the result back.
+ze_result_t misuse(const std::string& text, ze_result_t result = ZE_RESULT_ERROR_INVALID_ARGUMENT);
+
+/// Finds the object of a handle, or notes that there is none. Takes State::mutex.
+template <class Table, class Handle, class Object>
+ze_result_t find(const Table& table, Handle handle, std::shared_ptr<Object>& object, const char* what) {
+  if (handle == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  {
+    const Locked lock(state().mutex);
+    object = table.find(handle);
+  }
+  if (object != nullptr) return ZE_RESULT_SUCCESS;
+  return misuse(std::string("a handle that is no ") + what + ", or was destroyed", ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+}
+/// Takes the object out of its table.
+template <class Table, class Handle>
+void remove(Table& table, Handle handle) {
+  const Locked lock(state().mutex);
+  table.remove(handle);
+}
+
+bool any_device_lost() noexcept;
+/// DEVICE_LOST if it is.
+ze_result_t health_of(const Device& device) noexcept;
+/// What every descriptor begins with.
+template <class Desc>
+ze_result_t check_desc(const Desc* desc, ze_structure_type_t type, const char* what) {
+  if (desc == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc->stype == type) return ZE_RESULT_SUCCESS;
+  return misuse(std::string(what) + " has another stype than its own");
+}
+
+#define LEVELZERO_DOUBLE_TRY(call)                                                  \
+  do {                                                                              \
+    if (const ze_result_t tried = (call); tried != ZE_RESULT_SUCCESS) return tried; \
+  } while (false)
+
+// -- Memory.
+
+/// What an operation runs on: checked when it is appended, and again when it runs.
+struct Use {
+  uint64_t address = 0;
+  uint64_t id = 0;  // of the block
+};
+/// Whether the device may use [address, address + bytes). Appends to `uses` what has to be there when it runs.
+ze_result_t check_range(const Device& device, const void* address, uint64_t bytes, std::vector<Use>& uses);
+/// Whether the device may use the block.
+bool has_access(const Device& device, const Block& block);
+/// Runs `work` on what `uses` names. A fault, noted as misuse of `what`, if something of it isn't there.
+int run_on(const std::vector<Use>& uses, const char* what, const std::function<int()>& work);
+
+constexpr int kFault = static_cast<int>(ZE_RESULT_ERROR_DEVICE_LOST);
+
+}  // namespace anyplace::doubles::levelzero
+
+#endif  // ANYPLACE_TESTS_DOUBLES_LEVELZERO_STATE_H

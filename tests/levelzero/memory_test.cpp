@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory, copies and fills: where Level Zero has limits that the contract doesn't have.
+#include <numeric>
+#include <vector>
+
+#include "support.h"
+
+namespace {
+
+using namespace levelzero_test;
+using anyplace::Buffer;
+using anyplace::Device;
+using anyplace::Stream;
+using Numbers = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("A fill whose pattern is longer than the queue's limit is made by copies") {
+  const Double ze({{"LEVELZERO_DOUBLE_FILL_PATTERN", "1"}});
+  const Stream stream(Device("levelzero:0"));
+  constexpr std::size_t count = 3 << 20;  // longer than the staging memory
+  const Buffer buffer(stream, count * 4);
+  stream.memset32(buffer, 0x01020304);
+  Numbers back(count);
+  stream.copy(back, buffer);
+  stream.synchronize();
+  CHECK(back == Numbers(count, 0x01020304));
+  CHECK(ze.calls_of("zeCommandListAppendMemoryFill") == 0);
+  stream.memset32(buffer, 0x07070707);
+  CHECK(ze.calls_of("zeCommandListAppendMemoryFill") == 1);
+}
+
+TEST_CASE("Copies of memory that is not Level Zero's own go through pinned memory in pieces and in order") {
+  const Double ze;
+  const Stream stream(Device("levelzero:0"));
+  constexpr std::size_t count = 5 << 20;
+  const Buffer buffer(stream, count * 4);
+  Numbers first(count), second(count, 9), back(count), back_again(count);
+  std::iota(first.begin(), first.end(), 0u);
+  stream.copy(buffer, first);
+  stream.copy(back, buffer);
+  stream.copy(buffer, second);
+  stream.copy(back_again, buffer);
+  stream.synchronize();
+  CHECK(back == first);
+  CHECK(back_again == second);
+}
+
+TEST_CASE("One block may be bigger than the device's limit for blocks where the driver has the extension") {
+  const Double ze({{"LEVELZERO_DOUBLE_LARGEST", "1M"}});
+  const Device device("levelzero:0");
+  const Stream stream(device);
+  const Buffer buffer(stream, 64 << 20);
+  stream.memset32(buffer, 1);
+  stream.synchronize();
+}
+
+TEST_CASE("A block that is too big for the device is out of memory and says what the limit is") {
+  const Double ze;
+  const Device device("levelzero:0");
+  const Stream stream(device);
+  CHECK(test::code_of([&] { Buffer(stream, std::size_t{1} << 40); }) == ErrorCode::out_of_memory);
+  REQUIRE(ze.fail_nth("zeMemAllocDevice", 1, 0x78000009, true));  // UNSUPPORTED_SIZE
+  const auto error = test::error_of([&] { Buffer(stream, 1 << 20); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::out_of_memory);
+}
+
+TEST_CASE("A device without shared memory refuses it") {
+  const Double ze({{"LEVELZERO_DOUBLE_MANAGED", "0"}});
+  const Device device("levelzero:0");
+  CHECK(!device.has(anyplace::Capability::managed_memory));
+  CHECK(test::code_of([&] { Buffer(device, 4096, {.kind = anyplace::MemoryKind::managed}); }) ==
+        ErrorCode::unsupported);
+}
+
+TEST_CASE("Devices that can't reach each other copy through the host and refuse peer access") {
+  const Double ze({{"LEVELZERO_DOUBLE_PEERS", "0"}});
+  const Device one("levelzero:0"), other("levelzero:1");
+  CHECK(!one.can_access_peer(other));
+  const auto error = test::error_of([&] { one.enable_peer_access(other); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::unsupported);
+  const Stream here(one), there(other);
+  const Buffer a(here, 4096), b(there, 4096);
+  here.memset32(a, 5);
+  there.wait_stream(here);
+  there.copy(b, a);
+  Numbers back(1024);
+  there.copy(back, b);
+  there.synchronize();
+  CHECK(back == Numbers(1024, 5));
+}
+
+TEST_CASE("Devices that can reach each other copy at once and enabling is no more than a question") {
+  const Double ze;
+  const Device one("levelzero:0"), other("levelzero:1");
+  CHECK(one.can_access_peer(other));
+  one.enable_peer_access(other);
+  one.enable_peer_access(other);
+  one.disable_peer_access(other);
+  const Stream here(one);
+  const Stream there(other);
+  const Buffer a(here, 4096), b(there, 4096);
+  here.memset32(a, 5);
+  there.wait_stream(here);
+  there.copy(b, a);
+  Numbers back(1024);
+  there.copy(back, b);
+  there.synchronize();
+  CHECK(back == Numbers(1024, 5));
+}
