@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Makes one kind of call many times, for `count`, which runs it under callgrind and counts the instructions between
+// entering measured_*() and leaving it, but for those inside the function that the call is there for: the driver's, or
+// the entry of bench_null.
+//
+//   bench_instructions anyplace PLACE CALL COUNT IMAGE    through anyplace
+//   bench_instructions driver INDEX CALL COUNT IMAGE      through libcuda.so.1 alone
+//   bench_instructions entries PLUGIN CALL COUNT IMAGE    through a plugin's table alone
+//
+// CALL is record, wait, query, stream_query, launch or launch_3. IMAGE has the kernels empty and empty_3. The loops are
+// written alike: what they cost themselves is on both sides.
+#include <anyplace/anyplace.h>
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver.h"
+
+#define MEASURED extern "C" __attribute__((noinline)) void
+
+namespace {
+
+struct Subject {
+  anyplace::StreamView stream;
+  anyplace::EventView event;
+  anyplace::KernelView kernel;
+};
+
+struct DriverSubject {
+  const bench::Driver& driver;
+  bench::CuHandle stream = nullptr;
+  bench::CuHandle event = nullptr;
+  bench::CuHandle kernel = nullptr;
+};
+
+struct TableSubject {
+  anyplace_backend_table table{};
+  anyplace_stream stream = 0;
+  anyplace_event event = 0;
+  anyplace_kernel kernel = 0;
+};
+
+void must(bool ok) {
+  if (!ok) std::abort();
+}
+
+}  // namespace
+
+// -- Through anyplace.
+
+MEASURED measured_record(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.event.record(subject.stream);
+}
+MEASURED measured_wait(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.wait_event(subject.event);
+}
+MEASURED measured_query(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) must(subject.event.query());
+}
+MEASURED measured_stream_query(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) must(subject.stream.query());
+}
+MEASURED measured_launch(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0);
+}
+MEASURED measured_launch_3(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0, std::uint64_t{0}, 1.0f, 2);
+}
+
+// -- Straight through the driver.
+
+MEASURED measured_driver_record(const DriverSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) must(subject.driver.event_record(subject.event, subject.stream) == 0);
+}
+MEASURED measured_driver_wait(const DriverSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) must(subject.driver.stream_wait_event(subject.stream, subject.event, 0) == 0);
+}
+MEASURED measured_driver_query(const DriverSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) must(subject.driver.event_query(subject.event) == 0);
+}
+MEASURED measured_driver_stream_query(const DriverSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) must(subject.driver.stream_query(subject.stream) == 0);
+}
+MEASURED measured_driver_launch(const DriverSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) {
+    must(subject.driver.launch(subject.kernel, 1, 1, 1, 1, 1, 1, 0, subject.stream, nullptr, nullptr) == 0);
+  }
+}
+MEASURED measured_driver_launch_3(const DriverSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) {
+    std::uint64_t a = 0;
+    float b = 1;
+    int c = 2;
+    void* arguments[] = {&a, &b, &c};
+    must(subject.driver.launch(subject.kernel, 1, 1, 1, 1, 1, 1, 0, subject.stream, arguments, nullptr) == 0);
+  }
+}
+
+// -- Straight through a plugin's table.
+
+MEASURED measured_entries_record(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) must(table.event_record(table.self, subject.event, subject.stream) == 0);
+}
+MEASURED measured_entries_wait(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) must(table.stream_wait_event(table.self, subject.stream, subject.event) == 0);
+}
+MEASURED measured_entries_query(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) {
+    std::int32_t done = 0;
+    must(table.event_query(table.self, subject.event, &done) == 0 && done != 0);
+  }
+}
+MEASURED measured_entries_stream_query(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) {
+    std::int32_t done = 0;
+    must(table.stream_query(table.self, subject.stream, &done) == 0 && done != 0);
+  }
+}
+
+namespace {
+
+void launch_entry(const TableSubject& subject, const anyplace_argument* arguments, std::uint32_t count) {
+  anyplace_launch launch{};
+  launch.struct_size = sizeof(launch);
+  launch.grid[0] = launch.grid[1] = launch.grid[2] = 1;
+  launch.block[0] = launch.block[1] = launch.block[2] = 1;
+  launch.argument_count = count;
+  launch.argument_stride = sizeof(anyplace_argument);
+  launch.arguments = arguments;
+  must(subject.table.kernel_launch(subject.table.self, subject.stream, subject.kernel, &launch) == 0);
+}
+
+}  // namespace
+
+MEASURED measured_entries_launch(const TableSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) launch_entry(subject, nullptr, 0);
+}
+MEASURED measured_entries_launch_3(const TableSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) {
+    const std::uint64_t a = 0;
+    const float b = 1;
+    const int c = 2;
+    const anyplace_argument arguments[] = {{ANYPLACE_ARGUMENT_VALUE, sizeof(a), &a},
+                                           {ANYPLACE_ARGUMENT_VALUE, sizeof(b), &b},
+                                           {ANYPLACE_ARGUMENT_VALUE, sizeof(c), &c}};
+    launch_entry(subject, arguments, 3);
+  }
+}
+
+namespace {
+
+template <class Of>
+struct Call {
+  const char* name;
+  void (*run)(const Of&, long);
+};
+
+constexpr Call<Subject> calls[] = {
+    {"record", measured_record}, {"wait", measured_wait},
+    {"query", measured_query},   {"stream_query", measured_stream_query},
+    {"launch", measured_launch}, {"launch_3", measured_launch_3},
+};
+constexpr Call<DriverSubject> driver_calls[] = {
+    {"record", measured_driver_record}, {"wait", measured_driver_wait},
+    {"query", measured_driver_query},   {"stream_query", measured_driver_stream_query},
+    {"launch", measured_driver_launch}, {"launch_3", measured_driver_launch_3},
+};
+constexpr Call<TableSubject> entries_calls[] = {
+    {"record", measured_entries_record}, {"wait", measured_entries_wait},
+    {"query", measured_entries_query},   {"stream_query", measured_entries_stream_query},
+    {"launch", measured_entries_launch}, {"launch_3", measured_entries_launch_3},
+};
+
+template <class Of, std::size_t N>
+void (*find(const Call<Of> (&all)[N], const std::string& name))(const Of&, long) {
+  for (const Call<Of>& call : all) {
+    if (name == call.name) return call.run;
+  }
+  throw std::runtime_error("no such call: " + name);
+}
+
+struct Options {
+  std::string name;
+  long count = 0;
+  const char* image = nullptr;
+
+  const char* kernel() const { return name == "launch_3" ? "empty_3" : "empty"; }
+};
+
+/// Once before it counts, and never more than a batch without a synchronise: a full queue would be measured otherwise.
+template <class Run, class Synchronize>
+void in_batches(long count, Run&& run, Synchronize&& synchronize) {
+  constexpr long batch = 256;
+  run(1);
+  synchronize();
+  for (long left = count; left > 0; left -= batch) {
+    run(left < batch ? left : batch);
+    synchronize();
+  }
+}
+
+void through_anyplace(const char* place, const Options& options) {
+  const anyplace::Device device(place);
+  // As on any thread that the CUDA runtime was used on, and on the driver's side of the comparison.
+  if (device.backend() == "cuda") bench::Driver(device.index());
+  const anyplace::Stream stream(device);
+  const anyplace::Event event(device);
+  const anyplace::Module module = anyplace::Module::from_file(device, options.image);
+  const Subject subject{stream, event, module.kernel(options.kernel())};
+  const auto run = find(calls, options.name);
+  event.record(stream);
+  stream.synchronize();
+  in_batches(
+      options.count, [&](long batch) { run(subject, batch); }, [&] { stream.synchronize(); });
+}
+
+void through_driver(int index, const Options& options) {
+  const bench::Driver driver(index);
+  DriverSubject subject{driver};
+  driver.check(driver.stream_create(&subject.stream, bench::cu_stream_non_blocking, 0), "cuStreamCreateWithPriority");
+  driver.check(driver.event_create(&subject.event, bench::cu_event_disable_timing), "cuEventCreate");
+  const std::vector<char> image = bench::read_image(options.image);
+  bench::CuHandle module = nullptr;
+  driver.check(driver.module_load(&module, image.data()), "cuModuleLoadData");
+  driver.check(driver.module_kernel(&subject.kernel, module, options.kernel()), "cuModuleGetFunction");
+  const auto synchronize = [&] { driver.check(driver.stream_synchronize(subject.stream), "cuStreamSynchronize"); };
+  const auto run = find(driver_calls, options.name);
+  driver.check(driver.event_record(subject.event, subject.stream), "cuEventRecord");
+  synchronize();
+  in_batches(
+      options.count, [&](long batch) { run(subject, batch); }, synchronize);
+  driver.check(driver.module_unload(module), "cuModuleUnload");
+  driver.check(driver.event_destroy(subject.event), "cuEventDestroy");
+  driver.check(driver.stream_destroy(subject.stream), "cuStreamDestroy");
+}
+
+/// For bench_null alone, which asks its host for nothing and has no handles.
+void through_entries(const char* plugin, const Options& options) {
+  void* const library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw std::runtime_error(std::string("no plugin: ") + dlerror());
+  const auto entry = reinterpret_cast<anyplace_status (*)(const anyplace_host*, anyplace_backend_table*)>(
+      dlsym(library, "anyplace_backend_entry"));
+  if (entry == nullptr) throw std::runtime_error(std::string("no plugin: ") + dlerror());
+  anyplace_host host{};
+  host.struct_size = sizeof(host);
+  TableSubject subject;
+  subject.table.struct_size = sizeof(subject.table);
+  must(entry(&host, &subject.table) == 0);
+  const auto run = find(entries_calls, options.name);
+  in_batches(
+      options.count, [&](long batch) { run(subject, batch); }, [] {});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 6) {
+    std::fprintf(stderr, "usage: %s anyplace|driver|entries PLACE|INDEX|PLUGIN CALL COUNT IMAGE\n", argv[0]);
+    return 2;
+  }
+  const Options options{argv[3], std::atol(argv[4]), argv[5]};
+  const std::string way = argv[1];
+  if (way == "anyplace") {
+    through_anyplace(argv[2], options);
+  } else if (way == "driver") {
+    through_driver(std::atoi(argv[2]), options);
+  } else if (way == "entries") {
+    through_entries(argv[2], options);
+  } else {
+    throw std::runtime_error("'" + way + "' is none of anyplace, driver, entries");
+  }
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 1;
+}
