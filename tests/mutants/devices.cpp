@@ -30,7 +30,7 @@ void claim_reset(int32_t, anyplace_device_properties& properties) {
 const Mutation mutations[] = {
     // -- The table.
     {"table_too_small", "the table says that it has fewer bytes than version 1.0", "refused: at least",
-     [](Table& table) { table.struct_size -= 8; }},
+     [](Table& table) { table.struct_size = offsetof(Table, virtual_granularity) - 8; }},
     {"table_too_large", "the table says that more bytes were filled than there are", "refused: it was given",
      [](Table& table) { table.struct_size += 8; }},
     {"table_of_no_size", "the table says that nothing was filled", "refused: at least",

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a well-formed place: the device, or no_such_backend or no_such_device with what there is instead.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <iostream>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "anyplace/anyplace.h"
 #include "loader/files.h"
@@ -49,11 +53,22 @@ TEST_CASE("A backend that isn't there is answered with the nearest name and wher
   CHECK_THAT(error.text(), Contains("did you mean \"cpu_sim\"") && Contains("libanyplace_backend_cpu_sin.so"));
 }
 
-TEST_CASE("A planned backend without a plugin says where a plugin is looked for") {
-  const anyplace::Error error = device_error("nvidia:0");
+TEST_CASE("A known backend without a plugin says where a plugin is looked for") {
+  // Which vendors' plugins come with the library depends on what this machine had to build them with.
+  std::string missing, alias;
+  const std::vector<anyplace::PluginCandidate> found = anyplace::plugin_candidates();
+  for (const auto& [other_name, name] : {std::pair{"nvidia", "cuda"}, {"amd", "hip"}, {"xpu", "levelzero"}}) {
+    const auto is_it = [name = std::string(name)](const anyplace::PluginCandidate& one) { return one.name == name; };
+    if (std::none_of(found.begin(), found.end(), is_it)) missing = name, alias = other_name;
+  }
+  if (missing.empty()) {
+    std::cout << "ANYPLACE_TEST_SKIPPED: the plugins of all known backends are here\n";
+    return;
+  }
+  const anyplace::Error error = device_error(alias + ":0");
   CHECK(error.code() == ErrorCode::no_such_backend);
-  CHECK_THAT(error.text(),
-             Contains("libanyplace_backend_cuda.so") && Contains("ANYPLACE_BACKEND_PATH") && Contains("alias of cuda"));
+  CHECK_THAT(error.text(), Contains("libanyplace_backend_" + missing + ".so") && Contains("ANYPLACE_BACKEND_PATH") &&
+                               Contains("alias of " + missing));
 }
 
 TEST_CASE("Other backends are listed by file name and stay unopened") {
