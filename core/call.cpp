@@ -90,12 +90,16 @@ void refuse_lost(const DeviceState& device, const char* operation) {
   details.text =
       "the device failed for good earlier in this process: its handles can still be destroyed; other devices go on; to "
       "use this one again start a new process";
-  if (const Error* const first = device.loss.load(std::memory_order_acquire)) {
-    details.vendor_code = first->vendor_code();
-    details.vendor_name = first->vendor_name();
-    details.vendor_text = first->vendor_text();
-  }
+  add_loss(details, device);
   throw Error(std::move(details));
+}
+
+void add_loss(ErrorDetails& details, const DeviceState& device) {
+  const Error* const first = device.loss.load(std::memory_order_acquire);
+  if (first == nullptr) return;
+  details.vendor_code = first->vendor_code();
+  details.vendor_name = first->vendor_name();
+  details.vendor_text = first->vendor_text();
 }
 
 // ---- Statuses ------------------------------------------------------------------------------------------------------

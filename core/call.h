@@ -62,6 +62,8 @@ void report(const Error& error) noexcept;
 
 /// Keeps the vendor's account of how the device was lost, if it is the first there is, for later calls to show.
 void keep_loss(DeviceState& device, const Error& error);
+/// Puts the vendor's reason into the details of a later device_lost, if it is known.
+void add_loss(ErrorDetails& details, const DeviceState& device);
 
 /// Sets device.lost and releases whoever waits for that device from another backend (cross_wait.h). Idempotent.
 void mark_lost(DeviceState& device) noexcept;

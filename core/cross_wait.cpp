@@ -65,6 +65,7 @@ Error lost_producer(const DeviceState& producer) {
       "a stream of another device waited for work of {}, which was lost: it waits no longer, and "
       "what comes after may not find that work done",
       producer.place);
+  add_loss(details, producer);
   return Error(std::move(details));
 }
 

@@ -271,6 +271,12 @@ bool wait_for_deferred_frees(DeviceState& device) noexcept {
   return true;
 }
 
+void drop_idle_events(DeviceState& device) noexcept {
+  std::vector<std::unique_ptr<EventState>> idle;
+  const std::lock_guard lock(device.deferred_frees->mutex);
+  idle.swap(device.deferred_frees->idle_events);
+}
+
 void note_ordered_free(DeviceState& device, std::uint64_t stream_id) noexcept {
   DeferredFrees& frees = *device.deferred_frees;
   const std::lock_guard lock(frees.mutex);

@@ -32,6 +32,9 @@ void drain_deferred_frees(DeviceState& device) noexcept;
 /// if there was nothing: allocating again is of no use.
 bool wait_for_deferred_frees(DeviceState& device) noexcept;
 
+/// Destroys the events that are kept for later frees: for the exit, since not every vendor's go with a context.
+void drop_idle_events(DeviceState& device) noexcept;
+
 /// Remembers that memory becomes free in the order of that stream, for wait_for_deferred_frees.
 void note_ordered_free(DeviceState& device, std::uint64_t stream_id) noexcept;
 

@@ -135,6 +135,13 @@ void synchronize_used(Backend& backend, Clock::time_point deadline) noexcept {
   }
 }
 
+/// When no free is to come any more.
+void drop_idle_events_of(const Backend& backend) noexcept {
+  for (const auto& device : backend.devices) {
+    if (device->used.load(std::memory_order_relaxed)) drop_idle_events(*device);
+  }
+}
+
 /// For a backend without shutdown. One that can't wait for a limited time waits without a limit; run_until has one.
 void wait_for_used(Backend& backend, Clock::time_point deadline) noexcept {
   for (const auto& device : backend.devices) {
@@ -182,10 +189,14 @@ void shut_down_all(const std::vector<Backend*>& backends) {
     if (any_used(*backend)) used.push_back(backend);
   }
   if (!used.empty()) {
-    run_until(devices_deadline + grace, used.size(),
-              [used, devices_deadline](std::size_t i) { synchronize_used(*used[i], devices_deadline); });
+    const std::vector<std::size_t> stuck =
+        run_until(devices_deadline + grace, used.size(),
+                  [used, devices_deadline](std::size_t i) { synchronize_used(*used[i], devices_deadline); });
+    for (const std::size_t i : stuck) used[i] = nullptr;
+    used.erase(std::remove(used.begin(), used.end(), nullptr), used.end());
   }
   const bool flushed = stop_service(std::chrono::nanoseconds(nanoseconds_until(deadline) / 2));
+  if (!used.empty()) run_until(deadline, used.size(), [used](std::size_t i) { drop_idle_events_of(*used[i]); });
   close_api();
 
   const auto outcomes = std::make_shared<std::vector<Outcome>>(backends.size());

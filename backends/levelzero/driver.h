@@ -114,8 +114,9 @@ std::string version_text(ze_api_version_t version);
 
 /// ZE_COMMAND_QUEUE_FLAG_IN_ORDER: the driver keeps the commands of an immediate list in order.
 constexpr ze_command_queue_flags_t command_queue_flag_in_order = 1u << 1;
-/// The specification has the flag from here on.
-constexpr auto first_version_with_in_order_lists = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 7));
+/// The specification has the flag here. One of a version in between that knew nothing of it might ignore it, and then
+/// nothing would be in order.
+constexpr auto first_version_with_in_order_lists = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 9));
 
 /// ze_device_ip_version_ext_t, of the extension ZE_extension_device_ip_version.
 constexpr const char* device_ip_version_extension = "ZE_extension_device_ip_version";

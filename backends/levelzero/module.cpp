@@ -12,8 +12,12 @@ namespace {
 
 constexpr std::uint32_t spirv_magic = 0x07230203;
 
+std::string version_text(std::uint32_t version) {
+  return std::to_string(ZE_MAJOR_VERSION(version)) + "." + std::to_string(ZE_MINOR_VERSION(version));
+}
+
 /// Empty if there is nothing wrong that could be seen from outside.
-std::string spirv_problem(const anyplace_module_desc& desc) {
+std::string spirv_problem(const Device& device, const anyplace_module_desc& desc) {
   constexpr std::uint64_t header_bytes = 20;
   if (desc.image_bytes < header_bytes) return "the SPIR-V image is cut off: its header alone has 20 bytes";
   if (desc.image_bytes % 4 != 0) return "the SPIR-V image is cut off: it consists of words of 4 bytes";
@@ -21,7 +25,16 @@ std::string spirv_problem(const anyplace_module_desc& desc) {
   std::memcpy(&magic, desc.image, sizeof(magic));
   if (magic == __builtin_bswap32(spirv_magic)) return "the SPIR-V image is of a machine with the other byte order";
   if (magic != spirv_magic) return "the image doesn't begin as SPIR-V does";
-  return "";
+  // Drivers take more minor versions than they say; of a major version that they don't know, some compilers end the
+  // process.
+  std::uint32_t version = 0;
+  std::memcpy(&version, static_cast<const std::byte*>(desc.image) + 4, sizeof(version));
+  const std::uint32_t major = version >> 16, minor = version >> 8 & 0xff;
+  if (major <= 1) return "";
+  const std::uint32_t most = device.spirv_version();
+  if (major <= ZE_MAJOR_VERSION(most)) return "";
+  return "the image is SPIR-V " + std::to_string(major) + "." + std::to_string(minor) + ", and the driver takes " +
+         version_text(most);
 }
 
 /// Takes the log and ends it.
@@ -52,9 +65,7 @@ std::string log_text(ze_module_build_log_handle_t log) {
     more = desc.format == ANYPLACE_IMAGE_NATIVE
                ? "a native binary must be built for this device, which is " + device.architecture() +
                      " (ocloc compile -device " + device.architecture() + ")"
-               : "the driver takes SPIR-V for OpenCL kernels up to version " +
-                     std::to_string(ZE_MAJOR_VERSION(device.spirv_version())) + "." +
-                     std::to_string(ZE_MINOR_VERSION(device.spirv_version()));
+               : "the driver takes SPIR-V for OpenCL kernels up to version " + version_text(device.spirv_version());
   }
   if (!log.empty()) more += (more.empty() ? "the compiler's log:\n" : "; the compiler's log:\n") + log;
   fail_call(result, "zeModuleCreate", status, more);
@@ -66,7 +77,7 @@ std::string log_text(ze_module_build_log_handle_t log) {
 
 Module::Module(Device& device, const anyplace_module_desc& desc) : device_(device) {
   if (desc.format == ANYPLACE_IMAGE_SPIRV) {
-    if (const std::string problem = spirv_problem(desc); !problem.empty())
+    if (const std::string problem = spirv_problem(device, desc); !problem.empty())
       refuse(ANYPLACE_STATUS_INVALID_IMAGE, problem);
   }
   for (std::uint32_t i = 0; i < desc.metadata_count; ++i) {

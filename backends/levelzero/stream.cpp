@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -15,9 +16,8 @@ constexpr std::size_t kept_at_most = 32;
 
 }  // namespace
 
-Stream::Stream(Device& device, ze_command_list_handle_t list, StreamOrder order, StreamKind kind,
-               std::uint64_t cookie) noexcept
-    : device_(device), list_(list), order_(order), kind_(kind), cookie_(cookie) {}
+Stream::Stream(Device& device, const IdleList& list, StreamKind kind, std::uint64_t cookie) noexcept
+    : device_(device), list_(list.list), order_(list.order), priority_(list.priority), kind_(kind), cookie_(cookie) {}
 
 Stream::~Stream() {
   in_flight_.clear();
@@ -27,7 +27,7 @@ Stream::~Stream() {
 
 ze_result_t Stream::end() noexcept {
   FirstFailure failure;
-  if (order_ != StreamOrder::adopted) failure.add(api().CommandListDestroy(list_), "");
+  if (order_ != StreamOrder::adopted) device_.work().keep_list({list_, order_, priority_});
   if (staging_ != nullptr) failure.add(api().MemFree(device_.context_or_null(), std::exchange(staging_, nullptr)), "");
   return failure.result;
 }
@@ -238,15 +238,16 @@ bool refuses_value(ze_result_t result) {
          result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
 }
 
-ze_command_list_handle_t make_list(Device& device, std::int32_t priority, StreamOrder& order) {
+IdleList make_list(Device& device, std::int32_t priority) {
   const ze_context_handle_t context = device.context();
+  StreamOrder order = device.driver_context().has_in_order_lists() ? StreamOrder::in_order : StreamOrder::chained;
+  if (const IdleList idle = device.work().take_list(order, priority); idle.list != nullptr) return idle;
   ze_command_queue_desc_t desc{};
   desc.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC;
   desc.ordinal = device.queue_group();
   desc.index = device.next_queue();
   desc.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
   desc.priority = priority_of(priority);
-  order = device.driver_context().has_in_order_lists() ? StreamOrder::in_order : StreamOrder::chained;
   if (order == StreamOrder::in_order) desc.flags |= command_queue_flag_in_order;
   ze_command_list_handle_t list = nullptr;
   ze_result_t result = api().CommandListCreateImmediate(context, device.native(), &desc, &list);
@@ -266,19 +267,18 @@ ze_command_list_handle_t make_list(Device& device, std::int32_t priority, Stream
   }
   device.check(result, "zeCommandListCreateImmediate");
   check_made(list, "zeCommandListCreateImmediate");
-  return list;
+  return {list, order, priority};
 }
 
 Stream* make(Device& device, std::int32_t priority, StreamKind kind, std::uint64_t cookie) {
   device.work().sweep();
-  StreamOrder order = StreamOrder::chained;
-  const ze_command_list_handle_t list = make_list(device, priority, order);
+  const IdleList list = make_list(device, std::clamp(priority, -1, 1));
   try {
-    auto stream = std::make_unique<Stream>(device, list, order, kind, cookie);
+    auto stream = std::make_unique<Stream>(device, list, kind, cookie);
     device.work().add(*stream);
     return stream.release();
   } catch (...) {
-    api().CommandListDestroy(list);
+    device.work().keep_list(list);
     throw;
   }
 }
@@ -312,7 +312,8 @@ Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the command list is of another device than levelzero:" +
                                                  std::to_string(device.index()) + "; wrap it for its own");
   }
-  auto stream = std::make_unique<Stream>(device, list, StreamOrder::adopted, StreamKind::plain, desc.cookie);
+  auto stream =
+      std::make_unique<Stream>(device, IdleList{list, StreamOrder::adopted, 0}, StreamKind::plain, desc.cookie);
   device.work().add(*stream);
   return stream.release();
 }

@@ -34,13 +34,12 @@ enum class StreamKind : std::uint8_t {
 
 class Stream {
  public:
-  Stream(Device& device, ze_command_list_handle_t list, StreamOrder order, StreamKind kind,
-         std::uint64_t cookie) noexcept;
+  Stream(Device& device, const IdleList& list, StreamKind kind, std::uint64_t cookie) noexcept;
   Stream(const Stream&) = delete;  // handles and Work point at it
   Stream& operator=(const Stream&) = delete;
   /// end() was called.
   ~Stream();
-  /// Ends the list, if it is ours, and the staging memory. Nothing runs in it any more.
+  /// Hands the list on, if it is ours, and ends the staging memory. Nothing runs in it any more.
   ze_result_t end() noexcept;
 
   Device& device() const noexcept { return device_; }
@@ -107,6 +106,7 @@ class Stream {
   Device& device_;
   const ze_command_list_handle_t list_;
   const StreamOrder order_;
+  const std::int32_t priority_;
   const StreamKind kind_;
   const std::uint64_t cookie_;
   mutable std::mutex mutex_;  // guards the list and all below; taken after Legacy's and Work's, before SignalPool's

@@ -112,9 +112,19 @@ bool Waiter::is_due(Job& job) noexcept {
   }
 }
 
+/// Another device's loss, which a job here waited for, isn't this one's.
+anyplace_status Waiter::status_of_loss(const Device& lost) const noexcept {
+  return &lost == &device_ ? ANYPLACE_STATUS_DEVICE_LOST : ANYPLACE_STATUS_BACKEND_FAILED;
+}
+
 /// So that the core knows why, before it is told that a step won't be done. Another device's loss is no loss of ours.
 void Waiter::report_loss(const Job& job, const Device& lost) const noexcept {
-  const anyplace_status status = &lost == &device_ ? ANYPLACE_STATUS_DEVICE_LOST : ANYPLACE_STATUS_BACKEND_FAILED;
+  const anyplace_status status = status_of_loss(lost);
+  if (!lost.lost()) {
+    device_.host().stream_fault(job.cookie, ANYPLACE_STATUS_BACKEND_FAILED,
+                                "the process ends, and the driver never said that the work before this step is done");
+    return;
+  }
   try {
     const std::string text = "levelzero:" + std::to_string(lost.index()) + ": " + text_of(lost.loss());
     device_.host().stream_fault(job.cookie, status, text.c_str(), lost.loss(), name_of(lost.loss()).c_str());
@@ -125,7 +135,7 @@ void Waiter::report_loss(const Job& job, const Device& lost) const noexcept {
 
 void Waiter::finish(Job& job, const Device* lost) noexcept {
   if (lost != nullptr && !abandoned_.load()) report_loss(job, *lost);
-  if (job.step) job.step(lost == nullptr ? ANYPLACE_STATUS_OK : ANYPLACE_STATUS_DEVICE_LOST);
+  if (job.step) job.step(lost == nullptr ? ANYPLACE_STATUS_OK : status_of_loss(*lost));
   job.step = nullptr;
   if (!job.after || abandoned_.load()) return;
   Device& device = job.after->device();

@@ -68,6 +68,7 @@ class Waiter {
   bool look_at(Jobs& jobs) noexcept;
   bool is_due(Job& job) noexcept;
   void finish(Job& job, const Device* lost) noexcept;
+  anyplace_status status_of_loss(const Device& lost) const noexcept;
   void report_loss(const Job& job, const Device& lost) const noexcept;
 
   Device& device_;

@@ -64,7 +64,7 @@ void Work::remove(Stream& stream) {
       stream.retired = true;
     }
   }
-  if (ended) device_.check_end(ended->end(), "zeCommandListDestroy");
+  if (ended) device_.check_end(ended->end(), "zeMemFree");
 }
 
 void Work::sweep() {
@@ -86,7 +86,7 @@ void Work::sweep() {
     const ze_result_t result = stream->end();
     if (first == ZE_RESULT_SUCCESS) first = result;
   }
-  device_.check_end(first, "zeCommandListDestroy");
+  device_.check_end(first, "zeMemFree");
 }
 
 PendingWork Work::pending() {
@@ -111,14 +111,40 @@ std::vector<SignalRef> Work::blocking_markers() {
   return markers;
 }
 
-void Work::close(FirstFailure& failure) noexcept {
-  const std::lock_guard lock(mutex_);
-  null_stream_.store(nullptr);
-  while (Stream* const stream = first_) {
-    unlink(*stream);
-    const std::unique_ptr<Stream> ended(stream);
-    failure.add(ended->end(), "zeCommandListDestroy");
+void Work::keep_list(const IdleList& list) noexcept {
+  try {
+    const std::lock_guard lock(mutex_);
+    idle_lists_.push_back(list);
+  } catch (...) {  // no memory to keep it in mind
+    api().CommandListDestroy(list.list);
   }
+}
+
+IdleList Work::take_list(StreamOrder order, std::int32_t priority) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(idle_lists_.begin(), idle_lists_.end(),
+                                  [&](const IdleList& one) { return one.order == order && one.priority == priority; });
+  if (found == idle_lists_.end()) return {};
+  const IdleList taken = *found;
+  idle_lists_.erase(found);
+  return taken;
+}
+
+void Work::close(FirstFailure& failure) noexcept {
+  null_stream_.store(nullptr);
+  while (true) {
+    std::unique_ptr<Stream> ended;
+    {
+      const std::lock_guard lock(mutex_);
+      if (first_ == nullptr) break;
+      ended.reset(first_);
+      unlink(*ended);
+    }
+    failure.add(ended->end(), "zeMemFree");
+  }
+  const std::lock_guard lock(mutex_);
+  for (const IdleList& one : idle_lists_) failure.add(api().CommandListDestroy(one.list), "zeCommandListDestroy");
+  idle_lists_.clear();
 }
 
 // ---- LegacyTurn ----------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -19,6 +20,14 @@ namespace anyplace::levelzero {
 
 class Deadline;
 class Stream;
+enum class StreamOrder : std::uint8_t;
+
+/// A command list of ours that no stream has, and whose work is over.
+struct IdleList {
+  ze_command_list_handle_t list = nullptr;
+  StreamOrder order{};
+  std::int32_t priority = 0;
+};
 
 class PendingWork {
  public:
@@ -47,6 +56,13 @@ class Work {
   void sweep();
   /// Covers everything submitted before the call.
   PendingWork pending();
+
+  // -- Lists are used again and end with the process: when one ends, Intel's driver waits for all that its hardware
+  // queue has, and that is other streams' work too.
+  void keep_list(const IdleList& list) noexcept;
+  /// One of that priority; null if there is none.
+  IdleList take_list(StreamOrder order, std::int32_t priority) noexcept;
+
   /// Ends all. Everything is over.
   void close(FirstFailure& failure) noexcept;
 
@@ -68,6 +84,7 @@ class Work {
   std::atomic<bool> has_blocking_{false};
   std::mutex mutex_;  // guards all below; taken before the streams'
   Stream* first_ = nullptr;
+  std::vector<IdleList> idle_lists_;
 };
 
 class LegacyTurn {
