@@ -104,13 +104,12 @@ class Gate {
   ~Gate() { open(); }
 
   void block(CUstream stream) {
-    auto* const state = new std::shared_ptr<State>(state_);
     const CUhostFn wait = [](void* user) {
-      const std::unique_ptr<std::shared_ptr<State>> mine(static_cast<std::shared_ptr<State>*>(user));
-      (*mine)->reached.set_value();
-      (*mine)->opened.get_future().wait();
+      auto* const state = static_cast<State*>(user);
+      state->reached.set_value();
+      state->opened.get_future().wait();
     };
-    ok(cuLaunchHostFunc(stream, wait, state));
+    ok(cuLaunchHostFunc(stream, wait, state_));
   }
   void wait_until_reached() { state_->reached.get_future().wait(); }
   void open() {
@@ -123,7 +122,12 @@ class Gate {
     std::promise<void> reached;
     std::promise<void> opened;
   };
-  std::shared_ptr<State> state_ = std::make_shared<State>();
+  /// Never freed: a host function may outlive the gate, and one of a device that failed is never called.
+  static State* make_state() {
+    static auto* const all = new std::vector<std::unique_ptr<State>>;
+    return all->emplace_back(std::make_unique<State>()).get();
+  }
+  State* const state_ = make_state();
   bool open_ = false;
 };
 
