@@ -312,6 +312,16 @@ function(_anyplace_kernels_hip)
   set(images ${images} "hsaco@${architecture}@${file}" PARENT_SCOPE)
 endfunction()
 
+# The host's image as SPIR-V of a version that no driver takes, for tests over a double of Level Zero.
+function(_anyplace_kernels_spirv_stand_in)
+  set(made ${folder}/${name}.stand_in.spv)
+  set(tool ${ANYPLACE_KERNELS_STAND_IN_TOOL})
+  add_custom_command(OUTPUT ${made}
+                     COMMAND $<TARGET_FILE:${tool}> --spirv 255.0 $<TARGET_FILE:anyplace_kernels_${name}> ${made}
+                     DEPENDS ${tool} anyplace_kernels_${name} VERBATIM)
+  set(images ${images} "spirv@@${made}" PARENT_SCOPE)
+endfunction()
+
 # Sets given to what IMAGES names.
 function(_anyplace_kernels_given)
   set(given)
@@ -422,6 +432,9 @@ function(anyplace_add_kernels target)
     _anyplace_kernels_hip_stand_in()
   endif()
   list(APPEND images ${given})
+  if(ANYPLACE_KERNELS_STAND_IN_TOOL)
+    _anyplace_kernels_spirv_stand_in()  # behind what is given, which is for true devices
+  endif()
   _anyplace_kernels_embed()
 endfunction()
 

@@ -22,5 +22,7 @@ void submit_copy_2d(StreamState& stream, const anyplace_copy_2d& copy, const cha
 /// host memory, in pieces, and waits for nothing. copy.kind is not looked at. Defined in copy_staged.cpp.
 void copy_staged(StreamState& stream, DeviceState& destination, DeviceState& source, const anyplace_copy_2d& copy,
                  const char* operation);
+/// Frees the host memory that is kept for further copies and that no copy uses: for the exit.
+void drop_staging() noexcept;
 
 }  // namespace anyplace::detail

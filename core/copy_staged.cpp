@@ -305,6 +305,25 @@ class StagedCopy {
 
 }  // namespace
 
+void drop_staging() noexcept {
+  Lanes& all = lanes();
+  std::deque<std::unique_ptr<Lane>> resting;
+  {
+    const std::lock_guard lock(all.mutex);
+    resting.swap(all.resting);
+  }
+  for (std::unique_ptr<Lane>& lane : resting) {
+    bool finished = false;
+    try {
+      finished = lane->finished("exit");
+    } catch (const std::exception&) {  // a device that can't be asked may still use the memory
+    }
+    if (finished) continue;
+    const std::lock_guard lock(all.mutex);
+    all.abandoned.push_back(std::move(lane));
+  }
+}
+
 void copy_staged(StreamState& stream, DeviceState& destination, DeviceState& source, const anyplace_copy_2d& copy,
                  const char* operation) {
   LaneKind kind;

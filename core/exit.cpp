@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "call.h"
+#include "copy.h"
 #include "deferred_free.h"
 #include "registry.h"
 #include "service.h"
@@ -135,10 +136,13 @@ void synchronize_used(Backend& backend, Clock::time_point deadline) noexcept {
   }
 }
 
-/// When no free is to come any more.
-void drop_idle_events_of(const Backend& backend) noexcept {
-  for (const auto& device : backend.devices) {
-    if (device->used.load(std::memory_order_relaxed)) drop_idle_events(*device);
+/// What the core keeps to use again. When no free and no copy is to come any more.
+void drop_kept(const std::vector<Backend*>& backends) noexcept {
+  drop_staging();
+  for (const Backend* const backend : backends) {
+    for (const auto& device : backend->devices) {
+      if (device->used.load(std::memory_order_relaxed)) drop_idle_events(*device);
+    }
   }
 }
 
@@ -188,15 +192,15 @@ void shut_down_all(const std::vector<Backend*>& backends) {
   for (Backend* const backend : backends) {
     if (any_used(*backend)) used.push_back(backend);
   }
+  bool any_stuck = false;
   if (!used.empty()) {
     const std::vector<std::size_t> stuck =
         run_until(devices_deadline + grace, used.size(),
                   [used, devices_deadline](std::size_t i) { synchronize_used(*used[i], devices_deadline); });
-    for (const std::size_t i : stuck) used[i] = nullptr;
-    used.erase(std::remove(used.begin(), used.end(), nullptr), used.end());
+    any_stuck = !stuck.empty();
   }
   const bool flushed = stop_service(std::chrono::nanoseconds(nanoseconds_until(deadline) / 2));
-  if (!used.empty()) run_until(deadline, used.size(), [used](std::size_t i) { drop_idle_events_of(*used[i]); });
+  if (!used.empty() && !any_stuck) run_until(deadline, 1, [used](std::size_t) { drop_kept(used); });
   close_api();
 
   const auto outcomes = std::make_shared<std::vector<Outcome>>(backends.size());

@@ -171,7 +171,7 @@ TEST_CASE("An event that was never recorded has a native handle that is signalle
   CHECK(event.query());
 }
 
-TEST_CASE("Streams destroyed with work pending end at once and their lists when it is over") {
+TEST_CASE("Streams destroyed with work pending end at once and their lists are used again when it is over") {
   const Double ze;
   const Device device("levelzero:0");
   const Stream last(device);
@@ -185,9 +185,32 @@ TEST_CASE("Streams destroyed with work pending end at once and their lists when 
     last.wait_stream(stream);
   }
   CHECK(ze.live("stream") == before + 1);
+  const Stream while_pending(device);
+  CHECK(ze.live("stream") == before + 2);
   ze.hold(0, false);
   device.synchronize();
-  CHECK(ze.live("stream") == before);
+  const Stream afterwards(device);
+  CHECK(ze.live("stream") == before + 2);
+  CHECK(ze.calls_of("zeCommandListDestroy") == 0);
+}
+
+TEST_CASE("A stream that is destroyed while another has work pending leaves its list to the next of its priority") {
+  // Intel's driver ends a list only when the hardware queue has nothing more of anybody's.
+  const Double ze;
+  const Device device("levelzero:0");
+  const Stream busy(device);
+  const Buffer buffer(busy, 4096);
+  ze.hold(0, true);
+  busy.memset32(buffer, 7);
+  { const Stream idle(device, {-1, false}); }
+  CHECK(ze.calls_of("zeCommandListDestroy") == 0);
+  const std::uint64_t made = ze.calls_of("zeCommandListCreateImmediate");
+  const Stream same(device, {-1, false});
+  CHECK(ze.calls_of("zeCommandListCreateImmediate") == made);
+  const Stream other(device, {1, false});
+  CHECK(ze.calls_of("zeCommandListCreateImmediate") == made + 1);
+  ze.hold(0, false);
+  device.synchronize();
 }
 
 TEST_CASE("A device whose timer has no frequency has no timed events") {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Makes stand-ins (README.md, and that of the HIP double) of a host image:
+// Makes stand-ins (README.md, and those of the HIP and Level Zero doubles) of a host image:
 //   make_stand_in --ptx [--append REAL.ptx] HOST.so OUT.ptx
 //   make_stand_in --cubin SM HOST.so OUT.cubin
 //   make_stand_in --fatbin HOST.so OUT.fatbin SM|ptx...
 //   make_stand_in --hsaco GFX HOST.so OUT.hsaco
 //   make_stand_in --bundle HOST.so OUT.hsaco GFX...
-// --append keeps the text of a true PTX and appends the host image. Exit status: 0; 1 if a file can't be read or
+//   make_stand_in --spirv MAJOR.MINOR [--shared KERNEL:INDEX]... HOST.so OUT.spv
+//   make_stand_in --native [--shared KERNEL:INDEX]... HOST.so OUT
+// --append keeps the text of a true PTX and appends the host image; --shared says which argument is a kernel's dynamic
+// shared memory. Exit status: 0; 1 if a file can't be read or
 // written or is no shared object for the host; 2 for other arguments.
 #include <cstdio>
 #include <cstdlib>
@@ -18,12 +21,14 @@
 #include <vector>
 
 #include "../hip/stand_in.h"
+#include "../levelzero/stand_in.h"
 #include "stand_in.h"
 
 namespace {
 
 namespace cuda = anyplace::doubles::cuda;
 namespace hip = anyplace::doubles::hip;
+namespace levelzero = anyplace::doubles::levelzero;
 using Arguments = std::vector<std::string>;
 
 std::optional<std::string> read(const std::string& path) {
@@ -114,6 +119,32 @@ int make_bundle(const Arguments& arguments) {
   return write(arguments[1], hip::make_bundle(images));
 }
 
+/// What is left of the arguments begins with pairs of --shared and KERNEL:INDEX.
+int make_levelzero(Arguments arguments, bool native, uint32_t spirv_version) {
+  levelzero::StandIn stand_in;
+  stand_in.spirv_version = spirv_version;
+  while (arguments.size() > 2 && arguments[0] == "--shared") {
+    const std::size_t colon = arguments[1].find(':');
+    if (colon == std::string::npos) return 2;
+    const unsigned long index = std::strtoul(arguments[1].c_str() + colon + 1, nullptr, 10);
+    stand_in.shared_arguments[arguments[1].substr(0, colon)] = static_cast<uint32_t>(index);
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+  }
+  if (arguments.size() != 2) return 2;
+  auto host = read_host_image(arguments[0]);
+  if (!host) return 1;
+  stand_in.image = std::move(*host);
+  return write(arguments[1], levelzero::make_stand_in(stand_in, native));
+}
+
+int make_spirv(Arguments arguments) {
+  unsigned major = 0, minor = 0;
+  if (arguments.empty() || std::sscanf(arguments[0].c_str(), "%3u.%3u", &major, &minor) != 2) return 2;
+  if (major < 1 || major > 255 || minor > 255) return 2;
+  arguments.erase(arguments.begin());
+  return make_levelzero(std::move(arguments), false, major << 16 | minor << 8);
+}
+
 }  // namespace
 
 int main(int count, char** values) {
@@ -126,13 +157,17 @@ int main(int count, char** values) {
   if (kind == "--fatbin") result = make_fatbin(arguments);
   if (kind == "--hsaco") result = make_hsaco(arguments);
   if (kind == "--bundle") result = make_bundle(arguments);
+  if (kind == "--spirv") result = make_spirv(arguments);
+  if (kind == "--native") result = make_levelzero(arguments, true, 0);
   if (result == 2) {
     std::fputs(
         "usage: make_stand_in --ptx [--append REAL.ptx] HOST.so OUT.ptx\n"
         "       make_stand_in --cubin SM HOST.so OUT.cubin\n"
         "       make_stand_in --fatbin HOST.so OUT.fatbin SM|ptx...\n"
         "       make_stand_in --hsaco GFX HOST.so OUT.hsaco\n"
-        "       make_stand_in --bundle HOST.so OUT.hsaco GFX...\n",
+        "       make_stand_in --bundle HOST.so OUT.hsaco GFX...\n"
+        "       make_stand_in --spirv MAJOR.MINOR [--shared KERNEL:INDEX]... HOST.so OUT.spv\n"
+        "       make_stand_in --native [--shared KERNEL:INDEX]... HOST.so OUT\n",
         stderr);
   }
   return result;

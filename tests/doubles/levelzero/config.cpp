@@ -54,22 +54,21 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-uint32_t api_version() {
-  const char* const set = std::getenv("LEVELZERO_DOUBLE_API");
-  const char* const value = set == nullptr ? LEVELZERO_DOUBLE_DEFAULT_API : set;
+uint32_t version(const char* variable, const char* otherwise, uint64_t most_major) {
+  const char* const set = std::getenv(variable);
+  const char* const value = set == nullptr ? otherwise : set;
   const auto parts = split(value, '.');
   uint64_t major = 0;
   uint64_t minor = 0;
-  if (parts.size() != 2 || !read_number(parts[0], major) || !read_number(parts[1], minor) || major != 1 || minor > 99) {
-    misconfigured("LEVELZERO_DOUBLE_API", value, "a version such as 1.4");
-  }
+  const bool read = parts.size() == 2 && read_number(parts[0], major) && read_number(parts[1], minor);
+  if (!read || major < 1 || major > most_major || minor > 99) misconfigured(variable, value, "a version such as 1.4");
   return ZE_MAKE_VERSION(static_cast<uint32_t>(major), static_cast<uint32_t>(minor));
 }
 
 Config read() {
   Config config;
   config.init_result = static_cast<int>(number("LEVELZERO_DOUBLE_INIT", 0, 0x7fffffff));
-  config.api_version = api_version();
+  config.api_version = version("LEVELZERO_DOUBLE_API", LEVELZERO_DOUBLE_DEFAULT_API, 1);
   config.roots = static_cast<int>(number("LEVELZERO_DOUBLE_DEVICES", 2, 16));
   config.sub_devices = static_cast<int>(number("LEVELZERO_DOUBLE_SUBDEVICES", 0, 4));
   config.device_bytes = number("LEVELZERO_DOUBLE_MEMORY", config.device_bytes, uint64_t{1} << 38U, true);
@@ -81,6 +80,7 @@ Config read() {
   config.ticks = number("LEVELZERO_DOUBLE_TICKS", config.ticks, 1'000'000'000);
   config.timestamp_bits = static_cast<uint32_t>(number("LEVELZERO_DOUBLE_TIMESTAMP_BITS", 36, 64));
   config.fill_pattern = static_cast<uint32_t>(number("LEVELZERO_DOUBLE_FILL_PATTERN", 16, 128));
+  config.spirv_version = version("LEVELZERO_DOUBLE_SPIRV", "1.2", 255);
   config.seed = number("LEVELZERO_DOUBLE_SEED", 0, UINT64_MAX);
   config.workers = static_cast<int>(std::max<uint64_t>(1, number("LEVELZERO_DOUBLE_WORKERS", 3, 64)));
   config.stuck = number("LEVELZERO_DOUBLE_STUCK", 0, 1) != 0;
@@ -97,6 +97,6 @@ const Config& config() {
   return once;
 }
 
-bool has_in_order_lists() noexcept { return config().api_version >= ZE_MAKE_VERSION(1, 7); }
+bool has_in_order_lists() noexcept { return config().api_version >= ZE_MAKE_VERSION(1, 9); }
 
 }  // namespace anyplace::doubles::levelzero

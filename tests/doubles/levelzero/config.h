@@ -24,6 +24,7 @@ struct Config {
   uint64_t ticks = 19'200'000;  // of the timer, each second; 0: it says none
   uint32_t timestamp_bits = 36;
   uint32_t fill_pattern = 16;  // the longest
+  uint32_t spirv_version = 0;  // the newest that devices take, as ZE_MAKE_VERSION makes it
   uint64_t seed = 0;
   int workers = 3;
   bool stuck = false;                // no event is ever seen to be signalled

@@ -180,7 +180,7 @@ ze_result_t do_zeDeviceGetModuleProperties(ze_device_handle_t handle, ze_device_
   LEVELZERO_DOUBLE_TRY(
       check_desc(properties, ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES, "ze_device_module_properties_t"));
   ze_device_module_properties_t with{};
-  with.spirvVersionSupported = ZE_MAKE_VERSION(1, 2);
+  with.spirvVersionSupported = state().config.spirv_version;
   with.maxArgumentsSize = 2048;
   fill(properties, with);
   return ZE_RESULT_SUCCESS;

@@ -191,24 +191,33 @@ namespace {
 // An entry is of one table; for each table all are tried, and those of it are taken.
 #define LEVELZERO_DOUBLE_FILL(table, member, kind, symbol, parameters, arguments) \
   fill_##table(out, [](auto& of) { of.pfn##member = exported_##symbol; });
-#define LEVELZERO_DOUBLE_TABLES(X)                                                               \
-  X(Global, ze_global_dditable_t)                                                                \
-  X(Driver, ze_driver_dditable_t)                                                                \
-  X(Device, ze_device_dditable_t)                                                                \
-  X(Context, ze_context_dditable_t)                                                              \
-  X(CommandList, ze_command_list_dditable_t)                                                     \
-  X(EventPool, ze_event_pool_dditable_t) X(Event, ze_event_dditable_t) X(Mem, ze_mem_dditable_t) \
-      X(VirtualMem, ze_virtual_mem_dditable_t) X(PhysicalMem, ze_physical_mem_dditable_t)        \
-          X(Module, ze_module_dditable_t) X(ModuleBuildLog, ze_module_build_log_dditable_t)      \
-              X(Kernel, ze_kernel_dditable_t)
-#define LEVELZERO_DOUBLE_EMPTY_TABLES(X)                                                                        \
-  X(DeviceExp, ze_device_exp_dditable_t)                                                                        \
-  X(CommandQueue, ze_command_queue_dditable_t)                                                                  \
-  X(Image, ze_image_dditable_t)                                                                                 \
-  X(ImageExp, ze_image_exp_dditable_t)                                                                          \
-  X(Fence, ze_fence_dditable_t)                                                                                 \
-  X(EventExp, ze_event_exp_dditable_t) X(KernelExp, ze_kernel_exp_dditable_t) X(Sampler, ze_sampler_dditable_t) \
-      X(FabricVertexExp, ze_fabric_vertex_exp_dditable_t) X(FabricEdgeExp, ze_fabric_edge_exp_dditable_t)
+// clang-format off
+#define LEVELZERO_DOUBLE_TABLES(X) \
+  X(Global, ze_global_dditable_t) \
+  X(Driver, ze_driver_dditable_t) \
+  X(Device, ze_device_dditable_t) \
+  X(Context, ze_context_dditable_t) \
+  X(CommandList, ze_command_list_dditable_t) \
+  X(EventPool, ze_event_pool_dditable_t) \
+  X(Event, ze_event_dditable_t) \
+  X(Mem, ze_mem_dditable_t) \
+  X(VirtualMem, ze_virtual_mem_dditable_t) \
+  X(PhysicalMem, ze_physical_mem_dditable_t) \
+  X(Module, ze_module_dditable_t) \
+  X(ModuleBuildLog, ze_module_build_log_dditable_t) \
+  X(Kernel, ze_kernel_dditable_t)
+#define LEVELZERO_DOUBLE_EMPTY_TABLES(X) \
+  X(DeviceExp, ze_device_exp_dditable_t) \
+  X(CommandQueue, ze_command_queue_dditable_t) \
+  X(Image, ze_image_dditable_t) \
+  X(ImageExp, ze_image_exp_dditable_t) \
+  X(Fence, ze_fence_dditable_t) \
+  X(EventExp, ze_event_exp_dditable_t) \
+  X(KernelExp, ze_kernel_exp_dditable_t) \
+  X(Sampler, ze_sampler_dditable_t) \
+  X(FabricVertexExp, ze_fabric_vertex_exp_dditable_t) \
+  X(FabricEdgeExp, ze_fabric_edge_exp_dditable_t)
+// clang-format on
 
 #define LEVELZERO_DOUBLE_FILLER(name, type)  \
   template <class Fill>                      \

@@ -22,6 +22,12 @@ ze_result_t load(const ze_module_desc_t& desc, Module& module, std::string& log)
   }
   StandIn stand_in;
   if (!read_stand_in(input, native, stand_in, log)) return refused;
+  const auto newest = state().config.spirv_version;
+  const uint32_t word = ZE_MAJOR_VERSION(newest) << 16U | ZE_MINOR_VERSION(newest) << 8U;
+  if (!native && stand_in.spirv_version > word) {
+    log = "error: the module is of a newer version of SPIR-V";
+    return refused;
+  }
   module.image = HostImage::load(stand_in.image, log);
   if (module.image == nullptr) return refused;
   module.shared_arguments = std::move(stand_in.shared_arguments);

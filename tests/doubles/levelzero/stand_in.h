@@ -8,6 +8,10 @@
 //   both     "shared KERNEL INDEX\n" for each kernel that has dynamic shared memory as an argument, "image BYTES\n",
 //   the
 //            image, and zeros up to a whole number of words
+//
+// No compiler could make anything of the former, and not every one refuses in peace what it can't read. So a stand-in
+// that may come before a true driver is of version 255.0, which only a double takes that LEVELZERO_DOUBLE_SPIRV says
+// so.
 #ifndef ANYPLACE_TESTS_DOUBLES_LEVELZERO_STAND_IN_H
 #define ANYPLACE_TESTS_DOUBLES_LEVELZERO_STAND_IN_H
 
@@ -20,18 +24,22 @@
 
 namespace anyplace::doubles::levelzero {
 
-constexpr uint32_t kSpirvHeader[5] = {0x07230203, 0x00010000, 0, 1, 0};
+constexpr uint32_t kSpirvMagic = 0x07230203, kSpirv1 = 0x00010000;
+constexpr std::size_t kSpirvHeaderBytes = 20;
 constexpr std::string_view kSpirvMark = "anyplace stand-in\n", kNativeMark = "anyplace native\n";
 
 struct StandIn {
   std::map<std::string, uint32_t, std::less<>> shared_arguments;  // by kernel
   std::string image;
+  uint32_t spirv_version = kSpirv1;  // as a module has it: 0, major, minor, 0
 };
 
 inline std::string make_stand_in(const StandIn& of, bool native) {
-  std::string made(native ? kNativeMark
-                          : std::string_view(reinterpret_cast<const char*>(kSpirvHeader), sizeof(kSpirvHeader)));
-  if (!native) made += kSpirvMark;
+  const uint32_t header[] = {kSpirvMagic, of.spirv_version, 0, 1, 0};
+  static_assert(sizeof(header) == kSpirvHeaderBytes);
+  std::string made;
+  if (!native) made.assign(reinterpret_cast<const char*>(header), sizeof(header));
+  made += native ? kNativeMark : kSpirvMark;
   for (const auto& [kernel, index] : of.shared_arguments)
     made += "shared " + kernel + " " + std::to_string(index) + "\n";
   made += "image " + std::to_string(of.image.size()) + "\n" + of.image;
@@ -42,11 +50,12 @@ inline std::string make_stand_in(const StandIn& of, bool native) {
 /// False, with the reason as a compiler would say it.
 inline bool read_stand_in(std::string_view text, bool native, StandIn& out, std::string& why) {
   if (!native) {
-    if (text.size() < sizeof(kSpirvHeader) || std::memcmp(text.data(), kSpirvHeader, 4) != 0) {
+    if (text.size() < kSpirvHeaderBytes || std::memcmp(text.data(), &kSpirvMagic, sizeof(kSpirvMagic)) != 0) {
       why = "error: the input is no SPIR-V module";
       return false;
     }
-    text.remove_prefix(sizeof(kSpirvHeader));
+    std::memcpy(&out.spirv_version, text.data() + 4, sizeof(out.spirv_version));
+    text.remove_prefix(kSpirvHeaderBytes);
   }
   const std::string_view mark = native ? kNativeMark : kSpirvMark;
   if (text.substr(0, mark.size()) != mark) {

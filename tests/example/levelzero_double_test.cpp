@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// image_pipeline on Level Zero devices, over the tests' double of a driver, behind the real loader and in its place:
+// the program holds the same kernel for the host as SPIR-V of a version that only the double takes, and the pixels are
+// the same.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "image_pipeline/pipeline.h"
+#include "over_doubles.h"
+#include "png_files.h"
+
+using namespace example_test;
+
+namespace {
+
+constexpr std::uint32_t kTile = image_pipeline::kTileSize;
+
+void check_bytes(LevelZero form) {
+  Over over{{"levelzero"}, form};
+  if (!is_built(over)) return;
+  const Folder folder;
+  const std::string in = folder.write("in.png", encode(noise(3 * kTile + 11, 2 * kTile + 5, Color::rgba)));
+  const std::string expected = blur_simulated(folder, in);
+  CHECK(blur_over(over, folder, in, {"--place", "levelzero:0"}) == expected);
+  CHECK(blur_over(over, folder, in, {"--place", "levelzero:1", "--streams", "16"}) == expected);
+  CHECK(blur_over(over, folder, in, {"--places", "levelzero:0,levelzero:1"}) == expected);
+  CHECK(blur_over(over, folder, in, {"--places", "cpu_sim:0,levelzero:0"}) == expected);
+}
+
+void check_orders(LevelZero form) {
+  Over over{{"levelzero"}, form};
+  if (!is_built(over)) return;
+  const Folder folder;
+  const std::string in = folder.write("in.png", encode(noise(2 * kTile + 1, kTile + 1, Color::rgb)));
+  const std::string expected = blur_simulated(folder, in);
+  for (const char* const seed : {"1", "2", "3", "4"}) {
+    INFO("seed " << seed);
+    over.seed = seed;
+    CHECK(blur_over(over, folder, in, {"--places", "levelzero:0,levelzero:1"}) == expected);
+  }
+}
+
+/// That can't succeed; an output doesn't come of it.
+Run refused(const Folder& folder, std::vector<std::pair<std::string, std::string>> variables) {
+  const std::string in = folder.write("in.png", encode(noise(2 * kTile, kTile, Color::grey)));
+  RunOptions options;
+  options.variables = std::move(variables);
+  Run run = run_program({"--in", in, "--out", folder.file("out.png"), "--place", "levelzero:0"}, options);
+  CHECK(run.status == 1);
+  CHECK(contains(run.err, "levelzero:0"));
+  CHECK_FALSE(std::filesystem::exists(folder.file("out.png")));
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("On levelzero behind the loader the bytes are those of cpu_sim") { check_bytes(LevelZero::behind_loader); }
+
+TEST_CASE("On levelzero with lists in order the bytes are those of cpu_sim") { check_bytes(LevelZero::as_loader); }
+
+TEST_CASE("Work that the double of Level Zero runs in another order changes no pixel") {
+  check_orders(LevelZero::behind_loader);
+}
+
+TEST_CASE("Work in ordered lists that the double of Level Zero delays changes no pixel") {
+  check_orders(LevelZero::as_loader);
+}
+
+TEST_CASE("A driver never sees SPIR-V of a major version that it does not take") {
+  const Over over{{"levelzero"}};
+  if (!is_built(over)) return;
+  const Folder folder;
+  auto variables = variables_of(over, folder);
+  std::erase_if(variables, [](const auto& one) { return one.first == "LEVELZERO_DOUBLE_SPIRV"; });
+  const Run run = refused(folder, variables);
+  INFO(run.err);
+  CHECK(contains(run.err, "spirv: the image is SPIR-V 255.0, and the driver takes 1.2"));
+  std::ifstream report(folder.file("levelzero.report"));
+  std::string calls;
+  for (std::string line; std::getline(report, line);) calls += line + '\n';
+  CHECK(contains(calls, "call zeDeviceGetModuleProperties"));
+  CHECK_FALSE(contains(calls, "call zeModuleCreate"));
+}
+
+TEST_CASE("A launch that the Level Zero driver refuses ends the program with the reason and without an output") {
+  const Over over{{"levelzero"}};
+  if (!is_built(over)) return;
+  const Folder folder;
+  auto variables = variables_of(over, folder);
+  variables.emplace_back("LEVELZERO_DOUBLE_FAIL", "zeCommandListAppendLaunchKernel:2:1879048193");
+  const Run run = refused(folder, variables);
+  INFO(run.err);
+  CHECK(contains(run.err, "ZE_RESULT_ERROR_DEVICE_LOST"));
+}
