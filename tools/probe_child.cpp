@@ -85,7 +85,8 @@ void report_file(const Report& report, const std::string& name, const std::strin
     const BackendInfo info = backend_info(name);
     if (same_file(info.path, path)) found = backend_json(info);
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::no_such_backend) throw;
+    // The candidate's own reason, below, says the same without what else there is.
+    if (error.code() != ErrorCode::no_such_backend && error.code() != ErrorCode::no_such_device) throw;
   }
   if (!found.is_null()) {
     report.line(Json{{"backend", found}});
