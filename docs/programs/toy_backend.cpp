@@ -2,6 +2,7 @@
 #include <anyplace/backend/device_backend.h>
 
 #include <cstdlib>
+#include <mutex>
 
 // One device whose memory is the host's and whose work is done before each call returns.
 class Toy final : public anyplace::backend::DeviceBackend {
@@ -41,12 +42,17 @@ class Toy final : public anyplace::backend::DeviceBackend {
     std::free(anyplace::backend::from_handle<void>(address));
   }
   void memory_copy(anyplace_stream, anyplace_address to, anyplace_address from, uint64_t bytes, uint32_t) override {
+    const std::lock_guard lock(mutex_);
     std::memcpy(anyplace::backend::from_handle<void>(to), anyplace::backend::from_handle<void>(from), bytes);
   }
   void memory_set(anyplace_stream, anyplace_address address, uint32_t value, uint32_t width, uint64_t count) override {
+    const std::lock_guard lock(mutex_);
     auto* const bytes = anyplace::backend::from_handle<unsigned char>(address);
     for (uint64_t i = 0; i < count * width; ++i) bytes[i] = static_cast<unsigned char>(value >> (i % width * 8));
   }
+
+ private:
+  std::mutex mutex_;  // threads may share a stream, whose work never overlaps: one piece of work at a time
 };
 
 ANYPLACE_EXPORT_BACKEND(Toy, "toy", "1.0.0", "The least that a backend can be")
