@@ -30,7 +30,7 @@ static_assert(offsetof(anyplace_launch, argument_stride) == offsetof(anyplace_la
   const anyplace_argument* argument = launch.arguments;
   const std::size_t count = launch.argument_count;
   const std::uint32_t* const sizes = parameter_sizes_.data();
-#pragma GCC unroll 0
+#pragma GCC unroll 1
   for (std::size_t i = 0; i < count; ++i, ++argument) {
     if (argument->size != sizes[i]) [[unlikely]]
       return launch_carefully(stream, launch);
