@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AddressIndex: from the address at which a block begins to the block. A table in three levels by the address's
+// mebibyte; a mebibyte in which more than one block begins has a table of its own for them.
+//
+// One writer at a time; find() needs no lock: what it reads is published with release order and stays until the index
+// itself goes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "block.h"
+
+namespace anyplace::detail {
+
+class AddressIndex {
+ public:
+  AddressIndex();
+  ~AddressIndex();
+  AddressIndex(const AddressIndex&) = delete;  // tables point to each other
+  AddressIndex& operator=(const AddressIndex&) = delete;
+
+  /// Makes room for a block that begins there, so that set() can't fail. Throws std::bad_alloc.
+  void prepare(anyplace_address address);
+  void set(anyplace_address address, Block* block) noexcept;
+  void clear(anyplace_address address) noexcept;
+  Block* find(anyplace_address address) const noexcept;
+
+ private:
+  static constexpr unsigned unit_bits = 9;       // block_unit
+  static constexpr unsigned mebibyte_bits = 20;  // what one entry covers
+  static constexpr unsigned level_bits = 15;     // 20 + 15 + 15 + 14 = 64
+
+  /// 0, or where in the mebibyte the one block begins (the 11 top bits) and the block, or a Crowd with `crowded` set.
+  using Entry = std::atomic<std::uint64_t>;
+  static constexpr std::uint64_t crowded = 1;
+  static constexpr unsigned offset_shift = 53;
+
+  struct Crowd {
+    std::array<std::atomic<Block*>, std::size_t{1} << (mebibyte_bits - unit_bits)> blocks{};
+  };
+  struct Leaf {
+    std::array<Entry, std::size_t{1} << level_bits> entries{};
+  };
+  struct Branch {
+    std::array<std::atomic<Leaf*>, std::size_t{1} << level_bits> leaves{};
+  };
+  struct Root {
+    std::array<std::atomic<Branch*>, std::size_t{1} << (64 - mebibyte_bits - 2 * level_bits)> branches{};
+  };
+
+  static std::size_t unit_of(anyplace_address address) noexcept;
+  Entry* entry_of(anyplace_address address) const noexcept;
+  Entry& make_entry(anyplace_address address);
+
+  std::unique_ptr<Root> root_;
+  std::vector<std::unique_ptr<Branch>> branches_;
+  std::vector<std::unique_ptr<Leaf>> leaves_;
+  std::vector<std::unique_ptr<Crowd>> crowds_;
+};
+
+}  // namespace anyplace::detail

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Heap: one device's memory, cut into blocks: which hole a request gets, when the device is asked for more, what goes
+// back. Knows neither threads nor streams' work: whoever holds it (DeviceAllocator) locks, and says which arenas are
+// idle.
+//
+// An Arena is the memory of one stream in one pool, for small or for large requests. With virtual memory it is a range
+// of addresses, backed page by page; without, a set of segments.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "block.h"
+#include "books.h"
+#include "source.h"
+
+namespace anyplace::detail {
+
+inline constexpr std::uint64_t block_unit = 512;            ///< sizes and addresses of blocks are multiples of it
+inline constexpr std::uint64_t small_limit = 1024 * 1024;   ///< the largest request of the small pool
+inline constexpr std::uint64_t min_page = 2 * 1024 * 1024;  ///< pages are this, or the device's if that is more
+
+struct HeapOptions {
+  bool virtual_memory = true;                  ///< if the source has it
+  std::uint64_t limit = UINT64_MAX;            ///< bytes reserved at most
+  std::uint64_t max_split_bytes = UINT64_MAX;  ///< larger blocks aren't split (classic segments)
+  std::uint64_t address_space = 0;             ///< bytes of addresses an arena reserves; 0: the heap chooses
+};
+
+/// How far a request may go.
+enum class Reach {
+  cached,    ///< free memory of the arena itself; no call of the source
+  grow,      ///< the source may be asked, and pages that other arenas don't need may move
+  scavenge,  ///< every free page of every idle arena may move or go back to the source to make it fit
+};
+
+struct ArenaKey {
+  std::uint64_t stream = 0;
+  std::uint64_t pool = 0;  ///< 0: the common one
+  bool small = false;
+  friend bool operator==(const ArenaKey&, const ArenaKey&) = default;
+};
+
+/// What the heap asks and tells. Called under its user's lock.
+class HeapUser {
+ public:
+  virtual ~HeapUser() = default;
+  /// Whether no work uses the free memory of that stream's arenas any more. May submit a query; doesn't wait.
+  virtual bool idle(const ArenaKey& arena) noexcept = 0;
+  /// For the history: segment_alloc, segment_free, segment_map, segment_unmap.
+  virtual void note(TraceAction action, const ArenaKey& arena, std::uint64_t address, std::uint64_t bytes) noexcept = 0;
+};
+
+class Heap {
+ public:
+  Heap(MemorySource& source, HeapUser& user, StatTable& stats, HeapOptions options);
+  ~Heap();                     ///< gives everything back to the source, taken or not
+  Heap(const Heap&) = delete;  // it owns the device's memory
+  Heap& operator=(const Heap&) = delete;
+
+  bool uses_virtual_memory() const noexcept;
+  std::uint64_t reserved_bytes() const noexcept;  ///< pages and segments held, in use or not
+  std::uint64_t limit() const noexcept;
+  void set_limit(std::uint64_t bytes) noexcept;  ///< of what is reserved; what is beyond it stays
+  std::uint64_t reserved_bytes(std::uint64_t pool) const noexcept;
+  void set_pool_limit(std::uint64_t pool, std::uint64_t bytes);  ///< the same for one pool. Throws std::bad_alloc
+
+  /// Made at first use; there until its stream or pool is orphaned. Throws std::bad_alloc.
+  Arena& arena(const ArenaKey& key);
+  const ArenaKey& key_of(const Arena& arena) const noexcept;
+  std::uint64_t cached_bytes(const Arena& arena) const noexcept;
+
+  /// A taken block of `bytes` (a multiple of block_unit) or, if what is left over is too little to be of use, a bit
+  /// more. Null if that can't be had; `failed` of the source is told by last_result(). Throws std::bad_alloc when the
+  /// host has no memory; the heap is as it was then, but for pages that moved.
+  Block* take(Arena& arena, std::uint64_t bytes, Reach reach);
+  SourceResult last_result() const noexcept;
+  /// Ends a block; joins it with its free neighbours.
+  void give(Block* block) noexcept;
+  /// The other arena of the same pool and size class whose free memory fits best without a call of the source; null if
+  /// none does. For reuse across streams.
+  Arena* find_lender(const Arena& arena, std::uint64_t bytes) noexcept;
+
+  /// The taken, binned or pending block that begins there; null if none does. Amortised constant time, and safe
+  /// without the user's lock (it may then miss a block that is being made).
+  Block* find(anyplace_address address) const noexcept;
+  /// The block of any use that contains the address, for messages; null if it isn't ours. Under the lock.
+  Block* find_around(anyplace_address address) const noexcept;
+
+  /// Gives back to the source what is free and whole (segments; pages) in idle arenas. Returns bytes.
+  std::uint64_t release_free() noexcept;
+  /// The same for one pool.
+  std::uint64_t release_free(std::uint64_t pool) noexcept;
+  /// Its stream is gone and no work of it is left: the free memory goes to any other arena that asks; what is still
+  /// taken may be given later.
+  void orphan(std::uint64_t stream) noexcept;
+  void orphan_pool(std::uint64_t pool) noexcept;  ///< the same for a pool that has ended; its limit goes
+
+  void describe(std::vector<SnapshotSegment>& segments) const;
+  /// Every invariant, for tests. Throws std::logic_error that says which is broken.
+  void check() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace anyplace::detail
