@@ -182,6 +182,28 @@ class CpuSimBackend final : public DeviceBackend {
     engine_.device(device).registrations().remove(address);
   }
 
+  // -- Virtual memory.
+  uint64_t virtual_granularity(int32_t device) override {
+    engine_.device(device);
+    return kGranularity;
+  }
+  anyplace_address virtual_reserve(int32_t device, uint64_t bytes) override {
+    return engine_.virtual_memory().reserve(engine_.device(device), bytes);
+  }
+  void virtual_release(int32_t device, anyplace_address address, uint64_t bytes) override {
+    engine_.virtual_memory().release(engine_.device(device), address, bytes);
+  }
+  anyplace_physical physical_create(int32_t device, uint64_t bytes) override {
+    return engine_.virtual_memory().create(engine_.device(device), bytes);
+  }
+  void physical_destroy(anyplace_physical physical) override { engine_.virtual_memory().destroy(physical); }
+  void virtual_map(int32_t device, anyplace_address address, anyplace_physical physical) override {
+    engine_.virtual_memory().map(engine_.device(device), address, physical);
+  }
+  void virtual_unmap(int32_t device, anyplace_address address, uint64_t bytes) override {
+    engine_.virtual_memory().unmap(engine_.device(device), address, bytes);
+  }
+
   // -- Copies and fills.
   void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, uint64_t bytes,
                    uint32_t kind) override {
@@ -249,7 +271,7 @@ constexpr uint64_t kCapabilities =
 void CpuSimBackend::device_properties(int32_t device, anyplace_device_properties& out) {
   engine_.device(device);
   out.compute_units = engine_.config().workers;
-  out.capabilities = kCapabilities;
+  out.capabilities = kCapabilities | (VirtualMemory::is_supported() ? bit(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY) : 0);
   out.image_formats = bit(ANYPLACE_IMAGE_SHARED_OBJECT);
   out.total_memory = engine_.config().memory_bytes;
   out.address_alignment = kAddressAlignment;

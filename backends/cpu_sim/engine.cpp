@@ -8,7 +8,8 @@
 
 namespace anyplace::cpu_sim {
 
-Engine::Engine(const Config& config) : config_(config), scheduler_(*new Scheduler(config.workers)) {
+Engine::Engine(const Config& config)
+    : config_(config), scheduler_(*new Scheduler(config.workers)), virtual_memory_(*new VirtualMemory) {
   for (int32_t i = 0; i < config.devices; ++i) devices_.push_back(new Device(i, config.memory_bytes, scheduler_));
 }
 

@@ -21,6 +21,7 @@
 #include "ref.h"
 #include "scheduler.h"
 #include "stream.h"
+#include "virtual_memory.h"
 
 namespace anyplace::cpu_sim {
 
@@ -34,6 +35,8 @@ class Engine {
   const Config& config() const noexcept { return config_; }
   /// Throws Failure(NO_SUCH_DEVICE).
   Device& device(int32_t index);
+
+  VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
 
   /// A number for a native handle, never used again.
   uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
@@ -57,6 +60,7 @@ class Engine {
   const Config config_;
   Scheduler& scheduler_;
   std::vector<Device*> devices_;
+  VirtualMemory& virtual_memory_;
   std::atomic<uint64_t> next_native_{1};
 
   std::mutex streams_mutex_;

@@ -47,14 +47,19 @@ int make_memory_file() {
 }
 
 void write_all(int descriptor, const void* bytes, uint64_t count) {
+  const uint64_t total = count;
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
     const ssize_t written = write(descriptor, next, count);
     if (written < 0 && errno == EINTR) continue;
     if (written <= 0) {
       const int code = written < 0 ? errno : EIO;
-      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, std::string("no memory for a module: ") + std::strerror(code), code,
-                    "write");
+      const bool no_memory = code == ENOMEM || code == ENOSPC;
+      throw Failure(no_memory ? ANYPLACE_STATUS_OUT_OF_MEMORY : ANYPLACE_STATUS_BACKEND_FAILED,
+                    std::string("a module of ") + std::to_string(total) + " bytes wasn't written to a file in memory" +
+                        (code == EFBIG ? ", as files of this process are limited (ulimit -f)" : "") + ": " +
+                        std::strerror(code),
+                    code, "write");
     }
     next += written;
     count -= static_cast<uint64_t>(written);

@@ -155,6 +155,11 @@ void DeviceMemory::finish_free(anyplace_address address) noexcept {
   give_to_host(address, bytes);
 }
 
+void DeviceMemory::give_back(uint64_t bytes) noexcept {
+  std::lock_guard lock(mutex_);
+  used_ -= bytes;
+}
+
 void HostRegistrations::add(const void* address, uint64_t bytes) {
   const uint64_t begin = backend::to_handle(address);
   if (begin == 0 || bytes == 0 || bytes > UINT64_MAX - begin) {

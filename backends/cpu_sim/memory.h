@@ -3,9 +3,9 @@
 // Memory: what a device has handed out, against its limit, and which memory of the host's is registered with it.
 // Addresses are addresses of this process. Contents are copy.h's business.
 //
-// Device and managed memory count against the limit, pinned memory doesn't. Large blocks take no real memory until they
-// are touched. Memory that is freed in a stream's order counts, and isn't handed out again, until the stream gets
-// there.
+// Device and managed memory, and memory apart from its address (virtual_memory.h), count against the limit, pinned
+// memory doesn't. Large blocks take no real memory until they are touched. Memory that is freed in a stream's order
+// counts, and isn't handed out again, until the stream gets there.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_MEMORY_H
 #define ANYPLACE_BACKENDS_CPU_SIM_MEMORY_H
 
@@ -42,6 +42,10 @@ class DeviceMemory {
   void begin_free(anyplace_address address);
   void cancel_free(anyplace_address address) noexcept;
   void finish_free(anyplace_address address) noexcept;
+
+  /// Bytes of the limit for memory that is kept elsewhere. Throws as allocate does.
+  void take(uint64_t bytes) { reserve(ANYPLACE_MEMORY_DEVICE, bytes); }
+  void give_back(uint64_t bytes) noexcept;
 
  private:
   struct Block {

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backing_file.h"
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include "failure.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+// No address is beyond the first. What lies between the two is never used again: at a page each microsecond it lasts
+// for weeks.
+constexpr uint64_t kElsewhere = uint64_t{1} << 56;
+constexpr uint64_t kEnd = uint64_t{1} << 62;
+
+off_t signed_offset(uint64_t offset) noexcept { return static_cast<off_t>(offset); }
+
+}  // namespace
+
+BackingFile& BackingFile::get() {
+  static BackingFile* const file = new BackingFile;
+  return *file;
+}
+
+BackingFile::BackingFile() : elsewhere_(kElsewhere) {
+  // Making a file longer than the process may is a signal that ends it.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kEnd) {
+    why_not_ = "files of this process are limited to " + std::to_string(limit.rlim_cur) +
+               " bytes (ulimit -f, RLIMIT_FSIZE), and memory apart from its address needs one without a limit";
+    return;
+  }
+  const int made = memfd_create("anyplace cpu_sim memory", MFD_CLOEXEC);
+  if (made < 0) {
+    why_not_ = std::string("there is no file in memory, memfd_create: ") + std::strerror(errno);
+    return;
+  }
+  if (ftruncate(made, signed_offset(kEnd)) != 0) {
+    why_not_ = std::string("the file in memory can't be made long enough, ftruncate: ") + std::strerror(errno);
+    close(made);
+    return;
+  }
+  descriptor_ = made;
+}
+
+uint64_t BackingFile::place(uint64_t wanted, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto next = places_.lower_bound(wanted);
+  const bool free_before = next == places_.begin() || std::prev(next)->second <= wanted;
+  const bool free_behind = next == places_.end() || next->first >= wanted + bytes;
+  uint64_t offset = wanted;
+  if (!free_before || !free_behind || wanted + bytes > kElsewhere) {
+    if (bytes > kEnd - elsewhere_) {
+      fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "memory was mapped elsewhere so often that no place for " +
+                                              std::to_string(bytes) + " bytes is left in the file behind it");
+    }
+    offset = elsewhere_;
+  }
+  places_.emplace(offset, offset + bytes);
+  if (offset == elsewhere_) elsewhere_ += bytes;
+  return offset;
+}
+
+void BackingFile::give_back(uint64_t offset, uint64_t bytes) noexcept {
+  if (holds_data(offset, bytes)) {
+    fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, signed_offset(offset), signed_offset(bytes));
+  }
+  erase(offset);
+}
+
+bool BackingFile::give_back_if_empty(uint64_t offset, uint64_t bytes) noexcept {
+  if (holds_data(offset, bytes)) return false;
+  erase(offset);
+  return true;
+}
+
+void BackingFile::erase(uint64_t offset) noexcept {
+  std::lock_guard lock(mutex_);
+  places_.erase(offset);
+}
+
+/// Whether anything was touched there; true where the system doesn't say.
+bool BackingFile::holds_data(uint64_t offset, uint64_t bytes) const noexcept {
+  const off_t data = lseek(descriptor_, signed_offset(offset), SEEK_DATA);
+  if (data < 0) return errno != ENXIO;  // ENXIO: nothing from here to the end
+  return static_cast<uint64_t>(data) < offset + bytes;
+}
+
+int BackingFile::map_with(int access, anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept {
+  void* const wanted = backend::from_handle<void>(address);
+  if (mmap(wanted, bytes, access, MAP_SHARED | MAP_FIXED, descriptor_, signed_offset(offset)) == MAP_FAILED) {
+    return errno;
+  }
+  // A dump of the process would read, and so make, every page of it.
+  madvise(wanted, bytes, MADV_DONTDUMP);
+  return 0;
+}
+
+int BackingFile::reserve(anyplace_address address, uint64_t bytes) const noexcept {
+  return map_with(PROT_NONE, address, address, bytes);
+}
+
+int BackingFile::map(anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept {
+  return map_with(PROT_READ | PROT_WRITE, address, offset, bytes);
+}
+
+void BackingFile::unmap(anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept {
+  if (offset == address || map_with(PROT_NONE, address, address, bytes) != 0) {
+    mprotect(backend::from_handle<void>(address), bytes, PROT_NONE);
+  }
+}
+
+}  // namespace anyplace::cpu_sim

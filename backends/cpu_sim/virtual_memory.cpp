@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "virtual_memory.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "failure.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+// More than any process has; so sums of sizes and addresses don't wrap.
+constexpr uint64_t kMostBytes = uint64_t{1} << 56;
+
+/// "32 bytes at 0x7f0000000000"
+std::string range_text(anyplace_address address, uint64_t bytes) {
+  return std::to_string(bytes) + " bytes at " + hex(address);
+}
+
+void require_granular(const char* what, uint64_t number) {
+  if (number % kGranularity == 0) return;
+  bad_argument(std::string(what) + " " + hex(number) + " is no multiple of " + std::to_string(kGranularity) + " bytes");
+}
+
+void require_size(uint64_t bytes) {
+  if (bytes == 0) bad_argument("a range or memory of 0 bytes");
+  require_granular("the size", bytes);
+}
+
+/// What the system may lack when it says ENOMEM of addresses.
+std::string why_no_mapping(int code) {
+  std::string text = std::strerror(code);
+  std::string limit;
+  if (code != ENOMEM || !(std::ifstream("/proc/sys/vm/max_map_count") >> limit)) return text;
+  return text + "; a process may have vm.max_map_count = " + limit +
+         " mappings, and has no more addresses than ulimit -v says";
+}
+
+void give_to_host(anyplace_address from, anyplace_address to) noexcept {
+  if (from != to) munmap(backend::from_handle<void>(from), to - from);
+}
+
+void require_support() {
+  const BackingFile& file = BackingFile::get();
+  if (!file.exists()) fail(ANYPLACE_STATUS_UNSUPPORTED, file.why_not());
+}
+
+}  // namespace
+
+// ---- Physical ------------------------------------------------------------------------------------------------------
+
+Physical::Physical(Device& device, uint64_t bytes) : device_(device), bytes_(bytes) { device.memory().take(bytes); }
+
+Physical::~Physical() {
+  if (placed_) BackingFile::get().give_back(offset_, bytes_);
+  device_.memory().give_back(bytes_);
+}
+
+void Physical::map_at(anyplace_address address) {
+  BackingFile& file = BackingFile::get();
+  if (!placed_) {
+    offset_ = file.place(address, bytes_);
+    placed_ = true;
+  }
+  ++mappings_;
+  const int code = file.map(address, offset_, bytes_);
+  if (code == 0) return;
+  forget_mapping();
+  fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "device " + std::to_string(device_.index()) + ": the host didn't map " +
+                                          range_text(address, bytes_) + ": " + why_no_mapping(code));
+}
+
+void Physical::unmap_at(anyplace_address address) noexcept {
+  BackingFile::get().unmap(address, offset_, bytes_);
+  forget_mapping();
+}
+
+void Physical::forget_mapping() noexcept {
+  if (--mappings_ != 0) return;
+  placed_ = !BackingFile::get().give_back_if_empty(offset_, bytes_);
+}
+
+// ---- VirtualMemory -------------------------------------------------------------------------------------------------
+
+anyplace_address VirtualMemory::reserve(const Device& device, uint64_t bytes) {
+  require_support();
+  require_size(bytes);
+  const auto none = [&](const std::string& why) {
+    fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "device " + std::to_string(device.index()) + ": no range of " +
+                                            std::to_string(bytes) + " bytes of addresses: " + why);
+  };
+  if (bytes > kMostBytes) none("no process has that many");
+  const uint64_t asked = bytes + kGranularity;  // so that there is an aligned part
+  void* const got = mmap(nullptr, asked, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (got == MAP_FAILED) none(why_no_mapping(errno));
+  const anyplace_address begin = backend::to_handle(got);
+  const anyplace_address address = (begin + kGranularity - 1) / kGranularity * kGranularity;
+  give_to_host(begin, address);
+  give_to_host(address + bytes, begin + asked);
+  const int code = BackingFile::get().reserve(address, bytes);
+  try {
+    if (code != 0) none(why_no_mapping(code));
+    std::lock_guard lock(mutex_);
+    reserved_.emplace(address, Range{device.index(), bytes});
+  } catch (...) {
+    give_to_host(address, address + bytes);
+    throw;
+  }
+  return address;
+}
+
+void VirtualMemory::release(const Device& device, anyplace_address address, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto range = reserved_.find(address);
+  if (range == reserved_.end() || range->second.bytes != bytes || range->second.device != device.index()) {
+    bad_argument(range_text(address, bytes) + " are not a whole range that device " + std::to_string(device.index()) +
+                 " has reserved");
+  }
+  require_unmapped(address, bytes);
+  // Under the lock: from then on another thread may be given the same addresses.
+  if (munmap(backend::from_handle<void>(address), bytes) != 0) {
+    fail(ANYPLACE_STATUS_OUT_OF_MEMORY,
+         "the host didn't take back " + range_text(address, bytes) + ": " + why_no_mapping(errno));
+  }
+  reserved_.erase(range);
+}
+
+anyplace_physical VirtualMemory::create(Device& device, uint64_t bytes) {
+  require_support();
+  require_size(bytes);
+  auto made = std::make_shared<Physical>(device, bytes);
+  std::lock_guard lock(mutex_);
+  physicals_.emplace(last_ + 1, std::move(made));
+  return ++last_;
+}
+
+void VirtualMemory::destroy(anyplace_physical physical) {
+  std::lock_guard lock(mutex_);
+  if (physicals_.erase(physical) == 0) {
+    bad_argument("handle " + std::to_string(physical) + " is no memory of cpu_sim's, or no longer");
+  }
+}
+
+void VirtualMemory::map(const Device& device, anyplace_address address, anyplace_physical physical) {
+  require_granular("the address", address);
+  std::lock_guard lock(mutex_);
+  const auto found = physicals_.find(physical);
+  if (found == physicals_.end()) {
+    bad_argument("handle " + std::to_string(physical) + " is no memory of cpu_sim's, or no longer");
+  }
+  const std::shared_ptr<Physical>& memory = found->second;
+  if (&memory->device() != &device) {
+    bad_argument("memory of device " + std::to_string(memory->device().index()) + " is not to be mapped for device " +
+                 std::to_string(device.index()));
+  }
+  require_reserved(device, address, memory->bytes());
+  require_unmapped(address, memory->bytes());
+  const auto mapping = mappings_.emplace(address, memory).first;
+  try {
+    memory->map_at(address);
+  } catch (...) {
+    mappings_.erase(mapping);
+    throw;
+  }
+}
+
+void VirtualMemory::unmap(const Device& device, anyplace_address address, uint64_t bytes) {
+  require_granular("the address", address);
+  require_size(bytes);
+  std::lock_guard lock(mutex_);
+  require_whole_mappings(device, address, bytes);
+  for (auto mapping = mappings_.find(address); mapping != mappings_.end() && mapping->first - address < bytes;) {
+    mapping->second->unmap_at(mapping->first);
+    mapping = mappings_.erase(mapping);  // here the memory goes, if its handle is gone already
+  }
+}
+
+void VirtualMemory::require_reserved(const Device& device, anyplace_address address, uint64_t bytes) const {
+  auto range = reserved_.upper_bound(address);
+  if (range != reserved_.begin()) {
+    --range;
+    const uint64_t into = address - range->first;
+    const bool inside = into < range->second.bytes && bytes <= range->second.bytes - into;
+    if (inside && range->second.device == device.index()) return;
+  }
+  bad_argument(range_text(address, bytes) + " are not inside one range that device " + std::to_string(device.index()) +
+               " has reserved");
+}
+
+void VirtualMemory::require_unmapped(anyplace_address address, uint64_t bytes) const {
+  auto mapping = mappings_.lower_bound(address + bytes);
+  if (mapping == mappings_.begin()) return;
+  --mapping;
+  const uint64_t there = mapping->second->bytes();
+  if (mapping->first + there <= address) return;
+  bad_argument("of the " + range_text(address, bytes) + " some are taken: " + range_text(mapping->first, there) +
+               " are mapped; unmap them first");
+}
+
+void VirtualMemory::require_whole_mappings(const Device& device, anyplace_address address, uint64_t bytes) const {
+  uint64_t covered = 0;
+  for (auto mapping = mappings_.find(address); covered < bytes && mapping != mappings_.end(); ++mapping) {
+    if (mapping->first != address + covered || &mapping->second->device() != &device) break;
+    covered += mapping->second->bytes();
+  }
+  if (covered == bytes) return;
+  bad_argument("the " + range_text(address, bytes) + " are not one mapping of device " +
+               std::to_string(device.index()) + ", nor several that adjoin, each whole: unmap what was mapped");
+}
+
+}  // namespace anyplace::cpu_sim

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Addresses and the memory behind them, made apart.
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "plugin.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CPU_SIM_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CPU_SIM_SANITIZED 1
+#endif
+#endif
+
+using namespace cpu_sim_test;
+
+namespace {
+
+constexpr uint64_t kPage = 2 << 20;
+
+/// The seven entries of device 0 with sizes in pages.
+struct Space {
+  explicit Space(const Environment& environment = Environment()) : plugin(environment) {}
+
+  uint64_t reserve(uint64_t pages, int32_t device = 0) {
+    uint64_t address = 0;
+    check(plugin->virtual_reserve(plugin.self(), device, pages * kPage, &address));
+    return address;
+  }
+  anyplace_physical create(uint64_t pages, int32_t device = 0) {
+    anyplace_physical physical = 0;
+    check(plugin->physical_create(plugin.self(), device, pages * kPage, &physical));
+    return physical;
+  }
+  anyplace_status release_status(uint64_t address, uint64_t bytes, int32_t device = 0) {
+    return plugin->virtual_release(plugin.self(), device, address, bytes);
+  }
+  anyplace_status map_status(uint64_t address, anyplace_physical physical, int32_t device = 0) {
+    return plugin->virtual_map(plugin.self(), device, address, physical);
+  }
+  anyplace_status unmap_status(uint64_t address, uint64_t bytes, int32_t device = 0) {
+    return plugin->virtual_unmap(plugin.self(), device, address, bytes);
+  }
+  anyplace_status destroy_status(anyplace_physical physical) {
+    return plugin->physical_destroy(plugin.self(), physical);
+  }
+  void release(uint64_t address, uint64_t pages) { check(release_status(address, pages * kPage)); }
+  void map(uint64_t address, anyplace_physical physical) { check(map_status(address, physical)); }
+  void unmap(uint64_t address, uint64_t pages) { check(unmap_status(address, pages * kPage)); }
+  void destroy(anyplace_physical physical) { check(destroy_status(physical)); }
+
+  Plugin plugin;
+};
+
+unsigned char& byte_at(uint64_t address) { return *reinterpret_cast<unsigned char*>(address); }
+
+/// Bytes of real memory that the process has.
+uint64_t resident_bytes() {
+  uint64_t size = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> size >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint64_t mapping_count() {
+  std::ifstream maps("/proc/self/maps");
+  uint64_t lines = 0;
+  for (std::string line; std::getline(maps, line);) ++lines;
+  return lines;
+}
+
+}  // namespace
+
+TEST_CASE("Given virtual memory, Then the device says so, and a page is 2 MiB") {
+  Space space;
+  anyplace_device_properties properties{};
+  properties.struct_size = sizeof(properties);
+  check(space.plugin->device_properties(space.plugin.self(), 0, &properties));
+  CHECK((properties.capabilities >> ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY & 1) == 1);
+  uint64_t bytes = 0;
+  check(space.plugin->virtual_granularity(space.plugin.self(), 1, &bytes));
+  CHECK(bytes == kPage);
+  CHECK(space.plugin->virtual_granularity(space.plugin.self(), 2, &bytes) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
+}
+
+TEST_CASE("Given mapped memory, Then copies, fills and kernels work on it, also across mappings that adjoin") {
+  Space space;
+  const uint64_t range = space.reserve(4);
+  CHECK(range % kPage == 0);
+  const anyplace_physical first = space.create(2), second = space.create(1);
+  space.map(range + kPage, first);
+  space.map(range + 3 * kPage, second);
+  Stream stream(space.plugin);
+  check(space.plugin->memory_set(space.plugin.self(), stream.handle, range + kPage, 0x01020304, 4, 3 * kPage / 4));
+  std::vector<unsigned char> seen(3 * kPage);
+  stream.run([&] { byte_at(range + 4 * kPage - 1) = 9; });
+  stream.copy(seen.data(), reinterpret_cast<void*>(range + kPage), 3 * kPage, ANYPLACE_COPY_DEVICE_TO_HOST);
+  CHECK(stream.synchronize());
+  CHECK(seen[0] == 4);
+  CHECK(seen[2 * kPage] == 4);
+  CHECK(seen[3 * kPage - 2] == 2);
+  CHECK(seen[3 * kPage - 1] == 9);
+  space.unmap(range + kPage, 3);
+  space.destroy(first);
+  space.destroy(second);
+  space.release(range, 4);
+}
+
+TEST_CASE(
+    "Given memory that was written to, When it is mapped elsewhere, Then it holds what it held, and others don't") {
+  Space space;
+  const uint64_t range = space.reserve(3), other = space.reserve(3, 0);
+  const anyplace_physical moved = space.create(1), next = space.create(1), empty = space.create(1);
+  space.map(range, moved);
+  byte_at(range + 5) = 1;
+  space.unmap(range, 1);
+  space.map(range, next);  // where the first was
+  byte_at(range + 5) = 2;
+  space.map(other + kPage, moved);
+  space.map(range + kPage, empty);
+  CHECK(byte_at(other + kPage + 5) == 1);
+  byte_at(range + kPage + 5) = 3;
+  CHECK(byte_at(range + 5) == 2);
+  CHECK(byte_at(other + kPage + 5) == 1);
+  // And back again, each to where another was.
+  space.unmap(range, 2);
+  space.unmap(other + kPage, 1);
+  space.map(range, empty);
+  space.map(range + kPage, moved);
+  space.map(other, next);
+  CHECK(byte_at(range + 5) == 3);
+  CHECK(byte_at(range + kPage + 5) == 1);
+  CHECK(byte_at(other + 5) == 2);
+  space.unmap(range, 2);
+  space.unmap(other, 1);
+  for (const anyplace_physical physical : {moved, next, empty}) space.destroy(physical);
+  space.release(range, 3);
+  space.release(other, 3);
+}
+
+TEST_CASE("Given memory at several addresses, Then it is one memory, until the last of them is gone") {
+  Space space;
+  const uint64_t range = space.reserve(3);
+  const anyplace_physical memory = space.create(1);
+  for (uint64_t i = 0; i < 3; ++i) space.map(range + i * kPage, memory);
+  byte_at(range + 2 * kPage + 7) = 5;
+  CHECK(byte_at(range + 7) == 5);
+  CHECK(byte_at(range + kPage + 7) == 5);
+  space.unmap(range, 2);
+  CHECK(byte_at(range + 2 * kPage + 7) == 5);
+  space.map(range, memory);
+  CHECK(byte_at(range + 7) == 5);
+  space.unmap(range, 1);
+  space.unmap(range + 2 * kPage, 1);
+  space.destroy(memory);
+  space.release(range, 3);
+}
+
+TEST_CASE("Given memory that is destroyed while it is mapped, Then it stays, and counts, until it is unmapped") {
+  Space space(Environment{{"MEMORY", "4MiB"}});
+  const uint64_t range = space.reserve(2);
+  const anyplace_physical memory = space.create(1);
+  space.map(range, memory);
+  space.map(range + kPage, memory);
+  space.destroy(memory);
+  CHECK(space.destroy_status(memory) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  CHECK(space.map_status(range, memory) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  byte_at(range) = 6;
+  CHECK(byte_at(range + kPage) == 6);
+  CHECK(space.plugin.free_bytes() == kPage);
+  space.unmap(range, 1);
+  CHECK(byte_at(range + kPage) == 6);
+  CHECK(space.plugin.free_bytes() == kPage);
+  space.unmap(range + kPage, 1);
+  CHECK(space.plugin.free_bytes() == 2 * kPage);
+  space.release(range, 2);
+}
+
+TEST_CASE("Given a limit, Then memory counts from its making on, mapped or not, and ranges don't") {
+  Space space(Environment{{"MEMORY", "8MiB"}});
+  const uint64_t range = space.reserve(1024);
+  const uint64_t block = space.plugin.allocate(kPage);
+  const anyplace_physical memory = space.create(2);
+  CHECK(space.plugin.free_bytes() == kPage);
+  CHECK(space.plugin.free_bytes(1) == 4 * kPage);
+  std::string text;
+  CHECK(status_of([&] { space.create(2); }, &text) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK_THAT(text, Catch::Contains("4194304 bytes requested") && Catch::Contains("2097152 free of 8388608"));
+  CHECK(status_of([&] { space.plugin.allocate(kPage + 1); }) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  space.map(range, memory);
+  CHECK(space.plugin.free_bytes() == kPage);
+  space.unmap(range, 2);
+  CHECK(space.plugin.free_bytes() == kPage);
+  space.destroy(memory);
+  CHECK(space.plugin.free_bytes() == 3 * kPage);
+  space.plugin.free(block);
+  space.release(range, 1024);
+}
+
+TEST_CASE("Given sizes and addresses that make no sense, Then each is refused and says what is wrong") {
+  Space space(Environment{{"MEMORY", "4194304TiB"}});
+  anyplace_address address = 0;
+  anyplace_physical physical = 0;
+  const auto refused = [&](anyplace_status status, const char* text) {
+    CHECK(status == ANYPLACE_STATUS_INVALID_ARGUMENT);
+    CHECK_THAT(HostStub::take_message(), Catch::Contains(text));
+  };
+  const auto reserve = [&](uint64_t bytes) {
+    return space.plugin->virtual_reserve(space.plugin.self(), 0, bytes, &address);
+  };
+  const auto create = [&](uint64_t bytes) {
+    return space.plugin->physical_create(space.plugin.self(), 0, bytes, &physical);
+  };
+  refused(reserve(0), "0 bytes");
+  refused(create(0), "0 bytes");
+  refused(reserve(kPage + 4096), "no multiple");
+  refused(create(kPage / 2), "no multiple");
+  CHECK(reserve(uint64_t{1} << 62) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(reserve(0 - kPage) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(reserve(uint64_t{1} << 55) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK_THAT(HostStub::take_message(), Catch::Contains("addresses"));
+  CHECK(create(uint64_t{1} << 63) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(address == 0);
+  CHECK(physical == 0);
+
+  const uint64_t range = space.reserve(4);
+  const anyplace_physical memory = space.create(2);
+  refused(space.map_status(range + 4096, memory), "no multiple");
+  refused(space.map_status(range + 3 * kPage, memory), "inside one range");
+  refused(space.map_status(range - kPage, memory), "inside one range");
+  refused(space.map_status(range + 4 * kPage, memory), "inside one range");
+  refused(space.map_status(0, memory), "inside one range");
+  refused(space.map_status(0 - 2 * kPage, memory), "inside one range");
+  refused(space.map_status(range, memory + 1), "no memory of cpu_sim");
+  refused(space.map_status(range, 0), "no memory of cpu_sim");
+  refused(space.destroy_status(memory + 1), "no memory of cpu_sim");
+  refused(space.map_status(range, memory, 1), "memory of device 0");
+  refused(space.release_status(range, 3 * kPage), "whole range");
+  refused(space.release_status(range + kPage, 3 * kPage), "whole range");
+  refused(space.release_status(range, 4 * kPage, 1), "whole range");
+  space.release(range, 4);
+  refused(space.release_status(range, 4 * kPage), "whole range");
+  refused(space.map_status(range, memory), "inside one range");
+  const anyplace_physical huge = space.create(uint64_t{1} << 35);  // ends behind the last address there could be
+  const uint64_t small = space.reserve(1);
+  refused(space.map_status(small, huge), "inside one range");
+  space.release(small, 1);
+  space.destroy(huge);
+  space.destroy(memory);
+}
+
+TEST_CASE("Given mappings, Then only whole ones are unmapped, and nothing is mapped or released over them") {
+  Space space;
+  const uint64_t range = space.reserve(6), apart = space.reserve(1);
+  const anyplace_physical large = space.create(2), small = space.create(1), other = space.create(2);
+  space.map(range + kPage, large);
+  space.map(range + 3 * kPage, small);
+  byte_at(range + kPage) = 1;
+  const auto refused = [&](anyplace_status status, const char* text) {
+    CHECK(status == ANYPLACE_STATUS_INVALID_ARGUMENT);
+    CHECK_THAT(HostStub::take_message(), Catch::Contains(text));
+  };
+  for (const uint64_t first : {0, 1, 2, 3}) {
+    refused(space.map_status(range + first * kPage, other), "unmap them first");
+  }
+  refused(space.unmap_status(range + kPage, kPage), "each whole");
+  refused(space.unmap_status(range + 2 * kPage, kPage), "each whole");
+  refused(space.unmap_status(range + 2 * kPage, 2 * kPage), "each whole");
+  refused(space.unmap_status(range, 3 * kPage), "each whole");
+  refused(space.unmap_status(range + kPage, 4 * kPage), "each whole");
+  refused(space.unmap_status(range + 5 * kPage, kPage), "each whole");
+  refused(space.unmap_status(apart, kPage), "each whole");
+  refused(space.unmap_status(range + kPage, 0), "0 bytes");
+  refused(space.unmap_status(range + kPage, kPage + 1), "no multiple");
+  refused(space.unmap_status(range + kPage, 0 - kPage), "each whole");
+  refused(space.unmap_status(range + kPage, 3 * kPage, 1), "each whole");
+  refused(space.release_status(range, 6 * kPage), "unmap them first");
+  CHECK(byte_at(range + kPage) == 1);
+  space.unmap(range + kPage, 3);
+  space.map(range + 4 * kPage, other);
+  space.unmap(range + 4 * kPage, 2);
+  for (const anyplace_physical physical : {large, small, other}) space.destroy(physical);
+  space.release(range, 6);
+  space.release(apart, 1);
+}
+
+TEST_CASE("Given what is unmapped, When it is touched, Then the process ends") {
+  Space space;
+  const uint64_t range = space.reserve(2);
+  const anyplace_physical memory = space.create(1);
+  space.map(range, memory);
+  byte_at(range) = 1;
+  space.unmap(range, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGSEGV, SIG_DFL);
+    byte_at(range) = 2;
+    _exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  space.destroy(memory);
+  space.release(range, 2);
+}
+
+TEST_CASE("Given 40 GiB of pages in any order, When they are mapped, Then no memory is taken and few mappings") {
+  constexpr uint64_t kPages = 20480;
+  Space space(Environment{{"MEMORY", "40GiB"}});
+  const uint64_t resident = resident_bytes(), mappings = mapping_count();
+  const uint64_t range = space.reserve(2 * kPages);
+  std::vector<anyplace_physical> pages(kPages);
+  for (anyplace_physical& page : pages) page = space.create(1);
+  // 7919 is prime to the number of pages: every page is reached once, none beside the one before.
+  for (uint64_t i = 0; i < kPages; ++i) space.map(range + (i * 7919 % kPages) * kPage, pages[i]);
+  CHECK(space.plugin.free_bytes() == 0);
+  CHECK(resident_bytes() < resident + (uint64_t{64} << 20));
+  CHECK(mapping_count() < mappings + 64);
+  // Moved, each to the place of another.
+  space.unmap(range, kPages);
+  for (uint64_t i = 0; i < kPages; ++i) space.map(range + (kPages + i) * kPage, pages[i]);
+  CHECK(resident_bytes() < resident + (uint64_t{64} << 20));
+  CHECK(mapping_count() < mappings + 64);
+  space.unmap(range + kPages * kPage, kPages);
+  for (const anyplace_physical page : pages) space.destroy(page);
+  space.release(range, 2 * kPages);
+  CHECK(space.plugin.free_bytes() == uint64_t{40} << 30);
+}
+
+TEST_CASE("Given memory that was touched, When it is destroyed, Then it is the host's again") {
+  constexpr uint64_t kPages = 64;
+  Space space;
+  const uint64_t range = space.reserve(kPages);
+  const anyplace_physical memory = space.create(kPages);
+  const uint64_t before = resident_bytes();
+  space.map(range, memory);
+  std::memset(reinterpret_cast<void*>(range), 1, kPages * kPage);
+  CHECK(resident_bytes() > before + kPages * kPage / 2);
+  space.unmap(range, kPages);
+  space.destroy(memory);
+  CHECK(resident_bytes() < before + kPages * kPage / 2);
+  const anyplace_physical again = space.create(kPages);
+  space.map(range, again);
+  CHECK(byte_at(range) == 0);
+  space.unmap(range, kPages);
+  space.destroy(again);
+  space.release(range, kPages);
+}
+
+TEST_CASE(
+    "Given no mapping left to the process, Then it is OUT_OF_MEMORY that names the limit, and all can be undone") {
+#ifdef CPU_SIM_SANITIZED
+  WARN("not under a sanitizer: it needs mappings of its own, and ends the process when it gets none");
+#else
+  uint64_t limit = 0;
+  std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+  if (limit == 0 || limit > 200000) {
+    WARN("vm.max_map_count is " << limit << ": no limit that is reached in a test");
+    return;
+  }
+  Space space(Environment{{"MEMORY", "1TiB"}});
+  const uint64_t range = space.reserve(2 * limit);
+  std::vector<anyplace_physical> pages;
+  std::vector<uint64_t> mapped;
+  pages.reserve(limit);
+  mapped.reserve(limit);
+  anyplace_status status = ANYPLACE_STATUS_OK;
+  while (pages.size() < limit) {
+    pages.push_back(space.create(1));
+    const uint64_t address = range + (2 * pages.size() - 1) * kPage;  // with a hole on either side
+    status = space.map_status(address, pages.back());
+    if (status != ANYPLACE_STATUS_OK) break;
+    mapped.push_back(address);
+  }
+  CHECK(status == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK_THAT(HostStub::take_message(), Catch::Contains("vm.max_map_count = " + std::to_string(limit)));
+  CHECK(mapped.size() > limit / 3);
+  for (const uint64_t address : mapped) check(space.unmap_status(address, kPage));
+  space.map(range, pages.back());
+  byte_at(range) = 1;
+  space.unmap(range, 1);
+  for (const anyplace_physical page : pages) space.destroy(page);
+  space.release(range, 2 * limit);
+  CHECK(space.plugin.free_bytes() == uint64_t{1} << 40);
+#endif
+}
+
+// Run by the next one, in a process that has the limit from its beginning.
+TEST_CASE("a process with a limit on the size of files", "[.limited_files]") {
+  Space space;
+  anyplace_device_properties properties{};
+  properties.struct_size = sizeof(properties);
+  check(space.plugin->device_properties(space.plugin.self(), 0, &properties));
+  CHECK((properties.capabilities >> ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY & 1) == 0);
+  std::string text;
+  CHECK(status_of([&] { space.reserve(1); }, &text) == ANYPLACE_STATUS_UNSUPPORTED);
+  CHECK_THAT(text, Catch::Contains("RLIMIT_FSIZE"));
+  CHECK(status_of([&] { space.create(1); }) == ANYPLACE_STATUS_UNSUPPORTED);
+  space.plugin.free(space.plugin.allocate(kPage));
+}
+
+TEST_CASE("Given a limit on the size of files, Then there is no virtual memory, and the entries say why") {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{1 << 20, 1 << 20};
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
+    execl("/proc/self/exe", "test_cpu_sim", "[.limited_files]", static_cast<char*>(nullptr));
+    _exit(3);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("Given many threads that map, move and unmap, Then each finds what it wrote") {
+  Space space(Environment{{"MEMORY", "64MiB"}});
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const auto mark = static_cast<unsigned char>(t + 1);
+      for (int i = 0; i < 100; ++i) {
+        const uint64_t range = space.reserve(4);
+        const anyplace_physical memory = space.create(1);
+        for (uint64_t at = 0; at < 4; ++at) {
+          space.map(range + at * kPage, memory);
+          if (at > 0 && byte_at(range + at * kPage) != mark) ++wrong;
+          byte_at(range + at * kPage) = mark;
+          space.unmap(range + at * kPage, 1);
+        }
+        space.destroy(memory);
+        space.release(range, 4);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == 0);
+  CHECK(space.plugin.free_bytes() == 64 << 20);
+}
