@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The allocator's books: figures with torch's names and meaning, a summary to read, a snapshot for a viewer.
+//
+// Any thread may call every function here. All throw forked and shut_down, and not_permitted inside a host function or
+// kernel. What asks the device something throws device_lost too; the statistics, the summary and the snapshot don't:
+// they are this process's own, and readable after the device was lost.
+#ifndef ANYPLACE_MEMORY_STATS_H
+#define ANYPLACE_MEMORY_STATS_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device.h"
+#include "export.h"
+
+namespace anyplace {
+
+/// torch.cuda.memory_stats()'s keys ("allocated_bytes.all.peak"), 122 of them, whether or not the device was used.
+using MemoryStats = std::map<std::string, std::int64_t>;
+
+/// Exact at the moment of the call. With several threads a peak may read high, by at most what their bins hold.
+ANYPLACE_API MemoryStats memory_stats(const Device& device);
+/// A table for people.
+ANYPLACE_API std::string memory_summary(const Device& device, bool abbreviated = false);
+/// Sets every peak to what is there now.
+ANYPLACE_API void reset_peak_memory_stats(const Device& device);
+/// Sets every sum (".allocated", ".freed", "num_...") to 0.
+ANYPLACE_API void reset_accumulated_memory_stats(const Device& device);
+
+/// The device's own figures (Device::memory_info): free, total; nothing where the vendor can't tell.
+ANYPLACE_API MemoryInfo mem_get_info(const Device& device);
+/// At most this part of the device's memory is reserved from now on; beyond it is out of memory. 0 to 1, else
+/// invalid_argument; 1 lifts it. Throws unsupported where the vendor doesn't tell the total.
+ANYPLACE_API void set_per_process_memory_fraction(const Device& device, double fraction);
+/// Gives everything cached that no work uses any more back to the device. Waits for nothing.
+ANYPLACE_API void empty_cache(const Device& device);
+
+/// Pinned host memory: the HostBuffers of a device. Bytes and numbers.
+struct HostMemoryStats {
+  std::uint64_t allocated_bytes = 0;  ///< of the HostBuffers that there are, as asked for
+  std::uint64_t peak_allocated_bytes = 0;
+  std::uint64_t reserved_bytes = 0;  ///< what the device gave for them, and for those to come
+  std::uint64_t peak_reserved_bytes = 0;
+  std::uint64_t cached_bytes = 0;        ///< the part of it that no HostBuffer has
+  std::uint64_t allocations = 0;         ///< HostBuffers that there are
+  std::uint64_t total_allocations = 0;   ///< that there were
+  std::uint64_t device_allocations = 0;  ///< calls of the vendor's
+  std::uint64_t device_frees = 0;
+};
+ANYPLACE_API HostMemoryStats host_memory_stats(const Device& device);
+
+struct MemoryProcess {
+  std::uint64_t process_id = 0;
+  std::optional<std::uint64_t> bytes;  ///< nothing where the vendor can't tell
+};
+/// Processes that use the device; nothing where that can't be known: today everywhere but on cpu_sim, whose devices
+/// are simulated inside this process and hence used by no other.
+ANYPLACE_API std::optional<std::vector<MemoryProcess>> list_processes(const Device& device);
+/// The same as text: a line a process, or that they are unknown.
+ANYPLACE_API std::string describe_processes(const Device& device);
+
+/// What happened to memory, kept for the snapshot. Off by default, and free then.
+struct MemoryHistoryOptions {
+  bool enabled = true;
+  std::uint64_t max_entries = 100'000;  ///< the oldest are dropped; 0 is invalid_argument
+};
+/// Starts anew, with nothing in it, or ends.
+ANYPLACE_API void record_memory_history(const Device& device, MemoryHistoryOptions options = {});
+
+enum class SnapshotFormat { pickle, json };
+/// Segments, their blocks and the history of the device and the others of its backend: a pickle (protocol 4, plain
+/// containers only) that PyTorch's memory viewer (pytorch.org/memory_viz) opens, or the same as JSON.
+ANYPLACE_API std::string memory_snapshot(const Device& device, SnapshotFormat format = SnapshotFormat::pickle);
+/// Into a file, whole or not at all: what was there before stays if it fails. Throws invalid_argument with the path and
+/// the system's reason.
+ANYPLACE_API void write_memory_snapshot(const Device& device, const std::string& path,
+                                        SnapshotFormat format = SnapshotFormat::pickle);
+
+}  // namespace anyplace
+
+#endif  // ANYPLACE_MEMORY_STATS_H
