@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HostBuffer and HostRegistration: host memory that a device reaches directly. Both belong to no stream: the copies
-// that use the memory are over when these objects go, that is their owner's promise.
+// that use the memory are over when these objects go, that is their owner's promise. A HostBuffer's comes from the
+// device's pool of it (allocator/host_pool.h).
 #include <fmt/format.h>
 
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "allocator/host_pool.h"
 #include "anyplace/memory.h"
-#include "deferred_free.h"
-#include "memory_state.h"
+#include "call.h"
 #include "service.h"
 
 namespace anyplace {
 
 namespace {
 
-constexpr const char* release_host_buffer = "~HostBuffer";
 constexpr const char* release_registration = "~HostRegistration";
 
 void unregister(detail::DeviceState& device, void* data) noexcept {
@@ -34,19 +34,7 @@ HostBuffer::HostBuffer(const Device& device, std::uint64_t bytes) : state_(devic
   detail::require_usable(*state_, operation);
   detail::require_capability(*state_, Capability::pinned_memory, operation);
   if (bytes == 0) return;
-  anyplace_status status = ANYPLACE_STATUS_OUT_OF_MEMORY;
-  anyplace_address address = 0;
-  if (bytes > INT64_MAX) {
-    detail::leave_message(0, nullptr, "no host has that much memory; is the size a negative number?");
-  } else {
-    status = state_->table->memory_allocate(state_->self, state_->index, ANYPLACE_MEMORY_PINNED, bytes, &address);
-  }
-  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) throw detail::out_of_memory_error(*state_, bytes, operation);
-  detail::check(status, *state_, operation);
-  if (address == 0) {
-    detail::fail(ErrorCode::backend_failed, state_->place, operation,
-                 fmt::format("the backend said it allocated {} bytes of pinned memory, and gave address 0", bytes));
-  }
+  const anyplace_address address = state_->host_pool->allocate(bytes, operation);
   data_ = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   bytes_ = static_cast<std::size_t>(bytes);
 }
@@ -72,19 +60,7 @@ void HostBuffer::release() noexcept {
   void* const data = std::exchange(data_, nullptr);
   bytes_ = 0;
   if (data == nullptr || !detail::process_running()) return;
-  detail::DeviceState& device = *state_;
-  const anyplace_address address = reinterpret_cast<std::uintptr_t>(data);
-  if (detail::in_callback()) {
-    // The vendor's free may wait for the very callback that runs here, and must not keep the service thread waiting.
-    auto later = std::make_unique<detail::BufferState>();
-    later->device = &device;
-    later->address = address;
-    later->kind = ANYPLACE_MEMORY_PINNED;
-    detail::free_later(std::move(later));
-    return;
-  }
-  const anyplace_status status = device.table->memory_free(device.self, device.index, ANYPLACE_MEMORY_PINNED, address);
-  if (!device.lost.load(std::memory_order_relaxed)) detail::check_quietly(status, device, release_host_buffer);
+  state_->host_pool->free(reinterpret_cast<std::uintptr_t>(data));
 }
 
 HostRegistration::HostRegistration(const Device& device, HostSpan memory) : state_(device.state()) {

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "host_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "anyplace/allocator.h"
+#include "call.h"
+#include "deferred_free.h"
+#include "device_allocator.h"
+
+namespace anyplace {
+
+namespace detail {
+namespace {
+
+constexpr const char* free_operation = "~HostBuffer";
+
+/// The smallest class; the device gives whole pages anyway.
+constexpr std::uint64_t least_bytes = 4096;
+
+std::uint64_t step_of(std::uint64_t bytes) noexcept { return std::bit_floor(bytes) / 8; }
+
+}  // namespace
+
+// ---- Sizes ---------------------------------------------------------------------------------------------------------
+
+std::uint64_t HostPool::rounded(std::uint64_t bytes) noexcept {
+  bytes = std::max(bytes, least_bytes);
+  const std::uint64_t step = step_of(bytes);
+  return (bytes + step - 1) / step * step;
+}
+
+std::size_t HostPool::class_of(std::uint64_t bytes) noexcept {
+  const std::uint64_t size = rounded(bytes);
+  const auto exponent = static_cast<std::size_t>(std::bit_width(size) - 1);
+  return exponent * 8 + static_cast<std::size_t>(size / step_of(size) - 8);
+}
+
+// ---- The books, under the lock -------------------------------------------------------------------------------------
+
+void HostPool::count_out(std::uint64_t requested) noexcept {
+  ++stats_.allocations;
+  ++stats_.total_allocations;
+  stats_.allocated_bytes += requested;
+  stats_.peak_allocated_bytes = std::max(stats_.peak_allocated_bytes, stats_.allocated_bytes);
+  stats_.peak_reserved_bytes = std::max(stats_.peak_reserved_bytes, stats_.reserved_bytes);
+}
+
+bool HostPool::reserve(std::uint64_t bytes, std::optional<std::uint64_t> limit) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t at_most = limit.value_or(INT64_MAX);
+  if (bytes > at_most || stats_.reserved_bytes > at_most - bytes) return false;
+  stats_.reserved_bytes += bytes;
+  return true;
+}
+
+void HostPool::unreserve(std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  stats_.reserved_bytes -= bytes;
+}
+
+// ---- Taking --------------------------------------------------------------------------------------------------------
+
+anyplace_address HostPool::allocate(std::uint64_t bytes, const char* operation) {
+  const AllocatorConfig config = device_.allocator->config();
+  auto block = std::make_unique<Block>();
+  block->requested = bytes;
+  block->bytes = bytes;
+  if (config.caching && bytes <= INT64_MAX) {
+    block->size_class = class_of(bytes);
+    block->bytes = rounded(bytes);
+    if (const anyplace_address kept = take_kept(block->size_class, bytes)) return kept;
+  }
+  const anyplace_status status = allocate_new(*block, config.pinned_limit_bytes);
+  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) refuse(bytes, config.pinned_limit_bytes, operation);
+  check(status, device_, operation);
+  if (block->address == 0) {
+    unreserve(block->bytes);
+    fail(ErrorCode::backend_failed, device_.place, operation,
+         fmt::format("the backend said it allocated {} bytes of pinned memory, and gave address 0", bytes));
+  }
+  return hand_out(std::move(block));
+}
+
+anyplace_address HostPool::take_kept(std::size_t size_class, std::uint64_t requested) {
+  const std::lock_guard lock(mutex_);
+  Chain& kept = kept_[size_class];
+  if (kept == nullptr) return 0;
+  const anyplace_address address = kept->address;
+  std::unique_ptr<Block>& out = out_[address];
+  out = std::move(kept);
+  kept = std::move(out->next);
+  out->requested = requested;
+  count_out(requested);
+  return address;
+}
+
+anyplace_address HostPool::hand_out(std::unique_ptr<Block> block) {
+  const anyplace_address address = block->address;
+  const std::uint64_t requested = block->requested;
+  try {
+    const std::lock_guard lock(mutex_);
+    ++stats_.device_allocations;
+    out_[address] = std::move(block);
+    count_out(requested);
+  } catch (...) {
+    give_back(std::move(block));
+    throw;
+  }
+  return address;
+}
+
+/// Kept memory goes before the request fails, and then so does the rounding.
+anyplace_status HostPool::allocate_new(Block& block, std::optional<std::uint64_t> limit) {
+  anyplace_status status = ask_device(block, limit);
+  if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes > INT64_MAX) return status;
+  release();
+  status = ask_device(block, limit);
+  if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes == block.requested) return status;
+  block.bytes = block.requested;
+  block.size_class = no_class;
+  return ask_device(block, limit);
+}
+
+anyplace_status HostPool::ask_device(Block& block, std::optional<std::uint64_t> limit) {
+  if (block.bytes > INT64_MAX) {
+    leave_message(0, nullptr, "no host has that much memory; is the size a negative number?");
+    return ANYPLACE_STATUS_OUT_OF_MEMORY;
+  }
+  if (!reserve(block.bytes, limit)) {
+    leave_message(0, nullptr, "it would be over pinned_limit_mb, the limit of pinned memory");
+    return ANYPLACE_STATUS_OUT_OF_MEMORY;
+  }
+  static_cast<void>(take_message());                    // of an attempt before
+  device_.used.store(true, std::memory_order_relaxed);  // so that the exit looks at it
+  const anyplace_status status =
+      device_.table->memory_allocate(device_.self, device_.index, ANYPLACE_MEMORY_PINNED, block.bytes, &block.address);
+  if (status != ANYPLACE_STATUS_OK) unreserve(block.bytes);
+  return status;
+}
+
+void HostPool::refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, const char* operation) {
+  const Error plain = make_error(ANYPLACE_STATUS_OUT_OF_MEMORY, device_, operation);
+  ErrorDetails details;
+  details.code = plain.code();
+  details.place = plain.place();
+  details.operation = plain.operation();
+  details.text = plain.text();
+  details.vendor_code = plain.vendor_code();
+  details.vendor_name = plain.vendor_name();
+  details.vendor_text = plain.vendor_text();
+  const HostMemoryStats now = stats();
+  MemoryFigures figures;
+  figures.requested = bytes;
+  figures.in_use = now.allocated_bytes;
+  figures.cached = now.cached_bytes;
+  figures.limit = limit;
+  details.memory = figures;
+  throw Error(std::move(details));
+}
+
+// ---- Giving back ---------------------------------------------------------------------------------------------------
+
+void HostPool::free(anyplace_address address) noexcept {
+  std::unique_ptr<Block> block;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = out_.find(address);
+    if (found == out_.end()) return;
+    block = std::move(found->second);
+    out_.erase(found);
+    --stats_.allocations;
+    stats_.allocated_bytes -= block->requested;
+    if (block->size_class != no_class && !closed_ && !device_.lost.load(std::memory_order_relaxed)) {
+      stats_.cached_bytes += block->bytes;
+      Chain& kept = kept_[block->size_class];
+      block->next = std::move(kept);
+      kept = std::move(block);
+      return;
+    }
+  }
+  give_back(std::move(block));
+}
+
+void HostPool::give_back(Chain blocks) noexcept {
+  while (blocks != nullptr) {
+    const std::unique_ptr<Block> block = std::move(blocks);
+    blocks = std::move(block->next);
+    {
+      const std::lock_guard lock(mutex_);
+      stats_.reserved_bytes -= block->bytes;
+      ++stats_.device_frees;
+    }
+    if (in_callback()) {
+      // The vendor's free may wait for the very callback that runs here, and must not keep the service thread waiting.
+      auto later = std::make_unique<BufferState>();
+      later->device = &device_;
+      later->address = block->address;
+      later->kind = ANYPLACE_MEMORY_PINNED;
+      free_later(std::move(later));
+      continue;
+    }
+    const anyplace_status status =
+        device_.table->memory_free(device_.self, device_.index, ANYPLACE_MEMORY_PINNED, block->address);
+    // Whether a lost device takes anything back is nobody's concern.
+    if (!device_.lost.load(std::memory_order_relaxed)) check_quietly(status, device_, free_operation);
+  }
+}
+
+HostPool::Chain HostPool::take_all_kept() noexcept {
+  Chain all;
+  const std::lock_guard lock(mutex_);
+  for (Chain& kept : kept_) {
+    while (kept != nullptr) {
+      Chain rest = std::move(kept->next);
+      kept->next = std::move(all);
+      all = std::move(kept);
+      kept = std::move(rest);
+    }
+  }
+  stats_.cached_bytes = 0;
+  return all;
+}
+
+void HostPool::release() noexcept { give_back(take_all_kept()); }
+
+void HostPool::close() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  release();
+}
+
+// ---- For others ----------------------------------------------------------------------------------------------------
+
+HostMemoryStats HostPool::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void HostPool::reset_peak() {
+  const std::lock_guard lock(mutex_);
+  stats_.peak_allocated_bytes = stats_.allocated_bytes;
+  stats_.peak_reserved_bytes = stats_.reserved_bytes;
+}
+
+HostPool* make_host_pool(DeviceState& device) { return new HostPool(device); }
+
+void release_host_pool(DeviceState& device) noexcept { device.host_pool->release(); }
+
+void reset_host_peak(DeviceState& device) { device.host_pool->reset_peak(); }
+
+}  // namespace detail
+
+HostMemoryStats host_memory_stats(const Device& device) {
+  detail::enter("host_memory_stats");
+  return device.state()->host_pool->stats();
+}
+
+}  // namespace anyplace
