@@ -20,7 +20,10 @@ namespace anyplace::detail {
 
 struct Backend;
 struct DeferredFrees;
+class DeviceAllocator;
+struct DeviceAllocators;
 struct HelperStreams;
+class HostPool;
 
 struct DeviceState {
   // -- Read on every call.
@@ -49,6 +52,13 @@ struct DeviceState {
   /// helper_streams.h.
   DeferredFrees* deferred_frees = nullptr;
   HelperStreams* helper_streams = nullptr;
+
+  /// Likewise: the caching allocator, and allocator/device_allocators.h and allocator/host_pool.h.
+  DeviceAllocator* allocator = nullptr;
+  DeviceAllocators* allocators = nullptr;
+  HostPool* host_pool = nullptr;
+  /// Whether Buffers get their memory from an allocator that an application put in.
+  std::atomic<bool> has_custom_allocator{false};
 
   /// Bytes of Buffers of this device that are allocated and whose free was not asked for.
   std::atomic<std::uint64_t> bytes_in_use{0};

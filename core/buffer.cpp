@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffer and BufferView: handles, ranges and which streams use a buffer. Where the memory comes from is
-// device_memory.cpp.
+// buffer_memory.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ void BufferState::dispose(BufferState* buffer) noexcept {
   }
   std::unique_ptr<BufferState> owner(buffer);
   // Where the backend is shut down the memory goes with the process.
-  if (owner->owned && backends_callable()) free_device_memory(std::move(owner));
+  if (owner->owned && backends_callable()) free_memory_of(std::move(owner));
 }
 
 PinnedRange pin_range(const BufferView& view, const char* operation) {
@@ -104,11 +104,9 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
   state->device = &device;
   state->bytes = bytes;
   state->kind = kind;
-  state->ordered =
-      kind == ANYPLACE_MEMORY_DEVICE && has_capability(device, Capability::stream_ordered_memory, operation);
   const std::uint64_t id = buffers().reserve(operation);
   try {
-    state->address = allocate_device_memory(*stream, kind, bytes, operation);
+    allocate_for(*state, *stream, operation);
   } catch (...) {
     buffers().cancel(id);
     throw;
@@ -170,7 +168,7 @@ Buffer::Buffer(const Device& device, std::uint64_t bytes, BufferOptions options)
 
 Buffer::Buffer(const StreamView& stream, std::uint64_t bytes, BufferOptions options) {
   constexpr const char* operation = "Buffer";
-  detail::enter(operation);
+  detail::enter_long_way(operation);
   id_ = detail::make_buffer(stream, bytes, options, operation);
   bytes_ = bytes;
 }

@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/device_allocator.h"
+#include "allocator/device_allocators.h"
+
 namespace anyplace::detail {
 
 namespace {
@@ -69,8 +72,6 @@ struct DeferredFrees {
 
 DeferredFrees* make_deferred_frees(DeviceState& /*device*/) { return new DeferredFrees; }
 
-namespace {
-
 std::unique_ptr<EventState> take_event(DeviceState& device) {
   DeferredFrees& frees = *device.deferred_frees;
   {
@@ -93,6 +94,8 @@ void give_event(std::unique_ptr<EventState> event) noexcept {
     // Then there is one event less to use again; it is destroyed here.
   }
 }
+
+namespace {
 
 /// Puts an event behind the work of `stream`. False if that can't be done.
 bool mark(BufferState& buffer, StreamState& stream) noexcept {
@@ -119,11 +122,19 @@ bool is_complete(const BufferState& buffer) noexcept {
   });
 }
 
-/// Nothing uses the memory any more: the backend gets it back. No lock is held.
+/// Nothing uses the memory any more: it goes where it came from. No lock is held.
 void give_back(std::unique_ptr<BufferState> buffer) noexcept {
   DeviceState& device = *buffer->device;
   for (std::unique_ptr<EventState>& event : buffer->behind) give_event(std::move(event));
   buffer->behind.clear();
+  if (buffer->block != nullptr) {
+    device.allocator->finish_free(buffer->block);
+    return;
+  }
+  if (buffer->custom != nullptr) {
+    give_to(*buffer->custom, StreamView(buffer->home->id), buffer->address, buffer->bytes, device);
+    return;
+  }
   if (device.lost.load(std::memory_order_relaxed)) {
     // It has to be safe; whether a lost device takes anything back is nobody's concern.
     static_cast<void>(device.table->memory_free(device.self, device.index, buffer->kind, buffer->address));
@@ -169,7 +180,8 @@ void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
   BufferList unfinished;
   while (!looked_at.empty()) {
     std::unique_ptr<BufferState> buffer = looked_at.pop();
-    if ((any || buffer->ordered) && is_complete(*buffer)) {
+    const bool waits_for_nothing = buffer->ordered || buffer->block != nullptr;
+    if ((any || waits_for_nothing) && is_complete(*buffer)) {
       give_back(std::move(buffer));
     } else {
       unfinished.push(std::move(buffer));
@@ -222,12 +234,14 @@ void wait_for_ordered_frees(DeviceState& device) noexcept {
 
 void free_later(std::unique_ptr<BufferState> buffer) noexcept {
   DeviceState& device = *buffer->device;
-  if (buffer->home && !mark(*buffer, *buffer->home)) buffer->unmarked = true;
+  // What isn't the backend's own goes back in the order of its stream: that one's work needs no event.
+  const bool in_order = buffer->block != nullptr || buffer->custom != nullptr;
+  if (!in_order && buffer->home && !mark(*buffer, *buffer->home)) buffer->unmarked = true;
   for (Pin<StreamState>& use : buffer->uses) {
     if (!mark(*buffer, *use)) buffer->unmarked = true;
   }
   buffer->uses.clear();
-  if (!buffer->ordered) buffer->home.reset();
+  if (!buffer->ordered && buffer->custom == nullptr) buffer->home.reset();
 
   DeferredFrees& frees = *device.deferred_frees;
   {

@@ -32,6 +32,11 @@ void drain_deferred_frees(DeviceState& device) noexcept;
 /// if there was nothing: allocating again is of no use.
 bool wait_for_deferred_frees(DeviceState& device) noexcept;
 
+/// An event that is kept for such use, or a new one. Throws.
+std::unique_ptr<EventState> take_event(DeviceState& device);
+/// The way back. Any thread, also under the allocator's lock.
+void give_event(std::unique_ptr<EventState> event) noexcept;
+
 /// Destroys the events that are kept for later frees: for the exit, since not every vendor's go with a context.
 void drop_idle_events(DeviceState& device) noexcept;
 

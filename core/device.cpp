@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "allocator/device_allocator.h"
+#include "allocator/host_pool.h"
 #include "anyplace/stream.h"
 #include "call.h"
 #include "current.h"
@@ -237,7 +239,9 @@ void Device::reset() const {
   detail::require_capability(*state_, Capability::device_reset, operation);
   close_all(detail::streams(), *state_);
   close_all(detail::events(), *state_);
+  detail::release_host_pool(*state_);
   check(state_->table->device_reset(state_->self, state_->index), *state_, operation);
+  state_->allocator->device_was_reset();
 }
 
 // ---- All of a backend ----------------------------------------------------------------------------------------------

@@ -57,7 +57,8 @@ anyplace_status try_allocate(StreamState& stream, std::uint32_t kind, std::uint6
 
 }  // namespace
 
-Error out_of_memory_error(DeviceState& device, std::uint64_t requested, const char* operation) {
+Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char* text, const char* operation) {
+  if (text != nullptr) leave_message(0, nullptr, text);
   const Error plain = make_error(ANYPLACE_STATUS_OUT_OF_MEMORY, device, operation);
   const anyplace_memory_info info = memory_info_of(device);
   ErrorDetails details;
@@ -68,11 +69,9 @@ Error out_of_memory_error(DeviceState& device, std::uint64_t requested, const ch
   details.vendor_code = plain.vendor_code();
   details.vendor_name = plain.vendor_name();
   details.vendor_text = plain.vendor_text();
-  MemoryFigures figures;
-  figures.requested = requested;
   figures.free = known(info.free_bytes);
-  figures.in_use = device.bytes_in_use.load(std::memory_order_relaxed);
-  figures.limit = known(info.total_bytes);
+  const std::optional<std::uint64_t> total = known(info.total_bytes);
+  if (total && *total < figures.limit.value_or(UINT64_MAX)) figures.limit = total;
   details.memory = figures;
   return Error(std::move(details));
 }
@@ -89,7 +88,12 @@ anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind,
     static_cast<void>(take_message());
     status = try_allocate(stream, kind, bytes, &address, operation);
   }
-  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) throw out_of_memory_error(device, bytes, operation);
+  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) {
+    MemoryFigures figures;
+    figures.requested = bytes;
+    figures.in_use = device.bytes_in_use.load(std::memory_order_relaxed);
+    throw out_of_memory_error(device, figures, nullptr, operation);
+  }
   check(status, device, operation);
   if (address == 0) {
     fail(ErrorCode::backend_failed, device.place, operation,

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/device_allocator.h"
+#include "allocator/host_pool.h"
 #include "call.h"
 #include "copy.h"
 #include "deferred_free.h"
@@ -141,7 +143,10 @@ void drop_kept(const std::vector<Backend*>& backends) noexcept {
   drop_staging();
   for (const Backend* const backend : backends) {
     for (const auto& device : backend->devices) {
-      if (device->used.load(std::memory_order_relaxed)) drop_idle_events(*device);
+      if (!device->used.load(std::memory_order_relaxed)) continue;
+      device->allocator->shut_down();
+      drop_idle_events(*device);
+      device->host_pool->close();
     }
   }
 }

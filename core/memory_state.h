@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BufferState: what a buffer handle leads to; and the one seam between buffers and where their memory comes from. What
-// replaces raw allocation replaces allocate_device_memory and free_device_memory, and nothing else.
+// BufferState: what a buffer handle leads to; and the one seam between buffers and where their memory comes from: the
+// device's caching allocator, an allocator that the application put in its place, or the backend's own allocations.
 //
 // Invariant: a buffer pins its own stream and every stream that record_stream named, so the backend's streams are there
 // when the buffer is freed, however long ago the user destroyed them: the free can always be put in their order.
@@ -17,7 +17,13 @@
 #include "slots.h"
 #include "stream_state.h"
 
+namespace anyplace {
+class Allocator;
+}
+
 namespace anyplace::detail {
+
+struct Block;
 
 constexpr std::size_t first_sweep_at = 32;
 
@@ -31,6 +37,8 @@ struct BufferState {
   bool owned = true;     ///< false: somebody else frees it
   bool ordered = false;  ///< the backend can free it in a stream's order
   Pin<StreamState> home;
+  Block* block = nullptr;             ///< the caching allocator's, if it is from there
+  std::shared_ptr<Allocator> custom;  ///< the application's, if it is from there
 
   std::mutex uses_mutex;                  // guards uses and sweep_at; a leaf
   std::vector<Pin<StreamState>> uses;     ///< streams of any device, each once (or rarely twice), not home
@@ -59,16 +67,26 @@ struct PinnedRange {
 /// Throws invalid_handle, or invalid_argument for a view that reaches beyond its buffer.
 PinnedRange pin_range(const BufferView& view, const char* operation);
 
-/// Memory that `stream` may use at once, and others after it. kind is DEVICE or MANAGED; bytes isn't 0. Frees what can
-/// be freed before it throws out_of_memory with the figures.
+/// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use at
+/// once, and others after it. device, kind and bytes are set; bytes isn't 0. Throws out_of_memory with the figures, and
+/// what an application's own allocator throws.
+void allocate_for(BufferState& buffer, StreamState& stream, const char* operation);
+
+/// Gives memory back in the order of the buffer's streams, to where it came from. Never waits, never throws; not inside
+/// callbacks.
+void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept;
+
+/// The backend's own memory that `stream` may use at once, and others after it. kind is DEVICE or MANAGED; bytes isn't
+/// 0. Frees what can be freed before it throws out_of_memory with the figures.
 anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind, std::uint64_t bytes,
                                         const char* operation);
 
-/// Gives memory back when the work that its streams have by now is done. Never waits, never throws; not inside
-/// callbacks.
+/// Gives the backend its memory back when the work that its streams have by now is done. Never waits, never throws; not
+/// inside callbacks.
 void free_device_memory(std::unique_ptr<BufferState> buffer) noexcept;
 
-/// The Error of an out_of_memory that a backend just returned, with the device's figures. Takes the message away.
-Error out_of_memory_error(DeviceState& device, std::uint64_t requested, const char* operation);
+/// The Error of an out_of_memory that a backend just returned, with the device's figures where `figures` has none: free
+/// and, if that is less, limit. `text` isn't null: it is the reason, and no backend's. Takes the message away.
+Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char* text, const char* operation);
 
 }  // namespace anyplace::detail

@@ -8,6 +8,9 @@
 #include <mutex>
 #include <utility>
 
+#include "allocator/device_allocator.h"
+#include "allocator/device_allocators.h"
+#include "allocator/host_pool.h"
 #include "call.h"
 #include "deferred_free.h"
 #include "exit.h"
@@ -80,6 +83,9 @@ void make_devices(Backend& backend, std::int32_t count) {
     device->place = fmt::format("{}:{}", backend.name, index);
     device->deferred_frees = make_deferred_frees(*device);
     device->helper_streams = make_helper_streams(*device);
+    device->allocator = make_device_allocator(*device);
+    device->allocators = make_device_allocators(*device);
+    device->host_pool = make_host_pool(*device);
     backend.devices.push_back(std::move(device));
   }
 }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/device_allocator.h"
 #include "helper_streams.h"
 #include "hold.h"
 #include "service.h"
@@ -150,6 +151,7 @@ bool reap_retired(const DeviceState& device) noexcept {
 void finish(StreamState* stream) noexcept {
   if (const std::optional<Error> fault = take_fault(*stream)) report(*fault);
   DeviceState& device = *stream->device;
+  if (backends_callable()) device.allocator->stream_ends(*stream);
   if (backends_callable() && !device.lost.load(std::memory_order_relaxed) && !waits_timed(device)) {
     reap_retired(device);
     if (!is_idle(*stream)) {

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The books of a device's allocator, and its pools. What is asked for is exact: the bins are emptied first.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include "deferred_free.h"
+#include "device_allocator_state.h"
+#include "stream_state.h"
+
+namespace anyplace::detail {
+
+void DeviceAllocator::State::look_at_counters() noexcept {
+  std::array<HitFigures, stat_pools> peaks{};
+  for (const ThreadBins* bins = all_bins; bins != nullptr; bins = bins->next) {
+    if (bins->taken) bins->counters.add_peaks(peaks);
+  }
+  raise_peaks(stats, peaks);
+  if (ThreadBins* const own = own_bins(number)) own->counters.move_to(stats);
+}
+
+// ---- A block's way through the books -------------------------------------------------------------------------------
+
+void DeviceAllocator::State::book_allocation(Block* block, std::uint64_t requested) noexcept {
+  block->requested = requested;
+  block->use.store(BlockUse::taken, std::memory_order_relaxed);
+  const auto bytes = static_cast<std::int64_t>(block->bytes);
+  stats.add(StatKind::allocation, block->small, 1);
+  stats.add(StatKind::active, block->small, 1);
+  stats.add(StatKind::allocated_bytes, block->small, bytes);
+  stats.add(StatKind::active_bytes, block->small, bytes);
+  stats.add(StatKind::requested_bytes, block->small, static_cast<std::int64_t>(requested));
+  if (is_oversize(*block)) stats.oversize_allocations.add(1);
+  if (history.on()) note_block(TraceAction::alloc, *block);
+}
+
+void DeviceAllocator::State::book_free_request(Block* block) noexcept {
+  block->use.store(BlockUse::pending, std::memory_order_relaxed);
+  pending_bytes += block->bytes;
+  stats.add(StatKind::allocation, block->small, -1);
+  stats.add(StatKind::allocated_bytes, block->small, -static_cast<std::int64_t>(block->bytes));
+  if (is_oversize(*block)) stats.oversize_allocations.add(-1);
+  if (history.on()) note_block(TraceAction::free_requested, *block);
+}
+
+void DeviceAllocator::State::book_free_completion(Block* block) noexcept {
+  pending_bytes -= block->bytes;
+  stats.add(StatKind::active, block->small, -1);
+  stats.add(StatKind::active_bytes, block->small, -static_cast<std::int64_t>(block->bytes));
+  stats.add(StatKind::requested_bytes, block->small, -static_cast<std::int64_t>(block->requested));
+  if (history.on()) note_block(TraceAction::free_completed, *block);
+}
+
+bool DeviceAllocator::State::is_oversize(const Block& block) const noexcept {
+  return stats.max_split_size >= 0 && block.bytes >= static_cast<std::uint64_t>(stats.max_split_size);
+}
+
+void DeviceAllocator::State::note_block(TraceAction action, Block& block) noexcept {
+  history.add({action, block.address, block.requested, block.stream, 0, heap_of(&block).key_of(*block.arena).pool});
+}
+
+void DeviceAllocator::State::note(TraceAction action, const ArenaKey& arena, std::uint64_t address,
+                                  std::uint64_t bytes) noexcept {
+  if (history.on()) history.add({action, address, bytes, arena.stream, 0, arena.pool});
+}
+
+// ---- What is asked -------------------------------------------------------------------------------------------------
+
+StatTable DeviceAllocator::stats() {
+  const std::lock_guard lock(state_->mutex);
+  const Revocation revocation(*state_);
+  return state_->stats;
+}
+
+Snapshot DeviceAllocator::snapshot() {
+  Snapshot snapshot;
+  snapshot.config = config().to_string();
+  const std::lock_guard lock(state_->mutex);
+  const Revocation revocation(*state_);
+  snapshot.place = state_->device.place;
+  snapshot.device = state_->device.index;
+  snapshot.stats = state_->stats;
+  if (state_->memory.heap != nullptr) state_->memory.heap->describe(snapshot.segments);
+  for (SnapshotSegment& segment : snapshot.segments) segment.device = state_->device.index;
+  snapshot.history = state_->history.entries();
+  return snapshot;
+}
+
+void DeviceAllocator::reset_peak() {
+  const std::lock_guard lock(state_->mutex);
+  const Revocation revocation(*state_);
+  for (auto& of_kind : state_->stats.stats) {
+    for (Stat& stat : of_kind) stat.reset_peak();
+  }
+  state_->stats.oversize_allocations.reset_peak();
+  state_->stats.oversize_segments.reset_peak();
+}
+
+void DeviceAllocator::reset_accumulated() {
+  const std::lock_guard lock(state_->mutex);
+  const Revocation revocation(*state_);
+  StatTable& stats = state_->stats;
+  for (auto& of_kind : stats.stats) {
+    for (Stat& stat : of_kind) stat.reset_accumulated();
+  }
+  stats.oversize_allocations.reset_accumulated();
+  stats.oversize_segments.reset_accumulated();
+  stats.num_alloc_retries = stats.num_ooms = stats.num_sync_all_streams = 0;
+  stats.num_device_alloc = stats.num_device_free = 0;
+}
+
+void DeviceAllocator::record_history(bool enabled, std::uint64_t max_entries) {
+  static_cast<void>(caching("record_memory_history"));
+  const std::lock_guard lock(state_->mutex);
+  const Revocation revocation(*state_);
+  state_->history.start(enabled ? max_entries : 0);
+  state_->set_bins_off();
+}
+
+void DeviceAllocator::empty_cache() {
+  reap_deferred_frees(state_->device);
+  const std::lock_guard lock(state_->mutex);
+  if (state_->memory.heap == nullptr || state_->closed) return;
+  {
+    const Revocation revocation(*state_);
+  }
+  state_->settle_streams();
+  static_cast<void>(state_->memory.heap->release_free());
+}
+
+void DeviceAllocator::set_limit(std::uint64_t bytes) {
+  const std::lock_guard lock(state_->mutex);
+  state_->limit = bytes;
+  if (state_->memory.heap != nullptr) state_->memory.heap->set_limit(bytes);
+}
+
+std::uint64_t DeviceAllocator::cached_bytes() {
+  const StatTable now = stats();
+  return static_cast<std::uint64_t>(now.at(StatKind::reserved_bytes, StatPool::all).current -
+                                    now.at(StatKind::active_bytes, StatPool::all).current);
+}
+
+std::uint64_t DeviceAllocator::allocated_bytes() {
+  return static_cast<std::uint64_t>(stats().at(StatKind::allocated_bytes, StatPool::all).current);
+}
+
+void DeviceAllocator::check() {
+  const std::lock_guard lock(state_->mutex);
+  const Revocation revocation(*state_);
+  if (state_->memory.heap == nullptr) return;
+  state_->memory.heap->check();
+  std::vector<SnapshotSegment> segments;
+  state_->memory.heap->describe(segments);
+  std::int64_t allocated = 0;
+  std::int64_t active = 0;
+  std::int64_t reserved = 0;
+  for (const SnapshotSegment& segment : segments) {
+    for (const SnapshotBlock& block : segment.blocks) {
+      if (block.state == SnapshotBlockState::active_allocated) allocated += static_cast<std::int64_t>(block.bytes);
+      if (block.state != SnapshotBlockState::inactive) active += static_cast<std::int64_t>(block.bytes);
+    }
+    reserved += static_cast<std::int64_t>(segment.total_bytes);
+  }
+  const auto agree = [&](StatKind kind, std::int64_t counted, const char* name) {
+    const std::int64_t booked = state_->stats.at(kind, StatPool::all).current;
+    if (booked != counted) {
+      throw std::logic_error(fmt::format("{}: the books say {}, the blocks {}", name, booked, counted));
+    }
+  };
+  if (!state_->abandoned.empty()) return;  // the books count what is still out of those too
+  agree(StatKind::allocated_bytes, allocated, "allocated_bytes");
+  agree(StatKind::active_bytes, active, "active_bytes");
+  if (reserved < active) throw std::logic_error("segments are smaller than their blocks");
+}
+
+// ---- Pools ---------------------------------------------------------------------------------------------------------
+
+std::uint64_t DeviceAllocator::make_pool(std::optional<std::uint64_t> limit) {
+  const std::lock_guard lock(state_->mutex);
+  const std::uint64_t id = state_->last_pool + 1;
+  State::Pool& pool = state_->pools[id];
+  pool.limit = limit.value_or(UINT64_MAX);
+  if (state_->memory.heap != nullptr && limit) {
+    try {
+      state_->memory.heap->set_pool_limit(id, pool.limit);
+    } catch (...) {
+      state_->pools.erase(id);
+      throw;
+    }
+  }
+  return state_->last_pool = id;
+}
+
+void DeviceAllocator::end_pool(std::uint64_t pool) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->pools.erase(pool) == 0 || state_->memory.heap == nullptr) return;
+  {
+    const Revocation revocation(*state_);
+    for (ThreadBins* bins = state_->all_bins; bins != nullptr; bins = bins->next) {
+      bins->for_each_line([&](Line& line) {
+        if (line.pool == pool) line.stream = 0;
+      });
+    }
+  }
+  if (!state_->closed) static_cast<void>(state_->memory.heap->release_free(pool));
+  state_->memory.heap->orphan_pool(pool);
+}
+
+std::uint64_t DeviceAllocator::pool_reserved_bytes(std::uint64_t pool) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->memory.heap == nullptr ? 0 : state_->memory.heap->reserved_bytes(pool);
+}
+
+std::uint64_t DeviceAllocator::pool_allocated_bytes(std::uint64_t pool) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->memory.heap == nullptr) return 0;
+  const Revocation revocation(*state_);
+  std::vector<SnapshotSegment> segments;
+  state_->memory.heap->describe(segments);
+  std::uint64_t bytes = 0;
+  for (const SnapshotSegment& segment : segments) {
+    if (segment.pool != pool) continue;
+    for (const SnapshotBlock& block : segment.blocks) {
+      if (block.state == SnapshotBlockState::active_allocated) bytes += block.bytes;
+    }
+  }
+  return bytes;
+}
+
+void DeviceAllocator::release_pool(std::uint64_t pool) {
+  reap_deferred_frees(state_->device);
+  const std::lock_guard lock(state_->mutex);
+  if (state_->memory.heap == nullptr || state_->closed) return;
+  {
+    const Revocation revocation(*state_);
+  }
+  state_->settle_streams();
+  static_cast<void>(state_->memory.heap->release_free(pool));
+}
+
+}  // namespace anyplace::detail

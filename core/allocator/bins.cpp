@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bins.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <new>
+#include <thread>
+
+#include "device_allocator.h"
+#include "process.h"
+
+namespace anyplace::detail {
+
+// ---- Fences --------------------------------------------------------------------------------------------------------
+namespace {
+
+long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
+
+}  // namespace
+
+void choose_fences() noexcept {
+  // The registration is for the process and for good; in a child of a fork nobody asks.
+  static const bool chosen = [] {
+    ThreadBins::owner_fences_ = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
+                                membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
+    return true;
+  }();
+  static_cast<void>(chosen);
+}
+
+void fence_all_threads() noexcept {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // Where it isn't there it fails, and the owners fence themselves.
+  static_cast<void>(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+}
+
+void ThreadBins::wait_until_left() const noexcept {
+  // A few dozen instructions, unless the thread was interrupted in them.
+  while (busy_.load(std::memory_order_acquire)) std::this_thread::yield();
+}
+
+// ---- The thread's --------------------------------------------------------------------------------------------------
+
+constinit thread_local BinsOfThread* bins_of_thread = nullptr;
+
+namespace {
+
+constinit thread_local bool thread_ended = false;
+
+struct Owner {
+  std::unique_ptr<BinsOfThread> bins;
+
+  Owner() = default;
+  Owner(const Owner&) = delete;  // given back once
+  Owner& operator=(const Owner&) = delete;
+  ~Owner() {
+    thread_ended = true;
+    bins_of_thread = nullptr;
+    // In a child of a fork or in a process that is exiting they are left as they are.
+    if (!process_running() || bins == nullptr) return;
+    for (std::size_t i = 0; i < max_binned_devices; ++i) {
+      if (bins->of_device[i] != nullptr) bins->allocators[i]->thread_ends(*bins->of_device[i]);
+    }
+  }
+};
+
+}  // namespace
+
+BinsOfThread* make_bins_of_thread() noexcept {
+  if (bins_of_thread != nullptr || thread_ended) return bins_of_thread;
+  static thread_local Owner owner;
+  if (owner.bins == nullptr) owner.bins.reset(new (std::nothrow) BinsOfThread);
+  bins_of_thread = owner.bins.get();
+  return bins_of_thread;
+}
+
+}  // namespace anyplace::detail

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bins: the short way. What a thread frees on a stream it may be given again for a request of the same size, without a
+// lock and without a locked instruction. A ThreadBins belongs to one thread on one device and has a Line for each stream
+// and pool that the thread has allocated from lately; a line has lists of blocks, last in first out, by size.
+//
+// The protocol. The owner works between enter() and leave(); whoever holds the allocator's lock takes the bins away from
+// it with a Revocation:
+//
+//   owner    1  busy := true        (a plain store)
+//            2  read revoked; if it is set, busy := false and go the long way
+//            3  work
+//            4  busy := false       (release)
+//   revoker  1  set revoked
+//            2  make every thread of the process pass a full fence (membarrier)
+//            3  wait until busy is false (acquire)
+//            4  work, then clear revoked (release)
+//
+// Either the owner's step 1 came before the fence of revoker 2, and then revoker 3 sees it; or its step 2 comes after it
+// and sees revoked. Where the system has no membarrier the owner fences itself.
+//
+// Invariant: the heap counts what is in bins as taken, so nobody else touches it; and a request that its bin can't serve
+// gives the arena's bins back first, so they never cost a better place.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "block.h"
+#include "counters.h"
+#include "heap.h"
+
+namespace anyplace::detail {
+
+/// What a block is filed under: the size that a request is rounded to.
+inline std::uint64_t rounded_size(std::uint64_t bytes) noexcept { return (bytes + (block_unit - 1)) & ~(block_unit - 1); }
+
+/// The lists of one arena. Four neighbouring lists are tried for each size.
+class SizeBins {
+ public:
+  Block* pop(std::uint64_t size) noexcept {
+    const std::size_t first = first_of(size);
+    for (std::size_t i = 0; i < tries; ++i) {
+      List& list = lists_[(first + i) % count];
+      if (list.size != size) continue;
+      Block* const block = list.head;
+      if (block == nullptr) return nullptr;
+      list.head = block->next;
+      return block;
+    }
+    return nullptr;
+  }
+  /// False if all four have blocks of other sizes.
+  bool push(std::uint64_t size, Block* block) noexcept {
+    const std::size_t first = first_of(size);
+    std::size_t place = count;
+    for (std::size_t i = 0; i < tries; ++i) {
+      const std::size_t index = (first + i) % count;
+      if (lists_[index].size == size) {
+        place = index;
+        break;
+      }
+      if (place == count && lists_[index].head == nullptr) place = index;
+    }
+    if (place == count) return false;
+    List& list = lists_[place];
+    list.size = size;
+    block->next = list.head;
+    list.head = block;
+    filled_ |= std::uint64_t{1} << place;
+    return true;
+  }
+  bool empty() const noexcept { return filled_ == 0; }  ///< may say no for one that is
+  /// Calls give(block) for each block and forgets it.
+  template <class Give>
+  void drain(Give&& give) noexcept {
+    for (std::uint64_t left = filled_; left != 0; left &= left - 1) {
+      List& list = lists_[static_cast<std::size_t>(std::countr_zero(left))];
+      while (list.head != nullptr) {
+        Block* const block = list.head;
+        list.head = block->next;
+        give(block);
+      }
+    }
+    filled_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t count = 64;
+  static constexpr std::size_t tries = 4;
+  struct List {
+    std::uint64_t size = 0;  ///< kept when the list is empty: the next free of that size comes here again
+    Block* head = nullptr;
+  };
+  static std::size_t first_of(std::uint64_t size) noexcept {
+    return static_cast<std::size_t>((size / block_unit * 0x9e3779b97f4a7c15u) >> 58);
+  }
+
+  std::uint64_t filled_ = 0;  ///< lists that may have blocks
+  std::array<List, count> lists_;
+};
+
+struct Line {
+  std::uint64_t stream = 0;  ///< 0: unused
+  std::uint64_t pool = 0;
+  const Heap* heap = nullptr;
+  std::array<const Arena*, 2> arenas{};  ///< large, small; null until the thread allocates from it
+  std::array<SizeBins, 2> bins;
+};
+
+class alignas(64) ThreadBins {
+ public:
+  ThreadBins() = default;
+  ThreadBins(const ThreadBins&) = delete;  // the allocator's list leads to it
+  ThreadBins& operator=(const ThreadBins&) = delete;
+
+  // -- The owner's.
+  /// False: the bins are out of bounds; nothing to leave then.
+  bool enter() noexcept {
+    busy_.store(true, std::memory_order_relaxed);
+    if (owner_fences_) {
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else {
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    if (revoked_.load(std::memory_order_acquire) == 0) [[likely]]
+      return true;
+    leave();
+    return false;
+  }
+  void leave() noexcept { busy_.store(false, std::memory_order_release); }
+
+  // -- Between enter() and leave(), or during a revocation, or under the lock by the owner.
+  Line* find(std::uint64_t stream, std::uint64_t pool) noexcept {
+    Line* const line = lines_[place_of(stream, pool)].get();
+    return line != nullptr && line->stream == stream && line->pool == pool ? line : nullptr;
+  }
+  HitCounters counters;
+
+  // -- Under the allocator's lock, by the owner. What the line's place held is given back with drain(line).
+  /// Null if there is no memory for it.
+  template <class Drain>
+  Line* make(std::uint64_t stream, std::uint64_t pool, const Heap& heap, Drain&& drain) noexcept;
+  template <class Visit>
+  void for_each_line(Visit&& visit) {
+    for (const std::unique_ptr<Line>& line : lines_) {
+      if (line != nullptr && line->stream != 0) visit(*line);
+    }
+  }
+
+  // -- Under the allocator's lock. Why bins are out of bounds: bits.
+  static constexpr std::uint32_t revoking = 1;  ///< for the moment
+  static constexpr std::uint32_t off = 2;       ///< the configuration or the history says so
+  static constexpr std::uint32_t private_to_callback = 4;
+  void bar(std::uint32_t reason) noexcept { revoked_.fetch_or(reason, std::memory_order_seq_cst); }
+  void unbar(std::uint32_t reason) noexcept { revoked_.fetch_and(~reason, std::memory_order_release); }
+  bool barred() const noexcept { return revoked_.load(std::memory_order_relaxed) != 0; }
+  /// Revoker 3.
+  void wait_until_left() const noexcept;
+
+  ThreadBins* next = nullptr;  ///< in the allocator's list, which only grows
+  bool taken = false;          ///< by a thread; under the lock
+
+ private:
+  static constexpr std::size_t line_count = 16;
+  static std::size_t place_of(std::uint64_t stream, std::uint64_t pool) noexcept {
+    return static_cast<std::size_t>((stream >> 6) ^ (pool * 7)) % line_count;
+  }
+  friend void choose_fences() noexcept;
+  static inline bool owner_fences_ = true;  ///< until membarrier is known to be there; set before any bins are made
+
+  std::atomic<bool> busy_{false};
+  std::atomic<std::uint32_t> revoked_{0};
+  std::array<std::unique_ptr<Line>, line_count> lines_;
+};
+
+template <class Drain>
+Line* ThreadBins::make(std::uint64_t stream, std::uint64_t pool, const Heap& heap, Drain&& drain) noexcept {
+  std::unique_ptr<Line>& place = lines_[place_of(stream, pool)];
+  if (place == nullptr) place.reset(new (std::nothrow) Line);
+  if (place == nullptr) return nullptr;
+  if (place->stream != 0) drain(*place);
+  place->stream = stream;
+  place->pool = pool;
+  place->heap = &heap;
+  place->arenas = {};
+  return place.get();
+}
+
+/// Revoker 2. Called before the first bins are made, and then for each revocation of another thread's.
+void choose_fences() noexcept;
+void fence_all_threads() noexcept;
+
+// ---- Which bins are the calling thread's ---------------------------------------------------------------------------
+
+class DeviceAllocator;
+
+/// Devices are numbered as their allocators are made; those beyond have no bins.
+inline constexpr std::size_t max_binned_devices = 64;
+
+struct BinsOfThread {
+  std::array<ThreadBins*, max_binned_devices> of_device{};
+  std::array<DeviceAllocator*, max_binned_devices> allocators{};
+};
+
+/// Null until the thread has bins, and after it gave them back at its end. Initial-exec, as call_state (process.h) is.
+extern constinit thread_local BinsOfThread* bins_of_thread __attribute__((tls_model("initial-exec")));
+
+inline ThreadBins* own_bins(std::size_t device_number) noexcept {
+  BinsOfThread* const bins = bins_of_thread;
+  return bins == nullptr || device_number >= max_binned_devices ? nullptr : bins->of_device[device_number];
+}
+/// The table of the calling thread, made at first use; null when there is no memory or the thread is ending. When the
+/// thread ends, each allocator in it gets its bins back (DeviceAllocator::thread_ends).
+BinsOfThread* make_bins_of_thread() noexcept;
+
+}  // namespace anyplace::detail

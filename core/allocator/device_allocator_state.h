@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeviceAllocator::State: the parts of a device's allocator, in four files: device_allocator.cpp hands out and takes
+// back, request.cpp finds memory for what the bins don't have, short_way.cpp is the bins, allocator_books.cpp the books
+// and pools.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "backend.h"
+#include "bins.h"
+#include "device_allocator.h"
+#include "heap.h"
+#include "history.h"
+#include "source.h"
+#include "stream_work.h"
+
+namespace anyplace::detail {
+
+/// A lent block whose free was asked for: it goes back to its arena when the borrower's work is done.
+struct Returning {
+  Block* block = nullptr;
+  std::unique_ptr<EventState> behind;  ///< null: when the borrower is idle
+};
+
+/// The device's source; null calls when the memory that it gave is no more.
+class GuardedSource final : public MemorySource {
+ public:
+  explicit GuardedSource(std::unique_ptr<MemorySource> source) noexcept : source_(std::move(source)) {}
+  void abandon() noexcept { abandoned_ = true; }
+
+  std::uint64_t page_bytes() noexcept override { return source_->page_bytes(); }
+  SourceResult allocate(std::uint64_t bytes, anyplace_address* address) noexcept override;
+  void free(anyplace_address address, std::uint64_t bytes) noexcept override;
+  SourceResult reserve(std::uint64_t bytes, anyplace_address* address) noexcept override;
+  void release(anyplace_address address, std::uint64_t bytes) noexcept override;
+  SourceResult create(std::uint64_t bytes, anyplace_physical* physical) noexcept override;
+  void destroy(anyplace_physical physical) noexcept override;
+  SourceResult map(anyplace_address address, anyplace_physical physical) noexcept override;
+  bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override;
+  anyplace_status last_status() const noexcept override { return source_->last_status(); }
+
+ private:
+  std::unique_ptr<MemorySource> source_;
+  bool abandoned_ = false;
+};
+
+/// A heap and what it stands on.
+struct HeapOnSource {
+  std::unique_ptr<GuardedSource> source;
+  std::unique_ptr<Heap> heap;
+};
+
+struct DeviceAllocator::State final : HeapUser {
+  explicit State(DeviceState& of) noexcept : device(of), work(of) {}
+
+  DeviceState& device;
+  std::size_t number = 0;
+
+  mutable std::mutex mutex;  // guards everything below, but for the insides of bins (bins.h)
+  std::optional<AllocatorConfig> config;
+  HeapOnSource memory;                   ///< made at the first allocation
+  std::vector<HeapOnSource> abandoned;   ///< by resets; blocks of theirs may still be out
+  StatTable stats;
+  StreamWork work;
+  History history;
+  ThreadBins* all_bins = nullptr;
+  bool bins_off = false;
+  std::deque<Returning> returning;
+  std::uint64_t pending_bytes = 0;  ///< of blocks whose free was asked for and isn't complete
+  std::uint64_t limit = UINT64_MAX;
+  struct Pool {
+    std::uint64_t limit = UINT64_MAX;
+  };
+  std::map<std::uint64_t, Pool> pools;  ///< those that haven't ended
+  std::uint64_t last_pool = 0;
+  bool closed = false;
+
+  // -- HeapUser.
+  bool idle(const ArenaKey& arena) noexcept override { return arena.stream == 0 || work.idle(arena.stream); }
+  void note(TraceAction action, const ArenaKey& arena, std::uint64_t address, std::uint64_t bytes) noexcept override;
+
+  // -- Under the lock.
+  Heap& open_heap(const AllocatorConfig& config);
+  Heap& heap_of(const Block* block) noexcept;
+  /// The own thread's counters into the books, with the peaks that were reached since.
+  void look_at_counters() noexcept;
+  bool is_oversize(const Block& block) const noexcept;
+  void note_block(TraceAction action, Block& block) noexcept;
+  /// A block's way into the books and out of them.
+  void book_allocation(Block* block, std::uint64_t requested) noexcept;
+  void book_free_request(Block* block) noexcept;
+  void book_free_completion(Block* block) noexcept;
+  /// Ends a block that nothing uses but its stream.
+  void give(Block* block) noexcept;
+  /// The free of a taken block; its completion now or, if it was lent, behind the borrower's work.
+  void free(Block* block) noexcept;
+  void complete(Block* block) noexcept;
+  Block* taken_at(std::uint64_t address, const char* operation) const;
+  /// Looks at lent blocks and ended streams, at a bounded number of the former.
+  void settle_streams() noexcept;
+  void end_arenas(std::uint64_t stream) noexcept;
+
+  // -- Bins, under the lock.
+  ThreadBins* bins_here() noexcept;  ///< the calling thread's; made at first need; null if it can't have any
+  void file_line(ArenaKey key, const Arena& arena) noexcept;  ///< from now on its frees go into a bin
+  void drain(Line& line) noexcept;
+  void drain(Line& line, bool small) noexcept;
+  void set_bins_off() noexcept;
+
+  [[noreturn]] void throw_out_of_memory(std::unique_lock<std::mutex>& lock, std::uint64_t pool, std::uint64_t bytes,
+                                        const char* operation);
+};
+
+/// Takes every thread's bins away for as long as it lives, empties them and brings the books up to date. Under the
+/// lock.
+class Revocation {
+ public:
+  explicit Revocation(DeviceAllocator::State& state) noexcept;
+  Revocation(const Revocation&) = delete;  // bound to its scope
+  Revocation& operator=(const Revocation&) = delete;
+  ~Revocation();
+  bool found_any() const noexcept { return found_any_; }
+
+ private:
+  DeviceAllocator::State& state_;
+  bool found_any_ = false;
+};
+
+}  // namespace anyplace::detail

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "request.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "deferred_free.h"
+#include "memory_state.h"
+#include "pressure.h"
+#include "stream_state.h"
+
+namespace anyplace::detail {
+
+Request::Request(DeviceAllocator::State& state, StreamState& stream, std::uint64_t pool, std::uint64_t bytes,
+                 const char* operation)
+    : state_(state),
+      device_(state.device),
+      stream_(stream),
+      key_{stream.id, pool, bytes <= small_limit},
+      bytes_(bytes),
+      size_(rounded_size(bytes)),
+      operation_(operation),
+      lock_(state.mutex) {}
+
+Block* Request::serve() {
+  if (state_.closed) fail(ErrorCode::shut_down, device_.place, operation_, "");
+  if (!is_alive()) fail(ErrorCode::invalid_handle, device_.place, operation_, "the memory pool does not exist: it ended");
+  state_.open_heap(*state_.config);
+  state_.work.add(stream_);
+  state_.look_at_counters();
+  if (ThreadBins* const bins = own_bins(state_.number)) {
+    if (Line* const line = bins->find(key_.stream, key_.pool)) state_.drain(*line, key_.small);
+  }
+  Block* block = take(Reach::cached);
+  if (block == nullptr) block = from_finished();
+  if (block == nullptr) block = from_bins();
+  if (block == nullptr) block = from_idle_lender();
+  if (block == nullptr) block = take(Reach::grow);
+  if (block == nullptr) block = take(Reach::scavenge);
+  if (block == nullptr) block = from_busy_lender();
+  if (block == nullptr) block = after_releasing();
+  if (block == nullptr) block = after_waiting();
+  if (block == nullptr) block = after_pressure();
+  if (block == nullptr) fail_for_good();
+  state_.book_allocation(block, bytes_);
+  if (block->stream == state_.memory.heap->key_of(*block->arena).stream) state_.file_line(key_, *block->arena);
+  return block;
+}
+
+// ---- The steps -----------------------------------------------------------------------------------------------------
+
+/// Every step may have let go of the lock, so the arena is looked up again: its pool may have ended meanwhile.
+Block* Request::take(Reach reach) {
+  if (!is_alive()) return nullptr;
+  Heap& heap = *state_.memory.heap;
+  Block* const block = heap.take(heap.arena(key_), size_, reach);
+  if (block != nullptr) {
+    block->stream = key_.stream;
+    return block;
+  }
+  if (reach != Reach::cached && heap.last_result() == SourceResult::failed) fail_backend();
+  return nullptr;
+}
+
+/// Frees that wait behind events are looked at here, not where memory is at hand.
+Block* Request::from_finished() {
+  lock_.unlock();
+  reap_deferred_frees(device_);
+  lock_.lock();
+  state_.settle_streams();
+  return take(Reach::cached);
+}
+
+Block* Request::from_bins() {
+  bool found_any = false;
+  {
+    const Revocation revocation(state_);
+    found_any = revocation.found_any();
+  }
+  return found_any ? take(Reach::cached) : nullptr;
+}
+
+Block* Request::borrow(Arena& lender) {
+  Block* const block = state_.memory.heap->take(lender, size_, Reach::cached);
+  if (block != nullptr) block->stream = key_.stream;
+  return block;
+}
+
+/// With virtual memory the heap moves pages instead, which lasts.
+Block* Request::from_idle_lender() {
+  Heap& heap = *state_.memory.heap;
+  if (!state_.config->cross_stream_reuse || heap.uses_virtual_memory() || !is_alive()) return nullptr;
+  Arena* const lender = heap.find_lender(heap.arena(key_), size_);
+  if (lender == nullptr || !state_.idle(heap.key_of(*lender))) return nullptr;
+  return borrow(*lender);
+}
+
+Block* Request::from_busy_lender() {
+  Heap& heap = *state_.memory.heap;
+  if (!state_.config->cross_stream_reuse || !is_alive()) return nullptr;
+  Arena* const lender = heap.find_lender(heap.arena(key_), size_);
+  if (lender == nullptr) return nullptr;
+  const ArenaKey of = heap.key_of(*lender);
+  if (!state_.idle(of) && !state_.work.make_wait(stream_, of.stream)) return nullptr;
+  return borrow(*lender);
+}
+
+Block* Request::after_releasing() {
+  ++state_.stats.num_alloc_retries;
+  if (state_.memory.heap->release_free() == 0) return nullptr;
+  return take(Reach::scavenge);
+}
+
+/// Not for what will never be there, however long one waits.
+bool Request::waiting_could_help() {
+  std::uint64_t most = std::min(state_.limit, state_.memory.heap->limit());
+  const auto pool = state_.pools.find(key_.pool);
+  if (pool != state_.pools.end()) most = std::min(most, pool->second.limit);
+  lock_.unlock();
+  anyplace_memory_info info{};
+  info.struct_size = sizeof(info);
+  info.total_bytes = info.free_bytes = ANYPLACE_UNKNOWN;
+  if (device_.table->device_memory(device_.self, device_.index, &info) != ANYPLACE_STATUS_OK) {
+    static_cast<void>(take_message());
+    info.total_bytes = ANYPLACE_UNKNOWN;
+  }
+  lock_.lock();
+  if (info.total_bytes != ANYPLACE_UNKNOWN) most = std::min(most, info.total_bytes);
+  return size_ <= most;
+}
+
+Block* Request::after_waiting() {
+  if (!waiting_could_help()) return nullptr;
+  ++state_.stats.num_sync_all_streams;
+  wait_for_streams();
+  state_.settle_streams();
+  {
+    const Revocation revocation(state_);
+  }
+  Block* block = take(Reach::scavenge);
+  if (block != nullptr || state_.memory.heap->release_free() == 0) return block;
+  return take(Reach::scavenge);
+}
+
+/// Until what was given back by now is idle. The lock is let go of meanwhile.
+void Request::wait_for_streams() {
+  std::vector<std::unique_ptr<EventState>> marks = state_.work.busy();
+  const std::vector<std::uint64_t> ended = state_.work.busy_ended();
+  lock_.unlock();
+  static_cast<void>(wait_for_deferred_frees(device_));
+  try {
+    for (const std::unique_ptr<EventState>& mark : marks) {
+      static_cast<void>(synchronize(*mark, ANYPLACE_FOREVER, operation_));
+    }
+    if (!ended.empty()) static_cast<void>(synchronize(device_, ANYPLACE_FOREVER, operation_));
+  } catch (...) {
+    lock_.lock();
+    require_usable(device_, operation_);
+    throw;
+  }
+  for (std::unique_ptr<EventState>& mark : marks) give_event(std::move(mark));
+  lock_.lock();
+  state_.work.were_idle(ended);
+}
+
+Block* Request::after_pressure() {
+  Block* block = nullptr;
+  ThreadBins* const bins = own_bins(state_.number);
+  // What a callback frees is for this request, and what it may not do isn't done in its bins either.
+  if (bins != nullptr) bins->bar(ThreadBins::private_to_callback);
+  lock_.unlock();
+  std::exception_ptr failure;
+  const auto retry = [&] {
+    reap_deferred_frees(device_);
+    lock_.lock();
+    try {
+      state_.settle_streams();
+      {
+        const Revocation revocation(state_);
+      }
+      block = take(Reach::scavenge);
+      if (block == nullptr) block = from_busy_lender();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    if (block == nullptr && failure == nullptr) lock_.unlock();
+    return block != nullptr || failure != nullptr;
+  };
+  if (!pressure_of(device_).relieve(bytes_, retry)) lock_.lock();
+  if (bins != nullptr) bins->unbar(ThreadBins::private_to_callback);
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return block;
+}
+
+// ---- Ends ----------------------------------------------------------------------------------------------------------
+
+bool Request::is_alive() const { return key_.pool == 0 || state_.pools.count(key_.pool) != 0; }
+
+void Request::fail_backend() {
+  const anyplace_status status = state_.memory.source->last_status();
+  lock_.unlock();
+  raise(status, device_, operation_);
+}
+
+void Request::fail_for_good() { state_.throw_out_of_memory(lock_, key_.pool, bytes_, operation_); }
+
+}  // namespace anyplace::detail

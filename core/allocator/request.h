@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Request: memory for what the bins don't have. The steps are in the order of what they cost; each but the first is
+// taken only when those before it found nothing.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "device_allocator_state.h"
+
+namespace anyplace::detail {
+
+class Request {
+ public:
+  Request(DeviceAllocator::State& state, StreamState& stream, std::uint64_t pool, std::uint64_t bytes,
+          const char* operation);
+
+  /// A block, in the books. Throws out_of_memory, or what the backend failed with.
+  Block* serve();
+
+ private:
+  Block* take(Reach reach);
+  Block* from_finished();
+  Block* from_bins();
+  Block* from_idle_lender();
+  Block* from_busy_lender();
+  Block* after_releasing();
+  Block* after_waiting();
+  Block* after_pressure();
+
+  Block* borrow(Arena& lender);
+  bool is_alive() const;  ///< whether the pool is still there
+  bool waiting_could_help();
+  void wait_for_streams();
+  [[noreturn]] void fail_for_good();
+  [[noreturn]] void fail_backend();
+
+  DeviceAllocator::State& state_;
+  DeviceState& device_;
+  StreamState& stream_;
+  const ArenaKey key_;
+  const std::uint64_t bytes_;
+  const std::uint64_t size_;  ///< rounded
+  const char* const operation_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace anyplace::detail
