@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "allocator/device_allocator.h"
+#include "allocator/host_pool.h"
 #include "allocator/snapshot.h"
 #include "allocator/stat_names.h"
 #include "allocator/summary.h"
@@ -38,9 +39,23 @@ MemoryInfo info_if_known(const Device& device) {
   }
 }
 
+/// The default stream is number 0 there, as torch's is.
+void rename_default_stream(detail::Snapshot& snapshot, std::uint64_t id) {
+  if (id == 0) return;
+  for (detail::SnapshotSegment& segment : snapshot.segments) {
+    if (segment.stream == id) segment.stream = 0;
+  }
+  for (detail::TraceEntry& entry : snapshot.history) {
+    if (entry.stream == id) entry.stream = 0;
+  }
+}
+
 std::string snapshot_of(const Device& device, SnapshotFormat format) {
   std::vector<detail::Snapshot> snapshots;
-  for (const auto& each : device.state()->backend->devices) snapshots.push_back(each->allocator->snapshot());
+  for (const auto& each : device.state()->backend->devices) {
+    snapshots.push_back(each->allocator->snapshot());
+    rename_default_stream(snapshots.back(), each->default_stream_id.load(std::memory_order_relaxed));
+  }
   return detail::write_snapshot(snapshots, format);
 }
 
@@ -67,11 +82,13 @@ std::string memory_summary(const Device& device, bool abbreviated) {
 void reset_peak_memory_stats(const Device& device) {
   enter("reset_peak_memory_stats");
   allocator_of(device).reset_peak();
+  device.state()->host_pool->reset_peak();
 }
 
 void reset_accumulated_memory_stats(const Device& device) {
   enter("reset_accumulated_memory_stats");
   allocator_of(device).reset_accumulated();
+  device.state()->host_pool->reset_accumulated();
 }
 
 // ---- The device ----------------------------------------------------------------------------------------------------
@@ -106,6 +123,7 @@ void empty_cache(const Device& device) {
   enter(operation);
   require_usable(*device.state(), operation);
   allocator_of(device).empty_cache();
+  device.state()->host_pool->release();
 }
 
 // ---- Processes -----------------------------------------------------------------------------------------------------

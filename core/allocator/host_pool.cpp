@@ -95,6 +95,7 @@ anyplace_address HostPool::take_kept(std::size_t size_class, std::uint64_t reque
   out = std::move(kept);
   kept = std::move(out->next);
   out->requested = requested;
+  stats_.cached_bytes -= out->bytes;
   count_out(requested);
   return address;
 }
@@ -243,17 +244,22 @@ HostMemoryStats HostPool::stats() const {
   return stats_;
 }
 
-void HostPool::reset_peak() {
+void HostPool::reset_peak() noexcept {
   const std::lock_guard lock(mutex_);
   stats_.peak_allocated_bytes = stats_.allocated_bytes;
   stats_.peak_reserved_bytes = stats_.reserved_bytes;
 }
 
+void HostPool::reset_accumulated() noexcept {
+  const std::lock_guard lock(mutex_);
+  stats_.total_allocations = 0;
+  stats_.device_allocations = 0;
+  stats_.device_frees = 0;
+}
+
 HostPool* make_host_pool(DeviceState& device) { return new HostPool(device); }
 
 void release_host_pool(DeviceState& device) noexcept { device.host_pool->release(); }
-
-void reset_host_peak(DeviceState& device) { device.host_pool->reset_peak(); }
 
 }  // namespace detail
 

@@ -36,7 +36,8 @@ class HostPool {
   void close() noexcept;
 
   HostMemoryStats stats() const;
-  void reset_peak();
+  void reset_peak() noexcept;
+  void reset_accumulated() noexcept;
 
  private:
   /// Three bits after the leading one: a class is at most an eighth larger than what it is used for.
@@ -81,6 +82,5 @@ HostPool* make_host_pool(DeviceState& device);
 
 /// HostPool::release, for those who give memory back to the device.
 void release_host_pool(DeviceState& device) noexcept;
-void reset_host_peak(DeviceState& device);
 
 }  // namespace anyplace::detail

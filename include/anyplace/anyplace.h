@@ -15,7 +15,8 @@
 //   device.h   Device: properties, synchronisation, peers, the current device
 //   stream.h   Stream: a queue of work, in order; copies, fills, launches, host functions
 //   event.h    Event: a mark in a stream's work, to wait for and to measure with
-//   memory.h   Buffer, HostBuffer: memory that frees itself
+//   memory.h   Buffer, HostBuffer: memory that frees itself; allocator.h, where it comes from: the caching allocator,
+//              pools, adaptors, one of your own; memory_stats.h, what it came to
 //   kernel.h   Kernel, Module: code for a device; kernel_images.h, code for every device; device_code.h, what it is
 //              written with (not included here: it is for the sources of kernels)
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
@@ -27,6 +28,7 @@
 #ifndef ANYPLACE_ANYPLACE_H
 #define ANYPLACE_ANYPLACE_H
 
+#include "allocator.h"
 #include "device.h"
 #include "error.h"
 #include "event.h"
@@ -35,6 +37,7 @@
 #include "kernel.h"
 #include "kernel_images.h"
 #include "memory.h"
+#include "memory_stats.h"
 #include "place.h"
 #include "plugins.h"
 #include "stream.h"

@@ -134,7 +134,8 @@ class ANYPLACE_API Buffer : public BufferView {
 };
 
 /// Owns host memory that a device can read and write directly (pinned). Not cleared. It must outlive the copies that
-/// use it. 0 bytes gives a null buffer. Throws as Buffer does.
+/// use it: its memory is kept, and the next HostBuffer of that size has it at once. 0 bytes gives a null buffer. Throws
+/// as Buffer does.
 class ANYPLACE_API HostBuffer {
  public:
   HostBuffer() noexcept = default;

@@ -37,10 +37,12 @@ ANYPLACE_API MemoryInfo mem_get_info(const Device& device);
 /// At most this part of the device's memory is reserved from now on; beyond it is out of memory. 0 to 1, else
 /// invalid_argument; 1 lifts it. Throws unsupported where the vendor doesn't tell the total.
 ANYPLACE_API void set_per_process_memory_fraction(const Device& device, double fraction);
-/// Gives everything cached that no work uses any more back to the device. Waits for nothing.
+/// Gives everything cached that no work uses any more back to the device, pinned host memory too. Doesn't wait for
+/// work, unless the vendor's own free does.
 ANYPLACE_API void empty_cache(const Device& device);
 
-/// Pinned host memory: the HostBuffers of a device. Bytes and numbers.
+/// Pinned host memory: the HostBuffers of a device. What they give up is kept, by size, for the next ones until
+/// empty_cache, or until an allocation needs it. The resets above reset these figures too. Bytes and numbers.
 struct HostMemoryStats {
   std::uint64_t allocated_bytes = 0;  ///< of the HostBuffers that there are, as asked for
   std::uint64_t peak_allocated_bytes = 0;

@@ -7,7 +7,8 @@
 
 struct Controls {
   // -- Counted.
-  std::atomic<std::uint64_t> allocations{0};        ///< memory_allocate of device and managed memory
+  std::atomic<std::uint64_t> allocations{0};  ///< memory_allocate of device and managed memory
+  std::atomic<std::uint64_t> pinned_allocations{0};
   std::atomic<std::uint64_t> async_allocations{0};  ///< memory_allocate_async
   std::atomic<std::uint64_t> frees{0};              ///< memory_free of any kind
   std::atomic<std::uint64_t> async_frees{0};        ///< memory_free_async
@@ -26,4 +27,6 @@ struct Controls {
   std::atomic<bool> lost{false};                  ///< entries that submit answer DEVICE_LOST
   std::atomic<bool> free_synchronises{false};     ///< memory_free first waits for the device, as a vendor's may
   std::atomic<std::uint64_t> failing_records{0};  ///< so many event_record fail
+  std::atomic<std::uint64_t> failing_pinned{0};   ///< so many memory_allocate of pinned memory are out of memory
+  std::atomic<bool> tell_at_shutdown{false};      ///< what was allocated and freed, in a line on standard error
 };

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include "controls.h"
@@ -68,7 +69,11 @@ anyplace_status event_query(void* self, anyplace_event event, int32_t* done) {
 
 anyplace_status memory_allocate(void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
   RETURN_IF_LOST;
-  if (kind != ANYPLACE_MEMORY_PINNED) ++controls.allocations;
+  if (kind == ANYPLACE_MEMORY_PINNED && controls.failing_pinned.load() != 0) {
+    --controls.failing_pinned;
+    return ANYPLACE_STATUS_OUT_OF_MEMORY;
+  }
+  ++(kind == ANYPLACE_MEMORY_PINNED ? controls.pinned_allocations : controls.allocations);
   return engine.memory_allocate(self, device, kind, bytes, out);
 }
 
@@ -150,6 +155,15 @@ anyplace_status kernel_launch(void* self, anyplace_stream stream, anyplace_kerne
   return engine.kernel_launch(self, stream, kernel, launch);
 }
 
+anyplace_status shutdown(void* self, uint64_t timeout_ns) {
+  if (controls.tell_at_shutdown.load()) {
+    std::fprintf(stderr, "pinned allocations %llu, frees %llu\n",
+                 static_cast<unsigned long long>(controls.pinned_allocations.load()),
+                 static_cast<unsigned long long>(controls.frees.load()));
+  }
+  return engine.shutdown(self, timeout_ns);
+}
+
 void remove_entries(anyplace_backend_table& table) {
   if (lacks(ANYPLACE_CAPABILITY_BIT_GATES)) {
     table.gate_create = nullptr;
@@ -196,6 +210,7 @@ void replace_entries(anyplace_backend_table& table) {
   table.module_unload = module_unload;
   table.module_kernel = module_kernel;
   table.kernel_launch = kernel_launch;
+  table.shutdown = shutdown;
 }
 
 }  // namespace
