@@ -8,6 +8,7 @@
 #include "allocator/current_pool.h"
 #include "allocator/device_allocator.h"
 #include "allocator/device_allocators.h"
+#include "allocator/short_way.h"
 #include "deferred_free.h"
 #include "memory_state.h"
 

@@ -26,7 +26,7 @@ void DeviceAllocator::State::look_at_counters() noexcept {
 
 void DeviceAllocator::State::book_allocation(Block* block, std::uint64_t requested) noexcept {
   block->requested = requested;
-  block->use.store(BlockUse::taken, std::memory_order_relaxed);
+  block->out.store(block->address, std::memory_order_relaxed);
   const auto bytes = static_cast<std::int64_t>(block->bytes);
   stats.add(StatKind::allocation, block->small, 1);
   stats.add(StatKind::active, block->small, 1);
@@ -38,6 +38,7 @@ void DeviceAllocator::State::book_allocation(Block* block, std::uint64_t request
 }
 
 void DeviceAllocator::State::book_free_request(Block* block) noexcept {
+  block->out.store(Block::not_out, std::memory_order_relaxed);
   block->use.store(BlockUse::pending, std::memory_order_relaxed);
   pending_bytes += block->bytes;
   stats.add(StatKind::allocation, block->small, -1);
@@ -86,6 +87,8 @@ Snapshot DeviceAllocator::snapshot() {
   if (state_->memory.heap != nullptr) state_->memory.heap->describe(snapshot.segments);
   for (SnapshotSegment& segment : snapshot.segments) segment.device = state_->device.index;
   snapshot.history = state_->history.entries();
+  snapshot.history_limit = state_->history.max_entries();
+  snapshot.history_overflowed = state_->history.overflowed();
   return snapshot;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <memory>
 #include <new>
 #include <thread>
 
@@ -12,6 +13,27 @@
 #include "process.h"
 
 namespace anyplace::detail {
+
+constinit Block no_block;
+constinit Line no_line;
+
+SizeBins::List* SizeBins::make(std::uint64_t size) noexcept {
+  const std::size_t first = first_of(size);
+  List* empty = nullptr;
+  for (std::size_t i = 0; i < tries; ++i) {
+    List& list = lists_[(first + i) % count];
+    if (list.size == size) return &list;
+    if (empty == nullptr && list.head == nullptr) empty = &list;
+  }
+  if (empty == nullptr) return nullptr;
+  empty->size = size;
+  empty->last = &no_block;
+  return empty;
+}
+
+void SizeBins::forget() noexcept {
+  for (std::size_t i = 0; i < count; ++i) lists_[i] = {0, nullptr, &no_block, std::uint64_t{1} << i};
+}
 
 // ---- Fences --------------------------------------------------------------------------------------------------------
 namespace {
@@ -23,8 +45,8 @@ long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 
 void choose_fences() noexcept {
   // The registration is for the process and for good; in a child of a fork nobody asks.
   static const bool chosen = [] {
-    ThreadBins::owner_fences_ = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 ||
-                                membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
+    ThreadBins::owner_fences_ =
+        membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
     return true;
   }();
   static_cast<void>(chosen);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bins: the short way. What a thread frees on a stream it may be given again for a request of the same size, without a
-// lock and without a locked instruction. A ThreadBins belongs to one thread on one device and has a Line for each stream
-// and pool that the thread has allocated from lately; a line has lists of blocks, last in first out, by size.
+// lock and without a locked instruction. A ThreadBins belongs to one thread on one device and has a Line for each
+// stream and pool that the thread has allocated from lately; a line has lists of blocks, last in first out, by size.
 //
-// The protocol. The owner works between enter() and leave(); whoever holds the allocator's lock takes the bins away from
-// it with a Revocation:
+// The protocol. The owner works between enter() and leave(); whoever holds the allocator's lock takes the bins away
+// from it with a Revocation:
 //
 //   owner    1  busy := true        (a plain store)
 //            2  read revoked; if it is set, busy := false and go the long way
@@ -16,11 +16,11 @@
 //            3  wait until busy is false (acquire)
 //            4  work, then clear revoked (release)
 //
-// Either the owner's step 1 came before the fence of revoker 2, and then revoker 3 sees it; or its step 2 comes after it
-// and sees revoked. Where the system has no membarrier the owner fences itself.
+// Either the owner's step 1 came before the fence of revoker 2, and then revoker 3 sees it; or its step 2 comes after
+// it and sees revoked. Where the system has no membarrier the owner fences itself.
 //
-// Invariant: the heap counts what is in bins as taken, so nobody else touches it; and a request that its bin can't serve
-// gives the arena's bins back first, so they never cost a better place.
+// Invariant: the heap counts what is in bins as taken, so nobody else touches it; and a request that its bin can't
+// serve gives the arena's bins back first, so they never cost a better place.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <new>
+#include <utility>
 
 #include "block.h"
 #include "counters.h"
@@ -37,48 +38,53 @@
 namespace anyplace::detail {
 
 /// What a block is filed under: the size that a request is rounded to.
-inline std::uint64_t rounded_size(std::uint64_t bytes) noexcept { return (bytes + (block_unit - 1)) & ~(block_unit - 1); }
+inline std::uint64_t rounded_size(std::uint64_t bytes) noexcept {
+  return (bytes + (block_unit - 1)) & ~(block_unit - 1);
+}
+
+/// No memory; what leads nowhere leads here.
+extern constinit Block no_block;
 
 /// The lists of one arena. Four neighbouring lists are tried for each size.
 class SizeBins {
  public:
-  Block* pop(std::uint64_t size) noexcept {
+  struct List {
+    std::uint64_t size = 0;  ///< kept when the list is empty: the next free of that size comes here again
+    Block* head = nullptr;
+    Block* last = &no_block;  ///< handed out last: most likely to come back; looked at by its `out` alone
+    std::uint64_t bit = 0;    ///< its own, of filled_
+  };
+
+  /// The list of that size; null if there is none.
+  List* find(std::uint64_t size) noexcept {
     const std::size_t first = first_of(size);
-    for (std::size_t i = 0; i < tries; ++i) {
+    if (lists_[first].size == size) [[likely]]
+      return &lists_[first];
+    for (std::size_t i = 1; i < tries; ++i) {
       List& list = lists_[(first + i) % count];
-      if (list.size != size) continue;
-      Block* const block = list.head;
-      if (block == nullptr) return nullptr;
-      list.head = block->next;
-      return block;
+      if (list.size == size) return &list;
     }
     return nullptr;
   }
-  /// False if all four have blocks of other sizes.
-  bool push(std::uint64_t size, Block* block) noexcept {
-    const std::size_t first = first_of(size);
-    std::size_t place = count;
-    for (std::size_t i = 0; i < tries; ++i) {
-      const std::size_t index = (first + i) % count;
-      if (lists_[index].size == size) {
-        place = index;
-        break;
-      }
-      if (place == count && lists_[index].head == nullptr) place = index;
-    }
-    if (place == count) return false;
-    List& list = lists_[place];
-    list.size = size;
+  /// One of that size, or an empty one that is so from now on; null if all four have blocks of other sizes.
+  List* make(std::uint64_t size) noexcept;
+  static Block* pop(List& list) noexcept {
+    Block* const block = list.head;
+    if (block == nullptr) return nullptr;
+    list.head = block->next;
+    list.last = block;
+    return block;
+  }
+  void push(List& list, Block* block) noexcept {
     block->next = list.head;
     list.head = block;
-    filled_ |= std::uint64_t{1} << place;
-    return true;
+    filled_ |= list.bit;
   }
   bool empty() const noexcept { return filled_ == 0; }  ///< may say no for one that is
   /// Calls give(block) for each block and forgets it.
   template <class Give>
   void drain(Give&& give) noexcept {
-    for (std::uint64_t left = filled_; left != 0; left &= left - 1) {
+    for (std::uint64_t left = std::exchange(filled_, 0); left != 0; left &= left - 1) {
       List& list = lists_[static_cast<std::size_t>(std::countr_zero(left))];
       while (list.head != nullptr) {
         Block* const block = list.head;
@@ -86,22 +92,19 @@ class SizeBins {
         give(block);
       }
     }
-    filled_ = 0;
   }
+  /// When empty: nothing is remembered of the heap.
+  void forget() noexcept;
 
  private:
   static constexpr std::size_t count = 64;
   static constexpr std::size_t tries = 4;
-  struct List {
-    std::uint64_t size = 0;  ///< kept when the list is empty: the next free of that size comes here again
-    Block* head = nullptr;
-  };
   static std::size_t first_of(std::uint64_t size) noexcept {
     return static_cast<std::size_t>((size / block_unit * 0x9e3779b97f4a7c15u) >> 58);
   }
 
-  std::uint64_t filled_ = 0;  ///< lists that may have blocks
   std::array<List, count> lists_;
+  std::uint64_t filled_ = 0;  ///< lists that may have blocks
 };
 
 struct Line {
@@ -112,9 +115,11 @@ struct Line {
   std::array<SizeBins, 2> bins;
 };
 
+extern constinit Line no_line;
+
 class alignas(64) ThreadBins {
  public:
-  ThreadBins() = default;
+  ThreadBins() noexcept { lines_.fill(&no_line); }
   ThreadBins(const ThreadBins&) = delete;  // the allocator's list leads to it
   ThreadBins& operator=(const ThreadBins&) = delete;
 
@@ -122,7 +127,7 @@ class alignas(64) ThreadBins {
   /// False: the bins are out of bounds; nothing to leave then.
   bool enter() noexcept {
     busy_.store(true, std::memory_order_relaxed);
-    if (owner_fences_) {
+    if (owner_fences_) [[unlikely]] {
       std::atomic_thread_fence(std::memory_order_seq_cst);
     } else {
       std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -135,9 +140,10 @@ class alignas(64) ThreadBins {
   void leave() noexcept { busy_.store(false, std::memory_order_release); }
 
   // -- Between enter() and leave(), or during a revocation, or under the lock by the owner.
+  /// Null if there is none.
   Line* find(std::uint64_t stream, std::uint64_t pool) noexcept {
-    Line* const line = lines_[place_of(stream, pool)].get();
-    return line != nullptr && line->stream == stream && line->pool == pool ? line : nullptr;
+    Line* const line = lines_[place_of(stream, pool)];
+    return line->stream == stream && line->pool == pool ? line : nullptr;
   }
   HitCounters counters;
 
@@ -147,8 +153,8 @@ class alignas(64) ThreadBins {
   Line* make(std::uint64_t stream, std::uint64_t pool, const Heap& heap, Drain&& drain) noexcept;
   template <class Visit>
   void for_each_line(Visit&& visit) {
-    for (const std::unique_ptr<Line>& line : lines_) {
-      if (line != nullptr && line->stream != 0) visit(*line);
+    for (Line* const line : lines_) {
+      if (line->stream != 0) visit(*line);
     }
   }
 
@@ -168,27 +174,31 @@ class alignas(64) ThreadBins {
  private:
   static constexpr std::size_t line_count = 16;
   static std::size_t place_of(std::uint64_t stream, std::uint64_t pool) noexcept {
-    return static_cast<std::size_t>((stream >> 6) ^ (pool * 7)) % line_count;
+    return static_cast<std::size_t>((stream >> 6) + pool) % line_count;
   }
   friend void choose_fences() noexcept;
   static inline bool owner_fences_ = true;  ///< until membarrier is known to be there; set before any bins are made
 
   std::atomic<bool> busy_{false};
   std::atomic<std::uint32_t> revoked_{0};
-  std::array<std::unique_ptr<Line>, line_count> lines_;
+  std::array<Line*, line_count> lines_;  ///< never freed; no_line before first use
 };
 
 template <class Drain>
 Line* ThreadBins::make(std::uint64_t stream, std::uint64_t pool, const Heap& heap, Drain&& drain) noexcept {
-  std::unique_ptr<Line>& place = lines_[place_of(stream, pool)];
-  if (place == nullptr) place.reset(new (std::nothrow) Line);
-  if (place == nullptr) return nullptr;
+  Line*& place = lines_[place_of(stream, pool)];
+  if (place == &no_line) {
+    Line* const made = new (std::nothrow) Line;
+    if (made == nullptr) return nullptr;
+    place = made;
+  }
   if (place->stream != 0) drain(*place);
   place->stream = stream;
   place->pool = pool;
   place->heap = &heap;
   place->arenas = {};
-  return place.get();
+  for (SizeBins& bins : place->bins) bins.forget();
+  return place;
 }
 
 /// Revoker 2. Called before the first bins are made, and then for each revocation of another thread's.
@@ -203,16 +213,17 @@ class DeviceAllocator;
 inline constexpr std::size_t max_binned_devices = 64;
 
 struct BinsOfThread {
-  std::array<ThreadBins*, max_binned_devices> of_device{};
+  std::array<ThreadBins*, max_binned_devices + 1> of_device{};  ///< the last stays null
   std::array<DeviceAllocator*, max_binned_devices> allocators{};
 };
 
 /// Null until the thread has bins, and after it gave them back at its end. Initial-exec, as call_state (process.h) is.
 extern constinit thread_local BinsOfThread* bins_of_thread __attribute__((tls_model("initial-exec")));
 
+/// `device_number` is at most max_binned_devices.
 inline ThreadBins* own_bins(std::size_t device_number) noexcept {
   BinsOfThread* const bins = bins_of_thread;
-  return bins == nullptr || device_number >= max_binned_devices ? nullptr : bins->of_device[device_number];
+  return bins == nullptr ? nullptr : bins->of_device[device_number];
 }
 /// The table of the calling thread, made at first use; null when there is no memory or the thread is ending. When the
 /// thread ends, each allocator in it gets its bins back (DeviceAllocator::thread_ends).

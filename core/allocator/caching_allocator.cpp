@@ -8,6 +8,7 @@
 #include "current_pool.h"
 #include "device_allocator.h"
 #include "device_allocators.h"
+#include "short_way.h"
 #include "stream_state.h"
 
 namespace anyplace::detail {

@@ -27,24 +27,36 @@ void add_to(Stat& stat, std::int64_t allocated, std::int64_t freed) noexcept {
 
 }  // namespace
 
-void HitCounters::add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept {
+void HitCounters::publish(std::size_t which, const Sums& peak) noexcept {
+  peaks_[which] = peak;
   for (std::size_t i = 0; i < hit_figures; ++i) {
-    peaks[static_cast<std::size_t>(StatPool::all)][i] += peak_[i].load(std::memory_order_relaxed);
-    for (std::size_t c = 0; c < classes_.size(); ++c) {
-      peaks[static_cast<std::size_t>(pool_of_class[c])][i] += classes_[c].peak[i].load(std::memory_order_relaxed);
+    public_peaks_[which][i].store(peak.at(i), std::memory_order_relaxed);
+  }
+}
+
+void HitCounters::raise(std::size_t own) noexcept {
+  const auto higher = [](const Sums& a, const Sums& b) {
+    return Sums{{std::max(a.first[0], b.first[0]), std::max(a.first[1], b.first[1])},
+                {std::max(a.second[0], b.second[0]), 0}};
+  };
+  publish(own, higher(peaks_[own], current_[own]));
+  publish(2, higher(peaks_[2], all_));
+}
+
+void HitCounters::add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept {
+  constexpr std::array<StatPool, 3> pools{StatPool::large, StatPool::small, StatPool::all};
+  for (std::size_t which = 0; which < pools.size(); ++which) {
+    for (std::size_t i = 0; i < hit_figures; ++i) {
+      peaks[static_cast<std::size_t>(pools[which])][i] += public_peaks_[which][i].load(std::memory_order_relaxed);
     }
   }
 }
 
 void HitCounters::move_to(StatTable& stats) noexcept {
-  for (std::size_t c = 0; c < classes_.size(); ++c) {
-    Class& from = classes_[c];
+  for (std::size_t c = 0; c < current_.size(); ++c) {
     for (std::size_t i = 0; i < hit_figures; ++i) {
-      const std::int64_t allocated = from.allocated[i].load(std::memory_order_relaxed);
-      const std::int64_t freed = allocated - from.current[i].load(std::memory_order_relaxed);
-      from.allocated[i].store(0, std::memory_order_relaxed);
-      from.current[i].store(0, std::memory_order_relaxed);
-      from.peak[i].store(0, std::memory_order_relaxed);
+      const std::int64_t allocated = allocated_[c].at(i);
+      const std::int64_t freed = allocated - current_[c].at(i);
       if (allocated == 0 && freed == 0) continue;
       for (std::size_t k = 0; k < kinds_of[i].count; ++k) {
         add_to(stats.at(kinds_of[i].kinds[k], StatPool::all), allocated, freed);
@@ -52,7 +64,10 @@ void HitCounters::move_to(StatTable& stats) noexcept {
       }
     }
   }
-  for (Figure& peak : peak_) peak.store(0, std::memory_order_relaxed);
+  current_ = {};
+  allocated_ = {};
+  all_ = {};
+  for (std::size_t which = 0; which < peaks_.size(); ++which) publish(which, {});
 }
 
 void raise_peaks(StatTable& stats, const std::array<HitFigures, stat_pools>& peaks) noexcept {

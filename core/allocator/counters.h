@@ -25,49 +25,50 @@ class HitCounters {
  public:
   // -- By the thread, in its bins.
   void allocated(bool small, std::uint64_t bytes, std::uint64_t requested) noexcept {
-    Class& own = classes_[small ? 1 : 0];
-    const Class& other = classes_[small ? 0 : 1];
-    const HitFigures amounts{1, static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(requested)};
-    for (std::size_t i = 0; i < hit_figures; ++i) {
-      add(own.allocated[i], amounts[i]);
-      const std::int64_t now = add(own.current[i], amounts[i]);
-      raise(own.peak[i], now);
-      raise(peak_[i], now + other.current[i].load(std::memory_order_relaxed));
-    }
+    const Sums amount{{1, static_cast<std::int64_t>(bytes)}, {static_cast<std::int64_t>(requested), 0}};
+    const std::size_t own = small ? 1 : 0;
+    allocated_[own] += amount;
+    current_[own] += amount;
+    all_ += amount;
+    const Sums room = (peaks_[own] - current_[own]) | (peaks_[2] - all_);
+    const Pair any = room.first | room.second;
+    if ((any[0] | any[1]) < 0) [[unlikely]]  // a sign: one of them is above its peak
+      raise(own);
   }
   void freed(bool small, std::uint64_t bytes, std::uint64_t requested) noexcept {
-    Class& own = classes_[small ? 1 : 0];
-    add(own.current[0], -1);
-    add(own.current[1], -static_cast<std::int64_t>(bytes));
-    add(own.current[2], -static_cast<std::int64_t>(requested));
+    const Sums amount{{1, static_cast<std::int64_t>(bytes)}, {static_cast<std::int64_t>(requested), 0}};
+    current_[small ? 1 : 0] -= amount;
+    all_ -= amount;
   }
 
   // -- Under the allocator's lock.
-  /// Adds the maxima to what other threads' came to: [all, large, small].
+  /// Adds the maxima to what other threads' came to: [all, large, small]. The thread may be at it.
   void add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept;
   /// Adds everything to the books and starts from nothing. The thread is not at it. The peaks were looked at before.
   void move_to(StatTable& stats) noexcept;
 
  private:
-  using Figure = std::atomic<std::int64_t>;
-  struct Class {
-    std::array<Figure, hit_figures> current{};
-    std::array<Figure, hit_figures> peak{};
-    std::array<Figure, hit_figures> allocated{};
+  /// Two at a time: a hit does little else than to count.
+  using Pair = std::int64_t __attribute__((vector_size(16)));
+  struct Sums {
+    Pair first{};   ///< blocks, bytes
+    Pair second{};  ///< requested bytes, nothing
+
+    Sums& operator+=(const Sums& other) noexcept { return *this = {first + other.first, second + other.second}; }
+    Sums& operator-=(const Sums& other) noexcept { return *this = *this - other; }
+    Sums operator-(const Sums& other) const noexcept { return {first - other.first, second - other.second}; }
+    Sums operator|(const Sums& other) const noexcept { return {first | other.first, second | other.second}; }
+    std::int64_t at(std::size_t figure) const noexcept { return figure < 2 ? first[figure] : second[0]; }
   };
+  void raise(std::size_t own) noexcept;
+  void publish(std::size_t which, const Sums& peak) noexcept;
 
-  /// One thread writes: no locked instruction.
-  static std::int64_t add(Figure& figure, std::int64_t amount) noexcept {
-    const std::int64_t sum = figure.load(std::memory_order_relaxed) + amount;
-    figure.store(sum, std::memory_order_relaxed);
-    return sum;
-  }
-  static void raise(Figure& peak, std::int64_t now) noexcept {
-    if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
-  }
-
-  std::array<Class, 2> classes_{};  ///< large, small
-  std::array<Figure, hit_figures> peak_{};
+  std::array<Sums, 2> current_{};    ///< large, small
+  std::array<Sums, 2> allocated_{};  ///< large, small
+  Sums all_{};
+  std::array<Sums, 3> peaks_{};  ///< large, small, all
+  /// The same for others to read. Written by the thread alone.
+  std::array<std::array<std::atomic<std::int64_t>, hit_figures>, 3> public_peaks_{};
 };
 
 /// The peaks of the books, given the sums of all threads' maxima.

@@ -15,6 +15,7 @@
 #include "pressure.h"
 #include "request.h"
 #include "service.h"
+#include "short_way.h"
 #include "stream_state.h"
 #include "table_source.h"
 
@@ -63,7 +64,8 @@ std::atomic<std::size_t> devices_made{0};
 DeviceAllocator* make_device_allocator(DeviceState& device) { return new DeviceAllocator(device); }
 
 DeviceAllocator::DeviceAllocator(DeviceState& device)
-    : state_(new State(device)), number_(devices_made.fetch_add(1, std::memory_order_relaxed)) {
+    : state_(new State(device)),
+      number_(std::min(devices_made.fetch_add(1, std::memory_order_relaxed), max_binned_devices)) {
   state_->number = number_;
 }
 
@@ -143,9 +145,7 @@ Block* DeviceAllocator::allocate(StreamState& stream, std::uint64_t pool, std::u
 
 void DeviceAllocator::State::throw_out_of_memory(std::unique_lock<std::mutex>& lock, std::uint64_t pool,
                                                  std::uint64_t bytes, const char* operation) {
-  const auto current = [&](StatKind kind) {
-    return static_cast<std::uint64_t>(stats.at(kind, StatPool::all).current);
-  };
+  const auto current = [&](StatKind kind) { return static_cast<std::uint64_t>(stats.at(kind, StatPool::all).current); };
   MemoryFigures figures;
   figures.requested = bytes;
   {
@@ -160,8 +160,8 @@ void DeviceAllocator::State::throw_out_of_memory(std::unique_lock<std::mutex>& l
   if (at_most != UINT64_MAX) figures.limit = at_most;
   const bool pool_limit = of != pools.end() && of->second.limit == at_most && at_most != UINT64_MAX;
   lock.unlock();
-  Error error = out_of_memory_error(device, figures, pool_limit ? "the memory pool's limit is reached" : nullptr,
-                                    operation);
+  Error error =
+      out_of_memory_error(device, figures, pool_limit ? "the memory pool's limit is reached" : nullptr, operation);
   lock.lock();
   if (history.on()) {
     const std::uint64_t free_bytes = error.memory() ? error.memory()->free.value_or(UINT64_MAX) : UINT64_MAX;
@@ -280,7 +280,7 @@ Block* DeviceAllocator::State::taken_at(std::uint64_t address, const char* opera
   for (const HeapOnSource& old : abandoned) {
     if (block == nullptr) block = look_in(old);
   }
-  if (block != nullptr && block->use.load(std::memory_order_relaxed) == BlockUse::taken) return block;
+  if (block != nullptr && block->out.load(std::memory_order_relaxed) == address) return block;
   const Block* const around = memory.heap == nullptr ? nullptr : memory.heap->find_around(address);
   if (block != nullptr || (around != nullptr && around->use.load(std::memory_order_relaxed) == BlockUse::free)) {
     refuse(fmt::format("the memory at {:#x} is free: it was given back already", address));
@@ -339,7 +339,6 @@ void DeviceAllocator::device_was_reset() noexcept {
   } catch (const std::exception&) {
     return;  // then it stays in use, and gives nothing any more
   }
-  state_->memory = {};
 }
 
 void DeviceAllocator::shut_down() noexcept {
@@ -347,13 +346,11 @@ void DeviceAllocator::shut_down() noexcept {
   state_->closed = true;
   if (state_->config) state_->set_bins_off();
   if (state_->memory.heap == nullptr || state_->device.lost.load(std::memory_order_relaxed)) return;
-  {
-    const Revocation revocation(*state_);
-  }
+  { const Revocation revocation(*state_); }
   state_->settle_streams();
   // What is still handed out stays: whoever has it may still be at it.
   if (state_->stats.at(StatKind::active, StatPool::all).current == 0) {
-    state_->memory = {};
+    state_->memory.close();
   } else {
     static_cast<void>(state_->memory.heap->release_free());
   }

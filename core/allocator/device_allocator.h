@@ -42,15 +42,11 @@ class DeviceAllocator {
     return mode == Mode::caching;
   }
 
-  // -- Memory by the short way (bins.h): no lock is taken. Null or false: go the long way, which says what is wrong.
+  // -- Memory by the short way: no lock is taken. Null or false: go the long way. Inline, in short_way.h.
   Block* allocate_quickly(std::uint64_t stream_id, std::uint64_t pool, std::uint64_t bytes) noexcept;
   /// With all that deallocate() checks.
   bool free_quickly(std::uint64_t stream_id, std::uint64_t pool, std::uint64_t address, std::uint64_t bytes) noexcept;
   bool free_quickly(Block* block) noexcept;
-
-  // -- Memory by address, for the Allocator that the public has: the short way, or else with all checks.
-  std::uint64_t allocate_at(std::uint64_t stream_id, std::uint64_t pool, std::uint64_t bytes, const char* operation);
-  void free_at(std::uint64_t stream_id, std::uint64_t address, std::uint64_t bytes, const char* operation);
 
   // -- Memory.
   /// `pool` is 0 or a MemoryPool's. `bytes` isn't 0. Throws out_of_memory with the figures, after all that can be done.

@@ -83,7 +83,7 @@ class Heap {
   /// none does. For reuse across streams.
   Arena* find_lender(const Arena& arena, std::uint64_t bytes) noexcept;
 
-  /// The taken, binned or pending block that begins there; null if none does. Amortised constant time, and safe
+  /// The taken or pending block that begins there; null if none does. Amortised constant time, and safe
   /// without the user's lock (it may then miss a block that is being made).
   Block* find(anyplace_address address) const noexcept;
   /// The block of any use that contains the address, for messages; null if it isn't ours. Under the lock.

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bins' life: how a thread gets them, how the allocator takes them back.
+#include <new>
+
+#include "device_allocator_state.h"
+
+namespace anyplace::detail {
+ThreadBins* DeviceAllocator::State::bins_here() noexcept {
+  if (ThreadBins* const bins = own_bins(number)) return bins;
+  if (number == max_binned_devices || !config->bins || closed) return nullptr;
+  BinsOfThread* const table = make_bins_of_thread();
+  if (table == nullptr) return nullptr;
+  ThreadBins* bins = all_bins;
+  while (bins != nullptr && bins->taken) bins = bins->next;
+  if (bins == nullptr) {
+    choose_fences();
+    bins = new (std::nothrow) ThreadBins;
+    if (bins == nullptr) return nullptr;
+    if (bins_off) bins->bar(ThreadBins::off);
+    bins->next = all_bins;
+    all_bins = bins;
+  }
+  bins->taken = true;
+  table->of_device[number] = bins;
+  table->allocators[number] = device.allocator;
+  return bins;
+}
+
+void DeviceAllocator::thread_ends(ThreadBins& bins) noexcept {
+  const std::lock_guard lock(state_->mutex);
+  state_->look_at_counters();
+  bins.counters.move_to(state_->stats);
+  bins.for_each_line([&](Line& line) {
+    state_->drain(line);
+    line.stream = 0;
+  });
+  bins.taken = false;
+}
+
+void DeviceAllocator::State::drain(Line& line, bool small) noexcept {
+  line.bins[small ? 1 : 0].drain([&](Block* block) { give(block); });
+}
+
+void DeviceAllocator::State::drain(Line& line) noexcept {
+  drain(line, false);
+  drain(line, true);
+}
+
+void DeviceAllocator::State::file_line(ArenaKey key, const Arena& arena) noexcept {
+  ThreadBins* const bins = bins_here();
+  if (bins == nullptr || bins->barred()) return;
+  Line* line = bins->find(key.stream, key.pool);
+  if (line == nullptr) line = bins->make(key.stream, key.pool, *memory.heap, [&](Line& old) { drain(old); });
+  if (line != nullptr) line->arenas[key.small ? 1 : 0] = &arena;
+}
+
+void DeviceAllocator::State::set_bins_off() noexcept {
+  const bool off = !config->bins || history.on() || closed;
+  if (off == bins_off) return;
+  bins_off = off;
+  for (ThreadBins* bins = all_bins; bins != nullptr; bins = bins->next) {
+    if (off) {
+      bins->bar(ThreadBins::off);
+    } else {
+      bins->unbar(ThreadBins::off);
+    }
+  }
+}
+
+Revocation::Revocation(DeviceAllocator::State& state) noexcept : state_(state) {
+  ThreadBins* const own = own_bins(state.number);
+  bool others = false;
+  for (ThreadBins* bins = state.all_bins; bins != nullptr; bins = bins->next) {
+    bins->bar(ThreadBins::revoking);
+    others = others || (bins->taken && bins != own);
+  }
+  if (others) {
+    fence_all_threads();
+    for (ThreadBins* bins = state.all_bins; bins != nullptr; bins = bins->next) bins->wait_until_left();
+  }
+  state.look_at_counters();
+  for (ThreadBins* bins = state.all_bins; bins != nullptr; bins = bins->next) {
+    bins->counters.move_to(state.stats);
+    bins->for_each_line([&](Line& line) {
+      found_any_ = found_any_ || !line.bins[0].empty() || !line.bins[1].empty();
+      state.drain(line);
+    });
+  }
+}
+
+Revocation::~Revocation() {
+  for (ThreadBins* bins = state_.all_bins; bins != nullptr; bins = bins->next) bins->unbar(ThreadBins::revoking);
+}
+
+}  // namespace anyplace::detail

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The short way through a thread's bins: DeviceAllocator's *_quickly, inline in whoever calls them a lot. What is no
+// hit goes the long way, which says what is wrong if something is.
+#pragma once
+
+#include "bins.h"
+#include "device_allocator.h"
+#include "stream_state.h"
+
+namespace anyplace::detail {
+
+/// Whether the handle is open, its device works, the process goes on, and nothing is held back on the stream (slots.h);
+/// and whether the thread may call at all (borrow.h).
+inline bool may_go_quickly(std::uint64_t stream_id) noexcept {
+  return call_state.record != nullptr && SlotTable<StreamState>::borrow(stream_id).is(stream_id);
+}
+
+/// Into a bin of the thread's line. False if there is none for it.
+inline bool put_into(ThreadBins& bins, Line& line, SizeBins::List* list, Block* block) noexcept {
+  const std::size_t small = block->small ? 1 : 0;
+  if (line.arenas[small] != block->arena) return false;
+  const std::uint64_t requested = block->requested;
+  if (list == nullptr) [[unlikely]] {
+    list = line.bins[small].make(rounded_size(requested));
+    if (list == nullptr) return false;
+  }
+  block->out.store(Block::not_out, std::memory_order_relaxed);
+  line.bins[small].push(*list, block);
+  bins.counters.freed(small != 0, block->bytes, requested);
+  return true;
+}
+
+inline Block* DeviceAllocator::allocate_quickly(std::uint64_t stream_id, std::uint64_t pool,
+                                                std::uint64_t bytes) noexcept {
+  ThreadBins* const bins = own_bins(number_);
+  if (bins == nullptr || !may_go_quickly(stream_id) || !bins->enter()) [[unlikely]]
+    return nullptr;
+  Block* block = nullptr;
+  if (Line* const line = bins->find(stream_id, pool)) [[likely]] {
+    const bool small = bytes <= small_limit;
+    if (SizeBins::List* const list = line->bins[small ? 1 : 0].find(rounded_size(bytes))) [[likely]] {
+      block = SizeBins::pop(*list);
+      if (block != nullptr) [[likely]] {
+        block->requested = bytes;
+        block->out.store(block->address, std::memory_order_relaxed);
+        bins->counters.allocated(small, block->bytes, bytes);
+      }
+    }
+  }
+  bins->leave();
+  return block;
+}
+
+inline bool DeviceAllocator::free_quickly(std::uint64_t stream_id, std::uint64_t pool, std::uint64_t address,
+                                          std::uint64_t bytes) noexcept {
+  ThreadBins* const bins = own_bins(number_);
+  if (bins == nullptr || !may_go_quickly(stream_id) || !bins->enter()) [[unlikely]]
+    return false;
+  bool done = false;
+  if (Line* const line = bins->find(stream_id, pool)) [[likely]] {
+    SizeBins::List* const list = line->bins[bytes <= small_limit ? 1 : 0].find(rounded_size(bytes));
+    // The list's last block is known before the address is, and in the right most often.
+    Block* block = list != nullptr ? list->last : &no_block;
+    if (block->out.load(std::memory_order_relaxed) != address) block = line->heap->find(address);
+    if (block != nullptr && block->out.load(std::memory_order_relaxed) == address && block->requested == bytes &&
+        block->stream == stream_id) [[likely]] {
+      done = put_into(*bins, *line, list, block);
+    }
+  }
+  bins->leave();
+  return done;
+}
+
+inline bool DeviceAllocator::free_quickly(Block* block) noexcept {
+  ThreadBins* const bins = own_bins(number_);
+  const std::uint64_t stream_id = block->stream;
+  if (bins == nullptr || !may_go_quickly(stream_id) || !bins->enter()) [[unlikely]]
+    return false;
+  // Which pool it is from isn't known here without following the arena; the common one's line is tried.
+  Line* const line = bins->find(stream_id, 0);
+  const bool done =
+      line != nullptr &&
+      put_into(*bins, *line, line->bins[block->small ? 1 : 0].find(rounded_size(block->requested)), block);
+  bins->leave();
+  return done;
+}
+
+}  // namespace anyplace::detail
