@@ -20,6 +20,7 @@
 #include "probe.h"
 #include "text.h"
 #include "tools/conformance.h"
+#include "tools/replay.h"
 
 namespace anyplace::tool {
 namespace {
@@ -83,6 +84,7 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
     const std::string arguments_of = first == "info"          ? "PLACE "
                                      : first == "conformance" ? "--place PLACE [option...] "
                                      : first == "new-backend" ? "NAME [--directory DIRECTORY] "
+                                     : first == "replay"      ? "TRACE --place PLACE [option...] "
                                                               : "";
     text += "usage: anyplace " + first + " " + arguments_of + (first == "new-backend" ? "[--c]\n" : "[--json]\n");
   } else {
@@ -120,6 +122,7 @@ Answer run(int argument_count, char** arguments) {
   CLI::App* const version = app.add_subcommand("version", "Shows the versions of library, headers and plugin ABI");
   const ConformanceCommand conformance(app);
   const NewBackendCommand new_backend(app);
+  const ReplayCommand replay(app);
   for (CLI::App* const command : {devices, info, doctor, version}) {
     command->add_flag("--json", options.json, "Write JSON");
   }
@@ -139,6 +142,7 @@ Answer run(int argument_count, char** arguments) {
   }
   if (conformance.chosen()) return conformance.run();
   if (new_backend.chosen()) return new_backend.run();
+  if (replay.chosen()) return replay.run();
   if (*devices || *doctor) {
     const std::string problem = read_probe_timeout(seconds, options.probe_timeout);
     if (!problem.empty()) return {"", "anyplace: " + problem + "\n", exit_usage};
