@@ -225,6 +225,18 @@ std::uint64_t Heap::reserved_bytes(std::uint64_t pool) const noexcept {
 
 void Heap::set_pool_limit(std::uint64_t pool, std::uint64_t bytes) { state_->pool_of(pool).limit = bytes; }
 
+/// For the history: the arena's memory comes or goes, run by run of what is backed.
+void Heap::State::note_segments(const Arena& arena, TraceAction action) noexcept {
+  for (const auto& segment : arena.segments) {
+    for (const Block* block = segment->first; block != nullptr;) {
+      const Block* const first = block;
+      std::uint64_t bytes = 0;
+      for (; block != nullptr && block->backed == first->backed; block = block->after) bytes += block->bytes;
+      if (first->backed) user.note(action, arena.key, first->address, bytes);
+    }
+  }
+}
+
 Arena& Heap::arena(const ArenaKey& key) {
   State& s = *state_;
   if (const auto found = s.by_key.find(key); found != s.by_key.end()) return *found->second;
@@ -238,7 +250,9 @@ Arena& Heap::arena(const ArenaKey& key) {
     arena->pool->reserved -= arena->reserved;
     pool.reserved += arena->reserved;
     arena->pool = &pool;
+    s.note_segments(*arena, s.page != 0 ? TraceAction::segment_unmap : TraceAction::segment_free);
     arena->key = key;
+    s.note_segments(*arena, s.page != 0 ? TraceAction::segment_map : TraceAction::segment_alloc);
     arena->orphan = false;
     return *arena;
   }

@@ -83,6 +83,7 @@ struct Heap::State {
   // -- Arenas.
   PoolBooks& pool_of(std::uint64_t pool);
   bool idle(const Arena& arena) noexcept;
+  void note_segments(const Arena& arena, TraceAction action) noexcept;
   std::uint64_t room(const Arena& arena) const noexcept;  ///< what the limits leave, in bytes
   void account(Arena& arena, Segment& segment, std::int64_t bytes) noexcept;
   bool moving_pays(std::uint64_t bytes) const noexcept;  ///< rather than growing by so much

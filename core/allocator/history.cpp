@@ -9,6 +9,7 @@ namespace anyplace::detail {
 void History::start(std::uint64_t max_entries) {
   max_entries_ = max_entries;
   oldest_ = 0;
+  overflowed_ = false;
   ring_ = std::vector<TraceEntry>();
 }
 
@@ -24,6 +25,7 @@ void History::add(TraceEntry entry) noexcept {
     }
     return;
   }
+  overflowed_ = true;
   ring_[oldest_] = entry;
   oldest_ = (oldest_ + 1) % ring_.size();
 }

@@ -14,6 +14,8 @@ namespace anyplace::detail {
 class History {
  public:
   bool on() const noexcept { return max_entries_ != 0; }
+  std::uint64_t max_entries() const noexcept { return max_entries_; }
+  bool overflowed() const noexcept { return overflowed_; }  ///< the oldest entries were dropped
   /// Forgets what was; 0 turns it off.
   void start(std::uint64_t max_entries);
   /// Stamps the time. Without memory for it the entry is lost.
@@ -24,6 +26,7 @@ class History {
   std::uint64_t max_entries_ = 0;
   std::vector<TraceEntry> ring_;
   std::size_t oldest_ = 0;
+  bool overflowed_ = false;
 };
 
 }  // namespace anyplace::detail

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -73,9 +74,14 @@ class Churn {
 
   void make() {
     static constexpr std::uint64_t sizes[] = {1, 300, 512, 5000, 200 * kib, mib, 3 * mib, 20 * mib};
-    Buffer buffer(streams_[pick(streams_.size())], sizes[pick(std::size(sizes))] + pick(200));
-    if (pick(4) == 0) buffer.record_stream(streams_[pick(streams_.size())]);
-    held_.push_back(std::move(buffer));
+    try {
+      Buffer buffer(streams_[pick(streams_.size())], sizes[pick(std::size(sizes))] + pick(200));
+      if (pick(4) == 0) buffer.record_stream(streams_[pick(streams_.size())]);
+      held_.push_back(std::move(buffer));
+    } catch (const anyplace::Error& error) {
+      if (error.code() != anyplace::ErrorCode::out_of_memory) throw;
+      drop(pick(held_.size()));
+    }
   }
   void drop(std::size_t index) {
     std::swap(held_[index], held_.back());
@@ -112,6 +118,38 @@ TEST_CASE("history has an alloc, a free_requested and a free_completed of each b
   }
 }
 
+TEST_CASE("the default stream is number 0 in a snapshot, every other its own") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  anyplace::record_memory_history(device);
+  const Buffer on_default(device.default_stream(), 700);
+  const Buffer on_stream(stream, 700);
+  const nlohmann::json snapshot = json_of(device);
+  std::set<std::uint64_t> of_segments;
+  std::set<std::uint64_t> of_entries;
+  for (const nlohmann::json& segment : snapshot.at("segments"))
+    of_segments.insert(segment.at("stream").get<std::uint64_t>());
+  for (const nlohmann::json& entry : snapshot.at("device_traces")[0])
+    of_entries.insert(entry.at("stream").get<std::uint64_t>());
+  CHECK(of_segments == std::set<std::uint64_t>{0, stream.id()});
+  CHECK(of_entries == of_segments);
+}
+
+TEST_CASE("memory that one stream left and another took over changes hands in the history") {
+  if (!snapshot_check::has_python()) return snapshot_check::say_skipped();
+  const Device device("cpu_sim:0");
+  anyplace::record_memory_history(device);
+  for (int i = 0; i < 5; ++i) {
+    const Stream stream(device);
+    std::vector<Buffer> buffers;
+    for (int j = 0; j < 5; ++j) buffers.emplace_back(stream, 3 * mib + static_cast<std::uint64_t>(i) * mib);
+    buffers.erase(buffers.begin() + 1);
+    stream.synchronize();
+    anyplace::empty_cache(device);
+    require_consistent(device, "--from-start");
+  }
+}
+
 TEST_CASE("an out of memory is in the history with what was asked for") {
   const Device device("cpu_sim:0");
   anyplace::record_memory_history(device);
@@ -140,6 +178,68 @@ TEST_CASE("a run over three streams is consistent backwards to its start") {
     require_consistent(device, "--from-start");
   }
   anyplace::empty_cache(device);
+  require_consistent(device, "--from-start");
+}
+
+TEST_CASE("a run over classic segments is consistent") {
+  if (!snapshot_check::has_python()) return snapshot_check::say_skipped();
+  const Device device("cpu_sim:0");
+  anyplace::AllocatorConfig config;
+  config.segments = anyplace::SegmentKind::classic;
+  anyplace::configure_allocator(device, config);
+  anyplace::record_memory_history(device);
+  Churn churn(device, 8);
+  churn.run(1500);
+  require_consistent(device, "--from-start");
+  churn.synchronize();
+  anyplace::empty_cache(device);
+  churn.run(500);
+  const nlohmann::json history = json_of(device).at("device_traces")[0];
+  CHECK(count(history, "segment_alloc") > 0);
+  CHECK(count(history, "segment_free") > 0);
+  CHECK(count(history, "segment_map") == 0);
+  require_consistent(device, "--from-start");
+}
+
+TEST_CASE("a run that is short of memory again and again is consistent") {
+  if (!snapshot_check::has_python()) return snapshot_check::say_skipped();
+  const Device device("cpu_sim:0");
+  const double total = static_cast<double>(*anyplace::mem_get_info(device).total);
+  anyplace::set_per_process_memory_fraction(device, 100.0 * static_cast<double>(mib) / total);
+  anyplace::record_memory_history(device);
+  Churn churn(device, 9);
+  churn.run(2500);
+  CHECK(count(json_of(device).at("device_traces")[0], "oom") > 0);
+  CHECK(anyplace::memory_stats(device).at("reserved_bytes.all.peak") <= static_cast<std::int64_t>(100 * mib));
+  require_consistent(device, "--from-start");
+}
+
+TEST_CASE("a run in and out of pools is consistent, and a pool's segments are its own") {
+  if (!snapshot_check::has_python()) return snapshot_check::say_skipped();
+  const Device device("cpu_sim:0");
+  anyplace::record_memory_history(device);
+  Churn outside(device, 10);
+  outside.run(200);
+  {
+    const anyplace::MemoryPool pool(device);
+    Churn inside(device, 11);
+    {
+      const anyplace::MemoryPoolGuard guard(pool);
+      inside.run(400);
+    }
+    outside.run(200);
+    std::uint64_t of_pool = 0;
+    const nlohmann::json snapshot = json_of(device);
+    for (const nlohmann::json& segment : snapshot.at("segments")) {
+      if (segment.at("segment_pool_id")[1] == pool.id()) {
+        of_pool += segment.at("total_size").get<std::uint64_t>();
+      }
+    }
+    CHECK(of_pool == pool.reserved_bytes());
+    CHECK(of_pool > 0);
+    require_consistent(device, "--from-start");
+  }
+  outside.run(300);
   require_consistent(device, "--from-start");
 }
 
