@@ -68,6 +68,7 @@ constexpr Bullet all_bullets[] = {
     {"memory.ranges", "sizes and overlaps out of range are refused before anything is submitted; 0 bytes is a no-op"},
     {"memory.out_of_memory", "out of memory is an error with figures, after pending frees were waited for"},
     {"memory.figures", "memory figures agree with each other; what the vendor can't tell is unknown, not 0"},
+    {"memory.virtual", "addresses and the memory behind them are made apart; memory moves and keeps what it holds"},
     // -- Kernels
     {"kernels.launch", "a launch runs every thread of the grid once, with its indices, arguments and shared memory"},
     {"kernels.images", "a wrong image, an unknown name, and sizes over the limits are errors before anything runs"},

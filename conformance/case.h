@@ -9,9 +9,9 @@
 //     CHECK_EQUAL(read(buffer), expected);
 //   }
 //
-// A case sees the public API alone, and runs in a process of its own: it may set environment variables, use up the
-// device or die. CALL notes the call in memory that the parent reads, so that the report of a crash or a hang says
-// where it was; CHECK does the same. A check that fails ends the case.
+// A case sees the public API alone (but for those of table_device.h), and runs in a process of its own: it may set
+// environment variables, use up the device or die. CALL notes the call in memory that the parent reads, so that the
+// report of a crash or a hang says where it was; CHECK does the same. A check that fails ends the case.
 //
 // Rules. A verdict never depends on how long something took: a case that shows that nothing happens looks for a while
 // (CHECK_STAYS_FALSE), which convicts a broken backend sooner or later and a good one never. No case holds back more
@@ -46,8 +46,10 @@ struct Skipped {
 /// What a case is given.
 class Run {
  public:
-  Run(std::string place, std::string other, std::string module, int device_count, std::uint64_t seed)
+  Run(std::string place, std::string plugin, std::string other, std::string module, int device_count,
+      std::uint64_t seed)
       : place_(std::move(place)),
+        plugin_(std::move(plugin)),
         other_(std::move(other)),
         module_(std::move(module)),
         device_count_(device_count),
@@ -56,6 +58,8 @@ class Run {
   /// "cuda:0"
   const std::string& place() const noexcept { return place_; }
   const std::string& other_place() const noexcept { return other_; }
+  /// The plugin of its backend. For table_device.h.
+  const std::string& plugin_file() const noexcept { return plugin_; }
   /// "cuda"
   std::string backend() const { return place_.substr(0, place_.find(':')); }
   /// The device under test. Loads its backend. (The parameters say where it was called from.)
@@ -74,6 +78,7 @@ class Run {
 
  private:
   std::string place_;
+  std::string plugin_;
   std::string other_;
   std::string module_;
   int device_count_;

@@ -167,7 +167,8 @@ void run_case_in_child(SharedPage& page, const Surroundings& surroundings, const
   watch_for_crashes();
   const bool well = noted(page, [&] {
     if (!surroundings.plugin.empty()) CALL(register_plugin(surroundings.plugin));
-    Run run(surroundings.place, surroundings.other, surroundings.module, surroundings.device_count, seed);
+    Run run(surroundings.place, surroundings.plugin_file, surroundings.other, surroundings.module,
+            surroundings.device_count, seed);
     definition.body(run);
   });
   if (well) page.outcome.store(static_cast<int>(Outcome::passed));

@@ -18,6 +18,7 @@ struct Surroundings {
   std::string module;
   std::string other;
   int device_count = 0;
+  std::string plugin_file;  ///< of the place's backend, once the first child has found it
 };
 
 /// Fills page.discovery, or fails with the reason.

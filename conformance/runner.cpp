@@ -224,6 +224,7 @@ void discover(Surroundings& surroundings, Discovery& found, std::chrono::millise
   std::memcpy(&found, &child.page().discovery, sizeof(found));
   surroundings.place = found.place.get();
   surroundings.device_count = found.device_count;
+  surroundings.plugin_file = found.plugin.get();
 }
 
 /// What the device lacks of what the case needs; "" if nothing.
@@ -377,7 +378,7 @@ Report run(const Options& options, const std::function<void(const CaseReport&)>&
   const std::vector<CaseInfo> infos = cases();
   const std::vector<std::size_t> order = chosen_cases(infos, options);
 
-  Surroundings surroundings{options.place, options.plugin, "", "", 0};
+  Surroundings surroundings{options.place, options.plugin, "", "", 0, ""};
   const auto found = std::make_unique<Discovery>();
   discover(surroundings, *found, options.timeout);
   check_plugin(options, found->plugin.get());

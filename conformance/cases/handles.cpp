@@ -172,7 +172,7 @@ const std::vector<ForeignCall> foreign_calls = {
 
 /// On this thread, which made its handles before.
 struct SecondDevice : Good {
-  explicit SecondDevice(const Run& run) : Good(Run(run.second().to_string(), "", "", run.device_count(), 1)) {}
+  explicit SecondDevice(const Run& run) : Good(Run(run.second().to_string(), "", "", "", run.device_count(), 1)) {}
 };
 
 ANYPLACE_CASES(foreign_calls, "handles", "streams.handles", "{} with another device's handle is invalid_argument",

@@ -2,7 +2,7 @@
 //
 // What a mutation is, and what those that patch cpu_sim's table are written with. Each is one way for a backend to be
 // wrong; the plugin applies one, the runner looks whether the conformance suite convicts it. The lists are in the
-// files of their subjects: waits, streams, memory, allocation, kernels, devices.
+// files of their subjects: waits, streams, memory, allocation, virtual_memory, kernels, devices.
 //
 // A mutation is wrong in one way and right in all others, and leaks what it would have to guess the end of: each runs
 // in a process that ends soon.
@@ -32,6 +32,7 @@ std::span<const Mutation> wait_mutations() noexcept;
 std::span<const Mutation> stream_mutations() noexcept;
 std::span<const Mutation> memory_mutations() noexcept;
 std::span<const Mutation> allocation_mutations() noexcept;
+std::span<const Mutation> virtual_memory_mutations() noexcept;
 std::span<const Mutation> kernel_mutations() noexcept;
 std::span<const Mutation> device_mutations() noexcept;
 std::vector<Mutation> all_mutations();
