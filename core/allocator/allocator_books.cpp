@@ -33,7 +33,6 @@ void DeviceAllocator::State::book_allocation(Block* block, std::uint64_t request
   stats.add(StatKind::allocated_bytes, block->small, bytes);
   stats.add(StatKind::active_bytes, block->small, bytes);
   stats.add(StatKind::requested_bytes, block->small, static_cast<std::int64_t>(requested));
-  if (is_oversize(*block)) stats.oversize_allocations.add(1);
   if (history.on()) note_block(TraceAction::alloc, *block);
 }
 
@@ -43,7 +42,6 @@ void DeviceAllocator::State::book_free_request(Block* block) noexcept {
   pending_bytes += block->bytes;
   stats.add(StatKind::allocation, block->small, -1);
   stats.add(StatKind::allocated_bytes, block->small, -static_cast<std::int64_t>(block->bytes));
-  if (is_oversize(*block)) stats.oversize_allocations.add(-1);
   if (history.on()) note_block(TraceAction::free_requested, *block);
 }
 
@@ -53,10 +51,6 @@ void DeviceAllocator::State::book_free_completion(Block* block) noexcept {
   stats.add(StatKind::active_bytes, block->small, -static_cast<std::int64_t>(block->bytes));
   stats.add(StatKind::requested_bytes, block->small, -static_cast<std::int64_t>(block->requested));
   if (history.on()) note_block(TraceAction::free_completed, *block);
-}
-
-bool DeviceAllocator::State::is_oversize(const Block& block) const noexcept {
-  return stats.max_split_size >= 0 && block.bytes >= static_cast<std::uint64_t>(stats.max_split_size);
 }
 
 void DeviceAllocator::State::note_block(TraceAction action, Block& block) noexcept {

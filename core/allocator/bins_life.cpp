@@ -50,6 +50,8 @@ void DeviceAllocator::State::drain(Line& line) noexcept {
 void DeviceAllocator::State::file_line(ArenaKey key, const Arena& arena) noexcept {
   ThreadBins* const bins = bins_here();
   if (bins == nullptr || bins->barred()) return;
+  // Oversize blocks are counted where the heap hands them out.
+  if (!key.small && stats.max_split_size >= 0) return;
   Line* line = bins->find(key.stream, key.pool);
   if (line == nullptr) line = bins->make(key.stream, key.pool, *memory.heap, [&](Line& old) { drain(old); });
   if (line != nullptr) line->arenas[key.small ? 1 : 0] = &arena;

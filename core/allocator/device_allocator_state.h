@@ -99,7 +99,6 @@ struct DeviceAllocator::State final : HeapUser {
   Heap& heap_of(const Block* block) noexcept;
   /// The own thread's counters into the books, with the peaks that were reached since.
   void look_at_counters() noexcept;
-  bool is_oversize(const Block& block) const noexcept;
   void note_block(TraceAction action, Block& block) noexcept;
   /// A block's way into the books and out of them.
   void book_allocation(Block* block, std::uint64_t requested) noexcept;

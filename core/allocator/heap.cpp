@@ -265,6 +265,11 @@ Arena& Heap::arena(const ArenaKey& key) {
   return *s.arenas.back();
 }
 
+std::uint64_t Heap::best_fit(Arena& arena, std::uint64_t bytes) const noexcept {
+  const Block* const block = state_->page != 0 ? arena.cached.best_fit(bytes) : state_->fit_classic(arena, bytes);
+  return block == nullptr ? 0 : block->bytes;
+}
+
 Block* Heap::take(Arena& arena, std::uint64_t bytes, Reach reach) {
   State& s = *state_;
   s.result = SourceResult::done;
@@ -286,7 +291,6 @@ void Heap::give(Block* block) noexcept {
   --block->arena->handed_out;
   s.handed_out -= block->bytes;
   const bool small = block->arena->key.small;
-  if (s.page == 0 && block->bytes >= s.options.max_split_bytes) s.stats.oversize_allocations.add(-1);
   block->requested = 0;
   block->next = nullptr;
   block->freed_at = s.clock;

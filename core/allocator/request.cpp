@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "deferred_free.h"
+#include "host_pool.h"
 #include "memory_state.h"
 #include "pressure.h"
 #include "stream_state.h"
@@ -28,14 +29,12 @@ Request::Request(DeviceAllocator::State& state, StreamState& stream, std::uint64
 
 Block* Request::serve() {
   if (state_.closed) fail(ErrorCode::shut_down, device_.place, operation_, "");
-  if (!is_alive()) fail(ErrorCode::invalid_handle, device_.place, operation_, "the memory pool does not exist: it ended");
+  if (!is_alive())
+    fail(ErrorCode::invalid_handle, device_.place, operation_, "the memory pool does not exist: it ended");
   state_.open_heap(*state_.config);
   state_.work.add(stream_);
   state_.look_at_counters();
-  if (ThreadBins* const bins = own_bins(state_.number)) {
-    if (Line* const line = bins->find(key_.stream, key_.pool)) state_.drain(*line, key_.small);
-  }
-  Block* block = take(Reach::cached);
+  Block* block = from_arena();
   if (block == nullptr) block = from_finished();
   if (block == nullptr) block = from_bins();
   if (block == nullptr) block = from_idle_lender();
@@ -44,6 +43,7 @@ Block* Request::serve() {
   if (block == nullptr) block = from_busy_lender();
   if (block == nullptr) block = after_releasing();
   if (block == nullptr) block = after_waiting();
+  if (block == nullptr) block = from_pinned();
   if (block == nullptr) block = after_pressure();
   if (block == nullptr) fail_for_good();
   state_.book_allocation(block, bytes_);
@@ -64,6 +64,26 @@ Block* Request::take(Reach reach) {
   }
   if (reach != Reach::cached && heap.last_result() == SourceResult::failed) fail_backend();
   return nullptr;
+}
+
+/// What is in the thread's bins would join with what is free into larger holes: before one of those is cut, the bins
+/// are emptied. Not in the small arenas, which waste little; and not where a hole is there of just the right size. So a
+/// mix of sizes that come again finds its bins full.
+Block* Request::from_arena() {
+  Heap& heap = *state_.memory.heap;
+  const bool cuts = !key_.small && heap.best_fit(heap.arena(key_), size_) != size_;
+  if (cuts) drain_own();
+  Block* block = take(Reach::cached);
+  if (block == nullptr && !cuts && drain_own()) block = take(Reach::cached);
+  return block;
+}
+
+bool Request::drain_own() {
+  ThreadBins* const bins = own_bins(state_.number);
+  Line* const line = bins == nullptr ? nullptr : bins->find(key_.stream, key_.pool);
+  if (line == nullptr || line->bins[key_.small ? 1 : 0].empty()) return false;
+  state_.drain(*line, key_.small);
+  return true;
 }
 
 /// Frees that wait behind events are looked at here, not where memory is at hand.
@@ -138,9 +158,7 @@ Block* Request::after_waiting() {
   ++state_.stats.num_sync_all_streams;
   wait_for_streams();
   state_.settle_streams();
-  {
-    const Revocation revocation(state_);
-  }
+  { const Revocation revocation(state_); }
   Block* block = take(Reach::scavenge);
   if (block != nullptr || state_.memory.heap->release_free() == 0) return block;
   return take(Reach::scavenge);
@@ -167,6 +185,13 @@ void Request::wait_for_streams() {
   state_.work.were_idle(ended);
 }
 
+/// On integrated devices pinned memory that is cached is the device's own.
+Block* Request::from_pinned() {
+  if (device_.host_pool->stats().cached_bytes == 0) return nullptr;
+  device_.host_pool->release();
+  return take(Reach::scavenge);
+}
+
 Block* Request::after_pressure() {
   Block* block = nullptr;
   ThreadBins* const bins = own_bins(state_.number);
@@ -179,9 +204,7 @@ Block* Request::after_pressure() {
     lock_.lock();
     try {
       state_.settle_streams();
-      {
-        const Revocation revocation(state_);
-      }
+      { const Revocation revocation(state_); }
       block = take(Reach::scavenge);
       if (block == nullptr) block = from_busy_lender();
     } catch (...) {

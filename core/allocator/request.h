@@ -21,15 +21,18 @@ class Request {
 
  private:
   Block* take(Reach reach);
+  Block* from_arena();
   Block* from_finished();
   Block* from_bins();
   Block* from_idle_lender();
   Block* from_busy_lender();
   Block* after_releasing();
   Block* after_waiting();
+  Block* from_pinned();
   Block* after_pressure();
 
   Block* borrow(Arena& lender);
+  bool drain_own();       ///< the calling thread's bins of the arena; false if there was nothing in them
   bool is_alive() const;  ///< whether the pool is still there
   bool waiting_could_help();
   void wait_for_streams();

@@ -45,6 +45,7 @@ TEST_CASE("Given pending work a freed buffer's memory stays until that work is d
 }
 
 TEST_CASE("Destroying a buffer waits for nothing even where the vendor's free synchronises") {
+  without_cache();
   const Device device("sim_plain:0");
   Controls& controls = controls_of(device);
   controls.free_synchronises = true;
@@ -63,6 +64,7 @@ TEST_CASE("Destroying a buffer waits for nothing even where the vendor's free sy
 }
 
 TEST_CASE("Deferred memory is given back when the device is synchronised") {
+  without_cache();
   const Device device("sim_plain:0");
   const Stream stream(device);
   {
@@ -74,6 +76,7 @@ TEST_CASE("Deferred memory is given back when the device is synchronised") {
 }
 
 TEST_CASE("A buffer of one stream is freed in that stream's order by the backend that can") {
+  without_cache();
   const Device device("sim_full:0");
   Controls& controls = controls_of(device);
   const Stream stream(device);
@@ -89,6 +92,7 @@ TEST_CASE("A buffer of one stream is freed in that stream's order by the backend
 }
 
 TEST_CASE("record_stream holds memory back until that stream's work is done") {
+  without_cache();
   const std::string place = GENERATE("sim_full:0", "sim_plain:0", "sim_bare:0");
   const Device device(place);
   Controls& controls = controls_of(device);
@@ -114,6 +118,7 @@ TEST_CASE("record_stream holds memory back until that stream's work is done") {
 }
 
 TEST_CASE("record_stream takes streams of other devices and of other backends") {
+  without_cache();
   const Device device("sim_plain:0");
   const Stream home(device);
   const std::string place = GENERATE("sim_plain:1", "cpu_sim:0", "sim_bare:0");
@@ -134,6 +139,7 @@ TEST_CASE("record_stream takes streams of other devices and of other backends") 
 }
 
 TEST_CASE("Given its stream was destroyed a buffer still frees itself after that stream's work") {
+  without_cache();
   const std::string place = GENERATE("sim_full:0", "sim_plain:0");
   const Device device(place);
   Controls& controls = controls_of(device);
@@ -185,6 +191,7 @@ TEST_CASE("A buffer that lives long lets go of streams that are over") {
 }
 
 TEST_CASE("A buffer destroyed inside a host function is freed") {
+  without_cache();
   const std::string place = GENERATE("sim_full:0", "sim_plain:0", "sim_bare:0");
   const Device device(place);
   Controls& controls = controls_of(device);
@@ -242,6 +249,7 @@ TEST_CASE("Making memory inside a host function is not permitted") {
 }
 
 TEST_CASE("Out of memory has the figures") {
+  without_cache();
   give_devices_memory("1MiB");
   const std::string place = GENERATE("cpu_sim:0", "sim_plain:0");
   const Device device(place);
@@ -260,6 +268,7 @@ TEST_CASE("Out of memory has the figures") {
 }
 
 TEST_CASE("Sizes that no device has are out of memory") {
+  without_cache();
   const std::string place = GENERATE("cpu_sim:0", "sim_plain:0");
   const Device device(place);
   const Stream stream(device);
@@ -274,6 +283,7 @@ TEST_CASE("Sizes that no device has are out of memory") {
 }
 
 TEST_CASE("Memory is not out before pending frees were waited for") {
+  without_cache();
   give_devices_memory("1MiB");
   const std::string place = GENERATE("cpu_sim:0", "sim_plain:0");
   const Device device(place);
@@ -293,6 +303,7 @@ TEST_CASE("Memory is not out before pending frees were waited for") {
 }
 
 TEST_CASE("Bytes in use follow buffers and not what is pending") {
+  without_cache();
   give_devices_memory("1MiB");
   const Device device("cpu_sim:0");
   const Stream stream(device);
@@ -306,6 +317,7 @@ TEST_CASE("Bytes in use follow buffers and not what is pending") {
 }
 
 TEST_CASE("Nothing leaks over many buffers of many streams") {
+  without_cache();
   give_devices_memory("64MiB");
   const std::string place = GENERATE("cpu_sim:0", "sim_plain:0", "sim_bare:0");
   const Device device(place);
@@ -325,6 +337,7 @@ TEST_CASE("Nothing leaks over many buffers of many streams") {
 }
 
 TEST_CASE("A buffer of a lost device frees itself without a word") {
+  without_cache();
   const std::string place = GENERATE("sim_full:0", "sim_plain:0");
   const Device device(place);
   Controls& controls = controls_of(device);
@@ -346,6 +359,7 @@ TEST_CASE("A buffer of a lost device frees itself without a word") {
 }
 
 TEST_CASE("A device that is lost while memory waits to be freed takes it all the same") {
+  without_cache();
   const Device device("sim_plain:0");
   Controls& controls = controls_of(device);
   const CaughtReports reports;
@@ -365,6 +379,7 @@ TEST_CASE("A device that is lost while memory waits to be freed takes it all the
 }
 
 TEST_CASE("Memory that no event can stand for is freed when the device is idle") {
+  without_cache();
   give_devices_memory("1MiB");
   const Device device("sim_plain:0");
   Controls& controls = controls_of(device);

@@ -30,6 +30,7 @@ TEST_CASE("Pinned memory of 0 bytes is null") {
 }
 
 TEST_CASE("Pinned memory moves and is freed once") {
+  without_cache();
   const Device device("sim_full:0");
   Controls& controls = controls_of(device);
   {
@@ -96,6 +97,7 @@ TEST_CASE("Registering nothing is nothing and a null pointer is an invalid argum
 }
 
 TEST_CASE("Host memory let go of inside a host function is given back") {
+  without_cache();
   const Device device("sim_full:0");
   Controls& controls = controls_of(device);
   const Stream stream(device);

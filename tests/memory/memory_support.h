@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <memory>
@@ -60,6 +61,10 @@ class HostGate {
   std::promise<void> open_;
   bool is_open_ = false;
 };
+
+/// Buffers are the backend's own allocations, for cases that look at what the backend is asked for. Before the first use
+/// of a backend.
+inline void without_cache() { REQUIRE(setenv("ANYPLACE_ALLOCATOR", "caching:false", 1) == 0); }
 
 /// Bytes that differ from place to place and from seed to seed.
 inline Bytes pattern(std::size_t count, std::uint32_t seed = 1) {

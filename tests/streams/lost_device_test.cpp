@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <memory>
@@ -100,6 +101,7 @@ TEST_CASE("Given a lost device then other devices and backends go on") {
 }
 
 TEST_CASE("Given a lost device then its handles can be destroyed and the backend is told") {
+  REQUIRE(setenv("ANYPLACE_ALLOCATOR", "caching:false", 1) == 0);  // so that the backend is told of each buffer
   const test::Reports reports;
   test::Forward& forward = test::new_forward();
   forward.install("sim_b");
