@@ -16,8 +16,9 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLeastArena = uint64_t{8} << 30U;
-constexpr uint64_t kTimesMemory = 4;      // addresses for each byte of memory, so that freed ones rest
-constexpr uint64_t kGarbage = 64 * 1024;  // of new memory is filled, as what it holds is undefined
+constexpr uint64_t kMostBytes = uint64_t{1} << 56U;  // more than any process has
+constexpr uint64_t kTimesMemory = 4;                 // addresses for each byte of memory, so that freed ones rest
+constexpr uint64_t kGarbage = 64 * 1024;             // of new memory is filled, as what it holds is undefined
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }  // NOLINT: addresses are numbers here
@@ -45,8 +46,10 @@ AddressSpace::Arena& AddressSpace::arena_of(const Block& block) {
 }
 
 bool AddressSpace::open(Arena& arena) {
-  if (arena.start != 0) return true;
-  const uint64_t bytes = round_up(std::max(kLeastArena, arena.limit * kTimesMemory), kPage);
+  return arena.start != 0 || open(arena, round_up(std::max(kLeastArena, arena.limit * kTimesMemory), kPage));
+}
+
+bool AddressSpace::open(Arena& arena, uint64_t bytes) {
   void* start = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return false;
   arena.start = reinterpret_cast<uint64_t>(start);
@@ -199,8 +202,9 @@ Finding AddressSpace::find(uint64_t start, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto block = holding(start);
   if (block == blocks_.end()) {
-    for (const Arena& arena : arenas_) {
-      if (arena.start != 0 && start - arena.start < arena.bytes) return {Verdict::kOutOfRange, Block{}};
+    const auto holds = [start](const Arena& arena) { return arena.start != 0 && start - arena.start < arena.bytes; };
+    if (std::any_of(arenas_.begin(), arenas_.end(), holds) || std::any_of(regions_.begin(), regions_.end(), holds)) {
+      return {Verdict::kOutOfRange, Block{}};
     }
     return {Verdict::kForeign, Block{}};
   }
@@ -240,9 +244,19 @@ std::vector<Block> AddressSpace::live() {
 
 uint64_t AddressSpace::reserve(int device, uint64_t bytes, uint64_t alignment) {
   const std::lock_guard lock(mutex_);
-  Arena& arena = arenas_[static_cast<std::size_t>(device)];
-  if (!open(arena)) return 0;
-  const uint64_t start = place(arena, bytes, std::max(alignment, kPage));
+  alignment = std::max(alignment, kPage);
+  if (bytes > kMostBytes || alignment > kMostBytes) return 0;
+  uint64_t start = 0;
+  for (Arena& region : regions_) {
+    start = place(region, bytes, alignment);
+    if (start != 0) break;
+  }
+  if (start == 0) {
+    // Room for two, so that the addresses of one that is released rest.
+    Arena region;
+    if (!open(region, round_up(std::max(kLeastArena, 2 * (bytes + alignment + kPage)), kPage))) return 0;
+    start = place(regions_.emplace_back(region), bytes, alignment);
+  }
   if (start != 0) reserved_[start] = Range{bytes, device};
   return start;
 }

@@ -119,6 +119,8 @@ class AddressSpace {
   using Blocks = std::map<uint64_t, Block>;
 
   Arena& arena_of(const Block& block);
+  /// Takes addresses from the system; the arena has none yet. False: it has no such range.
+  static bool open(Arena& arena, uint64_t bytes);
   bool open(Arena& arena);
   uint64_t place(Arena& arena, uint64_t bytes, uint64_t alignment);
   void forget_freed(uint64_t start, uint64_t end);
@@ -126,8 +128,9 @@ class AddressSpace {
   static bool in_the_way(const Block& block) noexcept { return block.state != MemoryState::kFreed || block.uses != 0; }
 
   const uint64_t device_bytes_;
-  std::mutex mutex_;           // guards all below; the last in the lock order
-  std::vector<Arena> arenas_;  // one for each device, and the last for the host
+  std::mutex mutex_;            // guards all below; the last in the lock order
+  std::vector<Arena> arenas_;   // one for each device, and the last for the host
+  std::vector<Arena> regions_;  // addresses for reservations, of any device; more are opened when these are full
   Blocks blocks_;
   std::map<uint64_t, Range> reserved_;
   uint64_t ids_ = 0;
