@@ -291,6 +291,7 @@ void Heap::give(Block* block) noexcept {
   --block->arena->handed_out;
   s.handed_out -= block->bytes;
   const bool small = block->arena->key.small;
+  if (s.page == 0 && block->bytes >= s.options.max_split_bytes) s.stats.oversize_allocations.add(-1);
   block->requested = 0;
   block->next = nullptr;
   block->freed_at = s.clock;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "memory/memory_support.h"
 #include "support/errors.h"
 #include "support/host_gate.h"
 
@@ -217,6 +218,76 @@ TEST_CASE("processes of a device whose vendor doesn't tell are unknown, not none
   const Device device("sim_full:0");
   CHECK_FALSE(anyplace::list_processes(device));
   CHECK_THAT(anyplace::describe_processes(device), Contains("sim_full:0") && Contains("unknown"));
+}
+
+TEST_CASE("where the total is unknown there is no fraction of it, but all of it") {
+  const Device device("sim_full:0");
+  memory_test::controls_of(device).memory_unknown = true;
+  CHECK_FALSE(anyplace::mem_get_info(device).total);
+  CHECK(test::code_of([&] { anyplace::set_per_process_memory_fraction(device, 0.5); }) == ErrorCode::unsupported);
+  CHECK(test::code_of([&] { anyplace::set_per_process_memory_fraction(device, 2); }) == ErrorCode::invalid_argument);
+  anyplace::set_per_process_memory_fraction(device, 1);
+  CHECK_THAT(anyplace::memory_summary(device), Contains("unknown free of unknown"));
+  CHECK(Buffer(device, mib).bytes() == mib);
+}
+
+TEST_CASE("lifting the fraction leaves the configured limit") {
+  const Device device("cpu_sim:0");
+  anyplace::AllocatorConfig config;
+  config.limit_bytes = 32 * mib;
+  anyplace::configure_allocator(device, config);
+  anyplace::set_per_process_memory_fraction(device, 0.9);
+  CHECK(test::code_of([&] { Buffer(device, 40 * mib); }) == ErrorCode::out_of_memory);
+  anyplace::set_per_process_memory_fraction(device, 1);
+  CHECK(test::code_of([&] { Buffer(device, 40 * mib); }) == ErrorCode::out_of_memory);
+  CHECK(Buffer(device, 20 * mib).bytes() == 20 * mib);
+}
+
+TEST_CASE("the books of a lost device can be read; what asks the device says that it is lost") {
+  const memory_test::CaughtReports reports;
+  const Device device("sim_full:0");
+  const Stream stream(device);
+  std::optional<Buffer> buffer(std::in_place, stream, 3 * mib);
+  anyplace::record_memory_history(device);
+  memory_test::controls_of(device).lost = true;
+  REQUIRE(test::code_of([&] { anyplace::mem_get_info(device); }) == ErrorCode::device_lost);
+
+  CHECK(stat(device, "allocation.all.current") == 1);
+  CHECK_THAT(anyplace::memory_summary(device), Contains("3.00 MiB") && Contains("unknown free of unknown"));
+  CHECK_FALSE(anyplace::memory_snapshot(device).empty());
+  anyplace::reset_peak_memory_stats(device);
+  anyplace::reset_accumulated_memory_stats(device);
+  CHECK(test::code_of([&] { anyplace::empty_cache(device); }) == ErrorCode::device_lost);
+  CHECK(test::code_of([&] { anyplace::list_processes(device); }) == ErrorCode::device_lost);
+  CHECK(test::code_of([&] { anyplace::set_per_process_memory_fraction(device, 0.5); }) == ErrorCode::device_lost);
+  buffer.reset();
+  CHECK(stat(device, "allocation.all.current") == 0);
+}
+
+TEST_CASE("blocks that aren't split are oversize, each counted once") {
+  const Device device("cpu_sim:0");
+  anyplace::AllocatorConfig config;
+  config.segments = anyplace::SegmentKind::classic;
+  config.max_split_bytes = 20 * mib;
+  anyplace::configure_allocator(device, config);
+  const Stream stream(device);
+  const Buffer small(stream, mib / 2);
+  for (int i = 0; i < 10; ++i) Buffer(stream, 30 * mib);
+  std::optional<Buffer> kept(std::in_place, stream, 30 * mib);
+  MemoryStats stats = memory_stats(device);
+  CHECK(stats["max_split_size"] == static_cast<std::int64_t>(20 * mib));
+  CHECK(stats["oversize_allocations.current"] == 1);
+  CHECK(stats["oversize_allocations.peak"] == 1);
+  CHECK(stats["oversize_allocations.allocated"] == 11);
+  CHECK(stats["oversize_allocations.freed"] == 10);
+  CHECK(stats["oversize_segments.current"] == 1);
+  kept.reset();
+  stats = memory_stats(device);
+  CHECK(stats["oversize_allocations.current"] == 0);
+  CHECK(stats["oversize_segments.current"] == 1);
+  stream.synchronize();
+  anyplace::empty_cache(device);
+  CHECK(stat(device, "oversize_segments.current") == 0);
 }
 
 TEST_CASE("a history of no entries is refused") {

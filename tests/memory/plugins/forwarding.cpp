@@ -67,6 +67,13 @@ anyplace_status event_query(void* self, anyplace_event event, int32_t* done) {
   return engine.event_query(self, event, done);
 }
 
+anyplace_status device_memory(void* self, int32_t device, anyplace_memory_info* out) {
+  RETURN_IF_LOST;
+  const anyplace_status status = engine.device_memory(self, device, out);
+  if (controls.memory_unknown.load()) out->free_bytes = out->total_bytes = ANYPLACE_UNKNOWN;
+  return status;
+}
+
 anyplace_status memory_allocate(void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
   RETURN_IF_LOST;
   if (kind == ANYPLACE_MEMORY_PINNED && controls.failing_pinned.load() != 0) {
@@ -195,6 +202,7 @@ void remove_entries(anyplace_backend_table& table) {
 void replace_entries(anyplace_backend_table& table) {
   table.device_properties = device_properties;
   table.device_native = device_native;
+  table.device_memory = device_memory;
   table.stream_destroy = stream_destroy;
   table.event_create = event_create;
   table.event_record = event_record;
