@@ -30,14 +30,14 @@ enum class SegmentKind {
 /// what ends in _mb is a whole number of MiB. ANYPLACE_ALLOCATOR=key:value,key:value sets what it names, for every
 /// device.
 struct ANYPLACE_API AllocatorConfig {
-  bool caching = true;                            ///< caching; false: each Buffer is the device's own allocation
-  SegmentKind segments = SegmentKind::automatic;  ///< segments:automatic|virtual|classic
-  std::optional<std::uint64_t> max_split_bytes;   ///< max_split_size_mb: larger blocks aren't split (classic segments)
-  std::optional<std::uint64_t> limit_bytes;       ///< limit_mb: reserved at most, of each device
-  std::optional<std::uint64_t> pinned_limit_bytes;  ///< pinned_limit_mb: of HostBuffers, in use and kept, at most
-  bool bins = true;                                 ///< bins: small sizes and repeats without a lock
-  bool cross_stream_reuse = true;                   ///< cross_stream_reuse
-  bool history = false;                             ///< history: from the start
+  bool caching = true;                                   ///< caching; false: each Buffer is the device's own allocation
+  SegmentKind segments = SegmentKind::automatic;         ///< segments:automatic|virtual|classic
+  std::optional<std::uint64_t> max_split_bytes = {};     ///< max_split_size_mb: larger blocks aren't split (classic)
+  std::optional<std::uint64_t> limit_bytes = {};         ///< limit_mb: reserved at most, of each device
+  std::optional<std::uint64_t> pinned_limit_bytes = {};  ///< pinned_limit_mb: of HostBuffers, in use and kept, at most
+  bool bins = true;                                      ///< bins: small sizes and repeats without a lock
+  bool cross_stream_reuse = true;                        ///< cross_stream_reuse
+  bool history = false;                                  ///< history: from the start
 
   /// Reads key:value,... on top of `base`. Spaces around keys and values and empty entries are let pass. Throws
   /// invalid_argument for an unknown key (and lists the known ones), one that is named twice, and a value that isn't

@@ -35,15 +35,16 @@ TEST_CASE("--help lists the commands and the exit statuses") {
 
 TEST_CASE("A wrong command line exits 2 and says what would be right") {
   const std::vector<std::pair<std::vector<std::string>, std::string>> wrong{
-      {{}, "commands: devices, info, doctor, version, conformance, new-backend"},
+      {{}, "commands: devices, info, doctor, version, conformance, new-backend, replay"},
       {{"devcies"}, "did you mean 'devices'?"},
-      {{"everything"}, "commands: devices, info, doctor, version, conformance, new-backend"},
-      {{"--jsn"}, "commands: devices, info, doctor, version, conformance, new-backend"},
+      {{"everything"}, "commands: devices, info, doctor, version, conformance, new-backend, replay"},
+      {{"--jsn"}, "commands: devices, info, doctor, version, conformance, new-backend, replay"},
       {{"devices", "--jsn"}, "usage: anyplace devices [--json]"},
       {{"devices", "cpu_sim"}, "usage: anyplace devices [--json]"},
       {{"info"}, "usage: anyplace info PLACE [--json]"},
       {{"info", "cpu_sim:0", "cpu_sim:1"}, "usage: anyplace info PLACE [--json]"},
       {{"devices", "version"}, "usage: anyplace devices [--json]"},
+      {{"replay", "--everything"}, "usage: anyplace replay TRACE --place PLACE [option...] [--json]"},
   };
   for (const auto& [arguments, right] : wrong) {
     CAPTURE(arguments);
