@@ -141,6 +141,7 @@ bool Device::synchronize(std::chrono::nanoseconds timeout) const {
   enter(operation);
   if (!detail::synchronize(*state_, detail::to_timeout_ns(timeout), operation)) return false;
   detail::drain_deferred_frees(*state_);
+  state_->allocator->settle();
   return true;
 }
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <stdexcept>
 
 #include "deferred_free.h"
 #include "device_allocator_state.h"
@@ -142,35 +141,6 @@ std::uint64_t DeviceAllocator::cached_bytes() {
 
 std::uint64_t DeviceAllocator::allocated_bytes() {
   return static_cast<std::uint64_t>(stats().at(StatKind::allocated_bytes, StatPool::all).current);
-}
-
-void DeviceAllocator::check() {
-  const std::lock_guard lock(state_->mutex);
-  const Revocation revocation(*state_);
-  if (state_->memory.heap == nullptr) return;
-  state_->memory.heap->check();
-  std::vector<SnapshotSegment> segments;
-  state_->memory.heap->describe(segments);
-  std::int64_t allocated = 0;
-  std::int64_t active = 0;
-  std::int64_t reserved = 0;
-  for (const SnapshotSegment& segment : segments) {
-    for (const SnapshotBlock& block : segment.blocks) {
-      if (block.state == SnapshotBlockState::active_allocated) allocated += static_cast<std::int64_t>(block.bytes);
-      if (block.state != SnapshotBlockState::inactive) active += static_cast<std::int64_t>(block.bytes);
-    }
-    reserved += static_cast<std::int64_t>(segment.total_bytes);
-  }
-  const auto agree = [&](StatKind kind, std::int64_t counted, const char* name) {
-    const std::int64_t booked = state_->stats.at(kind, StatPool::all).current;
-    if (booked != counted) {
-      throw std::logic_error(fmt::format("{}: the books say {}, the blocks {}", name, booked, counted));
-    }
-  };
-  if (!state_->abandoned.empty()) return;  // the books count what is still out of those too
-  agree(StatKind::allocated_bytes, allocated, "allocated_bytes");
-  agree(StatKind::active_bytes, active, "active_bytes");
-  if (reserved < active) throw std::logic_error("segments are smaller than their blocks");
 }
 
 // ---- Pools ---------------------------------------------------------------------------------------------------------

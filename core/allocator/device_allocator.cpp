@@ -230,8 +230,14 @@ void DeviceAllocator::State::complete(Block* block) noexcept {
   give(block);
 }
 
-void DeviceAllocator::State::settle_streams() noexcept {
-  constexpr std::size_t budget = 32;
+void DeviceAllocator::settle() noexcept {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->memory.heap == nullptr || state_->closed) return;
+  state_->look_at_counters();
+  state_->settle_streams(SIZE_MAX);
+}
+
+void DeviceAllocator::State::settle_streams(std::size_t budget) noexcept {
   for (std::size_t left = std::min(returning.size(), budget); left > 0; --left) {
     Returning entry = std::move(returning.front());
     returning.pop_front();

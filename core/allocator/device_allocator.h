@@ -73,8 +73,6 @@ class DeviceAllocator {
   void set_limit(std::uint64_t bytes);  ///< of what is reserved; UINT64_MAX lifts it
   std::uint64_t cached_bytes();
   std::uint64_t allocated_bytes();
-  /// Every invariant of the heap's, and that the books agree with it, for tests. Throws std::logic_error.
-  void check();
 
   // -- Pools.
   std::uint64_t make_pool(std::optional<std::uint64_t> limit);
@@ -90,6 +88,8 @@ class DeviceAllocator {
   /// The device was reset: what was handed out is no memory any more, and is not handed out again.
   void device_was_reset() noexcept;
   void thread_ends(ThreadBins& bins) noexcept;
+  /// The device was waited for: what was lent goes back where its borrowers are done.
+  void settle() noexcept;
   /// Everything that is free back to the device: at exit, when all work is done or given up.
   void shut_down() noexcept;
 

@@ -110,8 +110,8 @@ struct DeviceAllocator::State final : HeapUser {
   void free(Block* block) noexcept;
   void complete(Block* block) noexcept;
   Block* taken_at(std::uint64_t address, const char* operation) const;
-  /// Looks at lent blocks and ended streams, at a bounded number of the former.
-  void settle_streams() noexcept;
+  /// Looks at so many lent blocks, and at streams that have ended.
+  void settle_streams(std::size_t budget = 32) noexcept;
   void end_arenas(std::uint64_t stream) noexcept;
 
   // -- Bins, under the lock.

@@ -63,8 +63,8 @@ inline bool DeviceAllocator::free_quickly(std::uint64_t stream_id, std::uint64_t
     // The list's last block is known before the address is, and in the right most often.
     Block* block = list != nullptr ? list->last : &no_block;
     if (block->out.load(std::memory_order_relaxed) != address) block = line->heap->find(address);
-    if (block != nullptr && block->out.load(std::memory_order_relaxed) == address && block->requested == bytes &&
-        block->stream == stream_id) [[likely]] {
+    if (block != nullptr && block->out.load(std::memory_order_relaxed) == address && address != Block::not_out &&
+        block->requested == bytes && block->stream == stream_id) [[likely]] {
       done = put_into(*bins, *line, list, block);
     }
   }
