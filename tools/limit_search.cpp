@@ -84,7 +84,10 @@ Json replay_once(const std::string& place, const Trace& trace, const ReplayConfi
     std::vector<double> unused;
     const std::optional<ReplayStop> stop = replay.run(trace.events, unused);
     if (!stop) return Json{{"peak_reserved_bytes", memory_stats(device).at("reserved_bytes.all.peak")}};
-    return Json{{"error", error_json(stop->error)}, {"event", stop->event}, {"live_bytes", stop->live_bytes}};
+    return Json{{"error", error_json(stop->error)},
+                {"what", stop->error.what()},
+                {"event", stop->event},
+                {"live_bytes", stop->live_bytes}};
   });
 }
 

@@ -87,17 +87,17 @@ std::string fixed(double value, const char* format) {
 
 // ---- Replaying
 
-/// Of a replay that stopped. `error` is as error_json() has it.
-[[noreturn]] void refuse_stopped(const Json& error, const Trace& trace, std::size_t event, std::uint64_t live) {
-  std::string text = error.at("text").get<std::string>() + "\n";
-  text += "stopped at event " + std::to_string(event + 1) + " of " + std::to_string(trace.events.size()) + ", with " +
+/// Of a replay that stopped. `error` is as error_json() has it, `text` as Error::what().
+[[noreturn]] void refuse_stopped(const Json& error, std::string text, const Trace& trace, std::size_t event,
+                                 std::uint64_t live) {
+  text += "\nstopped at event " + std::to_string(event + 1) + " of " + std::to_string(trace.events.size()) + ", with " +
           exact_bytes(live) + " live; the trace needs " + exact_bytes(trace.peak_live_bytes);
   throw Refusal{Json{{"error", error},
                      {"event", event + 1},
                      {"events", trace.events.size()},
                      {"live_bytes", live},
                      {"peak_live_bytes", trace.peak_live_bytes}},
-                error.at("code").get<std::string>() + ": " + text, exit_failed};
+                text, exit_failed};
 }
 
 FoundLimit search_limit(const Work& work) {
@@ -107,7 +107,8 @@ FoundLimit search_limit(const Work& work) {
   if (!found.failure.contains("event")) {
     throw Refusal{Json{{"error", error}}, error.at("text").get<std::string>(), exit_failed};
   }
-  refuse_stopped(error, work.trace, found.failure.at("event"), found.failure.at("live_bytes"));
+  refuse_stopped(error, found.failure.at("what"), work.trace, found.failure.at("event"),
+                 found.failure.at("live_bytes"));
 }
 
 /// Where the filling met its first failure, as a part of the capacity with what was asked for; nothing if it did not.
@@ -138,7 +139,7 @@ Result replay(const Work& work, std::uint32_t repetitions, bool with_limit) {
     const std::int64_t before = calls();
     replay.free_all();
     if (const auto stop = replay.run(work.trace.events, ns_per_op)) {
-      refuse_stopped(error_json(stop->error), work.trace, stop->event, stop->live_bytes);
+      refuse_stopped(error_json(stop->error), stop->error.what(), work.trace, stop->event, stop->live_bytes);
     }
     result.last_vendor_calls =
         static_cast<double>(calls() - before) * 1000 / static_cast<double>(work.trace.events.size());

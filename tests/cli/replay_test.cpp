@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "run_command.h"
+#include "text_file.h"
 #include "training_trace.h"
 
 using namespace anyplace::test;
@@ -17,29 +18,6 @@ constexpr std::uint64_t page = 2 * 1024 * 1024;
 const Variables roomy{{"ANYPLACE_CPU_SIM_MEMORY", "40GiB"}};
 
 std::string data(const std::string& name) { return std::string(ANYPLACE_SOURCE_ROOT) + "/tests/cli/data/" + name; }
-
-/// A file with that text, until the end of the test.
-class TextFile {
- public:
-  explicit TextFile(const std::string& text, const std::string& name = "trace.csv") {
-    std::string folder = fs::temp_directory_path() / "anyplace-replay-XXXXXX";
-    if (mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary directory");
-    folder_ = folder;
-    path_ = folder_ / name;
-    std::ofstream(path_, std::ios::binary) << text;
-  }
-  TextFile(const TextFile&) = delete;
-  TextFile& operator=(const TextFile&) = delete;
-  ~TextFile() {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-  std::string path() const { return path_.string(); }
-
- private:
-  fs::path folder_;
-  fs::path path_;
-};
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -230,6 +208,7 @@ TEST_CASE("A device that is too small for the trace is out of memory, with the f
     CHECK(text.status == 1);
     CHECK(text.out.empty());
     CHECK(contains(text.err, "out_of_memory"));
+    CHECK(contains(text.err, "requested 50000000, free "));
     CHECK(contains(text.err, "stopped at event 2 of 3, with 47.7 MiB (50000000 bytes) live"));
     const Run run = run_command({"replay", file.path(), option, "--json"}, tight);
     CHECK(run.status == 1);
