@@ -104,10 +104,15 @@ void set_per_process_memory_fraction(const Device& device, double fraction) {
          fmt::format("the fraction is {}; it has to be from 0 to 1, and 1 lifts the limit", fraction));
   }
   detail::DeviceAllocator& allocator = allocator_of(device);
-  const std::uint64_t configured = allocator.config().limit_bytes.value_or(UINT64_MAX);
+  const AllocatorConfig config = allocator.config();
+  const std::uint64_t configured = config.limit_bytes.value_or(UINT64_MAX);
   if (fraction == 1) {
     allocator.set_limit(configured);
     return;
+  }
+  if (!config.caching) {
+    fail(ErrorCode::unsupported, device.to_string(), operation,
+         "the device's caching is off, so nothing would keep to the limit; a limit_allocator does");
   }
   const std::optional<std::uint64_t> total = device.memory_info().total;
   if (!total) {

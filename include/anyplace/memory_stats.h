@@ -35,7 +35,7 @@ ANYPLACE_API void reset_accumulated_memory_stats(const Device& device);
 /// The device's own figures (Device::memory_info): free, total; nothing where the vendor can't tell.
 ANYPLACE_API MemoryInfo mem_get_info(const Device& device);
 /// At most this part of the device's memory is reserved from now on; beyond it is out of memory. 0 to 1, else
-/// invalid_argument; 1 lifts it. Throws unsupported where the vendor doesn't tell the total.
+/// invalid_argument; 1 lifts it. Throws unsupported where the vendor doesn't tell the total, or caching is off.
 ANYPLACE_API void set_per_process_memory_fraction(const Device& device, double fraction);
 /// Gives everything cached that no work uses any more back to the device, pinned host memory too. Doesn't wait for
 /// work, unless the vendor's own free does.

@@ -196,6 +196,19 @@ TEST_CASE("a fraction limits what is reserved, and 1 lifts it") {
   CHECK(Buffer(device, total / 2).bytes() == total / 2);
 }
 
+TEST_CASE("without caching the books are empty, and a limit that nothing would keep to is refused") {
+  const Device device("cpu_sim:0");
+  anyplace::AllocatorConfig config;
+  config.caching = false;
+  anyplace::configure_allocator(device, config);
+  const Buffer buffer(device, mib);
+  CHECK(stat(device, "reserved_bytes.all.current") == 0);
+  CHECK(test::code_of([&] { anyplace::set_per_process_memory_fraction(device, 0.5); }) == ErrorCode::unsupported);
+  anyplace::set_per_process_memory_fraction(device, 1);
+  anyplace::empty_cache(device);
+  CHECK_FALSE(anyplace::memory_snapshot(device).empty());
+}
+
 TEST_CASE("the summary names the place and shows what is there") {
   const Device device("cpu_sim:0");
   const Buffer buffer(device, 3 * mib);
