@@ -350,12 +350,12 @@ void run_model(const char* memory, const char* config) {
 
 TEST_CASE("Random operations of four threads on eight streams agree with the reference") { run_model("4GiB", ""); }
 
-TEST_CASE("Random operations agree with the reference where memory is short") { run_model("600MiB", ""); }
+TEST_CASE("Random operations agree with the reference where memory is short") { run_model("150MiB", ""); }
 
 TEST_CASE("Random operations on classic segments agree with the reference") { run_model("4GiB", "segments:classic"); }
 
 TEST_CASE("Random operations on classic segments agree with the reference where memory is short") {
-  run_model("600MiB", "segments:classic");
+  run_model("150MiB", "segments:classic");
 }
 
 TEST_CASE("With one thread the peaks are exact") {
