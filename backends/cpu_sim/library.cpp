@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <link.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -46,8 +47,18 @@ int make_memory_file() {
   return descriptor;
 }
 
+/// To write past the limit on files is a signal that ends the process.
+void check_file_limit(uint64_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes) return;
+  throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, "a module of " + std::to_string(bytes) +
+                                                    " bytes needs a file in memory, and files of this process are " +
+                                                    "limited to " + std::to_string(limit.rlim_cur) +
+                                                    " bytes (ulimit -f, RLIMIT_FSIZE)");
+}
+
 void write_all(int descriptor, const void* bytes, uint64_t count) {
-  const uint64_t total = count;
+  check_file_limit(count);
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
     const ssize_t written = write(descriptor, next, count);
@@ -56,10 +67,7 @@ void write_all(int descriptor, const void* bytes, uint64_t count) {
       const int code = written < 0 ? errno : EIO;
       const bool no_memory = code == ENOMEM || code == ENOSPC;
       throw Failure(no_memory ? ANYPLACE_STATUS_OUT_OF_MEMORY : ANYPLACE_STATUS_BACKEND_FAILED,
-                    std::string("a module of ") + std::to_string(total) + " bytes wasn't written to a file in memory" +
-                        (code == EFBIG ? ", as files of this process are limited (ulimit -f)" : "") + ": " +
-                        std::strerror(code),
-                    code, "write");
+                    std::string("a module wasn't written to a file in memory: ") + std::strerror(code), code, "write");
     }
     next += written;
     count -= static_cast<uint64_t>(written);

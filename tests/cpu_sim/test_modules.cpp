@@ -266,3 +266,11 @@ TEST_CASE("Given an image whose headers lead outside it, Then it is INVALID_IMAG
     }
   }
 }
+
+// Run by a case of virtual memory, in a process that has the limit from its beginning.
+TEST_CASE("a module in a process with a limit on the size of files", "[.limited_files]") {
+  Plugin plugin;
+  std::string text;
+  CHECK(status_of([&] { load(plugin, image().data(), image().size()); }, &text) == ANYPLACE_STATUS_BACKEND_FAILED);
+  CHECK_THAT(text, Catch::Contains("RLIMIT_FSIZE"));
+}

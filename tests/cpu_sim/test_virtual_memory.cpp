@@ -393,7 +393,7 @@ TEST_CASE(
 #endif
 }
 
-// Run by the next one, in a process that has the limit from its beginning.
+// Run by the next case, in a process that has the limit from its beginning.
 TEST_CASE("a process with a limit on the size of files", "[.limited_files]") {
   Space space;
   anyplace_device_properties properties{};
@@ -407,10 +407,11 @@ TEST_CASE("a process with a limit on the size of files", "[.limited_files]") {
   space.plugin.free(space.plugin.allocate(kPage));
 }
 
-TEST_CASE("Given a limit on the size of files, Then there is no virtual memory, and the entries say why") {
+// Both cases with the tag, that of modules too.
+TEST_CASE("Given a limit on the size of files, Then there is no virtual memory, no module, and the entries say why") {
   const pid_t child = fork();
   if (child == 0) {
-    const rlimit limit{1 << 20, 1 << 20};
+    const rlimit limit{4096, 4096};
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(2);
     execl("/proc/self/exe", "test_cpu_sim", "[.limited_files]", static_cast<char*>(nullptr));
     _exit(3);
