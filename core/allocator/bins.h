@@ -42,6 +42,11 @@ inline std::uint64_t rounded_size(std::uint64_t bytes) noexcept {
   return (bytes + (block_unit - 1)) & ~(block_unit - 1);
 }
 
+/// Whether a thread's bins of large requests may have blocks of several sizes at once. Then a mix of large sizes hits,
+/// but what is in bins doesn't join with what is free; else they have the blocks of one size, and the heap places
+/// nearly as without them.
+inline constexpr bool mixed_large_bins = true;
+
 /// No memory; what leads nowhere leads here.
 extern constinit Block no_block;
 
@@ -66,8 +71,13 @@ class SizeBins {
     }
     return nullptr;
   }
+  /// The list that the size is looked for first; it may have another.
+  List& likely(std::uint64_t size) noexcept { return lists_[first_of(size)]; }
   /// One of that size, or an empty one that is so from now on; null if all four have blocks of other sizes.
-  List* make(std::uint64_t size) noexcept;
+  List* find_or_make(std::uint64_t size) noexcept {
+    List& first = likely(size);
+    return first.size == size ? &first : make(size);
+  }
   static Block* pop(List& list) noexcept {
     Block* const block = list.head;
     if (block == nullptr) return nullptr;
@@ -81,6 +91,8 @@ class SizeBins {
     filled_ |= list.bit;
   }
   bool empty() const noexcept { return filled_ == 0; }  ///< may say no for one that is
+  /// Whether other lists than this one may have blocks.
+  bool has_others(const List& list) const noexcept { return (filled_ & ~list.bit) != 0; }
   /// Calls give(block) for each block and forgets it.
   template <class Give>
   void drain(Give&& give) noexcept {
@@ -97,6 +109,8 @@ class SizeBins {
   void forget() noexcept;
 
  private:
+  List* make(std::uint64_t size) noexcept;
+
   static constexpr std::size_t count = 64;
   static constexpr std::size_t tries = 4;
   static std::size_t first_of(std::uint64_t size) noexcept {

@@ -4,8 +4,21 @@
 #include <new>
 
 #include "device_allocator_state.h"
+#include "short_way.h"
 
 namespace anyplace::detail {
+bool DeviceAllocator::free_in_line(ThreadBins& bins, Line& line, std::uint64_t address, std::uint64_t bytes) noexcept {
+  Block* const block = line.heap->find(address);
+  bool done = false;
+  if (block != nullptr && block->out.load(std::memory_order_relaxed) == address && block->requested == bytes &&
+      block->stream == line.stream) {
+    SizeBins::List* const list = line.bins[block->small ? 1 : 0].find_or_make(rounded_size(bytes));
+    done = list != nullptr && put_into(bins, line, *list, block);
+  }
+  bins.leave();
+  return done;
+}
+
 ThreadBins* DeviceAllocator::State::bins_here() noexcept {
   if (ThreadBins* const bins = own_bins(number)) return bins;
   if (number == max_binned_devices || !config->bins || closed) return nullptr;
@@ -45,6 +58,14 @@ void DeviceAllocator::State::drain(Line& line, bool small) noexcept {
 void DeviceAllocator::State::drain(Line& line) noexcept {
   drain(line, false);
   drain(line, true);
+}
+
+/// A large block that goes back to the heap takes those along that the thread's bins have of other sizes.
+void DeviceAllocator::State::drain_mixed(const Block& block) noexcept {
+  if (mixed_large_bins || block.small) return;
+  ThreadBins* const bins = own_bins(number);
+  Line* const line = bins == nullptr ? nullptr : bins->find(block.stream, 0);
+  if (line != nullptr) drain(*line, false);
 }
 
 void DeviceAllocator::State::file_line(ArenaKey key, const Arena& arena) noexcept {

@@ -177,6 +177,7 @@ void DeviceAllocator::free(Block* block) noexcept {
   if (free_quickly(block)) return;
   const std::lock_guard lock(state_->mutex);
   state_->look_at_counters();
+  state_->drain_mixed(*block);
   state_->free(block);
 }
 
@@ -312,6 +313,7 @@ void DeviceAllocator::deallocate(std::uint64_t stream_id, std::uint64_t address,
          fmt::format("the memory at {:#x} was allocated on another stream: give it back there", address));
   }
   state_->look_at_counters();
+  state_->drain_mixed(*block);
   state_->free(block);
 }
 

@@ -3,9 +3,9 @@
 // DeviceAllocator: the caching allocator of one device. One lock guards the heap, the books and what is known of
 // streams; a thread's bins (bins.h) serve repeats without it.
 //
-// Lock order. The allocator's lock comes before the leaves (stream_state.h) and after nothing of the core's; a backend's
-// entries for memory, for queries and for recording events are called under it, the user never. Under it no pin of a
-// stream is let go of: the last one would come back here (stream_ends).
+// Lock order. The allocator's lock comes before the leaves (stream_state.h) and after nothing of the core's; a
+// backend's entries for memory, for queries and for recording events are called under it, the user never. Under it no
+// pin of a stream is let go of: the last one would come back here (stream_ends).
 #pragma once
 
 #include <atomic>
@@ -23,6 +23,7 @@ namespace anyplace::detail {
 struct DeviceState;
 struct StreamState;
 class ThreadBins;
+struct Line;
 
 class DeviceAllocator {
  public:
@@ -98,6 +99,8 @@ class DeviceAllocator {
  private:
   enum class Mode : int { open, caching, raw };
   bool fix_config(const char* operation);
+  /// free_quickly() where the address has to be looked up. Leaves the bins.
+  static bool free_in_line(ThreadBins& bins, Line& line, std::uint64_t address, std::uint64_t bytes) noexcept;
 
   State* const state_;
   const std::size_t number_;  ///< of the device, for bins

@@ -119,6 +119,7 @@ struct DeviceAllocator::State final : HeapUser {
   void file_line(ArenaKey key, const Arena& arena) noexcept;  ///< from now on its frees go into a bin
   void drain(Line& line) noexcept;
   void drain(Line& line, bool small) noexcept;
+  void drain_mixed(const Block& block) noexcept;
   void set_bins_off() noexcept;
 
   [[noreturn]] void throw_out_of_memory(std::unique_lock<std::mutex>& lock, std::uint64_t pool, std::uint64_t bytes,

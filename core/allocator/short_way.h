@@ -16,18 +16,14 @@ inline bool may_go_quickly(std::uint64_t stream_id) noexcept {
   return call_state.record != nullptr && SlotTable<StreamState>::borrow(stream_id).is(stream_id);
 }
 
-/// Into a bin of the thread's line. False if there is none for it.
-inline bool put_into(ThreadBins& bins, Line& line, SizeBins::List* list, Block* block) noexcept {
+/// Into that list of the thread's line. False if the line isn't the block's.
+inline bool put_into(ThreadBins& bins, Line& line, SizeBins::List& list, Block* block) noexcept {
   const std::size_t small = block->small ? 1 : 0;
   if (line.arenas[small] != block->arena) return false;
-  const std::uint64_t requested = block->requested;
-  if (list == nullptr) [[unlikely]] {
-    list = line.bins[small].make(rounded_size(requested));
-    if (list == nullptr) return false;
-  }
+  if (!mixed_large_bins && small == 0 && line.bins[0].has_others(list)) return false;
   block->out.store(Block::not_out, std::memory_order_relaxed);
-  line.bins[small].push(*list, block);
-  bins.counters.freed(small != 0, block->bytes, requested);
+  line.bins[small].push(list, block);
+  bins.counters.freed(small != 0, block->bytes, block->requested);
   return true;
 }
 
@@ -57,19 +53,21 @@ inline bool DeviceAllocator::free_quickly(std::uint64_t stream_id, std::uint64_t
   ThreadBins* const bins = own_bins(number_);
   if (bins == nullptr || !may_go_quickly(stream_id) || !bins->enter()) [[unlikely]]
     return false;
-  bool done = false;
-  if (Line* const line = bins->find(stream_id, pool)) [[likely]] {
-    SizeBins::List* const list = line->bins[bytes <= small_limit ? 1 : 0].find(rounded_size(bytes));
-    // The list's last block is known before the address is, and in the right most often.
-    Block* block = list != nullptr ? list->last : &no_block;
-    if (block->out.load(std::memory_order_relaxed) != address) block = line->heap->find(address);
-    if (block != nullptr && block->out.load(std::memory_order_relaxed) == address && address != Block::not_out &&
-        block->requested == bytes && block->stream == stream_id) [[likely]] {
-      done = put_into(*bins, *line, list, block);
-    }
+  Line* const line = bins->find(stream_id, pool);
+  if (line == nullptr) [[unlikely]] {
+    bins->leave();
+    return false;
   }
-  bins->leave();
-  return done;
+  SizeBins::List& list = line->bins[bytes <= small_limit ? 1 : 0].likely(rounded_size(bytes));
+  // What the list handed out last is known before the address is, and is the right one most often.
+  Block* const block = list.last;
+  if (block->out.load(std::memory_order_relaxed) == address && address != Block::not_out && block->requested == bytes &&
+      block->stream == stream_id && list.size == rounded_size(bytes)) [[likely]] {
+    const bool done = put_into(*bins, *line, list, block);
+    bins->leave();
+    return done;
+  }
+  return free_in_line(*bins, *line, address, bytes);
 }
 
 inline bool DeviceAllocator::free_quickly(Block* block) noexcept {
@@ -79,9 +77,9 @@ inline bool DeviceAllocator::free_quickly(Block* block) noexcept {
     return false;
   // Which pool it is from isn't known here without following the arena; the common one's line is tried.
   Line* const line = bins->find(stream_id, 0);
-  const bool done =
-      line != nullptr &&
-      put_into(*bins, *line, line->bins[block->small ? 1 : 0].find(rounded_size(block->requested)), block);
+  SizeBins::List* const list =
+      line == nullptr ? nullptr : line->bins[block->small ? 1 : 0].find_or_make(rounded_size(block->requested));
+  const bool done = list != nullptr && put_into(*bins, *line, *list, block);
   bins->leave();
   return done;
 }
