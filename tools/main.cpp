@@ -27,13 +27,15 @@ namespace {
 
 constexpr const char* footer =
     "Exit status:\n"
-    "  0  done: there is at least one device (devices, doctor), or the place is there (info)\n"
-    "  1  not so: no device, no such place, or standard output can't be written\n"
-    "  2  the command line, the text of a place, or ANYPLACE_PROBE_TIMEOUT is wrong\n"
+    "  0  done: there is at least one device (devices, doctor), the place is there (info), the trace completed "
+    "(replay)\n"
+    "  1  not so: no device, no such place, out of memory, or standard output can't be written\n"
+    "  2  the command line, the text of a place, a trace, or ANYPLACE_PROBE_TIMEOUT is wrong\n"
     "\n"
     "Environment:\n"
     "  ANYPLACE_BACKEND_PATH    directories to search for plugins first, \":\" between them\n"
     "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
+    "  ANYPLACE_ALLOCATOR       how replay's allocator works, as key:value,key:value\n"
     "  ANYPLACE_PROBE_TIMEOUT   seconds that devices and doctor give each plugin, 1 to 3600 (default 10)\n";
 
 /// Descriptors 0 to 2 are open from here on, so that no pipe of ours lands there. Whether standard output was closed.

@@ -300,8 +300,10 @@ Answer ReplayCommand::run() const {
     if (json_) return {dump(refusal.json), "", refusal.status};
     return {"", "anyplace replay: " + refusal.text + "\n", refusal.status};
   } catch (const Error& error) {
-    if (json_) return {dump(Json{{"error", error_json(error)}}), "", exit_failed};
-    return {"", "anyplace replay: " + std::string(error.what()) + "\n", exit_failed};
+    // Before the first allocation only the configuration can be wrong: ANYPLACE_ALLOCATOR.
+    const int status = error.code() == ErrorCode::invalid_argument ? exit_usage : exit_failed;
+    if (json_) return {dump(Json{{"error", error_json(error)}}), "", status};
+    return {"", "anyplace replay: " + std::string(error.what()) + "\n", status};
   }
 }
 

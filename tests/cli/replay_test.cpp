@@ -191,6 +191,17 @@ TEST_CASE("A wrong command line of replay exits 2 and says what would be right")
   }
 }
 
+TEST_CASE("A replay's allocator is configured by ANYPLACE_ALLOCATOR, and what is wrong there exits 2") {
+  const auto run_with = [](const char* value) {
+    return run_command({"replay", data("small.csv"), "--json"}, {{"ANYPLACE_ALLOCATOR", value}});
+  };
+  CHECK(run_with("segments:classic").json().at("segments") == "classic");
+  CHECK(run_with("limit_mb:4").status == 1);
+  const Run run = run_with("segmnets:classic");
+  CHECK(run.status == 2);
+  CHECK(contains(run.out, "max_split_size_mb"));
+}
+
 TEST_CASE("A replay on a place that isn't there exits 1") {
   for (const char* option : {"--repeat=1", "--find-limit"}) {
     const Run run = run_command({"replay", data("small.csv"), "--place", "cpu_sim:77", option}, roomy);
