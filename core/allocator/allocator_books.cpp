@@ -25,6 +25,7 @@ void DeviceAllocator::State::look_at_counters() noexcept {
 
 void DeviceAllocator::State::book_allocation(Block* block, std::uint64_t requested) noexcept {
   block->requested = requested;
+  block->small = requested <= small_limit;
   block->out.store(block->address, std::memory_order_relaxed);
   const auto bytes = static_cast<std::int64_t>(block->bytes);
   stats.add(StatKind::allocation, block->small, 1);
@@ -120,9 +121,7 @@ void DeviceAllocator::empty_cache() {
   reap_deferred_frees(state_->device);
   const std::lock_guard lock(state_->mutex);
   if (state_->memory.heap == nullptr || state_->closed) return;
-  {
-    const Revocation revocation(*state_);
-  }
+  { const Revocation revocation(*state_); }
   state_->settle_streams();
   static_cast<void>(state_->memory.heap->release_free());
 }
@@ -201,9 +200,7 @@ void DeviceAllocator::release_pool(std::uint64_t pool) {
   reap_deferred_frees(state_->device);
   const std::lock_guard lock(state_->mutex);
   if (state_->memory.heap == nullptr || state_->closed) return;
-  {
-    const Revocation revocation(*state_);
-  }
+  { const Revocation revocation(*state_); }
   state_->settle_streams();
   static_cast<void>(state_->memory.heap->release_free(pool));
 }

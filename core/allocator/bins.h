@@ -42,11 +42,6 @@ inline std::uint64_t rounded_size(std::uint64_t bytes) noexcept {
   return (bytes + (block_unit - 1)) & ~(block_unit - 1);
 }
 
-/// Whether a thread's bins of large requests may have blocks of several sizes at once. Then a mix of large sizes hits,
-/// but what is in bins doesn't join with what is free; else they have the blocks of one size, and the heap places
-/// nearly as without them.
-inline constexpr bool mixed_large_bins = true;
-
 /// No memory; what leads nowhere leads here.
 extern constinit Block no_block;
 
@@ -91,8 +86,6 @@ class SizeBins {
     filled_ |= list.bit;
   }
   bool empty() const noexcept { return filled_ == 0; }  ///< may say no for one that is
-  /// Whether other lists than this one may have blocks.
-  bool has_others(const List& list) const noexcept { return (filled_ & ~list.bit) != 0; }
   /// Calls give(block) for each block and forgets it.
   template <class Give>
   void drain(Give&& give) noexcept {
@@ -125,9 +118,38 @@ struct Line {
   std::uint64_t stream = 0;  ///< 0: unused
   std::uint64_t pool = 0;
   const Heap* heap = nullptr;
+  std::uint64_t small_arena_limit = 0;
   std::array<const Arena*, 2> arenas{};  ///< large, small; null until the thread allocates from it
   std::array<SizeBins, 2> bins;
+
+  // -- Among the large, a block in a bin is missing where it was: it joins with no neighbour, and the next request gets
+  // it though another hole might fit better. So there is only a bin for the size that a thread asks for again and again
+  // with no other in between.
+  static constexpr std::uint32_t enough = 16;
+  std::uint64_t large_size = 0;  ///< rounded, of the last large requests and frees
+  std::uint32_t in_a_row = 0;    ///< how many of them the heap has seen
+  bool is_binned(std::size_t side, std::uint64_t size) const noexcept {
+    return side != 0 || (size == large_size && in_a_row >= enough);
+  }
+  /// The heap sees one. False: what is in the bin is of another size.
+  bool count_large(std::uint64_t size) noexcept {
+    if (size == large_size) {
+      if (in_a_row < enough) ++in_a_row;
+      return true;
+    }
+    large_size = size;
+    in_a_row = 1;
+    return false;
+  }
+
+  std::size_t side_of(std::uint64_t requested) const noexcept { return requested <= small_arena_limit ? 1 : 0; }
 };
+
+/// The largest request that goes to an arena of small ones. Pages are moved one by one, so that with virtual memory
+/// larger ones do better among the large; segments are cut as torch's are.
+inline std::uint64_t small_arena_limit(const Heap& heap) noexcept {
+  return heap.uses_virtual_memory() ? 64 * 1024 : small_limit;
+}
 
 extern constinit Line no_line;
 
@@ -210,7 +232,10 @@ Line* ThreadBins::make(std::uint64_t stream, std::uint64_t pool, const Heap& hea
   place->stream = stream;
   place->pool = pool;
   place->heap = &heap;
+  place->small_arena_limit = small_arena_limit(heap);
   place->arenas = {};
+  place->large_size = 0;
+  place->in_a_row = 0;
   for (SizeBins& bins : place->bins) bins.forget();
   return place;
 }

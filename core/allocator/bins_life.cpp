@@ -12,7 +12,7 @@ bool DeviceAllocator::free_in_line(ThreadBins& bins, Line& line, std::uint64_t a
   bool done = false;
   if (block != nullptr && block->out.load(std::memory_order_relaxed) == address && block->requested == bytes &&
       block->stream == line.stream) {
-    SizeBins::List* const list = line.bins[block->small ? 1 : 0].find_or_make(rounded_size(bytes));
+    SizeBins::List* const list = line.bins[line.side_of(bytes)].find_or_make(rounded_size(bytes));
     done = list != nullptr && put_into(bins, line, *list, block);
   }
   bins.leave();
@@ -60,12 +60,11 @@ void DeviceAllocator::State::drain(Line& line) noexcept {
   drain(line, true);
 }
 
-/// A large block that goes back to the heap takes those along that the thread's bins have of other sizes.
-void DeviceAllocator::State::drain_mixed(const Block& block) noexcept {
-  if (mixed_large_bins || block.small) return;
+void DeviceAllocator::State::count_large(const ArenaKey& key, std::uint64_t requested) noexcept {
+  if (key.small) return;
   ThreadBins* const bins = own_bins(number);
-  Line* const line = bins == nullptr ? nullptr : bins->find(block.stream, 0);
-  if (line != nullptr) drain(*line, false);
+  Line* const line = bins == nullptr ? nullptr : bins->find(key.stream, key.pool);
+  if (line != nullptr && !line->count_large(rounded_size(requested))) drain(*line, false);
 }
 
 void DeviceAllocator::State::file_line(ArenaKey key, const Arena& arena) noexcept {

@@ -177,7 +177,6 @@ void DeviceAllocator::free(Block* block) noexcept {
   if (free_quickly(block)) return;
   const std::lock_guard lock(state_->mutex);
   state_->look_at_counters();
-  state_->drain_mixed(*block);
   state_->free(block);
 }
 
@@ -194,6 +193,7 @@ void DeviceAllocator::finish_free(Block* block) noexcept {
 }
 
 void DeviceAllocator::State::free(Block* block) noexcept {
+  count_large(heap_of(block).key_of(*block->arena), block->requested);
   book_free_request(block);
   complete(block);
 }
@@ -313,7 +313,6 @@ void DeviceAllocator::deallocate(std::uint64_t stream_id, std::uint64_t address,
          fmt::format("the memory at {:#x} was allocated on another stream: give it back there", address));
   }
   state_->look_at_counters();
-  state_->drain_mixed(*block);
   state_->free(block);
 }
 

@@ -73,8 +73,8 @@ struct DeviceAllocator::State final : HeapUser {
 
   mutable std::mutex mutex;  // guards everything below, but for the insides of bins (bins.h)
   std::optional<AllocatorConfig> config;
-  HeapOnSource memory;                   ///< made at the first allocation
-  std::vector<HeapOnSource> abandoned;   ///< by resets; blocks of theirs may still be out
+  HeapOnSource memory;                  ///< made at the first allocation
+  std::vector<HeapOnSource> abandoned;  ///< by resets; blocks of theirs may still be out
   StatTable stats;
   StreamWork work;
   History history;
@@ -119,7 +119,7 @@ struct DeviceAllocator::State final : HeapUser {
   void file_line(ArenaKey key, const Arena& arena) noexcept;  ///< from now on its frees go into a bin
   void drain(Line& line) noexcept;
   void drain(Line& line, bool small) noexcept;
-  void drain_mixed(const Block& block) noexcept;
+  void count_large(const ArenaKey& key, std::uint64_t requested) noexcept;  ///< a request or a free
   void set_bins_off() noexcept;
 
   [[noreturn]] void throw_out_of_memory(std::unique_lock<std::mutex>& lock, std::uint64_t pool, std::uint64_t bytes,

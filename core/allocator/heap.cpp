@@ -265,11 +265,6 @@ Arena& Heap::arena(const ArenaKey& key) {
   return *s.arenas.back();
 }
 
-std::uint64_t Heap::best_fit(Arena& arena, std::uint64_t bytes) const noexcept {
-  const Block* const block = state_->page != 0 ? arena.cached.best_fit(bytes) : state_->fit_classic(arena, bytes);
-  return block == nullptr ? 0 : block->bytes;
-}
-
 Block* Heap::take(Arena& arena, std::uint64_t bytes, Reach reach) {
   State& s = *state_;
   s.result = SourceResult::done;

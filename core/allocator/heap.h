@@ -72,8 +72,6 @@ class Heap {
   const ArenaKey& key_of(const Arena& arena) const noexcept;
   std::uint64_t cached_bytes(const Arena& arena) const noexcept;
 
-  /// The size of the free block that take(cached) would cut; 0 if there is none.
-  std::uint64_t best_fit(Arena& arena, std::uint64_t bytes) const noexcept;
   /// A taken block of `bytes` (a multiple of block_unit) or, if what is left over is too little to be of use, a bit
   /// more. Null if that can't be had; `failed` of the source is told by last_result(). Throws std::bad_alloc when the
   /// host has no memory; the heap is as it was then, but for pages that moved.

@@ -21,7 +21,7 @@ Request::Request(DeviceAllocator::State& state, StreamState& stream, std::uint64
     : state_(state),
       device_(state.device),
       stream_(stream),
-      key_{stream.id, pool, bytes <= small_limit},
+      key_{stream.id, pool, false},
       bytes_(bytes),
       size_(rounded_size(bytes)),
       operation_(operation),
@@ -31,10 +31,12 @@ Block* Request::serve() {
   if (state_.closed) fail(ErrorCode::shut_down, device_.place, operation_, "");
   if (!is_alive())
     fail(ErrorCode::invalid_handle, device_.place, operation_, "the memory pool does not exist: it ended");
-  state_.open_heap(*state_.config);
+  key_.small = bytes_ <= small_arena_limit(state_.open_heap(*state_.config));
   state_.work.add(stream_);
   state_.look_at_counters();
-  Block* block = from_arena();
+  state_.count_large(key_, bytes_);
+  Block* block = take(Reach::cached);
+  if (block == nullptr && drain_own()) block = take(Reach::cached);
   if (block == nullptr) block = from_finished();
   if (block == nullptr) block = from_bins();
   if (block == nullptr) block = from_idle_lender();
@@ -64,18 +66,6 @@ Block* Request::take(Reach reach) {
   }
   if (reach != Reach::cached && heap.last_result() == SourceResult::failed) fail_backend();
   return nullptr;
-}
-
-/// What is in the thread's bins would join with what is free into larger holes: before one of those is cut, the bins
-/// are emptied. Not in the small arenas, which waste little; and not where a hole is there of just the right size. So a
-/// mix of sizes that come again finds its bins full.
-Block* Request::from_arena() {
-  Heap& heap = *state_.memory.heap;
-  const bool cuts = !key_.small && heap.best_fit(heap.arena(key_), size_) != size_;
-  if (cuts) drain_own();
-  Block* block = take(Reach::cached);
-  if (block == nullptr && !cuts && drain_own()) block = take(Reach::cached);
-  return block;
 }
 
 bool Request::drain_own() {

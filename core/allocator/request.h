@@ -21,7 +21,6 @@ class Request {
 
  private:
   Block* take(Reach reach);
-  Block* from_arena();
   Block* from_finished();
   Block* from_bins();
   Block* from_idle_lender();
@@ -42,7 +41,7 @@ class Request {
   DeviceAllocator::State& state_;
   DeviceState& device_;
   StreamState& stream_;
-  const ArenaKey key_;
+  ArenaKey key_;  ///< its arena
   const std::uint64_t bytes_;
   const std::uint64_t size_;  ///< rounded
   const char* const operation_;

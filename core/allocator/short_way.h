@@ -18,12 +18,11 @@ inline bool may_go_quickly(std::uint64_t stream_id) noexcept {
 
 /// Into that list of the thread's line. False if the line isn't the block's.
 inline bool put_into(ThreadBins& bins, Line& line, SizeBins::List& list, Block* block) noexcept {
-  const std::size_t small = block->small ? 1 : 0;
-  if (line.arenas[small] != block->arena) return false;
-  if (!mixed_large_bins && small == 0 && line.bins[0].has_others(list)) return false;
+  const std::size_t side = line.side_of(block->requested);
+  if (line.arenas[side] != block->arena || !line.is_binned(side, list.size)) return false;
   block->out.store(Block::not_out, std::memory_order_relaxed);
-  line.bins[small].push(list, block);
-  bins.counters.freed(small != 0, block->bytes, block->requested);
+  line.bins[side].push(list, block);
+  bins.counters.freed(block->small, block->bytes, block->requested);
   return true;
 }
 
@@ -34,13 +33,12 @@ inline Block* DeviceAllocator::allocate_quickly(std::uint64_t stream_id, std::ui
     return nullptr;
   Block* block = nullptr;
   if (Line* const line = bins->find(stream_id, pool)) [[likely]] {
-    const bool small = bytes <= small_limit;
-    if (SizeBins::List* const list = line->bins[small ? 1 : 0].find(rounded_size(bytes))) [[likely]] {
+    if (SizeBins::List* const list = line->bins[line->side_of(bytes)].find(rounded_size(bytes))) [[likely]] {
       block = SizeBins::pop(*list);
       if (block != nullptr) [[likely]] {
         block->requested = bytes;
         block->out.store(block->address, std::memory_order_relaxed);
-        bins->counters.allocated(small, block->bytes, bytes);
+        bins->counters.allocated(block->small, block->bytes, bytes);
       }
     }
   }
@@ -58,7 +56,7 @@ inline bool DeviceAllocator::free_quickly(std::uint64_t stream_id, std::uint64_t
     bins->leave();
     return false;
   }
-  SizeBins::List& list = line->bins[bytes <= small_limit ? 1 : 0].likely(rounded_size(bytes));
+  SizeBins::List& list = line->bins[line->side_of(bytes)].likely(rounded_size(bytes));
   // What the list handed out last is known before the address is, and is the right one most often.
   Block* const block = list.last;
   if (block->out.load(std::memory_order_relaxed) == address && address != Block::not_out && block->requested == bytes &&
@@ -78,7 +76,8 @@ inline bool DeviceAllocator::free_quickly(Block* block) noexcept {
   // Which pool it is from isn't known here without following the arena; the common one's line is tried.
   Line* const line = bins->find(stream_id, 0);
   SizeBins::List* const list =
-      line == nullptr ? nullptr : line->bins[block->small ? 1 : 0].find_or_make(rounded_size(block->requested));
+      line == nullptr ? nullptr
+                      : line->bins[line->side_of(block->requested)].find_or_make(rounded_size(block->requested));
   const bool done = list != nullptr && put_into(*bins, *line, *list, block);
   bins->leave();
   return done;
