@@ -24,6 +24,13 @@ const char* in_use(const Event& event) {
   return awaited ? "a command waits for it" : nullptr;
 }
 
+/// The event lets go of its signal; State::mutex is held. Commands that wait for one that doesn't come any more stay
+/// known, so that they are no leak.
+void give_up(Event& event) {
+  if (!event.waits.empty() && !state().engine.is_done(event.signal)) state().given_up.push_back(event.signal);
+  event.waits.clear();
+}
+
 }  // namespace
 
 ze_result_t do_zeEventPoolCreate(ze_context_handle_t context_handle, const ze_event_pool_desc_t* desc, uint32_t count,
@@ -83,6 +90,7 @@ ze_result_t do_zeEventDestroy(ze_event_handle_t handle) {
   const Locked lock(state().mutex);
   if (const char* const why = in_use(*event))
     return misuse(std::string("an event was destroyed while ") + why, ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+  give_up(*event);
   event->pool->used[event->index] = false;
   state().events.remove(handle);
   return ZE_RESULT_SUCCESS;
@@ -105,10 +113,10 @@ ze_result_t do_zeEventHostReset(ze_event_handle_t handle) {
   LEVELZERO_DOUBLE_TRY(find(state().events, handle, event, "event"));
   const Locked lock(state().mutex);
   if (const char* const why = in_use(*event)) misuse(std::string("an event was reset while ") + why);
+  give_up(*event);
   event->signal = std::make_shared<Completion>();
   event->signalled_by_command = false;
   event->device = nullptr;
-  event->waits.clear();
   return ZE_RESULT_SUCCESS;
 }
 

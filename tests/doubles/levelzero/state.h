@@ -179,6 +179,7 @@ struct State {
   std::map<uint64_t, PhysicalRef> mapped;    // by address
   std::map<uint64_t, Reservation> reserved;  // by address
   uint64_t contexts_made = 0;
+  std::vector<CompletionRef> given_up;  // signals that never come, which commands wait for: these keep each other
 };
 
 using Locked = std::lock_guard<std::mutex>;
