@@ -77,6 +77,15 @@ bool lacks_only_devices(const std::vector<PluginCandidate>& all, std::string_vie
   return lacks;
 }
 
+/// "; not searched: build: ANYPLACE_BACKEND_PATH takes absolute ...": what the variable names and can't be searched.
+std::string passed_over() {
+  std::string text;
+  for (const PluginDirectoryProblem& problem : search_path().problems) {
+    text += fmt::format("; not searched: {}: {}", problem.directory, problem.reason);
+  }
+  return text;
+}
+
 constexpr std::string_view advice = "; `anyplace doctor` tells what is wrong with each plugin";
 
 }  // namespace
@@ -98,6 +107,7 @@ void fail_no_backend(const std::string& place, const std::string& asked, const s
     text += refused;
   } else {
     text += fmt::format(": no {} in {}", plugin_file_name(name), searched());
+    text += passed_over();
     bool is_known = false;
     for (const std::string_view known : planned_names()) is_known = is_known || known == name;
     if (is_known) {
@@ -125,7 +135,7 @@ void fail_no_automatic(const std::vector<std::string>& order, const char* operat
     }
     text += ";";
   }
-  text += fmt::format(" searched were {}", searched());
+  text += fmt::format(" searched were {}{}", searched(), passed_over());
   fail(ErrorCode::no_such_device, std::string(automatic_name), operation, text + std::string(advice));
 }
 

@@ -77,7 +77,9 @@ TEST_CASE("A relative directory in the path variable is not searched and said") 
   anyplace_test::add_mimic(folder, "here", "good");
   std::filesystem::current_path(folder.path());
   search_in(".:plugins");
-  CHECK(anyplace_test::device_error("here:0").code() == anyplace::ErrorCode::no_such_backend);
+  const anyplace::Error error = anyplace_test::device_error("here:0");
+  CHECK(error.code() == anyplace::ErrorCode::no_such_backend);
+  CHECK_THAT(error.text(), Contains("not searched: .: ANYPLACE_BACKEND_PATH takes absolute directories only"));
   REQUIRE(problems_with(".").size() == 1);
   CHECK_THAT(problems_with(".")[0].reason, Contains("relative"));
   CHECK(problems_with("plugins").size() == 1);

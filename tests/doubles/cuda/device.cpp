@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "limits.h"
+#include "device_limits.h"
 #include "state.h"
 
 namespace anyplace::doubles::cuda {

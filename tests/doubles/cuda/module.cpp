@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "limits.h"
+#include "device_limits.h"
 #include "stand_in.h"
 #include "state.h"
 

@@ -128,6 +128,8 @@ template <class Call, class Victim>
 hipError_t enter(Index index, Kind kind, const char* symbol, Call call, Victim victim) noexcept {
   const int failure = call_book().count(index);
   if (failure != 0 && kind != Kind::kRelease) {
+    // Else there would be no device yet for the error to stay with.
+    if (kind == Kind::kPlain && is_sticky(failure)) static_cast<void>(check_phase(symbol));
     corrupt_if_sticky(index, failure, victim);
     return remember(static_cast<hipError_t>(failure));
   }

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "limits.h"
+#include "device_limits.h"
 #include "state.h"
 
 namespace anyplace::doubles::hip {

@@ -6,7 +6,7 @@
 // hipFree and hipHostFree wait for all work of the device, whatever kind of memory it is, as AMD's implementation does.
 #include <utility>
 
-#include "limits.h"
+#include "device_limits.h"
 #include "state.h"
 
 namespace anyplace::doubles::hip {

@@ -6,7 +6,7 @@
 // hipStreamDestroy waits for the stream's work, as AMD's implementation does.
 #include <utility>
 
-#include "limits.h"
+#include "device_limits.h"
 #include "state.h"
 
 namespace anyplace::doubles::hip {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "limits.h"
+#include "device_limits.h"
 #include "state.h"
 
 namespace anyplace::doubles::hip {

@@ -19,13 +19,14 @@ ze_result_t check_driver(ze_driver_handle_t driver) {
                                    : misuse("a handle that is no driver", ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
 }
 
-/// As all that give lists do it: a count of 0 asks for the count.
+/// As all that give lists do it: a count of 0 asks for the count, and nothing is written behind the caller's count.
 template <class T>
 ze_result_t give(const std::vector<T>& all, uint32_t* count, T* out) {
   if (count == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   const auto there = static_cast<uint32_t>(all.size());
+  const uint32_t given = std::min(*count, there);
   if (*count == 0 || *count > there) *count = there;
-  if (out != nullptr) std::copy_n(all.begin(), *count, out);
+  if (out != nullptr) std::copy_n(all.begin(), given, out);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -192,8 +193,8 @@ ze_result_t do_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t handle,
   LEVELZERO_DOUBLE_TRY(find_device(handle, device));
   if (count == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   constexpr uint32_t kGroups = 3;
+  const uint32_t given = out == nullptr ? 0 : std::min(*count, kGroups);
   if (*count == 0 || *count > kGroups) *count = kGroups;
-  if (out == nullptr) return ZE_RESULT_SUCCESS;
   // One that has no queue, one that only copies, and the one that is meant.
   const ze_command_queue_group_property_flags_t flags[kGroups] = {
       ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY,
@@ -201,7 +202,7 @@ ze_result_t do_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t handle,
       ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY |
           ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_METRICS};
   const uint32_t queues[kGroups] = {0, 1, state().config.queues};
-  for (uint32_t i = 0; i < *count; ++i) {
+  for (uint32_t i = 0; i < given; ++i) {
     LEVELZERO_DOUBLE_TRY(
         check_desc(&out[i], ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, "ze_command_queue_group_properties_t"));
     ze_command_queue_group_properties_t with{};
@@ -218,8 +219,9 @@ ze_result_t do_zeDeviceGetMemoryProperties(ze_device_handle_t handle, uint32_t* 
   DeviceRef device;
   LEVELZERO_DOUBLE_TRY(find_device(handle, device));
   if (count == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  const bool asked_for_count = *count == 0;
   *count = 1;
-  if (out == nullptr) return ZE_RESULT_SUCCESS;
+  if (out == nullptr || asked_for_count) return ZE_RESULT_SUCCESS;
   LEVELZERO_DOUBLE_TRY(check_desc(out, ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES, "ze_device_memory_properties_t"));
   ze_device_memory_properties_t with{};
   with.maxClockRate = 1000;
@@ -249,7 +251,7 @@ ze_result_t do_zeDeviceCanAccessPeer(ze_device_handle_t handle, ze_device_handle
   LEVELZERO_DOUBLE_TRY(find_device(handle, device));
   LEVELZERO_DOUBLE_TRY(find_device(peer_handle, peer));
   if (value == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  *value = device == peer || state().config.peers ? 1 : 0;
+  *value = reaches(*device, *peer) ? 1 : 0;
   return ZE_RESULT_SUCCESS;
 }
 
@@ -279,18 +281,25 @@ ze_result_t do_zeContextCreate(ze_driver_handle_t driver, const ze_context_desc_
   LEVELZERO_DOUBLE_TRY(check_driver(driver));
   LEVELZERO_DOUBLE_TRY(check_desc(desc, ZE_STRUCTURE_TYPE_CONTEXT_DESC, "ze_context_desc_t"));
   if (out == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc->flags > 1) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
+  auto context = std::make_shared<Context>();
   const Locked lock(state().mutex);
-  *out = state().contexts.add(std::make_shared<Context>());
+  context->id = ++state().contexts_made;
+  *out = state().contexts.add(std::move(context));
   return ZE_RESULT_SUCCESS;
 }
 
 ze_result_t do_zeContextDestroy(ze_context_handle_t handle) {
   ContextRef context;
   LEVELZERO_DOUBLE_TRY(find(state().contexts, handle, context, "context"));
+  const auto blocks = state().memory.live();
+  const bool has_memory =
+      std::any_of(blocks.begin(), blocks.end(), [&context](const Block& block) { return block.owner == context->id; });
   const Locked lock(state().mutex);
+  // Whatever else belongs to it holds a reference, beside the table's and this one.
+  if ((context.use_count() != 2 || has_memory) && !any_device_lost())
+    return misuse("a context was destroyed that still has objects", ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
   state().contexts.remove(handle);
-  // Whatever belongs to it holds a reference.
-  if (context.use_count() != 1 && !any_device_lost()) misuse("a context was destroyed that still has objects");
   return ZE_RESULT_SUCCESS;
 }
 

@@ -24,6 +24,13 @@ const char* in_use(const Event& event) {
   return awaited ? "a command waits for it" : nullptr;
 }
 
+/// The event lets go of its signal; State::mutex is held. Commands that wait for one that doesn't come any more stay
+/// known, so that they are no leak.
+void give_up(Event& event) {
+  if (!event.waits.empty() && !state().engine.is_done(event.signal)) state().given_up.push_back(event.signal);
+  event.waits.clear();
+}
+
 }  // namespace
 
 ze_result_t do_zeEventPoolCreate(ze_context_handle_t context_handle, const ze_event_pool_desc_t* desc, uint32_t count,
@@ -31,14 +38,19 @@ ze_result_t do_zeEventPoolCreate(ze_context_handle_t context_handle, const ze_ev
   ContextRef context;
   LEVELZERO_DOUBLE_TRY(find(state().contexts, context_handle, context, "context"));
   LEVELZERO_DOUBLE_TRY(check_desc(desc, ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, "ze_event_pool_desc_t"));
-  if (out == nullptr || (devices == nullptr && count > 0)) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  if (desc->count == 0) return ZE_RESULT_ERROR_INVALID_SIZE;
+  if (out == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc->count == 0 || (devices == nullptr && count > 0)) return ZE_RESULT_ERROR_INVALID_SIZE;
   if (desc->flags > 7) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
   auto pool = std::make_shared<EventPool>();
   pool->context = context;
   pool->count = desc->count;
   pool->flags = desc->flags;
   pool->used.resize(desc->count);
+  for (uint32_t i = 0; i < count; ++i) {
+    DeviceRef device;
+    LEVELZERO_DOUBLE_TRY(find(state().device_table, devices[i], device, "device"));
+    pool->devices.push_back(device->index);
+  }
   const Locked lock(state().mutex);
   *out = state().pools.add(std::move(pool));
   return ZE_RESULT_SUCCESS;
@@ -48,10 +60,10 @@ ze_result_t do_zeEventPoolDestroy(ze_event_pool_handle_t handle) {
   EventPoolRef pool;
   LEVELZERO_DOUBLE_TRY(find(state().pools, handle, pool, "event pool"));
   const Locked lock(state().mutex);
-  state().pools.remove(handle);
   if (std::find(pool->used.begin(), pool->used.end(), true) != pool->used.end()) {
-    misuse("an event pool was destroyed before its events");
+    return misuse("an event pool was destroyed before its events", ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
   }
+  state().pools.remove(handle);
   return ZE_RESULT_SUCCESS;
 }
 
@@ -76,7 +88,9 @@ ze_result_t do_zeEventDestroy(ze_event_handle_t handle) {
   EventRef event;
   LEVELZERO_DOUBLE_TRY(find(state().events, handle, event, "event"));
   const Locked lock(state().mutex);
-  if (const char* const why = in_use(*event)) misuse(std::string("an event was destroyed while ") + why);
+  if (const char* const why = in_use(*event))
+    return misuse(std::string("an event was destroyed while ") + why, ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+  give_up(*event);
   event->pool->used[event->index] = false;
   state().events.remove(handle);
   return ZE_RESULT_SUCCESS;
@@ -99,10 +113,10 @@ ze_result_t do_zeEventHostReset(ze_event_handle_t handle) {
   LEVELZERO_DOUBLE_TRY(find(state().events, handle, event, "event"));
   const Locked lock(state().mutex);
   if (const char* const why = in_use(*event)) misuse(std::string("an event was reset while ") + why);
+  give_up(*event);
   event->signal = std::make_shared<Completion>();
   event->signalled_by_command = false;
   event->device = nullptr;
-  event->waits.clear();
   return ZE_RESULT_SUCCESS;
 }
 
@@ -118,7 +132,8 @@ ze_result_t status_of(const Event& event) {
 ze_result_t find_visible(ze_event_handle_t handle, EventRef& event) {
   LEVELZERO_DOUBLE_TRY(find(state().events, handle, event, "event"));
   const bool visible = (event->pool->flags & ZE_EVENT_POOL_FLAG_HOST_VISIBLE) != 0;
-  return visible ? ZE_RESULT_SUCCESS : misuse("the host asked for an event that it can't see");
+  if (visible) return ZE_RESULT_SUCCESS;
+  return misuse("the host asked for an event that it can't see", ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
 }
 
 }  // namespace

@@ -112,9 +112,10 @@ ze_result_t enter(Index index, Kind kind, const char* symbol, Call call, const A
     const int failure = call_book().count(index);
     if (failure != 0 && is_loss(failure)) lose_device_of(arguments...);
     if (failure != 0 && kind != Kind::kRelease) return static_cast<ze_result_t>(failure);
+    // Ahead of the next: where zeInit does nothing, nothing ever is initialised.
+    if (!config().nothing.empty() && does_nothing(symbol)) return ZE_RESULT_SUCCESS;
     if (kind != Kind::kEarly && phase.load(std::memory_order_acquire) != Phase::kReady)
       return ZE_RESULT_ERROR_UNINITIALIZED;
-    if (!config().nothing.empty() && does_nothing(symbol)) return ZE_RESULT_SUCCESS;
     const ze_result_t result = call();
     return failure != 0 ? static_cast<ze_result_t>(failure) : result;
   } catch (const std::bad_alloc&) {

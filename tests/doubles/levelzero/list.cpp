@@ -24,8 +24,17 @@ enum class Order : uint8_t { kCommand, kBarrier };
 ze_result_t find_event(const CommandList& list, ze_event_handle_t handle, EventRef& event) {
   event = state().events.find(handle);
   if (event == nullptr)
-    return misuse("a command was given an event that was destroyed", ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
-  if (event->pool->context != list.context) return misuse("a command was given an event of another context");
+    return misuse("a command was given an event that was destroyed", ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+  if (event->pool->context != list.context)
+    return misuse("a command was given an event of another context", ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+  const auto& devices = event->pool->devices;
+  const bool visible = devices.empty() || std::any_of(devices.begin(), devices.end(), [&list](int index) {
+                         return serves(*state().devices[static_cast<std::size_t>(index)], *list.device);
+                       });
+  if (!visible) {
+    return misuse("a command was given an event of a pool that its device doesn't see",
+                  ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+  }
   return ZE_RESULT_SUCCESS;
 }
 
@@ -53,22 +62,25 @@ ze_result_t collect(const CommandList& list, const Events& events, Order order, 
   return ZE_RESULT_SUCCESS;
 }
 
-ze_result_t append(CommandList& list, const Events& events, Order order, Operation operation) {
-  const OneAtATime alone(list.busy, "command list");
-  LEVELZERO_DOUBLE_TRY(health_of(*list.device));
+ze_result_t enqueue(CommandList& list, const Events& events, Order order, Operation operation, CompletionRef& done) {
   const Locked lock(state().mutex);
   std::vector<EventRef> awaited;
   LEVELZERO_DOUBLE_TRY(collect(list, events, order, operation, awaited));
-  operation.done = std::make_shared<Completion>();
+  operation.done = done = std::make_shared<Completion>();
+  EventRef signalled;
   if (events.signal != nullptr) {
     EventRef event;
     LEVELZERO_DOUBLE_TRY(find_event(list, events.signal, event));
     if (event->signalled_by_command || state().engine.is_done(event->signal)) {
       return misuse("a command is to signal an event that wasn't reset since it was signalled");
     }
+    if (std::find(operation.after.begin(), operation.after.end(), event->signal) != operation.after.end()) {
+      return misuse("a command waits for the event that it is to signal",
+                    ZE_RESULT_ERROR_INVALID_SYNCHRONIZATION_OBJECT);
+    }
     event->signalled_by_command = true;
     event->device = list.device;
-    operation.done = event->signal;
+    signalled = std::move(event);
   }
   for (const EventRef& event : awaited) {
     prune(event->waits);
@@ -80,7 +92,24 @@ ze_result_t append(CommandList& list, const Events& events, Order order, Operati
   const QueueRef queue =
       list.in_order ? list.queue : std::make_shared<Queue>(list.device->index, list.priority, list.device->fault);
   state().engine.submit(queue, std::move(operation));
+  if (signalled == nullptr) return ZE_RESULT_SUCCESS;
+  // Apart from the command: the host may signal the event while the command runs.
+  Operation signal;
+  signal.work = Work::kPass;
+  signal.done = signalled->signal;
+  state().engine.submit(queue, std::move(signal));
   return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t append(CommandList& list, const Events& events, Order order, Operation operation) {
+  const OneAtATime alone(list.busy, "command list");
+  LEVELZERO_DOUBLE_TRY(alone.result());
+  LEVELZERO_DOUBLE_TRY(health_of(*list.device));
+  CompletionRef done;
+  LEVELZERO_DOUBLE_TRY(enqueue(list, events, order, std::move(operation), done));
+  if (!list.synchronous) return ZE_RESULT_SUCCESS;
+  state().engine.wait({done}, {list.device->fault});
+  return health_of(*list.device);
 }
 
 ze_result_t find_list(ze_command_list_handle_t handle, CommandListRef& list) {
@@ -128,6 +157,7 @@ ze_result_t do_zeCommandListCreateImmediate(ze_context_handle_t context_handle, 
   list->context = context;
   list->device = device;
   list->in_order = (desc->flags & kInOrder) != 0;
+  list->synchronous = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
   list->priority = desc->priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH  ? -1
                    : desc->priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW ? 1
                                                                               : 0;
@@ -141,11 +171,12 @@ ze_result_t do_zeCommandListDestroy(ze_command_list_handle_t handle) {
   CommandListRef list;
   LEVELZERO_DOUBLE_TRY(find_list(handle, list));
   const OneAtATime alone(list->busy, "command list");
+  if (alone.result() != ZE_RESULT_SUCCESS) return ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
   const Locked lock(state().mutex);
   prune(list->outstanding);
   const bool over =
       list->outstanding.empty() || health_of(*list->device) != ZE_RESULT_SUCCESS || state().engine.stopped();
-  if (!over) misuse("a command list was destroyed while its commands ran");
+  if (!over) return misuse("a command list was destroyed while its commands ran", ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
   state().lists.remove(handle);
   return ZE_RESULT_SUCCESS;
 }
@@ -204,7 +235,7 @@ ze_result_t do_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t 
   CommandListRef list;
   LEVELZERO_DOUBLE_TRY(find_list(handle, list));
   std::vector<Use> uses;
-  LEVELZERO_DOUBLE_TRY(check_range(*list->device, address, sizeof(*address), uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, address, sizeof(*address), Access::kWrite, uses));
   if (reinterpret_cast<uint64_t>(address) % sizeof(*address) != 0) {
     return misuse("a timestamp's address isn't aligned", ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
   }
@@ -224,8 +255,8 @@ ze_result_t do_zeCommandListAppendMemoryCopy(ze_command_list_handle_t handle, vo
   LEVELZERO_DOUBLE_TRY(find_list(handle, list));
   if (bytes == 0) return misuse("a copy of no bytes", ZE_RESULT_ERROR_INVALID_SIZE);
   std::vector<Use> uses;
-  LEVELZERO_DOUBLE_TRY(check_range(*list->device, to, bytes, uses));
-  LEVELZERO_DOUBLE_TRY(check_range(*list->device, from, bytes, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, to, bytes, Access::kWrite, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, from, bytes, Access::kRead, uses));
   const auto a = reinterpret_cast<uint64_t>(to);
   const auto b = reinterpret_cast<uint64_t>(from);
   if (a < b + bytes && b < a + bytes) return misuse("a copy's ranges overlap", ZE_RESULT_ERROR_OVERLAPPING_REGIONS);
@@ -235,6 +266,29 @@ ze_result_t do_zeCommandListAppendMemoryCopy(ze_command_list_handle_t handle, vo
   });
 }
 
+namespace {
+
+struct Rows {
+  uint64_t start = 0;
+  uint64_t pitch = 0;
+};
+
+/// Whether a byte of the one region is of the other, too.
+bool overlap(const Rows& a, const Rows& b, const ze_copy_region_t& size) {
+  for (uint64_t row = 0; row < size.height; ++row) {
+    const uint64_t begin = a.start + row * a.pitch;
+    const uint64_t end = begin + size.width;
+    if (end <= b.start) continue;
+    // The first row of b that ends behind `begin`.
+    const uint64_t past = b.start + size.width;
+    const uint64_t first = begin < past ? 0 : (begin - past) / b.pitch + 1;
+    if (first < size.height && b.start + first * b.pitch < end) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 ze_result_t do_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t handle, void* to,
                                                    const ze_copy_region_t* to_region, uint32_t to_pitch, uint32_t,
                                                    const void* from, const ze_copy_region_t* from_region,
@@ -242,7 +296,8 @@ ze_result_t do_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hand
                                                    uint32_t count, ze_event_handle_t* waits) {
   CommandListRef list;
   LEVELZERO_DOUBLE_TRY(find_list(handle, list));
-  if (to_region == nullptr || from_region == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (to == nullptr || from == nullptr || to_region == nullptr || from_region == nullptr)
+    return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   const ze_copy_region_t& r = *to_region;
   const ze_copy_region_t& s = *from_region;
   if (r.width != s.width || r.height != s.height || r.depth != s.depth)
@@ -253,8 +308,12 @@ ze_result_t do_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hand
   auto* const out = static_cast<char*>(to) + r.originX + uint64_t{r.originY} * to_pitch;
   const auto* const in = static_cast<const char*>(from) + s.originX + uint64_t{s.originY} * from_pitch;
   std::vector<Use> uses;
-  LEVELZERO_DOUBLE_TRY(check_range(*list->device, out, uint64_t{r.height - 1} * to_pitch + r.width, uses));
-  LEVELZERO_DOUBLE_TRY(check_range(*list->device, in, uint64_t{r.height - 1} * from_pitch + r.width, uses));
+  const uint64_t rows = r.height - 1;
+  LEVELZERO_DOUBLE_TRY(check_range(*list, out, rows * to_pitch + r.width, Access::kWrite, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, in, rows * from_pitch + r.width, Access::kRead, uses));
+  if (overlap({reinterpret_cast<uint64_t>(out), to_pitch}, {reinterpret_cast<uint64_t>(in), from_pitch}, r)) {
+    return misuse("a copy's regions overlap", ZE_RESULT_ERROR_OVERLAPPING_REGIONS);
+  }
   return append_task(*list, {signal, count, waits}, "a copy", std::move(uses),
                      [out, in, to_pitch, from_pitch, width = r.width, height = r.height] {
                        for (uint64_t row = 0; row < height; ++row) {
@@ -276,7 +335,7 @@ ze_result_t do_zeCommandListAppendMemoryFill(ze_command_list_handle_t handle, vo
   if (bytes == 0 || bytes % pattern_bytes != 0)
     return misuse("a fill isn't a whole number of patterns", ZE_RESULT_ERROR_INVALID_SIZE);
   std::vector<Use> uses;
-  LEVELZERO_DOUBLE_TRY(check_range(*list->device, to, bytes, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, to, bytes, Access::kWrite, uses));
   std::vector<char> copy(static_cast<const char*>(pattern), static_cast<const char*>(pattern) + pattern_bytes);
   return append_task(*list, {signal, count, waits}, "a fill", std::move(uses), [to, bytes, copy = std::move(copy)] {
     auto* const out = static_cast<char*>(to);
@@ -318,11 +377,11 @@ int run(const Launch& launch, Device& device) {
 }
 
 /// Values of 8 bytes that are addresses of the double's are taken for pointers.
-ze_result_t find_uses(const Device& device, const KernelArguments& arguments, std::vector<Use>& uses) {
+ze_result_t find_uses(const CommandList& list, const KernelArguments& arguments, std::vector<Use>& uses) {
   for (const uint64_t address : arguments.addresses()) {
     const Verdict verdict = state().memory.find(address, 1).verdict;
     if (verdict == Verdict::kForeign || verdict == Verdict::kOutOfRange) continue;
-    LEVELZERO_DOUBLE_TRY(check_range(device, reinterpret_cast<const void*>(address), 1, uses));  // NOLINT: a number
+    LEVELZERO_DOUBLE_TRY(check_range(list, reinterpret_cast<const void*>(address), 1, Access::kRead, uses));  // NOLINT
   }
   return ZE_RESULT_SUCCESS;
 }
@@ -350,7 +409,8 @@ ze_result_t do_zeCommandListAppendLaunchKernel(ze_command_list_handle_t handle, 
   LEVELZERO_DOUBLE_TRY(find(state().kernels, kernel_handle, kernel, "kernel"));
   if (groups == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   const OneAtATime alone(kernel->busy, "kernel");
-  if (kernel->module->device != list->device || kernel->module->context != list->context) {
+  LEVELZERO_DOUBLE_TRY(alone.result());
+  if (!serves(*kernel->module->device, *list->device) || kernel->module->context != list->context) {
     return misuse("a kernel was launched on another device or context than its module's");
   }
   LEVELZERO_DOUBLE_TRY(check_shape(*kernel, *groups));
@@ -364,7 +424,7 @@ ze_result_t do_zeCommandListAppendLaunchKernel(ze_command_list_handle_t handle, 
                           kernel->shared_bytes};
   const auto launch = std::make_shared<Launch>(kernel, shape, KernelArguments(kernel->host.sizes, values.data()));
   std::vector<Use> uses;
-  LEVELZERO_DOUBLE_TRY(find_uses(*list->device, launch->arguments, uses));
+  LEVELZERO_DOUBLE_TRY(find_uses(*list, launch->arguments, uses));
   return append_task(*list, {signal, count, waits}, "a kernel", std::move(uses),
                      [launch, device = list->device] { return run(*launch, *device); });
 }

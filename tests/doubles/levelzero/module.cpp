@@ -63,7 +63,8 @@ ze_result_t do_zeModuleDestroy(ze_module_handle_t handle) {
   ModuleRef module;
   LEVELZERO_DOUBLE_TRY(find(state().modules, handle, module, "module"));
   const Locked lock(state().mutex);
-  if (module->kernels != 0) misuse("a module was destroyed before its kernels");
+  if (module->kernels != 0)
+    return misuse("a module was destroyed before its kernels", ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
   state().modules.remove(handle);
   return ZE_RESULT_SUCCESS;
 }
@@ -98,6 +99,7 @@ ze_result_t do_zeKernelCreate(ze_module_handle_t module_handle, const ze_kernel_
   LEVELZERO_DOUBLE_TRY(find(state().modules, module_handle, module, "module"));
   LEVELZERO_DOUBLE_TRY(check_desc(desc, ZE_STRUCTURE_TYPE_KERNEL_DESC, "ze_kernel_desc_t"));
   if (out == nullptr || desc->pKernelName == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  if (desc->flags > 3) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
   const auto host = module->image->kernel(desc->pKernelName);
   if (!host) return ZE_RESULT_ERROR_INVALID_KERNEL_NAME;
   auto kernel = std::make_shared<Kernel>();
@@ -117,10 +119,14 @@ ze_result_t do_zeKernelDestroy(ze_kernel_handle_t handle) {
   KernelRef kernel;
   LEVELZERO_DOUBLE_TRY(find(state().kernels, handle, kernel, "kernel"));
   const OneAtATime alone(kernel->busy, "kernel");
+  if (alone.result() != ZE_RESULT_SUCCESS) return ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
   const Locked lock(state().mutex);
   const bool over = kernel->launches.load() == 0 || health_of(*kernel->module->device) != ZE_RESULT_SUCCESS ||
                     state().engine.stopped();
-  if (!over) misuse("a kernel was destroyed while a launch of it was queued or ran");
+  if (!over) {
+    return misuse("a kernel was destroyed while a launch of it was queued or ran",
+                  ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+  }
   --kernel->module->kernels;
   state().kernels.remove(handle);
   return ZE_RESULT_SUCCESS;
@@ -130,7 +136,10 @@ ze_result_t do_zeKernelSetGroupSize(ze_kernel_handle_t handle, uint32_t x, uint3
   KernelRef kernel;
   LEVELZERO_DOUBLE_TRY(find(state().kernels, handle, kernel, "kernel"));
   const OneAtATime alone(kernel->busy, "kernel");
-  const bool fits = x != 0 && y != 0 && z != 0 && uint64_t{x} * y * z <= 1024;
+  LEVELZERO_DOUBLE_TRY(alone.result());
+  constexpr uint32_t kMost = 1024;  // of a dimension and of all
+  const bool each = x != 0 && y != 0 && z != 0 && x <= kMost && y <= kMost && z <= kMost;
+  const bool fits = each && uint64_t{x} * y * z <= kMost;
   if (!fits) return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
   kernel->group[0] = x;
   kernel->group[1] = y;
@@ -142,6 +151,7 @@ ze_result_t do_zeKernelSetArgumentValue(ze_kernel_handle_t handle, uint32_t inde
   KernelRef kernel;
   LEVELZERO_DOUBLE_TRY(find(state().kernels, handle, kernel, "kernel"));
   const OneAtATime alone(kernel->busy, "kernel");
+  LEVELZERO_DOUBLE_TRY(alone.result());
   const auto shared = static_cast<uint32_t>(kernel->shared_argument);
   if (kernel->shared_argument >= 0 && index == shared) {
     if (value != nullptr || bytes == 0)
@@ -162,6 +172,7 @@ ze_result_t do_zeKernelSetIndirectAccess(ze_kernel_handle_t handle, ze_kernel_in
   KernelRef kernel;
   LEVELZERO_DOUBLE_TRY(find(state().kernels, handle, kernel, "kernel"));
   const OneAtATime alone(kernel->busy, "kernel");
+  LEVELZERO_DOUBLE_TRY(alone.result());
   return flags > 7 ? ZE_RESULT_ERROR_INVALID_ENUMERATION : ZE_RESULT_SUCCESS;
 }
 

@@ -73,13 +73,33 @@ bool any_device_lost() noexcept {
 
 // -- Memory.
 
-bool has_access(const Device& device, const Block& block) {
-  if (block.kind == MemoryKind::kMapped && block.access == 0) return false;
-  const bool of_host = block.kind == MemoryKind::kPinned || block.kind == MemoryKind::kManaged;
-  return of_host || block.device == device.index || state().config.peers;
+bool reaches(const Device& device, const Device& other) {
+  const auto root = [](const Device& of) { return of.parent < 0 ? of.index : of.parent; };
+  return root(device) == root(other) || state().config.peers;
 }
 
-ze_result_t check_range(const Device& device, const void* pointer, uint64_t bytes, std::vector<Use>& uses) {
+bool serves(const Device& made_for, const Device& device) {
+  return made_for.index == device.index || made_for.index == device.parent;
+}
+
+namespace {
+
+ze_result_t check_block(const CommandList& list, const Block& block, Access access) {
+  if (block.owner != list.context->id) return misuse("a command was given memory of another context");
+  if (block.kind == MemoryKind::kMapped && block.access == 0)
+    return misuse("an address was given to a device that has no access to it");
+  const bool of_host = block.kind == MemoryKind::kPinned || block.kind == MemoryKind::kManaged;
+  if (!of_host && !reaches(*list.device, *state().devices[static_cast<std::size_t>(block.device)]))
+    return misuse("an address was given to a device that has no access to it");
+  if (access == Access::kWrite && (block.flags & kReadOnly) != 0)
+    return misuse("a command would write to memory that is mapped for reading");
+  return ZE_RESULT_SUCCESS;
+}
+
+}  // namespace
+
+ze_result_t check_range(const CommandList& list, const void* pointer, uint64_t bytes, Access access,
+                        std::vector<Use>& uses) {
   if (pointer == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   const auto address = reinterpret_cast<uint64_t>(pointer);
   const Finding finding = state().memory.find(address, bytes);
@@ -95,12 +115,13 @@ ze_result_t check_range(const Device& device, const void* pointer, uint64_t byte
       break;
   }
   const Block& block = finding.block;
-  if (!has_access(device, block)) return misuse("an address was given to a device that has no access to it");
+  LEVELZERO_DOUBLE_TRY(check_block(list, block, access));
   uses.push_back(Use{address, block.id});
   // Of mappings that adjoin, each may be unmapped on its own.
   for (uint64_t next = block.start + block.bytes; next < address + bytes;) {
     const auto more = state().memory.block_of(next);
     if (!more) return misuse("a command would reach behind the end of its memory");
+    LEVELZERO_DOUBLE_TRY(check_block(list, *more, access));
     uses.push_back(Use{next, more->id});
     next += more->bytes;
   }

@@ -35,6 +35,8 @@ class OneAtATime {
  public:
   OneAtATime(std::atomic<bool>& busy, const char* what);
   ~OneAtATime();
+  /// INVALID_ARGUMENT for who came second: nothing is done for it, since the object isn't guarded otherwise.
+  ze_result_t result() const noexcept { return taken_ ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT; }
   OneAtATime(const OneAtATime&) = delete;
   OneAtATime& operator=(const OneAtATime&) = delete;
 
@@ -55,7 +57,7 @@ struct Device {
 using DeviceRef = std::shared_ptr<Device>;
 
 struct Context {
-  int unused = 0;
+  uint64_t id = 0;  // the owner of its blocks; never 0
 };
 using ContextRef = std::shared_ptr<Context>;
 
@@ -63,6 +65,7 @@ struct EventPool {
   ContextRef context;
   uint32_t count = 0;
   ze_event_pool_flags_t flags = 0;
+  std::vector<int> devices;  // that see it; empty: all
   std::vector<bool> used;
 };
 using EventPoolRef = std::shared_ptr<EventPool>;
@@ -81,6 +84,7 @@ struct CommandList {
   ContextRef context;
   DeviceRef device;
   bool in_order = false;
+  bool synchronous = false;
   int priority = 0;
   QueueRef queue;  // in_order: all commands; else each has a queue of its own
   CompletionRef barrier;
@@ -116,12 +120,18 @@ struct BuildLog {
 };
 
 struct Physical {
+  ContextRef context;
   int device = 0;
   uint64_t bytes = 0;
   uint64_t offset = 0;
   uint32_t mappings = 0;
 };
 using PhysicalRef = std::shared_ptr<Physical>;
+
+struct Reservation {
+  ContextRef context;
+  uint64_t bytes = 0;
+};
 
 enum class HandleKind : uint8_t { kDevice = 1, kContext, kPool, kEvent, kList, kModule, kKernel, kLog, kPhysical };
 
@@ -166,7 +176,10 @@ struct State {
   Table<ze_kernel_handle_t, Kernel, HandleKind::kKernel> kernels;
   Table<ze_module_build_log_handle_t, BuildLog, HandleKind::kLog> logs;
   Table<ze_physical_mem_handle_t, Physical, HandleKind::kPhysical> physicals;
-  std::map<uint64_t, PhysicalRef> mapped;  // by address
+  std::map<uint64_t, PhysicalRef> mapped;    // by address
+  std::map<uint64_t, Reservation> reserved;  // by address
+  uint64_t contexts_made = 0;
+  std::vector<CompletionRef> given_up;  // signals that never come, which commands wait for: these keep each other
 };
 
 using Locked = std::lock_guard<std::mutex>;
@@ -223,10 +236,16 @@ struct Use {
   uint64_t address = 0;
   uint64_t id = 0;  // of the block
 };
-/// Whether the device may use [address, address + bytes). Appends to `uses` what has to be there when it runs.
-ze_result_t check_range(const Device& device, const void* address, uint64_t bytes, std::vector<Use>& uses);
-/// Whether the device may use the block.
-bool has_access(const Device& device, const Block& block);
+constexpr uint32_t kReadOnly = 1;  // of Block::flags
+enum class Access : uint8_t { kRead, kWrite };
+/// Whether commands of the list may use [address, address + bytes) so. Appends to `uses` what has to be there when they
+/// run.
+ze_result_t check_range(const CommandList& list, const void* address, uint64_t bytes, Access access,
+                        std::vector<Use>& uses);
+/// Whether a device may use another's memory: it is its own, or of one of the same root, or all are peers.
+bool reaches(const Device& device, const Device& other);
+/// Whether an object that was made for the one device may be used on the other: that is the same, or a part of it.
+bool serves(const Device& made_for, const Device& device);
 /// Runs `work` on what `uses` names. A fault, noted as misuse of `what`, if something of it isn't there.
 int run_on(const std::vector<Use>& uses, const char* what, const std::function<int()>& work);
 

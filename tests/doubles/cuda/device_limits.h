@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The limits of the double's devices, in one place for what reports and what enforces them.
-#ifndef ANYPLACE_TESTS_DOUBLES_CUDA_LIMITS_H
-#define ANYPLACE_TESTS_DOUBLES_CUDA_LIMITS_H
+#ifndef ANYPLACE_TESTS_DOUBLES_CUDA_DEVICE_LIMITS_H
+#define ANYPLACE_TESTS_DOUBLES_CUDA_DEVICE_LIMITS_H
 
 #include <cstdint>
 
@@ -18,4 +18,4 @@ constexpr uint64_t kGranularity = uint64_t{2} << 20U;  // of virtual memory
 
 }  // namespace anyplace::doubles::cuda
 
-#endif  // ANYPLACE_TESTS_DOUBLES_CUDA_LIMITS_H
+#endif  // ANYPLACE_TESTS_DOUBLES_CUDA_DEVICE_LIMITS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Kernels for the double's own tests, as functions of the host (README.md says what the double makes of them).
+ * Kernels for the doubles' own tests, as functions of the host (each double's README.md says what it makes of them).
  */
 #include <anyplace/backend/abi.h>
 #include <stdatomic.h>

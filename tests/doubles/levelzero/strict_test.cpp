@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Handles that are none, objects that are in use, threads that share what they must not, and descriptors that aren't
+// what they should be: what a real driver may crash on has to be seen here.
+#include <atomic>
+#include <thread>
+
+#include "all_entries.h"
+#include "support/environment.h"
+#include "test_support.h"
+
+using Catch::Contains;
+using test::Entry;
+using test::ok;
+using test::Waits;
+using test::World;
+
+namespace {
+
+bool takes_no_handle(const Entry& entry) {
+  const std::string symbol = entry.symbol;
+  return symbol == "zeInit" || symbol == "zeDriverGet";
+}
+
+}  // namespace
+
+TEST_CASE("nothing works before zeInit") {
+  for (const Entry& entry : test::kEntries) {
+    INFO(entry.symbol);
+    if (std::string(entry.symbol) != "zeInit") CHECK(entry.with_zeros() == ZE_RESULT_ERROR_UNINITIALIZED);
+  }
+}
+
+TEST_CASE("null for a handle is refused by every entry and is no misuse") {
+  const World world;
+  for (const Entry& entry : test::kEntries) {
+    INFO(entry.symbol);
+    if (!takes_no_handle(entry)) CHECK(entry.with_zeros() == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  }
+  CHECK(zeDriverGet(nullptr, nullptr) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  CHECK(world.control.misuses() == 0);
+}
+
+TEST_CASE("a handle that is none, or of something else, is refused by every entry and noted") {
+  const World world;
+  // Made up; and a good one, but of an object that no entry's first handle is.
+  const auto log = reinterpret_cast<std::uint64_t>(world.context) | 0xff;
+  for (const std::uint64_t wrong : {std::uint64_t{0x1234}, log}) {
+    for (const Entry& entry : test::kEntries) {
+      if (takes_no_handle(entry)) continue;
+      INFO(entry.symbol);
+      world.control.reset();
+      CHECK(entry.with_wrong_handle(wrong) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+      CHECK(world.control.misuses() == 1);
+    }
+  }
+}
+
+TEST_CASE("a handle of one kind is none of another") {
+  const World world;
+  const auto event = world.event();
+  CHECK(zeCommandListDestroy(reinterpret_cast<ze_command_list_handle_t>(event)) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(zeEventQueryStatus(reinterpret_cast<ze_event_handle_t>(world.list())) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(zeContextDestroy(reinterpret_cast<ze_context_handle_t>(world.driver)) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(zeDeviceGetStatus(reinterpret_cast<ze_device_handle_t>(event)) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(world.control.misuses() == 4);
+  CHECK(zeEventQueryStatus(event) == ZE_RESULT_NOT_READY);
+}
+
+TEST_CASE("a destroyed handle is none and is never given out again") {
+  const World world;
+  const auto list = world.list();
+  const auto kernel = world.kernel("faulty");
+  const auto pool = world.pool(1);
+  const auto event = test::event_of(pool);
+  const auto context = world.another_context();
+  ok(zeCommandListDestroy(list));
+  ok(zeKernelDestroy(kernel));
+  ok(zeEventDestroy(event));
+  ok(zeEventPoolDestroy(pool));
+  ok(zeContextDestroy(context));
+  CHECK(zeCommandListDestroy(list) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(zeKernelDestroy(kernel) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(zeEventDestroy(event) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(zeEventPoolDestroy(pool) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(zeContextDestroy(context) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(test::barrier(list) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(test::launch(world.list(), kernel) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
+  CHECK(world.control.misuses() == 7);
+  for (int i = 0; i < 100; ++i) REQUIRE(world.list() != list);
+}
+
+TEST_CASE("a list is not destroyed while its commands wait or run") {
+  const World world;
+  const auto list = world.list(GENERATE(ze_command_queue_flags_t{0}, test::kInOrder));
+  std::uint32_t* const word = world.words({1});
+  const auto gate = world.event();
+  const auto done = world.event();
+  ok(test::fill(list, word, 2, 1, done, {gate}));
+  world.control.reset();
+  CHECK(zeCommandListDestroy(list) == ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+  CHECK(world.control.misuses() == 1);
+  ok(zeEventHostSignal(gate));
+  ok(test::wait(done));
+  CHECK(*word == 2);
+  ok(zeCommandListDestroy(list));
+  CHECK(world.control.misuses() == 1);
+}
+
+TEST_CASE("a kernel is not destroyed before its launches are done nor a module before its kernels") {
+  const World world;
+  const auto module = world.module();
+  auto desc = test::desc_of<ze_kernel_desc_t>(ZE_STRUCTURE_TYPE_KERNEL_DESC);
+  desc.pKernelName = "count";
+  ze_kernel_handle_t kernel = nullptr;
+  ok(zeKernelCreate(module, &desc, &kernel));
+  ok(zeKernelSetGroupSize(kernel, 1, 1, 1));
+  std::uint32_t* const word = world.words({1});
+  ok(test::set_argument(kernel, 0, word));
+  ok(test::set_argument(kernel, 1, 1U));
+  const auto gate = world.event();
+  const auto done = world.event();
+  ok(test::launch(world.list(), kernel, done, {gate}));
+  CHECK(zeKernelDestroy(kernel) == ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+  CHECK(zeModuleDestroy(module) == ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+  CHECK(world.control.misuses() == 2);
+  ok(zeEventHostSignal(gate));
+  ok(test::wait(done));
+  CHECK(*word == 2);
+  ok(zeKernelDestroy(kernel));
+  ok(zeModuleDestroy(module));
+  CHECK(world.control.misuses() == 2);
+}
+
+TEST_CASE("a context is not destroyed while it has anything") {
+  World world;
+  void* memory = nullptr;
+  const auto refused = [&world](const char* what) {
+    INFO(what);
+    CHECK(zeContextDestroy(world.context) == ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+  };
+  const auto list = world.list();
+  refused("list");
+  ok(zeCommandListDestroy(list));
+  const auto pool = world.pool(1);
+  refused("pool");
+  ok(zeEventPoolDestroy(pool));
+  const auto module = world.module();
+  refused("module");
+  ok(zeModuleDestroy(module));
+  std::uint32_t* const words = world.words({1});
+  refused("memory");
+  ok(zeMemFree(world.context, words));
+  ok(zeVirtualMemReserve(world.context, nullptr, 64 << 10, &memory));
+  refused("addresses");
+  ok(zeVirtualMemFree(world.context, memory, 64 << 10));
+  auto desc = test::desc_of<ze_physical_mem_desc_t>(ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC);
+  desc.size = 64 << 10;
+  ze_physical_mem_handle_t physical = nullptr;
+  ok(zePhysicalMemCreate(world.context, world.devices[0], &desc, &physical));
+  refused("physical memory");
+  ok(zePhysicalMemDestroy(world.context, physical));
+  CHECK(world.control.misuses() == 6);
+  ok(zeContextDestroy(world.context));
+  CHECK(world.control.live() == 0);
+  CHECK(world.control.misuses() == 6);
+}
+
+TEST_CASE("two threads that use one list at a time are noticed") {
+  const World world;
+  const auto list = world.list(0, 0, ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS);
+  std::uint32_t* const word = world.words({1});
+  const auto gate = world.event();
+  // The one is in its call until the gate opens. Whoever comes second is told, so the one may have to try again.
+  std::thread first([&] {
+    while (test::fill(list, word, 2, 1, nullptr, {gate}) != ZE_RESULT_SUCCESS) {
+    }
+  });
+  ze_result_t second = ZE_RESULT_SUCCESS;
+  while (second == ZE_RESULT_SUCCESS) second = test::barrier(list);
+  CHECK(zeCommandListDestroy(list) == ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
+  CHECK(zeEventHostSignal(gate) == ZE_RESULT_SUCCESS);
+  first.join();
+  CHECK(second == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(*word == 2);
+  CHECK(world.control.misuses() >= 2);
+  CHECK_THAT(world.control.misuse_text(), Contains("two threads used one command list at a time"));
+  ok(test::barrier(list));  // and it is good again
+}
+
+TEST_CASE("two threads that use one kernel at a time are noticed") {
+  const World world;
+  const auto kernel = world.kernel("faulty");
+  std::atomic<bool> noticed{false};
+  const auto use = [&] {
+    for (std::uint32_t i = 0; !noticed; ++i) {
+      if (test::set_argument(kernel, 0, i) != ZE_RESULT_SUCCESS) noticed = true;
+    }
+  };
+  std::thread other(use);
+  use();
+  other.join();
+  CHECK(world.control.misuses() > 0);
+  CHECK_THAT(world.control.misuse_text(), Contains("two threads used one kernel at a time"));
+}
+
+TEST_CASE("a descriptor of another type is refused and noted") {
+  const World world;
+  const auto pool = world.pool(1);
+  const auto module = world.module();
+  world.control.reset();
+  union {
+    void* handle;
+    void* address;
+  } made = {nullptr};
+  const auto wrong = [](auto desc) {
+    desc.stype = ZE_STRUCTURE_TYPE_IMAGE_DESC;
+    return desc;
+  };
+  const auto context = wrong(ze_context_desc_t{});
+  const auto queue = wrong(ze_command_queue_desc_t{});
+  const auto events = wrong(ze_event_pool_desc_t{});
+  const auto event = wrong(ze_event_desc_t{});
+  const auto device_memory = wrong(ze_device_mem_alloc_desc_t{});
+  const auto host_memory = wrong(ze_host_mem_alloc_desc_t{});
+  auto physical = wrong(ze_physical_mem_desc_t{});
+  const auto code = wrong(ze_module_desc_t{});
+  const auto kernel = wrong(ze_kernel_desc_t{});
+  auto properties = wrong(ze_device_properties_t{});
+  const auto handle = [&made](auto type) { return reinterpret_cast<decltype(type)*>(&made.handle); };
+  const auto device = world.devices[0];
+  const ze_result_t results[] = {
+      zeContextCreate(world.driver, &context, handle(ze_context_handle_t{})),
+      zeCommandListCreateImmediate(world.context, device, &queue, handle(ze_command_list_handle_t{})),
+      zeEventPoolCreate(world.context, &events, 0, nullptr, handle(ze_event_pool_handle_t{})),
+      zeEventCreate(pool, &event, handle(ze_event_handle_t{})),
+      zeMemAllocDevice(world.context, &device_memory, 4, 0, device, &made.address),
+      zeMemAllocHost(world.context, &host_memory, 4, 0, &made.address),
+      zePhysicalMemCreate(world.context, device, &physical, handle(ze_physical_mem_handle_t{})),
+      zeModuleCreate(world.context, device, &code, handle(ze_module_handle_t{}), nullptr),
+      zeKernelCreate(module, &kernel, handle(ze_kernel_handle_t{})),
+      zeDeviceGetProperties(device, &properties)};
+  for (const ze_result_t result : results) CHECK(result == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(world.control.misuses() == std::size(results));
+  CHECK(made.handle == nullptr);
+}
+
+TEST_CASE("a list is refused with what its queue can't have") {
+  const World world;
+  auto desc = test::desc_of<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
+  ze_command_list_handle_t made = nullptr;
+  const auto create = [&](auto change) {
+    desc = test::desc_of<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
+    desc.ordinal = 2;
+    change();
+    return zeCommandListCreateImmediate(world.context, world.devices[0], &desc, &made);
+  };
+  CHECK(create([&] { desc.flags = 4; }) == ZE_RESULT_ERROR_INVALID_ENUMERATION);
+  CHECK(create([&] { desc.mode = static_cast<ze_command_queue_mode_t>(3); }) == ZE_RESULT_ERROR_INVALID_ENUMERATION);
+  CHECK(create([&] { desc.priority = static_cast<ze_command_queue_priority_t>(3); }) ==
+        ZE_RESULT_ERROR_INVALID_ENUMERATION);
+  CHECK(world.control.misuses() == 0);
+  CHECK(create([&] { desc.ordinal = 0; }) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // no queue
+  CHECK(create([&] { desc.ordinal = 1; }) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // no kernels
+  CHECK(create([&] { desc.ordinal = 3; }) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // no group
+  CHECK(create([&] { desc.index = 4; }) == ZE_RESULT_ERROR_INVALID_ARGUMENT);    // no such queue
+  CHECK(world.control.misuses() == 4);
+  CHECK(made == nullptr);
+  CHECK(create([&] { desc.index = 3; }) == ZE_RESULT_SUCCESS);
+}
+
+TEST_CASE("flags that aren't defined are refused") {
+  const World world;
+  auto context = test::desc_of<ze_context_desc_t>(ZE_STRUCTURE_TYPE_CONTEXT_DESC);
+  context.flags = 2;
+  ze_context_handle_t made = nullptr;
+  CHECK(zeContextCreate(world.driver, &context, &made) == ZE_RESULT_ERROR_INVALID_ENUMERATION);
+  CHECK(made == nullptr);
+  CHECK(zeInit(4) == ZE_RESULT_ERROR_INVALID_ENUMERATION);
+  CHECK(zeInit(ZE_INIT_FLAG_GPU_ONLY) == ZE_RESULT_SUCCESS);
+  CHECK(zeKernelSetIndirectAccess(world.kernel("faulty"), 8) == ZE_RESULT_ERROR_INVALID_ENUMERATION);
+  CHECK(zeKernelSetIndirectAccess(world.kernel("faulty"), 7) == ZE_RESULT_SUCCESS);
+}
