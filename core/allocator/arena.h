@@ -5,10 +5,11 @@
 //
 // - A segment's blocks tile it, linked by address. No two free neighbours are of the same backing.
 // - What isn't backed is free, and begins and ends at a page. (Classic segments are backed throughout.)
-// - A page is mapped if and only if a backed block reaches into it.
+// - A page is backed, that is, the home of the memory mapped there, if and only if a backed block reaches into it.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -18,11 +19,29 @@
 
 namespace anyplace::detail {
 
-/// The memory behind one page of a segment.
+struct Page;
+
+/// A page of the device's memory. It backs one page of addresses at a time, its home; where it was before, it stays
+/// mapped.
+struct Physical {
+  anyplace_physical handle = 0;
+  Page* home = nullptr;         ///< null: on its way from one to another
+  Page* mapped = nullptr;       ///< all pages of addresses where it is mapped, linked by `next`
+  std::uint64_t free_in = 0;    ///< the search that found it free
+  std::uint64_t seen_in = 0;    ///< the last candidate for a window that counted on it
+  std::uint64_t wanted_in = 0;  ///< the last search that chose it for where it is mapped already
+  bool movable = false;         ///< as that search found
+  Physical* next = nullptr;     ///< when it is nobody's
+};
+
+/// A page of a segment's addresses.
 struct Page {
-  anyplace_physical physical = 0;
-  std::uint64_t mapped_at = 0;  ///< the heap's clock, when it was mapped last; 0: never
-  bool mapped = false;
+  Physical* physical = nullptr;  ///< what is mapped there, at home or not; null: nothing
+  Page* next = nullptr;
+  Segment* segment = nullptr;
+  std::uint64_t index = 0;  ///< in its segment
+
+  bool backed() const noexcept { return physical != nullptr && physical->home == this; }
 };
 
 struct Segment {
@@ -31,7 +50,7 @@ struct Segment {
   std::uint64_t bytes = 0;
   std::uint64_t reserved = 0;  ///< of them backed
   Block* first = nullptr;
-  std::vector<Page> pages;  ///< as far as ever mapped; none in classic segments
+  std::deque<Page> pages;  ///< as far as ever mapped; none in classic segments. Pages stay where they are
 };
 
 /// The arenas of one MemoryPool, or of the common pool, together.

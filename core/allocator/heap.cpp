@@ -8,6 +8,16 @@
 #include "heap_state.h"
 
 namespace anyplace::detail {
+namespace {
+
+// What may be wasted before free memory moves, as parts of the most that was ever handed out: at first, by a program
+// that uses its memory in waves, and what much moving adds at most. `moved_for_more` bytes moved add one.
+constexpr std::uint64_t waste_part = 80;
+constexpr std::uint64_t waste_part_in_waves = 32;
+constexpr std::uint64_t more_part = 32;
+constexpr std::uint64_t moved_for_more = 64;
+
+}  // namespace
 
 Heap::State::State(MemorySource& source_in, HeapUser& user_in, StatTable& stats_in, const HeapOptions& options_in)
     : source(source_in), user(user_in), stats(stats_in), options(options_in) {
@@ -121,6 +131,10 @@ Block* Heap::State::carve(Block* block, anyplace_address begin, std::uint64_t by
   ++block->arena->handed_out;
   handed_out += block->bytes;
   most_handed_out = std::max(most_handed_out, handed_out);
+  if (ebb && handed_out > most_handed_out - most_handed_out / 4) {
+    ebb = false;
+    ++waves;
+  }
   block->use.store(BlockUse::taken, std::memory_order_release);
   index.set(begin, block);
   return block;
@@ -172,8 +186,14 @@ void Heap::State::account(Arena& arena, Segment& segment, std::int64_t bytes) no
   stats.add(StatKind::reserved_bytes, small, bytes);
 }
 
-bool Heap::State::moving_pays(std::uint64_t bytes) const noexcept {
-  return !rhythm.steady() && reserved + bytes > most_handed_out + most_handed_out / 128 + slack;
+/// Whether to grow by `growth` for a request of `bytes`, rather than make do with what is free elsewhere. That keeps
+/// the waste small; but a program that uses its memory in waves would be served by it with calls of the source in each.
+/// So once it is seen to do that, it may waste more, and so may one for which much has been moved already.
+bool Heap::State::may_grow(std::uint64_t bytes, std::uint64_t growth) const noexcept {
+  const std::uint64_t most = std::max(most_handed_out, handed_out + bytes);
+  const std::uint64_t waste =
+      most / (waves != 0 ? waste_part_in_waves : waste_part) + std::min(most / more_part, moved / moved_for_more);
+  return reserved + growth <= most + waste + 2 * (page != 0 ? page : min_page);
 }
 
 std::uint64_t Heap::State::release(const std::uint64_t* pool) noexcept {
@@ -195,16 +215,17 @@ Heap::Heap(MemorySource& source, HeapUser& user, StatTable& stats, HeapOptions o
 Heap::~Heap() {
   State& s = *state_;
   for (const auto& [address, segment] : s.segments) {
-    if (s.page == 0) {
-      s.source.free(address, segment->bytes);
-      continue;
-    }
+    if (s.page == 0) s.source.free(address, segment->bytes);
     for (std::size_t i = 0; i < segment->pages.size(); ++i) {
-      if (!segment->pages[i].mapped) continue;
-      std::size_t end = i;
-      while (end < segment->pages.size() && segment->pages[end].mapped) ++end;
-      s.source.unmap(address + (i << s.page_shift), (end - i) << s.page_shift);
-      for (; i < end; ++i) s.source.destroy(segment->pages[i].physical);
+      const std::size_t begin = i;
+      while (i < segment->pages.size() && segment->pages[i].physical != nullptr) ++i;
+      if (i > begin) s.source.unmap(address + (begin << s.page_shift), (i - begin) << s.page_shift);
+    }
+  }
+  if (s.page == 0) return;
+  for (const auto& [address, segment] : s.segments) {  // memory may have been mapped in several
+    for (const Page& at : segment->pages) {
+      if (at.backed()) s.source.destroy(at.physical->handle);
     }
     s.source.release(address, segment->bytes);
   }
@@ -285,6 +306,7 @@ void Heap::give(Block* block) noexcept {
   s.index.clear(block->address);
   --block->arena->handed_out;
   s.handed_out -= block->bytes;
+  if (s.handed_out < s.most_handed_out / 2) s.ebb = true;
   const bool small = block->arena->key.small;
   if (s.page == 0 && block->bytes >= s.options.max_split_bytes) s.stats.oversize_allocations.add(-1);
   block->requested = 0;

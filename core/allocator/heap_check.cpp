@@ -102,8 +102,8 @@ void check_blocks(const State& state, const Segment& segment, Recount& sum) {
   require(at == segment.address + segment.bytes, "blocks fill their segment");
 }
 
-/// A page is mapped if and only if a backed block reaches into it.
-void check_pages(const Segment& segment, std::uint64_t page) {
+/// A page is backed if and only if a backed block reaches into it.
+void check_pages(const Segment& segment, std::uint64_t page, std::uint64_t* mappings) {
   std::vector<bool> backed(segment.pages.size());
   for (const Block* block = segment.first; block != nullptr; block = block->after) {
     if (!block->backed) continue;
@@ -111,12 +111,20 @@ void check_pages(const Segment& segment, std::uint64_t page) {
     require(last <= backed.size(), "backed blocks have pages");
     for (std::uint64_t i = (block->address - segment.address) / page; i < last; ++i) backed[i] = true;
   }
-  std::uint64_t mapped = 0;
+  std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < backed.size(); ++i) {
-    require(segment.pages[i].mapped == backed[i], "pages are mapped where blocks are backed");
-    mapped += segment.pages[i].mapped ? page : 0;
+    const Page& at = segment.pages[i];
+    require(at.segment == &segment && at.index == i, "pages know their place");
+    require(at.backed() == backed[i], "pages are backed where blocks are");
+    bytes += at.backed() ? page : 0;
+    if (at.physical == nullptr) continue;
+    ++*mappings;
+    require(at.physical->home != nullptr && at.physical->home->backed(), "what is mapped has a home");
+    const Page* known = at.physical->mapped;
+    while (known != nullptr && known != &at) known = known->next;
+    require(known == &at, "memory knows where it is mapped");
   }
-  require(mapped == segment.reserved, "a segment's pages are counted");
+  require(bytes == segment.reserved, "a segment's pages are counted");
 }
 
 void check_stat(const StatTable& stats, StatKind kind, std::int64_t small, std::int64_t large, const char* what) {
@@ -134,6 +142,7 @@ void Heap::check() const {
   std::unordered_map<const PoolBooks*, std::uint64_t> pools;
   std::uint64_t reserved = 0;
   std::uint64_t handed_out = 0;
+  std::uint64_t mappings = 0;
   std::size_t segments = 0;
   for (const auto& arena : s.arenas) {
     Recount own;
@@ -141,7 +150,7 @@ void Heap::check() const {
       const auto known = s.segments.find(segment->address);
       require(known != s.segments.end() && known->second == segment.get(), "segments are found by address");
       check_blocks(s, *segment, own);
-      if (s.page != 0) check_pages(*segment, s.page);
+      if (s.page != 0) check_pages(*segment, s.page, &mappings);
       if (s.page == 0) require(segment->reserved == segment->bytes, "classic segments are backed throughout");
       own.reserved += segment->reserved;
       own.segments += segment->reserved != 0 ? 1 : 0;
@@ -161,6 +170,7 @@ void Heap::check() const {
   }
   require(segments == s.segments.size(), "each segment has an arena");
   require(reserved == s.reserved && handed_out == s.handed_out, "the heap's bytes are counted");
+  require(mappings == s.pages.mappings && s.pages.held * s.page == (s.page != 0 ? reserved : 0), "pages are counted");
   for (const auto& [pool, bytes] : pools) require(pool->reserved == bytes, "a pool's bytes are counted");
   check_stat(s.stats, StatKind::reserved_bytes, static_cast<std::int64_t>(small.reserved),
              static_cast<std::int64_t>(large.reserved), "reserved_bytes");

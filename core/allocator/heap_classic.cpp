@@ -34,7 +34,7 @@ Block* Heap::State::take_classic(Arena& arena, std::uint64_t bytes, Reach reach)
   if (block == nullptr && reach == Reach::cached) return nullptr;
   if (block == nullptr) {
     const std::uint64_t wanted = segment_bytes(arena.key.small, bytes);
-    if (moving_pays(wanted)) make_room(arena, wanted, false);
+    if (!may_grow(bytes, wanted)) make_room(arena, wanted, false);
     if (reach == Reach::scavenge && room(arena) < wanted) make_room(arena, wanted, true);
     block = add_segment(arena, wanted);
     if (block == nullptr && reach == Reach::scavenge && result == SourceResult::out_of_memory) {

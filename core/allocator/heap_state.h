@@ -12,7 +12,7 @@
 #include "arena.h"
 #include "block_store.h"
 #include "heap.h"
-#include "rhythm.h"
+#include "page_store.h"
 
 namespace anyplace::detail {
 
@@ -24,22 +24,46 @@ struct ArenaKeyHash {
   }
 };
 
-/// Where a request would go that needs pages: inside one hole, a run of free blocks.
+/// Where a request would go that no backed hole holds: inside one hole, a run of free blocks.
 struct Window {
   Segment* segment = nullptr;
   Block* before_hole = nullptr;  ///< the block before the hole; null: the hole begins the segment
   anyplace_address begin = 0;
   anyplace_address end = 0;
-  std::uint64_t new_pages = 0;    ///< to be mapped
-  std::uint64_t whole_pages = 0;  ///< free ones it takes up, mapped or not
+  std::uint64_t switched = 0;     ///< pages whose memory is mapped there already, and free elsewhere
+  std::uint64_t maps = 0;         ///< pages where nothing is mapped
+  std::uint64_t remaps = 0;       ///< pages where memory is mapped that is in use elsewhere
+  std::uint64_t whole_pages = 0;  ///< free ones it takes up, backed or not
   std::uint64_t hole = 0;         ///< bytes
+
+  std::uint64_t calls() const noexcept { return maps + 2 * remaps; }
+  std::uint64_t first_page(std::uint64_t page) const noexcept { return (begin - segment->address) / page; }
+  std::uint64_t last_page(std::uint64_t page) const noexcept { return (end - segment->address + page - 1) / page; }
 };
 
-/// A free block with whole pages that could move elsewhere.
-struct Spare {
-  Block* block = nullptr;
-  std::uint64_t first = 0;  ///< of the segment's pages
-  std::uint64_t count = 0;
+/// What a search for a window may do.
+struct WindowLimits {
+  std::uint64_t search = 0;  ///< pages that it may switch have this in free_in
+  bool calls = false;        ///< the source may be called
+  bool remap = false;        ///< mappings may be ended: no work uses the arena
+  bool save_pages = false;   ///< what counts first is how few whole pages are taken up
+};
+
+/// The best place for `bytes` in an arena. False: there is none.
+bool find_window(const Arena& arena, std::uint64_t bytes, std::uint64_t page, const WindowLimits& limits,
+                 Window* window);
+
+/// Free blocks that have whole pages, and what of these may go elsewhere.
+struct Spares {
+  std::vector<Block*> blocks;  ///< those unused for longest first
+  std::uint64_t pages = 0;     ///< that may be moved
+  std::uint64_t search = 0;
+};
+
+/// Pages on their way.
+struct Hand {
+  std::vector<Physical*> any;     ///< to wherever one is missing
+  std::vector<Physical*> chosen;  ///< to where they are mapped already
 };
 
 struct Heap::State {
@@ -51,7 +75,6 @@ struct Heap::State {
   HeapOptions options;
   std::uint64_t page = 0;  ///< bytes; 0: classic segments
   unsigned page_shift = 0;
-  std::uint64_t slack = std::uint64_t{32} * 1024 * 1024;  ///< see moving_pays
 
   std::vector<std::unique_ptr<Arena>> arenas;
   std::unordered_map<ArenaKey, Arena*, ArenaKeyHash> by_key;
@@ -59,7 +82,9 @@ struct Heap::State {
   std::map<anyplace_address, Segment*> segments;
   BlockStore store;
   AddressIndex index;
-  Rhythm rhythm;
+  std::uint64_t moved = 0;  ///< bytes
+  bool ebb = false;         ///< much less is handed out than was
+  std::uint64_t waves = 0;  ///< how often it came to nearly as much again
 
   std::uint64_t clock = 1;  ///< counts operations
   std::uint64_t reserved = 0;
@@ -86,21 +111,26 @@ struct Heap::State {
   void note_segments(const Arena& arena, TraceAction action) noexcept;
   std::uint64_t room(const Arena& arena) const noexcept;  ///< what the limits leave, in bytes
   void account(Arena& arena, Segment& segment, std::int64_t bytes) noexcept;
-  bool moving_pays(std::uint64_t bytes) const noexcept;  ///< rather than growing by so much
+  bool may_grow(std::uint64_t bytes,
+                std::uint64_t growth) const noexcept;  ///< rather than make do with what is free elsewhere
   std::uint64_t release(const std::uint64_t* pool) noexcept;
 
   // -- Virtual memory.
+  PageStore pages;
+  std::uint64_t searches = 0;
   Block* take_virtual(Arena& arena, std::uint64_t bytes, Reach reach);
-  bool find_window(Arena& arena, std::uint64_t bytes, bool save_pages, Window* window) const;
   Segment* reserve_range(Arena& arena, std::uint64_t bytes);
-  bool gather(Arena& arena, const Window& window, Reach reach, std::vector<anyplace_physical>& pages);
-  std::uint64_t find_spares(const Arena& for_arena, const Window* window, bool own_pool, std::vector<Spare>& spares);
-  void move_out(std::vector<Spare>& spares, std::uint64_t wanted, std::vector<anyplace_physical>& pages);
-  std::uint64_t unback(Block* block, std::uint64_t first, std::uint64_t count,
-                       std::vector<anyplace_physical>& pages) noexcept;
-  bool back(const Window& window, std::vector<anyplace_physical>& pages);
+  Spares find_spares(const Arena& for_arena, bool others, bool own_pool);
+  bool gather(Arena& arena, const Window& window, Spares& spares, Reach reach, bool move, Hand& hand);
+  void move_out(const Window& window, const Spares& spares, std::uint64_t wanted, Hand& hand) noexcept;
+  Block* unback(Block* block, std::uint64_t first, std::uint64_t count) noexcept;
   Block* back_run(Block* hole, std::uint64_t first, std::uint64_t count) noexcept;
-  void discard(std::vector<anyplace_physical>& pages) noexcept;
+  bool back(const Window& window, std::uint64_t search, Hand& hand) noexcept;
+  bool back_page(Page& at, std::uint64_t search, Hand& hand, bool* called) noexcept;
+  void put_back(Hand& hand) noexcept;
+  bool map_page(Page& at, Physical* physical) noexcept;
+  bool unmap_pages(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept;
+  bool unmap_elsewhere(const Page& home) noexcept;
   std::uint64_t release_pages(Arena& arena) noexcept;
   std::uint64_t whole_pages_in(const Block* block, std::uint64_t* first) const noexcept;
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The heap over virtual memory: where a request goes that no backed hole holds, and where its pages come from.
+//
+// A page of memory that is free in one place serves in another by being mapped there too. The first mapping stays, and
+// nothing uses its addresses until the page is free again and comes back, which takes no call of the source at all. So
+// nothing has to be unmapped, which would have to wait for the stream's work: its order is order enough for both.
 #include <algorithm>
 #include <cassert>
 #include <new>
@@ -12,6 +16,9 @@ namespace {
 
 constexpr std::uint64_t large_range = std::uint64_t{64} << 30U;
 constexpr std::uint64_t small_range = std::uint64_t{1} << 30U;
+
+/// Mappings beyond one for each page; more are ended where that is possible. (Linux has a limit of its own.)
+constexpr std::uint64_t spare_mappings = 1024;
 
 }  // namespace
 
@@ -25,106 +32,36 @@ std::uint64_t Heap::State::whole_pages_in(const Block* block, std::uint64_t* fir
 
 Block* Heap::State::take_virtual(Arena& arena, std::uint64_t bytes, Reach reach) {
   if (Block* fits = arena.cached.best_fit(bytes); fits != nullptr) return carve(fits, fits->address, bytes);
-  if (reach == Reach::cached) return nullptr;
+  const bool calls = reach != Reach::cached;
+  if (!calls && pages.mappings == pages.held) return nullptr;
+
+  const bool own_pool = arena.pool->limit != UINT64_MAX && arena.pool->limit < arena.pool->reserved + bytes + page;
+  bool move = reach == Reach::scavenge;
+  Spares spares = find_spares(arena, move, own_pool);
+  WindowLimits limits{spares.search, calls, calls && idle(arena), false};
   Window window;
-  if (!find_window(arena, bytes, false, &window)) {
-    if (reserve_range(arena, bytes) == nullptr) return nullptr;
-    if (!find_window(arena, bytes, false, &window)) return nullptr;
+  if (!find_window(arena, bytes, page, limits, &window)) {
+    if (!calls || reserve_range(arena, bytes) == nullptr) return nullptr;
+    if (!find_window(arena, bytes, page, limits, &window)) return nullptr;
   }
-  std::vector<anyplace_physical> pages;
-  if (!gather(arena, window, reach, pages)) {
-    // Where the fewest pages are missing, others that are free may be in the way of being moved there.
-    if (reach != Reach::scavenge || !find_window(arena, bytes, true, &window)) return nullptr;
-    if (!gather(arena, window, reach, pages)) return nullptr;
+  const std::uint64_t lacking = (window.maps + window.remaps) << page_shift;
+  if (lacking != 0 && !move && !may_grow(bytes, lacking)) {
+    move = true;
+    spares = find_spares(arena, true, own_pool);
+    limits.search = spares.search;
+    if (!find_window(arena, bytes, page, limits, &window)) return nullptr;
   }
-  if (!back(window, pages)) return nullptr;
+  Hand hand;
+  if (!gather(arena, window, spares, reach, move, hand)) {
+    // The place that lacks the fewest pages may have taken up those that would be needed.
+    limits.save_pages = true;
+    if (reach != Reach::scavenge || !find_window(arena, bytes, page, limits, &window)) return nullptr;
+    if (!gather(arena, window, spares, reach, move, hand)) return nullptr;
+  }
+  if (!back(window, spares.search, hand)) return nullptr;
   Block* block = window.before_hole != nullptr ? window.before_hole->after : window.segment->first;
   while (end_of(block) <= window.begin) block = block->after;
   return carve(block, window.begin, bytes);
-}
-
-namespace {
-
-/// Weighs the places that one hole has for a request.
-class HoleSearch {
- public:
-  HoleSearch(std::uint64_t bytes, std::uint64_t page, bool save_pages)
-      : bytes_(bytes), page_(page), save_(save_pages) {}
-
-  void look_at(Block* first, Window* best) {
-    begin_ = first->address;
-    pieces_.clear();
-    for (Block* piece = first; is_free(piece); piece = piece->after) pieces_.push_back(piece);
-    end_ = end_of(pieces_.back());
-    if (end_ - begin_ < bytes_) return;
-    consider(begin_, best);
-    for (const Block* piece : pieces_) {
-      if (!piece->backed) continue;
-      consider(piece->address, best);
-      if (end_of(piece) >= begin_ + bytes_) consider(end_of(piece) - bytes_, best);
-    }
-    consider(end_ - bytes_, best);
-  }
-
- private:
-  std::uint64_t pages_between(anyplace_address from, anyplace_address to) const {
-    const std::uint64_t base = pieces_.front()->segment->address;
-    return (to - base + page_ - 1) / page_ - (from - base) / page_;
-  }
-
-  void consider(anyplace_address begin, Window* best) const {
-    const anyplace_address end = begin + bytes_;
-    if (begin < begin_ || end > end_) return;
-    Window window;
-    for (const Block* piece : pieces_) {
-      if (piece->address >= end) break;
-      if (piece->backed || end_of(piece) <= begin) continue;
-      window.new_pages += pages_between(std::max(begin, piece->address), std::min(end, end_of(piece)));
-    }
-    const std::uint64_t base = pieces_.front()->segment->address;
-    window.whole_pages = pages_between(begin, end);
-    const bool shares_first = base + (begin - base) / page_ * page_ < begin_;
-    const bool shares_last = base + (end - base + page_ - 1) / page_ * page_ > end_;
-    window.whole_pages -= std::min<std::uint64_t>(window.whole_pages, (shares_first ? 1 : 0) + (shares_last ? 1 : 0));
-    window.segment = pieces_.front()->segment;
-    window.before_hole = pieces_.front()->before;
-    window.begin = begin;
-    window.end = end;
-    window.hole = end_ - begin_;
-    if (best->segment == nullptr || better(window, *best)) *best = window;
-  }
-
-  bool better(const Window& a, const Window& b) const {
-    if (save_ && a.whole_pages != b.whole_pages) return a.whole_pages < b.whole_pages;
-    if (a.new_pages != b.new_pages) return a.new_pages < b.new_pages;
-    if (a.hole != b.hole) return a.hole < b.hole;
-    if (a.whole_pages != b.whole_pages) return a.whole_pages < b.whole_pages;
-    return a.begin < b.begin;
-  }
-
-  std::uint64_t bytes_;
-  std::uint64_t page_;
-  bool save_;
-  anyplace_address begin_ = 0;
-  anyplace_address end_ = 0;
-  std::vector<Block*> pieces_;
-};
-
-}  // namespace
-
-bool Heap::State::find_window(Arena& arena, std::uint64_t bytes, bool save_pages, Window* window) const {
-  *window = Window{};
-  HoleSearch search(bytes, page, save_pages);
-  arena.unbacked.for_each(0, [&](Block* block) {
-    // Each hole once: at the first of it that isn't backed.
-    Block* first = block;
-    if (is_free(first->before)) {
-      first = first->before;
-      if (is_free(first->before)) return;
-    }
-    search.look_at(first, window);
-  });
-  return window->segment != nullptr;
 }
 
 Segment* Heap::State::reserve_range(Arena& arena, std::uint64_t bytes) {
@@ -154,112 +91,171 @@ Segment* Heap::State::reserve_range(Arena& arena, std::uint64_t bytes) {
   return arena.segments.back().get();
 }
 
-// -- Pages -----------------------------------------------------------------------------------------------------------
-
-/// Obtains the pages that the window lacks: new ones, and others' that are free. False: none was kept.
-bool Heap::State::gather(Arena& arena, const Window& window, Reach reach, std::vector<anyplace_physical>& pages) {
-  const std::uint64_t need = window.new_pages;
-  pages.reserve(need);
-  const std::uint64_t room_pages = room(arena) >> page_shift;
-  const PoolBooks& pool = *arena.pool;
-  const bool own_pool = pool.limit != UINT64_MAX && pool.limit < pool.reserved + (need << page_shift);
-  const bool scavenge = reach == Reach::scavenge;
-  std::vector<Spare> spares;
-  std::uint64_t movable = 0;
-  if (scavenge || moving_pays(need << page_shift)) movable = find_spares(arena, &window, own_pool, spares);
-  result = SourceResult::out_of_memory;
-  if (movable + room_pages < need) return false;
-
-  if (!scavenge) move_out(spares, need, pages);
-  while (pages.size() < need && pages.size() < room_pages + (scavenge ? 0 : movable)) {
-    anyplace_physical physical = 0;
-    result = source.create(page, &physical);
-    if (result != SourceResult::done) break;
-    pages.push_back(physical);
+/// What the arena has free in whole pages; with `others`, what other arenas have too that are idle.
+Spares Heap::State::find_spares(const Arena& for_arena, bool others, bool own_pool) {
+  Spares spares;
+  spares.search = ++searches;
+  for (const auto& arena : arenas) {
+    const bool own = arena.get() == &for_arena;
+    if (arena->cached_bytes < page || (!own && !others) || (own_pool && arena->pool != for_arena.pool)) continue;
+    if (!own && !idle(*arena)) continue;
+    const bool movable = others && (pages.mappings < 2 * pages.held + spare_mappings || idle(*arena));
+    arena->cached.for_each(page, [&](Block* block) {
+      std::uint64_t first = 0;
+      const std::uint64_t count = whole_pages_in(block, &first);
+      if (count == 0) return;
+      spares.blocks.push_back(block);
+      if (movable) spares.pages += count;
+      for (std::uint64_t i = first; i < first + count; ++i) {
+        Physical& physical = *block->segment->pages[i].physical;
+        physical.free_in = spares.search;
+        physical.movable = movable;
+      }
+    });
   }
-  if (scavenge) move_out(spares, need - pages.size(), pages);
-  if (pages.size() == need) return true;
+  std::sort(spares.blocks.begin(), spares.blocks.end(), [](const Block* a, const Block* b) {
+    if (a->arena->orphan != b->arena->orphan) return a->arena->orphan;
+    return a->freed_at != b->freed_at ? a->freed_at < b->freed_at : a->address < b->address;
+  });
+  return spares;
+}
+
+/// Obtains the pages that the window lacks. False, or an exception: everything is where it was.
+bool Heap::State::gather(Arena& arena, const Window& window, Spares& spares, Reach reach, bool move, Hand& hand) {
+  Segment& segment = *window.segment;
+  const std::uint64_t first = window.first_page(page);
+  const std::uint64_t last = window.last_page(page);
+  const std::uint64_t need = window.maps + window.remaps;
+  const std::uint64_t room_pages = room(arena) >> page_shift;
+
+  // Of the spare pages, some are in the window already, and some are chosen for it.
+  std::uint64_t movable = move ? spares.pages : 0;
+  std::uint64_t chosen = 0;
+  for (std::uint64_t i = first; i < std::min<std::uint64_t>(last, segment.pages.size()); ++i) {
+    Physical* physical = segment.pages[i].physical;
+    if (physical == nullptr || physical->free_in != spares.search) continue;
+    const Page& home = *physical->home;
+    const bool in_window = home.segment == &segment && home.index >= first && home.index < last;
+    if (!in_window && physical->wanted_in == spares.search) continue;
+    if (movable > 0 && physical->movable && (!in_window || home.index == i)) --movable;
+    if (in_window) continue;
+    physical->wanted_in = spares.search;
+    ++chosen;
+  }
+  assert(chosen == window.switched);
+  result = SourceResult::out_of_memory;
+  const bool enough = movable >= need || room_pages >= need - movable;
+  if (enough) {
+    store.ensure(2 * (need + chosen) + 8);
+    hand.any.reserve(need);
+    hand.chosen.reserve(chosen);
+    while (segment.pages.size() < last) {
+      Page& made = segment.pages.emplace_back();
+      made.segment = &segment;
+      made.index = segment.pages.size() - 1;
+    }
+  }
+  const bool scavenge = reach == Reach::scavenge;
+  const std::uint64_t others = scavenge ? 0 : std::min(movable, need);
+  for (std::uint64_t made = others; enough && made < need && made - others < room_pages; ++made) {
+    pages.ensure();
+    anyplace_physical handle = 0;
+    result = source.create(page, &handle);
+    if (result != SourceResult::done) break;
+    hand.any.push_back(pages.get(handle));
+  }
+  if (enough && hand.any.size() + movable >= need) {
+    move_out(window, spares, need - hand.any.size(), hand);
+    if (hand.any.size() == need) return true;
+  }
   if (result == SourceResult::done) result = SourceResult::out_of_memory;
-  discard(pages);
+  for (Physical* physical : hand.chosen) physical->wanted_in = 0;
+  put_back(hand);
+  for (std::uint64_t i = first; i < std::min<std::uint64_t>(last, segment.pages.size()); ++i) {
+    if (segment.pages[i].physical != nullptr) segment.pages[i].physical->wanted_in = 0;
+  }
   return false;
 }
 
-std::uint64_t Heap::State::find_spares(const Arena& for_arena, const Window* window, bool own_pool,
-                                       std::vector<Spare>& spares) {
-  std::uint64_t total = 0;
-  for (const auto& arena : arenas) {
-    if (arena->cached_bytes < page || (own_pool && arena->pool != for_arena.pool) || !idle(*arena)) continue;
-    arena->cached.for_each(page, [&](Block* block) {
-      Spare spare{block, 0, 0};
-      spare.count = whole_pages_in(block, &spare.first);
-      if (window != nullptr && block->segment == window->segment) {
-        // The window reaches beyond the block, so it leaves one end of it at most.
-        const std::uint64_t from = (window->begin - window->segment->address) >> page_shift;
-        const std::uint64_t to = (window->end - window->segment->address + page - 1) >> page_shift;
-        const std::uint64_t last = spare.first + spare.count;
-        if (from <= spare.first && spare.first < to) {
-          spare.first = std::min(to, last);
-          spare.count = last - spare.first;
-        } else if (from < last && spare.first < from) {
-          spare.count = from - spare.first;
+/// Takes from the spares what is wanted where it is mapped already, and `wanted` pages more, the first spares first.
+void Heap::State::move_out(const Window& window, const Spares& spares, std::uint64_t wanted, Hand& hand) noexcept {
+  const std::uint64_t from = window.first_page(page);
+  const std::uint64_t to = window.last_page(page);
+  std::uint64_t chosen = window.switched;
+  for (Block* block : spares.blocks) {
+    if (wanted == 0 && chosen == 0) return;
+    Segment& segment = *block->segment;
+    std::uint64_t first = 0;
+    std::uint64_t last = whole_pages_in(block, &first);
+    last += first;
+    // From the end, so that what is left of the block stays one.
+    while (last > first) {
+      std::uint64_t begin = last;
+      while (begin > first) {
+        const Physical& physical = *segment.pages[begin - 1].physical;
+        const bool in_window = &segment == window.segment && begin - 1 >= from && begin - 1 < to;
+        if (in_window) break;
+        if (physical.wanted_in == spares.search) {
+          hand.chosen.push_back(segment.pages[begin - 1].physical);
+          --chosen;
+        } else if (wanted > 0 && physical.movable) {
+          hand.any.push_back(segment.pages[begin - 1].physical);
+          moved += page;
+          --wanted;
+        } else {
+          break;
         }
+        --begin;
       }
-      if (spare.count == 0) return;
-      total += spare.count;
-      spares.push_back(spare);
-    });
-  }
-  std::sort(spares.begin(), spares.end(), [](const Spare& a, const Spare& b) {
-    if (a.block->arena->orphan != b.block->arena->orphan) return a.block->arena->orphan;
-    if (a.block->freed_at != b.block->freed_at) return a.block->freed_at < b.block->freed_at;
-    return a.block->address < b.block->address;
-  });
-  return total;
-}
-
-/// Takes up to `wanted` pages of the spares, the first spares first.
-void Heap::State::move_out(std::vector<Spare>& spares, std::uint64_t wanted, std::vector<anyplace_physical>& pages) {
-  for (const Spare& spare : spares) {
-    if (wanted == 0 || !store.try_ensure(2)) return;
-    const std::uint64_t count = std::min(wanted, spare.count);
-    wanted -= unback(spare.block, spare.first + spare.count - count, count, pages);
+      if (begin < last) {
+        const bool crowded = pages.mappings >= 2 * pages.held + spare_mappings;
+        const bool ended = crowded && idle(*block->arena);
+        block = unback(block, begin, last - begin);
+        if (ended) unmap_pages(segment, begin, last - begin);
+        if (block == nullptr) break;
+        last = begin;
+      } else {
+        --last;
+      }
+    }
   }
 }
 
-/// Unmaps pages of a free block; they are appended to `pages`, which has room. Uses two blocks of the store.
-std::uint64_t Heap::State::unback(Block* block, std::uint64_t first, std::uint64_t count,
-                                  std::vector<anyplace_physical>& pages) noexcept {
+// -- Blocks and pages ------------------------------------------------------------------------------------------------
+
+/// Pages of a free block are its own no more; they stay mapped. Returns what is left of the block before them, or null.
+/// Uses two blocks of the store.
+Block* Heap::State::unback(Block* block, std::uint64_t first, std::uint64_t count) noexcept {
   Segment& segment = *block->segment;
   Arena& arena = *block->arena;
   const anyplace_address begin = segment.address + (first << page_shift);
   const std::uint64_t bytes = count << page_shift;
-  if (!source.unmap(begin, bytes)) return 0;
-  for (std::uint64_t i = first; i < first + count; ++i) {
-    pages.push_back(segment.pages[i].physical);
-    segment.pages[i].mapped = false;
-  }
+  for (std::uint64_t i = first; i < first + count; ++i) segment.pages[i].physical->home = nullptr;
   remove_free(block);
+  Block* left = nullptr;
   if (begin > block->address) {
-    Block* rest = split_after(block, begin - block->address);
-    add_free(block);
-    block = rest;
+    left = block;
+    block = split_after(block, begin - block->address);
+    add_free(left);
   }
   if (block->bytes > bytes) add_free(split_after(block, bytes));
   block->backed = false;
   free_and_join(block);
   account(arena, segment, -static_cast<std::int64_t>(bytes));
-  ++stats.num_device_free;
   settle(arena.key.small);
   user.note(TraceAction::segment_unmap, arena.key, begin, bytes);
-  return count;
+  return left;
 }
 
-/// The other way round, after mapping. Returns the backed block that it is part of now.
+/// The other way round, after mapping. Returns the backed block that they are part of now.
 Block* Heap::State::back_run(Block* hole, std::uint64_t first, std::uint64_t count) noexcept {
   Segment& segment = *hole->segment;
   Arena& arena = *hole->arena;
   const anyplace_address begin = segment.address + (first << page_shift);
   const std::uint64_t bytes = count << page_shift;
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    segment.pages[i].physical->home = &segment.pages[i];
+  }
   remove_free(hole);
   if (begin > hole->address) {
     Block* rest = split_after(hole, begin - hole->address);
@@ -270,71 +266,147 @@ Block* Heap::State::back_run(Block* hole, std::uint64_t first, std::uint64_t cou
   hole->backed = true;
   hole->freed_at = clock;
   account(arena, segment, static_cast<std::int64_t>(bytes));
-  ++stats.num_device_alloc;
   Block* block = free_and_join(hole);
+  settle(arena.key.small);
   user.note(TraceAction::segment_map, arena.key, begin, bytes);
   return block;
 }
 
-/// Maps what the window lacks. False, or an exception: what was mapped by then is free memory, the other pages are
-/// gone.
-bool Heap::State::back(const Window& window, std::vector<anyplace_physical>& pages) {
+/// Backs what the window lacks, with what was gathered for it. False: some of it is free memory now, the rest is back.
+bool Heap::State::back(const Window& window, std::uint64_t search, Hand& hand) noexcept {
   Segment& segment = *window.segment;
+  const std::uint64_t from = window.first_page(page);
+  const std::uint64_t to = window.last_page(page);
+  bool complete = true;
+  bool called = false;
   Block* piece = window.before_hole != nullptr ? window.before_hole->after : segment.first;
-  for (; is_free(piece) && piece->address < window.end; piece = piece->after) {
+  for (; complete && is_free(piece) && piece->address < window.end; piece = piece->after) {
     if (piece->backed || end_of(piece) <= window.begin) continue;
-    const std::uint64_t first = (std::max(piece->address, window.begin) - segment.address) >> page_shift;
-    const std::uint64_t last = (std::min(end_of(piece), window.end) - segment.address + page - 1) >> page_shift;
-    try {
-      store.ensure(2);
-      if (segment.pages.size() < last) segment.pages.resize(last);
-    } catch (...) {
-      discard(pages);
-      throw;
-    }
+    const std::uint64_t first = std::max(from, (piece->address - segment.address) >> page_shift);
+    const std::uint64_t last = std::min(to, (end_of(piece) - segment.address) >> page_shift);
     std::uint64_t at = first;
-    if (segment.pages[at].mapped_at != 0) rhythm.wanted_back(clock - segment.pages[at].mapped_at);
-    for (; at < last; ++at) {
-      assert(!pages.empty());
-      result = source.map(segment.address + (at << page_shift), pages.back());
-      if (result != SourceResult::done) break;
-      segment.pages[at] = Page{pages.back(), clock, true};
-      pages.pop_back();
-    }
+    while (at < last && back_page(segment.pages[at], search, hand, &called)) ++at;
+    complete = at == last;
     if (at > first) piece = back_run(piece, first, at - first);
-    if (at < last) {
-      discard(pages);
-      return false;
-    }
   }
-  assert(pages.empty());
+  if (called) ++stats.num_device_alloc;
+  if (!complete) put_back(hand);
+  return complete;
+}
+
+bool Heap::State::back_page(Page& at, std::uint64_t search, Hand& hand, bool* called) noexcept {
+  if (at.physical != nullptr && at.physical->home == nullptr && at.physical->wanted_in == search) {
+    at.physical->home = &at;
+    return true;
+  }
+  *called = true;
+  if (at.physical != nullptr && !unmap_pages(*at.segment, at.index, 1)) return false;
+  assert(!hand.any.empty());
+  if (!map_page(at, hand.any.back())) return false;
+  at.physical->home = &at;
+  hand.any.pop_back();
   return true;
 }
 
-void Heap::State::discard(std::vector<anyplace_physical>& pages) noexcept {
-  for (const anyplace_physical physical : pages) source.destroy(physical);
-  pages.clear();
+/// What isn't anywhere goes where it was before, or to the source if that was nowhere.
+void Heap::State::put_back(Hand& hand) noexcept {
+  for (std::vector<Physical*>* some : {&hand.any, &hand.chosen}) {
+    for (Physical* physical : *some) {
+      if (physical->home != nullptr) continue;
+      if (physical->mapped == nullptr) {
+        source.destroy(physical->handle);
+        pages.put(physical);
+        continue;
+      }
+      const Page& at = *physical->mapped;
+      Block* hole = at.segment->first;
+      while (end_of(hole) <= at.segment->address + (at.index << page_shift)) hole = hole->after;
+      back_run(hole, at.index, 1);
+    }
+    some->clear();
+  }
+}
+
+bool Heap::State::map_page(Page& at, Physical* physical) noexcept {
+  result = source.map(at.segment->address + (at.index << page_shift), physical->handle);
+  if (result != SourceResult::done) return false;
+  at.physical = physical;
+  at.next = physical->mapped;
+  physical->mapped = &at;
+  ++pages.mappings;
+  return true;
+}
+
+/// All of them mapped, none backed.
+bool Heap::State::unmap_pages(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept {
+  if (!source.unmap(segment.address + (first << page_shift), count << page_shift)) {
+    result = SourceResult::failed;
+    return false;
+  }
+  ++stats.num_device_free;
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    Page& at = segment.pages[i];
+    Page** link = &at.physical->mapped;
+    while (*link != &at) link = &(*link)->next;
+    *link = at.next;
+    at.physical = nullptr;
+    at.next = nullptr;
+    --pages.mappings;
+  }
+  return true;
 }
 
 std::uint64_t Heap::State::release_pages(Arena& arena) noexcept {
   std::uint64_t released = 0;
   try {
     std::vector<Block*> blocks;
+    std::vector<Physical*> leaving;
     arena.cached.for_each(page, [&](Block* block) { blocks.push_back(block); });
-    std::vector<anyplace_physical> pages;
     for (Block* block : blocks) {
       std::uint64_t first = 0;
-      const std::uint64_t count = whole_pages_in(block, &first);
-      if (count == 0) continue;
-      pages.reserve(count);
-      store.ensure(2);
-      released += unback(block, first, count, pages) << page_shift;
-      discard(pages);
+      std::uint64_t last = whole_pages_in(block, &first);
+      last += first;
+      while (block != nullptr && last > first) {
+        // A run whose pages are mapped nowhere else any more.
+        std::uint64_t begin = last;
+        while (begin > first && unmap_elsewhere(block->segment->pages[begin - 1])) --begin;
+        if (begin == last) {
+          --last;
+          continue;
+        }
+        Segment& segment = *block->segment;
+        leaving.clear();
+        for (std::uint64_t i = begin; i < last; ++i) leaving.push_back(segment.pages[i].physical);
+        store.ensure(2);
+        block = unback(block, begin, last - begin);
+        if (!unmap_pages(segment, begin, last - begin)) {
+          Hand hand;
+          hand.any.swap(leaving);
+          put_back(hand);
+          return released;
+        }
+        for (Physical* physical : leaving) {
+          source.destroy(physical->handle);
+          pages.put(physical);
+        }
+        released += (last - begin) << page_shift;
+        last = begin;
+      }
     }
   } catch (const std::bad_alloc&) {
     // The rest stays.
   }
   return released;
+}
+
+bool Heap::State::unmap_elsewhere(const Page& home) noexcept {
+  const Physical& physical = *home.physical;
+  for (Page* at = physical.mapped; at != nullptr;) {
+    Page* next = at->next;
+    if (at != &home && !unmap_pages(*at->segment, at->index, 1)) return false;
+    at = next;
+  }
+  return true;
 }
 
 }  // namespace anyplace::detail

@@ -75,7 +75,7 @@ class FakeSource : public detail::MemorySource {
     expect(bytes != 0 && bytes % page_ == 0, "create whole pages");
     if (bytes > limit - used) return detail::SourceResult::out_of_memory;
     *physical = ++last_physical_;
-    physicals_[*physical] = {bytes, false};
+    physicals_[*physical] = {bytes, 0};
     use(bytes);
     return detail::SourceResult::done;
   }
@@ -83,7 +83,7 @@ class FakeSource : public detail::MemorySource {
   void destroy(anyplace_physical physical) noexcept override {
     ++calls;
     const auto found = physicals_.find(physical);
-    expect(found != physicals_.end() && !found->second.mapped, "destroy of what create gave and isn't mapped");
+    expect(found != physicals_.end() && found->second.mapped == 0, "destroy of what create gave and isn't mapped");
     if (found == physicals_.end()) return;
     used -= found->second.bytes;
     physicals_.erase(found);
@@ -92,7 +92,7 @@ class FakeSource : public detail::MemorySource {
   detail::SourceResult map(anyplace_address address, anyplace_physical physical) noexcept override {
     if (fails()) return detail::SourceResult::failed;
     const auto found = physicals_.find(physical);
-    expect(found != physicals_.end() && !found->second.mapped, "map of what create gave and isn't mapped");
+    expect(found != physicals_.end(), "map of what create gave");
     if (found == physicals_.end()) return detail::SourceResult::failed;
     const std::uint64_t end = address + found->second.bytes;
     auto range = ranges_.upper_bound(address);
@@ -103,7 +103,7 @@ class FakeSource : public detail::MemorySource {
       const auto before = std::prev(after);
       expect(before->first + physicals_[before->second].bytes <= address, "map where nothing is mapped");
     }
-    found->second.mapped = true;
+    ++found->second.mapped;
     mapped_[address] = physical;
     return detail::SourceResult::done;
   }
@@ -116,7 +116,7 @@ class FakeSource : public detail::MemorySource {
       expect(found != mapped_.end(), "unmap of whole mappings that adjoin");
       if (found == mapped_.end()) return false;
       Physical& physical = physicals_[found->second];
-      physical.mapped = false;
+      --physical.mapped;
       address += physical.bytes;
       mapped_.erase(found);
     }
@@ -144,7 +144,7 @@ class FakeSource : public detail::MemorySource {
 
   struct Physical {
     std::uint64_t bytes = 0;
-    bool mapped = false;
+    std::uint64_t mapped = 0;  ///< at so many addresses
   };
 
   bool fails() noexcept { return ++calls == fail_call; }
