@@ -241,8 +241,9 @@ void Device::reset() const {
   close_all(detail::streams(), *state_);
   close_all(detail::events(), *state_);
   detail::release_host_pool(*state_);
+  state_->allocator->device_resets();
+  detail::drop_idle_events(*state_);
   check(state_->table->device_reset(state_->self, state_->index), *state_, operation);
-  state_->allocator->device_was_reset();
 }
 
 // ---- All of a backend ----------------------------------------------------------------------------------------------

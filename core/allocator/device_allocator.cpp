@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "config.h"
+#include "current_pool.h"
 #include "deferred_free.h"
 #include "device_allocator_state.h"
 #include "memory_state.h"
@@ -174,7 +175,7 @@ void DeviceAllocator::State::throw_out_of_memory(std::unique_lock<std::mutex>& l
 // ---- Taking back ---------------------------------------------------------------------------------------------------
 
 void DeviceAllocator::free(Block* block) noexcept {
-  if (free_quickly(block)) return;
+  if (free_quickly(current_pool(state_->device), block)) return;
   const std::lock_guard lock(state_->mutex);
   state_->look_at_counters();
   state_->free(block);
@@ -210,6 +211,7 @@ void DeviceAllocator::State::give(Block* block) noexcept {
   const std::uint64_t owner = heap.key_of(*block->arena).stream;
   heap.give(block);
   work.given(owner);
+  if (&heap != memory.heap.get()) static_cast<void>(heap.release_free());  // what was reset isn't kept
 }
 
 /// Of a lent block the lender mustn't have it before the borrower's work is done.
@@ -323,7 +325,7 @@ void DeviceAllocator::stream_ends(StreamState& stream) noexcept {
   if (!state_->closed) state_->work.ends(stream);
 }
 
-void DeviceAllocator::device_was_reset() noexcept {
+void DeviceAllocator::device_resets() noexcept {
   const std::lock_guard lock(state_->mutex);
   if (state_->memory.heap == nullptr) return;
   {
@@ -332,15 +334,18 @@ void DeviceAllocator::device_was_reset() noexcept {
       bins->for_each_line([](Line& line) { line.stream = 0; });
     }
   }
+  static_cast<void>(state_->memory.heap->release_free());
   state_->memory.source->abandon();
   while (!state_->returning.empty()) {
-    Block* const block = state_->returning.front().block;
+    Returning entry = std::move(state_->returning.front());
     state_->returning.pop_front();
-    state_->book_free_completion(block);
-    state_->give(block);
+    if (entry.behind != nullptr) give_event(std::move(entry.behind));
+    state_->book_free_completion(entry.block);
+    state_->give(entry.block);
   }
-  static_cast<void>(state_->memory.heap->release_free());
+  state_->work.drop_events();
   state_->work.forget_all();
+  static_cast<void>(state_->memory.heap->release_free());
   try {
     state_->abandoned.push_back(std::move(state_->memory));
   } catch (const std::exception&) {

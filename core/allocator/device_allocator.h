@@ -47,7 +47,8 @@ class DeviceAllocator {
   Block* allocate_quickly(std::uint64_t stream_id, std::uint64_t pool, std::uint64_t bytes) noexcept;
   /// With all that deallocate() checks.
   bool free_quickly(std::uint64_t stream_id, std::uint64_t pool, std::uint64_t address, std::uint64_t bytes) noexcept;
-  bool free_quickly(Block* block) noexcept;
+  /// If the block is of that pool; the calling thread's current one is the likeliest.
+  bool free_quickly(std::uint64_t pool, Block* block) noexcept;
 
   // -- Memory.
   /// `pool` is 0 or a MemoryPool's. `bytes` isn't 0. Throws out_of_memory with the figures, after all that can be done.
@@ -86,8 +87,9 @@ class DeviceAllocator {
   /// The backend's stream is about to go; nobody can submit to it any more. Puts an event behind its work. Not inside
   /// callbacks.
   void stream_ends(StreamState& stream) noexcept;
-  /// The device was reset: what was handed out is no memory any more, and is not handed out again.
-  void device_was_reset() noexcept;
+  /// The device is about to be reset: what was handed out is no memory then, and is not handed out again. What is free
+  /// goes back before.
+  void device_resets() noexcept;
   void thread_ends(ThreadBins& bins) noexcept;
   /// The device was waited for: what was lent goes back where its borrowers are done.
   void settle() noexcept;

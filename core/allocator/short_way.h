@@ -68,13 +68,12 @@ inline bool DeviceAllocator::free_quickly(std::uint64_t stream_id, std::uint64_t
   return free_in_line(*bins, *line, address, bytes);
 }
 
-inline bool DeviceAllocator::free_quickly(Block* block) noexcept {
+inline bool DeviceAllocator::free_quickly(std::uint64_t pool, Block* block) noexcept {
   ThreadBins* const bins = own_bins(number_);
   const std::uint64_t stream_id = block->stream;
   if (bins == nullptr || !may_go_quickly(stream_id) || !bins->enter()) [[unlikely]]
     return false;
-  // Which pool it is from isn't known here without following the arena; the common one's line is tried.
-  Line* const line = bins->find(stream_id, 0);
+  Line* const line = bins->find(stream_id, pool);
   SizeBins::List* const list =
       line == nullptr ? nullptr
                       : line->bins[line->side_of(block->requested)].find_or_make(rounded_size(block->requested));

@@ -92,8 +92,7 @@ bool StreamWork::make_wait(StreamState& user, std::uint64_t id) noexcept {
   std::unique_ptr<EventState> event = mark(id);
   if (event == nullptr) return false;
   // Not wait() of event_state.h, which may have to make streams: that isn't done under this lock.
-  const bool waits =
-      device_.table->stream_wait_event(device_.self, user.handle, event->handle) == ANYPLACE_STATUS_OK;
+  const bool waits = device_.table->stream_wait_event(device_.self, user.handle, event->handle) == ANYPLACE_STATUS_OK;
   if (!waits) static_cast<void>(take_message());
   give_event(std::move(event));
   return waits;

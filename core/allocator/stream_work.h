@@ -3,8 +3,8 @@
 // StreamWork: what the allocator knows of the streams that have memory: whether work of theirs may still use what was
 // given back, and whether they are still there.
 //
-// Everything is called under the allocator's lock, which is also what keeps a stream alive meanwhile: a stream that ends
-// says so (ends()) before the backend's stream goes. The backend's queries and records are called under it.
+// Everything is called under the allocator's lock, which is also what keeps a stream alive meanwhile: a stream that
+// ends says so (ends()) before the backend's stream goes. The backend's queries and records are called under it.
 #pragma once
 
 #include <cstdint>

@@ -253,3 +253,27 @@ TEST_CASE("Given a device that can be reset then its handles are invalid afterwa
   REQUIRE(other.query());
   REQUIRE(null_stream.query());
 }
+
+TEST_CASE("Given a device that was reset then buffers from before go without a word and others are made") {
+  const test::Reports reports;
+  test::Forward& forward = test::new_forward();
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  const StreamView stream = device.default_stream();
+  Buffer before(stream, 5000);
+  const std::uint64_t address = before.address();
+  Buffer pending(stream, 3 << 20);
+  { const Buffer cached(stream, 5000); }
+  device.reset();
+  const Buffer after(stream, 5000);
+  CHECK(after.address() != address);
+  before = Buffer();
+  pending = Buffer();
+  { const Buffer another(stream, 5000); }
+  stream.synchronize();
+  const MemoryStats stats = memory_stats(device);
+  CHECK(stats.at("allocation.all.current") == 1);
+  CHECK(stats.at("active.all.current") == 1);
+  CHECK(stats.at("reserved_bytes.all.current") > 0);
+  CHECK(reports.all().empty());
+}
