@@ -10,12 +10,13 @@
 namespace anyplace::detail {
 namespace {
 
-// What may be wasted before free memory moves, as parts of the most that was ever handed out: at first, by a program
-// that uses its memory in waves, and what much moving adds at most. `moved_for_more` bytes moved add one.
+// What may be wasted before free memory moves, as parts of the most that was ever handed out; and a part of what has
+// been moved so far, up to a limit. A program that uses its memory in waves may waste more.
 constexpr std::uint64_t waste_part = 80;
-constexpr std::uint64_t waste_part_in_waves = 32;
-constexpr std::uint64_t more_part = 32;
-constexpr std::uint64_t moved_for_more = 64;
+constexpr std::uint64_t waste_part_in_waves = 12;
+constexpr std::uint64_t moved_part = 64;
+constexpr std::uint64_t moved_part_in_waves = 4;
+constexpr std::uint64_t moved_limit_part = 16;
 
 }  // namespace
 
@@ -191,8 +192,9 @@ void Heap::State::account(Arena& arena, Segment& segment, std::int64_t bytes) no
 /// So once it is seen to do that, it may waste more, and so may one for which much has been moved already.
 bool Heap::State::may_grow(std::uint64_t bytes, std::uint64_t growth) const noexcept {
   const std::uint64_t most = std::max(most_handed_out, handed_out + bytes);
-  const std::uint64_t waste =
-      most / (waves != 0 ? waste_part_in_waves : waste_part) + std::min(most / more_part, moved / moved_for_more);
+  const bool in_waves = waves != 0;
+  const std::uint64_t waste = most / (in_waves ? waste_part_in_waves : waste_part) +
+                              std::min(most / moved_limit_part, moved / (in_waves ? moved_part_in_waves : moved_part));
   return reserved + growth <= most + waste + 2 * (page != 0 ? page : min_page);
 }
 
