@@ -14,6 +14,8 @@ namespace {
 using anyplace::backend::from_handle;
 using anyplace::backend::to_handle;
 
+constexpr std::uintptr_t wished_address = std::uintptr_t{1} << 42;
+
 }  // namespace
 
 // ---- PhysicalMemory ------------------------------------------------------------------------------------------------
@@ -65,7 +67,12 @@ std::uint64_t VirtualMemory::granularity() {
 
 anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
   void* made = nullptr;
-  const ze_result_t result = api().VirtualMemReserve(device_.context(), nullptr, bytes, &made);
+  ze_result_t result = api().VirtualMemReserve(device_.context(), nullptr, bytes, &made);
+  if (result == ZE_RESULT_ERROR_INVALID_NULL_POINTER) {
+    // Null leaves the choice to the driver, but the validation layer of Debian 12 takes it for a mistake. A wish that
+    // can't be fulfilled leaves the choice to the driver too.
+    result = api().VirtualMemReserve(device_.context(), reinterpret_cast<void*>(wished_address), bytes, &made);
+  }
   if (result == ZE_RESULT_ERROR_UNSUPPORTED_SIZE) {
     fail_call(result, "zeVirtualMemReserve", ANYPLACE_STATUS_OUT_OF_MEMORY,
               std::to_string(bytes) + " bytes of addresses");
