@@ -216,6 +216,7 @@ bool Request::is_alive() const { return key_.pool == 0 || state_.pools.count(key
 void Request::fail_backend() {
   const anyplace_status status = state_.memory.source->last_status();
   lock_.unlock();
+  require_usable(device_, operation_);  // which has the vendor's reason from whichever call was the first to be told
   raise(status, device_, operation_);
 }
 

