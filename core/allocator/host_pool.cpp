@@ -119,8 +119,10 @@ anyplace_address HostPool::hand_out(std::unique_ptr<Block> block) {
 anyplace_status HostPool::allocate_new(Block& block, std::optional<std::uint64_t> limit) {
   anyplace_status status = ask_device(block, limit);
   if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes > INT64_MAX) return status;
-  release();
-  status = ask_device(block, limit);
+  if (stats().cached_bytes != 0) {
+    release();
+    status = ask_device(block, limit);
+  }
   if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes == block.requested) return status;
   block.bytes = block.requested;
   block.size_class = no_class;
