@@ -11,11 +11,15 @@ namespace anyplace::detail {
 namespace {
 
 // What may be wasted before free memory moves, as parts of the most that was ever handed out; and a part of what has
-// been moved so far, up to a limit. A program that uses its memory in waves may waste more.
-constexpr std::uint64_t waste_part = 80;
-constexpr std::uint64_t waste_part_in_waves = 12;
-constexpr std::uint64_t moved_part = 64;
-constexpr std::uint64_t moved_part_in_waves = 4;
+// been moved so far, up to a limit. A program that uses its memory in waves may waste more, and one that does it on
+// several streams more still: their shares change from wave to wave.
+struct Waste {
+  std::uint64_t part;
+  std::uint64_t moved_part;
+};
+constexpr Waste at_first = {80, 64};
+constexpr Waste in_waves = {32, 4};
+constexpr Waste in_waves_of_streams = {12, 4};
 constexpr std::uint64_t moved_limit_part = 16;
 
 }  // namespace
@@ -181,7 +185,9 @@ void Heap::State::account(Arena& arena, Segment& segment, std::int64_t bytes) no
   if (segment.reserved == 0) stats.add(StatKind::segment, small, 1);
   segment.reserved += change;
   if (segment.reserved == 0) stats.add(StatKind::segment, small, -1);
+  if (arena.reserved == 0 && !small) ++streams;
   arena.reserved += change;
+  if (arena.reserved == 0 && !small) --streams;
   arena.pool->reserved += change;
   reserved += change;
   stats.add(StatKind::reserved_bytes, small, bytes);
@@ -192,9 +198,8 @@ void Heap::State::account(Arena& arena, Segment& segment, std::int64_t bytes) no
 /// So once it is seen to do that, it may waste more, and so may one for which much has been moved already.
 bool Heap::State::may_grow(std::uint64_t bytes, std::uint64_t growth) const noexcept {
   const std::uint64_t most = std::max(most_handed_out, handed_out + bytes);
-  const bool in_waves = waves != 0;
-  const std::uint64_t waste = most / (in_waves ? waste_part_in_waves : waste_part) +
-                              std::min(most / moved_limit_part, moved / (in_waves ? moved_part_in_waves : moved_part));
+  const Waste& allowed = waves == 0 ? at_first : streams > 1 ? in_waves_of_streams : in_waves;
+  const std::uint64_t waste = most / allowed.part + std::min(most / moved_limit_part, moved / allowed.moved_part);
   return reserved + growth <= most + waste + 2 * (page != 0 ? page : min_page);
 }
 

@@ -82,9 +82,10 @@ struct Heap::State {
   std::map<anyplace_address, Segment*> segments;
   BlockStore store;
   AddressIndex index;
-  std::uint64_t moved = 0;  ///< bytes
-  bool ebb = false;         ///< much less is handed out than was
-  std::uint64_t waves = 0;  ///< how often it came to nearly as much again
+  std::uint64_t moved = 0;    ///< bytes
+  bool ebb = false;           ///< much less is handed out than was
+  std::uint64_t streams = 0;  ///< arenas for large requests that have memory
+  std::uint64_t waves = 0;    ///< how often it came to nearly as much again
 
   std::uint64_t clock = 1;  ///< counts operations
   std::uint64_t reserved = 0;

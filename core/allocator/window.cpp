@@ -9,7 +9,7 @@ namespace anyplace::detail {
 namespace {
 
 /// Pages looked at by one search; what is found by then will do.
-constexpr std::uint64_t patience = 20'000;
+constexpr std::uint64_t patience = 8'000;
 
 class HoleSearch {
  public:
@@ -50,6 +50,7 @@ class HoleSearch {
 
   /// Where runs of pages begin and end that could be switched.
   void consider_switches(const Block* piece) {
+    if (best_->segment != nullptr && (best_->calls() == 0 || tired())) return;
     std::uint64_t at = (piece->address - segment_->address) / page_;
     const std::uint64_t last =
         std::min<std::uint64_t>((end_of(piece) - segment_->address) / page_, segment_->pages.size());
