@@ -127,7 +127,7 @@ struct Heap::State {
   Block* unback(Block* block, std::uint64_t first, std::uint64_t count) noexcept;
   Block* back_run(Block* hole, std::uint64_t first, std::uint64_t count) noexcept;
   bool back(const Window& window, std::uint64_t search, Hand& hand) noexcept;
-  bool back_page(Page& at, std::uint64_t search, Hand& hand, bool* called) noexcept;
+  bool back_page(Page& at, std::uint64_t last, std::uint64_t search, Hand& hand, bool* called) noexcept;
   void put_back(Hand& hand) noexcept;
   bool map_page(Page& at, Physical* physical) noexcept;
   bool unmap_pages(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept;

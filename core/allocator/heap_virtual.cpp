@@ -285,7 +285,7 @@ bool Heap::State::back(const Window& window, std::uint64_t search, Hand& hand) n
     const std::uint64_t first = std::max(from, (piece->address - segment.address) >> page_shift);
     const std::uint64_t last = std::min(to, (end_of(piece) - segment.address) >> page_shift);
     std::uint64_t at = first;
-    while (at < last && back_page(segment.pages[at], search, hand, &called)) ++at;
+    while (at < last && back_page(segment.pages[at], last, search, hand, &called)) ++at;
     complete = at == last;
     if (at > first) piece = back_run(piece, first, at - first);
   }
@@ -294,13 +294,23 @@ bool Heap::State::back(const Window& window, std::uint64_t search, Hand& hand) n
   return complete;
 }
 
-bool Heap::State::back_page(Page& at, std::uint64_t search, Hand& hand, bool* called) noexcept {
-  if (at.physical != nullptr && at.physical->home == nullptr && at.physical->wanted_in == search) {
+/// One of them, of pages up to `last` that will follow.
+bool Heap::State::back_page(Page& at, std::uint64_t last, std::uint64_t search, Hand& hand, bool* called) noexcept {
+  const auto is_chosen = [search](const Page& page_at) {
+    return page_at.physical->home == nullptr && page_at.physical->wanted_in == search;
+  };
+  if (at.physical != nullptr && is_chosen(at)) {
     at.physical->home = &at;
     return true;
   }
   *called = true;
-  if (at.physical != nullptr && !unmap_pages(*at.segment, at.index, 1)) return false;
+  if (at.physical != nullptr) {
+    // What is in the way goes in one call as far as it adjoins.
+    const std::deque<Page>& all = at.segment->pages;
+    std::uint64_t end = at.index + 1;
+    while (end < last && all[end].physical != nullptr && !is_chosen(all[end])) ++end;
+    if (!unmap_pages(*at.segment, at.index, end - at.index)) return false;
+  }
   assert(!hand.any.empty());
   if (!map_page(at, hand.any.back())) return false;
   at.physical->home = &at;

@@ -27,6 +27,7 @@ class HoleSearch {
     if (end_ - begin_ < bytes_) return;
     consider(begin_);
     for (const Block* piece : pieces_) {
+      if (tired()) break;
       if (piece->backed) {
         consider(piece->address);
         consider(end_of(piece) - bytes_);
@@ -115,10 +116,10 @@ class HoleSearch {
     const bool shares_last = segment_->address + window.last_page(page_) * page_ > end_;
     window.whole_pages -=
         std::min<std::uint64_t>(window.whole_pages, (shares_first ? 1U : 0U) + (shares_last ? 1U : 0U));
-    for (const Block* piece : pieces_) {
-      if (piece->address >= window.end) break;
-      if (piece->backed || end_of(piece) <= begin) continue;
-      if (!add_piece(piece, window)) return;
+    auto at =
+        std::partition_point(pieces_.begin(), pieces_.end(), [&](Block* piece) { return end_of(piece) <= begin; });
+    for (; at != pieces_.end() && (*at)->address < window.end; ++at, ++looked_at_) {
+      if (!(*at)->backed && !add_piece(*at, window)) return;
     }
     if (best_->segment == nullptr || better(window, *best_)) *best_ = window;
   }
