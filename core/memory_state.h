@@ -67,9 +67,9 @@ struct PinnedRange {
 /// Throws invalid_handle, or invalid_argument for a view that reaches beyond its buffer.
 PinnedRange pin_range(const BufferView& view, const char* operation);
 
-/// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use at
-/// once, and others after it. device, kind and bytes are set; bytes isn't 0. Throws out_of_memory with the figures, and
-/// what an application's own allocator throws.
+/// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use
+/// at once, and others after it. device, kind and bytes are set; bytes isn't 0. Throws out_of_memory with the figures,
+/// and what an application's own allocator throws.
 void allocate_for(BufferState& buffer, StreamState& stream, const char* operation);
 
 /// Gives memory back in the order of the buffer's streams, to where it came from. Never waits, never throws; not inside

@@ -270,7 +270,7 @@ void DeviceAllocator::State::end_arenas(std::uint64_t stream) noexcept {
       });
     }
   }
-  memory.heap->orphan(stream);
+  if (memory.heap != nullptr) memory.heap->orphan(stream);
 }
 
 Block* DeviceAllocator::taken_at(std::uint64_t address, const char* operation) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DeviceAllocator::State: the parts of a device's allocator, in four files: device_allocator.cpp hands out and takes
-// back, request.cpp finds memory for what the bins don't have, short_way.cpp is the bins, allocator_books.cpp the books
-// and pools.
+// back, request.cpp finds memory for what the bins don't have, bins_life.cpp has the bins, allocator_books.cpp the
+// books and pools.
 #pragma once
 
 #include <array>

@@ -29,9 +29,10 @@ Request::Request(DeviceAllocator::State& state, StreamState& stream, std::uint64
 
 Block* Request::serve() {
   if (state_.closed) fail(ErrorCode::shut_down, device_.place, operation_, "");
-  if (!is_alive())
-    fail(ErrorCode::invalid_handle, device_.place, operation_, "the memory pool does not exist: it ended");
   key_.small = bytes_ <= small_arena_limit(state_.open_heap(*state_.config));
+  if (!is_alive()) {
+    fail(ErrorCode::invalid_handle, device_.place, operation_, "the memory pool does not exist: it ended");
+  }
   state_.work.add(stream_);
   state_.look_at_counters();
   state_.count_large(key_, bytes_);
@@ -102,16 +103,17 @@ Block* Request::borrow(Arena& lender) {
 
 /// With virtual memory the heap moves pages instead, which lasts.
 Block* Request::from_idle_lender() {
+  if (!state_.config->cross_stream_reuse || !is_alive()) return nullptr;
   Heap& heap = *state_.memory.heap;
-  if (!state_.config->cross_stream_reuse || heap.uses_virtual_memory() || !is_alive()) return nullptr;
+  if (heap.uses_virtual_memory()) return nullptr;
   Arena* const lender = heap.find_lender(heap.arena(key_), size_);
   if (lender == nullptr || !state_.idle(heap.key_of(*lender))) return nullptr;
   return borrow(*lender);
 }
 
 Block* Request::from_busy_lender() {
-  Heap& heap = *state_.memory.heap;
   if (!state_.config->cross_stream_reuse || !is_alive()) return nullptr;
+  Heap& heap = *state_.memory.heap;
   Arena* const lender = heap.find_lender(heap.arena(key_), size_);
   if (lender == nullptr) return nullptr;
   const ArenaKey of = heap.key_of(*lender);
@@ -121,13 +123,13 @@ Block* Request::from_busy_lender() {
 
 Block* Request::after_releasing() {
   ++state_.stats.num_alloc_retries;
-  if (state_.memory.heap->release_free() == 0) return nullptr;
+  if (!is_alive() || state_.memory.heap->release_free() == 0) return nullptr;
   return take(Reach::scavenge);
 }
 
 /// Not for what will never be there, however long one waits.
 bool Request::waiting_could_help() {
-  std::uint64_t most = std::min(state_.limit, state_.memory.heap->limit());
+  std::uint64_t most = state_.limit;
   const auto pool = state_.pools.find(key_.pool);
   if (pool != state_.pools.end()) most = std::min(most, pool->second.limit);
   lock_.unlock();
@@ -150,7 +152,7 @@ Block* Request::after_waiting() {
   state_.settle_streams();
   { const Revocation revocation(state_); }
   Block* block = take(Reach::scavenge);
-  if (block != nullptr || state_.memory.heap->release_free() == 0) return block;
+  if (block != nullptr || !is_alive() || state_.memory.heap->release_free() == 0) return block;
   return take(Reach::scavenge);
 }
 
@@ -211,7 +213,9 @@ Block* Request::after_pressure() {
 
 // ---- Ends ----------------------------------------------------------------------------------------------------------
 
-bool Request::is_alive() const { return key_.pool == 0 || state_.pools.count(key_.pool) != 0; }
+bool Request::is_alive() const {
+  return state_.memory.heap != nullptr && (key_.pool == 0 || state_.pools.count(key_.pool) != 0);
+}
 
 void Request::fail_backend() {
   const anyplace_status status = state_.memory.source->last_status();

@@ -32,7 +32,7 @@ class Request {
 
   Block* borrow(Arena& lender);
   bool drain_own();       ///< the calling thread's bins of the arena; false if there was nothing in them
-  bool is_alive() const;  ///< whether the pool is still there
+  bool is_alive() const;  ///< whether the pool is still there, and the heap: a reset takes it
   bool waiting_could_help();
   void wait_for_streams();
   [[noreturn]] void fail_for_good();
