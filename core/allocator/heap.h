@@ -53,6 +53,10 @@ class HeapUser {
   virtual void note(TraceAction action, const ArenaKey& arena, std::uint64_t address, std::uint64_t bytes) noexcept = 0;
 };
 
+/// Of the books it keeps, in the table that it is given: segment (with virtual memory: ranges that have memory),
+/// reserved_bytes (all that is held), inactive_split (free, but of a page or segment that is also in use),
+/// oversize_*, and num_device_alloc and num_device_free: with virtual memory, the requests for which something was
+/// mapped and the ranges that were unmapped; moves without a call of the source count nothing.
 class Heap {
  public:
   Heap(MemorySource& source, HeapUser& user, StatTable& stats, HeapOptions options);

@@ -39,14 +39,8 @@ class HoleSearch {
   }
 
  private:
-  enum class PageState { backed, switchable, unmapped, elsewhere };
-
-  PageState state_of(std::uint64_t index) const {
-    if (index >= segment_->pages.size()) return PageState::unmapped;
-    const Page& at = segment_->pages[index];
-    if (at.physical == nullptr) return PageState::unmapped;
-    if (at.physical->home == &at) return PageState::backed;
-    return at.physical->free_in == limits_.search ? PageState::switchable : PageState::elsewhere;
+  bool could_switch(const Page& at) const {
+    return at.physical != nullptr && at.physical->home != &at && at.physical->free_in == limits_.search;
   }
 
   /// Where runs of pages begin and end that could be switched.
@@ -55,9 +49,11 @@ class HoleSearch {
     std::uint64_t at = (piece->address - segment_->address) / page_;
     const std::uint64_t last =
         std::min<std::uint64_t>((end_of(piece) - segment_->address) / page_, segment_->pages.size());
+    if (at >= last) return;
+    auto page = segment_->pages.begin() + static_cast<std::ptrdiff_t>(at);
     bool before = false;
-    for (; at < last; ++at, ++looked_at_) {
-      const bool here = state_of(at) == PageState::switchable;
+    for (; at < last; ++at, ++page, ++looked_at_) {
+      const bool here = could_switch(*page);
       if (here == before) continue;
       before = here;
       const anyplace_address edge = segment_->address + at * page_;
