@@ -357,7 +357,7 @@ void DeviceAllocator::shut_down() noexcept {
   const std::lock_guard lock(state_->mutex);
   state_->closed = true;
   if (state_->config) state_->set_bins_off();
-  if (state_->memory.heap == nullptr || state_->device.lost.load(std::memory_order_relaxed)) return;
+  if (state_->memory.heap == nullptr) return;
   { const Revocation revocation(*state_); }
   state_->settle_streams();
   // What is still handed out stays: whoever has it may still be at it.
