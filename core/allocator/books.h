@@ -85,10 +85,10 @@ struct SnapshotSegment {
   std::int32_t device = 0;
   std::uint64_t address = 0;
   std::uint64_t total_bytes = 0;
-  std::uint64_t stream = 0;   ///< 0: the default stream
-  bool small = false;         ///< segment_type
-  bool expandable = false;    ///< its pages were mapped one by one
-  std::uint64_t pool = 0;     ///< of a MemoryPool; 0: the common one
+  std::uint64_t stream = 0;           ///< 0: the default stream
+  bool small = false;                 ///< segment_type
+  bool expandable = false;            ///< its pages were mapped one by one
+  std::uint64_t pool = 0;             ///< of a MemoryPool; 0: the common one
   std::vector<SnapshotBlock> blocks;  ///< by address; they tile the segment
 };
 

@@ -62,8 +62,8 @@ class HostGate {
   bool is_open_ = false;
 };
 
-/// Buffers are the backend's own allocations, for cases that look at what the backend is asked for. Before the first use
-/// of a backend.
+/// Buffers are the backend's own allocations, for cases that look at what the backend is asked for. Before the first
+/// use of a backend.
 inline void without_cache() { REQUIRE(setenv("ANYPLACE_ALLOCATOR", "caching:false", 1) == 0); }
 
 /// Bytes that differ from place to place and from seed to seed.
