@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "driver.h"
+#include "options.h"
 
 namespace {
 
@@ -167,26 +168,11 @@ struct ThroughDriver {
   }
 };
 
-/// Takes `--name=value` out of the arguments.
-std::string take_option(int& argc, char** argv, std::string_view name, std::string value) {
-  const std::string start = "--" + std::string(name) + "=";
-  int kept = 1;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]).substr(0, start.size()) == start) {
-      value = argv[i] + start.size();
-    } else {
-      argv[kept++] = argv[i];
-    }
-  }
-  argc = kept;
-  return value;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::string place = take_option(argc, argv, "place", "cuda:0");
-  const std::string image = take_option(argc, argv, "image", "");
+  const std::string place = bench::take_option(argc, argv, "place", "cuda:0");
+  const std::string image = bench::take_option(argc, argv, "image", "");
   if (image.empty()) {
     std::fprintf(stderr, "usage: %s [--place=cuda:0] --image=FILE [--benchmark_...]\n", argv[0]);
     return 2;

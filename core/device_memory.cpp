@@ -57,10 +57,7 @@ anyplace_status try_allocate(StreamState& stream, std::uint32_t kind, std::uint6
 
 }  // namespace
 
-Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char* text, const char* operation) {
-  if (text != nullptr) leave_message(0, nullptr, text);
-  const Error plain = make_error(ANYPLACE_STATUS_OUT_OF_MEMORY, device, operation);
-  const anyplace_memory_info info = memory_info_of(device);
+Error with_figures(const Error& plain, const MemoryFigures& figures) {
   ErrorDetails details;
   details.code = plain.code();
   details.place = plain.place();
@@ -69,11 +66,18 @@ Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char
   details.vendor_code = plain.vendor_code();
   details.vendor_name = plain.vendor_name();
   details.vendor_text = plain.vendor_text();
+  details.memory = figures;
+  return Error(std::move(details));
+}
+
+Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char* text, const char* operation) {
+  if (text != nullptr) leave_message(0, nullptr, text);
+  const Error plain = make_error(ANYPLACE_STATUS_OUT_OF_MEMORY, device, operation);
+  const anyplace_memory_info info = memory_info_of(device);
   figures.free = known(info.free_bytes);
   const std::optional<std::uint64_t> total = known(info.total_bytes);
   if (total && *total < figures.limit.value_or(UINT64_MAX)) figures.limit = total;
-  details.memory = figures;
-  return Error(std::move(details));
+  return with_figures(plain, figures);
 }
 
 anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind, std::uint64_t bytes,

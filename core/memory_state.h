@@ -85,6 +85,9 @@ anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind,
 /// inside callbacks.
 void free_device_memory(std::unique_ptr<BufferState> buffer) noexcept;
 
+/// The same Error with figures.
+Error with_figures(const Error& plain, const MemoryFigures& figures);
+
 /// The Error of an out_of_memory that a backend just returned, with the device's figures where `figures` has none: free
 /// and, if that is less, limit. `text` isn't null: it is the reason, and no backend's. Takes the message away.
 Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char* text, const char* operation);

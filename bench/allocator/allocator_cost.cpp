@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../options.h"
 #include "host_allocators.h"
 
 namespace {
@@ -138,25 +139,10 @@ void add_for(const std::string& who, const std::vector<int>& threads, Make make)
   }
 }
 
-/// Takes `--name=value` out of the arguments.
-std::string take_option(int& argc, char** argv, std::string_view name, std::string value) {
-  const std::string start = "--" + std::string(name) + "=";
-  int kept = 1;
-  for (int i = 1; i < argc; ++i) {
-    if (std::string_view(argv[i]).substr(0, start.size()) == start) {
-      value = argv[i] + start.size();
-    } else {
-      argv[kept++] = argv[i];
-    }
-  }
-  argc = kept;
-  return value;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const std::string place = take_option(argc, argv, "place", "cpu_sim:0");
+  const std::string place = bench::take_option(argc, argv, "place", "cpu_sim:0");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
 

@@ -11,6 +11,7 @@
 #include "call.h"
 #include "deferred_free.h"
 #include "device_allocator.h"
+#include "memory_state.h"
 
 namespace anyplace {
 
@@ -148,22 +149,13 @@ anyplace_status HostPool::ask_device(Block& block, std::optional<std::uint64_t> 
 
 void HostPool::refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, const char* operation) {
   const Error plain = make_error(ANYPLACE_STATUS_OUT_OF_MEMORY, device_, operation);
-  ErrorDetails details;
-  details.code = plain.code();
-  details.place = plain.place();
-  details.operation = plain.operation();
-  details.text = plain.text();
-  details.vendor_code = plain.vendor_code();
-  details.vendor_name = plain.vendor_name();
-  details.vendor_text = plain.vendor_text();
   const HostMemoryStats now = stats();
   MemoryFigures figures;
   figures.requested = bytes;
   figures.in_use = now.allocated_bytes;
   figures.cached = now.cached_bytes;
   figures.limit = limit;
-  details.memory = figures;
-  throw Error(std::move(details));
+  throw with_figures(plain, figures);
 }
 
 // ---- Giving back ---------------------------------------------------------------------------------------------------
