@@ -9,6 +9,9 @@
 #include "stream_state.h"
 
 namespace anyplace::detail {
+
+constinit FirstSlots first_slots;
+
 namespace {
 
 /// The head. Records are put in front and never taken out, so whoever walks the list needs no lock.
@@ -33,7 +36,7 @@ struct RecordOwner {
 
 CallRecord* take_free_record() noexcept {
   for (CallRecord* record = all_records.load(std::memory_order_acquire); record != nullptr; record = record->next) {
-    if (!record->taken.load(std::memory_order_relaxed) && !record->taken.exchange(true, std::memory_order_acquire)) {
+    if (!record->taken.load(std::memory_order_relaxed) && !record->taken.exchange(true, std::memory_order_seq_cst)) {
       return record;
     }
   }
@@ -49,9 +52,28 @@ CallRecord* make_record() noexcept {
   return record;
 }
 
+/// The closer's step 2. What this thread itself does needs no fence.
+bool others_may_borrow() noexcept {
+  const CallRecord* const own = call_state.joined;
+  for (const CallRecord* record = all_records.load(std::memory_order_seq_cst); record != nullptr;
+       record = record->next) {
+    if (record != own && record->taken.load(std::memory_order_seq_cst)) return true;
+  }
+  return false;
+}
+
+bool may_borrow() noexcept { return borrows_by_exchange || have_asymmetric_fence(); }
+
 }  // namespace
 
 bool is_borrowed(std::uint64_t id) noexcept {
+  if constexpr (!borrows_by_exchange) {
+    if (others_may_borrow()) heavy_fence();
+  }
+  return is_still_borrowed(id);
+}
+
+bool is_still_borrowed(std::uint64_t id) noexcept {
   for (const CallRecord* record = all_records.load(std::memory_order_seq_cst); record != nullptr;
        record = record->next) {
     const std::uint64_t second = record->second.load(std::memory_order_seq_cst);
@@ -63,17 +85,23 @@ bool is_borrowed(std::uint64_t id) noexcept {
 
 void join_short_calls() noexcept {
   CallState& thread = call_state;
-  if (thread.joined != nullptr || thread_ended) return;
+  if ((thread.barred & CallState::not_joined) == 0 || thread_ended) return;
   streams().prepare_short_way();
   events().prepare_short_way();
   kernels().prepare_short_way();
   static thread_local RecordOwner owner;
-  owner.record = take_free_record();
-  if (owner.record == nullptr) owner.record = make_record();
-  thread.joined = owner.record;
-  if (thread.callback_depth == 0) thread.record = owner.record;
+  if (may_borrow()) {
+    owner.record = take_free_record();
+    if (owner.record == nullptr) owner.record = make_record();
+    thread.joined = owner.record;
+  }
+  thread.barred &= ~CallState::not_joined;
+  if (thread.barred == 0) thread.record = owner.record;
 }
 
-void leave_short_calls() noexcept { call_state.record = call_state.joined = nullptr; }
+void leave_short_calls() noexcept {
+  call_state.record = call_state.joined = nullptr;
+  call_state.barred |= CallState::not_joined;
+}
 
 }  // namespace anyplace::detail

@@ -1,29 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Borrow: the short way to what a handle leads to, for the calls that are made millions of times (record, wait, query,
-// launch). A pin (slots.h) counts, which costs two locked instructions a handle and a shared cache line; a borrow says
-// in a record of the calling thread's own which handles it is using, and takes nothing from anybody.
+// synchronize, launch). A pin (slots.h) counts, which costs two locked instructions a handle and a shared cache line; a
+// borrow says in a record of the calling thread's own which handles it is using, by plain stores, and takes nothing
+// from anybody. The price is the closer's, who has to make every thread pass a fence (asymmetric_fence.h).
 //
 // The protocol, per call:
 //
-//   user     1  second := handle       (an exchange: nothing after it is read before it is visible)
-//            2  read the slot's `plain`; if it isn't the handle, give up and go the long way
+//   user     1  second := handle       (a plain store; light fence)
+//            2  read the slot's `plain`; if it isn't the handle, give up: step 4, and go the long way
 //            3  use the object
 //            4  second := 0            (release)
-//   user  1 of a call with two handles is preceded by  first := the other handle  (release)
-//   closer   1  change the slot's `plain`  (an atomic read-modify-write)
-//            2  read every thread's second and, if that isn't 0, then first; if one is the handle, ask again later
+//   user  1 of a call with two handles is preceded by  first := the other handle  (a plain store)
+//   closer   1  change the slot's `plain`   (an atomic read-modify-write, sequentially consistent)
+//            2  look for records that other threads have taken; if there is one, heavy fence
+//            3  read every thread's second and, if that isn't 0, then first; if one is the handle, do step 3 again
+//            later
 //               (close() in slots.h)
-//            3  let go of the object
+//            4  let go of the object
+//   joiner   0  before a thread's first user 1: take a record (a sequentially consistent read-modify-write of `taken`,
+//               or of the list's head for a new one)
+//   leaver   5  after its last user 4: taken := false   (release)
 //
-// Why no object is used after it was let go of. All of user 1, user 2, closer 1 and closer 2 (of `second`) are
-// sequentially consistent, so they have one order. If user 2 saw `plain` unchanged, then user 1 < user 2 < closer 1 <
-// closer 2, and closer 2 reads from `second` what user 1 wrote or something later: the handle, and the closer waits; or
-// what a later step of that thread wrote, and since each such write is a release, the use (user 3) happened before
-// closer 3. With two handles, `first` is written before the exchange of `second` and so is visible to whoever saw that;
-// the closer reads it after `second`. A closer that finds a handle which is being tried in vain (user 2 gives up), or
-// the `first` of an earlier call while the thread makes one with one handle, asks more often than it would have to, and
-// nothing else.
+// Why no object is used after it was let go of. Take a user that reaches step 3, so that user 2 read `plain` unchanged.
+//
+// Closer 2 saw its record taken. Somewhere between closer 1 and closer 3 the user's thread passes a full fence: call
+// that point of its program F. Had F come before user 2, then user 2 would read what closer 1 wrote, and the user would
+// give up. So F is after user 2 and hence after user 1 (the light fence keeps the compiler from having it otherwise),
+// and closer 3 sees what user 1 wrote, `first` too, or what a later step of that thread wrote. If it is the handle, the
+// closer comes back. If it is later: each thing that the thread writes after its use is a release or comes after one
+// (user 4), so the use happened before closer 4. When the closer comes back, nothing has to be fenced again: whoever
+// borrows from now on gives up, and whoever didn't was seen.
+//
+// Closer 2 didn't see its record taken. If that was because the thread was yet to join: closer 1, closer 2's reading,
+// the joiner's step and user 2 are sequentially consistent and in this order, so user 2 sees the change and gives up.
+// If it had left: its `taken := false` was read, and all its uses happened before. A record that another thread took
+// meanwhile is as one just joined.
+//
+// The closer's own thread can be inside of a use too: in the user's code that a backend runs within one of its entries
+// (a synchronize that runs host kernels itself). It sees its own record as it is.
+//
+// A closer that finds a handle which is being tried in vain (user 2 gives up), or the `first` of an earlier call while
+// the thread makes one with one handle, asks more often than it would have to, and nothing else.
+//
+// The same without light fences, for ThreadSanitizer: user 1 is an exchange. Then user 1, user 2, closer 1 and closer
+// 3's reading of `second` have one order, being sequentially consistent. If user 2 saw `plain` unchanged then user 1 <
+// user 2 < closer 1 < closer 3, and closer 3 reads what user 1 wrote or something later. Where the system has no
+// membarrier no thread gets a record: all calls go the long way, which pins.
 //
 // Invariant: a thread has at most one Borrow at a time. Inside the user's code call_state.record is null, and nothing
 // that the core does during a backend's entry borrows.
@@ -32,9 +55,19 @@
 #include <atomic>
 #include <cstdint>
 
+#include "asymmetric_fence.h"
 #include "process.h"
 
 namespace anyplace::detail {
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+inline constexpr bool borrows_by_exchange = true;
+#else
+inline constexpr bool borrows_by_exchange = false;
+#endif
 
 /// What one thread is using right now. Never freed: a thread that ends leaves its record to the next one.
 struct alignas(64) CallRecord {
@@ -51,23 +84,32 @@ struct alignas(64) CallRecord {
 /// For the length of one call of a backend's entry, with one handle or with two, of any kinds.
 class Borrow {
  public:
-  Borrow(CallRecord& record, std::uint64_t id) noexcept : record_(record) {
-    record.second.exchange(id, std::memory_order_seq_cst);
-  }
+  Borrow(CallRecord& record, std::uint64_t id) noexcept : record_(record) { say(id); }
   Borrow(CallRecord& record, std::uint64_t first, std::uint64_t second) noexcept : record_(record) {
-    record.first.store(first, std::memory_order_release);
-    record.second.exchange(second, std::memory_order_seq_cst);
+    record.first.store(first, std::memory_order_relaxed);
+    say(second);
   }
   Borrow(const Borrow&) = delete;  // given back once
   Borrow& operator=(const Borrow&) = delete;
   ~Borrow() { record_.second.store(0, std::memory_order_release); }
 
  private:
+  void say(std::uint64_t second) noexcept {
+    if constexpr (borrows_by_exchange) {
+      record_.second.exchange(second, std::memory_order_seq_cst);
+    } else {
+      record_.second.store(second, std::memory_order_relaxed);
+      light_fence();
+    }
+  }
+
   CallRecord& record_;
 };
 
-/// The closer's step 2.
+/// The closer's steps 2 and 3.
 bool is_borrowed(std::uint64_t id) noexcept;
+/// The closer's step 3 again, after it found the handle borrowed.
+bool is_still_borrowed(std::uint64_t id) noexcept;
 
 /// Gives the calling thread a record, from when on its calls go the short way; if there is no memory for one, they go
 /// on without. Not in a callback, not in a forked child. Idempotent.

@@ -41,6 +41,12 @@ namespace {
   return detail::query(*event, operation);
 }
 
+[[gnu::noinline]] void synchronize_long_way(std::uint64_t event_id, const char* operation) {
+  detail::enter_long_way(operation);
+  const Pin<EventState> event = events().pin(event_id, operation);
+  static_cast<void>(detail::synchronize(*event, ANYPLACE_FOREVER, operation));
+}
+
 }  // namespace
 
 void EventView::record(const StreamView& stream) const {
@@ -52,8 +58,8 @@ void EventView::record(const StreamView& stream) const {
     const detail::Slot& event = events().borrow(event_id);
     const detail::Slot& target = detail::streams().borrow(stream_id);
     if (event.is(event_id) && target.is(stream_id)) [[likely]] {
-      const detail::DeviceState* const device = target.on();
-      if (device == event.on()) [[likely]] {
+      const detail::DeviceState* const device = target.device;
+      if (device == event.device) [[likely]] {
         const anyplace_status status = device->table->event_record(device->self, event.handle, target.handle);
         if (status == ANYPLACE_STATUS_OK) [[likely]]
           return;
@@ -71,7 +77,7 @@ bool EventView::query() const {
     const detail::Borrow borrow(*record, id);
     const detail::Slot& event = events().borrow(id);
     if (event.is(id)) [[likely]] {
-      const detail::DeviceState* const device = event.on();
+      const detail::DeviceState* const device = event.device;
       record->done = 0;
       const anyplace_status status = device->table->event_query(device->self, event.handle, &record->done);
       if (status == ANYPLACE_STATUS_OK) [[likely]]
@@ -82,14 +88,24 @@ bool EventView::query() const {
   return query_long_way(id, operation);
 }
 
-// ---- Waiting, and the vendor's side --------------------------------------------------------------------------------
-
 void EventView::synchronize() const {
   constexpr const char* operation = "Event::synchronize";
-  enter(operation);
-  const Pin<EventState> event = events().pin(id_, operation);
-  static_cast<void>(detail::synchronize(*event, ANYPLACE_FOREVER, operation));
+  const std::uint64_t id = id_;
+  if (detail::CallRecord* const record = detail::call_state.record) [[likely]] {
+    const detail::Borrow borrow(*record, id);
+    const detail::Slot& event = events().borrow(id);
+    if (event.is(id)) [[likely]] {
+      const detail::DeviceState* const device = event.device;
+      const anyplace_status status = device->table->event_synchronize(device->self, event.handle, ANYPLACE_FOREVER);
+      if (status == ANYPLACE_STATUS_OK) [[likely]]
+        return;
+      detail::raise_borrowed<EventState>(status, *record, operation);
+    }
+  }
+  synchronize_long_way(id, operation);
 }
+
+// ---- Waiting for a limited time, and the vendor's side -------------------------------------------------------------
 
 bool EventView::synchronize(std::chrono::nanoseconds timeout) const {
   constexpr const char* operation = "Event::synchronize";

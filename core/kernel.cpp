@@ -36,27 +36,30 @@ void KernelState::dispose(KernelState* kernel) noexcept {
   if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "~Kernel");
 }
 
-/// Three factors up to it fit 64 bits.
-constexpr std::uint32_t most_threads = 1u << 21;
-
 void set_limits(KernelState& kernel, const char* operation) {
   const anyplace_device_properties& properties = properties_of(*kernel.device, operation);
   std::memcpy(kernel.max_grid, properties.max_grid, sizeof(kernel.max_grid));
   std::memcpy(kernel.max_block, properties.max_block, sizeof(kernel.max_block));
   kernel.max_threads_per_block = properties.max_threads_per_block;
   kernel.max_shared_bytes = properties.max_shared_bytes;
-  // A callable has a way of its own; and the short way multiplies a block's sizes without a look at what overflows.
-  if (!kernel.module || properties.max_threads_per_block > most_threads) return;
-  const auto most = [](std::uint32_t limit) {
-    return static_cast<std::int32_t>(std::min<std::uint32_t>(limit, INT32_MAX)) - 1;
-  };
-  std::int32_t(&to)[8] = kernel.limits.most;
-  to[0] = INT32_MAX;  // of struct_size, which is our own
-  for (int i = 0; i < 3; ++i) {
-    to[1 + i] = most(properties.max_grid[i]);
-    to[4 + i] = most(std::min(properties.max_block[i], properties.max_threads_per_block));
+
+  const std::uint32_t longest_line = std::min(kernel.max_block[0], kernel.max_threads_per_block);
+  for (const std::uint32_t limit : {kernel.max_grid[0], kernel.max_grid[1], kernel.max_grid[2], longest_line,
+                                    kernel.max_block[1], kernel.max_block[2]}) {
+    if (limit == 0) return;  // nothing fits; the long way says so
   }
-  to[7] = static_cast<std::int32_t>(max_arguments);
+  LaunchLimits& limits = kernel.limits;
+  limits.set(0, 0, UINT32_MAX);
+  for (int i = 0; i < 3; ++i) limits.set(LaunchLimits::grid + i, 1, kernel.max_grid[i]);
+  limits.set(LaunchLimits::block, 1, longest_line);
+  limits.set(LaunchLimits::block + 1, 1, 1);
+  limits.set(LaunchLimits::block + 2, 1, 1);
+  const auto parameters = static_cast<std::uint32_t>(kernel.argument_sizes.size());
+  if (kernel.module) {
+    limits.set(LaunchLimits::arguments, 0, static_cast<std::uint32_t>(max_arguments));
+  } else {
+    limits.set(LaunchLimits::arguments, parameters, parameters);
+  }
 }
 
 namespace {

@@ -37,13 +37,6 @@ struct ModuleState {
   static void dispose(ModuleState* module) noexcept;
 };
 
-/// What a launch's first 32 bytes are compared with in few instructions: from struct_size to argument_count, each
-/// number n as n - least <= most. All within 31 bits: what a device allows beyond goes the long way.
-struct LaunchLimits {
-  static constexpr std::uint32_t least[8] = {0, 1, 1, 1, 1, 1, 1, 0};
-  alignas(16) std::int32_t most[8] = {-1, -1, -1, -1, -1, -1, -1, -1};  ///< nothing is within them
-};
-
 struct KernelState {
   static constexpr HandleKind handle_kind = HandleKind::kernel;
 
@@ -56,9 +49,12 @@ struct KernelState {
   std::uint32_t max_block[3] = {};
   std::uint32_t max_threads_per_block = 0;
   std::uint64_t max_shared_bytes = 0;
-  LaunchLimits limits;  ///< the same, for the short way of a module's kernel
+  LaunchLimits limits;  ///< of launches without shared memory whose blocks are lines
   /// Of a callable's parameters.
   std::vector<std::uint32_t> argument_sizes;
+
+  /// Fills the handle's slot in, and where launches of it are compared; null for a slot beyond the first.
+  void describe(Slot& slot, LaunchLimits* limits_of_slot) noexcept;
 
   /// Destroys a callable's kernel; inside a callback, the service thread does.
   static void dispose(KernelState* kernel) noexcept;

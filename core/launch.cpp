@@ -127,50 +127,6 @@ std::span<const anyplace_argument> arguments_of(const anyplace_launch& launch) n
   return {launch.arguments, launch.argument_count};
 }
 
-static_assert(offsetof(anyplace_launch, grid) == 4 && offsetof(anyplace_launch, block) == 16 &&
-              offsetof(anyplace_launch, argument_count) == 28);
-
-/// Compares as LaunchLimits says.
-bool within(const LaunchLimits& limits, const anyplace_launch& launch) noexcept {
-#ifdef __SSE2__
-  const auto at = [](const void* numbers, int i) { return _mm_loadu_si128(static_cast<const __m128i*>(numbers) + i); };
-  const __m128i low = _mm_sub_epi32(at(&launch, 0), _mm_setr_epi32(0, 1, 1, 1));
-  const __m128i high = _mm_sub_epi32(at(&launch, 1), _mm_setr_epi32(1, 1, 1, 0));
-  const auto* const most = reinterpret_cast<const __m128i*>(limits.most);
-  const __m128i over =
-      _mm_or_si128(_mm_cmpgt_epi32(low, _mm_load_si128(most)), _mm_cmpgt_epi32(high, _mm_load_si128(most + 1)));
-  // A number below its least, or over 31 bits, is negative.
-  return _mm_movemask_ps(_mm_castsi128_ps(_mm_or_si128(over, _mm_or_si128(low, high)))) == 0;
-#else
-  std::uint32_t numbers[8];
-  std::memcpy(numbers, &launch, sizeof(numbers));
-  bool all = true;
-  for (int i = 0; i < 8; ++i) all &= static_cast<std::int64_t>(numbers[i] - LaunchLimits::least[i]) <= limits.most[i];
-  return all;
-#endif
-}
-
-/// What require_sizes() accepts, of a kernel that has `limits`.
-bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
-  if (!within(kernel.limits, launch) || launch.shared_bytes > kernel.max_shared_bytes) return false;
-  // Within 21 bits each, so that the product can't overflow.
-  return std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2] <= kernel.max_threads_per_block;
-}
-
-/// What require_sizes() and require_arguments() accept, of a kernel that is a callable.
-bool fits_callable(const KernelState& kernel, const anyplace_launch& launch) noexcept {
-  if (kernel.module || !within(launch.grid, kernel.max_grid) || !within(launch.block, kernel.max_block) ||
-      !threads_within(launch.block, kernel.max_threads_per_block) || launch.shared_bytes > kernel.max_shared_bytes) {
-    return false;
-  }
-  const std::span<const anyplace_argument> arguments = arguments_of(launch);
-  if (arguments.size() != kernel.argument_sizes.size()) return false;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].size != kernel.argument_sizes[i]) return false;
-  }
-  return true;
-}
-
 constexpr const char* operation = "Stream::launch";
 
 [[gnu::noinline]] void launch_long_way(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch,
@@ -192,45 +148,120 @@ constexpr const char* operation = "Stream::launch";
   submit(*stream, operation, now, later);
 }
 
-/// The short way, for kernels and launches that accepts(kernel, launch). False if it isn't for this one.
-template <class Accepts>
-[[gnu::always_inline]] inline bool launch_short_way(std::uint64_t stream_id, std::uint64_t kernel_id,
-                                                    const anyplace_launch& launch, CallRecord& record,
-                                                    Accepts accepts) {
-  const Borrow borrow(record, kernel_id, stream_id);
-  const Slot& kernel = kernels().borrow(kernel_id);
-  const Slot& stream = streams().borrow(stream_id);
-  if (!kernel.is(kernel_id) || !stream.is(stream_id)) [[unlikely]]
-    return false;
-  const DeviceState* const device = stream.on();
-  if (device != kernel.on() || !accepts(*static_cast<const KernelState*>(kernel.object), launch)) [[unlikely]]
-    return false;
-  const anyplace_status status = device->table->kernel_launch(device->self, stream.handle, kernel.handle, &launch);
-  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-    raise_borrowed<StreamState>(status, record, operation);
+// -- The short way.
+
+static_assert(offsetof(anyplace_launch, grid) == 4 && offsetof(anyplace_launch, block) == 16 &&
+              offsetof(anyplace_launch, argument_count) == 28);
+
+/// 0 if the launch's numbers are within.
+std::uint64_t beyond(const LaunchLimits& limits, const anyplace_launch& launch) noexcept {
+#ifdef __SSE2__
+  const auto at = [](const void* numbers, int i) { return _mm_loadu_si128(static_cast<const __m128i*>(numbers) + i); };
+  const auto kept = [](const void* numbers, int i) { return *(static_cast<const __m128i*>(numbers) + i); };
+  const __m128i low = _mm_add_epi32(at(&launch, 0), kept(limits.add, 0));
+  const __m128i high = _mm_add_epi32(at(&launch, 1), kept(limits.add, 1));
+  const __m128i over =
+      _mm_or_si128(_mm_cmpgt_epi32(low, kept(limits.bound, 0)), _mm_cmpgt_epi32(high, kept(limits.bound, 1)));
+  return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(over)));
+#else
+  std::uint32_t numbers[LaunchLimits::count];
+  std::memcpy(numbers, &launch, sizeof(numbers));
+  std::uint64_t over = 0;
+  for (int i = 0; i < LaunchLimits::count; ++i) {
+    over |= static_cast<std::int32_t>(numbers[i] + limits.add[i]) > limits.bound[i];
+  }
+  return over;
+#endif
+}
+
+std::uint64_t difference(const DeviceState* a, const DeviceState* b) noexcept {
+  return reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b);
+}
+
+bool argument_sizes_fit(const KernelState& kernel, std::span<const anyplace_argument> arguments) noexcept {
+  const std::uint32_t* expected = kernel.argument_sizes.data();
+  for (const anyplace_argument& argument : arguments) {
+    if (argument.size != *expected++) return false;
+  }
   return true;
 }
 
-/// When it is no module's kernel within its limits. Apart, so that launching one of those has no registers to save for
-/// this.
+/// What stands in a callable's slot in the place of the backend's entry. `state` is its KernelState; there are as many
+/// arguments as it takes.
+anyplace_status launch_callable(void* state, anyplace_stream stream, anyplace_kernel handle,
+                                const anyplace_launch* launch) {
+  const KernelState& kernel = *static_cast<const KernelState*>(state);
+  if (!argument_sizes_fit(kernel, arguments_of(*launch))) [[unlikely]]
+    require_arguments(kernel, arguments_of(*launch), operation);
+  const DeviceState& device = *kernel.device;
+  return device.table->kernel_launch(device.self, stream, handle, launch);
+}
+
+/// What require_sizes() and require_arguments() accept.
+bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
+  if (!within(launch.grid, kernel.max_grid) || !within(launch.block, kernel.max_block) ||
+      !threads_within(launch.block, kernel.max_threads_per_block) || launch.shared_bytes > kernel.max_shared_bytes) {
+    return false;
+  }
+  if (kernel.module) return launch.argument_count <= max_arguments;
+  return launch.argument_count == kernel.argument_sizes.size() && argument_sizes_fit(kernel, arguments_of(launch));
+}
+
+/// When there is shared memory or a block is no line, and when something is wrong. Apart, so that the others have no
+/// registers to save for this.
 [[gnu::noinline]] void launch_other_way(std::uint64_t stream_id, std::uint64_t kernel_id,
                                         const anyplace_launch& launch) {
   if (CallRecord* const record = call_state.record) {
-    if (launch_short_way(stream_id, kernel_id, launch, *record, fits_callable)) return;
+    const Borrow borrow(*record, kernel_id, stream_id);
+    const Slot& kernel = kernels().borrow(kernel_id);
+    const Slot& stream = streams().borrow(stream_id);
+    if (kernel.is(kernel_id) && stream.is(stream_id)) {
+      const DeviceState* const device = stream.device;
+      if (device == kernel.device && fits(*static_cast<const KernelState*>(kernel.object), launch)) {
+        const anyplace_status status =
+            device->table->kernel_launch(device->self, stream.handle, kernel.handle, &launch);
+        if (status == ANYPLACE_STATUS_OK) [[likely]]
+          return;
+        raise_borrowed<StreamState>(status, *record, operation);
+      }
+    }
   }
   launch_long_way(stream_id, kernel_id, launch, arguments_of(launch));
 }
 
 }  // namespace
+
+void KernelState::describe(Slot& slot, LaunchLimits* limits_of_slot) noexcept {
+  const bool checks_sizes = !module && !argument_sizes.empty();
+  slot.launch = checks_sizes ? launch_callable : device->table->kernel_launch;
+  slot.self = checks_sizes ? this : device->self;
+  if (limits_of_slot != nullptr) *limits_of_slot = limits;
+}
+
 }  // namespace detail
 
-void StreamView::launch_made(KernelView kernel, const anyplace_launch& launch) const {
-  const std::uint64_t stream_id = id_;
-  if (detail::CallRecord* const record = detail::call_state.record) [[likely]] {
-    if (detail::launch_short_way(stream_id, kernel.id(), launch, *record, detail::fits)) [[likely]]
-      return;
+void StreamView::launch_on(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch) {
+  using namespace detail;
+  if (CallRecord* const record = call_state.record) [[likely]] {
+    const Borrow borrow(*record, kernel_id, stream_id);
+    const Slot& kernel = kernels().borrow(kernel_id);
+    const Slot& stream = streams().borrow(stream_id);
+    if (kernel.is(kernel_id) && stream.is(stream_id)) [[likely]] {
+      const std::uint64_t odd =
+          difference(kernel.device, stream.device) | launch.shared_bytes | beyond(kernels().limits(kernel_id), launch);
+      if (odd == 0) [[likely]] {
+        const anyplace_status status = kernel.launch(kernel.self, stream.handle, kernel.handle, &launch);
+        if (status == ANYPLACE_STATUS_OK) [[likely]]
+          return;
+        raise_borrowed<StreamState>(status, *record, operation);
+      }
+    }
   }
-  detail::launch_other_way(stream_id, kernel.id(), launch);
+  launch_other_way(stream_id, kernel_id, launch);
+}
+
+void StreamView::launch_made(KernelView kernel, const anyplace_launch& launch) const {
+  launch_on(id_, kernel.id(), launch);
 }
 
 void StreamView::launch_arguments(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,

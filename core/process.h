@@ -25,21 +25,27 @@ struct CallState {
   /// and when the thread is ending.
   CallRecord* record = nullptr;
   CallRecord* joined = nullptr;  ///< the thread's, also inside the user's code
-  int callback_depth = 0;        ///< how many host functions and kernels the thread is inside of
+  /// 0 when the thread may go what short ways there are, also without a record: not_joined as long as it hasn't joined
+  /// or after it has left (borrow.h), and one_callback for each host function and kernel that it is inside of.
+  int barred = not_joined;
+
+  static constexpr int not_joined = 1;
+  static constexpr int one_callback = 2;
 };
 
 /// Initial-exec: one load instead of a call. The few bytes fit what the C library keeps for libraries opened later.
 extern constinit thread_local CallState call_state __attribute__((tls_model("initial-exec")));
 
-inline bool in_callback() noexcept { return call_state.callback_depth != 0; }
+inline bool in_callback() noexcept { return call_state.barred >= CallState::one_callback; }
 inline bool process_running() noexcept { return process_phase.load(std::memory_order_relaxed) == Phase::running; }
 
 inline void begin_callback() noexcept {
-  ++call_state.callback_depth;
+  call_state.barred += CallState::one_callback;
   call_state.record = nullptr;
 }
 inline void end_callback() noexcept {
-  if (--call_state.callback_depth == 0) call_state.record = call_state.joined;
+  call_state.barred -= CallState::one_callback;
+  if (!in_callback()) call_state.record = call_state.joined;
 }
 
 /// Marks the thread as being inside the user's code, for a scope.

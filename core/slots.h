@@ -31,6 +31,7 @@
 
 #include "borrow.h"
 #include "call.h"
+#include "launch_limits.h"
 #include "service.h"
 
 namespace anyplace::detail {
@@ -67,25 +68,43 @@ struct Word {
   static constexpr std::uint64_t generation(std::uint64_t word) noexcept { return word >> shift; }
 };
 
-/// A cache line. object, device and handle are written while the slot is closed.
+/// A cache line. What isn't atomic is written while the slot is closed.
 struct alignas(64) Slot {
   std::atomic<std::uint64_t> plain{0};
   std::atomic<std::uint64_t> word{0};
   void* object = nullptr;
-  std::atomic<DeviceState*> device{nullptr};  ///< the object's; never dangles, so bar() reads it without a pin
-  std::uint64_t handle = 0;                   ///< the backend's
+  DeviceState* device = nullptr;  ///< the object's
+  std::uint64_t handle = 0;       ///< the backend's
+  /// A kernel's: how it is launched, and what that is called with.
+  anyplace_status (*launch)(void* self, anyplace_stream, anyplace_kernel, const anyplace_launch*) = nullptr;
+  void* self = nullptr;
+  std::atomic<DeviceState*> barred_with{nullptr};  ///< the device again, for bar(), which reads it without a pin
 
   /// For a borrower: whether `id` may go the short way.
-  bool is(std::uint64_t id) const noexcept { return plain.load(std::memory_order_seq_cst) == id; }
-  DeviceState* on() const noexcept { return device.load(std::memory_order_relaxed); }
+  bool is(std::uint64_t id) const noexcept {
+#if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
+    if constexpr (!borrows_by_exchange) {
+      // That load and the comparison in one instruction, which no compiler makes of an atomic.
+      bool equal;
+      asm volatile("cmpq %2, %1" : "=@cce"(equal) : "m"(plain), "r"(id) : "cc");
+      std::atomic_signal_fence(std::memory_order_acquire);
+      return equal;
+    }
+#endif
+    return plain.load(std::memory_order_seq_cst) == id;
+  }
 };
 
-/// As many slots as are reached without looking a chunk up. They take no memory before they are used.
+/// As many slots of each kind as are reached without looking a chunk up, and for each kernel's what a launch of it is
+/// compared with: written like the slot. All in one place, so that a call with two handles has one address to work out.
+/// They take no memory before they are used.
 inline constexpr std::uint32_t chunk_size = 16384;
-template <class T>
-struct FirstChunk {
-  static inline constinit Slot slots[chunk_size];
+inline constexpr std::size_t handle_kinds = 5;
+struct FirstSlots {
+  Slot of_kind[handle_kinds][chunk_size];
+  LaunchLimits limits[chunk_size];
 };
+extern constinit FirstSlots first_slots;
 
 template <class T>
 class SlotTable;
@@ -163,8 +182,13 @@ class SlotTable {
     Slot& opened = slot(Id::index(id));
     DeviceState& device = *object->device;
     opened.object = object;
-    opened.device.store(&device, std::memory_order_relaxed);
+    opened.device = &device;
+    opened.barred_with.store(&device, std::memory_order_relaxed);
     if constexpr (borrowable) opened.handle = object->handle;
+    if constexpr (requires { object->describe(opened, nullptr); }) {
+      const std::uint32_t index = Id::index(id);
+      object->describe(opened, index < chunk_size ? &first_slots.limits[index] : nullptr);
+    }
     opened.word.store(Id::generation(id) << Word::shift | Word::open | 1, std::memory_order_release);
     if constexpr (borrowable) {
       opened.plain.store(careful ? id ^ Id::careful : id, std::memory_order_seq_cst);
@@ -234,14 +258,12 @@ class SlotTable {
 
   // -- The short way.
   /// The slot that a borrower compares with: another handle's, if `id` isn't among the first or nobody's.
-  static const Slot& borrow(std::uint64_t id) noexcept {
-    static_assert(sizeof(Slot) == 1u << Id::index_shift);
-    constexpr std::uint64_t offset_mask = std::uint64_t{chunk_size - 1} << Id::index_shift;
-    return *reinterpret_cast<const Slot*>(reinterpret_cast<const char*>(FirstChunk<T>::slots) + (id & offset_mask));
-  }
+  static const Slot& borrow(std::uint64_t id) noexcept { return *at(first_slots.of_kind[kind_index], id); }
+  /// What a launch with the kernel of that slot is compared with.
+  static const LaunchLimits& limits(std::uint64_t id) noexcept { return *at(first_slots.limits, id); }
   /// Before anyone borrows: the null handle leads to slot 0, and must not be what is there.
   static void prepare_short_way() noexcept {
-    FirstChunk<T>::slots[0].plain.store(Id::closed, std::memory_order_relaxed);
+    first_slots.of_kind[kind_index][0].plain.store(Id::closed, std::memory_order_relaxed);
   }
   /// Whether calls with the handle, which the caller has pinned or owns, go the long way. Calls under way finish as
   /// they began.
@@ -260,7 +282,8 @@ class SlotTable {
     for (std::uint32_t index = 1; index < used; ++index) {
       Slot& found = slot(index);
       if (found.plain.load(std::memory_order_seq_cst) == 0) continue;
-      if (device == nullptr || found.on() == device) flag(found, index, Id::barred);
+      if (device == nullptr || found.barred_with.load(std::memory_order_relaxed) == device)
+        flag(found, index, Id::barred);
     }
   }
 
@@ -277,9 +300,10 @@ class SlotTable {
     const std::uint32_t index = Id::index(id);
     if constexpr (borrowable) {
       flag(*found, index, Id::closed);
-      if (is_borrowed(id)) [[unlikely]] {
+      // Those beyond the first have no borrowers.
+      if (index < chunk_size && is_borrowed(id)) [[unlikely]] {
         poll_in_service([this, id, index] {
-          if (is_borrowed(id)) return false;
+          if (is_still_borrowed(id)) return false;
           unpin(index);
           return true;
         });
@@ -294,6 +318,16 @@ class SlotTable {
   friend class Pin<T>;
   static constexpr bool borrowable = T::handle_kind == HandleKind::stream || T::handle_kind == HandleKind::event ||
                                      T::handle_kind == HandleKind::kernel;
+
+  static constexpr std::size_t kind_index = static_cast<std::size_t>(T::handle_kind) - 1;
+
+  /// The line that the handle's index says, or another one.
+  template <class Line>
+  static const Line* at(const Line* lines, std::uint64_t id) noexcept {
+    static_assert(sizeof(Line) == 1u << Id::index_shift);
+    constexpr std::uint64_t offset_mask = std::uint64_t{chunk_size - 1} << Id::index_shift;
+    return reinterpret_cast<const Line*>(reinterpret_cast<const char*>(lines) + (id & offset_mask));
+  }
 
   static bool is_open(std::uint64_t word, std::uint64_t id) noexcept {
     constexpr std::uint64_t kind_mask = (1u << Id::index_shift) - 1;
@@ -376,7 +410,7 @@ class SlotTable {
   }
 
   const char* noun_;
-  std::atomic<Slot*> chunks_[(Id::index_mask + 1) / chunk_size] = {FirstChunk<T>::slots};
+  std::atomic<Slot*> chunks_[(Id::index_mask + 1) / chunk_size] = {first_slots.of_kind[kind_index]};
   std::mutex mutex_;                    // guards free_ and the growth of used_; no other lock is taken under it
   std::vector<std::uint32_t> free_;     // closed slots to be used again
   std::atomic<std::uint64_t> used_{1};  // slots that were ever used, and slot 0
@@ -386,7 +420,7 @@ class SlotTable {
 template <class T>
 [[noreturn, gnu::noinline, gnu::cold]] void raise_borrowed(anyplace_status status, const CallRecord& record,
                                                            const char* operation) {
-  raise(status, *SlotTable<T>::borrow(record.second.load(std::memory_order_relaxed)).on(), operation);
+  raise(status, *SlotTable<T>::borrow(record.second.load(std::memory_order_relaxed)).device, operation);
 }
 
 }  // namespace anyplace::detail

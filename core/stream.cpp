@@ -49,6 +49,18 @@ namespace {
   return detail::query(*stream, operation);
 }
 
+[[gnu::noinline]] void synchronize_long_way(std::uint64_t stream_id, const char* operation) {
+  detail::enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(stream_id, operation);
+  static_cast<void>(detail::synchronize(*stream, ANYPLACE_FOREVER, operation));
+}
+
+/// The fault of the stream that is borrowed second.
+[[gnu::noinline, gnu::cold]] void throw_fault_of(const detail::CallRecord& record) {
+  const detail::Slot& stream = streams().borrow(record.second.load(std::memory_order_relaxed));
+  detail::throw_fault(*static_cast<StreamState*>(stream.object), true);
+}
+
 [[gnu::noinline]] void wait_long_way(std::uint64_t stream_id, std::uint64_t event_id, const char* operation) {
   detail::enter_long_way(operation);
   const Pin<StreamState> stream = streams().pin(stream_id, operation);
@@ -65,7 +77,7 @@ bool StreamView::query() const {
     const detail::Borrow borrow(*record, id);
     const detail::Slot& stream = streams().borrow(id);
     if (stream.is(id)) [[likely]] {
-      const detail::DeviceState* const device = stream.on();
+      const detail::DeviceState* const device = stream.device;
       record->faulted = &static_cast<const StreamState*>(stream.object)->faulted;
       record->done = 0;
       const anyplace_status status = device->table->stream_query(device->self, stream.handle, &record->done);
@@ -82,9 +94,24 @@ bool StreamView::query() const {
 
 void StreamView::synchronize() const {
   constexpr const char* operation = "Stream::synchronize";
-  enter(operation);
-  const Pin<StreamState> stream = streams().pin(id_, operation);
-  static_cast<void>(detail::synchronize(*stream, ANYPLACE_FOREVER, operation));
+  const std::uint64_t id = id_;
+  if (detail::CallRecord* const record = detail::call_state.record) [[likely]] {
+    // For as long as the work takes: a closer leaves the stream to the polling thread, as it does for a pin. A backend
+    // may run the user's code inside, where the record isn't to be had.
+    const detail::Borrow borrow(*record, id);
+    const detail::Slot& stream = streams().borrow(id);
+    if (stream.is(id)) [[likely]] {
+      const detail::DeviceState* const device = stream.device;
+      record->faulted = &static_cast<const StreamState*>(stream.object)->faulted;
+      const anyplace_status status = device->table->stream_synchronize(device->self, stream.handle, ANYPLACE_FOREVER);
+      if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+        detail::raise_borrowed<StreamState>(status, *record, operation);
+      if (record->faulted->load(std::memory_order_acquire)) [[unlikely]]
+        throw_fault_of(*record);
+      return;
+    }
+  }
+  synchronize_long_way(id, operation);
 }
 
 bool StreamView::synchronize(std::chrono::nanoseconds timeout) const {
@@ -114,8 +141,8 @@ void StreamView::wait_event(EventView event) const {
     const detail::Slot& mark = detail::events().borrow(event_id);
     const detail::Slot& stream = streams().borrow(stream_id);
     if (mark.is(event_id) && stream.is(stream_id)) [[likely]] {
-      const detail::DeviceState* const device = stream.on();
-      if (device == mark.on() || device->backend == mark.on()->backend) [[likely]] {
+      const detail::DeviceState* const device = stream.device;
+      if (device == mark.device || device->backend == mark.device->backend) [[likely]] {
         const anyplace_status status = device->table->stream_wait_event(device->self, stream.handle, mark.handle);
         if (status == ANYPLACE_STATUS_OK) [[likely]]
           return;

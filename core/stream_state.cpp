@@ -220,6 +220,8 @@ bool backend_query(StreamState& stream, const char* operation) {
   return done != 0;
 }
 
+}  // namespace
+
 void throw_fault(StreamState& stream, bool clear) {
   std::unique_lock lock(stream.fault_mutex);
   if (!stream.fault) return;  // another thread was given it
@@ -231,8 +233,6 @@ void throw_fault(StreamState& stream, bool clear) {
   lock.unlock();
   throw Error(error);
 }
-
-}  // namespace
 
 bool query(StreamState& stream, const char* operation) {
   require_usable(*stream.device, operation);

@@ -73,6 +73,8 @@ void record_fault(std::uint64_t stream_id, const Error& error) noexcept;
 /// The same for a stream at hand; marks nothing.
 void keep_fault(StreamState& stream, const Error& error) noexcept;
 
+/// Throws the fault if there is one that no other thread was given; clears it if asked to.
+void throw_fault(StreamState& stream, bool clear);
 /// Whether all submitted work is done. Throws the fault, without clearing it, if there is one.
 bool query(StreamState& stream, const char* operation);
 /// False when time ran out, which timeout_ns ANYPLACE_FOREVER never does. Throws the first fault and clears it.

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bins.h"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <memory>
 #include <new>
 #include <thread>
 
+#include "asymmetric_fence.h"
 #include "device_allocator.h"
 #include "process.h"
 
@@ -36,17 +33,10 @@ void SizeBins::forget() noexcept {
 }
 
 // ---- Fences --------------------------------------------------------------------------------------------------------
-namespace {
-
-long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
-
-}  // namespace
 
 void choose_fences() noexcept {
-  // The registration is for the process and for good; in a child of a fork nobody asks.
   static const bool chosen = [] {
-    ThreadBins::owner_fences_ =
-        membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0 || membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) != 0;
+    ThreadBins::owner_fences_ = !have_asymmetric_fence();
     return true;
   }();
   static_cast<void>(chosen);
@@ -54,8 +44,7 @@ void choose_fences() noexcept {
 
 void fence_all_threads() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  // Where it isn't there it fails, and the owners fence themselves.
-  static_cast<void>(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED));
+  if (have_asymmetric_fence()) heavy_fence();  // else the owners fence themselves
 }
 
 void ThreadBins::wait_until_left() const noexcept {

@@ -17,7 +17,7 @@
 //            4  work, then clear revoked (release)
 //
 // Either the owner's step 1 came before the fence of revoker 2, and then revoker 3 sees it; or its step 2 comes after
-// it and sees revoked. Where the system has no membarrier the owner fences itself.
+// it and sees revoked (asymmetric_fence.h). Where the system has no membarrier the owner fences itself.
 //
 // Invariant: the heap counts what is in bins as taken, so nobody else touches it; and a request that its bin can't
 // serve gives the arena's bins back first, so they never cost a better place.
@@ -31,6 +31,7 @@
 #include <new>
 #include <utility>
 
+#include "asymmetric_fence.h"
 #include "block.h"
 #include "counters.h"
 #include "heap.h"
@@ -166,7 +167,7 @@ class alignas(64) ThreadBins {
     if (owner_fences_) [[unlikely]] {
       std::atomic_thread_fence(std::memory_order_seq_cst);
     } else {
-      std::atomic_signal_fence(std::memory_order_seq_cst);
+      light_fence();
     }
     if (revoked_.load(std::memory_order_acquire) == 0) [[likely]]
       return true;

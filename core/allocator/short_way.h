@@ -13,7 +13,7 @@ namespace anyplace::detail {
 /// Whether the handle is open, its device works, the process goes on, and nothing is held back on the stream (slots.h);
 /// and whether the thread may call at all (borrow.h).
 inline bool may_go_quickly(std::uint64_t stream_id) noexcept {
-  return call_state.record != nullptr && SlotTable<StreamState>::borrow(stream_id).is(stream_id);
+  return call_state.barred == 0 && SlotTable<StreamState>::borrow(stream_id).is(stream_id);
 }
 
 /// Into that list of the thread's line. False if the line isn't the block's.

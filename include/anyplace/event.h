@@ -39,10 +39,10 @@ class ANYPLACE_API EventView {
   Device device() const;
   /// Marks the work submitted to `stream` so far. Throws invalid_argument, naming both places, if it is of another
   /// device.
-  void record(const StreamView& stream) const;
+  ANYPLACE_HOT void record(const StreamView& stream) const;
   /// Whether the most recent record is complete. The faults of its stream are not its business.
-  [[nodiscard]] bool query() const;
-  void synchronize() const;
+  ANYPLACE_HOT [[nodiscard]] bool query() const;
+  ANYPLACE_HOT void synchronize() const;
   /// False when `timeout` ran out first.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
   /// The vendor's event (CUevent). Throws unsupported where there is none.

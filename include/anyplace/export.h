@@ -9,4 +9,11 @@
 #define ANYPLACE_API
 #endif
 
+/// Of a function that is called millions of times: by its address, not through a stub that jumps to it.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define ANYPLACE_HOT __attribute__((noplt))
+#else
+#define ANYPLACE_HOT
+#endif
+
 #endif  // ANYPLACE_EXPORT_H

@@ -47,9 +47,9 @@ class ANYPLACE_API StreamView {
 
   // -- State.
   /// Whether all submitted work is done. Throws the stream's fault, without clearing it, if there is one.
-  [[nodiscard]] bool query() const;
+  ANYPLACE_HOT [[nodiscard]] bool query() const;
   /// Returns when all work submitted before the call is done. Throws the stream's first fault, and clears it.
-  void synchronize() const;
+  ANYPLACE_HOT void synchronize() const;
   /// The same; false when `timeout` ran out first, and the work goes on.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
 
@@ -60,7 +60,7 @@ class ANYPLACE_API StreamView {
   EventView record_event(EventView event) const;
   /// Holds back what is submitted later until the most recent record of `event`, as of now, is complete. Never blocks
   /// the host. The event may be of any device and backend.
-  void wait_event(EventView event) const;
+  ANYPLACE_HOT void wait_event(EventView event) const;
   /// The same for all that was submitted to `other` up to now.
   void wait_stream(const StreamView& other) const;
 
@@ -106,7 +106,7 @@ class ANYPLACE_API StreamView {
     launch.argument_stride = sizeof(anyplace_argument);
     launch.shared_bytes = shared_bytes;
     launch.arguments = arguments.data();
-    launch_made(kernel, launch);
+    launch_on(id_, kernel.id(), launch);
   }
   /// The same with arguments made at run time.
   void launch_arguments(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
@@ -120,6 +120,8 @@ class ANYPLACE_API StreamView {
 
  private:
   /// launch_arguments() with arguments that ArgumentValue made: each has a value, of the size that its kind has.
+  ANYPLACE_HOT static void launch_on(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch);
+  /// The same, for applications that were compiled before there was launch_on().
   void launch_made(KernelView kernel, const anyplace_launch& launch) const;
 };
 
