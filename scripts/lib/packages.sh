@@ -7,6 +7,9 @@ packages_to_build=(g++ cmake ninja-build libfmt-dev)
 packages_of_demo=("${packages_to_build[@]}" libpng-dev libcli11-dev)
 # shellcheck disable=SC2034 # for those who source this
 packages_of_test=("${packages_of_demo[@]}" nlohmann-json3-dev zlib1g-dev catch2 python3 libamdhip64-dev libze-dev)
+# shellcheck disable=SC2034
+packages_of_bench=("${packages_to_build[@]}" python3 libbenchmark-dev libtbb-dev libboost-dev opencl-headers ocl-icd-opencl-dev
+  pocl-opencl-icd valgrind)
 
 # need_packages NAME...: installs those that are missing, and says which. On a system without apt it says what is needed and
 # goes on: the same things may be there under other names.

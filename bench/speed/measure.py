@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the programs of bench/speed. Every function gives {metric: {who: [a value for each repetition]}}."""
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+import report
+
+# The cases of the program `speed` that make each group.
+CASES = {"enqueue": "enqueue", "submit_drain": "submit_drain", "sync": "sync", "sync_after_idle": "sync_after_(idle|sleep)",
+         "hop": "hop_(live|ahead)", "graph": "graph_(empty|1us)", "events": "(record|record_blocked|query)"}
+MEMORY = {"queued": 100_000, "idle": 10_000, "used": 10_000}
+WHO = ["anyplace", "naive", "tbb", "asio", "pocl"]
+RECORDED = os.path.join(report.ROOT, "bench", "instructions", "expected.json")
+
+
+class Measure:
+    def __init__(self, build, place, repetitions, quick):
+        self.build, self.place, self.repetitions, self.quick = build, place, repetitions, quick
+        self.context = {}
+        self.left_out = []
+
+    def program(self, name):
+        return os.path.join(self.build, "bin", name)
+
+    def environment(self, **more):
+        # PoCL keeps what it compiled; not in the user's home.
+        return {**os.environ, "POCL_CACHE_DIR": os.path.join(self.build, "bench", "pocl"), **more}
+
+    def cases(self, pattern, min_time, repetitions=None, **environment):
+        """(metric, who, variant, the report of one repetition) of each case whose metric is matched."""
+        os.makedirs(os.path.join(self.build, "bench", "pocl"), exist_ok=True)
+        found = report.google_benchmark(
+            self.program("speed"), f"--place={self.place}", f"--quick={int(self.quick)}",
+            f"--benchmark_filter=^({pattern})/", repetitions=repetitions or self.repetitions,
+            min_time=0.005 if self.quick else min_time, environment=self.environment(**environment))
+        self.context = self.context or found["context"]
+        said = found["context"].get("left_out", "").split("\n")
+        self.left_out += [one for one in said if one and re.match(rf"({pattern}|\*)/", one) and one not in self.left_out]
+        for one in found["benchmarks"]:
+            if one["run_type"] == "iteration":
+                metric, who, variant = (one["run_name"].split("/") + [""])[:3]
+                yield metric, who, variant, one
+
+    def times(self, groups):
+        figures = {}
+
+        def add(metric, who, value):
+            figures.setdefault(metric, {}).setdefault(who, []).append(value)
+
+        for metric, who, _, one in self.cases("|".join(CASES[group] for group in groups), 0.1):
+            if metric == "sync":
+                add("sync_p50", who, one["p50"])
+                add("sync_p99", who, one["p99"])
+            elif metric.startswith("sync_"):
+                add(metric, who, one["p50"])
+            elif metric.startswith("graph_"):
+                add(metric, who, one["operations"] / one["real_time"] * 1e3)
+            else:
+                add(metric, who, one["real_time"] / one["operations"])
+        return figures
+
+    def scale(self):
+        """{curve: {who: {streams or threads: [ns of an operation]}}}"""
+        curves = {}
+        for curve, who, count, one in self.cases("streams|threads|threads_one_stream", 0.05, min(self.repetitions, 5)):
+            points = curves.setdefault(curve, {}).setdefault(who, {})
+            points.setdefault(int(count), []).append(one["real_time"] / one["operations"])
+        return curves
+
+    def copy(self):
+        """Bandwidths over memcpy's median in the same process."""
+        figures = {}
+        for metric, workers in [("copy", None), ("copy_1", "1"), ("copy_2", "2")]:
+            environment = {"ANYPLACE_CPU_SIM_WORKERS": workers} if workers else {}
+            times = {}
+            for _, who, _, one in self.cases("copy", 0.2, **environment):
+                times.setdefault(who, []).append(one["real_time"])
+            reference = statistics.median(times["memcpy"])
+            figures[metric] = {who: [reference / value for value in values] for who, values in times.items()
+                               if who == "anyplace" or workers is None}
+        return figures
+
+    def memory(self):
+        """Of malloc's figure and what became resident, the greater."""
+        figures = {}
+        for what, count in MEMORY.items():
+            for who in WHO:
+                values = []
+                for _ in range(1 if self.quick else 3):
+                    done = report.run([self.program("speed_memory"), who, what, str(count), f"--place={self.place}"],
+                                      self.environment(), statuses=(0, 3))
+                    if done.returncode == 0:
+                        said = json.loads(done.stdout)
+                        values.append(max(said["heap"], said["resident"]))
+                if values:
+                    figures.setdefault(f"memory_{what}", {})[who] = values
+        return figures
+
+    def first_use(self):
+        def process(*command):
+            start = time.perf_counter()
+            done = report.run(list(command))
+            return (time.perf_counter() - start) * 1e3, done.stdout
+
+        inside, whole = [], []
+        for _ in range(5 if self.quick else 50):
+            took, said = process(self.program("speed_first_use"), self.place)
+            nothing, _ = process(self.program("speed_nothing"))
+            inside.append(json.loads(said)["stream"] / 1e6)
+            whole.append(took - nothing)
+        return {"first_use": {"anyplace": inside}, "first_process": {"anyplace": whole}}
+
+    def instructions(self):
+        """The most that any call takes in the core: counted where there is valgrind, as recorded elsewhere."""
+        core = None
+        if not self.quick and shutil.which("valgrind"):
+            core = self.count_instructions()
+        if core is None:
+            self.left_out.append("instructions: not counted, these are the recorded ones (Debian: apt-get install valgrind)")
+            with open(RECORDED) as file:
+                core = json.load(file)["core"]
+        self.context["instructions"] = core
+        return {"instructions": {"anyplace": [max(core.values())]}}
+
+    def count_instructions(self):
+        report.run(["cmake", "--build", self.build, "--target", "bench_count"])
+        with tempfile.TemporaryDirectory() as folder:
+            counted = os.path.join(folder, "counted.json")
+            done = subprocess.run([os.path.join(report.ROOT, "bench", "instructions", "count"), "--build", self.build,
+                                   "--json", counted], capture_output=True, text=True)
+            if done.returncode not in (0, 1):  # 1: over a limit
+                report.fail(f"bench/instructions/count ends with {done.returncode}:\n{done.stdout}{done.stderr}")
+            with open(counted) as file:
+                return json.load(file)["core"]

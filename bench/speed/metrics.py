@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics: what each is called, what is aimed at, and the table and the plots that say how it went."""
+import statistics
+from dataclasses import dataclass
+from typing import Optional
+
+import plot
+import report
+
+# As they are in the figures, and as people call them. What copies are held against is memcpy.
+PEERS = {"naive": "thread + mutex", "tbb": "oneTBB", "asio": "Asio strands", "pocl": "PoCL", "memcpy": "memcpy"}
+COLUMNS = ["naive", "tbb", "asio", "pocl"]
+
+
+@dataclass
+class Metric:
+    key: str
+    group: str
+    label: str
+    unit: str
+    target: Optional[float] = None
+    stretch: Optional[float] = None
+    high: bool = False  # more is better
+
+    def met(self, value):
+        return value >= self.target if self.high else value <= self.target
+
+    def best(self, values):
+        return max(values) if self.high else min(values)
+
+
+METRICS = [
+    Metric("enqueue", "enqueue", "enqueue an empty kernel on a blocked stream", "ns", 20, 5),
+    Metric("submit_drain", "submit_drain", "submit + drain 10^6 of them, per operation", "ns", 60, 10),
+    Metric("sync_p50", "sync", "submit one, synchronise: median", "ns", 120, 80),
+    Metric("sync_p99", "sync", "submit one, synchronise: 99th percentile", "ns", 200, 120),
+    Metric("sync_after_idle", "sync_after_idle", "the same after 1 ms of idleness, median", "ns", 500, 400),
+    Metric("sync_after_sleep", "sync_after_idle", "the same after the host slept 1 ms, median", "ns"),
+    Metric("hop_live", "hop", "event hop between two streams, live", "ns", 200, 80),
+    Metric("hop_ahead", "hop", "event hop between two streams, queued ahead", "ns", 60, 45),
+    Metric("graph_empty", "graph", "random DAG, 16 streams, 25 % cross waits, empty bodies", "million/s", 20, 30, True),
+    Metric("graph_1us", "graph", "the same, bodies of 1 us", "million/s", 1.55, 1.7, True),
+    Metric("record", "events", "record an event", "ns", 30, 10),
+    Metric("record_blocked", "events", "record an event on a blocked stream", "ns"),
+    Metric("query", "events", "query a completed event", "ns", 4, 3),
+    Metric("memory_queued", "memory", "memory of a queued operation", "B", 32, 16),
+    Metric("memory_idle", "memory", "memory of an idle stream", "B", 1024, 512),
+    Metric("memory_used", "memory", "memory of an idle stream that was used", "B"),
+    Metric("first_use", "first_use", "first use of the place in a fresh process", "ms", 2, 1),
+    Metric("first_process", "first_use", "the whole process, less that of one that does nothing", "ms"),
+    Metric("copy", "copy", "async copy of 64 MiB to the device, over memcpy's bandwidth", "x", 0.95, None, True),
+    Metric("copy_1", "copy", "the same with one worker", "x", None, None, True),
+    Metric("copy_2", "copy", "the same with two workers", "x", None, 1.2, True),
+    Metric("instructions", "instructions", "instructions of the core, the most of any call", "", 40, 20),
+    Metric("flat_streams", "scale", "an operation with 10,000 streams, over one with 16", "x", 2),
+    Metric("flat_threads", "scale", "an operation with 64 host threads, over one with 1", "x"),
+    Metric("flat_one_stream", "scale", "the same, all on one stream", "x"),
+]
+
+# What the points of a curve are, and its plot.
+CURVES = {
+    "streams": ("submit + drain with so many streams, per operation", "streams"),
+    "threads": ("submit + drain by so many host threads, a stream each, per operation", "host threads"),
+    "threads_one_stream": ("submit + drain by so many host threads on one stream, per operation", "host threads"),
+}
+
+
+def medians(by_who):
+    return {who: statistics.median(values) for who, values in by_who.items() if values}
+
+
+def curve_medians(curve):
+    return {who: {x: statistics.median(values) for x, values in points.items()} for who, points in curve.items()}
+
+
+def add_flatness(figures, curves):
+    """How much more an operation costs at the far end of each curve."""
+    for key, curve, few, many in [("flat_streams", "streams", 16, 10000), ("flat_threads", "threads", 1, 64),
+                                  ("flat_one_stream", "threads_one_stream", 1, 64)]:
+        for who, points in curve_medians(curves.get(curve, {})).items():
+            if few in points and many in points:
+                figures.setdefault(key, {})[who] = [points[many] / points[few]]
+
+
+def _number(value, unit):
+    if unit == "x" or (unit in ("ms", "million/s") and value < 100):
+        return f"{value:.2f}"
+    if unit == "":
+        return f"{value:.0f}"
+    return report.figure(value)
+
+
+def _cell(ours, theirs, unit):
+    if theirs is None:
+        return "-"
+    return f"{_number(theirs, unit)} ({ours / theirs:.2g})" if theirs > 0 else _number(theirs, unit)
+
+
+def table(figures):
+    """Markdown, one row for each metric measured; and the rows as they go into the JSON."""
+    shown, rows = [], []
+    for metric in METRICS:
+        found = medians(figures.get(metric.key, {}))
+        if "anyplace" not in found:
+            continue
+        ours = found["anyplace"]
+        peers = {who: value for who, value in found.items() if who != "anyplace" and value > 0}
+        # The figures of copies are over memcpy's already, and how flat a curve is says nothing beside another's.
+        comparable = metric.group != "scale"
+        best = metric.best(peers.values()) if peers and comparable else None
+        met = None if metric.target is None else metric.met(ours)
+        sign = ">=" if metric.high else "<="
+        label = f"{metric.label}, {metric.unit}" if metric.unit not in ("", "x") else metric.label
+        shown.append([label, "-" if metric.target is None else f"{sign} {metric.target:g}",
+                      "-" if metric.stretch is None else f"{metric.stretch:g}", _number(ours, metric.unit),
+                      {None: "-", True: "yes", False: "NO"}[met]] +
+                     [_cell(ours, found.get(who), metric.unit) if comparable else
+                      _number(found[who], metric.unit) if who in found else "-" for who in COLUMNS] +
+                     ["-" if best is None else f"{ours / best:.2g}"])
+        rows.append({"metric": metric.key, "label": metric.label, "unit": metric.unit, "target": metric.target,
+                     "stretch": metric.stretch, "measured": ours, "met": met, "peers": peers,
+                     "over_best_peer": None if best is None else ours / best})
+    head = ["metric", "target", "stretch", "measured", "met"] + [PEERS[who] for who in COLUMNS] + ["over best peer"]
+    return report.markdown(head, shown), rows
+
+
+def curve_tables(curves):
+    parts = []
+    for name, (title, x_label) in CURVES.items():
+        found = curve_medians(curves.get(name, {}))
+        if "anyplace" not in found:
+            continue
+        xs = sorted({x for points in found.values() for x in points})
+        rows = [[str(x)] + [report.figure(found[who][x]) if x in found.get(who, {}) else "-"
+                            for who in ["anyplace"] + COLUMNS] for x in xs]
+        head = [x_label, "anyplace"] + [PEERS[who] for who in COLUMNS]
+        parts.append(f"{title[0].upper()}{title[1:]}, ns:\n\n{report.markdown(head, rows)}")
+    return parts
+
+
+def plots(figures, curves):
+    """{file name: SVG}"""
+    made = {}
+    for metric in METRICS:
+        found = medians(figures.get(metric.key, {}))
+        if "anyplace" not in found or metric.group == "scale":
+            continue
+        values = [("anyplace", found["anyplace"])] + [(PEERS[who], found[who]) for who in PEERS if who in found]
+        marks = [(name, value) for name, value in (("target", metric.target), ("stretch", metric.stretch)) if value]
+        unit = {"x": "over memcpy's", "": "instructions"}.get(metric.unit, metric.unit)
+        made[f"{metric.key}.svg"] = plot.bars(metric.label, unit, values, marks)
+    for name, (title, x_label) in CURVES.items():
+        found = curve_medians(curves.get(name, {}))
+        if "anyplace" in found:
+            series = {who if who == "anyplace" else PEERS[who]: found[who] for who in ["anyplace"] + COLUMNS if who in found}
+            made[f"{name}.svg"] = plot.lines(title, "ns", x_label, series)
+    return made

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the benches share. A case is named METRIC/WHO or METRIC/WHO/VARIANT, one iteration is a batch of as many
+// operations as its counter `operations` says, and its time is that of the batch. Each case counts what ran: one
+// operation that was lost or ran twice is an error of the case, whatever its time.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "peer.h"
+
+namespace bench {
+
+struct Suite {
+  std::vector<std::unique_ptr<Peer>> peers;
+  std::vector<std::string> left_out;  // METRIC/WHO: why
+  bool quick = false;                 // a hundredth of the work: whether it runs, not how fast
+
+  std::size_t size(std::size_t full) const { return quick ? std::max<std::size_t>(full / 100, 1) : full; }
+  /// Whether that peer can do it; says so in left_out where not.
+  bool can(const Peer& peer, Feature feature, const std::string& metric);
+};
+
+inline bool Suite::can(const Peer& peer, Feature feature, const std::string& metric) {
+  const std::string why = peer.lacks(feature);
+  if (!why.empty()) left_out.push_back(metric + "/" + peer.name() + ": " + why);
+  return why.empty();
+}
+
+/// `batch` runs that many operations and leaves the streams idle. It returns the ticks that count.
+template <class Batch>
+void time_batches(benchmark::State& state, Streams& streams, std::size_t operations, Batch batch) {
+  const std::uint64_t before = streams.ran();
+  batch();
+  std::uint64_t expected = operations;
+  for ([[maybe_unused]] auto _ : state) {
+    state.SetIterationTime(static_cast<double>(batch()) * nanoseconds_per_tick() * 1e-9);
+    expected += operations;
+  }
+  streams.synchronize_all();
+  if (streams.ran() - before != expected) state.SkipWithError("not every operation ran once");
+  state.counters["operations"] = static_cast<double>(operations);
+}
+
+/// Each file registers its own.
+void add_enqueue(Suite& suite);
+void add_latency(Suite& suite);
+void add_events(Suite& suite);
+void add_graph(Suite& suite);
+void add_copy(Suite& suite);
+void add_scale(Suite& suite);
+
+}  // namespace bench
