@@ -18,6 +18,7 @@
 #include "engine.h"
 #include "event.h"
 #include "failure.h"
+#include "help.h"
 #include "host_thread.h"
 #include "kernel.h"
 #include "module.h"
@@ -33,9 +34,9 @@ using backend::to_handle;
 
 /// A handle of the core's on a stream. Several may name one stream: its own and those of stream_from_native.
 struct StreamHandle {
-  Ref<Stream> stream;
+  Stream* stream;
   uint64_t cookie;  // of this handle, for faults of what is submitted through it
-  bool own;
+  enum Kind { kOwn, kNull, kNative } kind;
 };
 
 class CpuSimBackend final : public DeviceBackend {
@@ -78,40 +79,37 @@ class CpuSimBackend final : public DeviceBackend {
       bad_argument("stream flags " + hex(desc.flags) + " contain unknown ones");
     }
     const Rule rule = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? Rule::kBlocking : Rule::kNone;
-    auto handle = std::make_unique<StreamHandle>(StreamHandle{{}, desc.cookie, true});
-    handle->stream = engine_.make_stream(object, desc.priority, rule);
+    auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, StreamHandle::kOwn});
+    handle->stream = &engine_.make_stream(object, desc.priority, rule, desc.cookie);
     return to_handle(handle.release());
   }
   anyplace_stream stream_default(int32_t device, const anyplace_stream_desc& desc) override {
     Device& object = engine_.device(device);
-    auto handle = std::make_unique<StreamHandle>(StreamHandle{{}, desc.cookie, false});
-    Stream& null = object.null_stream([&] { return engine_.make_stream(object, desc.priority, Rule::kNull); });
-    handle->stream = Ref<Stream>::share(null);
+    auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, StreamHandle::kNull});
+    handle->stream = &object.null_stream(
+        [&]() -> Stream& { return engine_.make_stream(object, desc.priority, Rule::kNull, desc.cookie); });
     return to_handle(handle.release());
   }
   anyplace_stream stream_from_native(int32_t device, uint64_t native, const anyplace_stream_desc& desc) override {
-    auto handle = std::make_unique<StreamHandle>(StreamHandle{{}, desc.cookie, false});
-    handle->stream = engine_.from_native(engine_.device(device), native);
+    auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, StreamHandle::kNative});
+    handle->stream = &engine_.from_native(engine_.device(device), native);
     return to_handle(handle.release());
   }
   uint64_t stream_native(anyplace_stream stream) override { return stream_of(stream).id(); }
   void stream_destroy(anyplace_stream stream) override {
     const std::unique_ptr<StreamHandle> handle(from_handle<StreamHandle>(stream));
-    if (handle->own) engine_.forget(*handle->stream);
+    if (handle->kind == StreamHandle::kOwn) engine_.forget(*handle->stream);
+    // The null stream keeps its first handle: it lives as long as its device.
+    if (handle->kind != StreamHandle::kNull) handle->stream->drop_handle();
   }
   bool stream_query(anyplace_stream stream) override { return stream_of(stream).done(); }
   bool stream_synchronize(anyplace_stream stream, uint64_t timeout_ns) override {
-    // The timeline is held because the work of another thread's may outlive the handle.
-    const Ref<Timeline> timeline = stream_of(stream).timeline();
-    return timeline->wait(stream_of(stream).submitted(), Deadline::after(timeout_ns));
+    // Not the handle from here on: another thread may destroy it meanwhile.
+    Stream& object = stream_of(stream);
+    return wait_for({&object.timeline(), object.submitted()}, timeout_ns);
   }
   void stream_wait_event(anyplace_stream stream, anyplace_event event) override {
-    EventRecord record = event_of(event).latest();
-    if (record.timeline) {
-      stream_of(stream).submit_wait(std::move(record.timeline), record.target);
-    } else {
-      stream_of(stream).mark();
-    }
+    stream_of(stream).submit_wait(event_of(event).latest());
   }
   void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
     if (function == nullptr) bad_argument("the host function is null");
@@ -120,18 +118,23 @@ class CpuSimBackend final : public DeviceBackend {
     object.submit<HostFunction>(object, host_, from_handle<StreamHandle>(stream)->cookie, function, user);
   }
 
-  // -- Gates: timelines that go from 0 to 1.
+  // -- Gates.
   anyplace_gate gate_create(int32_t device) override {
     engine_.device(device);
-    return to_handle(make_ref<Timeline>().detach());
+    return to_handle(make_ref<Gate>().detach());
   }
   void gate_open(anyplace_gate gate) override {
-    const Ref<Timeline> timeline = Ref<Timeline>::share(*from_handle<Timeline>(gate));
-    timeline->advance(1);
+    const Ref<Gate> opened = Ref<Gate>::share(*from_handle<Gate>(gate));
+    opened->timeline.advance(1);
   }
-  void gate_destroy(anyplace_gate gate) override { from_handle<Timeline>(gate)->release(); }
+  void gate_destroy(anyplace_gate gate) override { from_handle<Gate>(gate)->release(); }
   void stream_wait_gate(anyplace_stream stream, anyplace_gate gate) override {
-    stream_of(stream).submit_wait(Ref<Timeline>::share(*from_handle<Timeline>(gate)), 1);
+    const Ref<Gate> waited = Ref<Gate>::share(*from_handle<Gate>(gate));
+    if (waited->timeline.reached(1)) {
+      stream_of(stream).mark();
+    } else {
+      stream_of(stream).submit<WaitGate>(Ref<Gate>(waited));
+    }
   }
 
   // -- Events.
@@ -145,8 +148,7 @@ class CpuSimBackend final : public DeviceBackend {
   }
   bool event_query(anyplace_event event) override { return event_of(event).latest().complete(); }
   bool event_synchronize(anyplace_event event, uint64_t timeout_ns) override {
-    const EventRecord record = event_of(event).latest();
-    return !record.timeline || record.timeline->wait(record.target, Deadline::after(timeout_ns));
+    return wait_for(event_of(event).latest(), timeout_ns);
   }
   double event_elapsed(anyplace_event start, anyplace_event end) override {
     return elapsed_ms(event_of(start), event_of(end));
@@ -231,7 +233,10 @@ class CpuSimBackend final : public DeviceBackend {
     engine_.device(device);
     return to_handle(new Module(host_, desc));
   }
-  void module_unload(anyplace_module module) override { delete from_handle<Module>(module); }
+  void module_unload(anyplace_module module) override {
+    const std::unique_ptr<Module> unloaded(from_handle<Module>(module));
+    unloaded->release_kernels([this](Ref<Kernel> kernel) { engine_.retire(std::move(kernel)); });
+  }
   anyplace_kernel module_kernel(anyplace_module module, const char* name) override {
     if (name == nullptr) bad_argument("the kernel's name is null");
     return to_handle(&from_handle<Module>(module)->kernel(name));
@@ -242,10 +247,11 @@ class CpuSimBackend final : public DeviceBackend {
     if (function == nullptr) bad_argument("the kernel's function is null");
     return to_handle(make_ref<Kernel>(host_, function, user, release).detach());
   }
-  void kernel_destroy(anyplace_kernel kernel) override { from_handle<Kernel>(kernel)->release(); }
+  void kernel_destroy(anyplace_kernel kernel) override {
+    engine_.retire(Ref<Kernel>::adopt(from_handle<Kernel>(kernel)));
+  }
   void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
-    submit_launch(stream_of(stream), Ref<Kernel>::share(*from_handle<Kernel>(kernel)),
-                  from_handle<StreamHandle>(stream)->cookie, launch);
+    submit_launch(stream_of(stream), *from_handle<Kernel>(kernel), from_handle<StreamHandle>(stream)->cookie, launch);
   }
 
  private:

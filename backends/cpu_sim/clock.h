@@ -22,6 +22,7 @@ inline int64_t now_ns() noexcept {
 /// The end of a wait. ANYPLACE_FOREVER, and everything past the clock's range, never comes.
 class Deadline {
  public:
+  static Deadline never() noexcept { return Deadline(); }
   static Deadline after(uint64_t timeout_ns) noexcept {
     Deadline deadline;
     if (timeout_ns == 0) {
@@ -39,6 +40,16 @@ class Deadline {
 
   /// Only look, don't wait.
   bool poll() const noexcept { return poll_; }
+
+  bool forever() const noexcept { return forever_ && !poll_; }
+
+  /// What is left of it: 0 once it has passed, INT64_MAX for ever.
+  int64_t left_ns() const noexcept {
+    if (poll_) return 0;
+    if (forever_) return INT64_MAX;
+    const Clock::time_point now = Clock::now();
+    return now < at_ ? std::chrono::duration_cast<std::chrono::nanoseconds>(at_ - now).count() : 0;
+  }
 
   /// Waits until `ready()` holds, under `lock`; false when time ran out first.
   template <class Ready>

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thing that a stream does in its order. A command lives in its stream's queue (command_queue.h), is executed there
-// and destroyed when it is done; so it is small, has no copy, and its address is stable.
+// One thing that a stream does in its order, of those that are an object (command_queue.h). A command lives in its
+// stream's queue, is executed there and destroyed when it is done; so it has no copy, and its address is stable.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_COMMAND_H
 #define ANYPLACE_BACKENDS_CPU_SIM_COMMAND_H
-
-#include <cstdint>
 
 namespace anyplace::cpu_sim {
 
@@ -23,15 +21,11 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  /// On a worker, by whoever has the stream's turn, under no lock.
+  /// By whoever has the stream's turn, under no lock.
   virtual Progress execute(Stream& stream) noexcept = 0;
 
  protected:
   Command() = default;
-
- private:
-  friend class CommandQueue;
-  uint32_t bytes_ = 0;  // that it takes in the queue, with its tail
 };
 
 }  // namespace anyplace::cpu_sim

@@ -6,80 +6,82 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// The first chunk is small because there may be ten thousand streams; later ones grow with the queue. A chunk of at
-// most kKept bytes stays when its queue runs empty, so that a stream in steady use allocates nothing.
-constexpr std::size_t kFirst = 512;
-constexpr std::size_t kLargest = 16384;
-constexpr std::size_t kKept = 1024;
+// In units, of a whole chunk. The first is small because there may be ten thousand streams; later ones grow with the
+// queue. A chunk of at most kKept stays when its queue runs empty.
+constexpr std::size_t kFirst = 256 / sizeof(Entry);
+constexpr std::size_t kKept = 512 / sizeof(Entry);
+constexpr std::size_t kLargest = 16384 / sizeof(Entry);
 
 }  // namespace
 
 struct alignas(CommandQueue::kAlignment) CommandQueue::Chunk {
-  Chunk* next = nullptr;
-  std::size_t capacity = 0;  // of data()
-  std::size_t used = 0;      // by commands, once the next chunk has been started
+  std::size_t units;  // with this one
 
-  std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this) + sizeof(Chunk); }
+  Entry* begin() noexcept { return reinterpret_cast<Entry*>(this) + 1; }
+  Entry* end() noexcept { return reinterpret_cast<Entry*>(this) + units; }
 };
 
-CommandQueue::Chunk* CommandQueue::new_chunk(std::size_t capacity) {
-  void* memory = ::operator new (sizeof(Chunk) + capacity, std::align_val_t{kAlignment});
-  auto* chunk = ::new (memory) Chunk;
-  chunk->capacity = capacity;
-  return chunk;
-}
-
-void CommandQueue::free_chunk(Chunk* chunk) noexcept { ::operator delete (chunk, std::align_val_t{kAlignment}); }
-
-CommandQueue::~CommandQueue() {
-  if (head_ != nullptr) free_chunk(head_);
-}
-
-Command* CommandQueue::front() const noexcept {
-  if (count_ == 0) return nullptr;
-  return std::launder(reinterpret_cast<Command*>(head_->data() + read_));
-}
-
-void* CommandQueue::make_room(std::size_t bytes) {
-  if (tail_ != nullptr && tail_->capacity - write_ >= bytes) return tail_->data() + write_;
-  const std::size_t grown = tail_ == nullptr ? kFirst : std::min(2 * tail_->capacity, kLargest);
-  Chunk* chunk = new_chunk(std::max(grown, bytes));
-  if (count_ == 0) {
-    // An empty queue keeps at most one chunk, too small for this command.
-    if (head_ != nullptr) free_chunk(head_);
-    head_ = chunk;
-    read_ = 0;
+/// Room in a new chunk, and in the old one, if there is any, the way to it. front() takes that way only when something
+/// behind it was submitted.
+Entry* CommandQueue::make_chunk(std::size_t units) {
+  static_assert(sizeof(Chunk) == sizeof(Entry));
+  const std::size_t least = units + 2;  // with the chunk's own and the way to the next
+  Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
+  if (chunk != nullptr && chunk->units < least) {
+    free_chunk(chunk);
+    chunk = nullptr;
+  }
+  if (chunk == nullptr) {
+    const std::size_t grown = back_chunk_ == nullptr ? kFirst : std::min(2 * back_chunk_->units, kLargest);
+    const std::size_t wanted = std::max(grown, least);
+    void* memory = ::operator new (wanted * sizeof(Entry), std::align_val_t{kAlignment});
+    chunk = ::new (memory) Chunk{wanted};
+  }
+  if (back_ == nullptr) {
+    front_chunk_ = chunk;
+    front_ = chunk->begin();
   } else {
-    tail_->next = chunk;
-    tail_->used = write_;
+    back_->kind = Entry::kNext, back_->units = 0, back_->packed = 0, back_->next = chunk;
   }
-  tail_ = chunk;
-  write_ = 0;
-  return chunk->data();
+  back_chunk_ = chunk;
+  back_ = chunk->begin();
+  end_ = chunk->end();
+  return back_;
 }
 
-void CommandQueue::append(Command& command, std::size_t bytes) noexcept {
-  command.bytes_ = static_cast<uint32_t>(bytes);
-  write_ += bytes;
-  ++count_;
+void CommandQueue::next_chunk() noexcept {
+  auto* next = static_cast<Chunk*>(front_->next);
+  Chunk* done = std::exchange(front_chunk_, next);
+  front_ = next->begin();
+  free_chunk(spare_.exchange(done, std::memory_order_acq_rel));
 }
 
-void CommandQueue::pop(std::size_t bytes) noexcept {
-  --count_;
-  read_ += bytes;
-  if (count_ == 0) {
-    // head_ == tail_: chunks before the last are left as soon as they are read.
-    if (head_->capacity > kKept) {
-      free_chunk(head_);
-      head_ = tail_ = nullptr;
-    }
-    read_ = write_ = 0;
-  } else if (head_ != tail_ && read_ == head_->used) {
-    Chunk* done = head_;
-    head_ = done->next;
-    read_ = 0;
-    free_chunk(done);
+void* CommandQueue::rewind() noexcept {
+  // front_chunk_ is back_chunk_, or has nothing but the way there.
+  Chunk* left = nullptr;
+  if (front_chunk_ != back_chunk_) {
+    left = std::exchange(front_chunk_, back_chunk_);
+  } else if (Chunk* spare = spare_.load(std::memory_order_relaxed); spare != nullptr && spare->units > kKept) {
+    left = spare_.exchange(nullptr, std::memory_order_acquire);
+  } else if (back_chunk_->units > kKept) {
+    left = std::exchange(back_chunk_, nullptr);
+    front_chunk_ = nullptr;
+    front_ = back_ = end_ = nullptr;
+    return left;
   }
+  front_ = back_ = back_chunk_->begin();
+  return left;
+}
+
+void* CommandQueue::clear() noexcept {
+  back_ = end_ = front_ = nullptr;
+  front_chunk_ = nullptr;
+  free_chunk(spare_.exchange(nullptr, std::memory_order_acquire));
+  return std::exchange(back_chunk_, nullptr);
+}
+
+void CommandQueue::free_chunk(void* chunk) noexcept {
+  if (chunk != nullptr) ::operator delete (chunk, std::align_val_t{kAlignment});
 }
 
 }  // namespace anyplace::cpu_sim

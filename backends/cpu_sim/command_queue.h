@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of one stream, stored one behind the other in chunks: 16 bytes plus what the command itself keeps, no
-// heap object each. A million queued waits take 32 MB.
+// The commands of one stream, one behind the other in chunks of memory. What is submitted most takes 16 bytes (a kernel
+// over a grid of one, without arguments) or 32 (a wait); any other command is an object of its own type with 16 bytes
+// in front of it. Chunks are used again, so a stream in steady use allocates nothing.
 //
-// Guarded by the stream's mutex, with one exception on which everything rests: the front command may be executed and
-// destroyed without it, by whoever has the stream's turn, because only pop() reuses its memory, and only that one pops.
+// Two sides, which share nothing but the chunks, and spare_:
+//   - the back, under the stream's submit lock: emplace_...(), which writes behind what was submitted before;
+//   - the front, of whoever has the stream's turn, without a lock: front(), pop(). It reads only what was submitted:
+//     the stream's count of submissions, stored after the entry was written, says how far that is.
+// rewind() is of both: under the lock, by who has the turn, when the queue is empty.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_COMMAND_QUEUE_H
 #define ANYPLACE_BACKENDS_CPU_SIM_COMMAND_QUEUE_H
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -17,58 +22,112 @@
 
 namespace anyplace::cpu_sim {
 
+class Kernel;
+class Timeline;
+
+/// The beginning of each command. 16 bytes, or followed by more.
+struct Entry {
+  enum Kind : uint32_t {
+    kLaunch,  // of `kernel`, one block of the size `packed`, no arguments, no shared memory
+    kWait,    // until the timeline reaches the number that follows the entry
+    kObject,  // a Command follows the entry
+    kNext     // no command: the queue goes on in the chunk `next`
+  };
+  uint32_t kind : 2;
+  uint32_t units : 30;  // of 16 bytes that it takes, with all that follows
+  uint32_t packed;
+  union {
+    Kernel* kernel;
+    Timeline* timeline;
+    void* next;
+  };
+
+  uint64_t& target() noexcept { return *reinterpret_cast<uint64_t*>(this + 1); }
+  Command& command() noexcept { return *std::launder(reinterpret_cast<Command*>(this + 1)); }
+};
+static_assert(sizeof(Entry) == 16);
+inline constexpr uint32_t kMostUnits = (1u << 30) - 1;
+
 class CommandQueue {
  public:
-  static constexpr std::size_t kAlignment = 16;  // of a command and of its tail
+  static constexpr std::size_t kAlignment = 16;  // of an entry, a command and its tail
+  /// The longest tail; what is over it would not fit an entry's count.
+  static constexpr std::size_t kMaxTailBytes = std::size_t{1} << 30;
 
   CommandQueue() = default;
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
-  ~CommandQueue();  // the queue is empty
+  ~CommandQueue() = default;  // after clear(): a stream's memory is never freed (stream_pool.h)
 
-  bool empty() const noexcept { return count_ == 0; }
-  Command* front() const noexcept;
-
-  /// Appends a T with `tail_bytes` of uninitialised memory behind it (tail_of). Throws std::bad_alloc, which leaves the
-  /// queue as it was.
+  // -- The back. Each throws std::bad_alloc, which leaves the queue as it was.
+  void emplace_launch(Kernel& kernel, uint32_t packed_block) {
+    Entry* entry = make_room(1);
+    entry->kind = Entry::kLaunch, entry->units = 1, entry->packed = packed_block, entry->kernel = &kernel;
+    back_ = entry + 1;
+  }
+  void emplace_wait(Timeline& timeline, uint64_t target) {
+    Entry* entry = make_room(2);
+    entry->kind = Entry::kWait, entry->units = 2, entry->packed = 0, entry->timeline = &timeline;
+    entry->target() = target;
+    back_ = entry + 2;
+  }
+  /// A T with `tail_bytes` of uninitialised memory behind it (tail_of).
   template <class T, class... Args>
   T& emplace(std::size_t tail_bytes, Args&&... args) {
     static_assert(alignof(T) <= kAlignment);
     static_assert(noexcept(T(std::forward<Args>(args)...)), "room that was made must get its command");
-    const std::size_t bytes = round_up(sizeof(T)) + round_up(tail_bytes);
-    T* command = ::new (make_room(bytes)) T(std::forward<Args>(args)...);
-    append(*command, bytes);
+    const std::size_t units = 1 + units_of(sizeof(T)) + units_of(tail_bytes);
+    Entry* entry = make_room(units);
+    T* command = ::new (static_cast<void*>(entry + 1)) T(std::forward<Args>(args)...);
+    entry->kind = Entry::kObject, entry->units = static_cast<uint32_t>(units) & kMostUnits, entry->packed = 0;
+    entry->next = nullptr;
+    back_ = entry + units;
     return *command;
   }
-
   template <class T>
   static void* tail_of(T& command) noexcept {
-    return reinterpret_cast<std::byte*>(&command) + round_up(sizeof(T));
+    return reinterpret_cast<Entry*>(&command) + units_of(sizeof(T));
   }
 
-  /// Forgets the front command, which was destroyed. `bytes` is what bytes_of said while it lived.
-  void pop(std::size_t bytes) noexcept;
-  static std::size_t bytes_of(const Command& command) noexcept { return command.bytes_; }
+  // -- The front. Only while something that was submitted has not been popped.
+  Entry& front() noexcept {
+    if (front_->kind == Entry::kNext) [[unlikely]]
+      next_chunk();
+    return *front_;
+  }
+  /// Forgets the front entry; a command in it was destroyed.
+  void pop() noexcept { front_ += front_->units; }
 
-  /// The longest tail; what is over it would not fit the command's own count.
-  static constexpr std::size_t kMaxTailBytes = std::size_t{1} << 30;
+  /// An empty queue begins anew, with little memory. Returns what is left over, to be freed by free_chunk() without
+  /// the lock.
+  [[nodiscard]] void* rewind() noexcept;
+  static void free_chunk(void* chunk) noexcept;
+  /// The same, and without any.
+  [[nodiscard]] void* clear() noexcept;
 
  private:
   struct Chunk;
 
-  static constexpr std::size_t round_up(std::size_t bytes) noexcept {
-    return (bytes + kAlignment - 1) & ~(kAlignment - 1);
+  static constexpr std::size_t units_of(std::size_t bytes) noexcept {
+    return (bytes + sizeof(Entry) - 1) / sizeof(Entry);
   }
-  void* make_room(std::size_t bytes);
-  void append(Command& command, std::size_t bytes) noexcept;
-  static Chunk* new_chunk(std::size_t capacity);
-  static void free_chunk(Chunk* chunk) noexcept;
+  /// Room for so many units, and one more behind them for the way to the next chunk.
+  Entry* make_room(std::size_t units) {
+    if (static_cast<std::size_t>(end_ - back_) > units) [[likely]]
+      return back_;
+    return make_chunk(units);
+  }
+  Entry* make_chunk(std::size_t units);
+  void next_chunk() noexcept;
 
-  Chunk* head_ = nullptr;  // with the front command
-  Chunk* tail_ = nullptr;  // where the next one goes
-  std::size_t read_ = 0;   // offset of the front command in head_
-  std::size_t write_ = 0;  // offset of the free room in tail_
-  std::size_t count_ = 0;
+  // The back's.
+  Entry* back_ = nullptr;  // where the next entry goes
+  Entry* end_ = nullptr;   // of its chunk
+  Chunk* back_chunk_ = nullptr;
+  std::atomic<Chunk*> spare_{nullptr};  // a chunk that the front is done with
+  // The front's.
+  alignas(64) Entry* front_ = nullptr;
+  Chunk* front_chunk_ = nullptr;
 };
 
 }  // namespace anyplace::cpu_sim

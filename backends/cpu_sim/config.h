@@ -6,8 +6,10 @@
 //   ANYPLACE_CPU_SIM_DEVICES   how many devices there are: 0 to 4096, default 2
 //   ANYPLACE_CPU_SIM_MEMORY    memory of each device: bytes, or a number with KiB, MiB, GiB or TiB; default 1GiB
 //   ANYPLACE_CPU_SIM_WORKERS   threads that run kernels and copies, shared by all devices: 1 to 1024; default as many
-//   as
-//                              this process may use cores, at least 2
+//                              as this process may use cores, at least 2
+//   ANYPLACE_CPU_SIM_DOZE      microseconds that an idle worker sleeps between two looks for work, until 2 ms have
+//                              passed without any: 0 to 1000000, default 50. 0: it isn't to look, each submission wakes
+//                              it
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_CONFIG_H
 #define ANYPLACE_BACKENDS_CPU_SIM_CONFIG_H
 
@@ -20,6 +22,7 @@ struct Config {
   int32_t devices = 2;
   uint64_t memory_bytes = uint64_t{1} << 30;
   uint32_t workers = 2;
+  int64_t doze_ns = 50'000;
 
   /// Throws Failure(INVALID_ARGUMENT) that shows the variable, its value and what is allowed.
   static Config from_environment();

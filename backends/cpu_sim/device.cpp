@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device.h"
 
-#include <utility>
 #include <vector>
 
+#include "help.h"
+#include "kernel.h"
 #include "stream.h"
-#include "wait.h"
 
 namespace anyplace::cpu_sim {
 
@@ -21,11 +21,9 @@ void Device::remove(Stream& stream) noexcept {
 }
 
 void Device::order_after_null_rule(Stream& stream) {
-  const auto wait_for = [&stream](const Stream& other, uint64_t target) {
-    if (!other.timeline()->reached(target)) {
-      stream.push<Wait>(
-          0, [](Wait&, void*) {}, Ref<Timeline>(other.timeline()), target);
-    }
+  const auto wait_for = [&stream](Stream& other, uint64_t target) {
+    if (other.timeline().reached(target)) return;
+    stream.push([&] { stream.queue_.emplace_wait(other.timeline(), target); });
   };
   if (stream.rule_ == Rule::kNull) {
     // A stream leaves the list only once it is waited for, so that a failure on the way forgets none.
@@ -36,7 +34,7 @@ void Device::order_after_null_rule(Stream& stream) {
     }
     return;
   }
-  if (const Stream* null = null_.load(std::memory_order_acquire)) {
+  if (Stream* null = null_.load(std::memory_order_acquire)) {
     const uint64_t target = null->submitted();
     if (target > stream.null_seen_) wait_for(*null, target);
     stream.null_seen_ = target;
@@ -44,20 +42,26 @@ void Device::order_after_null_rule(Stream& stream) {
   if (!stream.in_pending_.linked()) pending_.push_back(stream.in_pending_);
 }
 
+void Device::let_go(const Ref<Kernel>& kernel) noexcept {
+  std::lock_guard lock(mutex_);
+  for (Link<Stream>* link = streams_.begin(); link != streams_.end(); link = link->next()) {
+    link->owner()->let_go(kernel);
+  }
+}
+
+void Device::unfinished(std::vector<Record>& out) {
+  std::lock_guard lock(mutex_);
+  for (Link<Stream>* link = streams_.begin(); link != streams_.end(); link = link->next()) {
+    Stream& stream = *link->owner();
+    const Record record{&stream.timeline(), stream.submitted()};
+    if (!record.complete()) out.push_back(record);
+  }
+}
+
 bool Device::synchronize(const Deadline& deadline) {
-  std::vector<std::pair<Ref<Timeline>, uint64_t>> unfinished;
-  {
-    std::lock_guard lock(mutex_);
-    for (Link<Stream>* link = streams_.begin(); link != streams_.end(); link = link->next()) {
-      const Stream& stream = *link->owner();
-      const uint64_t target = stream.submitted();
-      if (!stream.timeline()->reached(target)) unfinished.emplace_back(stream.timeline(), target);
-    }
-  }
-  for (const auto& [timeline, target] : unfinished) {
-    if (!timeline->wait(target, deadline)) return false;
-  }
-  return true;
+  std::vector<Record> records;
+  unfinished(records);
+  return wait_for(records, deadline);
 }
 
 }  // namespace anyplace::cpu_sim

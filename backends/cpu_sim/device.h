@@ -13,16 +13,19 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "clock.h"
 #include "host_thread.h"
 #include "list.h"
 #include "memory.h"
+#include "record.h"
 #include "ref.h"
 #include "scheduler.h"
 
 namespace anyplace::cpu_sim {
 
+class Kernel;
 class Stream;
 
 class Device {
@@ -44,13 +47,18 @@ class Device {
   Stream& null_stream(Make make) {
     std::lock_guard creating(null_creation_);
     if (null_.load(std::memory_order_acquire) == nullptr) {
-      null_.store(make().detach(), std::memory_order_release);  // never destroyed
+      null_.store(&make(), std::memory_order_release);  // its handle is never dropped
     }
     return *null_.load(std::memory_order_acquire);
   }
 
+  /// Adds what is submitted to the device now and not done: per stream, the last of it.
+  void unfinished(std::vector<Record>& out);
   /// Waits for everything submitted to the device before the call; false when time ran out first.
   bool synchronize(const Deadline& deadline);
+
+  /// Leaves a reference to the kernel with every stream that may have a launch of it queued.
+  void let_go(const Ref<Kernel>& kernel) noexcept;
 
   // -- For Stream.
   void add(Stream& stream);

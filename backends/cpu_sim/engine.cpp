@@ -4,12 +4,13 @@
 #include <string>
 
 #include "failure.h"
+#include "stream_pool.h"
 #include "thread.h"
 
 namespace anyplace::cpu_sim {
 
 Engine::Engine(const Config& config)
-    : config_(config), scheduler_(*new Scheduler(config.workers)), virtual_memory_(*new VirtualMemory) {
+    : config_(config), scheduler_(*new Scheduler(config.workers, config.doze_ns)), virtual_memory_(*new VirtualMemory) {
   for (int32_t i = 0; i < config.devices; ++i) devices_.push_back(new Device(i, config.memory_bytes, scheduler_));
 }
 
@@ -27,10 +28,16 @@ Device& Engine::device(int32_t index) {
   return *devices_[static_cast<std::size_t>(index)];
 }
 
-Ref<Stream> Engine::make_stream(Device& device, int32_t priority, Rule rule) {
-  auto stream = make_ref<Stream>(device, next_native(), priority, rule);
-  std::lock_guard lock(streams_mutex_);
-  streams_.emplace(stream->id(), stream.get());
+Stream& Engine::make_stream(Device& device, int32_t priority, Rule rule, uint64_t cookie) {
+  Stream& stream = StreamPool::take();
+  stream.open(device, next_native(), cookie, priority, rule);
+  try {
+    std::lock_guard lock(streams_mutex_);
+    streams_.emplace(stream.id(), &stream);
+  } catch (...) {
+    stream.drop_handle();
+    throw;
+  }
   return stream;
 }
 
@@ -39,7 +46,7 @@ void Engine::forget(const Stream& stream) noexcept {
   streams_.erase(stream.id());
 }
 
-Ref<Stream> Engine::from_native(Device& device, uint64_t native) {
+Stream& Engine::from_native(Device& device, uint64_t native) {
   std::lock_guard lock(streams_mutex_);
   const auto found = streams_.find(native);
   if (found == streams_.end()) bad_argument(std::to_string(native) + " is no native stream of cpu_sim");
@@ -48,7 +55,8 @@ Ref<Stream> Engine::from_native(Device& device, uint64_t native) {
                  std::to_string(found->second->device().index()) + " and not of device " +
                  std::to_string(device.index()));
   }
-  return Ref<Stream>::share(*found->second);
+  found->second->add_handle();
+  return *found->second;
 }
 
 void Engine::enable_peer(int32_t device, int32_t peer) {
@@ -61,6 +69,10 @@ void Engine::disable_peer(int32_t device, int32_t peer) {
   check_peers(device, peer);
   std::lock_guard lock(peers_mutex_);
   peers_.erase({device, peer});
+}
+
+void Engine::retire(Ref<Kernel> kernel) noexcept {
+  for (Device* device : devices_) device->let_go(kernel);
 }
 
 bool Engine::shut_down(const Deadline& deadline) {

@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "config.h"
 #include "device.h"
+#include "kernel.h"
 #include "ref.h"
 #include "scheduler.h"
 #include "stream.h"
@@ -42,14 +43,18 @@ class Engine {
   uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
 
   /// A stream that stream_native and from_native know until forget.
-  Ref<Stream> make_stream(Device& device, int32_t priority, Rule rule);
+  Stream& make_stream(Device& device, int32_t priority, Rule rule, uint64_t cookie);
   void forget(const Stream& stream) noexcept;
-  /// Throws Failure(INVALID_ARGUMENT) for a number that is no stream of that device, or no longer one.
-  Ref<Stream> from_native(Device& device, uint64_t native);
+  /// With a handle more, which the caller drops. Throws Failure(INVALID_ARGUMENT) for a number that is no stream of
+  /// that device, or no longer one.
+  Stream& from_native(Device& device, uint64_t native);
 
   /// Throw Failure(NO_SUCH_DEVICE), or INVALID_ARGUMENT for a device and itself.
   void enable_peer(int32_t device, int32_t peer);
   void disable_peer(int32_t device, int32_t peer);
+
+  /// Drops the reference to a kernel once no launch of it is queued or running.
+  void retire(Ref<Kernel> kernel) noexcept;
 
   /// Waits for all work and ends the threads; false when something was left running at the deadline. Called once, last.
   bool shut_down(const Deadline& deadline);
@@ -64,7 +69,7 @@ class Engine {
   std::atomic<uint64_t> next_native_{1};
 
   std::mutex streams_mutex_;
-  std::unordered_map<uint64_t, Stream*> streams_;  // guarded by streams_mutex_; each kept alive by its handle
+  std::unordered_map<uint64_t, Stream*> streams_;  // guarded by streams_mutex_; each has its first handle
 
   std::mutex peers_mutex_;
   std::set<std::pair<int32_t, int32_t>> peers_;  // guarded by peers_mutex_; who may reach whom

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event.h"
 
+#include <mutex>
 #include <utility>
 
 #include "failure.h"
@@ -18,21 +19,23 @@ Event::Event(uint64_t id, uint32_t flags) : id_(id), flags_(flags) {
 }
 
 void Event::record(Stream& stream) {
-  EventRecord record;
-  record.timeline = stream.timeline();
-  if (timing()) {
-    record.stamp = make_ref<Stamp>();
-    record.target = stream.submit<StampTime>(Ref<Stamp>(record.stamp));
-  } else {
-    record.target = stream.mark();
-  }
-  std::lock_guard lock(mutex_);
-  std::swap(latest_, record);  // the earlier record dies after the lock, with what may hang on it
+  if (timing()) return record_stamped(stream);
+  const Record record{&stream.timeline(), stream.mark()};
+  std::lock_guard lock(lock_);
+  latest_.write(record);
 }
 
-EventRecord Event::latest() const {
-  std::lock_guard lock(mutex_);
-  return latest_;
+void Event::record_stamped(Stream& stream) {
+  Ref<Stamp> stamp = make_ref<Stamp>();
+  const Record record{&stream.timeline(), stream.submit<StampTime>(Ref<Stamp>(stamp))};
+  std::lock_guard lock(lock_);
+  latest_.write(record);
+  std::swap(stamp_, stamp);  // the earlier one dies after the lock: `stamp` was made before it
+}
+
+Event::Stamped Event::latest_stamped() const {
+  std::lock_guard lock(lock_);
+  return {latest_.read(), stamp_};
 }
 
 double elapsed_ms(const Event& start, const Event& end) {
@@ -40,15 +43,15 @@ double elapsed_ms(const Event& start, const Event& end) {
     fail(ANYPLACE_STATUS_TIMING_DISABLED,
          std::string("the ") + (start.timing() ? "end" : "start") + " event was made without timing");
   }
-  const EventRecord first = start.latest();
-  const EventRecord last = end.latest();
-  if (!first.timeline || !last.timeline) {
+  const Event::Stamped first = start.latest_stamped();
+  const Event::Stamped last = end.latest_stamped();
+  if (!first.stamp || !last.stamp) {
     fail(ANYPLACE_STATUS_NOT_RECORDED,
-         std::string("the ") + (first.timeline ? "end" : "start") + " event was never recorded");
+         std::string("the ") + (first.stamp ? "end" : "start") + " event was never recorded");
   }
-  if (!first.complete() || !last.complete()) {
+  if (!first.record.complete() || !last.record.complete()) {
     fail(ANYPLACE_STATUS_NOT_READY,
-         std::string("the ") + (first.complete() ? "end" : "start") + " event's record is not complete");
+         std::string("the ") + (first.record.complete() ? "end" : "start") + " event's record is not complete");
   }
   const int64_t ns = last.stamp->ns.load(std::memory_order_relaxed) - first.stamp->ns.load(std::memory_order_relaxed);
   return static_cast<double>(ns) / 1e6;

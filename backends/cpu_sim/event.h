@@ -8,24 +8,15 @@
 #include <anyplace/backend/abi.h>
 
 #include <cstdint>
-#include <mutex>
 
+#include "record.h"
 #include "ref.h"
-#include "timeline.h"
+#include "spin_lock.h"
 #include "wait.h"
 
 namespace anyplace::cpu_sim {
 
 class Stream;
-
-/// Where an event was recorded, or nowhere.
-struct EventRecord {
-  Ref<Timeline> timeline;  // null: never recorded
-  uint64_t target = 0;
-  Ref<Stamp> stamp;  // only with timing
-
-  bool complete() const noexcept { return !timeline || timeline->reached(target); }
-};
 
 class Event {
  public:
@@ -37,13 +28,23 @@ class Event {
 
   void record(Stream& stream);
   /// The most recent record. It outlives the event.
-  EventRecord latest() const;
+  Record latest() const noexcept { return latest_.read(); }
+
+  /// With what it was stamped; null if it was never recorded. For an event with timing.
+  struct Stamped {
+    Record record;
+    Ref<Stamp> stamp;
+  };
+  Stamped latest_stamped() const;
 
  private:
+  void record_stamped(Stream& stream);
+
+  RecordCell latest_;  // written under lock_
+  mutable SpinLock lock_;
   const uint64_t id_;
   const uint32_t flags_;
-  mutable std::mutex mutex_;
-  EventRecord latest_;  // guarded by mutex_
+  Ref<Stamp> stamp_;  // guarded by lock_; of latest_, only with timing
 };
 
 /// Milliseconds from one record to another. Throws Failure(TIMING_DISABLED), (NOT_RECORDED) or (NOT_READY).

@@ -31,7 +31,7 @@ class HostFunction final : public Command {
   friend class HostThread;
   void call() noexcept;
 
-  Stream& stream_;  // kept alive by its own work
+  Stream& stream_;  // its own work
   backend::Host host_;
   uint64_t cookie_;
   anyplace_host_function function_;

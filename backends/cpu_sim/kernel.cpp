@@ -160,8 +160,21 @@ void Kernel::run_block(const anyplace_block& block, void* const* arguments, cons
   }
 }
 
-Launch::Launch(Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch) noexcept
-    : kernel_(std::move(kernel)),
+void Kernel::run_one(uint32_t packed, uint64_t cookie) noexcept {
+  anyplace_block block{};
+  block.struct_size = sizeof(block);
+  block.grid[0] = block.grid[1] = block.grid[2] = 1;
+  block.block[0] = (packed & 0x3ff) + 1;
+  block.block[1] = (packed >> 10 & 0x3ff) + 1;
+  block.block[2] = (packed >> 20) + 1;
+  std::atomic<bool> stop{false};
+  enter();
+  run_block(block, nullptr, nullptr, 0, cookie, stop);
+  leave();
+}
+
+Launch::Launch(Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) noexcept
+    : kernel_(kernel),
       cookie_(cookie),
       argument_count_(launch.argument_count),
       shared_bytes_(static_cast<uint32_t>(launch.shared_bytes)) {
@@ -179,7 +192,7 @@ void Launch::run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) no
     shared = take_shared(shared_bytes_);
     if (!shared) {
       if (!stop.exchange(true, std::memory_order_relaxed)) {
-        kernel_->host().stream_fault(cookie_, ANYPLACE_STATUS_OUT_OF_MEMORY, "no memory for a block's shared memory");
+        kernel_.host().stream_fault(cookie_, ANYPLACE_STATUS_OUT_OF_MEMORY, "no memory for a block's shared memory");
       }
       return;
     }
@@ -193,18 +206,18 @@ void Launch::run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) no
   block.index[2] = static_cast<uint32_t>(begin / grid_[0] / grid_[1]);
   block.shared = shared.get();
   block.shared_bytes = shared_bytes_;
-  kernel_->enter();
+  kernel_.enter();
   for (uint64_t i = begin; i < end && !stop.load(std::memory_order_relaxed); ++i) {
-    kernel_->run_block(block, arguments_, sizes_, argument_count_, cookie_, stop);
+    kernel_.run_block(block, arguments_, sizes_, argument_count_, cookie_, stop);
     step(block.index, grid_);
   }
-  kernel_->leave();
+  kernel_.leave();
 }
 
-void submit_launch(Stream& stream, Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch) {
+void submit_any_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) {
   check_limits(launch);
   const uint64_t bytes = argument_bytes(launch);
-  kernel->check_arguments(launch);
+  kernel.check_arguments(launch);
   const auto copy_arguments = [&launch](Launch& command, void* tail) {
     const uint32_t count = launch.argument_count;
     auto* pointers = static_cast<void**>(tail);
@@ -222,7 +235,7 @@ void submit_launch(Stream& stream, Ref<Kernel> kernel, uint64_t cookie, const an
     command.arguments_ = pointers;
     command.sizes_ = sizes;
   };
-  stream.submit_with_tail<Launch>(bytes, copy_arguments, std::move(kernel), cookie, launch);
+  stream.submit_with_tail<Launch>(bytes, copy_arguments, kernel, cookie, launch);
 }
 
 }  // namespace anyplace::cpu_sim

@@ -3,8 +3,8 @@
 // Kernels: functions that run once per block. Where a function comes from (this process, or a module's library) is
 // decided when the kernel is made; from then on all kernels are the same.
 //
-// A queued launch holds a reference, so destroying a kernel, or unloading its module, while it is queued or running is
-// safe; what the kernel holds (the release function's user, the library) goes when nothing needs it any more.
+// Destroying a kernel, or unloading its module, while it is queued or running is safe (Engine::retire); what the kernel
+// holds (the release function's user, the library) goes when nothing needs it any more.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_KERNEL_H
 #define ANYPLACE_BACKENDS_CPU_SIM_KERNEL_H
 
@@ -39,6 +39,12 @@ class Kernel final : public RefCounted<Kernel> {
   /// Throws Failure(INVALID_ARGUMENT) if these are known not to be what the kernel takes.
   void check_arguments(const anyplace_launch& launch) const;
 
+  /// Whether a launch without arguments is what the kernel takes, as far as is known.
+  bool takes_nothing() const noexcept { return !parameters_ || parameters_->empty(); }
+
+  /// Runs a launch over one block of the size `packed` (pack()), without arguments.
+  void run_one(uint32_t packed, uint64_t cookie) noexcept;
+
   /// Runs one block. If it fails it sets `stop`; who sets it first, so one block of a launch, reports the fault of the
   /// stream that `cookie` names, on its own thread, where the kernel may have left a message.
   void run_block(const anyplace_block& block, void* const* arguments, const uint32_t* sizes, uint32_t count,
@@ -68,18 +74,24 @@ class Kernel final : public RefCounted<Kernel> {
   const std::optional<std::vector<uint32_t>> parameters_;
 };
 
-/// One launch. Behind it in the queue lie its arguments: pointers, sizes and copies of the values.
+/// A block's size in 26 bits.
+constexpr uint32_t pack(const uint32_t (&block)[3]) noexcept {
+  return (block[0] - 1) | (block[1] - 1) << 10 | (block[2] - 1) << 20;
+}
+
+/// One launch, but for the simplest (Stream::submit_launch). Behind it in the queue lie its arguments: pointers, sizes
+/// and copies of the values.
 class Launch final : public Spreadable {
  public:
-  Launch(Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch) noexcept;
+  Launch(Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) noexcept;
 
   Extent extent() const noexcept override;
   void run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
-  friend void submit_launch(Stream&, Ref<Kernel>, uint64_t, const anyplace_launch&);
+  friend void submit_any_launch(Stream&, Kernel&, uint64_t, const anyplace_launch&);
 
-  Ref<Kernel> kernel_;
+  Kernel& kernel_;  // see Stream::let_go
   uint64_t cookie_;
   void* const* arguments_ = nullptr;
   const uint32_t* sizes_ = nullptr;
@@ -90,7 +102,21 @@ class Launch final : public Spreadable {
 };
 
 /// Throws Failure(INVALID_ARGUMENT) for a launch over the limits or with impossible arguments; nothing is submitted.
-void submit_launch(Stream& stream, Ref<Kernel> kernel, uint64_t cookie, const anyplace_launch& launch);
+void submit_any_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch);
+
+inline void submit_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) {
+  const uint32_t(&grid)[3] = launch.grid;
+  const uint32_t(&block)[3] = launch.block;
+  const bool one = ((grid[0] ^ 1) | (grid[1] ^ 1) | (grid[2] ^ 1) | launch.argument_count) == 0;
+  // Each is within 32 bits; a 0 becomes a large number.
+  const bool small = (block[0] - 1) < kMaxBlock[0] && (block[1] - 1) < kMaxBlock[1] && (block[2] - 1) < kMaxBlock[2] &&
+                     block[0] * block[1] * block[2] <= kMaxThreadsPerBlock;
+  if (one && small && launch.shared_bytes == 0 && cookie == stream.cookie() && kernel.takes_nothing()) [[likely]] {
+    stream.submit_launch(kernel, pack(block));
+  } else {
+    submit_any_launch(stream, kernel, cookie, launch);
+  }
+}
 
 }  // namespace anyplace::cpu_sim
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernel.h"
@@ -25,6 +26,13 @@ class Module {
   /// The kernel of that name, the same one each time, which the module owns. Throws Failure(NO_SUCH_KERNEL), naming
   /// some that exist.
   Kernel& kernel(const char* name);
+
+  /// Hands every kernel's reference to `retire`, before the module goes.
+  template <class Retire>
+  void release_kernels(Retire&& retire) {
+    for (auto& [name, kernel] : kernels_) retire(std::move(kernel));
+    kernels_.clear();
+  }
 
  private:
   const backend::Host host_;

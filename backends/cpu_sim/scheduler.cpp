@@ -1,83 +1,282 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler.h"
 
+#include <sys/prctl.h>
+
 #include "failure.h"
 #include "thread.h"
 
 namespace anyplace::cpu_sim {
+namespace {
 
-Scheduler::Scheduler(uint32_t workers) : limit_(workers) { threads_.reserve(workers); }
+constexpr int64_t kSpinNs = 20'000;       // how long an idle worker looks without sleeping
+constexpr int64_t kLookNs = 1'000;        // between two looks of that time
+constexpr int64_t kReserveNs = 200'000;   // between two looks of a reserve
+constexpr int64_t kQuietNs = 2'000'000;   // without a submission, after which it sleeps until it is called
+constexpr int64_t kLongTurnNs = 100'000;  // of a reserve, which then stays
+
+void spin_until(int64_t ns) noexcept {
+  do {
+    for (int i = 0; i < 8; ++i) pause_briefly();
+  } while (now_ns() < ns);
+}
+
+/// Raises a counter that is only written under a lock.
+void raise(std::atomic<uint32_t>& counter) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+void lower(std::atomic<uint32_t>& counter) noexcept {
+  counter.store(counter.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Scheduler::Scheduler(uint32_t workers, int64_t doze_ns) : limit_(workers), doze_ns_(doze_ns) {
+  threads_.reserve(workers);
+  workers_.reserve(workers);
+}
+
+// ---- Threads -------------------------------------------------------------------------------------------------------
 
 void Scheduler::start_first() {
   std::lock_guard threads_lock(threads_mutex_);
   if (started_any_.load(std::memory_order_relaxed)) return;
-  threads_.push_back(start_thread("cpu_sim worker", [this] { work(); }));
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(lock_);
     ++started_;
+    ++looking_;
+  }
+  try {
+    workers_.push_back(std::make_unique<Worker>(false));
+    Worker& worker = *workers_.back();
+    threads_.push_back(start_thread("cpu_sim worker", [this, &worker] { work(worker); }));
+  } catch (...) {
+    std::lock_guard lock(lock_);
+    --started_;
+    --looking_;
+    throw;
   }
   started_any_.store(true, std::memory_order_release);
 }
 
-void Scheduler::start_worker() {
+void Scheduler::start_worker(bool reserve) {
   std::lock_guard threads_lock(threads_mutex_);
-  threads_.push_back(start_thread("cpu_sim worker", [this] { work(); }));
+  workers_.push_back(std::make_unique<Worker>(reserve));
+  Worker& worker = *workers_.back();
+  threads_.push_back(start_thread("cpu_sim worker", [this, &worker] { work(worker); }));
 }
 
-void Scheduler::enqueue(Task& task) noexcept {
+bool Scheduler::stop(const Deadline& deadline) {
+  std::lock_guard threads_lock(threads_mutex_);
   {
-    std::lock_guard lock(mutex_);
-    ready_.push(task);
-    if (idle_ > 0) {
-      --idle_;
-      ++wakeups_;
-      wake_.notify_one();
-      return;
-    }
-    if (started_ == limit_ || stopping_) return;
-    ++started_;
+    std::lock_guard lock(lock_);
+    stopping_.store(true, std::memory_order_relaxed);
   }
+  for (const auto& worker : workers_) worker->parker.unpark();
+  {
+    std::unique_lock lock(end_mutex_);
+    if (!deadline.wait(end_, lock, [this] { return ended_ == threads_.size(); })) return false;
+  }
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  return true;
+}
+
+// ---- Readying and claiming -----------------------------------------------------------------------------------------
+
+/// Takes one off the sleepers, counted as looking from now on. Null if there is none. Under lock_.
+Scheduler::Worker* Scheduler::call_sleeper(bool reserve) noexcept {
+  for (Worker** link = &sleepers_; *link != nullptr; link = &(*link)->next) {
+    Worker* const worker = *link;
+    if (worker->reserve != reserve) continue;
+    *link = worker->next;
+    worker->asleep = false;
+    ++looking(reserve);
+    return worker;
+  }
+  return nullptr;
+}
+
+/// Sees to it that somebody looks, since something is ready and a thread may run it. Under lock_.
+Scheduler::Call Scheduler::call_somebody(bool even_if_looking) noexcept {
+  if (running_.load(std::memory_order_relaxed) >= limit_ || stopping_.load(std::memory_order_relaxed)) return {};
+  if (looking_ > 0) return even_if_looking ? Call{looker_} : Call{};
+  if (Worker* const worker = call_sleeper(false)) return {worker};
+  const uint32_t eager = limit_ == 1 ? 1 : limit_ - 1;
+  if (started_ < eager) {
+    ++started_;
+    ++looking_;
+    return {nullptr, true};
+  }
+  if (reserves_looking_ > 0) return {};
+  if (Worker* const worker = call_sleeper(true)) return {worker};
+  if (started_ == limit_) return {};
+  ++started_;
+  ++reserves_looking_;
+  return {nullptr, true, true};
+}
+
+void Scheduler::carry_out(const Call& call) noexcept {
+  if (call.wake != nullptr) call.wake->parker.unpark();
+  if (!call.start) return;
   try {
-    start_worker();
+    start_worker(call.reserve);
   } catch (const std::exception&) {
     // start() saw to it that there is at least one, so the work still runs.
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(lock_);
     --started_;
+    --looking(call.reserve);
   }
 }
 
-void Scheduler::work() noexcept {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    if (Task* task = ready_.pop()) {
-      lock.unlock();
-      task->run();
-      lock.lock();
-      continue;
-    }
-    if (stopping_) break;
-    ++idle_;
-    wake_.wait(lock, [this] { return wakeups_ > 0 || stopping_; });
-    if (wakeups_ > 0) {
-      --wakeups_;
+void Scheduler::ready(Task& task, How how) noexcept {
+  Call call;
+  {
+    std::lock_guard lock(lock_);
+    if (how == How::kFirst) {
+      ready_.push_front(task);
     } else {
-      --idle_;
+      ready_.push_back(task);
     }
+    raise(pushes_);
+    call = call_somebody(how == How::kWake);
   }
+  carry_out(call);
+}
+
+bool Scheduler::claim(Task& task) noexcept {
+  if (!task.queued()) return false;
+  std::lock_guard lock(lock_);
+  const uint32_t running = running_.load(std::memory_order_relaxed);
+  if (running >= limit_ || (running + 1 >= limit_ && more_urgent(task.level()))) return false;
+  if (!ready_.take(task)) return false;
+  raise(running_);
+  raise(claims_);
+  raise(host_claims_);
+  return true;
+}
+
+void Scheduler::done() noexcept {
+  Call call;
+  {
+    std::lock_guard lock(lock_);
+    lower(running_);
+    if (ready_.size() > 0) call = call_somebody(false);
+  }
+  carry_out(call);
+}
+
+// ---- Workers -------------------------------------------------------------------------------------------------------
+
+/// The next task, if there is one and a thread may run it. Under lock_.
+Task* Scheduler::take(Call* call) noexcept {
+  if (running_.load(std::memory_order_relaxed) >= limit_) return nullptr;
+  Task* const task = ready_.pop();
+  if (task == nullptr) return nullptr;
+  raise(running_);
+  raise(claims_);
+  if (ready_.size() > 0) *call = call_somebody(false);
+  return task;
+}
+
+void Scheduler::work(Worker& self) noexcept {
+  // Short sleeps are to be short; the default lets them be 50 us longer.
+  prctl(PR_SET_TIMERSLACK, 1'000, 0, 0, 0);
+  while (Task* task = wait_for_task(self)) {
+    do {
+      const int64_t began = self.reserve ? now_ns() : 0;
+      task->run();
+      const bool stays = !self.reserve || now_ns() - began > kLongTurnNs;
+      Call call;
+      {
+        std::lock_guard lock(lock_);
+        lower(running_);
+        task = stays ? take(&call) : nullptr;
+        if (task == nullptr) {
+          ++looking(self.reserve);
+          looker_ = self.reserve ? looker_ : &self;
+        }
+      }
+      carry_out(call);
+    } while (task != nullptr);
+  }
+  std::lock_guard lock(end_mutex_);
   ++ended_;
   end_.notify_all();
 }
 
-bool Scheduler::stop(const Deadline& deadline) {
-  std::unique_lock lock(mutex_);
-  stopping_ = true;
-  wake_.notify_all();
-  if (!deadline.wait(end_, lock, [this] { return ended_ == started_; })) return false;
-  lock.unlock();
-  std::lock_guard threads_lock(threads_mutex_);
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
-  return true;
+/// Idle: looks at the queue now and then. True when it is worth a try to take something, false when nothing was
+/// submitted for a while.
+bool Scheduler::look(Worker& self) noexcept {
+  const int64_t began = now_ns();
+  int64_t last_push = began;
+  uint32_t pushes = pushes_.load(std::memory_order_relaxed);
+  bool was_ready = false;
+  uint32_t taken = 0;
+  for (int64_t now = began;; now = now_ns()) {
+    if (stopping_.load(std::memory_order_relaxed)) {
+      spin_until(now + kLookNs);
+      return true;
+    }
+    const uint32_t size = running_.load(std::memory_order_relaxed) < limit_ ? ready_.size() : 0;
+    if (doze_ns_ == 0) return size > 0;
+    const uint32_t taken_now = (self.reserve ? claims_ : host_claims_).load(std::memory_order_relaxed);
+    if (size > 0 && was_ready && taken_now == taken) return true;
+    if (size > 1 && !self.reserve) return true;
+    was_ready = size > 0;
+    taken = taken_now;
+    if (const uint32_t pushes_now = pushes_.load(std::memory_order_relaxed); pushes_now != pushes) {
+      pushes = pushes_now;
+      last_push = now;
+    }
+    if (!self.reserve && now - began < kSpinNs) {
+      spin_until(now + kLookNs);
+    } else if (size == 0 && now - last_push > kQuietNs) {
+      return false;
+    } else if (self.parker.park_for(self.reserve ? kReserveNs : doze_ns_)) {
+      return true;
+    }
+  }
+}
+
+/// Until it is called, which takes it off the sleepers.
+void Scheduler::sleep(Worker& self) noexcept {
+  self.parker.park(Deadline::never());
+  std::lock_guard lock(lock_);
+  if (!self.asleep) return;
+  // A token from before it slept, or stop().
+  Worker** link = &sleepers_;
+  while (*link != &self) link = &(*link)->next;
+  *link = self.next;
+  self.asleep = false;
+  ++looking(self.reserve);
+}
+
+/// Null when the worker is to end. The caller is counted as looking before, and not after.
+Task* Scheduler::wait_for_task(Worker& self) noexcept {
+  for (;;) {
+    const bool quiet = !look(self);
+    Call call;
+    Task* task = nullptr;
+    bool sleeps = false;
+    {
+      std::lock_guard lock(lock_);
+      if (!quiet) task = take(&call);
+      const bool idle = task == nullptr && ready_.size() == 0;
+      const bool ends = idle && stopping_.load(std::memory_order_relaxed);
+      sleeps = idle && quiet && !ends;
+      if (task != nullptr || sleeps || ends) --looking(self.reserve);
+      if (ends) return nullptr;
+      if (sleeps) {
+        self.asleep = true;
+        self.next = sleepers_;
+        sleepers_ = &self;
+      }
+    }
+    carry_out(call);
+    if (task != nullptr) return task;
+    if (sleeps) sleep(self);
+  }
 }
 
 }  // namespace anyplace::cpu_sim

@@ -1,46 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The workers: one pool for the process, shared by all devices. It runs ready tasks and knows nothing of streams,
-// commands or memory; those know nothing of threads. Together with stream.h and command_queue.h this is the engine,
-// which can be replaced without touching the rest.
+// commands or memory; those know nothing of threads. Hosts that synchronise run tasks too (help.h): they claim them
+// here. At most limit() threads, of both kinds, run tasks at one time.
+//
+// An idle worker isn't woken for each task, because a host that is about to synchronise does a short one sooner than
+// any other thread could, and waking costs the host microseconds. Idle workers look at the queue: every microsecond at
+// first, then between short sleeps ("dozing"), and only when nothing was submitted for a while they sleep until they
+// are woken. They are polite: a lone task that was just submitted is left to the host until the next look.
 //
 // Guarantees
-// - A task that is enqueued runs as soon as a worker is free: whenever a task is ready, as many workers are awake (or
-//   being started) as there are ready tasks, up to the limit. So two kernels that wait for each other get two workers.
+// - Whenever a task is ready and fewer than limit() threads run one, a worker is looking, or was woken. So two kernels
+//   that wait for each other get two threads, and a task that nobody synchronises with starts within two looks.
+// - The last worker is a reserve (if there are two or more): it looks rarely, and takes a task only when nobody took
+// any
+//   between two looks, which is when all others are in long kernels. One thread per core, the host's included, is
+//   faster than one more.
 // - No thread is started before start(), that is, before the first submitted work.
-// - mutex_ is a leaf of the lock order (see stream.h) and is never held while a task runs.
+// - lock_ is a leaf of the lock order (see stream.h) and is never held while a task runs.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_SCHEDULER_H
 #define ANYPLACE_BACKENDS_CPU_SIM_SCHEDULER_H
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "clock.h"
+#include "parker.h"
 #include "ready_queue.h"
+#include "spin_lock.h"
 
 namespace anyplace::cpu_sim {
 
 class Scheduler {
  public:
-  explicit Scheduler(uint32_t workers);
+  /// `workers` at least 1. `doze_ns`: how long the short sleeps of an idle worker are; 0: none, it sleeps at once and
+  /// is woken for each task.
+  Scheduler(uint32_t workers, int64_t doze_ns);
   Scheduler(const Scheduler&) = delete;  // workers hold its address
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler() = delete;  // lives as long as the process; see Engine
 
-  uint32_t workers() const noexcept { return limit_; }
+  uint32_t limit() const noexcept { return limit_; }
 
   /// Makes sure that there is a worker. Called before work is submitted, so that a system without threads is a failure
   /// of the call and not work that never runs. Throws Failure.
   void start() {
-    if (!started_any_.load(std::memory_order_acquire)) start_first();
+    if (!started_any_.load(std::memory_order_acquire)) [[unlikely]]
+      start_first();
   }
 
-  /// Hands the task to a worker. Any thread, after start().
-  void enqueue(Task& task) noexcept;
+  // -- Readying a task. Any thread, after start().
+  /// Something was submitted to it, or its turn is over.
+  void enqueue(Task& task) noexcept { ready(task, How::kLast); }
+  /// Another task's completion was what it waited for: the same thread goes on with it if it can.
+  void enqueue_first(Task& task) noexcept { ready(task, How::kFirst); }
+  /// Work for several threads at once: worth waking one.
+  void enqueue_for_all(Task& task) noexcept { ready(task, How::kWake); }
+
+  // -- For a host that helps.
+  /// Takes a task out of the queue, to be run by the caller, who then calls done(). False if it isn't there, or if all
+  /// threads that may run are needed for others.
+  bool claim(Task& task) noexcept;
+  void done() noexcept;
+  /// Whether a helper stands in the way of something more urgent than its task.
+  bool in_the_way(unsigned level) const noexcept {
+    return more_urgent(level) && running_.load(std::memory_order_relaxed) >= limit_;
+  }
 
   /// Whether something more urgent than `level`, or as urgent, is ready. Hints for a task that could make room.
   bool more_urgent(unsigned level) const noexcept { return (ready_.levels() & ((1u << level) - 1)) != 0; }
@@ -51,25 +81,58 @@ class Scheduler {
   bool stop(const Deadline& deadline);
 
  private:
+  enum class How { kLast, kFirst, kWake };
+  struct Worker {
+    explicit Worker(bool is_reserve) noexcept : reserve(is_reserve) {}
+    Parker parker;
+    const bool reserve;
+    bool asleep = false;     // guarded by lock_; until it is called: it is in sleepers_, and not in looking()
+    Worker* next = nullptr;  // guarded by lock_; in sleepers_
+  };
+  /// What is to be done once lock_ is let go.
+  struct Call {
+    Worker* wake = nullptr;
+    bool start = false;
+    bool reserve = false;  // start one
+  };
+
+  void ready(Task& task, How how) noexcept;
+  Call call_somebody(bool even_if_looking) noexcept;
+  Worker* call_sleeper(bool reserve) noexcept;
+  void carry_out(const Call& call) noexcept;
   void start_first();
-  void start_worker();
-  void work() noexcept;
+  void start_worker(bool reserve);
+  void work(Worker& self) noexcept;
+  Task* take(Call* call) noexcept;
+  Task* wait_for_task(Worker& self) noexcept;
+  bool look(Worker& self) noexcept;
+  void sleep(Worker& self) noexcept;
+  uint32_t& looking(bool reserve) noexcept { return reserve ? reserves_looking_ : looking_; }
 
   const uint32_t limit_;
+  const int64_t doze_ns_;
   std::atomic<bool> started_any_{false};
 
-  std::mutex threads_mutex_;          // taken before mutex_
-  std::vector<std::thread> threads_;  // guarded by threads_mutex_
+  std::mutex threads_mutex_;                      // taken before lock_
+  std::vector<std::thread> threads_;              // guarded by threads_mutex_
+  std::vector<std::unique_ptr<Worker>> workers_;  // guarded by threads_mutex_
 
-  std::mutex mutex_;
-  ReadyQueue ready_;              // guarded by mutex_
-  uint32_t started_ = 0;          // guarded by mutex_; workers started or being started
-  uint32_t idle_ = 0;             // guarded by mutex_; workers asleep to whom no wake-up is on its way
-  uint32_t wakeups_ = 0;          // guarded by mutex_; on their way
-  uint32_t ended_ = 0;            // guarded by mutex_
-  bool stopping_ = false;         // guarded by mutex_
-  std::condition_variable wake_;  // wakeups_ or stopping_ changed
-  std::condition_variable end_;   // ended_ changed
+  alignas(64) SpinLock lock_;
+  ReadyQueue ready_;                      // guarded by lock_
+  Worker* sleepers_ = nullptr;            // guarded by lock_
+  Worker* looker_ = nullptr;              // guarded by lock_; the one that began to look last
+  uint32_t started_ = 0;                  // guarded by lock_; workers started or being started
+  uint32_t looking_ = 0;                  // guarded by lock_; idle workers that look, or are about to
+  uint32_t reserves_looking_ = 0;         // guarded by lock_
+  std::atomic<uint32_t> running_{0};      // written under lock_; threads with a task
+  std::atomic<uint32_t> pushes_{0};       // written under lock_; tasks that were ever readied
+  std::atomic<uint32_t> claims_{0};       // written under lock_; and taken
+  std::atomic<uint32_t> host_claims_{0};  // written under lock_; and taken by hosts
+  std::atomic<bool> stopping_{false};     // written under lock_
+
+  std::mutex end_mutex_;
+  uint32_t ended_ = 0;           // guarded by end_mutex_
+  std::condition_variable end_;  // ended_ changed
 };
 
 }  // namespace anyplace::cpu_sim

@@ -27,7 +27,7 @@ Progress Spreadable::execute(Stream& stream) noexcept {
   return Progress::kDone;
 }
 
-SpreadJob::SpreadJob(Stream& stream) noexcept : Task(stream.level()), stream_(stream) {}
+void SpreadJob::adopt_level() noexcept { set_level(stream_.level()); }
 
 void SpreadJob::begin(Spreadable& work, const Spreadable::Extent& extent) noexcept {
   work_ = &work;
@@ -36,14 +36,18 @@ void SpreadJob::begin(Spreadable& work, const Spreadable::Extent& extent) noexce
   piece_.store(extent.grain, std::memory_order_relaxed);
   done_.store(0, std::memory_order_relaxed);
   stop_.store(false, std::memory_order_relaxed);
-  stream_.scheduler().enqueue(*this);
+  if (extent.is_long) {
+    stream_.scheduler().enqueue_for_all(*this);
+  } else {
+    stream_.scheduler().enqueue_first(*this);
+  }
 }
 
 /// The size of the next piece: what is left once the work is stopped, else never so much that the others run dry.
 uint64_t SpreadJob::cut() noexcept {
   const uint64_t left = extent_.units - next_;
   if (stop_.load(std::memory_order_relaxed)) return left;
-  const uint64_t share = left / (2 * uint64_t{stream_.scheduler().workers()});
+  const uint64_t share = left / (2 * uint64_t{stream_.scheduler().limit()});
   const uint64_t wanted = std::min(piece_.load(std::memory_order_relaxed), share);
   return std::min(left, std::max(extent_.grain, wanted / extent_.grain * extent_.grain));
 }

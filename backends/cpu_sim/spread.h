@@ -18,8 +18,9 @@ namespace anyplace::cpu_sim {
 class Spreadable : public Command {
  public:
   struct Extent {
-    uint64_t units;  // at least 1
-    uint64_t grain;  // fewest units worth a piece of their own; pieces are multiples of it, but for the last
+    uint64_t units;        // at least 1
+    uint64_t grain;        // fewest units worth a piece of their own; pieces are multiples of it, but for the last
+    bool is_long = false;  // so long that another thread is worth waking for it
   };
   virtual Extent extent() const noexcept = 0;
 
@@ -34,7 +35,9 @@ class Spreadable : public Command {
 /// the rest before running it. Who completes the last unit completes the command.
 class SpreadJob final : public Task {
  public:
-  explicit SpreadJob(Stream& stream) noexcept;
+  explicit SpreadJob(Stream& stream) noexcept : stream_(stream) {}
+  /// The stream's.
+  void adopt_level() noexcept;
 
   void begin(Spreadable& work, const Spreadable::Extent& extent) noexcept;
   void run() noexcept override;

@@ -2,80 +2,192 @@
 #include "stream.h"
 
 #include "clock.h"
-#include "wait.h"
+#include "kernel.h"
+#include "stream_pool.h"
+#include "thread.h"
 
 namespace anyplace::cpu_sim {
 namespace {
 
-// How long a stream keeps its worker while others as urgent are ready. (More urgent ones get it at the next command.)
-constexpr int kTurnCommands = 16;
+// How long a stream keeps its thread while others as urgent are ready. (More urgent ones get it at the next command.)
+// The clock is read at every kClockCommands-th command only: reading it takes as long as a short kernel.
+constexpr unsigned kTurnCommands = 16;
+constexpr unsigned kClockCommands = 4;
 constexpr int64_t kTurnNs = 100'000;
+
+constexpr uint64_t kNoTarget = UINT64_MAX;
 
 }  // namespace
 
-Stream::Stream(Device& device, uint64_t id, int32_t priority, Rule rule)
-    : Task(level_of(priority)),
-      device_(device),
-      scheduler_(device.scheduler()),
-      id_(id),
-      rule_(rule),
-      timeline_(make_ref<Timeline>()),
-      wakeup_(*this),
-      spread_(*this) {
-  device_.add(*this);
+Stream::Stream() noexcept : wakeup_(*this), spread_(*this) {}
+
+// ---- Life ----------------------------------------------------------------------------------------------------------
+
+void Stream::open(Device& device, uint64_t id, uint64_t cookie, int32_t priority, Rule rule) noexcept {
+  device_ = &device;
+  scheduler_ = &device.scheduler();
+  id_ = id;
+  cookie_ = cookie;
+  rule_ = rule;
+  null_seen_ = 0;
+  set_level(level_of(priority));
+  spread_.adopt_level();
+  {
+    std::lock_guard lock(lock_);
+    handles_ = 1;
+  }
+  device.add(*this);
 }
 
-Stream::~Stream() { device_.remove(*this); }
+void Stream::add_handle() noexcept {
+  std::lock_guard lock(lock_);
+  ++handles_;
+}
 
-void Stream::submit_wait(Ref<Timeline> timeline, uint64_t target) {
+void Stream::drop_handle() noexcept {
+  bool last = false;
+  {
+    std::lock_guard lock(lock_);
+    last = --handles_ == 0 && !active_;
+  }
+  if (last) recycle();
+}
+
+/// By who found that there is no handle and no work: from then on nobody else can reach it.
+void Stream::recycle() noexcept {
+  device_->remove(*this);
+  CommandQueue::free_chunk(queue_.clear());
+  StreamPool::give_back(*this);
+}
+
+/// False if something was submitted meanwhile. Else the stream is no longer the caller's.
+bool Stream::go_idle(uint64_t retired) noexcept {
+  void* left_over = nullptr;
+  bool last = false;
+  {
+    std::lock_guard lock(lock_);
+    if (submitted_.load(std::memory_order_relaxed) != retired) return false;
+    active_ = false;
+    left_over = queue_.rewind();
+    last = handles_ == 0;
+  }
+  CommandQueue::free_chunk(left_over);
+  if (last) recycle();
+  return true;
+}
+
+// ---- Submitting ----------------------------------------------------------------------------------------------------
+
+void Stream::submit_wait(const Record& record) {
   // What is earlier in the same stream, or complete, is no wait; but the null stream's rule holds all the same.
-  if (timeline.get() == timeline_.get() || timeline->reached(target)) {
+  if (record.timeline == &timeline_ || record.complete()) {
     mark();
   } else {
-    submit<Wait>(std::move(timeline), target);
+    ordered([&] { return push([&] { queue_.emplace_wait(*record.timeline, record.target); }); });
   }
 }
 
-Command& Stream::front() noexcept {
-  std::lock_guard lock(mutex_);
-  return *queue_.front();
+namespace {
+
+/// Is destroyed when the stream gets there.
+class DropKernel final : public Command {
+ public:
+  explicit DropKernel(Ref<Kernel> kernel) noexcept : kernel_(std::move(kernel)) {}
+  Progress execute(Stream&) noexcept override { return Progress::kDone; }
+
+ private:
+  Ref<Kernel> kernel_;
+};
+
+}  // namespace
+
+void Stream::let_go(const Ref<Kernel>& kernel) noexcept {
+  std::lock_guard lock(lock_);
+  if (!active_) return;
+  try {
+    queue_.emplace<DropKernel>(0, Ref<Kernel>(kernel));
+    submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  } catch (const std::bad_alloc&) {
+    kernel->retain();  // it may be in use: rather a leak
+  }
 }
 
-/// Completes the front command. Returns the next one, or null: then the stream is idle, and no longer the caller's.
-Command* Stream::retire(Command& command) noexcept {
-  const std::size_t bytes = CommandQueue::bytes_of(command);
-  command.~Command();
-  timeline_->advance(++retired_);
-  std::lock_guard lock(mutex_);
-  queue_.pop(bytes);
-  Command* next = queue_.front();
-  if (next == nullptr) active_ = false;
-  return next;
+// ---- Executing -----------------------------------------------------------------------------------------------------
+
+/// False if the stream was parked.
+bool Stream::wait(Timeline& timeline, uint64_t target) noexcept {
+  if (timeline.reached(target)) return true;
+  waits_for_.write({&timeline, target});
+  return !park(timeline, target);
+}
+
+/// False if the stream went elsewhere: neither it nor the entry may be touched then.
+bool Stream::execute(Entry& entry) noexcept {
+  switch (entry.kind) {
+    case Entry::kLaunch:
+      entry.kernel->run_one(entry.packed, cookie_);
+      return true;
+    case Entry::kWait:
+      return wait(*entry.timeline, entry.target());
+    default:
+      if (entry.command().execute(*this) == Progress::kElsewhere) return false;
+      entry.command().~Command();
+      return true;
+  }
+}
+
+Stream::End Stream::take_turn(uint64_t target, bool helps) noexcept {
+  uint64_t retired = timeline_.value();
+  uint64_t seen = 0;
+  unsigned commands = 0;
+  int64_t began = 0;
+  for (;;) {
+    if (retired >= seen) {
+      seen = submitted();
+      if (retired == seen) {
+        if (go_idle(retired)) return End::kIdle;
+        continue;
+      }
+    }
+    if (retired >= target) return End::kReady;
+    if (!execute(queue_.front())) return End::kElsewhere;
+    queue_.pop();
+    timeline_.advance(++retired);
+    if (helps) {
+      if (scheduler_->in_the_way(level())) return End::kReady;
+      continue;
+    }
+    if (scheduler_->more_urgent(level())) return End::kReady;
+    if (!scheduler_->as_urgent(level())) continue;
+    if (++commands == 1) began = now_ns();
+    if (commands == kTurnCommands || (commands % kClockCommands == 0 && now_ns() - began > kTurnNs)) return End::kReady;
+  }
 }
 
 void Stream::run() noexcept {
-  int commands = 0;
-  int64_t began = 0;
-  Command* command = &front();
-  for (;;) {
-    if (command->execute(*this) == Progress::kElsewhere) return;
-    command = retire(*command);
-    if (command == nullptr) return release();
-    bool yield = scheduler_.more_urgent(level());
-    if (!yield && scheduler_.as_urgent(level())) {
-      if (commands++ == 0) began = now_ns();
-      yield = commands == kTurnCommands || now_ns() - began > kTurnNs;
-    }
-    if (yield) return scheduler_.enqueue(*this);
-  }
+  if (take_turn(kNoTarget, false) == End::kReady) scheduler_->enqueue(*this);
 }
 
 void Stream::finish_elsewhere() noexcept {
-  if (retire(front()) == nullptr) {
-    release();
+  queue_.front().command().~Command();
+  queue_.pop();
+  const uint64_t retired = timeline_.value() + 1;
+  timeline_.advance(retired);
+  if (submitted() != retired || !go_idle(retired)) scheduler_->enqueue(*this);
+}
+
+bool Stream::help(uint64_t target) noexcept {
+  Scheduler& scheduler = *scheduler_;
+  const HelpingScope scope;
+  if (scheduler.claim(*this)) {
+    if (take_turn(target, true) == End::kReady) scheduler.enqueue(*this);
+  } else if (scheduler.claim(spread_)) {
+    spread_.run();
   } else {
-    scheduler_.enqueue(*this);
+    return false;
   }
+  scheduler.done();
+  return true;
 }
 
 }  // namespace anyplace::cpu_sim

@@ -3,18 +3,21 @@
 // One stream: a queue of commands, executed in order, by one thread at a time.
 //
 // A stream is idle (its queue is empty) or active. An active one is always in exactly one place: in the scheduler's
-// queue, on a worker, parked on a timeline, in its device's host thread, or spread over workers. That place has "the
-// turn": it alone executes, retires and passes the stream on, so most of a stream needs no lock. While active a stream
-// holds a reference to itself, so destroying its handle leaves its work alone.
+// queue, on a thread (a worker, or a host that synchronises), parked on a timeline, in its device's host thread, or
+// spread over threads. That place has "the turn": it alone executes, retires and passes the stream on, so most of a
+// stream needs no lock.
 //
 // Completion is the timeline's count of retired commands; a command's number is the count that completes it. A command
 // is destroyed (its references dropped, its faults reported) before it counts as complete.
 //
+// Streams live in a pool (stream_pool.h) and are never freed: who looks at one that it holds no reference to sees, at
+// worst, another stream's state.
+//
 // Lock order, for all of this backend; a lock may be taken under those before it:
 //   1. Device::mutex_ (the null stream's rule and the list of streams)
-//   2. Stream::mutex_, Event::mutex_
-//   3. Timeline::mutex_, HostThread::mutex_, DeviceMemory::mutex_, the engine's small tables
-//   4. Scheduler::threads_mutex_, then Scheduler::mutex_
+//   2. Stream::lock_, Event::lock_
+//   3. Timeline::lock_, HostThread::mutex_, DeviceMemory::mutex_, the engine's small tables
+//   4. Scheduler::threads_mutex_, then Scheduler::lock_
 // Code of the user's (kernels, host functions, release functions, a module's constructors and destructors) runs under
 // none of them; so does the last Ref of anything that may run such code.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_STREAM_H
@@ -27,8 +30,10 @@
 
 #include "command_queue.h"
 #include "list.h"
+#include "record.h"
 #include "ref.h"
 #include "scheduler.h"
+#include "spin_lock.h"
 #include "spread.h"
 #include "task.h"
 #include "timeline.h"
@@ -40,36 +45,64 @@ class Device;
 /// How a stream stands to its device's null stream.
 enum class Rule { kNone, kBlocking, kNull };
 
-class Stream final : public Task, public RefCounted<Stream> {
+class Stream final : public Task {
  public:
-  /// `id` is unique in the process and doubles as the native handle.
-  Stream(Device& device, uint64_t id, int32_t priority, Rule rule);
+  // -- For the pool.
+  Stream() noexcept;
+  /// Begins a life, with one handle. `id` is unique in the process and doubles as the native handle; `cookie` is the
+  /// first handle's.
+  void open(Device& device, uint64_t id, uint64_t cookie, int32_t priority, Rule rule) noexcept;
 
-  Device& device() const noexcept { return device_; }
+  // -- Handles. Work goes on after the last is gone.
+  void add_handle() noexcept;
+  void drop_handle() noexcept;
+
+  Device& device() const noexcept { return *device_; }
   uint64_t id() const noexcept { return id_; }
-  const Ref<Timeline>& timeline() const noexcept { return timeline_; }
-  uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_seq_cst); }
-  bool done() const noexcept { return timeline_->reached(submitted()); }
+  uint64_t cookie() const noexcept { return cookie_; }
+  Timeline& timeline() noexcept { return timeline_; }
+  /// The number of what was submitted last.
+  uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+  /// The same, but for what nobody asked for (let_go): what was done stays done.
+  uint64_t asked_for() const noexcept { return asked_for_.load(std::memory_order_acquire); }
+  bool done() const noexcept { return timeline_.reached(asked_for()); }
 
-  /// Appends a command in the null stream's order. `fill` writes its tail of `tail_bytes` and must not throw. Returns
-  /// its number. Throws when there is no memory or no thread; then the command was not submitted.
+  // -- Submitting. Each puts something into the order, with the null stream's rule in front of it, and returns its
+  // number. Each throws when there is no memory or no thread; then nothing was submitted.
+  /// A kernel over one block, without arguments. No reference is counted: see let_go().
+  uint64_t submit_launch(Kernel& kernel, uint32_t packed_block) {
+    if (rule_ == Rule::kNone) [[likely]]
+      return push([&] { queue_.emplace_launch(kernel, packed_block); });
+    return ordered([&] { return push([&] { queue_.emplace_launch(kernel, packed_block); }); });
+  }
+  /// A T, with a tail of `tail_bytes` that `fill` writes; it must not throw.
   template <class T, class Fill, class... Args>
   uint64_t submit_with_tail(std::size_t tail_bytes, Fill&& fill, Args&&... args) {
-    return ordered([&] { return push<T>(tail_bytes, std::forward<Fill>(fill), std::forward<Args>(args)...); });
+    return ordered([&] {
+      return push([&] {
+        T& command = queue_.emplace<T>(tail_bytes, std::forward<Args>(args)...);
+        fill(command, CommandQueue::tail_of(command));
+      });
+    });
   }
   template <class T, class... Args>
   uint64_t submit(Args&&... args) {
     return submit_with_tail<T>(
         0, [](T&, void*) {}, std::forward<Args>(args)...);
   }
-
   /// A place in the order without a command: the number that completes all that was submitted before.
   uint64_t mark() {
-    return ordered([this] { return submitted(); });
+    if (rule_ == Rule::kNone) [[likely]]
+      return asked_for();
+    return ordered([this] { return asked_for(); });
   }
+  /// Holds back what is submitted later until another stream's timeline reaches `target`.
+  void submit_wait(const Record& record);
 
-  /// Holds back what is submitted later until `timeline` reaches `target`.
-  void submit_wait(Ref<Timeline> timeline, uint64_t target);
+  /// Keeps a reference to the kernel until all that is submitted now is done; none if that is so already. A queued
+  /// launch holds none: counting it on one thread and back on another would cost more than the launch. Instead, who
+  /// lets go of a kernel leaves a reference in each stream, behind all launches there are.
+  void let_go(const Ref<Kernel>& kernel) noexcept;
 
   // -- For the holder of the turn.
   void run() noexcept override;
@@ -78,66 +111,82 @@ class Stream final : public Task, public RefCounted<Stream> {
   /// Parks this stream until `timeline` reaches `target`; false if it is there already.
   bool park(Timeline& timeline, uint64_t target) noexcept { return timeline.park(wakeup_, target); }
   void spread(Spreadable& work, const Spreadable::Extent& extent) noexcept { spread_.begin(work, extent); }
-  Scheduler& scheduler() const noexcept { return scheduler_; }
-  Command& front() noexcept;
+  Scheduler& scheduler() const noexcept { return *scheduler_; }
+
+  // -- For a host that waits for `target` (help.h).
+  /// Runs what is ready of this stream, up to the target. False if there was nothing, or it was somebody else's.
+  bool help(uint64_t target) noexcept;
+  /// What the stream is, or was, parked on.
+  Record waits_for() const noexcept { return waits_for_.read(); }
 
  private:
-  friend class RefCounted<Stream>;
   friend class Device;
+  friend class StreamPool;
+  ~Stream() override = default;  // never called
+
+  enum class End { kIdle, kElsewhere, kReady };
   class Wakeup final : public Waiter {
    public:
     explicit Wakeup(Stream& stream) noexcept : stream_(stream) {}
 
    private:
-    void wake() noexcept override { stream_.scheduler_.enqueue(stream_); }
+    void wake() noexcept override { stream_.scheduler_->enqueue_first(stream_); }
     Stream& stream_;
   };
-
-  ~Stream() override;
 
   template <class Submit>
   uint64_t ordered(Submit&& submit);
 
-  template <class T, class Fill, class... Args>
-  uint64_t push(std::size_t tail_bytes, Fill&& fill, Args&&... args) {
-    scheduler_.start();
+  template <class Write>
+  uint64_t push(Write&& write) {
+    scheduler_->start();
     uint64_t number = 0;
     bool was_active = false;
     {
-      std::lock_guard lock(mutex_);
-      T& command = queue_.emplace<T>(tail_bytes, std::forward<Args>(args)...);
-      fill(command, CommandQueue::tail_of(command));
+      std::lock_guard lock(lock_);
+      write();
       number = submitted_.load(std::memory_order_relaxed) + 1;
-      submitted_.store(number, std::memory_order_seq_cst);
+      asked_for_.store(number, std::memory_order_relaxed);
+      submitted_.store(number, std::memory_order_release);
       was_active = std::exchange(active_, true);
     }
-    if (!was_active) {
-      retain();
-      scheduler_.enqueue(*this);
-    }
+    if (!was_active) scheduler_->enqueue(*this);
     return number;
   }
 
-  Command* retire(Command& command) noexcept;
+  End take_turn(uint64_t target, bool helps) noexcept;
+  bool execute(Entry& entry) noexcept;
+  bool wait(Timeline& timeline, uint64_t target) noexcept;
+  bool go_idle(uint64_t retired) noexcept;
+  void recycle() noexcept;
 
-  Device& device_;
-  Scheduler& scheduler_;
-  const uint64_t id_;
-  const Rule rule_;
-  const Ref<Timeline> timeline_;
-  std::atomic<uint64_t> submitted_{0};  // written under mutex_
-  uint64_t retired_ = 0;                // of the turn's holder
-  Wakeup wakeup_;                       // of the turn's holder
-  SpreadJob spread_;                    // of the turn's holder
+  // Of those who submit.
+  alignas(64) SpinLock lock_;
+  bool active_ = false;                 // guarded by lock_
+  uint32_t handles_ = 0;                // guarded by lock_
+  std::atomic<uint64_t> submitted_{0};  // written under lock_
+  std::atomic<uint64_t> asked_for_{0};  // likewise
+  Scheduler* scheduler_ = nullptr;
+  Rule rule_ = Rule::kNone;
+  CommandQueue queue_;  // see there
 
-  std::mutex mutex_;
-  CommandQueue queue_;   // guarded by mutex_, see there
-  bool active_ = false;  // guarded by mutex_
+  // Of the turn's holder, and of who waits.
+  Timeline timeline_{this};
+  RecordCell waits_for_;  // written by the turn's holder
+  Wakeup wakeup_;
+  SpreadJob spread_;
+
+  uint64_t cookie_ = 0;
+  Device* device_ = nullptr;
+  uint64_t id_ = 0;
 
   // Guarded by Device::mutex_.
   Link<Stream> in_device_{this};   // all streams of the device
   Link<Stream> in_pending_{this};  // blocking streams with work that the null stream has not been ordered after
   uint64_t null_seen_ = 0;         // up to where this blocking stream is ordered after the null stream
+
+  Stream* next_free_ = nullptr;  // guarded by the pool
+  Stream* next_made_ = nullptr;  // likewise
 };
 
 }  // namespace anyplace::cpu_sim
@@ -149,8 +198,8 @@ namespace anyplace::cpu_sim {
 template <class Submit>
 uint64_t Stream::ordered(Submit&& submit) {
   if (rule_ == Rule::kNone) return submit();
-  std::lock_guard lock(device_.mutex());
-  device_.order_after_null_rule(*this);
+  std::lock_guard lock(device_->mutex());
+  device_->order_after_null_rule(*this);
   return submit();
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the scheduler hands to a worker: a stream that can go on, or a piece of a kernel that is spread over workers.
+// What the scheduler hands to a thread: a stream that can go on, or a piece of a kernel that is spread over workers.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_TASK_H
 #define ANYPLACE_BACKENDS_CPU_SIM_TASK_H
 
+#include <atomic>
 #include <cstdint>
 
 #include "list.h"
@@ -28,20 +29,28 @@ class Task {
   Task(const Task&) = delete;  // queues hold its address
   Task& operator=(const Task&) = delete;
 
-  /// One turn on a worker. Whoever runs it was handed the task: nobody else does until it is enqueued again, and after
-  /// it is, or after the turn ended otherwise, the object may be gone.
+  /// One turn. Whoever runs it was handed the task: nobody else does until it is enqueued again, and after it is, or
+  /// after the turn ended otherwise, the object may be another's.
   virtual void run() noexcept = 0;
+
+  /// Whether it is in the scheduler's queue. A hint: it may be old when it is read.
+  bool queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
 
   unsigned level() const noexcept { return level_; }
 
  protected:
-  explicit Task(unsigned level) noexcept : link_(this), level_(level) {}
+  Task() noexcept : link_(this) {}
   virtual ~Task() = default;
+
+  /// While the task is in no queue.
+  void set_level(unsigned level) noexcept { level_ = level; }
 
  private:
   friend class ReadyQueue;
-  Link<Task> link_;  // guarded by the scheduler's mutex
-  const unsigned level_;
+  friend class Scheduler;
+  Link<Task> link_;                  // guarded by the scheduler's lock
+  std::atomic<bool> queued_{false};  // written under it
+  unsigned level_ = 0;
 };
 
 }  // namespace anyplace::cpu_sim

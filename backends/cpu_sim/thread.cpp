@@ -53,4 +53,7 @@ std::thread start_thread(const char* name, std::function<void()> body) {
 
 bool on_own_thread() noexcept { return own_thread; }
 
+HelpingScope::HelpingScope() noexcept : before_(std::exchange(own_thread, true)) {}
+HelpingScope::~HelpingScope() { own_thread = before_; }
+
 }  // namespace anyplace::cpu_sim

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timeline.h"
 
-#include <condition_variable>
+#include <mutex>
+
+#include "parker.h"
 
 namespace anyplace::cpu_sim {
 namespace {
 
-/// A thread of the host's that waits. It lives on that thread's stack.
+/// A thread of the host's that waits. It lives on that thread's stack until it has taken the token, or has been taken
+/// off the list before one was given.
 class HostWaiter final : public Waiter {
  public:
-  std::condition_variable changed;
-  bool woken = false;  // guarded by the timeline's mutex_
+  Parker parker;
 
  private:
-  void wake() noexcept override {
-    woken = true;
-    changed.notify_one();
-  }
-  bool wake_under_lock() noexcept override { return true; }
+  void wake() noexcept override { parker.unpark(); }
 };
 
 }  // namespace
@@ -37,19 +35,12 @@ void Timeline::publish_lowest() noexcept {
   lowest_target_.store(lowest, std::memory_order_seq_cst);
 }
 
-void Timeline::advance(uint64_t value) noexcept {
-  value_.store(value, std::memory_order_seq_cst);
-  if (lowest_target_.load(std::memory_order_seq_cst) > value) return;
+void Timeline::wake_reached(uint64_t value) noexcept {
   List<Waiter> reached;
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(lock_);
     while (!waiters_.empty() && waiters_.begin()->owner()->target_ <= value) {
-      Waiter* waiter = waiters_.pop_front();
-      if (waiter->wake_under_lock()) {
-        waiter->wake();
-      } else {
-        reached.push_back(waiter->link_);
-      }
+      reached.push_back(waiters_.pop_front()->link_);
     }
     publish_lowest();
   }
@@ -58,30 +49,37 @@ void Timeline::advance(uint64_t value) noexcept {
 
 bool Timeline::park(Waiter& waiter, uint64_t target) noexcept {
   if (reached(target)) return false;
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(lock_);
   waiter.target_ = target;
   insert(waiter);
-  if (!reached(target)) return true;
+  if (value_.load(std::memory_order_seq_cst) < target) return true;
   // advance() may have looked at lowest_target_ too early to see this one.
   waiter.link_.unlink();
   publish_lowest();
   return false;
 }
 
-bool Timeline::wait(uint64_t target, const Deadline& deadline) {
+/// False if it is too late: the waiter was, or is being, woken.
+bool Timeline::withdraw(Waiter& waiter) noexcept {
+  std::lock_guard lock(lock_);
+  for (Link<Waiter>* link = waiters_.begin(); link != waiters_.end(); link = link->next()) {
+    if (link != &waiter.link_) continue;
+    link->unlink();
+    publish_lowest();
+    return true;
+  }
+  return false;
+}
+
+bool Timeline::wait(uint64_t target, const Deadline& deadline) noexcept {
   if (reached(target)) return true;
   if (deadline.poll()) return false;
   HostWaiter waiter;
-  std::unique_lock lock(mutex_);
-  Waiter& base = waiter;
-  base.target_ = target;
-  insert(base);
-  if (!reached(target)) deadline.wait(waiter.changed, lock, [&] { return waiter.woken; });
-  if (!waiter.woken) {
-    base.link_.unlink();
-    publish_lowest();
-  }
-  return reached(target);
+  if (!park(waiter, target)) return true;
+  if (waiter.parker.park(deadline)) return true;
+  if (withdraw(waiter)) return reached(target);
+  waiter.parker.park(Deadline::never());  // the token is on its way, and the waiter is its giver's until it has come
+  return true;
 }
 
 }  // namespace anyplace::cpu_sim

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands that run no code of the user's: waiting for a timeline, and stamping the time for an event.
+// Commands that run no code of the user's: waiting for a gate, and stamping the time for an event. (Waiting for another
+// stream is an entry of the queue's own.)
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_WAIT_H
 #define ANYPLACE_BACKENDS_CPU_SIM_WAIT_H
 
@@ -16,19 +17,23 @@
 
 namespace anyplace::cpu_sim {
 
-/// Parks the stream until a timeline reaches a target. Woken, it looks again and is done.
-class Wait final : public Command {
+/// What a host opens once. Shared by its handle and the waits that are queued.
+struct Gate final : RefCounted<Gate> {
+  Timeline timeline{nullptr};  // from 0 to 1
+};
+
+/// Parks the stream until a gate is open. Woken, it looks again and is done.
+class WaitGate final : public Command {
  public:
-  Wait(Ref<Timeline> timeline, uint64_t target) noexcept : timeline_(std::move(timeline)), target_(target) {}
+  explicit WaitGate(Ref<Gate> gate) noexcept : gate_(std::move(gate)) {}
 
   Progress execute(Stream& stream) noexcept override {
-    // The command keeps the timeline alive until the stream is woken by it; after that park must not touch either.
-    return stream.park(*timeline_, target_) ? Progress::kElsewhere : Progress::kDone;
+    // The command keeps the gate alive until the stream is woken by it; after that park must not touch either.
+    return stream.park(gate_->timeline, 1) ? Progress::kElsewhere : Progress::kDone;
   }
 
  private:
-  Ref<Timeline> timeline_;
-  uint64_t target_;
+  Ref<Gate> gate_;
 };
 
 /// When a timed record completed. Written once, before the record's number is reached; read after.

@@ -338,6 +338,24 @@ TEST_CASE("Given a queued kernel, When it is destroyed, Then it still runs, and 
   CHECK(ran == 5);
 }
 
+TEST_CASE("Given a stream whose work is done, When kernels are destroyed, Then it is still done") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin);
+  std::atomic<bool> leave{false};
+  std::thread destroyer([&] {
+    while (!leave) Kernel kernel(plugin, [] {});
+  });
+  int undone = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    stream.run([] {});
+    stream.synchronize();
+    if (!stream.done()) ++undone;
+  }
+  leave = true;
+  destroyer.join();
+  CHECK(undone == 0);
+}
+
 TEST_CASE("Given an unused kernel, When it is destroyed, Then it is released at once") {
   Plugin plugin;
   Flag released;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "help.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+
+#include "stream.h"
+
+namespace anyplace::cpu_sim {
+namespace {
+
+constexpr int64_t kSpinNs = 20'000;       // how long a host looks without sleeping
+constexpr int kLooks = 16;                // pauses between two looks
+constexpr int kLongestChain = 64;         // of streams that wait for each other
+constexpr std::size_t kMostStreams = 64;  // that are tried at each look, of many
+
+/// Hosts that look without sleeping. More than a few would take the cores from those who work.
+std::atomic<uint32_t> spinning{0};
+
+/// Runs something that the record waits for. False if there is nothing that could be run here.
+bool help(Record record) noexcept {
+  for (int link = 0; link < kLongestChain; ++link) {
+    // Complete: also a record of a stream that was recycled meanwhile, of which nothing concerns us.
+    if (record.complete()) return false;
+    Stream* const stream = record.timeline->owner();
+    if (stream == nullptr) return false;
+    if (stream->help(record.target)) return true;
+    record = stream->waits_for();
+  }
+  return false;
+}
+
+bool help_any(std::span<const Record> records) noexcept {
+  const std::size_t tried = std::min(records.size(), kMostStreams);
+  return std::any_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(tried),
+                     [](const Record& record) { return help(record); });
+}
+
+/// Looks for a while. True if something was done meanwhile: the first record is complete, or one could be helped.
+bool look(std::span<const Record> records, bool helps, uint32_t most_spinning) noexcept {
+  if (spinning.fetch_add(1, std::memory_order_relaxed) >= most_spinning) {
+    spinning.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  bool done = false;
+  const int64_t end = now_ns() + kSpinNs;
+  do {
+    for (int i = 0; i < kLooks && !records.front().complete(); ++i) pause_briefly();
+    done = records.front().complete() || (helps && help_any(records));
+  } while (!done && now_ns() < end);
+  spinning.fetch_sub(1, std::memory_order_relaxed);
+  return done;
+}
+
+}  // namespace
+
+bool wait_for(std::span<const Record> records, const Deadline& deadline) noexcept {
+  const bool helps = deadline.forever();
+  while (!records.empty()) {
+    const Record& first = records.front();
+    if (first.complete()) {
+      records = records.subspan(1);
+      continue;
+    }
+    if (deadline.poll()) return false;
+    if (helps && help_any(records)) continue;
+    Stream* const stream = first.timeline->owner();
+    if (stream != nullptr && look(records, helps, stream->scheduler().limit())) continue;
+    if (!first.timeline->wait(first.target, deadline)) return false;
+  }
+  return true;
+}
+
+}  // namespace anyplace::cpu_sim
