@@ -7,31 +7,46 @@
 #include "watcher.h"
 
 namespace anyplace::cuda {
+namespace {
+
+/// What begin_context's result is shown as.
+constexpr const char* context_call = "cuDevicePrimaryCtxRetain";
+
+}  // namespace
 
 Device::Device(anyplace::backend::Host host, Watcher& watcher, CUdevice id, std::int32_t index)
     : host_(host), watcher_(watcher), id_(id), index_(index), context_(id) {}
 
 // ---- The context ---------------------------------------------------------------------------------------------------
 
-CUcontext Device::make_context() {
-  if (lost()) fail(lost_.load(std::memory_order_relaxed), "the device failed earlier");
-  check(context_.retain([this] {
+CUresult Device::begin_context() {
+  return context_.retain([this] {
     CUstream stream = nullptr;
     const CUresult result = driver().StreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
     internal_stream_.store(stream, std::memory_order_release);
     return result;
-  }),
-        "cuDevicePrimaryCtxRetain");
+  });
+}
+
+CUcontext Device::make_context() {
+  if (lost()) fail(lost_.load(std::memory_order_relaxed), "the device failed earlier");
+  check(begin_context(), context_call);
   return context_.get();
 }
 
 CUcontext Device::context_of(Device& peer) {
-  if (peer.lost() && !lost()) {
+  if (&peer == this || lost()) return context();
+  if (peer.lost()) {
     refuse(ANYPLACE_STATUS_BACKEND_FAILED, "cuda:" + std::to_string(peer.index()) +
                                                ", which has a part in this call, failed for good earlier in this "
                                                "process; this device didn't");
   }
-  return peer.context();
+  if (peer.context_or_null() == nullptr) {
+    const CUresult result = peer.begin_context();
+    if (is_sticky(result)) peer.lose(result);
+    if (result != CUDA_SUCCESS) fail_with(result, context_call, peer);
+  }
+  return peer.context_or_null();
 }
 
 // ---- Results and loss ----------------------------------------------------------------------------------------------

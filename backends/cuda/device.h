@@ -100,6 +100,7 @@ class Device {
   void close();
 
  private:
+  CUresult begin_context();
   CUcontext make_context();
   std::uint64_t capabilities() const;
   void priority_range(int& least, int& greatest) const;

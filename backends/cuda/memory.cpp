@@ -66,9 +66,10 @@ CUmemoryPool Memory::make_pool() {
   });
 }
 
-void Memory::set_access(const CUmemAccessDesc& access) {
+void Memory::set_access(const CUmemAccessDesc& access, Device& reader) {
   if (CUmemoryPool const made = pool_.load(std::memory_order_acquire)) {
-    device_.check(driver().MemPoolSetAccess(made, &access, 1), "cuMemPoolSetAccess");
+    const CUresult result = driver().MemPoolSetAccess(made, &access, 1);
+    if (result != CUDA_SUCCESS) reader.fail_with(result, "cuMemPoolSetAccess", device_);
   }
 }
 

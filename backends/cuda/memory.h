@@ -47,8 +47,8 @@ class Memory {
   std::uint64_t idle_in_pool() const noexcept;
   /// Gives that to the system: for whoever got nothing from there.
   void trim() noexcept;
-  /// For the pool, if there is one already. Called by Sharing.
-  void set_access(const CUmemAccessDesc& access);
+  /// For the pool, if there is one already, and the reader whose call it is. Called by Sharing.
+  void set_access(const CUmemAccessDesc& access, Device& reader);
   CUresult close() noexcept;
 
  private:

@@ -15,9 +15,10 @@ CUmemAccessDesc Sharing::access_of(CUdevice device, CUmemAccess_flags flags) noe
   return access;
 }
 
-bool Sharing::can_access(const Device& device, const Device& peer) {
+bool Sharing::can_access(Device& device, Device& peer) {
   int can = 0;
-  check(driver().DeviceCanAccessPeer(&can, device.id(), peer.id()), "cuDeviceCanAccessPeer");
+  const CUresult result = driver().DeviceCanAccessPeer(&can, device.id(), peer.id());
+  if (result != CUDA_SUCCESS) device.fail_with(result, "cuDeviceCanAccessPeer", peer);
   return can != 0;
 }
 
@@ -57,10 +58,10 @@ void Sharing::disable(Device& reader) {
   if (result != CUDA_SUCCESS) reader.fail_with(result, "cuCtxDisablePeerAccess", owner_);
 }
 
-void Sharing::set(const Device& reader, CUmemAccess_flags flags) {
+void Sharing::set(Device& reader, CUmemAccess_flags flags) {
   const CUmemAccessDesc access = access_of(reader.id(), flags);
-  owner_.memory().set_access(access);
-  owner_.virtual_memory().set_access(access);
+  owner_.memory().set_access(access, reader);
+  owner_.virtual_memory().set_access(access, reader);
 }
 
 }  // namespace anyplace::cuda

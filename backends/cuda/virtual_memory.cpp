@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "virtual_memory.h"
 
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -48,7 +49,10 @@ anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
 
 void VirtualMemory::release(anyplace_address address, std::uint64_t bytes) {
   const EndScope scope(device_);
+  const std::lock_guard lock(mutex_);
   scope.end("cuMemAddressFree", [&] { return driver().MemAddressFree(address, bytes); });
+  // Whatever couldn't be unmapped there isn't any more, and the addresses may be given out again.
+  mappings_.erase(mappings_.lower_bound(address), mappings_.lower_bound(address + bytes));
 }
 
 PhysicalMemory* VirtualMemory::create(std::uint64_t bytes) {
@@ -113,19 +117,24 @@ void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
   const EndScope scope(device_);
   const std::lock_guard lock(mutex_);
   require_whole_mappings(address, bytes);
-  for (std::uint64_t done = 0; done < bytes;) {
-    const auto mapping = mappings_.find(address + done);
-    const std::uint64_t size = mapping->second;
-    scope.end("cuMemUnmap", [&] { return driver().MemUnmap(mapping->first, size); });
-    mappings_.erase(mapping);
-    done += size;
-  }
+  const auto last = mappings_.lower_bound(address + bytes);
+  scope.end("cuMemUnmap", [&] {
+    CUresult first_failure = CUDA_SUCCESS;
+    for (auto mapping = mappings_.find(address); mapping != last;) {
+      const CUresult result = driver().MemUnmap(mapping->first, mapping->second);
+      if (first_failure == CUDA_SUCCESS) first_failure = result;
+      mapping = result == CUDA_SUCCESS ? mappings_.erase(mapping) : std::next(mapping);
+    }
+    return first_failure;
+  });
+  mappings_.erase(mappings_.lower_bound(address), last);  // where it was lost before
 }
 
-void VirtualMemory::set_access(const CUmemAccessDesc& access) {
+void VirtualMemory::set_access(const CUmemAccessDesc& access, Device& reader) {
   const std::lock_guard lock(mutex_);
   for (const auto& [address, bytes] : mappings_) {
-    device_.check(driver().MemSetAccess(address, bytes, &access, 1), "cuMemSetAccess");
+    const CUresult result = driver().MemSetAccess(address, bytes, &access, 1);
+    if (result != CUDA_SUCCESS) reader.fail_with(result, "cuMemSetAccess", device_);
   }
 }
 

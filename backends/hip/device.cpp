@@ -7,31 +7,46 @@
 #include "watcher.h"
 
 namespace anyplace::hip {
+namespace {
+
+/// What begin_context's result is shown as.
+constexpr const char* context_call = "hipStreamCreateWithPriority";
+
+}  // namespace
 
 Device::Device(anyplace::backend::Host host, Watcher& watcher, hipDevice_t id, std::int32_t index)
     : host_(host), watcher_(watcher), id_(id), index_(index), context_(id) {}
 
 // ---- The context ---------------------------------------------------------------------------------------------------
 
-hipDevice_t Device::make_context() {
-  if (lost()) fail(lost_.load(std::memory_order_relaxed), "the device failed earlier");
-  check(context_.begin([this] {
+hipError_t Device::begin_context() {
+  return context_.begin([this] {
     hipStream_t stream = nullptr;
     const hipError_t result = driver().StreamCreateWithPriority(&stream, hipStreamNonBlocking, 0);
     internal_stream_.store(stream, std::memory_order_release);
     return result;
-  }),
-        "hipStreamCreateWithPriority");
+  });
+}
+
+hipDevice_t Device::make_context() {
+  if (lost()) fail(lost_.load(std::memory_order_relaxed), "the device failed earlier");
+  check(begin_context(), context_call);
   return id_;
 }
 
 hipDevice_t Device::context_of(Device& peer) {
-  if (peer.lost() && !lost()) {
+  if (&peer == this || lost()) return context();
+  if (peer.lost()) {
     refuse(ANYPLACE_STATUS_BACKEND_FAILED, "hip:" + std::to_string(peer.index()) +
                                                ", which has a part in this call, failed for good earlier in this "
                                                "process; this device didn't");
   }
-  return peer.context();
+  if (!peer.has_begun()) {
+    const hipError_t result = peer.begin_context();
+    if (is_sticky(result)) peer.lose(result);
+    if (result != hipSuccess) fail_with(result, context_call, peer);
+  }
+  return peer.id();
 }
 
 hipCtx_t Device::native_context() {

@@ -101,6 +101,7 @@ class Device {
   void close();
 
  private:
+  hipError_t begin_context();
   hipDevice_t make_context();
   std::uint64_t capabilities() const;
   void priority_range(int& least, int& greatest) const;

@@ -68,9 +68,10 @@ hipMemPool_t Memory::make_pool() {
   });
 }
 
-void Memory::set_access(const hipMemAccessDesc& access) {
+void Memory::set_access(const hipMemAccessDesc& access, Device& reader) {
   if (hipMemPool_t const made = pool_.load(std::memory_order_acquire)) {
-    device_.check(driver().MemPoolSetAccess(made, &access, 1), "hipMemPoolSetAccess");
+    const hipError_t result = driver().MemPoolSetAccess(made, &access, 1);
+    if (result != hipSuccess) reader.fail_with(result, "hipMemPoolSetAccess", device_);
   }
 }
 

@@ -15,9 +15,10 @@ hipMemAccessDesc Sharing::access_of(hipDevice_t device, hipMemAccessFlags flags)
   return access;
 }
 
-bool Sharing::can_access(const Device& device, const Device& peer) {
+bool Sharing::can_access(Device& device, Device& peer) {
   int can = 0;
-  check(driver().DeviceCanAccessPeer(&can, device.id(), peer.id()), "hipDeviceCanAccessPeer");
+  const hipError_t result = driver().DeviceCanAccessPeer(&can, device.id(), peer.id());
+  if (result != hipSuccess) device.fail_with(result, "hipDeviceCanAccessPeer", peer);
   return can != 0;
 }
 
@@ -62,10 +63,10 @@ void Sharing::disable(Device& reader) {
   if (result != hipSuccess) reader.fail_with(result, "hipDeviceDisablePeerAccess", owner_);
 }
 
-void Sharing::set(const Device& reader, hipMemAccessFlags flags) {
+void Sharing::set(Device& reader, hipMemAccessFlags flags) {
   const hipMemAccessDesc access = access_of(reader.id(), flags);
-  owner_.memory().set_access(access);
-  owner_.virtual_memory().set_access(access);
+  owner_.memory().set_access(access, reader);
+  owner_.virtual_memory().set_access(access, reader);
 }
 
 }  // namespace anyplace::hip

@@ -22,7 +22,7 @@ class Sharing {
   Sharing(const Sharing&) = delete;  // one per device
   Sharing& operator=(const Sharing&) = delete;
 
-  static bool can_access(const Device& device, const Device& peer);
+  static bool can_access(Device& device, Device& peer);
   /// Gives `reader` access to all memory of the owner, what is there and what comes. Twice is fine.
   void enable(Device& reader);
   /// Takes it back. Fine where it wasn't given.
@@ -46,7 +46,7 @@ class Sharing {
   };
 
   /// In the pool and in every mapping. Called with mutex_ held.
-  void set(const Device& reader, hipMemAccessFlags flags);
+  void set(Device& reader, hipMemAccessFlags flags);
 
   Device& owner_;
   std::mutex mutex_;  // guards readers_, and that pool and mappings follow it; HIP is called under it

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "virtual_memory.h"
 
+#include <iterator>
 #include <memory>
 #include <string>
 
@@ -52,7 +53,10 @@ anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
 
 void VirtualMemory::release(anyplace_address address, std::uint64_t bytes) {
   const EndScope scope(device_);
+  const std::lock_guard lock(mutex_);
   scope.end("hipMemAddressFree", [&] { return driver().MemAddressFree(at(address), bytes); });
+  // Whatever couldn't be unmapped there isn't any more, and the addresses may be given out again.
+  mappings_.erase(mappings_.lower_bound(address), mappings_.lower_bound(address + bytes));
 }
 
 PhysicalMemory* VirtualMemory::create(std::uint64_t bytes) {
@@ -117,19 +121,24 @@ void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
   const EndScope scope(device_);
   const std::lock_guard lock(mutex_);
   require_whole_mappings(address, bytes);
-  for (std::uint64_t done = 0; done < bytes;) {
-    const auto mapping = mappings_.find(address + done);
-    const std::uint64_t size = mapping->second;
-    scope.end("hipMemUnmap", [&] { return driver().MemUnmap(at(mapping->first), size); });
-    mappings_.erase(mapping);
-    done += size;
-  }
+  const auto last = mappings_.lower_bound(address + bytes);
+  scope.end("hipMemUnmap", [&] {
+    hipError_t first_failure = hipSuccess;
+    for (auto mapping = mappings_.find(address); mapping != last;) {
+      const hipError_t result = driver().MemUnmap(at(mapping->first), mapping->second);
+      if (first_failure == hipSuccess) first_failure = result;
+      mapping = result == hipSuccess ? mappings_.erase(mapping) : std::next(mapping);
+    }
+    return first_failure;
+  });
+  mappings_.erase(mappings_.lower_bound(address), last);  // where it was lost before
 }
 
-void VirtualMemory::set_access(const hipMemAccessDesc& access) {
+void VirtualMemory::set_access(const hipMemAccessDesc& access, Device& reader) {
   const std::lock_guard lock(mutex_);
   for (const auto& [address, bytes] : mappings_) {
-    device_.check(driver().MemSetAccess(at(address), bytes, &access, 1), "hipMemSetAccess");
+    const hipError_t result = driver().MemSetAccess(at(address), bytes, &access, 1);
+    if (result != hipSuccess) reader.fail_with(result, "hipMemSetAccess", device_);
   }
 }
 

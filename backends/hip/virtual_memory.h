@@ -39,11 +39,12 @@ class VirtualMemory {
   PhysicalMemory* create(std::uint64_t bytes);
   static void destroy(PhysicalMemory* physical);
   void map(anyplace_address address, const PhysicalMemory& physical);
-  /// Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several that adjoin.
+  /// Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several that adjoin. Of
+  /// several each is tried; throws what the first failed with, and those that failed count as mapped.
   void unmap(anyplace_address address, std::uint64_t bytes);
 
-  /// For every mapping there is. Called by Sharing.
-  void set_access(const hipMemAccessDesc& access);
+  /// For every mapping there is, and the reader whose call it is. Called by Sharing.
+  void set_access(const hipMemAccessDesc& access, Device& reader);
 
  private:
   void require_whole_mappings(anyplace_address address, std::uint64_t bytes) const;

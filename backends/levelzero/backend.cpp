@@ -71,10 +71,11 @@ ze_api_version_t version_of(ze_driver_handle_t driver) {
   return version;
 }
 
-bool can_access(const Device& device, const Device& peer) {
+bool can_access(Device& device, Device& peer) {
   if (&device.driver_context() != &peer.driver_context()) return false;
   ze_bool_t can = 0;
-  check(api().DeviceCanAccessPeer(device.native(), peer.native(), &can), "zeDeviceCanAccessPeer");
+  const ze_result_t result = api().DeviceCanAccessPeer(device.native(), peer.native(), &can);
+  if (result != ZE_RESULT_SUCCESS) device.fail_with(result, "zeDeviceCanAccessPeer", peer);
   return can != 0;
 }
 

@@ -40,6 +40,19 @@ void Device::fail(ze_result_t result, const char* call) {
   fail_call(result, call);
 }
 
+void Device::fail_with(ze_result_t result, const char* call, Device& other) {
+  if (is_loss(result) && &other != this) {
+    other.check_health();
+    check_health();
+    if (other.lost() && !lost()) {
+      fail_call(
+          result, call, ANYPLACE_STATUS_BACKEND_FAILED,
+          "not this device, but levelzero:" + std::to_string(other.index()) + " is lost, which has a part in this");
+    }
+  }
+  fail(result, call);
+}
+
 void Device::require_other(const Device& other) {
   if (&other == this || !other.lost()) return;
   fail_call(other.loss(), "levelzero:" + std::to_string(other.index()), ANYPLACE_STATUS_BACKEND_FAILED,

@@ -81,6 +81,8 @@ class Device {
   void check_end(ze_result_t result, const char* call);
   /// Throws. A result that means so loses the device.
   [[noreturn]] void fail(ze_result_t result, const char* call);
+  /// The same for a call that another device had a part in: finds out which of them is lost, if one is.
+  [[noreturn]] void fail_with(ze_result_t result, const char* call, Device& other);
 
   // -- Loss.
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != ZE_RESULT_SUCCESS; }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "device.h"
 
@@ -90,6 +91,7 @@ anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
 }
 
 void VirtualMemory::release(anyplace_address address, std::uint64_t bytes) {
+  std::vector<PhysicalRef> still_mapped;  // they go behind the range
   {
     const std::lock_guard lock(mutex_);
     const auto range = reserved_.find(address);
@@ -97,10 +99,15 @@ void VirtualMemory::release(anyplace_address address, std::uint64_t bytes) {
       refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "address " + std::to_string(address) + " and " + std::to_string(bytes) +
                                                    " bytes are not a whole range that was reserved");
     }
-    const auto mapped = mappings_.lower_bound(address);
-    if (mapped != mappings_.end() && mapped->first < address + bytes) {
-      refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "memory is mapped in the range; unmap it first");
+    const auto first = mappings_.lower_bound(address);
+    const auto last = mappings_.lower_bound(address + bytes);
+    for (auto mapping = first; mapping != last; ++mapping) {
+      if (mapping->second.failed == ZE_RESULT_SUCCESS) {
+        refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "memory is mapped in the range; unmap it first");
+      }
+      still_mapped.push_back(mapping->second.memory);
     }
+    mappings_.erase(first, last);
     reserved_.erase(range);
   }
   device_.check_end(api().VirtualMemFree(device_.context_or_null(), from_handle<void>(address), bytes),
@@ -120,7 +127,7 @@ void VirtualMemory::destroy(PhysicalRef* physical) {
 
 void VirtualMemory::map(anyplace_address address, const PhysicalRef& physical) {
   const std::lock_guard lock(mutex_);
-  const auto [mapping, added] = mappings_.emplace(address, physical);
+  const auto [mapping, added] = mappings_.try_emplace(address, Mapping{physical});
   if (!added) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
            "there is memory mapped at address " + std::to_string(address) + " already; unmap it first");
@@ -138,7 +145,7 @@ void VirtualMemory::require_whole_mappings(anyplace_address address, std::uint64
   auto mapping = mappings_.find(address);
   std::uint64_t covered = 0;
   while (covered < bytes && mapping != mappings_.end() && mapping->first == address + covered) {
-    covered += mapping->second->bytes();
+    covered += mapping->second.memory->bytes();
     ++mapping;
   }
   if (covered == bytes) return;
@@ -150,28 +157,36 @@ void VirtualMemory::require_whole_mappings(anyplace_address address, std::uint64
 void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   require_whole_mappings(address, bytes);
+  FirstFailure failure;
   for (std::uint64_t done = 0; done < bytes;) {
     const auto mapping = mappings_.find(address + done);
-    const std::uint64_t size = mapping->second->bytes();
-    device_.check_end(api().VirtualMemUnmap(device_.context_or_null(), from_handle<void>(mapping->first), size),
-                      "zeVirtualMemUnmap");
+    done += mapping->second.memory->bytes();
+    const ze_result_t result = unmap(mapping->first, mapping->second);
+    failure.add(result, "zeVirtualMemUnmap");
     // Here the memory may go, if its handle is gone already.
-    mappings_.erase(mapping);
-    done += size;
+    if (result == ZE_RESULT_SUCCESS || device_.lost()) mappings_.erase(mapping);
   }
+  device_.check_end(failure.result, failure.call);
+}
+
+ze_result_t VirtualMemory::unmap(anyplace_address address, Mapping& mapping) noexcept {
+  if (mapping.failed == ZE_RESULT_SUCCESS) {
+    mapping.failed =
+        api().VirtualMemUnmap(device_.context_or_null(), from_handle<void>(address), mapping.memory->bytes());
+  }
+  return mapping.failed;
 }
 
 void VirtualMemory::close(FirstFailure& failure) noexcept {
   const std::lock_guard lock(mutex_);
-  for (const auto& [address, physical] : mappings_) {
-    failure.add(api().VirtualMemUnmap(device_.context_or_null(), from_handle<void>(address), physical->bytes()),
-                "zeVirtualMemUnmap");
+  for (auto& [address, mapping] : mappings_) {
+    if (mapping.failed == ZE_RESULT_SUCCESS) failure.add(unmap(address, mapping), "zeVirtualMemUnmap");
   }
-  mappings_.clear();
   for (const auto& [address, bytes] : reserved_) {
     failure.add(api().VirtualMemFree(device_.context_or_null(), from_handle<void>(address), bytes), "zeVirtualMemFree");
   }
   reserved_.clear();
+  mappings_.clear();
 }
 
 }  // namespace anyplace::levelzero

@@ -50,22 +50,33 @@ class VirtualMemory {
 
   std::uint64_t granularity();
   anyplace_address reserve(std::uint64_t bytes);
+  /// With what couldn't be unmapped from it, but with nothing else.
   void release(anyplace_address address, std::uint64_t bytes);
   PhysicalRef* create(std::uint64_t bytes);
   static void destroy(PhysicalRef* physical);
   void map(anyplace_address address, const PhysicalRef& physical);
-  /// Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several that adjoin.
+  /// Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several that adjoin. Of
+  /// several each is tried; throws what the first failed with.
   void unmap(anyplace_address address, std::uint64_t bytes);
   /// Nothing is in use any more.
   void close(FirstFailure& failure) noexcept;
 
  private:
+  /// zeVirtualMemUnmap may have failed before it did something, or after. To unmap again could then hit what the driver
+  /// has put there since, and to let the memory go could take it from under a mapping. So such a mapping stays as it is
+  /// until its range is freed, which ends all mappings in it.
+  struct Mapping {
+    PhysicalRef memory;
+    ze_result_t failed = ZE_RESULT_SUCCESS;  ///< what zeVirtualMemUnmap failed with
+  };
+
   void require_whole_mappings(anyplace_address address, std::uint64_t bytes) const;
+  ze_result_t unmap(anyplace_address address, Mapping& mapping) noexcept;
 
   Device& device_;
   std::atomic<std::uint64_t> granularity_{0};
   std::mutex mutex_;  // guards all below; Level Zero is called under it
-  std::map<anyplace_address, PhysicalRef> mappings_;
+  std::map<anyplace_address, Mapping> mappings_;
   std::map<anyplace_address, std::uint64_t> reserved_;  ///< bytes by address
 };
 

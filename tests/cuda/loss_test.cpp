@@ -171,3 +171,30 @@ TEST_CASE("A peer that is lost is named and does not take the other device along
   CHECK(pipeline_works(good));
   CHECK(test::code_of([&] { there.synchronize(); }) == ErrorCode::device_lost);
 }
+
+TEST_CASE("A peer that is lost when its context is made is named and does not take the other device along") {
+  const Double cuda;
+  const Device good("cuda:0"), bad("cuda:1");
+  CHECK(pipeline_works(good));
+  // The first call of the peer's that makes a stream: the backend's own, with the context.
+  REQUIRE(cuda.fail_nth("cuStreamCreateWithPriority", 1, CUDA_ERROR_LAUNCH_FAILED));
+  const auto error = test::error_of([&] { good.enable_peer_access(bad); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::backend_failed);
+  CHECK(error->vendor_code() == CUDA_ERROR_LAUNCH_FAILED);
+  CHECK_THAT(error->what(), contains("cuda:1"));
+  CHECK(pipeline_works(good));
+  CHECK(test::code_of([&] { const Stream made(bad); }) == ErrorCode::device_lost);
+}
+
+TEST_CASE("A device that is lost while it gets access to a peer does not take the peer along") {
+  const Double cuda;
+  const Device bad("cuda:0"), good("cuda:1");
+  CHECK(pipeline_works(good));  // its pool is there
+  REQUIRE(cuda.fail_nth("cuMemPoolSetAccess", 1, CUDA_ERROR_LAUNCH_FAILED));
+  const auto error = test::error_of([&] { bad.enable_peer_access(good); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::device_lost);
+  CHECK(error->vendor_code() == CUDA_ERROR_LAUNCH_FAILED);
+  CHECK(pipeline_works(good));
+}

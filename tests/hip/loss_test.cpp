@@ -171,3 +171,30 @@ TEST_CASE("A peer that is lost is named and does not take the other device along
   CHECK(pipeline_works(good));
   CHECK(test::code_of([&] { there.synchronize(); }) == ErrorCode::device_lost);
 }
+
+TEST_CASE("A peer that is lost when it is first used is named and does not take the other device along") {
+  const Double hip;
+  const Device good("hip:0"), bad("hip:1");
+  CHECK(pipeline_works(good));
+  // The first call of the peer's that makes a stream: the backend's own.
+  REQUIRE(hip.fail_nth("hipStreamCreateWithPriority", 1, hipErrorLaunchFailure));
+  const auto error = test::error_of([&] { good.enable_peer_access(bad); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::backend_failed);
+  CHECK(error->vendor_code() == hipErrorLaunchFailure);
+  CHECK_THAT(error->what(), contains("hip:1"));
+  CHECK(pipeline_works(good));
+  CHECK(test::code_of([&] { const Stream made(bad); }) == ErrorCode::device_lost);
+}
+
+TEST_CASE("A device that is lost while it gets access to a peer does not take the peer along") {
+  const Double hip;
+  const Device bad("hip:0"), good("hip:1");
+  CHECK(pipeline_works(good));  // its pool is there
+  REQUIRE(hip.fail_nth("hipMemPoolSetAccess", 1, hipErrorLaunchFailure));
+  const auto error = test::error_of([&] { bad.enable_peer_access(good); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::device_lost);
+  CHECK(error->vendor_code() == hipErrorLaunchFailure);
+  CHECK(pipeline_works(good));
+}

@@ -217,6 +217,35 @@ TEST_CASE("Each call that fails leaves nothing behind") {
   space.release(range, 1);
 }
 
+TEST_CASE("Of mappings that adjoin each is unmapped also where one fails") {
+  Space space;
+  const anyplace_address range = space.reserve(2);
+  for (const anyplace_address address : {range, range + space.granule}) {
+    const anyplace_physical physical = space.create(1);
+    space.map(address, physical);
+    space.destroy(physical);
+  }
+  REQUIRE(space.hip.fail_nth("hipMemUnmap", 1, hipErrorUnknown));
+  CHECK(space.unmap_status(range, 2 * space.granule) == ANYPLACE_STATUS_BACKEND_FAILED);
+  CHECK(space.hip.calls_of("hipMemUnmap") == 2);
+  CHECK(space.unmap_status(range + space.granule, space.granule) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  space.release(range, 2);
+}
+
+TEST_CASE("A mapping that couldn't be unmapped is forgotten with its range") {
+  Space space;
+  const anyplace_physical physical = space.create(1);
+  const anyplace_address range = space.reserve(1);
+  space.map(range, physical);
+  REQUIRE(space.hip.fail_nth("hipMemUnmap", 1, hipErrorUnknown));
+  CHECK(space.unmap_status(range, space.granule) == ANYPLACE_STATUS_BACKEND_FAILED);
+  CHECK(space.map_status(range, physical) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  space.release(range, 1);
+  // Each mapping is given to the peer then.
+  Plugin::check(space.plugin->peer_enable(space.plugin.self(), 1, 0));
+  space.destroy(physical);
+}
+
 TEST_CASE("Peers have access to what is mapped before and after it was enabled and not after it was disabled") {
   Space space;
   const anyplace_address range = space.reserve(2);

@@ -54,6 +54,21 @@ TEST_CASE("A device that is lost says so at each call and the other one goes on"
   CHECK(works(good));
 }
 
+TEST_CASE("A peer that is lost when it is asked for access is named and does not take the other device along") {
+  const Double ze;
+  const Device good("levelzero:0"), bad("levelzero:1");
+  CHECK(works(good));
+  // Of the two devices of the call the double takes the second for the one that it lost.
+  REQUIRE(ze.fail_nth("zeDeviceCanAccessPeer", 1, device_lost));
+  const auto error = test::error_of([&] { static_cast<void>(good.can_access_peer(bad)); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::backend_failed);
+  CHECK(error->vendor_code() == device_lost);
+  CHECK_THAT(error->what(), Contains("levelzero:1"));
+  CHECK(works(good));
+  CHECK(test::code_of([&] { Stream{bad}; }) == ErrorCode::device_lost);
+}
+
 TEST_CASE("A kernel that faults loses its device and host functions behind it are let go") {
   const Double ze;
   const Device device("levelzero:0");

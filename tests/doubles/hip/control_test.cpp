@@ -120,6 +120,20 @@ TEST_CASE("a sticky code that a call is made to fail with loses its device") {
   ok(hipDeviceSynchronize());
 }
 
+TEST_CASE("the device that is lost by a sticky code is the one that the call is about") {
+  test::set_env("HIP_DOUBLE_FAIL", "hipMemGetAllocationGranularity:1:700");
+  anyplace::doubles::hip::AllocationProperties properties{};
+  properties.type = hipMemAllocationTypePinned;
+  properties.location.type = hipMemLocationTypeDevice;
+  properties.location.id = 1;
+  std::size_t bytes = 0;
+  CHECK(hipMemGetAllocationGranularity(&bytes, reinterpret_cast<const hipMemAllocationProp*>(&properties),
+                                       hipMemAllocationGranularityMinimum) == hipErrorIllegalAddress);
+  ok(hipDeviceSynchronize());
+  ok(hipSetDevice(1));
+  CHECK(hipDeviceSynchronize() == hipErrorIllegalAddress);
+}
+
 TEST_CASE("the last error is what the last call returned up to HIP 6 and the last error from 7 on") {
   const test::ChildResult seven = test::in_child([] {
     test::set_env("HIP_DOUBLE_VERSION", "70051831");

@@ -84,7 +84,8 @@ hipError_t check_phase(const char* symbol) {
   }
 }
 
-/// The device that a call is about: that of its stream or event, else the current one.
+/// The device that a call is about: that of its stream or event, or the one that memory is to be of, else the current
+/// one.
 DeviceRef device_of(hipStream_t stream) {
   const StreamRef found = state().streams.find(stream);
   return found == nullptr ? nullptr : found->device;
@@ -92,6 +93,11 @@ DeviceRef device_of(hipStream_t stream) {
 DeviceRef device_of(hipEvent_t event) {
   const EventRef found = state().events.find(event);
   return found == nullptr ? nullptr : found->device;
+}
+DeviceRef device_of(const AllocationProperties* properties) {
+  const bool known = properties != nullptr && properties->location.type == hipMemLocationTypeDevice &&
+                     check_device(properties->location.id) == hipSuccess;
+  return known ? state().devices[static_cast<std::size_t>(properties->location.id)] : nullptr;
 }
 template <class Argument>
 DeviceRef device_of(const Argument&) {
