@@ -4,13 +4,15 @@
 #include <string>
 
 #include "failure.h"
-#include "stream_pool.h"
 #include "thread.h"
 
 namespace anyplace::cpu_sim {
 
 Engine::Engine(const Config& config)
-    : config_(config), scheduler_(*new Scheduler(config.workers, config.doze_ns)), virtual_memory_(*new VirtualMemory) {
+    : config_(config),
+      scheduler_(*new Scheduler(config.workers, config.doze_ns)),
+      pool_(*new StreamPool(scheduler_)),
+      virtual_memory_(*new VirtualMemory) {
   for (int32_t i = 0; i < config.devices; ++i) devices_.push_back(new Device(i, config.memory_bytes, scheduler_));
 }
 
@@ -29,7 +31,7 @@ Device& Engine::device(int32_t index) {
 }
 
 Stream& Engine::make_stream(Device& device, int32_t priority, Rule rule, uint64_t cookie) {
-  Stream& stream = StreamPool::take();
+  Stream& stream = pool_.take();
   stream.open(device, next_native(), cookie, priority, rule);
   try {
     std::lock_guard lock(streams_mutex_);

@@ -22,6 +22,7 @@
 #include "ref.h"
 #include "scheduler.h"
 #include "stream.h"
+#include "stream_pool.h"
 #include "virtual_memory.h"
 
 namespace anyplace::cpu_sim {
@@ -64,6 +65,7 @@ class Engine {
 
   const Config config_;
   Scheduler& scheduler_;
+  StreamPool& pool_;
   std::vector<Device*> devices_;
   VirtualMemory& virtual_memory_;
   std::atomic<uint64_t> next_native_{1};

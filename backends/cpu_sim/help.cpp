@@ -21,12 +21,15 @@ std::atomic<uint32_t> spinning{0};
 /// Runs something that the record waits for. False if there is nothing that could be run here.
 bool help(Record record) noexcept {
   for (int link = 0; link < kLongestChain; ++link) {
-    // Complete: also a record of a stream that was recycled meanwhile, of which nothing concerns us.
-    if (record.complete()) return false;
     Stream* const stream = record.timeline->owner();
     if (stream == nullptr) return false;
+    // What the stream waits for concerns us only if it hasn't got past our target: so this is read before that. (Of a
+    // stream that was recycled meanwhile nothing concerns us, and the record is complete.)
+    const Record next = stream->waits_for();
+    if (record.complete()) return false;
     if (stream->help(record.target)) return true;
-    record = stream->waits_for();
+    if (next.timeline == nullptr) return false;
+    record = next;
   }
   return false;
 }

@@ -46,7 +46,6 @@ class List {
  public:
   bool empty() const noexcept { return !end_.linked(); }
   void push_back(Link<T>& link) noexcept { link.insert_before(end_); }
-  void push_front(Link<T>& link) noexcept { link.insert_before(*end_.next()); }
   /// The first object, unlinked; null if there is none.
   T* pop_front() noexcept {
     if (empty()) return nullptr;

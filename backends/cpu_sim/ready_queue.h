@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ready task runs next: the most urgent level first; within it first come, first served, but for a task that
-// another one's completion readied, which comes first of all. The only place with a policy; a simulator that replays
-// one order from a seed would put another one here.
+// Which ready task runs next: the most urgent level first; within it those that another task's completion readied,
+// before those that were submitted or gave up their turn; of each the first comes first. Streams that go on waking each
+// other don't keep the others waiting: after kMostWoken of them in a row it is the turn of another. The only place with
+// a policy; a simulator that replays one order from a seed would put another one here.
 //
-// Guarded by the scheduler's lock, but for levels() and size(), which any thread may read at any time: hints, which may
-// be old when they are read.
+// Guarded by the scheduler's lock, but for the hints, which any thread may read at any time: they may be old then.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_READY_QUEUE_H
 #define ANYPLACE_BACKENDS_CPU_SIM_READY_QUEUE_H
 
@@ -19,50 +19,72 @@ namespace anyplace::cpu_sim {
 
 class ReadyQueue {
  public:
-  void push_back(Task& task) noexcept {
-    tasks_[task.level_].push_back(task.link_);
-    count_in(task);
-  }
-  void push_front(Task& task) noexcept {
-    tasks_[task.level_].push_front(task.link_);
-    count_in(task);
+  /// `woken`: by another task's completion.
+  void push(Task& task, bool woken) noexcept {
+    Level& level = levels_[task.level_];
+    (woken ? level.woken : level.others).push_back(task.link_);
+    task.woken_ = woken;
+    task.push_ = ++pushes_;
+    task.queued_.store(true, std::memory_order_relaxed);
+    size_.store(size() + 1, std::memory_order_relaxed);
+    const uint32_t bit = 1u << task.level_;
+    if ((ready_levels() & bit) == 0) ready_levels_.store(ready_levels() | bit, std::memory_order_relaxed);
+    publish_next();
   }
 
   /// Null if nothing is ready.
   Task* pop() noexcept {
-    if (levels() == 0) return nullptr;
-    Task* task = tasks_[static_cast<unsigned>(__builtin_ctz(levels()))].pop_front();
-    count_out(*task);
+    Task* const task = next();
+    if (task == nullptr) return nullptr;
+    Level& level = levels_[task->level_];
+    level.woken_in_a_row = task->woken_ ? level.woken_in_a_row + 1 : 0;
+    unlink(*task);
     return task;
   }
-  /// False if it isn't here.
-  bool take(Task& task) noexcept {
-    if (!task.queued()) return false;
-    task.link_.unlink();
-    count_out(task);
-    return true;
-  }
+  /// A task that is here.
+  void take(Task& task) noexcept { unlink(task); }
 
+  // -- Hints.
   /// Bit i: something of level i is ready.
-  uint32_t levels() const noexcept { return levels_.load(std::memory_order_relaxed); }
+  uint32_t ready_levels() const noexcept { return ready_levels_.load(std::memory_order_relaxed); }
   uint32_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+  /// The number of the push of what is next; 0 if nothing is ready.
+  uint64_t next_push() const noexcept { return next_push_.load(std::memory_order_relaxed); }
 
  private:
-  void count_in(Task& task) noexcept {
-    task.queued_.store(true, std::memory_order_relaxed);
-    size_.store(size() + 1, std::memory_order_relaxed);
-    const uint32_t bit = 1u << task.level_;
-    if ((levels() & bit) == 0) levels_.store(levels() | bit, std::memory_order_relaxed);
+  static constexpr unsigned kMostWoken = 16;
+  struct Level {
+    List<Task> woken;
+    List<Task> others;
+    unsigned woken_in_a_row = 0;
+  };
+
+  Task* next() noexcept {
+    if (ready_levels() == 0) return nullptr;
+    Level& level = levels_[static_cast<unsigned>(__builtin_ctz(ready_levels()))];
+    const bool woken = !level.woken.empty() && (level.others.empty() || level.woken_in_a_row < kMostWoken);
+    return (woken ? level.woken : level.others).begin()->owner();
   }
-  void count_out(Task& task) noexcept {
+  void unlink(Task& task) noexcept {
+    task.link_.unlink();
     task.queued_.store(false, std::memory_order_relaxed);
     size_.store(size() - 1, std::memory_order_relaxed);
-    if (tasks_[task.level_].empty()) levels_.store(levels() & ~(1u << task.level_), std::memory_order_relaxed);
+    const Level& level = levels_[task.level_];
+    if (level.woken.empty() && level.others.empty()) {
+      ready_levels_.store(ready_levels() & ~(1u << task.level_), std::memory_order_relaxed);
+    }
+    publish_next();
+  }
+  void publish_next() noexcept {
+    const Task* const task = next();
+    next_push_.store(task == nullptr ? 0 : task->push_, std::memory_order_relaxed);
   }
 
-  std::array<List<Task>, kLevels> tasks_;
-  std::atomic<uint32_t> levels_{0};
+  std::array<Level, kLevels> levels_;
+  uint64_t pushes_ = 0;
+  std::atomic<uint32_t> ready_levels_{0};
   std::atomic<uint32_t> size_{0};
+  std::atomic<uint64_t> next_push_{0};
 };
 
 }  // namespace anyplace::cpu_sim

@@ -122,37 +122,39 @@ void Scheduler::carry_out(const Call& call) noexcept {
   try {
     start_worker(call.reserve);
   } catch (const std::exception&) {
-    // start() saw to it that there is at least one, so the work still runs.
-    std::lock_guard lock(lock_);
-    --started_;
-    --looking(call.reserve);
+    // start() saw to it that there is at least one, so the work still runs. Those who relied on the one that was being
+    // started rely on a sleeping one, if there is any.
+    Worker* worker = nullptr;
+    {
+      std::lock_guard lock(lock_);
+      --started_;
+      --looking(call.reserve);
+      if (ready_.size() > 0 && looking_ == 0) worker = call_sleeper(false);
+      if (ready_.size() > 0 && looking_ == 0 && reserves_looking_ == 0) worker = call_sleeper(true);
+    }
+    if (worker != nullptr) worker->parker.unpark();
   }
 }
 
-void Scheduler::ready(Task& task, How how) noexcept {
+void Scheduler::ready(Task& task, bool woken, bool wake) noexcept {
   Call call;
   {
     std::lock_guard lock(lock_);
-    if (how == How::kFirst) {
-      ready_.push_front(task);
-    } else {
-      ready_.push_back(task);
-    }
+    ready_.push(task, woken);
     raise(pushes_);
-    call = call_somebody(how == How::kWake);
+    call = call_somebody(wake);
   }
   carry_out(call);
 }
 
 bool Scheduler::claim(Task& task) noexcept {
-  if (!task.queued()) return false;
+  if (!task.queued() || starving_.load(std::memory_order_relaxed)) return false;
   std::lock_guard lock(lock_);
+  if (!task.queued() || starving_.load(std::memory_order_relaxed)) return false;
   const uint32_t running = running_.load(std::memory_order_relaxed);
   if (running >= limit_ || (running + 1 >= limit_ && more_urgent(task.level()))) return false;
-  if (!ready_.take(task)) return false;
+  ready_.take(task);
   raise(running_);
-  raise(claims_);
-  raise(host_claims_);
   return true;
 }
 
@@ -174,7 +176,7 @@ Task* Scheduler::take(Call* call) noexcept {
   Task* const task = ready_.pop();
   if (task == nullptr) return nullptr;
   raise(running_);
-  raise(claims_);
+  starving_.store(false, std::memory_order_relaxed);
   if (ready_.size() > 0) *call = call_somebody(false);
   return task;
 }
@@ -191,7 +193,12 @@ void Scheduler::work(Worker& self) noexcept {
       {
         std::lock_guard lock(lock_);
         lower(running_);
-        task = stays ? take(&call) : nullptr;
+        if (stays) {
+          task = take(&call);
+        } else {
+          task = nullptr;
+          if (ready_.size() > 0) call = call_somebody(false);
+        }
         if (task == nullptr) {
           ++looking(self.reserve);
           looker_ = self.reserve ? looker_ : &self;
@@ -211,32 +218,39 @@ bool Scheduler::look(Worker& self) noexcept {
   const int64_t began = now_ns();
   int64_t last_push = began;
   uint32_t pushes = pushes_.load(std::memory_order_relaxed);
-  bool was_ready = false;
-  uint32_t taken = 0;
+  uint64_t next_before = 0;
   for (int64_t now = began;; now = now_ns()) {
     if (stopping_.load(std::memory_order_relaxed)) {
       spin_until(now + kLookNs);
       return true;
     }
-    const uint32_t size = running_.load(std::memory_order_relaxed) < limit_ ? ready_.size() : 0;
-    if (doze_ns_ == 0) return size > 0;
-    const uint32_t taken_now = (self.reserve ? claims_ : host_claims_).load(std::memory_order_relaxed);
-    if (size > 0 && was_ready && taken_now == taken) return true;
-    if (size > 1 && !self.reserve) return true;
-    was_ready = size > 0;
-    taken = taken_now;
+    const bool room = running_.load(std::memory_order_relaxed) < limit_;
+    if (doze_ns_ == 0) return room && ready_.size() > 0;
+    const uint64_t next = ready_.next_push();
+    if (room && !self.reserve && ready_.size() > 1) return true;
+    if (next != 0 && next == next_before) {
+      if (room) return true;
+      starve(next);
+    }
+    next_before = next;
     if (const uint32_t pushes_now = pushes_.load(std::memory_order_relaxed); pushes_now != pushes) {
       pushes = pushes_now;
       last_push = now;
     }
     if (!self.reserve && now - began < kSpinNs) {
       spin_until(now + kLookNs);
-    } else if (size == 0 && now - last_push > kQuietNs) {
+    } else if ((next == 0 || !room) && now - last_push > kQuietNs) {
       return false;
     } else if (self.parker.park_for(self.reserve ? kReserveNs : doze_ns_)) {
       return true;
     }
   }
+}
+
+/// All threads that may run a task do, and the next one waits: it comes before what hosts would help themselves to.
+void Scheduler::starve(uint64_t push) noexcept {
+  std::lock_guard lock(lock_);
+  if (ready_.next_push() == push) starving_.store(true, std::memory_order_relaxed);
 }
 
 /// Until it is called, which takes it off the sleepers.
@@ -261,16 +275,18 @@ Task* Scheduler::wait_for_task(Worker& self) noexcept {
     bool sleeps = false;
     {
       std::lock_guard lock(lock_);
+      --looking(self.reserve);  // first: who takes one sees to it that somebody else looks for the others
       if (!quiet) task = take(&call);
-      const bool idle = task == nullptr && ready_.size() == 0;
-      const bool ends = idle && stopping_.load(std::memory_order_relaxed);
-      sleeps = idle && quiet && !ends;
-      if (task != nullptr || sleeps || ends) --looking(self.reserve);
-      if (ends) return nullptr;
+      // With no room for another, who makes room takes the next task, or calls somebody.
+      const bool idle = task == nullptr && (ready_.size() == 0 || running_.load(std::memory_order_relaxed) >= limit_);
+      if (idle && ready_.size() == 0 && stopping_.load(std::memory_order_relaxed)) return nullptr;
+      sleeps = idle && quiet;
       if (sleeps) {
         self.asleep = true;
         self.next = sleepers_;
         sleepers_ = &self;
+      } else if (task == nullptr) {
+        ++looking(self.reserve);
       }
     }
     carry_out(call);

@@ -7,15 +7,17 @@
 // An idle worker isn't woken for each task, because a host that is about to synchronise does a short one sooner than
 // any other thread could, and waking costs the host microseconds. Idle workers look at the queue: every microsecond at
 // first, then between short sleeps ("dozing"), and only when nothing was submitted for a while they sleep until they
-// are woken. They are polite: a lone task that was just submitted is left to the host until the next look.
+// are woken. They are polite: a lone task is left to the host until it was there at two looks.
 //
 // Guarantees
 // - Whenever a task is ready and fewer than limit() threads run one, a worker is looking, or was woken. So two kernels
 //   that wait for each other get two threads, and a task that nobody synchronises with starts within two looks.
-// - The last worker is a reserve (if there are two or more): it looks rarely, and takes a task only when nobody took
-// any
-//   between two looks, which is when all others are in long kernels. One thread per core, the host's included, is
-//   faster than one more.
+// - A host that goes on submitting and helping itself doesn't keep a ready task waiting: when the next task was there
+// at
+//   two looks while all threads that may run did, hosts claim nothing until a worker has taken something.
+// - The last worker is a reserve (if there are two or more): it looks rarely, and takes a task only when the next one
+//   was the same at two looks, which is when all others are in long kernels. One thread per core, the host's included,
+//   is faster than one more.
 // - No thread is started before start(), that is, before the first submitted work.
 // - lock_ is a leaf of the lock order (see stream.h) and is never held while a task runs.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_SCHEDULER_H
@@ -56,11 +58,11 @@ class Scheduler {
 
   // -- Readying a task. Any thread, after start().
   /// Something was submitted to it, or its turn is over.
-  void enqueue(Task& task) noexcept { ready(task, How::kLast); }
+  void enqueue(Task& task) noexcept { ready(task, false, false); }
   /// Another task's completion was what it waited for: the same thread goes on with it if it can.
-  void enqueue_first(Task& task) noexcept { ready(task, How::kFirst); }
+  void enqueue_woken(Task& task) noexcept { ready(task, true, false); }
   /// Work for several threads at once: worth waking one.
-  void enqueue_for_all(Task& task) noexcept { ready(task, How::kWake); }
+  void enqueue_for_all(Task& task) noexcept { ready(task, true, true); }
 
   // -- For a host that helps.
   /// Takes a task out of the queue, to be run by the caller, who then calls done(). False if it isn't there, or if all
@@ -73,15 +75,14 @@ class Scheduler {
   }
 
   /// Whether something more urgent than `level`, or as urgent, is ready. Hints for a task that could make room.
-  bool more_urgent(unsigned level) const noexcept { return (ready_.levels() & ((1u << level) - 1)) != 0; }
-  bool as_urgent(unsigned level) const noexcept { return (ready_.levels() & (1u << level)) != 0; }
+  bool more_urgent(unsigned level) const noexcept { return (ready_.ready_levels() & ((1u << level) - 1)) != 0; }
+  bool as_urgent(unsigned level) const noexcept { return (ready_.ready_levels() & (1u << level)) != 0; }
 
   /// Ends and joins the workers once nothing is ready; false when one is still busy at the deadline, which leaves it.
   /// Called once, last.
   bool stop(const Deadline& deadline);
 
  private:
-  enum class How { kLast, kFirst, kWake };
   struct Worker {
     explicit Worker(bool is_reserve) noexcept : reserve(is_reserve) {}
     Parker parker;
@@ -96,7 +97,7 @@ class Scheduler {
     bool reserve = false;  // start one
   };
 
-  void ready(Task& task, How how) noexcept;
+  void ready(Task& task, bool woken, bool wake) noexcept;
   Call call_somebody(bool even_if_looking) noexcept;
   Worker* call_sleeper(bool reserve) noexcept;
   void carry_out(const Call& call) noexcept;
@@ -106,6 +107,7 @@ class Scheduler {
   Task* take(Call* call) noexcept;
   Task* wait_for_task(Worker& self) noexcept;
   bool look(Worker& self) noexcept;
+  void starve(uint64_t push) noexcept;
   void sleep(Worker& self) noexcept;
   uint32_t& looking(bool reserve) noexcept { return reserve ? reserves_looking_ : looking_; }
 
@@ -118,17 +120,16 @@ class Scheduler {
   std::vector<std::unique_ptr<Worker>> workers_;  // guarded by threads_mutex_
 
   alignas(64) SpinLock lock_;
-  ReadyQueue ready_;                      // guarded by lock_
-  Worker* sleepers_ = nullptr;            // guarded by lock_
-  Worker* looker_ = nullptr;              // guarded by lock_; the one that began to look last
-  uint32_t started_ = 0;                  // guarded by lock_; workers started or being started
-  uint32_t looking_ = 0;                  // guarded by lock_; idle workers that look, or are about to
-  uint32_t reserves_looking_ = 0;         // guarded by lock_
-  std::atomic<uint32_t> running_{0};      // written under lock_; threads with a task
-  std::atomic<uint32_t> pushes_{0};       // written under lock_; tasks that were ever readied
-  std::atomic<uint32_t> claims_{0};       // written under lock_; and taken
-  std::atomic<uint32_t> host_claims_{0};  // written under lock_; and taken by hosts
-  std::atomic<bool> stopping_{false};     // written under lock_
+  ReadyQueue ready_;                   // guarded by lock_
+  Worker* sleepers_ = nullptr;         // guarded by lock_
+  Worker* looker_ = nullptr;           // guarded by lock_; the one that began to look last
+  uint32_t started_ = 0;               // guarded by lock_; workers started or being started
+  uint32_t looking_ = 0;               // guarded by lock_; idle workers that look, or are about to
+  uint32_t reserves_looking_ = 0;      // guarded by lock_
+  std::atomic<uint32_t> running_{0};   // written under lock_; threads with a task
+  std::atomic<uint32_t> pushes_{0};    // written under lock_; tasks that were ever readied
+  std::atomic<bool> starving_{false};  // written under lock_; hosts are to claim nothing
+  std::atomic<bool> stopping_{false};  // written under lock_
 
   std::mutex end_mutex_;
   uint32_t ended_ = 0;           // guarded by end_mutex_

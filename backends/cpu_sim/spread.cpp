@@ -39,7 +39,7 @@ void SpreadJob::begin(Spreadable& work, const Spreadable::Extent& extent) noexce
   if (extent.is_long) {
     stream_.scheduler().enqueue_for_all(*this);
   } else {
-    stream_.scheduler().enqueue_first(*this);
+    stream_.scheduler().enqueue_woken(*this);
   }
 }
 

@@ -19,13 +19,13 @@ constexpr uint64_t kNoTarget = UINT64_MAX;
 
 }  // namespace
 
-Stream::Stream() noexcept : wakeup_(*this), spread_(*this) {}
+Stream::Stream(StreamPool& pool, Scheduler& scheduler) noexcept
+    : scheduler_(scheduler), wakeup_(*this), spread_(*this), pool_(pool) {}
 
 // ---- Life ----------------------------------------------------------------------------------------------------------
 
 void Stream::open(Device& device, uint64_t id, uint64_t cookie, int32_t priority, Rule rule) noexcept {
   device_ = &device;
-  scheduler_ = &device.scheduler();
   id_ = id;
   cookie_ = cookie;
   rule_ = rule;
@@ -57,7 +57,7 @@ void Stream::drop_handle() noexcept {
 void Stream::recycle() noexcept {
   device_->remove(*this);
   CommandQueue::free_chunk(queue_.clear());
-  StreamPool::give_back(*this);
+  pool_.give_back(*this);
 }
 
 /// False if something was submitted meanwhile. Else the stream is no longer the caller's.
@@ -154,18 +154,18 @@ Stream::End Stream::take_turn(uint64_t target, bool helps) noexcept {
     queue_.pop();
     timeline_.advance(++retired);
     if (helps) {
-      if (scheduler_->in_the_way(level())) return End::kReady;
+      if (scheduler_.in_the_way(level())) return End::kReady;
       continue;
     }
-    if (scheduler_->more_urgent(level())) return End::kReady;
-    if (!scheduler_->as_urgent(level())) continue;
+    if (scheduler_.more_urgent(level())) return End::kReady;
+    if (!scheduler_.as_urgent(level())) continue;
     if (++commands == 1) began = now_ns();
     if (commands == kTurnCommands || (commands % kClockCommands == 0 && now_ns() - began > kTurnNs)) return End::kReady;
   }
 }
 
 void Stream::run() noexcept {
-  if (take_turn(kNoTarget, false) == End::kReady) scheduler_->enqueue(*this);
+  if (take_turn(kNoTarget, false) == End::kReady) scheduler_.enqueue(*this);
 }
 
 void Stream::finish_elsewhere() noexcept {
@@ -173,16 +173,22 @@ void Stream::finish_elsewhere() noexcept {
   queue_.pop();
   const uint64_t retired = timeline_.value() + 1;
   timeline_.advance(retired);
-  if (submitted() != retired || !go_idle(retired)) scheduler_->enqueue(*this);
+  if (submitted() != retired || !go_idle(retired)) scheduler_.enqueue(*this);
 }
 
 bool Stream::help(uint64_t target) noexcept {
-  Scheduler& scheduler = *scheduler_;
+  Scheduler& scheduler = scheduler_;
   const HelpingScope scope;
   if (scheduler.claim(*this)) {
     if (take_turn(target, true) == End::kReady) scheduler.enqueue(*this);
   } else if (scheduler.claim(spread_)) {
-    spread_.run();
+    // While this piece is held the command isn't complete: it is the one that is waited for, or one before it, or the
+    // target was reached meanwhile.
+    if (timeline_.reached(target)) {
+      scheduler.enqueue_woken(spread_);
+    } else {
+      spread_.run();
+    }
   } else {
     return false;
   }

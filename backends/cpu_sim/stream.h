@@ -41,6 +41,7 @@
 namespace anyplace::cpu_sim {
 
 class Device;
+class StreamPool;
 
 /// How a stream stands to its device's null stream.
 enum class Rule { kNone, kBlocking, kNull };
@@ -48,7 +49,7 @@ enum class Rule { kNone, kBlocking, kNull };
 class Stream final : public Task {
  public:
   // -- For the pool.
-  Stream() noexcept;
+  Stream(StreamPool& pool, Scheduler& scheduler) noexcept;
   /// Begins a life, with one handle. `id` is unique in the process and doubles as the native handle; `cookie` is the
   /// first handle's.
   void open(Device& device, uint64_t id, uint64_t cookie, int32_t priority, Rule rule) noexcept;
@@ -111,7 +112,7 @@ class Stream final : public Task {
   /// Parks this stream until `timeline` reaches `target`; false if it is there already.
   bool park(Timeline& timeline, uint64_t target) noexcept { return timeline.park(wakeup_, target); }
   void spread(Spreadable& work, const Spreadable::Extent& extent) noexcept { spread_.begin(work, extent); }
-  Scheduler& scheduler() const noexcept { return *scheduler_; }
+  Scheduler& scheduler() const noexcept { return scheduler_; }
 
   // -- For a host that waits for `target` (help.h).
   /// Runs what is ready of this stream, up to the target. False if there was nothing, or it was somebody else's.
@@ -130,7 +131,7 @@ class Stream final : public Task {
     explicit Wakeup(Stream& stream) noexcept : stream_(stream) {}
 
    private:
-    void wake() noexcept override { stream_.scheduler_->enqueue_first(stream_); }
+    void wake() noexcept override { stream_.scheduler_.enqueue_woken(stream_); }
     Stream& stream_;
   };
 
@@ -139,7 +140,7 @@ class Stream final : public Task {
 
   template <class Write>
   uint64_t push(Write&& write) {
-    scheduler_->start();
+    scheduler_.start();
     uint64_t number = 0;
     bool was_active = false;
     {
@@ -150,7 +151,7 @@ class Stream final : public Task {
       submitted_.store(number, std::memory_order_release);
       was_active = std::exchange(active_, true);
     }
-    if (!was_active) scheduler_->enqueue(*this);
+    if (!was_active) scheduler_.enqueue(*this);
     return number;
   }
 
@@ -166,7 +167,7 @@ class Stream final : public Task {
   uint32_t handles_ = 0;                // guarded by lock_
   std::atomic<uint64_t> submitted_{0};  // written under lock_
   std::atomic<uint64_t> asked_for_{0};  // likewise
-  Scheduler* scheduler_ = nullptr;
+  Scheduler& scheduler_;
   Rule rule_ = Rule::kNone;
   CommandQueue queue_;  // see there
 
@@ -176,6 +177,7 @@ class Stream final : public Task {
   Wakeup wakeup_;
   SpreadJob spread_;
 
+  StreamPool& pool_;
   uint64_t cookie_ = 0;
   Device* device_ = nullptr;
   uint64_t id_ = 0;

@@ -3,39 +3,29 @@
 
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "stream.h"
 
 namespace anyplace::cpu_sim {
-namespace {
-
-// Of the process, and never destroyed: threads may still use it while it exits.
-struct Pool {
-  SpinLock lock;
-  Stream* free = nullptr;  // guarded by lock
-  Stream* all = nullptr;   // guarded by lock; so that a leak checker finds those in use
-};
-constinit Pool pool;
-
-}  // namespace
 
 Stream& StreamPool::take() {
   {
-    std::lock_guard lock(pool.lock);
-    if (Stream* const stream = pool.free) {
-      pool.free = std::exchange(stream->next_free_, nullptr);
+    std::lock_guard lock(lock_);
+    if (Stream* const stream = free_) {
+      free_ = std::exchange(stream->next_free_, nullptr);
       return *stream;
     }
   }
-  auto* const stream = new Stream;
-  std::lock_guard lock(pool.lock);
-  stream->next_made_ = std::exchange(pool.all, stream);
+  auto* const stream = new Stream(*this, scheduler_);
+  std::lock_guard lock(lock_);
+  stream->next_made_ = std::exchange(made_, stream);
   return *stream;
 }
 
 void StreamPool::give_back(Stream& stream) noexcept {
-  std::lock_guard lock(pool.lock);
-  stream.next_free_ = std::exchange(pool.free, &stream);
+  std::lock_guard lock(lock_);
+  stream.next_free_ = std::exchange(free_, &stream);
 }
 
 }  // namespace anyplace::cpu_sim

@@ -5,16 +5,29 @@
 // instruction. A stream that is used again counts on from where it was: what was complete stays complete.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_STREAM_POOL_H
 #define ANYPLACE_BACKENDS_CPU_SIM_STREAM_POOL_H
+#include "spin_lock.h"
 
 namespace anyplace::cpu_sim {
 
+class Scheduler;
 class Stream;
 
 class StreamPool {
  public:
+  explicit StreamPool(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
+  StreamPool(const StreamPool&) = delete;  // streams hold its address
+  StreamPool& operator=(const StreamPool&) = delete;
+  ~StreamPool() = delete;  // lives as long as the process; see Engine
+
   /// One that nobody uses. Throws std::bad_alloc.
-  static Stream& take();
-  static void give_back(Stream& stream) noexcept;
+  Stream& take();
+  void give_back(Stream& stream) noexcept;
+
+ private:
+  Scheduler& scheduler_;
+  SpinLock lock_;
+  Stream* free_ = nullptr;  // guarded by lock_
+  Stream* made_ = nullptr;  // guarded by lock_; all of them: so that a leak checker finds those in use
 };
 
 }  // namespace anyplace::cpu_sim

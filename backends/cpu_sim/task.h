@@ -50,6 +50,8 @@ class Task {
   friend class Scheduler;
   Link<Task> link_;                  // guarded by the scheduler's lock
   std::atomic<bool> queued_{false};  // written under it
+  bool woken_ = false;               // guarded by it; how it got there
+  uint64_t push_ = 0;                // guarded by it; when
   unsigned level_ = 0;
 };
 
