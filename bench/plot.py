@@ -53,7 +53,9 @@ def bars(title, unit, values, marks):
         x = at(value)
         dash = "" if index == 0 else ' stroke-dasharray="4 3"'
         parts.append(f'<line x1="{x:.1f}" y1="{TOP - 6}" x2="{x:.1f}" y2="{bottom}" stroke="#b91c1c"{dash}/>')
-        parts.append(_text(x, TOP - 10, f"{name} {_short(value)}", "middle", 11, ' fill="#b91c1c"'))
+        # Away from the other mark's, which may be near.
+        anchor = "end" if value == min(v for _, v in marks) and len(marks) > 1 else "start"
+        parts.append(_text(x, TOP - 10, f"{name} {_short(value)}", anchor, 11, ' fill="#b91c1c"'))
     return _document(bottom + 32, parts)
 
 

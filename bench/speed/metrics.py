@@ -90,10 +90,14 @@ def _number(value, unit):
     return report.figure(value)
 
 
+def _ratio(value):
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.2g}"
+
+
 def _cell(ours, theirs, unit):
     if theirs is None:
         return "-"
-    return f"{_number(theirs, unit)} ({ours / theirs:.2g})" if theirs > 0 else _number(theirs, unit)
+    return f"{_number(theirs, unit)} ({_ratio(ours / theirs)})" if theirs > 0 else _number(theirs, unit)
 
 
 def table(figures):
@@ -116,7 +120,7 @@ def table(figures):
                       {None: "-", True: "yes", False: "NO"}[met]] +
                      [_cell(ours, found.get(who), metric.unit) if comparable else
                       _number(found[who], metric.unit) if who in found else "-" for who in COLUMNS] +
-                     ["-" if best is None else f"{ours / best:.2g}"])
+                     ["-" if best is None else _ratio(ours / best)])
         rows.append({"metric": metric.key, "label": metric.label, "unit": metric.unit, "target": metric.target,
                      "stretch": metric.stretch, "measured": ours, "met": met, "peers": peers,
                      "over_best_peer": None if best is None else ours / best})
