@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Two workers, one of them the reserve, that look at the queue, sleep, and are called; two kernels that wait for each other; and,
+ * or not, a host thread that submits and helps itself for ever and two streams that go on waking each other for ever.
+ *
+ * code:     backends/cpu_sim/scheduler.h, scheduler.cpp (ready, call_somebody, take, claim, done, work, look, wait_for_task),
+ *           ready_queue.h (pop)
+ * abstract: what is done under the scheduler's lock is one step; time is not modelled: a look comes at any time, and a worker may find
+ *           at any look that nothing was pushed for long if nothing was since its last one; "changed since my last look" is a flag for
+ *           each worker in place of a counter
+ * checked:  both kernels begin, under weak fairness, whatever the others do: no call is lost, a worker stuck in a kernel holds up
+ *           nobody but its stream, and what is ready is not passed over for ever
+ *
+ * check: progress
+ * fault: COUNTS_ITSELF cycle       a worker that takes a task is still counted as looking when it calls somebody for the next one
+ * fault: SLEEPS_BLINDLY cycle      a worker goes to sleep without a look under the lock
+ * fault: NO_PATIENCE cycle         a worker leaves what is ready to others for as long as any of them claims something
+ * fault: HOSTS_FIRST cycle         hosts claim, and so keep the number of running threads at its limit, while a worker waits for its turn
+ * fault: NO_TURNS cycle            what was woken by a timeline always goes first
+ */
+#define LIMIT 2
+#define EAGER 0
+#define RESERVE 1
+#define PATIENCE 1
+#define IN_A_ROW 1
+
+/* Tasks. */
+#define NOTHING 0
+#define KERNEL_1 1 /* ends when KERNEL_2 has begun */
+#define KERNEL_2 2 /* ends when KERNEL_1 has begun */
+#define HELPED 3   /* of the host that helps itself */
+#define PING 4     /* wakes itself, by way of a timeline */
+#define FIRST 5    /* so that there are workers when the others come */
+
+chan woken = [2] of { byte };     /* by a timeline: first */
+chan submitted = [4] of { byte };
+byte in_a_row;                    /* how many of `woken` were taken while others waited */
+
+byte running;                     /* threads with a task */
+byte looking[2];                  /* workers of each kind that look, or are about to */
+bool started[2], asleep[2], unparked[2];
+bool starving;                    /* a worker couldn't take what is ready: hosts claim nothing until one can */
+bool pushed[2], claimed[2], host_claimed[2]; /* since that worker looked last */
+
+bool begun[6];
+bool helped;
+
+#define READY (len(woken) + len(submitted))
+
+inline call_one(who) {
+  looking[who]++;
+  if
+  :: started[who] -> asleep[who] = false; unparked[who] = true
+  :: else -> started[who] = true
+  fi
+}
+
+inline call_somebody() {
+  if
+  :: running >= LIMIT || looking[EAGER] > 0
+  :: running < LIMIT && looking[EAGER] == 0 && (asleep[EAGER] || !started[EAGER]) -> call_one(EAGER)
+  :: running < LIMIT && looking[EAGER] == 0 && !asleep[EAGER] && started[EAGER] ->
+    if
+    :: looking[RESERVE] == 0 && (asleep[RESERVE] || !started[RESERVE]) -> call_one(RESERVE)
+    :: else
+    fi
+  fi
+}
+
+inline enqueue(queue, what) {
+  atomic {
+    queue!what;
+    pushed[EAGER] = true;
+    pushed[RESERVE] = true;
+    call_somebody()
+  }
+}
+
+inline note_claim() {
+  claimed[EAGER] = true;
+  claimed[RESERVE] = true
+}
+
+/* Under the lock. */
+inline take() {
+  if
+#ifdef NO_TURNS
+  :: running < LIMIT && len(woken) > 0 -> woken?task
+  :: running < LIMIT && len(woken) == 0 && len(submitted) > 0 -> submitted?task
+#else
+  :: running < LIMIT && len(woken) > 0 && (len(submitted) == 0 || in_a_row < IN_A_ROW) ->
+    woken?task;
+    in_a_row = (len(submitted) > 0 -> in_a_row + 1 : 0)
+  :: running < LIMIT && len(submitted) > 0 && (len(woken) == 0 || in_a_row == IN_A_ROW) -> submitted?task; in_a_row = 0
+#endif
+  :: else -> task = NOTHING
+  fi;
+  if
+  :: task != NOTHING ->
+    running++;
+    starving = false;
+    note_claim();
+    if
+    :: READY > 0 -> call_somebody()
+    :: else
+    fi
+  :: else
+  fi
+}
+
+inline execute() {
+  begun[task] = true;
+  if
+  :: task == KERNEL_1 -> begun[KERNEL_2]
+  :: task == KERNEL_2 -> begun[KERNEL_1]
+  :: task == HELPED -> helped = true
+  :: task == PING -> enqueue(woken, PING)
+  :: task == FIRST
+  fi
+}
+
+/* Until it is worth a try to take something, or it was quiet for long. */
+inline look() {
+  do
+  :: atomic {
+      if
+      :: me == EAGER && running < LIMIT && READY >= 2 -> break
+      :: me == EAGER && running < LIMIT && READY > 0 && was_ready && !host_claimed[me] -> break
+      :: me == RESERVE && running < LIMIT && READY > 0 && was_ready && !claimed[me] -> break
+#ifndef NO_PATIENCE
+      :: READY > 0 && patience == PATIENCE -> break
+#endif
+      :: READY == 0 && !pushed[me] -> quiet = true; break
+      :: else
+      fi;
+      was_ready = READY > 0 && running < LIMIT;
+      patience = (READY == 0 -> 0 : (patience < PATIENCE -> patience + 1 : patience));
+      pushed[me] = false;
+      host_claimed[me] = false;
+      claimed[me] = false
+    }
+  od
+}
+
+/* Leaves a task, or none after it slept. */
+inline wait_for_task() {
+  look();
+  atomic {
+    was_ready = false;
+    patience = 0;
+#ifdef COUNTS_ITSELF
+    if
+    :: !quiet -> take()
+    :: else
+    fi;
+    looking[me]--;
+#else
+    looking[me]--;
+    if
+    :: !quiet -> take()
+    :: else
+    fi;
+#endif
+    if
+    :: task == NOTHING ->
+#ifndef HOSTS_FIRST
+      starving = starving || (!quiet && READY > 0);
+#endif
+#ifdef SLEEPS_BLINDLY
+      asleep[me] = quiet;
+#else
+      asleep[me] = quiet && READY == 0;
+#endif
+      if
+      :: !asleep[me] -> looking[me]++
+      :: else
+      fi
+    :: else
+    fi;
+    quiet = false
+  }
+  if
+  :: task == NOTHING && (asleep[me] || unparked[me]) ->
+end_asleep:
+    atomic { unparked[me]; unparked[me] = false }
+  :: else
+  fi
+}
+
+proctype worker(byte me) {
+  byte task, patience;
+  bool was_ready, quiet;
+end_before:
+  started[me];
+  do
+  :: task == NOTHING -> wait_for_task()
+  :: task != NOTHING ->
+    execute();
+    atomic {
+      running--;
+      task = NOTHING;
+      if
+      :: true -> take() /* a reserve only after a long one */
+      :: me == RESERVE
+      fi;
+      if
+      :: task == NOTHING -> looking[me]++
+      :: else
+      fi
+    }
+  od
+}
+
+proctype host() {
+  enqueue(submitted, FIRST);
+  enqueue(submitted, KERNEL_1);
+  enqueue(submitted, KERNEL_2)
+}
+
+proctype host_that_helps() {
+  do
+  :: true ->
+    helped = false;
+    enqueue(submitted, HELPED);
+    if
+    :: atomic { running < LIMIT && !starving && submitted??[HELPED] ->
+        submitted??HELPED;
+        running++;
+        note_claim();
+        host_claimed[EAGER] = true;
+        host_claimed[RESERVE] = true
+      }
+      atomic {
+        running--;
+        if
+        :: READY > 0 -> call_somebody()
+        :: else
+        fi
+      }
+    :: helped
+    fi
+  od
+}
+
+proctype host_of_two_streams() {
+  enqueue(woken, PING)
+}
+
+/* Where somebody always pushes, a call that was lost is made up for; so also without the others. */
+init {
+  atomic {
+    run worker(EAGER);
+    run worker(RESERVE);
+    run host();
+    if
+    :: true
+    :: true -> run host_that_helps()
+    :: true -> run host_that_helps(); run host_of_two_streams()
+    fi
+  }
+}
+
+ltl both_begin { <> (begun[KERNEL_1] && begun[KERNEL_2]) }
