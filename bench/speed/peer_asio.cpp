@@ -85,8 +85,8 @@ class AsioStreams final : public Streams {
 
   Gate gate_;
   std::binary_semaphore one_done_{0};
-  std::atomic<std::uint64_t> recorded_{0};
-  std::uint64_t records_ = 0;
+  alignas(128) std::atomic<std::uint64_t> recorded_{0};  // by whoever runs the strand
+  alignas(128) std::uint64_t records_ = 0;
   std::atomic<bool> hopping_{false};
   std::vector<Strand> strands_;
 };

@@ -15,7 +15,7 @@ namespace bench {
 namespace {
 
 /// A number that grows: of records of a stream that have completed.
-class Mark {
+class alignas(128) Mark {
  public:
   void reach(std::uint64_t value) {
     {
@@ -44,7 +44,7 @@ struct Operation {
   std::uint64_t value = 0;  // of the mark
 };
 
-class Queue {
+class alignas(128) Queue {
  public:
   Queue() : thread_([this] { work(); }) {}
   Queue(const Queue&) = delete;

@@ -118,8 +118,8 @@ class TbbStreams final : public Streams {
   using Node = flow::function_node<Message, flow::continue_msg, flow::queueing>;
 
   Gate gate_;
-  std::atomic<std::uint64_t> recorded_{0};
-  std::uint64_t records_ = 0;
+  alignas(128) std::atomic<std::uint64_t> recorded_{0};  // by whoever runs the node
+  alignas(128) std::uint64_t records_ = 0;
   flow::graph graph_;
   std::deque<Node> nodes_;
   std::deque<flow::continue_node<flow::continue_msg>> steps_;
