@@ -23,7 +23,7 @@ void Device::remove(Stream& stream) noexcept {
 void Device::order_after_null_rule(Stream& stream) {
   const auto wait_for = [&stream](Stream& other, uint64_t target) {
     if (other.timeline().reached(target)) return;
-    stream.push([&] { stream.queue_.emplace_wait(other.timeline(), target); });
+    stream.push_wait({&other.timeline(), target});
   };
   if (stream.rule_ == Rule::kNull) {
     // A stream leaves the list only once it is waited for, so that a failure on the way forgets none.

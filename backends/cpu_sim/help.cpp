@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <iterator>
 
 #include "stream.h"
 
@@ -12,32 +13,31 @@ namespace {
 
 constexpr int64_t kSpinNs = 20'000;       // how long a host looks without sleeping
 constexpr int kLooks = 16;                // pauses between two looks
-constexpr int kLongestChain = 64;         // of streams that wait for each other
+constexpr int kDepth = 3;                 // how far it is followed what waits for what
 constexpr std::size_t kMostStreams = 64;  // that are tried at each look, of many
 
 /// Hosts that look without sleeping. More than a few would take the cores from those who work.
 std::atomic<uint32_t> spinning{0};
 
 /// Runs something that the record waits for. False if there is nothing that could be run here.
-bool help(Record record) noexcept {
-  for (int link = 0; link < kLongestChain; ++link) {
-    Stream* const stream = record.timeline->owner();
-    if (stream == nullptr) return false;
-    // What the stream waits for concerns us only if it hasn't got past our target: so this is read before that. (Of a
-    // stream that was recycled meanwhile nothing concerns us, and the record is complete.)
-    const Record next = stream->waits_for();
-    if (record.complete()) return false;
-    if (stream->help(record.target)) return true;
-    if (next.timeline == nullptr) return false;
-    record = next;
-  }
-  return false;
+bool help(const Record& record, int depth) noexcept {
+  if (record.timeline == nullptr) return false;
+  Stream* const stream = record.timeline->owner();
+  if (stream == nullptr) return false;
+  // What the stream waits for concerns us only if it hasn't got past our target: so this is read before that. (Of a
+  // stream that was recycled meanwhile nothing concerns us, and the record is complete.)
+  const Stream::Dependencies needed = stream->dependencies(record.target);
+  if (record.complete()) return false;
+  if (stream->help(record.target)) return true;
+  if (depth == kDepth) return false;
+  return std::any_of(std::begin(needed.records), std::end(needed.records),
+                     [depth](const Record& each) { return help(each, depth + 1); });
 }
 
 bool help_any(std::span<const Record> records) noexcept {
   const std::size_t tried = std::min(records.size(), kMostStreams);
   return std::any_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(tried),
-                     [](const Record& record) { return help(record); });
+                     [](const Record& record) { return help(record, 0); });
 }
 
 /// Looks for a while. True if something was done meanwhile: the first record is complete, or one could be helped.

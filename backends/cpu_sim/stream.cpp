@@ -13,6 +13,8 @@ namespace {
 // The clock is read at every kClockCommands-th command only: reading it takes as long as a short kernel.
 constexpr unsigned kTurnCommands = 16;
 constexpr unsigned kClockCommands = 4;
+// Streams that wake each other are run by one thread one after the other so many times; then others are looked at.
+constexpr int kMostStreams = 16;
 constexpr int64_t kTurnNs = 100'000;
 
 constexpr uint64_t kNoTarget = UINT64_MAX;
@@ -35,6 +37,7 @@ void Stream::open(Device& device, uint64_t id, uint64_t cookie, int32_t priority
   {
     std::lock_guard lock(lock_);
     handles_ = 1;
+    for (SubmittedWait& wait : waits_) wait = {};
   }
   device.add(*this);
 }
@@ -83,8 +86,27 @@ void Stream::submit_wait(const Record& record) {
   if (record.timeline == &timeline_ || record.complete()) {
     mark();
   } else {
-    ordered([&] { return push([&] { queue_.emplace_wait(*record.timeline, record.target); }); });
+    ordered([&] { return push_wait(record); });
   }
+}
+
+uint64_t Stream::push_wait(const Record& record) {
+  return push([&] {
+    queue_.emplace_wait(*record.timeline, record.target);
+    waits_[next_wait_] = {record, submitted_.load(std::memory_order_relaxed) + 1};
+    next_wait_ = (next_wait_ + 1) % kWaits;
+  });
+}
+
+Stream::Dependencies Stream::dependencies(uint64_t target) noexcept {
+  Dependencies found;
+  found.records[0] = waits_for_.read();
+  std::lock_guard lock(lock_);
+  unsigned count = 1;
+  for (const SubmittedWait& wait : waits_) {
+    if (wait.number <= target) found.records[count++] = wait.record;
+  }
+  return found;
 }
 
 namespace {
@@ -136,7 +158,13 @@ bool Stream::execute(Entry& entry) noexcept {
   }
 }
 
-Stream::End Stream::take_turn(uint64_t target, bool helps) noexcept {
+/// Whether the turn will end at the next command, without running anything. For a holder that has seen it submitted.
+bool Stream::parks_next() noexcept {
+  Entry& entry = queue_.front();
+  return entry.kind == Entry::kWait && !entry.timeline->reached(entry.target());
+}
+
+Stream::End Stream::take_turn(Turn& turn) noexcept {
   uint64_t retired = timeline_.value();
   uint64_t seen = 0;
   unsigned commands = 0;
@@ -149,38 +177,72 @@ Stream::End Stream::take_turn(uint64_t target, bool helps) noexcept {
         continue;
       }
     }
-    if (retired >= target) return End::kReady;
+    if (retired >= turn.target) return End::kReady;
+    // What this stream woke isn't to wait for this stream's next command, unless that runs nothing.
+    if (turn.next != nullptr && !parks_next()) scheduler_.enqueue_woken(*std::exchange(turn.next, nullptr));
     if (!execute(queue_.front())) return End::kElsewhere;
     queue_.pop();
-    timeline_.advance(++retired);
-    if (helps) {
+    timeline_.advance(++retired, turn.next);
+    if (turn.helps) {
       if (scheduler_.in_the_way(level())) return End::kReady;
       continue;
     }
     if (scheduler_.more_urgent(level())) return End::kReady;
-    if (!scheduler_.as_urgent(level())) continue;
-    if (++commands == 1) began = now_ns();
-    if (commands == kTurnCommands || (commands % kClockCommands == 0 && now_ns() - began > kTurnNs)) return End::kReady;
+    if (!scheduler_.as_urgent(level()) || ++commands % kClockCommands != 0) continue;
+    if (commands == kTurnCommands) return End::kReady;
+    const int64_t now = now_ns();
+    if (began == 0) began = now;
+    if (now - began > kTurnNs) return End::kReady;
   }
 }
 
 void Stream::run() noexcept {
-  if (take_turn(kNoTarget, false) == End::kReady) scheduler_.enqueue(*this);
+  Stream* stream = this;
+  for (int streams = 1;; ++streams) {
+    Turn turn{kNoTarget, false};
+    Scheduler& scheduler = stream->scheduler_;
+    if (stream->take_turn(turn) == End::kReady) scheduler.enqueue(*stream);
+    stream = turn.next;
+    if (stream == nullptr) return;
+    if (streams == kMostStreams || scheduler.more_urgent(stream->level())) return scheduler.enqueue_woken(*stream);
+  }
 }
 
 void Stream::finish_elsewhere() noexcept {
   queue_.front().command().~Command();
   queue_.pop();
   const uint64_t retired = timeline_.value() + 1;
-  timeline_.advance(retired);
-  if (submitted() != retired || !go_idle(retired)) scheduler_.enqueue(*this);
+  Scheduler& scheduler = scheduler_;
+  Stream* woken = nullptr;
+  timeline_.advance(retired, woken);
+  if (submitted() != retired || !go_idle(retired)) scheduler.enqueue(*this);
+  if (woken != nullptr) scheduler.enqueue_woken(*woken);
+}
+
+/// By a host that has claimed this stream. It goes on with the stream that this one woke, if this one waits for that.
+void Stream::help_with_turn(uint64_t target) noexcept {
+  Scheduler& scheduler = scheduler_;
+  Stream* stream = this;
+  for (int streams = 1;; ++streams) {
+    Turn turn{target, true};
+    const End end = stream->take_turn(turn);
+    if (end == End::kReady) scheduler.enqueue(*stream);
+    if (turn.next == nullptr) return;
+    // The stream may be in other hands by now; what it waits for is a hint, and one of the stream that was woken.
+    const Record needed = end == End::kElsewhere ? stream->waits_for_.read() : Record{};
+    stream = turn.next;
+    if (streams == kMostStreams || needed.timeline != &stream->timeline_ || scheduler.in_the_way(stream->level())) {
+      return scheduler.enqueue_woken(*stream);
+    }
+    target = needed.target;
+  }
 }
 
 bool Stream::help(uint64_t target) noexcept {
   Scheduler& scheduler = scheduler_;
   const HelpingScope scope;
   if (scheduler.claim(*this)) {
-    if (take_turn(target, true) == End::kReady) scheduler.enqueue(*this);
+    help_with_turn(target);
   } else if (scheduler.claim(spread_)) {
     // While this piece is held the command isn't complete: it is the one that is waited for, or one before it, or the
     // target was reached meanwhile.

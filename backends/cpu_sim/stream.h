@@ -117,8 +117,12 @@ class Stream final : public Task {
   // -- For a host that waits for `target` (help.h).
   /// Runs what is ready of this stream, up to the target. False if there was nothing, or it was somebody else's.
   bool help(uint64_t target) noexcept;
-  /// What the stream is, or was, parked on.
-  Record waits_for() const noexcept { return waits_for_.read(); }
+  /// What the stream is, or was, parked on, and the last of what its commands up to `target` wait for.
+  struct Dependencies {
+    static constexpr unsigned kMost = 5;
+    Record records[kMost];
+  };
+  Dependencies dependencies(uint64_t target) noexcept;
 
  private:
   friend class Device;
@@ -131,7 +135,13 @@ class Stream final : public Task {
     explicit Wakeup(Stream& stream) noexcept : stream_(stream) {}
 
    private:
-    void wake() noexcept override { stream_.scheduler_.enqueue_woken(stream_); }
+    void wake(Stream*& next) noexcept override {
+      if (next == nullptr) {
+        next = &stream_;
+      } else {
+        stream_.scheduler_.enqueue_woken(stream_);
+      }
+    }
     Stream& stream_;
   };
 
@@ -155,7 +165,15 @@ class Stream final : public Task {
     return number;
   }
 
-  End take_turn(uint64_t target, bool helps) noexcept;
+  struct Turn {
+    uint64_t target;         // where it ends
+    bool helps;              // a host that helps
+    Stream* next = nullptr;  // when it is over: woken by this stream, and to be run or readied
+  };
+  uint64_t push_wait(const Record& record);
+  End take_turn(Turn& turn) noexcept;
+  bool parks_next() noexcept;
+  void help_with_turn(uint64_t target) noexcept;
   bool execute(Entry& entry) noexcept;
   bool wait(Timeline& timeline, uint64_t target) noexcept;
   bool go_idle(uint64_t retired) noexcept;
@@ -167,6 +185,15 @@ class Stream final : public Task {
   uint32_t handles_ = 0;                // guarded by lock_
   std::atomic<uint64_t> submitted_{0};  // written under lock_
   std::atomic<uint64_t> asked_for_{0};  // likewise
+  // The last waits that were submitted: a ring. Guarded by lock_.
+  struct SubmittedWait {
+    Record record;
+    uint64_t number = 0;
+  };
+  static constexpr unsigned kWaits = Dependencies::kMost - 1;
+  SubmittedWait waits_[kWaits];
+  unsigned next_wait_ = 0;
+
   Scheduler& scheduler_;
   Rule rule_ = Rule::kNone;
   CommandQueue queue_;  // see there

@@ -15,7 +15,7 @@ class HostWaiter final : public Waiter {
   Parker parker;
 
  private:
-  void wake() noexcept override { parker.unpark(); }
+  void wake(Stream*&) noexcept override { parker.unpark(); }
 };
 
 }  // namespace
@@ -27,24 +27,21 @@ void Timeline::insert(Waiter& waiter) noexcept {
     position = position->previous();
   }
   waiter.link_.insert_before(*position);
-  publish_lowest();
 }
 
-void Timeline::publish_lowest() noexcept {
-  const uint64_t lowest = waiters_.empty() ? UINT64_MAX : waiters_.begin()->owner()->target_;
-  lowest_target_.store(lowest, std::memory_order_seq_cst);
-}
+uint64_t Timeline::lowest() noexcept { return waiters_.empty() ? UINT64_MAX : waiters_.begin()->owner()->target_; }
 
-void Timeline::wake_reached(uint64_t value) noexcept {
+void Timeline::wake_reached(uint64_t value, Stream*& next) noexcept {
   List<Waiter> reached;
   {
     std::lock_guard lock(lock_);
     while (!waiters_.empty() && waiters_.begin()->owner()->target_ <= value) {
       reached.push_back(waiters_.pop_front()->link_);
     }
-    publish_lowest();
+    // Raising it needs no order: who sees the old one looks once more than it has to.
+    lowest_target_.store(lowest(), std::memory_order_relaxed);
   }
-  while (Waiter* waiter = reached.pop_front()) waiter->wake();
+  while (Waiter* waiter = reached.pop_front()) waiter->wake(next);
 }
 
 bool Timeline::park(Waiter& waiter, uint64_t target) noexcept {
@@ -52,10 +49,11 @@ bool Timeline::park(Waiter& waiter, uint64_t target) noexcept {
   std::lock_guard lock(lock_);
   waiter.target_ = target;
   insert(waiter);
+  lowest_target_.store(lowest(), std::memory_order_seq_cst);
   if (value_.load(std::memory_order_seq_cst) < target) return true;
   // advance() may have looked at lowest_target_ too early to see this one.
   waiter.link_.unlink();
-  publish_lowest();
+  lowest_target_.store(lowest(), std::memory_order_relaxed);
   return false;
 }
 
@@ -65,7 +63,7 @@ bool Timeline::withdraw(Waiter& waiter) noexcept {
   for (Link<Waiter>* link = waiters_.begin(); link != waiters_.end(); link = link->next()) {
     if (link != &waiter.link_) continue;
     link->unlink();
-    publish_lowest();
+    lowest_target_.store(lowest(), std::memory_order_relaxed);
     return true;
   }
   return false;

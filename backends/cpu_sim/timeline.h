@@ -38,8 +38,9 @@ class Waiter {
 
  private:
   friend class Timeline;
-  /// Called once, without the timeline's lock; the waiter may be gone, or wait again, before it returns.
-  virtual void wake() noexcept = 0;
+  /// Called once, without the timeline's lock; the waiter may be gone, or wait again, before it returns. A stream may
+  /// be left in `next`, if there is none, for the caller to go on with.
+  virtual void wake(Stream*& next) noexcept = 0;
 
   Link<Waiter> link_;    // guarded by the timeline's lock_
   uint64_t target_ = 0;  // likewise
@@ -56,11 +57,12 @@ class Timeline {
   bool reached(uint64_t target) const noexcept { return value_.load(std::memory_order_acquire) >= target; }
   uint64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
 
-  /// Raises the value and wakes who waited for it. By one thread at a time.
-  void advance(uint64_t value) noexcept {
+  /// Raises the value and wakes who waited for it, but for one stream that is left in `next`, if that was null: it is
+  /// the caller's to run or to ready. By one thread at a time.
+  void advance(uint64_t value, Stream*& next) noexcept {
     value_.store(value, std::memory_order_seq_cst);
     if (lowest_target_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
-      wake_reached(value);
+      wake_reached(value, next);
   }
 
   /// Has `waiter` woken when the value reaches `target`; false, and nothing is kept, if it is there already. After true
@@ -71,9 +73,9 @@ class Timeline {
   bool wait(uint64_t target, const Deadline& deadline) noexcept;
 
  private:
-  void wake_reached(uint64_t value) noexcept;
+  void wake_reached(uint64_t value, Stream*& next) noexcept;
   void insert(Waiter& waiter) noexcept;
-  void publish_lowest() noexcept;
+  uint64_t lowest() noexcept;
   bool withdraw(Waiter& waiter) noexcept;
 
   std::atomic<uint64_t> value_{0};

@@ -20,6 +20,9 @@ namespace anyplace::cpu_sim {
 /// What a host opens once. Shared by its handle and the waits that are queued.
 struct Gate final : RefCounted<Gate> {
   Timeline timeline{nullptr};  // from 0 to 1
+
+  /// By one thread at a time.
+  void open() noexcept;
 };
 
 /// Parks the stream until a gate is open. Woken, it looks again and is done.
