@@ -15,13 +15,13 @@
  * fault: COUNTS_ITSELF cycle       a worker that takes a task is still counted as looking when it calls somebody for the next one
  * fault: SLEEPS_BLINDLY cycle      a worker goes to sleep without a look under the lock
  * fault: NO_PATIENCE cycle         a worker leaves what is ready to others for as long as any of them claims something
+ * fault: GOES_BY_THE_NEXT cycle    a worker waits until what it would take is the same at two looks, instead of what waits longest
  * fault: HOSTS_FIRST cycle         hosts claim, and so keep the number of running threads at its limit, while a worker waits for its turn
  * fault: NO_TURNS cycle            what was woken by a timeline always goes first
  */
 #define LIMIT 2
 #define EAGER 0
 #define RESERVE 1
-#define PATIENCE 1
 #define IN_A_ROW 1
 
 /* Tasks. */
@@ -34,18 +34,52 @@
 
 chan woken = [2] of { byte };     /* by a timeline: first */
 chan submitted = [4] of { byte };
+chan pushes = [5] of { byte };    /* all that is ready, in the order in which it was readied */
 byte in_a_row;                    /* how many of `woken` were taken while others waited */
 
 byte running;                     /* threads with a task */
 byte looking[2];                  /* workers of each kind that look, or are about to */
 bool started[2], asleep[2], unparked[2];
 bool starving;                    /* a worker couldn't take what is ready: hosts claim nothing until one can */
-bool pushed[2], claimed[2], host_claimed[2]; /* since that worker looked last */
+bool pushed[2];                   /* something was, since that worker looked last */
+byte oldest, before;              /* the task that waits longest */
+bool same[2];                     /* it was that when this worker looked last, and ever since */
 
 bool begun[6];
 bool helped;
 
 #define READY (len(woken) + len(submitted))
+#define ROOM (running < LIMIT)
+
+/* What a worker would take. */
+#ifdef NO_TURNS
+#define WOKEN_FIRST (len(woken) > 0)
+#else
+#define WOKEN_FIRST (len(woken) > 0 && (len(submitted) == 0 || in_a_row < IN_A_ROW))
+#endif
+
+/* Notes whether the oldest task is another one now than before; `taken` is the one that was taken, if any. */
+inline note_oldest(taken) {
+  before = oldest;
+  if
+  :: taken != NOTHING -> pushes??eval(taken)
+  :: else
+  fi;
+  if
+  :: READY == 0 -> oldest = NOTHING
+#ifdef GOES_BY_THE_NEXT
+  :: READY > 0 && WOKEN_FIRST -> woken?<oldest>
+  :: READY > 0 && !WOKEN_FIRST -> submitted?<oldest>
+#else
+  :: READY > 0 -> pushes?<oldest>
+#endif
+  fi;
+  if
+  :: oldest != before || taken == before -> same[EAGER] = false; same[RESERVE] = false
+  :: else
+  fi;
+  before = NOTHING
+}
 
 inline call_one(who) {
   looking[who]++;
@@ -58,8 +92,8 @@ inline call_one(who) {
 inline call_somebody() {
   if
   :: running >= LIMIT || looking[EAGER] > 0
-  :: running < LIMIT && looking[EAGER] == 0 && (asleep[EAGER] || !started[EAGER]) -> call_one(EAGER)
-  :: running < LIMIT && looking[EAGER] == 0 && !asleep[EAGER] && started[EAGER] ->
+  :: ROOM && looking[EAGER] == 0 && (asleep[EAGER] || !started[EAGER]) -> call_one(EAGER)
+  :: ROOM && looking[EAGER] == 0 && !asleep[EAGER] && started[EAGER] ->
     if
     :: looking[RESERVE] == 0 && (asleep[RESERVE] || !started[RESERVE]) -> call_one(RESERVE)
     :: else
@@ -70,36 +104,30 @@ inline call_somebody() {
 inline enqueue(queue, what) {
   atomic {
     queue!what;
+    pushes!what;
+    note_oldest(NOTHING);
     pushed[EAGER] = true;
     pushed[RESERVE] = true;
     call_somebody()
   }
 }
 
-inline note_claim() {
-  claimed[EAGER] = true;
-  claimed[RESERVE] = true
-}
-
 /* Under the lock. */
 inline take() {
   if
-#ifdef NO_TURNS
-  :: running < LIMIT && len(woken) > 0 -> woken?task
-  :: running < LIMIT && len(woken) == 0 && len(submitted) > 0 -> submitted?task
-#else
-  :: running < LIMIT && len(woken) > 0 && (len(submitted) == 0 || in_a_row < IN_A_ROW) ->
-    woken?task;
-    in_a_row = (len(submitted) > 0 -> in_a_row + 1 : 0)
-  :: running < LIMIT && len(submitted) > 0 && (len(woken) == 0 || in_a_row == IN_A_ROW) -> submitted?task; in_a_row = 0
-#endif
+  :: ROOM && READY > 0 ->
+    if
+    :: WOKEN_FIRST -> woken?task; in_a_row = (in_a_row < IN_A_ROW -> in_a_row + 1 : in_a_row)
+    :: else -> submitted?task; in_a_row = 0
+    fi;
+    note_oldest(task)
   :: else -> task = NOTHING
   fi;
   if
   :: task != NOTHING ->
     running++;
     starving = false;
-    note_claim();
+    same[me] = false;
     if
     :: READY > 0 -> call_somebody()
     :: else
@@ -121,23 +149,21 @@ inline execute() {
 
 /* Until it is worth a try to take something, or it was quiet for long. */
 inline look() {
+  pushed[me] = true;
   do
   :: atomic {
       if
-      :: me == EAGER && running < LIMIT && READY >= 2 -> break
-      :: me == EAGER && running < LIMIT && READY > 0 && was_ready && !host_claimed[me] -> break
-      :: me == RESERVE && running < LIMIT && READY > 0 && was_ready && !claimed[me] -> break
 #ifndef NO_PATIENCE
-      :: READY > 0 && patience == PATIENCE -> break
+      :: oldest != NOTHING && same[me] -> waited = true; break
+#else
+      :: oldest != NOTHING && same[me] && ROOM -> break
 #endif
-      :: READY == 0 && !pushed[me] -> quiet = true; break
+      :: !same[me] && me == EAGER && ROOM && READY >= 2 -> same[me] = true; break
+      :: !same[me] && !pushed[me] && (oldest == NOTHING || !ROOM) -> quiet = true; break
       :: else
       fi;
-      was_ready = READY > 0 && running < LIMIT;
-      patience = (READY == 0 -> 0 : (patience < PATIENCE -> patience + 1 : patience));
-      pushed[me] = false;
-      host_claimed[me] = false;
-      claimed[me] = false
+      same[me] = oldest != NOTHING;
+      pushed[me] = false
     }
   od
 }
@@ -146,8 +172,6 @@ inline look() {
 inline wait_for_task() {
   look();
   atomic {
-    was_ready = false;
-    patience = 0;
 #ifdef COUNTS_ITSELF
     if
     :: !quiet -> take()
@@ -164,12 +188,12 @@ inline wait_for_task() {
     if
     :: task == NOTHING ->
 #ifndef HOSTS_FIRST
-      starving = starving || (!quiet && READY > 0);
+      starving = starving || (waited && READY > 0);
 #endif
 #ifdef SLEEPS_BLINDLY
       asleep[me] = quiet;
 #else
-      asleep[me] = quiet && READY == 0;
+      asleep[me] = quiet && (READY == 0 || !ROOM);
 #endif
       if
       :: !asleep[me] -> looking[me]++
@@ -177,6 +201,7 @@ inline wait_for_task() {
       fi
     :: else
     fi;
+    waited = false;
     quiet = false
   }
   if
@@ -188,8 +213,8 @@ end_asleep:
 }
 
 proctype worker(byte me) {
-  byte task, patience;
-  bool was_ready, quiet;
+  byte task;
+  bool quiet, waited;
 end_before:
   started[me];
   do
@@ -201,7 +226,11 @@ end_before:
       task = NOTHING;
       if
       :: true -> take() /* a reserve only after a long one */
-      :: me == RESERVE
+      :: me == RESERVE ->
+        if
+        :: READY > 0 -> call_somebody()
+        :: else
+        fi
       fi;
       if
       :: task == NOTHING -> looking[me]++
@@ -217,29 +246,30 @@ proctype host() {
   enqueue(submitted, KERNEL_2)
 }
 
-proctype host_that_helps() {
-  do
-  :: true ->
-    helped = false;
-    enqueue(submitted, HELPED);
-    if
-    :: atomic { running < LIMIT && !starving && submitted??[HELPED] ->
-        submitted??HELPED;
-        running++;
-        note_claim();
-        host_claimed[EAGER] = true;
-        host_claimed[RESERVE] = true
-      }
-      atomic {
-        running--;
-        if
-        :: READY > 0 -> call_somebody()
-        :: else
-        fi
-      }
-    :: helped
-    fi
+/* The other way round: what it helps itself to was submitted, or was woken by a timeline. */
+#define HELP(queue)                                                                                       \
+  do                                                                                                      \
+  :: true ->                                                                                              \
+    helped = false;                                                                                       \
+    enqueue(queue, HELPED);                                                                               \
+    if                                                                                                    \
+    :: atomic { ROOM && !starving && queue??[HELPED] -> queue??HELPED; note_oldest(HELPED); running++ }     \
+      atomic {                                                                                            \
+        running--;                                                                                        \
+        if                                                                                                \
+        :: READY > 0 -> call_somebody()                                                                   \
+        :: else                                                                                           \
+        fi                                                                                                \
+      }                                                                                                   \
+    :: helped                                                                                             \
+    fi                                                                                                    \
   od
+
+proctype host_that_helps() {
+  if
+  :: true -> HELP(submitted)
+  :: true -> HELP(woken)
+  fi
 }
 
 proctype host_of_two_streams() {
