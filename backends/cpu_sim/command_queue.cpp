@@ -7,15 +7,20 @@ namespace anyplace::cpu_sim {
 namespace {
 
 // In units, of a whole chunk. The first is small because there may be ten thousand streams; later ones grow with the
-// queue. A chunk of at most kKept stays when its queue runs empty.
+// queue. A chunk of at most kKept stays when its queue runs empty, and a larger one while all such take at most
+// kMostKeptBytes: streams in steady use are few, and would allocate their chunks again and again.
 constexpr std::size_t kFirst = 256 / sizeof(Entry);
 constexpr std::size_t kKept = 512 / sizeof(Entry);
 constexpr std::size_t kLargest = 16384 / sizeof(Entry);
+constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
+
+std::atomic<std::size_t> kept_bytes{0};
 
 }  // namespace
 
 struct alignas(CommandQueue::kAlignment) CommandQueue::Chunk {
-  std::size_t units;  // with this one
+  uint32_t units;     // with this one
+  bool kept = false;  // counted in kept_bytes
 
   Entry* begin() noexcept { return reinterpret_cast<Entry*>(this) + 1; }
   Entry* end() noexcept { return reinterpret_cast<Entry*>(this) + units; }
@@ -32,10 +37,10 @@ Entry* CommandQueue::make_chunk(std::size_t units) {
     chunk = nullptr;
   }
   if (chunk == nullptr) {
-    const std::size_t grown = back_chunk_ == nullptr ? kFirst : std::min(2 * back_chunk_->units, kLargest);
+    const std::size_t grown = back_chunk_ == nullptr ? kFirst : std::min<std::size_t>(2 * back_chunk_->units, kLargest);
     const std::size_t wanted = std::max(grown, least);
     void* memory = ::operator new (wanted * sizeof(Entry), std::align_val_t{kAlignment});
-    chunk = ::new (memory) Chunk{wanted};
+    chunk = ::new (memory) Chunk{static_cast<uint32_t>(wanted)};
   }
   if (back_ == nullptr) {
     front_chunk_ = chunk;
@@ -56,21 +61,29 @@ void CommandQueue::next_chunk() noexcept {
   free_chunk(spare_.exchange(done, std::memory_order_acq_rel));
 }
 
-void* CommandQueue::rewind() noexcept {
-  // front_chunk_ is back_chunk_, or has nothing but the way there.
-  Chunk* left = nullptr;
-  if (front_chunk_ != back_chunk_) {
-    left = std::exchange(front_chunk_, back_chunk_);
-  } else if (Chunk* spare = spare_.load(std::memory_order_relaxed); spare != nullptr && spare->units > kKept) {
-    left = spare_.exchange(nullptr, std::memory_order_acquire);
-  } else if (back_chunk_->units > kKept) {
-    left = std::exchange(back_chunk_, nullptr);
+void* CommandQueue::rest() noexcept {
+  if (Chunk* spare = spare_.load(std::memory_order_relaxed); spare != nullptr && !keep(*spare)) {
+    // The other one is looked at when the queue rests again.
+    return spare_.exchange(nullptr, std::memory_order_acquire);
+  }
+  if (!keep(*back_chunk_)) {
+    Chunk* const left_over = std::exchange(back_chunk_, nullptr);
     front_chunk_ = nullptr;
     front_ = back_ = end_ = nullptr;
-    return left;
+    return left_over;
   }
-  front_ = back_ = back_chunk_->begin();
-  return left;
+  // From the beginning only when it is needed: there the lines are in another thread's cache, and none was fetched.
+  if (end_ - back_ < back_chunk_->units / 2) front_ = back_ = back_chunk_->begin();
+  return nullptr;
+}
+
+/// Whether an empty queue may have it.
+bool CommandQueue::keep(Chunk& chunk) noexcept {
+  if (chunk.units <= kKept || chunk.kept) return true;
+  const std::size_t bytes = chunk.units * sizeof(Entry);
+  if (kept_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostKeptBytes) return chunk.kept = true;
+  kept_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  return false;
 }
 
 void* CommandQueue::clear() noexcept {
@@ -80,8 +93,11 @@ void* CommandQueue::clear() noexcept {
   return std::exchange(back_chunk_, nullptr);
 }
 
-void CommandQueue::free_chunk(void* chunk) noexcept {
-  if (chunk != nullptr) ::operator delete (chunk, std::align_val_t{kAlignment});
+void CommandQueue::free_chunk(void* memory) noexcept {
+  if (memory == nullptr) return;
+  const Chunk& chunk = *static_cast<Chunk*>(memory);
+  if (chunk.kept) kept_bytes.fetch_sub(chunk.units * sizeof(Entry), std::memory_order_relaxed);
+  ::operator delete (memory, std::align_val_t{kAlignment});
 }
 
 }  // namespace anyplace::cpu_sim

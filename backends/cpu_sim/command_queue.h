@@ -8,7 +8,7 @@
 //   - the back, under the stream's submit lock: emplace_...(), which writes behind what was submitted before;
 //   - the front, of whoever has the stream's turn, without a lock: front(), pop(). It reads only what was submitted:
 //     the stream's count of submissions, stored after the entry was written, says how far that is.
-// rewind() is of both: under the lock, by who has the turn, when the queue is empty.
+// rest() and clear() are of both: under the lock, by who has the turn, when the queue is empty.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_COMMAND_QUEUE_H
 #define ANYPLACE_BACKENDS_CPU_SIM_COMMAND_QUEUE_H
 
@@ -101,16 +101,17 @@ class CommandQueue {
     __builtin_prefetch(front_ + kAhead, 0);
   }
 
-  /// An empty queue begins anew, with little memory. Returns what is left over, to be freed by free_chunk() without
-  /// the lock.
-  [[nodiscard]] void* rewind() noexcept;
+  /// An empty queue goes back to little memory, unless few queues have more. Returns what is left over, to be freed by
+  /// free_chunk() without the lock.
+  [[nodiscard]] void* rest() noexcept;
   static void free_chunk(void* chunk) noexcept;
   /// The same, and without any.
   [[nodiscard]] void* clear() noexcept;
 
  private:
   struct Chunk;
-  /// GCC's __builtin_prefetch fetches for reading only, unless the processor is named: then the store waits all the same.
+  /// GCC's __builtin_prefetch fetches for reading only, unless the processor is named: then the store waits all the
+  /// same.
   static void fetch_to_write(const Entry* entry) noexcept {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*entry));
@@ -128,11 +129,12 @@ class CommandQueue {
     if (static_cast<std::size_t>(end_ - back_) <= units) [[unlikely]]
       return make_chunk(units);
     // A chunk that is used again is in the cache of the thread that executed what was in it last time.
-    fetch_to_write(back_ + kAhead);
+    fetch_to_write(end_ - back_ > kAhead ? back_ + kAhead : back_);
     return back_;
   }
   Entry* make_chunk(std::size_t units);
   void next_chunk() noexcept;
+  static bool keep(Chunk& chunk) noexcept;
 
   // The back's.
   Entry* back_ = nullptr;  // where the next entry goes

@@ -82,8 +82,9 @@ class ReadyQueue {
 
   std::array<Level, kLevels> levels_;
   uint64_t pushes_ = 0;
-  std::atomic<uint32_t> ready_levels_{0};
-  std::atomic<uint32_t> size_{0};
+  // On a line of its own: it is looked at after each command, and changes less often than the rest.
+  alignas(64) std::atomic<uint32_t> ready_levels_{0};
+  alignas(64) std::atomic<uint32_t> size_{0};
   std::atomic<uint64_t> next_push_{0};
 };
 

@@ -10,7 +10,7 @@ namespace anyplace::cpu_sim {
 namespace {
 
 constexpr int64_t kSpinNs = 20'000;       // how long an idle worker looks without sleeping
-constexpr int64_t kLookNs = 1'000;        // between two looks of that time
+constexpr int64_t kLookNs = 1'500;        // between two looks of that time
 constexpr int64_t kReserveNs = 200'000;   // between two looks of a reserve
 constexpr int64_t kQuietNs = 2'000'000;   // without a submission, after which it sleeps until it is called
 constexpr int64_t kLongTurnNs = 100'000;  // of a reserve, which then stays

@@ -51,7 +51,7 @@ void Stream::drop_handle() noexcept {
   bool last = false;
   {
     std::lock_guard lock(lock_);
-    last = --handles_ == 0 && !active_;
+    last = --handles_ == 0 && !active_.load(std::memory_order_relaxed);
   }
   if (last) recycle();
 }
@@ -70,8 +70,8 @@ bool Stream::go_idle(uint64_t retired) noexcept {
   {
     std::lock_guard lock(lock_);
     if (submitted_.load(std::memory_order_relaxed) != retired) return false;
-    active_ = false;
-    left_over = queue_.rewind();
+    active_.store(false, std::memory_order_release);
+    left_over = queue_.rest();
     last = handles_ == 0;
   }
   CommandQueue::free_chunk(left_over);
@@ -83,7 +83,8 @@ bool Stream::go_idle(uint64_t retired) noexcept {
 
 void Stream::submit_wait(const Record& record) {
   // What is earlier in the same stream, or complete, is no wait; but the null stream's rule holds all the same.
-  if (record.timeline == &timeline_ || record.complete()) {
+  if (record.timeline == &timeline_ || record.timeline == nullptr ||
+      (!record.timeline->owner()->works_at(record.target) && record.complete())) {
     mark();
   } else {
     ordered([&] { return push_wait(record); });
@@ -125,7 +126,7 @@ class DropKernel final : public Command {
 
 void Stream::let_go(const Ref<Kernel>& kernel) noexcept {
   std::lock_guard lock(lock_);
-  if (!active_) return;
+  if (!active_.load(std::memory_order_relaxed)) return;
   try {
     queue_.emplace<DropKernel>(0, Ref<Kernel>(kernel));
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

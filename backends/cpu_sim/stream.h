@@ -66,6 +66,11 @@ class Stream final : public Task {
   uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
   /// The same, but for what nobody asked for (let_go): what was done stays done.
   uint64_t asked_for() const noexcept { return asked_for_.load(std::memory_order_acquire); }
+  /// Whether a number is that of its last work, and not known to be done. It says less than the timeline, but looks at
+  /// nothing that the thread which executes writes all the time.
+  bool works_at(uint64_t number) const noexcept {
+    return active_.load(std::memory_order_relaxed) && asked_for_.load(std::memory_order_relaxed) == number;
+  }
   bool done() const noexcept { return timeline_.reached(asked_for()); }
 
   // -- Submitting. Each puts something into the order, with the null stream's rule in front of it, and returns its
@@ -159,7 +164,8 @@ class Stream final : public Task {
       number = submitted_.load(std::memory_order_relaxed) + 1;
       asked_for_.store(number, std::memory_order_relaxed);
       submitted_.store(number, std::memory_order_release);
-      was_active = std::exchange(active_, true);
+      was_active = active_.load(std::memory_order_relaxed);
+      if (!was_active) active_.store(true, std::memory_order_relaxed);
     }
     if (!was_active) scheduler_.enqueue(*this);
     return number;
@@ -181,7 +187,7 @@ class Stream final : public Task {
 
   // Of those who submit.
   alignas(64) SpinLock lock_;
-  bool active_ = false;                 // guarded by lock_
+  std::atomic<bool> active_{false};     // written under lock_
   uint32_t handles_ = 0;                // guarded by lock_
   std::atomic<uint64_t> submitted_{0};  // written under lock_
   std::atomic<uint64_t> asked_for_{0};  // likewise
