@@ -10,7 +10,6 @@
 
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
-#include "everlasting.h"
 #include "memory_state.h"
 #include "service.h"
 
@@ -18,10 +17,7 @@ namespace anyplace {
 
 namespace detail {
 
-SlotTable<BufferState>& buffers() noexcept {
-  static constinit Everlasting<SlotTable<BufferState>> table("buffer");
-  return table.value;
-}
+constinit Everlasting<SlotTable<BufferState>> buffer_table("buffer");
 
 void BufferState::dispose(BufferState* buffer) noexcept {
   if (in_callback()) {

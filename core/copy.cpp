@@ -200,9 +200,92 @@ anyplace_copy_2d lines(std::uint32_t kind, anyplace_address destination, std::ui
   return copy;
 }
 
-void fill(const StreamView& view, const BufferView& destination, std::uint32_t value, std::uint32_t width,
-          const char* operation) {
-  enter(operation);
+// -- The short way: the stream is borrowed (borrow.h), buffers are pinned. Each returns false if something isn't as it
+// mostly is, having submitted nothing.
+
+/// The buffer's part of a copy or fill of device memory.
+struct QuickRange {
+  Pin<BufferState> buffer;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+
+  explicit QuickRange(const BufferView& view) noexcept
+      : buffer(buffers().try_pin(view.id())), offset(view.offset()), bytes(view.bytes()) {}
+  /// Not for managed memory, which the host's side could overlap.
+  bool is_of(const DeviceState* device) const noexcept {
+    return buffer.get()->device == device && buffer->kind == ANYPLACE_MEMORY_DEVICE && offset <= buffer->bytes &&
+           bytes <= buffer->bytes - offset && bytes != 0;
+  }
+  anyplace_address address() const noexcept { return buffer->address + offset; }
+};
+
+constexpr const char* copy_operation = "Stream::copy";
+constexpr const char* copy_2d_operation = "Stream::copy_2d";
+
+/// The buffer is the destination or the source.
+template <std::uint32_t kind>
+[[gnu::always_inline]] inline bool copy_host_quickly(std::uint64_t stream_id, const BufferView& view, const void* host,
+                                                     std::uint64_t bytes) {
+  CallRecord* const record = call_state.record;
+  if (record == nullptr) return false;
+  const QuickRange range(view);
+  if (!range.buffer) return false;
+  const Borrow borrow(*record, stream_id);
+  const Slot& stream = streams().borrow(stream_id);
+  if (!stream.is(stream_id)) return false;
+  const DeviceState* const device = stream.device;
+  if (!range.is_of(device) || bytes != range.bytes || host == nullptr) return false;
+  const anyplace_address there = range.address(), here = reinterpret_cast<std::uintptr_t>(host);
+  constexpr bool up = kind == ANYPLACE_COPY_HOST_TO_DEVICE;
+  const anyplace_status status =
+      device->table->memory_copy(device->self, stream.handle, up ? there : here, up ? here : there, bytes, kind);
+  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+    raise_borrowed<StreamState>(status, *record, copy_operation);
+  return true;
+}
+
+bool copy_quickly(std::uint64_t stream_id, const BufferView& destination, const BufferView& source) {
+  CallRecord* const record = call_state.record;
+  if (record == nullptr) return false;
+  const QuickRange to(destination), from(source);
+  if (!to.buffer || !from.buffer) return false;
+  const Borrow borrow(*record, stream_id);
+  const Slot& stream = streams().borrow(stream_id);
+  if (!stream.is(stream_id)) return false;
+  const DeviceState* const device = stream.device;
+  if (!to.is_of(device) || !from.is_of(device) || to.bytes != from.bytes) return false;
+  if (overlap(to.address(), to.bytes, from.address(), from.bytes)) return false;
+  const anyplace_status status = device->table->memory_copy(device->self, stream.handle, to.address(), from.address(),
+                                                            to.bytes, ANYPLACE_COPY_DEVICE_TO_DEVICE);
+  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+    raise_borrowed<StreamState>(status, *record, copy_operation);
+  return true;
+}
+
+template <std::uint32_t width>
+[[gnu::always_inline]] inline bool fill_quickly(std::uint64_t stream_id, const BufferView& destination,
+                                                std::uint32_t value, const char* operation) {
+  CallRecord* const record = call_state.record;
+  if (record == nullptr) return false;
+  const QuickRange range(destination);
+  if (!range.buffer) return false;
+  const Borrow borrow(*record, stream_id);
+  const Slot& stream = streams().borrow(stream_id);
+  if (!stream.is(stream_id)) return false;
+  const DeviceState* const device = stream.device;
+  if (!range.is_of(device) || ((range.bytes | range.address()) & (width - 1)) != 0) return false;
+  const anyplace_status status =
+      device->table->memory_set(device->self, stream.handle, range.address(), value, width, range.bytes / width);
+  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+    raise_borrowed<StreamState>(status, *record, operation);
+  return true;
+}
+
+// -- The long way.
+
+[[gnu::noinline]] void fill(const StreamView& view, const BufferView& destination, std::uint32_t value,
+                            std::uint32_t width, const char* operation) {
+  enter_long_way(operation);
   const Pin<StreamState> stream = streams().pin(view.id(), operation);
   DeviceState& device = *stream->device;
   require_usable(device, operation);
@@ -223,60 +306,71 @@ void fill(const StreamView& view, const BufferView& destination, std::uint32_t v
 
 anyplace_address address_of(const void* host) { return reinterpret_cast<std::uintptr_t>(host); }
 
-constexpr const char* copy_operation = "Stream::copy";
-constexpr const char* copy_2d_operation = "Stream::copy_2d";
+[[gnu::noinline]] void copy_up_long_way(const StreamView& view, const BufferView& destination, ConstHostSpan source) {
+  constexpr const char* operation = copy_operation;
+  enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const PinnedRange to = pin_range(destination, operation);
+  require_on_device(to, "destination", device, operation);
+  require_same_size(destination.bytes(), source.bytes(), device, operation);
+  require_pointer(source.data(), source.bytes(), "source", device, operation);
+  require_apart_from_host(to, source.data(), source.bytes(), operation);
+  if (to.bytes == 0) return;
+  submit_copy(*stream, to.address, address_of(source.data()), to.bytes, ANYPLACE_COPY_HOST_TO_DEVICE, operation);
+}
+
+[[gnu::noinline]] void copy_down_long_way(const StreamView& view, HostSpan destination, const BufferView& source) {
+  constexpr const char* operation = copy_operation;
+  enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const PinnedRange from = pin_range(source, operation);
+  require_on_device(from, "source", device, operation);
+  require_same_size(destination.bytes(), source.bytes(), device, operation);
+  require_pointer(destination.data(), destination.bytes(), "destination", device, operation);
+  require_apart_from_host(from, destination.data(), destination.bytes(), operation);
+  if (from.bytes == 0) return;
+  submit_copy(*stream, address_of(destination.data()), from.address, from.bytes, ANYPLACE_COPY_DEVICE_TO_HOST,
+              operation);
+}
+
+[[gnu::noinline]] void copy_long_way(const StreamView& view, const BufferView& destination, const BufferView& source) {
+  constexpr const char* operation = copy_operation;
+  enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const PinnedRange to = pin_range(destination, operation);
+  const PinnedRange from = pin_range(source, operation);
+  require_one_on_device(to, from, device, operation);
+  require_same_size(to.bytes, from.bytes, device, operation);
+  if (to.bytes == 0) return;
+  copy_between(*stream, to, from,
+               lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, to.address, to.bytes, from.address, from.bytes, to.bytes, 1),
+               operation);
+}
 
 }  // namespace
 
 }  // namespace detail
 
 void StreamView::copy(BufferView destination, ConstHostSpan source) const {
-  constexpr const char* operation = detail::copy_operation;
-  detail::enter(operation);
-  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
-  detail::DeviceState& device = *stream->device;
-  detail::require_usable(device, operation);
-  const detail::PinnedRange to = detail::pin_range(destination, operation);
-  detail::require_on_device(to, "destination", device, operation);
-  detail::require_same_size(destination.bytes(), source.bytes(), device, operation);
-  detail::require_pointer(source.data(), source.bytes(), "source", device, operation);
-  detail::require_apart_from_host(to, source.data(), source.bytes(), operation);
-  if (to.bytes == 0) return;
-  detail::submit_copy(*stream, to.address, detail::address_of(source.data()), to.bytes, ANYPLACE_COPY_HOST_TO_DEVICE,
-                      operation);
+  if (detail::copy_host_quickly<ANYPLACE_COPY_HOST_TO_DEVICE>(id_, destination, source.data(), source.bytes())) return;
+  detail::copy_up_long_way(*this, destination, source);
 }
 
 void StreamView::copy(HostSpan destination, BufferView source) const {
-  constexpr const char* operation = detail::copy_operation;
-  detail::enter(operation);
-  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
-  detail::DeviceState& device = *stream->device;
-  detail::require_usable(device, operation);
-  const detail::PinnedRange from = detail::pin_range(source, operation);
-  detail::require_on_device(from, "source", device, operation);
-  detail::require_same_size(destination.bytes(), source.bytes(), device, operation);
-  detail::require_pointer(destination.data(), destination.bytes(), "destination", device, operation);
-  detail::require_apart_from_host(from, destination.data(), destination.bytes(), operation);
-  if (from.bytes == 0) return;
-  detail::submit_copy(*stream, detail::address_of(destination.data()), from.address, from.bytes,
-                      ANYPLACE_COPY_DEVICE_TO_HOST, operation);
+  if (detail::copy_host_quickly<ANYPLACE_COPY_DEVICE_TO_HOST>(id_, source, destination.data(), destination.bytes()))
+    return;
+  detail::copy_down_long_way(*this, destination, source);
 }
 
 void StreamView::copy(BufferView destination, BufferView source) const {
-  constexpr const char* operation = detail::copy_operation;
-  detail::enter(operation);
-  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
-  detail::DeviceState& device = *stream->device;
-  detail::require_usable(device, operation);
-  const detail::PinnedRange to = detail::pin_range(destination, operation);
-  const detail::PinnedRange from = detail::pin_range(source, operation);
-  detail::require_one_on_device(to, from, device, operation);
-  detail::require_same_size(to.bytes, from.bytes, device, operation);
-  if (to.bytes == 0) return;
-  detail::copy_between(
-      *stream, to, from,
-      detail::lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, to.address, to.bytes, from.address, from.bytes, to.bytes, 1),
-      operation);
+  if (detail::copy_quickly(id_, destination, source)) return;
+  detail::copy_long_way(*this, destination, source);
 }
 
 void StreamView::copy_2d(BufferView destination, std::uint64_t destination_pitch, ConstHostSpan source,
@@ -339,15 +433,24 @@ void StreamView::copy_2d(BufferView destination, std::uint64_t destination_pitch
 }
 
 void StreamView::memset8(BufferView destination, std::uint8_t value) const {
-  detail::fill(*this, destination, value, 1, "Stream::memset8");
+  constexpr const char* operation = "Stream::memset8";
+  if (!detail::fill_quickly<1>(id_, destination, value, operation)) {
+    detail::fill(*this, destination, value, 1, operation);
+  }
 }
 
 void StreamView::memset16(BufferView destination, std::uint16_t value) const {
-  detail::fill(*this, destination, value, 2, "Stream::memset16");
+  constexpr const char* operation = "Stream::memset16";
+  if (!detail::fill_quickly<2>(id_, destination, value, operation)) {
+    detail::fill(*this, destination, value, 2, operation);
+  }
 }
 
 void StreamView::memset32(BufferView destination, std::uint32_t value) const {
-  detail::fill(*this, destination, value, 4, "Stream::memset32");
+  constexpr const char* operation = "Stream::memset32";
+  if (!detail::fill_quickly<4>(id_, destination, value, operation)) {
+    detail::fill(*this, destination, value, 4, operation);
+  }
 }
 
 }  // namespace anyplace

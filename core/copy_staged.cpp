@@ -151,7 +151,8 @@ struct Lanes {
   std::mutex mutex;  // guards what follows; a leaf
   /// The one that was given back first is in front.
   std::deque<std::unique_ptr<Lane>> resting;
-  /// Of jobs that failed half-way: something may still use their memory, and nothing tells when it is done.
+  /// Of jobs that failed half-way: something may still use their memory, and nothing tells when it is done, short of
+  /// their devices being idle.
   std::vector<std::unique_ptr<Lane>> abandoned;
 };
 
@@ -303,14 +304,24 @@ class StagedCopy {
   Place* last_ = nullptr;
 };
 
+/// False also where that isn't known.
+bool is_idle(const DeviceState& device) noexcept {
+  if (device.lost.load(std::memory_order_relaxed)) return false;
+  const bool idle = device.table->device_synchronize(device.self, device.index, 0) == ANYPLACE_STATUS_OK;
+  if (!idle) static_cast<void>(take_message());
+  return idle;
+}
+
 }  // namespace
 
 void drop_staging() noexcept {
   Lanes& all = lanes();
   std::deque<std::unique_ptr<Lane>> resting;
+  std::vector<std::unique_ptr<Lane>> abandoned;
   {
     const std::lock_guard lock(all.mutex);
     resting.swap(all.resting);
+    abandoned.swap(all.abandoned);
   }
   for (std::unique_ptr<Lane>& lane : resting) {
     bool finished = false;
@@ -318,7 +329,10 @@ void drop_staging() noexcept {
       finished = lane->finished("exit");
     } catch (const std::exception&) {  // a device that can't be asked may still use the memory
     }
-    if (finished) continue;
+    if (!finished) abandoned.push_back(std::move(lane));
+  }
+  for (std::unique_ptr<Lane>& lane : abandoned) {
+    if (is_idle(*lane->kind.source) && is_idle(*lane->kind.destination)) continue;
     const std::lock_guard lock(all.mutex);
     all.abandoned.push_back(std::move(lane));
   }

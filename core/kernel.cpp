@@ -69,18 +69,19 @@ namespace {
 /// What the backend holds for a callable, until nothing that is queued needs it any more.
 struct Callable {
   HostKernel kernel;
+  std::uint32_t argument_count = 0;
 };
 
 anyplace_status run_block(void* user, const anyplace_block* block, void* const* arguments,
                           const std::uint32_t* /*sizes*/, std::uint32_t count) noexcept {
   const CallbackScope scope;
-  const HostKernel& kernel = static_cast<Callable*>(user)->kernel;
-  if (count != kernel.argument_sizes.size()) {
+  const Callable& callable = *static_cast<Callable*>(user);
+  if (count != callable.argument_count) [[unlikely]] {
     leave_message(0, nullptr, "the backend called a kernel with another number of arguments than it was launched with");
     return ANYPLACE_STATUS_INTERNAL;
   }
   try {
-    kernel.run(Block(*block), arguments);
+    callable.kernel.run(Block(*block), arguments);
     return ANYPLACE_STATUS_OK;
   } catch (const std::exception& exception) {
     leave_message(0, nullptr, exception.what());
@@ -109,7 +110,9 @@ std::uint64_t make_kernel(DeviceState& device, HostKernel kernel, const char* op
   state->device = &device;
   state->argument_sizes = kernel.argument_sizes;
   set_limits(*state, operation);
-  auto callable = std::make_unique<Callable>(Callable{std::move(kernel)});
+  auto callable = std::make_unique<Callable>();
+  callable->argument_count = static_cast<std::uint32_t>(kernel.argument_sizes.size());
+  callable->kernel = std::move(kernel);
   const std::uint64_t id = kernels().reserve(operation);
   const anyplace_status status = device.table->kernel_from_host(device.self, device.index, &run_block, callable.get(),
                                                                 &release_callable, &state->handle);

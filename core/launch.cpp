@@ -178,23 +178,36 @@ std::uint64_t difference(const DeviceState* a, const DeviceState* b) noexcept {
   return reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b);
 }
 
-bool argument_sizes_fit(const KernelState& kernel, std::span<const anyplace_argument> arguments) noexcept {
+/// Of as many arguments as the callable takes.
+bool argument_sizes_fit(const KernelState& kernel, const anyplace_argument* arguments) noexcept {
   const std::uint32_t* expected = kernel.argument_sizes.data();
-  for (const anyplace_argument& argument : arguments) {
-    if (argument.size != *expected++) return false;
+  const std::uint32_t* const end = expected + kernel.argument_sizes.size();
+  for (; expected != end; ++expected, ++arguments) {
+    if (arguments->size != *expected) return false;
   }
   return true;
 }
 
+anyplace_status launch_backend(const DeviceState& device, anyplace_stream stream, anyplace_kernel handle,
+                               const anyplace_launch* launch) {
+  return device.table->kernel_launch(device.self, stream, handle, launch);
+}
+
+[[gnu::noinline, gnu::cold]] anyplace_status refuse_arguments(void* state, anyplace_stream stream,
+                                                              anyplace_kernel handle, const anyplace_launch* launch) {
+  const KernelState& kernel = *static_cast<const KernelState*>(state);
+  require_arguments(kernel, arguments_of(*launch), operation);
+  return launch_backend(*kernel.device, stream, handle, launch);
+}
+
 /// What stands in a callable's slot in the place of the backend's entry. `state` is its KernelState; there are as many
-/// arguments as it takes.
+/// arguments as it takes. Ends in one call in any case, so that it has no registers to save.
 anyplace_status launch_callable(void* state, anyplace_stream stream, anyplace_kernel handle,
                                 const anyplace_launch* launch) {
   const KernelState& kernel = *static_cast<const KernelState*>(state);
-  if (!argument_sizes_fit(kernel, arguments_of(*launch))) [[unlikely]]
-    require_arguments(kernel, arguments_of(*launch), operation);
-  const DeviceState& device = *kernel.device;
-  return device.table->kernel_launch(device.self, stream, handle, launch);
+  if (!argument_sizes_fit(kernel, launch->arguments)) [[unlikely]]
+    return refuse_arguments(state, stream, handle, launch);
+  return launch_backend(*kernel.device, stream, handle, launch);
 }
 
 /// What require_sizes() and require_arguments() accept.
@@ -204,7 +217,7 @@ bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
     return false;
   }
   if (kernel.module) return launch.argument_count <= max_arguments;
-  return launch.argument_count == kernel.argument_sizes.size() && argument_sizes_fit(kernel, arguments_of(launch));
+  return launch.argument_count == kernel.argument_sizes.size() && argument_sizes_fit(kernel, launch.arguments);
 }
 
 /// When there is shared memory or a block is no line, and when something is wrong. Apart, so that the others have no
@@ -266,13 +279,9 @@ void StreamView::launch_made(KernelView kernel, const anyplace_launch& launch) c
 
 void StreamView::launch_arguments(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
                                   std::span<const anyplace_argument> arguments) const {
-  anyplace_launch launch{};
-  launch.struct_size = sizeof(launch);
-  launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
-  launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
-  launch.argument_count = static_cast<std::uint32_t>(arguments.size());  // what it can't hold is refused below
-  launch.argument_stride = sizeof(anyplace_argument);
-  launch.shared_bytes = shared_bytes;
+  anyplace_launch launch;
+  // What the number can't hold is refused below.
+  detail::describe_launch(launch, grid, block, shared_bytes, static_cast<std::uint32_t>(arguments.size()));
   launch.arguments = arguments.data();
   detail::launch_long_way(id_, kernel.id(), launch, arguments);
 }

@@ -14,6 +14,7 @@
 
 #include "anyplace/memory.h"
 #include "event_state.h"
+#include "everlasting.h"
 #include "slots.h"
 #include "stream_state.h"
 
@@ -53,7 +54,8 @@ struct BufferState {
   static void dispose(BufferState* buffer) noexcept;
 };
 
-SlotTable<BufferState>& buffers() noexcept;
+extern constinit Everlasting<SlotTable<BufferState>> buffer_table;
+inline SlotTable<BufferState>& buffers() noexcept { return buffer_table.value; }
 
 /// A view with its buffer held in place and its address worked out. Of an empty view nothing is pinned and device is
 /// null.

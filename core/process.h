@@ -48,13 +48,27 @@ inline void end_callback() noexcept {
   if (!in_callback()) call_state.record = call_state.joined;
 }
 
-/// Marks the thread as being inside the user's code, for a scope.
+/// Marks the thread as being inside the user's code, for a scope. What was before is kept rather than worked out, so
+/// that one scope after another waits for no store of its own; only in a child of a fork made inside is it different.
 class CallbackScope {
  public:
-  CallbackScope() noexcept { begin_callback(); }
+  CallbackScope() noexcept : before_(call_state.barred) {
+    call_state.barred = before_ + CallState::one_callback;
+    call_state.record = nullptr;
+  }
   CallbackScope(const CallbackScope&) = delete;
   CallbackScope& operator=(const CallbackScope&) = delete;
-  ~CallbackScope() { end_callback(); }
+  ~CallbackScope() {
+    if (call_state.barred == before_ + CallState::one_callback) [[likely]] {
+      call_state.barred = before_;
+    } else {
+      call_state.barred -= CallState::one_callback;
+    }
+    if (before_ < CallState::one_callback) call_state.record = call_state.joined;
+  }
+
+ private:
+  int before_;
 };
 
 /// Called before a backend's first use: from then on fork and exit are watched. Idempotent.

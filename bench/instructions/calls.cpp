@@ -8,11 +8,14 @@
 //   bench_instructions driver INDEX CALL COUNT IMAGE      through libcuda.so.1 alone
 //   bench_instructions entries PLUGIN CALL COUNT IMAGE    through a plugin's table alone
 //
-// CALL is record, wait, query, stream_query, launch or launch_3. IMAGE has the kernels empty and empty_3. The loops are
-// written alike: what they cost themselves is on both sides.
+// CALL is one of those in the tables below; those through the driver are fewer. IMAGE has the kernels empty and
+// empty_3. The loops are written alike: what they cost themselves is on both sides.
 #include <anyplace/anyplace.h>
 #include <dlfcn.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -31,7 +34,13 @@ struct Subject {
   anyplace::StreamView stream;
   anyplace::EventView event;
   anyplace::KernelView kernel;
+  anyplace::BufferView buffer;
+  anyplace::BufferView other_buffer;
+  std::byte* host = nullptr;
 };
+
+constexpr std::uint64_t copied = 64;     // bytes
+constexpr std::uint64_t buffered = 256;  // bytes
 
 struct DriverSubject {
   const bench::Driver& driver;
@@ -45,6 +54,8 @@ struct TableSubject {
   anyplace_stream stream = 0;
   anyplace_event event = 0;
   anyplace_kernel kernel = 0;
+  anyplace_address address = 0;
+  anyplace_address other_address = 0;
 };
 
 void must(bool ok) {
@@ -73,6 +84,45 @@ MEASURED measured_launch(const Subject& subject, long count) {
 MEASURED measured_launch_3(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0, std::uint64_t{0}, 1.0f, 2);
 }
+
+MEASURED measured_launch_2d(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 2}, {4, 4}, 16);
+}
+MEASURED measured_callable(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0);
+}
+MEASURED measured_callable_3(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0, std::uint64_t{0}, 1.0f, 2);
+}
+MEASURED measured_synchronize(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.synchronize();
+}
+MEASURED measured_event_synchronize(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.event.synchronize();
+}
+MEASURED measured_copy_up(const Subject& subject, long count) {
+  const anyplace::BufferView to(subject.buffer.id(), 0, copied);
+  for (long i = 0; i < count; ++i) subject.stream.copy(to, anyplace::ConstHostSpan(subject.host, copied));
+}
+MEASURED measured_copy_down(const Subject& subject, long count) {
+  const anyplace::BufferView from(subject.buffer.id(), 0, copied);
+  for (long i = 0; i < count; ++i) subject.stream.copy(anyplace::HostSpan(subject.host, copied), from);
+}
+MEASURED measured_copy(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.copy(subject.buffer, subject.other_buffer);
+}
+MEASURED measured_copy_2d(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.copy_2d(subject.buffer, 16, subject.other_buffer, 32, 8, 4);
+}
+MEASURED measured_memset(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.memset32(subject.buffer, 1);
+}
+MEASURED measured_host_function(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.launch_host_func([] {});
+}
+
+/// What a callable is there for: the instructions around it are counted.
+MEASURED empty_block() { asm volatile(""); }
 
 // -- Straight through the driver.
 
@@ -158,6 +208,71 @@ MEASURED measured_entries_launch_3(const TableSubject& subject, long count) {
   }
 }
 
+MEASURED measured_entries_launch_2d(const TableSubject& subject, long count) {
+  measured_entries_launch(subject, count);
+}
+MEASURED measured_entries_callable(const TableSubject& subject, long count) { measured_entries_launch(subject, count); }
+MEASURED measured_entries_callable_3(const TableSubject& subject, long count) {
+  measured_entries_launch_3(subject, count);
+}
+MEASURED measured_entries_synchronize(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) must(table.stream_synchronize(table.self, subject.stream, ANYPLACE_FOREVER) == 0);
+}
+MEASURED measured_entries_event_synchronize(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) must(table.event_synchronize(table.self, subject.event, ANYPLACE_FOREVER) == 0);
+}
+
+namespace {
+
+void copy_entry(const TableSubject& subject, std::uint32_t kind, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) {
+    must(table.memory_copy(table.self, subject.stream, subject.address, subject.other_address, copied, kind) == 0);
+  }
+}
+
+}  // namespace
+
+MEASURED measured_entries_copy_up(const TableSubject& subject, long count) {
+  copy_entry(subject, ANYPLACE_COPY_HOST_TO_DEVICE, count);
+}
+MEASURED measured_entries_copy_down(const TableSubject& subject, long count) {
+  copy_entry(subject, ANYPLACE_COPY_DEVICE_TO_HOST, count);
+}
+MEASURED measured_entries_copy(const TableSubject& subject, long count) {
+  copy_entry(subject, ANYPLACE_COPY_DEVICE_TO_DEVICE, count);
+}
+MEASURED measured_entries_copy_2d(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) {
+    anyplace_copy_2d copy{};
+    copy.struct_size = sizeof(copy);
+    copy.kind = ANYPLACE_COPY_DEVICE_TO_DEVICE;
+    copy.destination = subject.address;
+    copy.destination_pitch = 16;
+    copy.source = subject.other_address;
+    copy.source_pitch = 32;
+    copy.width = 8;
+    copy.rows = 4;
+    must(table.memory_copy_2d(table.self, subject.stream, &copy) == 0);
+  }
+}
+MEASURED measured_entries_memset(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) {
+    must(table.memory_set(table.self, subject.stream, subject.address, 1, 4, buffered / 4) == 0);
+  }
+}
+MEASURED measured_entries_host_function(const TableSubject& subject, long count) {
+  const anyplace_backend_table& table = subject.table;
+  for (long i = 0; i < count; ++i) {
+    must(table.stream_host_function(
+             table.self, subject.stream, [](void*, anyplace_status) {}, nullptr) == 0);
+  }
+}
+
 namespace {
 
 template <class Of>
@@ -167,9 +282,25 @@ struct Call {
 };
 
 constexpr Call<Subject> calls[] = {
-    {"record", measured_record}, {"wait", measured_wait},
-    {"query", measured_query},   {"stream_query", measured_stream_query},
-    {"launch", measured_launch}, {"launch_3", measured_launch_3},
+    {"record", measured_record},
+    {"wait", measured_wait},
+    {"query", measured_query},
+    {"stream_query", measured_stream_query},
+    {"launch", measured_launch},
+    {"launch_3", measured_launch_3},
+    {"launch_2d", measured_launch_2d},
+    {"callable", measured_callable},
+    {"callable_3", measured_callable_3},
+    {"synchronize", measured_synchronize},
+    {"event_synchronize", measured_event_synchronize},
+    {"copy_up", measured_copy_up},
+    {"copy_down", measured_copy_down},
+    {"copy", measured_copy},
+    {"copy_2d", measured_copy_2d},
+    {"memset", measured_memset},
+    {"host_function", measured_host_function},
+    // The blocks of 2 lines: bench_null runs one.
+    {"block", measured_launch_2d},
 };
 constexpr Call<DriverSubject> driver_calls[] = {
     {"record", measured_driver_record}, {"wait", measured_driver_wait},
@@ -177,9 +308,23 @@ constexpr Call<DriverSubject> driver_calls[] = {
     {"launch", measured_driver_launch}, {"launch_3", measured_driver_launch_3},
 };
 constexpr Call<TableSubject> entries_calls[] = {
-    {"record", measured_entries_record}, {"wait", measured_entries_wait},
-    {"query", measured_entries_query},   {"stream_query", measured_entries_stream_query},
-    {"launch", measured_entries_launch}, {"launch_3", measured_entries_launch_3},
+    {"record", measured_entries_record},
+    {"wait", measured_entries_wait},
+    {"query", measured_entries_query},
+    {"stream_query", measured_entries_stream_query},
+    {"launch", measured_entries_launch},
+    {"launch_3", measured_entries_launch_3},
+    {"launch_2d", measured_entries_launch_2d},
+    {"callable", measured_entries_callable},
+    {"callable_3", measured_entries_callable_3},
+    {"synchronize", measured_entries_synchronize},
+    {"event_synchronize", measured_entries_event_synchronize},
+    {"copy_up", measured_entries_copy_up},
+    {"copy_down", measured_entries_copy_down},
+    {"copy", measured_entries_copy},
+    {"copy_2d", measured_entries_copy_2d},
+    {"memset", measured_entries_memset},
+    {"host_function", measured_entries_host_function},
 };
 
 template <class Of, std::size_t N>
@@ -195,6 +340,7 @@ struct Options {
   long count = 0;
   const char* image = nullptr;
 
+  bool wants_callable() const { return name == "callable" || name == "callable_3" || name == "block"; }
   const char* kernel() const { return name == "launch_3" ? "empty_3" : "empty"; }
 };
 
@@ -216,8 +362,25 @@ void through_anyplace(const char* place, const Options& options) {
   if (device.backend() == "cuda") bench::Driver(device.index());
   const anyplace::Stream stream(device);
   const anyplace::Event event(device);
-  const anyplace::Module module = anyplace::Module::from_file(device, options.image);
-  const Subject subject{stream, event, module.kernel(options.kernel())};
+  anyplace::Module module;
+  anyplace::Kernel callable;
+  // cpu_sim would take a shared object, and what is counted there is a callable's launch.
+  const bool wants_callable = options.wants_callable() || device.backend() == "cpu_sim";
+  if (wants_callable) {
+    callable = options.name == "callable_3"
+                   ? anyplace::Kernel(device, [](const anyplace::Block&, std::uint64_t, float, int) {})
+                   : anyplace::Kernel(device, [](const anyplace::Block&) { empty_block(); });
+  } else {
+    module = anyplace::Module::from_file(device, options.image);
+  }
+  const anyplace::Buffer buffer(stream, buffered), other_buffer(stream, buffered);
+  std::array<std::byte, copied> host{};
+  const Subject subject{stream,
+                        event,
+                        wants_callable ? callable.view() : module.kernel(options.kernel()),
+                        buffer.view(),
+                        other_buffer.view(),
+                        host.data()};
   const auto run = find(calls, options.name);
   event.record(stream);
   stream.synchronize();

@@ -21,6 +21,7 @@ enum class BlockUse : std::uint8_t {
   free,     ///< the heap's
   taken,    ///< handed out, or in a thread's bin, which the heap doesn't tell apart: `out` does
   pending,  ///< its free was asked for; work of some stream may still use it
+  spoilt,   ///< addresses, no memory: an unmap failed there, so nothing is mapped or used there ever again
 };
 
 /// What a hit in the bins touches is one cache line, and shares it with no other block.
@@ -38,7 +39,7 @@ struct alignas(64) Block {
   static constexpr anyplace_address not_out = 1;
 
   // -- The heap's own.
-  bool backed = true;  ///< false: addresses with no memory behind them; only when free
+  bool backed = true;  ///< false: addresses with no memory behind them; only when free or spoilt
   Segment* segment = nullptr;
   Block* before = nullptr;  ///< its neighbours in the segment, by address
   Block* after = nullptr;

@@ -291,7 +291,8 @@ Block* DeviceAllocator::State::taken_at(std::uint64_t address, const char* opera
   }
   if (block != nullptr && block->out.load(std::memory_order_relaxed) == address) return block;
   const Block* const around = memory.heap == nullptr ? nullptr : memory.heap->find_around(address);
-  if (block != nullptr || (around != nullptr && around->use.load(std::memory_order_relaxed) == BlockUse::free)) {
+  const BlockUse use = around == nullptr ? BlockUse::none : around->use.load(std::memory_order_relaxed);
+  if (block != nullptr || use == BlockUse::free || use == BlockUse::spoilt) {
     refuse(fmt::format("the memory at {:#x} is free: it was given back already", address));
   }
   if (around == nullptr) {

@@ -75,6 +75,15 @@ void check_blocks(const State& state, const Segment& segment, Recount& sum) {
     require(block->address == at && block->bytes > 0 && block->bytes % block_unit == 0, "blocks tile their segment");
     require(block->before == before && block->segment == &segment && block->arena == &arena, "blocks know their place");
     at = end_of(block);
+    if (block->use.load() == BlockUse::spoilt) {
+      require(!block->backed && block->bytes % state.page == 0, "what is spoilt is whole pages without memory");
+      require(state.index.find(block->address) == nullptr, "what is spoilt isn't found");
+      const std::uint64_t begin = (block->address - segment.address) / state.page;
+      for (std::uint64_t i = begin; i < begin + block->bytes / state.page; ++i) {
+        require(segment.pages.at(i).physical == nullptr, "nothing is mapped where it is spoilt");
+      }
+      continue;
+    }
     if (!is_free(block)) {
       require(block->use.load() != BlockUse::none, "blocks of segments are in use or free");
       require(block->backed, "what is handed out is backed");

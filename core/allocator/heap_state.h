@@ -131,7 +131,8 @@ struct Heap::State {
   void put_back(Hand& hand) noexcept;
   bool map_page(Page& at, Physical* physical) noexcept;
   bool unmap_pages(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept;
-  bool unmap_elsewhere(const Page& home) noexcept;
+  void spoil(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept;
+  bool unmap_elsewhere(const Page& home);
   std::uint64_t release_pages(Arena& arena) noexcept;
   std::uint64_t whole_pages_in(const Block* block, std::uint64_t* first) const noexcept;
 

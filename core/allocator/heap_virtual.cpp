@@ -146,7 +146,7 @@ bool Heap::State::gather(Arena& arena, const Window& window, Spares& spares, Rea
   result = SourceResult::out_of_memory;
   const bool enough = movable >= need || room_pages >= need - movable;
   if (enough) {
-    store.ensure(2 * (need + chosen) + 8);
+    store.ensure(2 * (need + chosen) + 8 + 4);  // the last: an unmap may fail here, and one in back()
     hand.any.reserve(need);
     hand.chosen.reserve(chosen);
     while (segment.pages.size() < last) {
@@ -182,6 +182,7 @@ void Heap::State::move_out(const Window& window, const Spares& spares, std::uint
   const std::uint64_t from = window.first_page(page);
   const std::uint64_t to = window.last_page(page);
   std::uint64_t chosen = window.switched;
+  bool unmaps = true;  // what fails once isn't tried again: the store has blocks for one failure
   for (Block* block : spares.blocks) {
     if (wanted == 0 && chosen == 0) return;
     Segment& segment = *block->segment;
@@ -209,9 +210,9 @@ void Heap::State::move_out(const Window& window, const Spares& spares, std::uint
       }
       if (begin < last) {
         const bool crowded = pages.mappings >= 2 * pages.held + spare_mappings;
-        const bool ended = crowded && idle(*block->arena);
+        const bool ended = unmaps && crowded && idle(*block->arena);
         block = unback(block, begin, last - begin);
-        if (ended) unmap_pages(segment, begin, last - begin);
+        if (ended) unmaps = unmap_pages(segment, begin, last - begin);
         if (block == nullptr) break;
         last = begin;
       } else {
@@ -347,13 +348,16 @@ bool Heap::State::map_page(Page& at, Physical* physical) noexcept {
   return true;
 }
 
-/// All of them mapped, none backed.
+/// All of them mapped, none backed. They aren't mapped afterwards as far as the heap is concerned; where that failed
+/// their addresses are spoilt. Then it uses two blocks of the store.
 bool Heap::State::unmap_pages(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept {
-  if (!source.unmap(segment.address + (first << page_shift), count << page_shift)) {
+  const bool unmapped = source.unmap(segment.address + (first << page_shift), count << page_shift);
+  if (unmapped) {
+    ++stats.num_device_free;
+  } else {
     result = SourceResult::failed;
-    return false;
+    spoil(segment, first, count);
   }
-  ++stats.num_device_free;
   for (std::uint64_t i = first; i < first + count; ++i) {
     Page& at = segment.pages[i];
     Page** link = &at.physical->mapped;
@@ -363,7 +367,24 @@ bool Heap::State::unmap_pages(Segment& segment, std::uint64_t first, std::uint64
     at.next = nullptr;
     --pages.mappings;
   }
-  return true;
+  return unmapped;
+}
+
+/// Takes addresses of one hole out of use for good: the memory that they had may still be there, or not.
+void Heap::State::spoil(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept {
+  const anyplace_address begin = segment.address + (first << page_shift);
+  const std::uint64_t bytes = count << page_shift;
+  Block* hole = segment.first;
+  while (end_of(hole) <= begin) hole = hole->after;
+  assert(is_free(hole) && !hole->backed);
+  remove_free(hole);
+  if (begin > hole->address) {
+    Block* const rest = split_after(hole, begin - hole->address);
+    add_free(hole);
+    hole = rest;
+  }
+  if (hole->bytes > bytes) add_free(split_after(hole, bytes));
+  hole->use.store(BlockUse::spoilt, std::memory_order_release);
 }
 
 std::uint64_t Heap::State::release_pages(Arena& arena) noexcept {
@@ -387,18 +408,14 @@ std::uint64_t Heap::State::release_pages(Arena& arena) noexcept {
         Segment& segment = *block->segment;
         leaving.clear();
         for (std::uint64_t i = begin; i < last; ++i) leaving.push_back(segment.pages[i].physical);
-        store.ensure(2);
+        store.ensure(4);
         block = unback(block, begin, last - begin);
-        if (!unmap_pages(segment, begin, last - begin)) {
-          Hand hand;
-          hand.any.swap(leaving);
-          put_back(hand);
-          return released;
-        }
+        const bool unmapped = unmap_pages(segment, begin, last - begin);
         for (Physical* physical : leaving) {
           source.destroy(physical->handle);
           pages.put(physical);
         }
+        if (!unmapped) return released;  // what fails here may fail everywhere
         released += (last - begin) << page_shift;
         last = begin;
       }
@@ -409,8 +426,10 @@ std::uint64_t Heap::State::release_pages(Arena& arena) noexcept {
   return released;
 }
 
-bool Heap::State::unmap_elsewhere(const Page& home) noexcept {
+/// Throws std::bad_alloc.
+bool Heap::State::unmap_elsewhere(const Page& home) {
   const Physical& physical = *home.physical;
+  store.ensure(2);
   for (Page* at = physical.mapped; at != nullptr;) {
     Page* next = at->next;
     if (at != &home && !unmap_pages(*at->segment, at->index, 1)) return false;

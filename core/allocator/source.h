@@ -33,7 +33,7 @@ class MemorySource {
   virtual SourceResult create(std::uint64_t bytes, anyplace_physical* physical) noexcept = 0;
   virtual void destroy(anyplace_physical physical) noexcept = 0;
   virtual SourceResult map(anyplace_address address, anyplace_physical physical) noexcept = 0;
-  /// False: it is still mapped.
+  /// False: nobody knows whether it is still mapped. The memory may be destroyed and the range released all the same.
   virtual bool unmap(anyplace_address address, std::uint64_t bytes) noexcept = 0;
 };
 

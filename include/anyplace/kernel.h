@@ -146,6 +146,26 @@ struct ArgumentValue<T> {
   anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_ADDRESS, sizeof(value), &value}; }
 };
 
+/// Everything but the arguments' address. Sizes and the number of arguments are written 16 bytes at a time, which is
+/// how they are looked at next: what was written in smaller pieces would have to reach the cache first.
+inline void describe_launch(anyplace_launch& launch, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
+                            std::uint32_t argument_count) noexcept {
+#if defined(__GNUC__)
+  using Four = std::uint32_t __attribute__((vector_size(16), aligned(alignof(anyplace_launch)), may_alias));
+  Four* const numbers = reinterpret_cast<Four*>(&launch);
+  numbers[0] = Four{sizeof(launch), grid.x, grid.y, grid.z};
+  numbers[1] = Four{block.x, block.y, block.z, argument_count};
+#else
+  launch.struct_size = sizeof(launch);
+  launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
+  launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
+  launch.argument_count = argument_count;
+#endif
+  launch.argument_stride = sizeof(anyplace_argument);
+  launch.reserved = 0;
+  launch.shared_bytes = shared_bytes;
+}
+
 }  // namespace detail
 
 /// Names a kernel without owning it. Using one that is null, or whose module or owner is gone, throws invalid_handle.

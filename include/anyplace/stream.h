@@ -98,13 +98,8 @@ class ANYPLACE_API StreamView {
     const std::array<anyplace_argument, sizeof...(Args)> arguments = std::apply(
         [](const auto&... value) { return std::array<anyplace_argument, sizeof...(Args)>{value.describe()...}; },
         values);
-    anyplace_launch launch{};
-    launch.struct_size = sizeof(launch);
-    launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
-    launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
-    launch.argument_count = sizeof...(Args);
-    launch.argument_stride = sizeof(anyplace_argument);
-    launch.shared_bytes = shared_bytes;
+    anyplace_launch launch;
+    detail::describe_launch(launch, grid, block, shared_bytes, sizeof...(Args));
     launch.arguments = arguments.data();
     launch_on(id_, kernel.id(), launch);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Record, wait, query and launch have a short way, which a thread goes from its second such call on. It must see all
-// that the long way sees: handles that end, also while they are in use, lost devices, held streams, faults, callbacks
-// and forks.
+// Record, wait, query, synchronize and launch have a short way, which a thread goes from its second such call on. It
+// must see all that the long way sees: handles that end, also while they are in use, lost devices, held streams,
+// faults, callbacks and forks.
 #include <anyplace/anyplace.h>
 #include <unistd.h>
 
@@ -54,6 +54,8 @@ struct Handles {
             {"wait_event", [this] { stream.wait_event(event); }},
             {"Event::query", [this] { static_cast<void>(event.query()); }},
             {"Stream::query", [this] { static_cast<void>(stream.query()); }},
+            {"Event::synchronize", [this] { event.synchronize(); }},
+            {"Stream::synchronize", [this] { stream.synchronize(); }},
             {"launch", [this] { stream.launch(kernel, {1}, {1}, 0, 1); }}};
   }
   /// So often that this thread goes the short way.
@@ -121,6 +123,23 @@ TEST_CASE("Given a query under way when its event is destroyed then that returns
   end_while_used(
       fragile, [&] { static_cast<void>(event.query()); }, [&] { handles.event = Event(); },
       [&] { handles.stream.wait_event(event); });
+}
+
+TEST_CASE("Given a synchronize under way when its stream is destroyed then that returns at once and it outlives it") {
+  test::Fragile& fragile = new_fragile();
+  Handles handles;
+  const StreamView stream = handles.stream;
+  end_while_used(
+      fragile, [&] { stream.synchronize(); }, [&] { handles.stream = Stream(); }, [&] { stream.synchronize(); });
+}
+
+TEST_CASE("Given a synchronize under way when its event is destroyed then that returns at once and it outlives it") {
+  test::Fragile& fragile = new_fragile();
+  Handles handles;
+  const EventView event = handles.event;
+  event.record(handles.stream);
+  end_while_used(
+      fragile, [&] { event.synchronize(); }, [&] { handles.event = Event(); }, [&] { event.synchronize(); });
 }
 
 TEST_CASE(
@@ -351,6 +370,8 @@ TEST_CASE("Given a device that is lost when threads are on the short way then ev
   REQUIRE(code_of([&] { event.record(stream); }) == ErrorCode::device_lost);
   REQUIRE(code_of([&] { static_cast<void>(event.query()); }) == ErrorCode::device_lost);
   REQUIRE(code_of([&] { static_cast<void>(stream.query()); }) == ErrorCode::device_lost);
+  REQUIRE(code_of([&] { stream.synchronize(); }) == ErrorCode::device_lost);
+  REQUIRE(code_of([&] { event.synchronize(); }) == ErrorCode::device_lost);
   REQUIRE(code_of([&] { stream.wait_event(event); }) == ErrorCode::device_lost);
   REQUIRE(code_of([&] { other_stream.wait_event(event); }) == ErrorCode::device_lost);
   REQUIRE(forward.calls_when_lost == asked);

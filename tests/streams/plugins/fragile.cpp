@@ -48,7 +48,10 @@ class FragileBackend final : public anyplace::backend::DeviceBackend {
     use(stream, stream);
     return true;
   }
-  bool stream_synchronize(anyplace_stream, uint64_t) override { return true; }
+  bool stream_synchronize(anyplace_stream stream, uint64_t) override {
+    use(stream, stream);
+    return true;
+  }
   void stream_wait_event(anyplace_stream stream, anyplace_event event) override { use(stream, event); }
 
   anyplace_event event_create(int32_t, const anyplace_event_desc&) override { return make(); }
@@ -58,7 +61,10 @@ class FragileBackend final : public anyplace::backend::DeviceBackend {
     use(event, event);
     return true;
   }
-  bool event_synchronize(anyplace_event, uint64_t) override { return true; }
+  bool event_synchronize(anyplace_event event, uint64_t) override {
+    use(event, event);
+    return true;
+  }
 
   anyplace_address memory_allocate(int32_t, uint32_t, uint64_t) override {
     throw anyplace::backend::Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, "there is none");

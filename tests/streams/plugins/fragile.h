@@ -18,12 +18,13 @@ struct Fragile {
 
   std::atomic<int> misused{0};  ///< calls with a handle that is destroyed or being destroyed
   std::atomic<int> destroyed{0};
-  std::atomic<int> calls{0};  ///< record, wait, query and launch
+  std::atomic<int> calls{0};  ///< record, wait, query, synchronize and launch
 
   std::mutex mutex;  // guards what is below
   std::condition_variable changed;
   bool stop_next = false;  ///< the next of those calls stops
-  bool stopped = false;
+  bool stop_all = false;   ///< all of them do
+  int stopped = 0;
   bool go_on = false;
 
   /// In the test.
@@ -35,13 +36,18 @@ struct Fragile {
     const std::lock_guard lock(mutex);
     stop_next = true;
   }
-  void wait_until_stopped() {
+  void stop_all_calls() {
+    const std::lock_guard lock(mutex);
+    stop_all = true;
+  }
+  void wait_until_stopped(int count = 1) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return stopped; });
+    changed.wait(lock, [&] { return stopped >= count; });
   }
   void let_go() {
     const std::lock_guard lock(mutex);
     go_on = true;
+    stop_all = false;
     changed.notify_all();
   }
   void wait_until_destroyed(int count) {
@@ -53,9 +59,9 @@ struct Fragile {
   void maybe_stop() {
     ++calls;
     std::unique_lock lock(mutex);
-    if (!stop_next) return;
+    if (!stop_next && !stop_all) return;
     stop_next = false;
-    stopped = true;
+    ++stopped;
     changed.notify_all();
     changed.wait(lock, [&] { return go_on; });
   }
