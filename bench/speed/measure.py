@@ -118,19 +118,22 @@ class Measure:
         return {"first_use": {"anyplace": inside}, "first_process": {"anyplace": whole}}
 
     def instructions(self):
-        """The most that any call takes in the core: counted where there is valgrind, as recorded elsewhere."""
-        core, why = None, "a quick run doesn't"
-        if not self.quick:
-            core, why = self.count_instructions()
-        if core is None:
+        """Of the core alone: counted where there is valgrind, as recorded elsewhere."""
+        counted, why = (None, "a quick run doesn't") if self.quick else self.count_instructions()
+        if counted is None:
             self.left_out.append(f"instructions: these are the recorded ones, not counted: {why}")
             with open(RECORDED) as file:
-                core = json.load(file)["core"]
-        self.instructions_by_call = core
-        return {"instructions": {"anyplace": [max(core.values())]}}
+                counted = {"figures": json.load(file), "limits": {"core": {}}, "labels": {}}
+        core, limits = counted["figures"]["core"], counted["limits"]["core"]
+        self.instructions_by_call = {counted["labels"].get(call, call): value for call, value in core.items()}
+        short = [value for call, value in core.items() if limits.get(call) is not None]
+        figures = {"instructions": {"anyplace": [max(core.values())]}}
+        if short:
+            figures["instructions_short"] = {"anyplace": [max(short)]}
+        return figures
 
     def count_instructions(self):
-        """{call: instructions}, or None and why not."""
+        """What `count` leaves, or None and why not."""
         if not shutil.which("valgrind"):
             return None, "there is no valgrind (Debian: apt-get install valgrind)"
         with tempfile.TemporaryDirectory() as folder:
@@ -140,4 +143,4 @@ class Measure:
             if done.returncode not in (0, 1):  # 1: over a limit, which the table says, too
                 return None, done.stderr.strip().split("\n")[-1]
             with open(counted) as file:
-                return json.load(file)["core"], ""
+                return json.load(file), ""

@@ -52,6 +52,7 @@ METRICS = [
     Metric("copy_1", "copy", "the same with one worker", "x", None, None, True),
     Metric("copy_2", "copy", "the same with two workers", "x", None, 1.2, True),
     Metric("instructions", "instructions", "instructions of the core, the most of any call", "", 40, 20),
+    Metric("instructions_short", "instructions", "the same, of record, wait, query, launch and synchronise", ""),
     Metric("flat_streams", "scale", "an operation with 10,000 streams, over one with 16", "x", 2),
     Metric("flat_threads", "scale", "an operation with 64 host threads, over one with 1", "x"),
     Metric("flat_one_stream", "scale", "the same, all on one stream", "x"),
@@ -140,6 +141,11 @@ def curve_tables(curves):
         head = [x_label, "anyplace"] + [PEERS[who] for who in COLUMNS]
         parts.append(f"{title[0].upper()}{title[1:]}, ns:\n\n{report.markdown(head, rows)}")
     return parts
+
+
+def instruction_table(by_call):
+    rows = [[call, str(value)] for call, value in by_call.items()]
+    return f"Instructions of the core:\n\n{report.markdown(['call', 'instructions'], rows)}"
 
 
 def plots(figures, curves):
