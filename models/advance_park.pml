@@ -2,7 +2,8 @@
  *
  * A timeline: who raises it, a stream that parks on it, and a host thread that waits for it, with a time limit, twice.
  *
- * code:     backends/cpu_sim/timeline.h, timeline.cpp (advance, park, wait)
+ * code:     backends/cpu_sim/timeline.h, timeline.cpp (advance, wake_reached, park, withdraw,
+ *           wait)
  * abstract: the value goes 0, 1, 2; the list of waiters is a flag for each; the futex of the host's parker is its word (that a
  *           thread sleeps only while the word is as it was is the kernel's part)
  * checked:  on x86-TSO no wake-up is lost, a waiter is woken once and only when its target is reached, a stream is not woken
@@ -35,20 +36,34 @@ bool touched[2];    /* the parker is still busy with the waiter */
 bool alive[2];      /* the waiter is there */
 byte woken[2];
 
-inline publish_lowest(plain) {
-  lowest = NOBODY;
-  if
-  :: listed[STREAM] -> lowest = target[STREAM]
-  :: else
-  fi;
-  if
-  :: listed[HOST] && target[HOST] < lowest -> lowest = target[HOST]
-  :: else
-  fi;
-  if
-  :: plain -> store(LOWEST, lowest)
-  :: else -> exchange(LOWEST, lowest)
-  fi;
+inline find_lowest() {
+  d_step {
+    lowest = NOBODY;
+    if
+    :: listed[STREAM] -> lowest = target[STREAM]
+    :: else
+    fi;
+    if
+    :: listed[HOST] && target[HOST] < lowest -> lowest = target[HOST]
+    :: else
+    fi
+  }
+}
+
+/* Raising it needs no fence. */
+inline raise_lowest() {
+  find_lowest();
+  store(LOWEST, lowest);
+  lowest = 0
+}
+
+inline lower_lowest() {
+  find_lowest();
+#ifdef PLAIN_PARK
+  store(LOWEST, lowest);
+#else
+  exchange(LOWEST, lowest);
+#endif
   lowest = 0
 }
 
@@ -85,7 +100,7 @@ proctype advance() {
     :: else ->
       lock(WAIT_LOCK);
       d_step { take_out(STREAM); take_out(HOST) }
-      publish_lowest(false);
+      raise_lowest();
       unlock(WAIT_LOCK);
       atomic { wake(STREAM) }
       atomic { wake(HOST) }
@@ -102,11 +117,7 @@ inline park(who, at) {
   lock(WAIT_LOCK);
   target[who] = at;
   listed[who] = true;
-#ifdef PLAIN_PARK
-  publish_lowest(true);
-#else
-  publish_lowest(false);
-#endif
+  lower_lowest();
   load(VALUE, value);
 #ifdef NO_SECOND_LOOK
   value = 0;
@@ -114,7 +125,7 @@ inline park(who, at) {
   if
   :: value >= at ->
     listed[who] = false;
-    publish_lowest(false);
+    raise_lowest();
     parked = false
   :: else -> parked = true
   fi;
@@ -151,7 +162,7 @@ proctype host_waits() {
         if
         :: listed[HOST] ->
           listed[HOST] = false;
-          publish_lowest(false);
+          raise_lowest();
           unlock(WAIT_LOCK);
           given_up = true
         :: else ->

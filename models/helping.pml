@@ -3,7 +3,7 @@
  * A host thread that synchronises and helps: it runs what its target depends on, found by hints that may be old, while two
  * workers run everything.
  *
- * code:     backends/cpu_sim/help.cpp (help), stream.cpp (take_turn, wait, help), record.h, scheduler.cpp (claim)
+ * code:     backends/cpu_sim/help.cpp (help), stream.cpp (take_turn, wait, help, help_with_turn), record.h, scheduler.cpp (claim)
  * abstract: three streams with scripts; a hint is read and written in one step (event_record.pml is about that); parking and waking are one step each (advance_park.pml is about them), and so are claiming
  *           and going idle (submit_idle.pml); that a stream is recycled and goes on with another owner's commands is that it goes
  *           on with commands which the host doesn't wait for
@@ -13,22 +13,23 @@
  * check: safety
  * fault: TORN_HINT assertion        the hint's two words may be of two waits
  * fault: LOOKS_BEFORE assertion     whether the record is complete is looked at before the hint is read, and not after
+ * fault: HAND_UNCHECKED assertion   the same of a hint that is read when the turn is over, for a stream that this one woke
  * fault: FORGETS_THE_REST end state  the host has what it wants and doesn't pass the stream on
  */
-#define A 0 /* 1 waits for B's 1; 2 kernel; 3 waits for C's 2; 4 kernel */
+#define A 0 /* 1 kernel; 2 waits for B's 1; 3 kernel; 4 waits for C's 2; 5 kernel */
 #define B 1 /* 1 kernel; 2 kernel, which ends when the host has gone on */
-#define C 2 /* 1 kernel; 2 kernel */
+#define C 2 /* 1 waits for A's 1; 2 kernel */
 #define STREAMS 3
 #define NOBODY 9
 #define NO_LIMIT 9
 
-#define LENGTH(stream) (stream == A -> 4 : 2)
-#define WAITS(stream, number) (stream == A && (number == 1 || number == 3))
-#define AWAITED(number) (number == 1 -> B : C)
-#define AWAITED_TARGET(number) (number == 1 -> 1 : 2)
+#define LENGTH(stream) (stream == A -> 5 : 2)
+#define WAITS(stream, number) ((stream == A && (number == 2 || number == 4)) || (stream == C && number == 1))
+#define AWAITED(stream, number) (stream == C -> A : (number == 2 -> B : C))
+#define AWAITED_TARGET(stream, number) (stream == A && number == 4 -> 2 : 1)
 /* Whether A's `goal` depends on the command. */
 #define NEEDED(stream, number) \
-  ((stream == A && number <= goal) || (stream == B && number == 1) || (stream == C && goal >= 3))
+  ((stream == A && number <= goal) || (stream == B && number == 1) || (stream == C && goal >= 4))
 
 byte goal; /* the host waits until A has done so many */
 bool host_went_on;
@@ -41,18 +42,25 @@ byte waiting_on[STREAMS] = NOBODY, waiting_target[STREAMS]; /* the hints, which 
 byte parked_on[STREAMS] = NOBODY, parked_target[STREAMS];
 byte turns[STREAMS];
 
-inline wake(who, raised) {
+inline wake(who, raised, is_host) {
   if
   :: parked_on[who] == raised && parked_target[who] <= value[raised] ->
     parked_on[who] = NOBODY;
     assert(!ready[who] && turns[who] == 0);
-    ready[who] = true
+    if
+    :: is_host && in_hand == NOBODY -> turns[who]++; in_hand = who
+    :: else -> ready[who] = true
+    fi
   :: else
   fi
 }
 
-inline advance(which) {
-  d_step { value[which]++; wake(A, which); wake(B, which); wake(C, which) }
+inline advance(which, is_host) {
+  d_step { value[which]++; wake(A, which, is_host); wake(B, which, is_host); wake(C, which, is_host) }
+}
+
+inline pass_on(which) {
+  d_step { assert(!ready[which]); turns[which]--; ready[which] = true }
 }
 
 inline take_turn(which) {
@@ -64,26 +72,29 @@ inline take_turn(which) {
 /* The wait at the front: leaves in `over` whether the stream is parked, and then no longer the caller's. */
 inline wait_or_park(which, number) {
   if
-  :: value[AWAITED(number)] >= AWAITED_TARGET(number)
+  :: value[AWAITED(which, number)] >= AWAITED_TARGET(which, number)
   :: else ->
 #ifdef TORN_HINT
-    waiting_target[which] = AWAITED_TARGET(number);
-    waiting_on[which] = AWAITED(number);
+    waiting_target[which] = AWAITED_TARGET(which, number);
+    waiting_on[which] = AWAITED(which, number);
 #else
-    d_step { waiting_target[which] = AWAITED_TARGET(number); waiting_on[which] = AWAITED(number) }
+    d_step { waiting_target[which] = AWAITED_TARGET(which, number); waiting_on[which] = AWAITED(which, number) }
 #endif
     atomic {
       if
-      :: value[AWAITED(number)] >= AWAITED_TARGET(number)
+      :: value[AWAITED(which, number)] >= AWAITED_TARGET(which, number)
       :: else ->
-        parked_on[which] = AWAITED(number);
-        parked_target[which] = AWAITED_TARGET(number);
+        parked_on[which] = AWAITED(which, number);
+        parked_target[which] = AWAITED_TARGET(which, number);
         turns[which]--;
         over = true
       fi
     }
   fi
 }
+
+#define PARKS_NEXT(which) \
+  (WAITS(which, value[which] + 1) && value[AWAITED(which, value[which] + 1)] < AWAITED_TARGET(which, value[which] + 1))
 
 inline run_turn(which, limit, is_host) {
   over = false;
@@ -94,18 +105,22 @@ inline run_turn(which, limit, is_host) {
 #ifdef FORGETS_THE_REST
     turns[which]--;
 #else
-    atomic { turns[which]--; ready[which] = true }
+    pass_on(which);
 #endif
     break
   :: !over && value[which] < LENGTH(which) && value[which] < limit ->
     assert(!is_host || NEEDED(which, value[which] + 1));
+    if
+    :: is_host && in_hand != NOBODY && !PARKS_NEXT(which) -> pass_on(in_hand); in_hand = NOBODY
+    :: else
+    fi;
     if
     :: WAITS(which, value[which] + 1) -> wait_or_park(which, value[which] + 1)
     :: which == B && value[which] == 1 -> host_went_on
     :: else
     fi;
     if
-    :: !over -> advance(which)
+    :: !over -> advance(which, is_host)
     :: else
     fi
   od;
@@ -113,7 +128,7 @@ inline run_turn(which, limit, is_host) {
 }
 
 active [2] proctype worker() {
-  byte mine;
+  byte mine, in_hand = NOBODY;
   bool over;
 end:
   do
@@ -130,17 +145,21 @@ end:
   od
 }
 
+inline read_hint(which) {
+#ifdef TORN_HINT
+  next = waiting_on[which];
+  next_target = waiting_target[which]
+#else
+  d_step { next = waiting_on[which]; next_target = waiting_target[which] }
+#endif
+}
+
 /* `which` waits for the next link of the chain, or begins anew with A. */
 inline follow_hint() {
 #ifdef LOOKS_BEFORE
   complete = value[which] >= target;
 #endif
-#ifdef TORN_HINT
-  next = waiting_on[which];
-  next_target = waiting_target[which];
-#else
-  d_step { next = waiting_on[which]; next_target = waiting_target[which] }
-#endif
+  read_hint(which);
 #ifndef LOOKS_BEFORE
   complete = value[which] >= target;
 #endif
@@ -151,10 +170,41 @@ inline follow_hint() {
   d_step { complete = false; next = 0; next_target = 0 }
 }
 
+/* The turn of `which`, which is the host's; then that of the stream which this one woke, if this one waits for it. */
+inline help_with_turn() {
+  do
+  :: true ->
+    run_turn(which, target, true);
+    if
+    :: in_hand == NOBODY -> break
+    :: else
+    fi;
+    read_hint(which);
+#ifdef HAND_UNCHECKED
+    complete = false;
+#else
+    complete = value[which] >= target;
+#endif
+    which = in_hand;
+    in_hand = NOBODY;
+    if
+    :: complete || next != which -> pass_on(which); break
+    :: else -> target = next_target
+    fi
+  od;
+  which = A;
+  target = goal;
+  d_step { complete = false; next = 0; next_target = 0 }
+}
+
 active proctype host() {
-  byte which = A, target, next, next_target;
+  byte which = A, target, next, next_target, in_hand = NOBODY;
   bool over, complete;
-  select(goal : 2 .. 3);
+  goal = 3;
+  if
+  :: true
+  :: goal = 5
+  fi;
   target = goal;
   do
   :: which == A && value[A] >= goal -> break
@@ -162,9 +212,7 @@ active proctype host() {
   :: value[which] < target ->
     if
     :: atomic { ready[which] -> take_turn(which) }
-      run_turn(which, target, true);
-      which = A;
-      target = goal
+      help_with_turn()
     :: !ready[which] -> follow_hint()
     :: value[A] >= goal -> which = A; target = goal /* it slept until then */
     fi
