@@ -12,7 +12,7 @@ namespace anyplace::cpu_sim {
 namespace {
 
 constexpr int64_t kSpinNs = 20'000;       // how long a host looks without sleeping
-constexpr int kLooks = 16;                // pauses between two looks
+constexpr int kMostPauses = 64;           // between two looks: each takes a line from the thread that works
 constexpr int kDepth = 3;                 // how far it is followed what waits for what
 constexpr std::size_t kMostStreams = 64;  // that are tried at each look, of many
 
@@ -48,8 +48,10 @@ bool look(std::span<const Record> records, bool helps, uint32_t most_spinning) n
   }
   bool done = false;
   const int64_t end = now_ns() + kSpinNs;
+  int pauses = 1;
   do {
-    for (int i = 0; i < kLooks && !records.front().complete(); ++i) pause_briefly();
+    for (int i = 0; i < pauses; ++i) pause_briefly();
+    pauses = std::min(2 * pauses, kMostPauses);
     done = records.front().complete() || (helps && help_any(records));
   } while (!done && now_ns() < end);
   spinning.fetch_sub(1, std::memory_order_relaxed);

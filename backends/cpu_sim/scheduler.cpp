@@ -3,6 +3,9 @@
 
 #include <sys/prctl.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "failure.h"
 #include "thread.h"
 
@@ -14,6 +17,10 @@ constexpr int64_t kLookNs = 1'500;        // between two looks of that time
 constexpr int64_t kReserveNs = 200'000;   // between two looks of a reserve
 constexpr int64_t kQuietNs = 2'000'000;   // without a submission, after which it sleeps until it is called
 constexpr int64_t kLongTurnNs = 100'000;  // of a reserve, which then stays
+constexpr int64_t kShortTurnNs = 1'000;   // with nothing but short commands, each of them of at most:
+constexpr int64_t kShortCommandNs = 200;
+constexpr int64_t kLongestPauseNs = 50'000;  // before looking again after that
+constexpr int64_t kSpinPauseNs = 6'000;      // that is spent without sleeping
 
 void spin_until(int64_t ns) noexcept {
   do {
@@ -181,19 +188,34 @@ Task* Scheduler::take(Call* call) noexcept {
   return task;
 }
 
+/// Whether a worker takes the next task at once.
+bool Scheduler::stays(Worker& self, const Task::Done& done, int64_t took_ns) noexcept {
+  if (self.reserve) return took_ns > kLongTurnNs;
+  const bool commands_are_short = took_ns < kShortTurnNs + static_cast<int64_t>(done.commands) * kShortCommandNs;
+  if (!commands_are_short || !done.caught_up) {
+    if (!commands_are_short) self.pause_ns = kLookNs;
+    return true;
+  }
+  // Running each short command as soon as it is there costs the thread that submits, and this one, more than it gains:
+  // what they share goes to and fro between them. So more of them are left to come together, or to the host.
+  self.pause_ns = std::clamp(2 * self.pause_ns, kLookNs, kLongestPauseNs);
+  return false;
+}
+
 void Scheduler::work(Worker& self) noexcept {
   // Short sleeps are to be short; the default lets them be 50 us longer.
   prctl(PR_SET_TIMERSLACK, 1'000, 0, 0, 0);
   while (Task* task = wait_for_task(self)) {
+    int64_t began = now_ns();
     do {
-      const int64_t began = self.reserve ? now_ns() : 0;
-      task->run();
-      const bool stays = !self.reserve || now_ns() - began > kLongTurnNs;
+      const Task::Done done = task->run();
+      const int64_t ended = now_ns();
+      const bool goes_on = stays(self, done, ended - std::exchange(began, ended));
       Call call;
       {
         std::lock_guard lock(lock_);
         lower(running_);
-        if (stays) {
+        if (goes_on) {
           task = take(&call);
         } else {
           task = nullptr;
@@ -217,6 +239,13 @@ void Scheduler::work(Worker& self) noexcept {
 bool Scheduler::look(Worker& self) noexcept {
   const int64_t began = now_ns();
   int64_t last_push = began;
+  if (!self.reserve && doze_ns_ > 0) {
+    if (self.pause_ns <= kSpinPauseNs) {
+      spin_until(began + std::max(self.pause_ns, kLookNs));
+    } else if (self.parker.park_for(self.pause_ns)) {
+      return true;
+    }
+  }
   uint32_t pushes = pushes_.load(std::memory_order_relaxed);
   uint64_t next_before = 0;
   for (int64_t now = began;; now = now_ns()) {

@@ -87,6 +87,7 @@ class Scheduler {
     explicit Worker(bool is_reserve) noexcept : reserve(is_reserve) {}
     Parker parker;
     const bool reserve;
+    int64_t pause_ns = 0;    // its own; before its next look
     bool asleep = false;     // guarded by lock_; until it is called: it is in sleepers_, and not in looking()
     Worker* next = nullptr;  // guarded by lock_; in sleepers_
   };
@@ -106,6 +107,7 @@ class Scheduler {
   void work(Worker& self) noexcept;
   Task* take(Call* call) noexcept;
   Task* wait_for_task(Worker& self) noexcept;
+  bool stays(Worker& self, const Task::Done& done, int64_t took_ns) noexcept;
   bool look(Worker& self) noexcept;
   void starve(uint64_t push) noexcept;
   void sleep(Worker& self) noexcept;

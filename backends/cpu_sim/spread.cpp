@@ -52,7 +52,7 @@ uint64_t SpreadJob::cut() noexcept {
   return std::min(left, std::max(extent_.grain, wanted / extent_.grain * extent_.grain));
 }
 
-void SpreadJob::run() noexcept {
+Task::Done SpreadJob::run() noexcept {
   const uint64_t units = extent_.units;
   const uint64_t grain = extent_.grain;
   const uint64_t begin = next_;
@@ -68,6 +68,7 @@ void SpreadJob::run() noexcept {
     if (took > kLongNs) piece_.store(std::max(grain, size / 2), std::memory_order_relaxed);
   }
   if (done_.fetch_add(size, std::memory_order_acq_rel) + size == units) stream_.finish_elsewhere();
+  return {false, 1};
 }
 
 }  // namespace anyplace::cpu_sim

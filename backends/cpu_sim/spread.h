@@ -40,7 +40,7 @@ class SpreadJob final : public Task {
   void adopt_level() noexcept;
 
   void begin(Spreadable& work, const Spreadable::Extent& extent) noexcept;
-  void run() noexcept override;
+  Done run() noexcept override;
 
  private:
   uint64_t cut() noexcept;

@@ -13,6 +13,9 @@ namespace {
 // The clock is read at every kClockCommands-th command only: reading it takes as long as a short kernel.
 constexpr unsigned kTurnCommands = 16;
 constexpr unsigned kClockCommands = 4;
+// A worker that has run all that it knew of leaves fewer new commands than these for later: each command that is read
+// as soon as it was written costs both threads more than running it.
+constexpr uint64_t kFewCommands = 64;
 // Streams that wake each other are run by one thread one after the other so many times; then others are looked at.
 constexpr int kMostStreams = 16;
 constexpr int64_t kTurnNs = 100'000;
@@ -167,16 +170,16 @@ bool Stream::parks_next() noexcept {
 
 Stream::End Stream::take_turn(Turn& turn) noexcept {
   uint64_t retired = timeline_.value();
-  uint64_t seen = 0;
-  unsigned commands = 0;
+  unsigned shared = 0;  // commands, while others as urgent were ready
   int64_t began = 0;
   for (;;) {
-    if (retired >= seen) {
-      seen = submitted();
-      if (retired == seen) {
+    if (retired >= seen_) {
+      seen_ = submitted();
+      if (retired == seen_) {
         if (go_idle(retired)) return End::kIdle;
         continue;
       }
+      if (!turn.helps && turn.commands > 0 && seen_ - retired < kFewCommands) return End::kFewReady;
     }
     if (retired >= turn.target) return End::kReady;
     // What this stream woke isn't to wait for this stream's next command, unless that runs nothing.
@@ -184,28 +187,35 @@ Stream::End Stream::take_turn(Turn& turn) noexcept {
     if (!execute(queue_.front())) return End::kElsewhere;
     queue_.pop();
     timeline_.advance(++retired, turn.next);
+    ++turn.commands;
     if (turn.helps) {
       if (scheduler_.in_the_way(level())) return End::kReady;
       continue;
     }
     if (scheduler_.more_urgent(level())) return End::kReady;
-    if (!scheduler_.as_urgent(level()) || ++commands % kClockCommands != 0) continue;
-    if (commands == kTurnCommands) return End::kReady;
+    if (!scheduler_.as_urgent(level()) || ++shared % kClockCommands != 0) continue;
+    if (shared == kTurnCommands) return End::kReady;
     const int64_t now = now_ns();
     if (began == 0) began = now;
     if (now - began > kTurnNs) return End::kReady;
   }
 }
 
-void Stream::run() noexcept {
+Task::Done Stream::run() noexcept {
   Stream* stream = this;
+  uint64_t commands = 0;
   for (int streams = 1;; ++streams) {
     Turn turn{kNoTarget, false};
     Scheduler& scheduler = stream->scheduler_;
-    if (stream->take_turn(turn) == End::kReady) scheduler.enqueue(*stream);
+    const End end = stream->take_turn(turn);
+    commands += turn.commands;
+    if (end == End::kReady || end == End::kFewReady) scheduler.enqueue(*stream);
+    if (turn.next == nullptr) return {end == End::kIdle || end == End::kFewReady, commands};
     stream = turn.next;
-    if (stream == nullptr) return;
-    if (streams == kMostStreams || scheduler.more_urgent(stream->level())) return scheduler.enqueue_woken(*stream);
+    if (streams == kMostStreams || scheduler.more_urgent(stream->level())) {
+      scheduler.enqueue_woken(*stream);
+      return {false, commands};
+    }
   }
 }
 

@@ -111,7 +111,7 @@ class Stream final : public Task {
   void let_go(const Ref<Kernel>& kernel) noexcept;
 
   // -- For the holder of the turn.
-  void run() noexcept override;
+  Done run() noexcept override;
   /// Completes the command that went elsewhere, and hands the stream on.
   void finish_elsewhere() noexcept;
   /// Parks this stream until `timeline` reaches `target`; false if it is there already.
@@ -134,7 +134,7 @@ class Stream final : public Task {
   friend class StreamPool;
   ~Stream() override = default;  // never called
 
-  enum class End { kIdle, kElsewhere, kReady };
+  enum class End { kIdle, kElsewhere, kReady, kFewReady };
   class Wakeup final : public Waiter {
    public:
     explicit Wakeup(Stream& stream) noexcept : stream_(stream) {}
@@ -174,6 +174,7 @@ class Stream final : public Task {
   struct Turn {
     uint64_t target;         // where it ends
     bool helps;              // a host that helps
+    uint64_t commands = 0;   // that were run
     Stream* next = nullptr;  // when it is over: woken by this stream, and to be run or readied
   };
   uint64_t push_wait(const Record& record);
@@ -206,6 +207,7 @@ class Stream final : public Task {
 
   // Of the turn's holder, and of who waits.
   Timeline timeline_{this};
+  uint64_t seen_ = 0;     // of the turn's holder: submitted_ when it was read last
   RecordCell waits_for_;  // written by the turn's holder
   Wakeup wakeup_;
   SpreadJob spread_;

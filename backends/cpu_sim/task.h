@@ -29,9 +29,15 @@ class Task {
   Task(const Task&) = delete;  // queues hold its address
   Task& operator=(const Task&) = delete;
 
+  /// What a turn did. `caught_up`: it has run all, or nearly all, that was submitted so far; who submits may be at it
+  /// just now.
+  struct Done {
+    bool caught_up;
+    uint64_t commands;
+  };
   /// One turn. Whoever runs it was handed the task: nobody else does until it is enqueued again, and after it is, or
   /// after the turn ended otherwise, the object may be another's.
-  virtual void run() noexcept = 0;
+  virtual Done run() noexcept = 0;
 
   /// Whether it is in the scheduler's queue. A hint: it may be old when it is read.
   bool queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
