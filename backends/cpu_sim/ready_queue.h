@@ -9,6 +9,7 @@
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_READY_QUEUE_H
 #define ANYPLACE_BACKENDS_CPU_SIM_READY_QUEUE_H
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -29,7 +30,7 @@ class ReadyQueue {
     size_.store(size() + 1, std::memory_order_relaxed);
     const uint32_t bit = 1u << task.level_;
     if ((ready_levels() & bit) == 0) ready_levels_.store(ready_levels() | bit, std::memory_order_relaxed);
-    publish_next();
+    publish_oldest();
   }
 
   /// Null if nothing is ready.
@@ -48,8 +49,8 @@ class ReadyQueue {
   /// Bit i: something of level i is ready.
   uint32_t ready_levels() const noexcept { return ready_levels_.load(std::memory_order_relaxed); }
   uint32_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
-  /// The number of the push of what is next; 0 if nothing is ready.
-  uint64_t next_push() const noexcept { return next_push_.load(std::memory_order_relaxed); }
+  /// The number of the push of what is ready for longest among the most urgent; 0 if nothing is ready.
+  uint64_t oldest_push() const noexcept { return oldest_push_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr unsigned kMostWoken = 16;
@@ -73,11 +74,18 @@ class ReadyQueue {
     if (level.woken.empty() && level.others.empty()) {
       ready_levels_.store(ready_levels() & ~(1u << task.level_), std::memory_order_relaxed);
     }
-    publish_next();
+    publish_oldest();
   }
-  void publish_next() noexcept {
-    const Task* const task = next();
-    next_push_.store(task == nullptr ? 0 : task->push_, std::memory_order_relaxed);
+  void publish_oldest() noexcept {
+    uint64_t oldest = 0;
+    if (ready_levels() != 0) {
+      Level& level = levels_[static_cast<unsigned>(__builtin_ctz(ready_levels()))];
+      // Each list is in the order of its pushes.
+      const uint64_t woken = level.woken.empty() ? UINT64_MAX : level.woken.begin()->owner()->push_;
+      const uint64_t other = level.others.empty() ? UINT64_MAX : level.others.begin()->owner()->push_;
+      oldest = std::min(woken, other);
+    }
+    oldest_push_.store(oldest, std::memory_order_relaxed);
   }
 
   std::array<Level, kLevels> levels_;
@@ -85,7 +93,7 @@ class ReadyQueue {
   // On a line of its own: it is looked at after each command, and changes less often than the rest.
   alignas(64) std::atomic<uint32_t> ready_levels_{0};
   alignas(64) std::atomic<uint32_t> size_{0};
-  std::atomic<uint64_t> next_push_{0};
+  std::atomic<uint64_t> oldest_push_{0};
 };
 
 }  // namespace anyplace::cpu_sim

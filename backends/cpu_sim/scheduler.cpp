@@ -234,52 +234,44 @@ void Scheduler::work(Worker& self) noexcept {
   end_.notify_all();
 }
 
-/// Idle: looks at the queue now and then. True when it is worth a try to take something, false when nothing was
-/// submitted for a while.
-bool Scheduler::look(Worker& self) noexcept {
+/// Rests before looking. True if it was called.
+bool Scheduler::pause(Worker& self) noexcept {
+  if (doze_ns_ == 0) return false;
+  if (self.reserve) return self.waited_for != 0 && self.parker.park_for(kReserveNs);
+  if (self.pause_ns > kSpinPauseNs) return self.parker.park_for(self.pause_ns);
+  spin_until(now_ns() + std::max(self.pause_ns, kLookNs));
+  return false;
+}
+
+/// Idle: looks at the queue now and then, until there is something, or nothing was submitted for a while.
+Scheduler::Seen Scheduler::look(Worker& self) noexcept {
+  if (pause(self)) return Seen::kSomething;
   const int64_t began = now_ns();
   int64_t last_push = began;
-  if (!self.reserve && doze_ns_ > 0) {
-    if (self.pause_ns <= kSpinPauseNs) {
-      spin_until(began + std::max(self.pause_ns, kLookNs));
-    } else if (self.parker.park_for(self.pause_ns)) {
-      return true;
-    }
-  }
   uint32_t pushes = pushes_.load(std::memory_order_relaxed);
-  uint64_t next_before = 0;
   for (int64_t now = began;; now = now_ns()) {
     if (stopping_.load(std::memory_order_relaxed)) {
       spin_until(now + kLookNs);
-      return true;
+      return Seen::kSomething;
     }
     const bool room = running_.load(std::memory_order_relaxed) < limit_;
-    if (doze_ns_ == 0) return room && ready_.size() > 0;
-    const uint64_t next = ready_.next_push();
-    if (room && !self.reserve && ready_.size() > 1) return true;
-    if (next != 0 && next == next_before) {
-      if (room) return true;
-      starve(next);
-    }
-    next_before = next;
+    const uint64_t oldest = ready_.oldest_push();
+    if (doze_ns_ == 0) return room && oldest != 0 ? Seen::kSomething : Seen::kNothing;
+    if (oldest != 0 && oldest == self.waited_for) return Seen::kTwice;
+    if (room && !self.reserve && ready_.size() > 1) return Seen::kSomething;
+    self.waited_for = oldest;
     if (const uint32_t pushes_now = pushes_.load(std::memory_order_relaxed); pushes_now != pushes) {
       pushes = pushes_now;
       last_push = now;
     }
     if (!self.reserve && now - began < kSpinNs) {
       spin_until(now + kLookNs);
-    } else if ((next == 0 || !room) && now - last_push > kQuietNs) {
-      return false;
+    } else if (oldest == 0 && now - last_push > kQuietNs) {
+      return Seen::kNothing;
     } else if (self.parker.park_for(self.reserve ? kReserveNs : doze_ns_)) {
-      return true;
+      return Seen::kSomething;
     }
   }
-}
-
-/// All threads that may run a task do, and the next one waits: it comes before what hosts would help themselves to.
-void Scheduler::starve(uint64_t push) noexcept {
-  std::lock_guard lock(lock_);
-  if (ready_.next_push() == push) starving_.store(true, std::memory_order_relaxed);
 }
 
 /// Until it is called, which takes it off the sleepers.
@@ -298,28 +290,34 @@ void Scheduler::sleep(Worker& self) noexcept {
 /// Null when the worker is to end. The caller is counted as looking before, and not after.
 Task* Scheduler::wait_for_task(Worker& self) noexcept {
   for (;;) {
-    const bool quiet = !look(self);
+    const Seen seen = look(self);
     Call call;
     Task* task = nullptr;
     bool sleeps = false;
     {
       std::lock_guard lock(lock_);
       --looking(self.reserve);  // first: who takes one sees to it that somebody else looks for the others
-      if (!quiet) task = take(&call);
+      if (seen != Seen::kNothing) task = take(&call);
       // With no room for another, who makes room takes the next task, or calls somebody.
       const bool idle = task == nullptr && (ready_.size() == 0 || running_.load(std::memory_order_relaxed) >= limit_);
       if (idle && ready_.size() == 0 && stopping_.load(std::memory_order_relaxed)) return nullptr;
-      sleeps = idle && quiet;
+      sleeps = idle && seen == Seen::kNothing;
       if (sleeps) {
         self.asleep = true;
         self.next = sleepers_;
         sleepers_ = &self;
       } else if (task == nullptr) {
         ++looking(self.reserve);
+        // It comes before what hosts would help themselves to.
+        if (seen == Seen::kTwice && ready_.size() > 0) starving_.store(true, std::memory_order_relaxed);
       }
     }
     carry_out(call);
-    if (task != nullptr) return task;
+    if (task != nullptr) {
+      self.waited_for = 0;
+      return task;
+    }
+    if (seen == Seen::kTwice) self.pause_ns = std::clamp(2 * self.pause_ns, kLookNs, kLongestPauseNs);
     if (sleeps) sleep(self);
   }
 }

@@ -87,9 +87,11 @@ class Scheduler {
     explicit Worker(bool is_reserve) noexcept : reserve(is_reserve) {}
     Parker parker;
     const bool reserve;
-    int64_t pause_ns = 0;    // its own; before its next look
-    bool asleep = false;     // guarded by lock_; until it is called: it is in sleepers_, and not in looking()
-    Worker* next = nullptr;  // guarded by lock_; in sleepers_
+    // Its own.
+    int64_t pause_ns = 0;     // before its next look
+    uint64_t waited_for = 0;  // the push of the task that was the oldest at its last look
+    bool asleep = false;      // guarded by lock_; until it is called: it is in sleepers_, and not in looking()
+    Worker* next = nullptr;   // guarded by lock_; in sleepers_
   };
   /// What is to be done once lock_ is let go.
   struct Call {
@@ -108,8 +110,9 @@ class Scheduler {
   Task* take(Call* call) noexcept;
   Task* wait_for_task(Worker& self) noexcept;
   bool stays(Worker& self, const Task::Done& done, int64_t took_ns) noexcept;
-  bool look(Worker& self) noexcept;
-  void starve(uint64_t push) noexcept;
+  enum class Seen { kNothing, kSomething, kTwice };
+  Seen look(Worker& self) noexcept;
+  bool pause(Worker& self) noexcept;
   void sleep(Worker& self) noexcept;
   uint32_t& looking(bool reserve) noexcept { return reserve ? reserves_looking_ : looking_; }
 

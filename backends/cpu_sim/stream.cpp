@@ -239,10 +239,12 @@ void Stream::help_with_turn(uint64_t target) noexcept {
     const End end = stream->take_turn(turn);
     if (end == End::kReady) scheduler.enqueue(*stream);
     if (turn.next == nullptr) return;
-    // The stream may be in other hands by now; what it waits for is a hint, and one of the stream that was woken.
+    // The stream may be in other hands by now; what it waits for concerns us only if it hasn't got past our target.
     const Record needed = end == End::kElsewhere ? stream->waits_for_.read() : Record{};
+    const bool passed = stream->timeline_.reached(target);
     stream = turn.next;
-    if (streams == kMostStreams || needed.timeline != &stream->timeline_ || scheduler.in_the_way(stream->level())) {
+    if (passed || streams == kMostStreams || needed.timeline != &stream->timeline_ ||
+        scheduler.in_the_way(stream->level())) {
       return scheduler.enqueue_woken(*stream);
     }
     target = needed.target;
