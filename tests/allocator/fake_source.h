@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -68,6 +69,7 @@ class FakeSource : public detail::MemorySource {
     expect(mapped == mapped_.end() || mapped->first >= address + bytes, "release with nothing mapped");
     addresses_used -= bytes;
     ranges_.erase(found);
+    spoilt_.erase(spoilt_.lower_bound(address), spoilt_.lower_bound(address + bytes));
   }
 
   detail::SourceResult create(std::uint64_t bytes, anyplace_physical* physical) noexcept override {
@@ -103,13 +105,15 @@ class FakeSource : public detail::MemorySource {
       const auto before = std::prev(after);
       expect(before->first + physicals_[before->second].bytes <= address, "map where nothing is mapped");
     }
+    expect(spoilt_.lower_bound(address) == spoilt_.lower_bound(end), "map where no unmap failed");
     ++found->second.mapped;
     mapped_[address] = physical;
     return detail::SourceResult::done;
   }
 
   bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override {
-    if (fails()) return false;
+    // Whether it is still mapped after a failure can't be told, so what counts is that nobody relies on either.
+    const bool failed = fails();
     const std::uint64_t end = address + bytes;
     while (address < end) {
       const auto found = mapped_.find(address);
@@ -117,11 +121,12 @@ class FakeSource : public detail::MemorySource {
       if (found == mapped_.end()) return false;
       Physical& physical = physicals_[found->second];
       --physical.mapped;
+      if (failed) spoilt_.insert(address);
       address += physical.bytes;
       mapped_.erase(found);
     }
     expect(address == end, "unmap of whole mappings");
-    return true;
+    return !failed;
   }
 
   /// Nothing is out.
@@ -162,6 +167,7 @@ class FakeSource : public detail::MemorySource {
   std::map<anyplace_address, std::uint64_t> allocations_;
   std::map<anyplace_address, std::uint64_t> ranges_;
   std::map<anyplace_address, anyplace_physical> mapped_;
+  std::set<anyplace_address> spoilt_;  ///< where an unmap failed
   std::unordered_map<anyplace_physical, Physical> physicals_;
 };
 

@@ -448,6 +448,27 @@ TEST_CASE("Heap: whichever call of the source fails, everything stays consistent
   }
 }
 
+TEST_CASE("Heap: where an unmap failed neither the memory nor the addresses are used again") {
+  Bench bench;
+  bench.heap->give(bench.take_mebibytes(10));
+  bench.source.fail_call = bench.source.calls + 1;
+  CHECK(bench.heap->release_free() == 0);
+  REQUIRE_NOTHROW(bench.heap->check());
+  CHECK(bench.heap->reserved_bytes() == bench.source.used);
+  // As much again, from other addresses of the same range: it needn't be reserved once more.
+  const std::uint64_t addresses = bench.source.addresses_used;
+  for (int round = 0; round < 2; ++round) {
+    Block* const block = bench.take_mebibytes(10);
+    REQUIRE(block != nullptr);
+    CHECK(bench.source.backed(block->address, block->bytes));
+    bench.heap->give(block);
+    CHECK(bench.heap->release_free() == 10 * mebibyte);
+    REQUIRE_NOTHROW(bench.heap->check());
+  }
+  CHECK(bench.source.addresses_used == addresses);
+  CHECK(bench.source.used == 0);
+}
+
 TEST_CASE("Heap: a snapshot's blocks tile its segments") {
   const auto options = GENERATE(limited(64), classic());
   Bench bench(options);
