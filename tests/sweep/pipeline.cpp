@@ -220,6 +220,30 @@ void two_backends(const Device& device) {
   expect_all(back, 9, "a copy between backends");
 }
 
+/// Memory that goes back to the device in between: what comes then may come from the same addresses.
+void memory_in_rounds(const Device& device) {
+  constexpr std::uint64_t large_bytes = 5 << 20, bytes = count * 4;
+  const Stream stream(device), beside(device);
+  for (std::uint32_t round = 1; round <= 2; ++round) {
+    Numbers& back = host_numbers();
+    {
+      const Buffer large(stream, large_bytes), small(stream, bytes), of_other(beside, large_bytes);
+      const BufferView end = large.sub(large_bytes - bytes, bytes),
+                       end_of_other = of_other.sub(large_bytes - bytes, bytes);
+      stream.memset32(end, round);
+      beside.memset32(end_of_other, round + 1);
+      stream.copy(small, end);
+      stream.copy(back, small);
+      stream.synchronize();
+      expect_all(back, round, "memory of this round");
+      beside.copy(back, end_of_other);
+      beside.synchronize();
+      expect_all(back, round + 1, "memory of this round on another stream");
+    }
+    anyplace::empty_cache(device);
+  }
+}
+
 void other_memory(const Device& device) {
   const Stream stream(device);
   Numbers &host = host_numbers(5), &back = host_numbers();
@@ -256,6 +280,7 @@ void run(const std::string& place, const std::string& other_place, const std::st
   kernels(device, image);
   two_devices(device, other);
   two_backends(device);
+  memory_in_rounds(device);
   other_memory(device);
 }
 
