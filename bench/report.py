@@ -61,9 +61,12 @@ def commit():
     return f"{name}, with changes" if name and git("status", "--porcelain") else name or "unknown"
 
 
+LOAD_AT_START = os.getloadavg()[0]  # what others do: later it is what is measured, too
+
+
 def machine(context, with_load=True):
     """Of what Google Benchmark says of the machine."""
-    load = f", load {os.getloadavg()[0]:.1f}" if with_load else ""
+    load = f", load before {LOAD_AT_START:.1f}" if with_load else ""
     return f"{context['num_cpus']} CPUs at {context['mhz_per_cpu']} MHz, {platform.machine()}{load}; commit {commit()}"
 
 
