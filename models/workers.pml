@@ -15,6 +15,7 @@
  * fault: COUNTS_ITSELF cycle       a worker that takes a task is still counted as looking when it calls somebody for the next one
  * fault: SLEEPS_BLINDLY cycle      a worker goes to sleep without a look under the lock
  * fault: NO_PATIENCE cycle         a worker leaves what is ready to others for as long as any of them claims something
+ * fault: FORGETS cycle             one that tries to take something, because there are two, doesn't remember what waited
  * fault: GOES_BY_THE_NEXT cycle    a worker waits until what it would take is the same at two looks, instead of what waits longest
  * fault: HOSTS_FIRST cycle         hosts claim, and so keep the number of running threads at its limit, while a worker waits for its turn
  * fault: NO_TURNS cycle            what was woken by a timeline always goes first
@@ -158,8 +159,12 @@ inline look() {
 #else
       :: oldest != NOTHING && same[me] && ROOM -> break
 #endif
-      :: !same[me] && me == EAGER && ROOM && READY >= 2 -> same[me] = true; break
-      :: !same[me] && !pushed[me] && (oldest == NOTHING || !ROOM) -> quiet = true; break
+      :: !same[me] && me == EAGER && ROOM && READY >= 2 ->
+#ifndef FORGETS
+        same[me] = true;
+#endif
+        break
+      :: !same[me] && !pushed[me] && oldest == NOTHING -> quiet = true; break
       :: else
       fi;
       same[me] = oldest != NOTHING;
@@ -225,8 +230,8 @@ end_before:
       running--;
       task = NOTHING;
       if
-      :: true -> take() /* a reserve only after a long one */
-      :: me == RESERVE ->
+      :: true -> take()
+      :: true -> /* it rests before it looks */
         if
         :: READY > 0 -> call_somebody()
         :: else
