@@ -2,7 +2,6 @@
 #include "help.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <iterator>
 
@@ -15,9 +14,6 @@ constexpr int64_t kSpinNs = 20'000;       // how long a host looks without sleep
 constexpr int kMostPauses = 64;           // between two looks: each takes a line from the thread that works
 constexpr int kDepth = 3;                 // how far it is followed what waits for what
 constexpr std::size_t kMostStreams = 64;  // that are tried at each look, of many
-
-/// Hosts that look without sleeping. More than a few would take the cores from those who work.
-std::atomic<uint32_t> spinning{0};
 
 /// Runs something that the record waits for. False if there is nothing that could be run here.
 bool help(const Record& record, int depth) noexcept {
@@ -41,20 +37,17 @@ bool help_any(std::span<const Record> records) noexcept {
 }
 
 /// Looks for a while. True if something was done meanwhile: the first record is complete, or one could be helped.
-bool look(std::span<const Record> records, bool helps, uint32_t most_spinning) noexcept {
-  if (spinning.fetch_add(1, std::memory_order_relaxed) >= most_spinning) {
-    spinning.fetch_sub(1, std::memory_order_relaxed);
-    return false;
-  }
+bool look(Scheduler& scheduler, std::span<const Record> records, bool helps) noexcept {
+  if (!scheduler.begin_looking()) return false;
   bool done = false;
-  const int64_t end = now_ns() + kSpinNs;
   int pauses = 1;
+  const int64_t end = now_ns() + kSpinNs;
   do {
     for (int i = 0; i < pauses; ++i) pause_briefly();
     pauses = std::min(2 * pauses, kMostPauses);
     done = records.front().complete() || (helps && help_any(records));
   } while (!done && now_ns() < end);
-  spinning.fetch_sub(1, std::memory_order_relaxed);
+  scheduler.end_looking();
   return done;
 }
 
@@ -71,7 +64,8 @@ bool wait_for(std::span<const Record> records, const Deadline& deadline) noexcep
     if (deadline.poll()) return false;
     if (helps && help_any(records)) continue;
     Stream* const stream = first.timeline->owner();
-    if (stream != nullptr && look(records, helps, stream->scheduler().limit())) continue;
+    if (stream != nullptr && look(stream->scheduler(), records, helps)) continue;
+    if (stream != nullptr) stream->scheduler().call();
     if (!first.timeline->wait(first.target, deadline)) return false;
   }
   return true;

@@ -17,7 +17,7 @@ constexpr int64_t kLookNs = 1'500;        // between two looks of that time
 constexpr int64_t kReserveNs = 200'000;   // between two looks of a reserve
 constexpr int64_t kQuietNs = 2'000'000;   // without a submission, after which it sleeps until it is called
 constexpr int64_t kLongTurnNs = 100'000;  // of a reserve, which then stays
-constexpr int64_t kShortTurnNs = 1'000;   // with nothing but short commands, each of them of at most:
+constexpr int64_t kShortTurnNs = 300;     // with short commands, each of them of at most:
 constexpr int64_t kShortCommandNs = 200;
 constexpr int64_t kLongestPauseNs = 50'000;  // before looking again after that
 constexpr int64_t kSpinPauseNs = 6'000;      // that is spent without sleeping
@@ -143,13 +143,14 @@ void Scheduler::carry_out(const Call& call) noexcept {
   }
 }
 
-void Scheduler::ready(Task& task, bool woken, bool wake) noexcept {
+void Scheduler::ready(Task& task, unsigned how) noexcept {
   Call call;
   {
     std::lock_guard lock(lock_);
-    ready_.push(task, woken);
+    ready_.push(task, (how & kWoken) != 0);
     raise(pushes_);
-    call = call_somebody(wake);
+    if ((how & kByHost) != 0) raise(host_actions_);
+    call = call_somebody((how & kForAll) != 0);
   }
   carry_out(call);
 }
@@ -162,7 +163,17 @@ bool Scheduler::claim(Task& task) noexcept {
   if (running >= limit_ || (running + 1 >= limit_ && more_urgent(task.level()))) return false;
   ready_.take(task);
   raise(running_);
+  raise(host_actions_);
   return true;
+}
+
+void Scheduler::call() noexcept {
+  Call call;
+  {
+    std::lock_guard lock(lock_);
+    if (ready_.size() > 0) call = call_somebody(true);
+  }
+  carry_out(call);
 }
 
 void Scheduler::done() noexcept {
@@ -188,16 +199,19 @@ Task* Scheduler::take(Call* call) noexcept {
   return task;
 }
 
-/// Whether a worker takes the next task at once.
+/// Whether a worker takes the next task at once. Running each short command as soon as it is there costs the thread
+/// that submits, or helps itself, and this one, more than it gains: what they share goes to and fro between them. So a
+/// worker that found few of them leaves more to come together, or to the host.
 bool Scheduler::stays(Worker& self, const Task::Done& done, int64_t took_ns) noexcept {
   if (self.reserve) return took_ns > kLongTurnNs;
-  const bool commands_are_short = took_ns < kShortTurnNs + static_cast<int64_t>(done.commands) * kShortCommandNs;
-  if (!commands_are_short || !done.caught_up) {
-    if (!commands_are_short) self.pause_ns = kLookNs;
+  if (took_ns > kShortTurnNs + static_cast<int64_t>(done.commands) * kShortCommandNs) {
+    self.pause_ns = 0;
     return true;
   }
-  // Running each short command as soon as it is there costs the thread that submits, and this one, more than it gains:
-  // what they share goes to and fro between them. So more of them are left to come together, or to the host.
+  const uint32_t actions = host_actions_.load(std::memory_order_relaxed);
+  const bool host_acts = std::exchange(self.host_actions, actions) != actions ||
+                         (hosts_looking_.load(std::memory_order_relaxed) > 0 && ready_.size() > 1);
+  if (!host_acts && !done.caught_up) return true;
   self.pause_ns = std::clamp(2 * self.pause_ns, kLookNs, kLongestPauseNs);
   return false;
 }
@@ -258,8 +272,8 @@ Scheduler::Seen Scheduler::look(Worker& self) noexcept {
     const uint64_t oldest = ready_.oldest_push();
     if (doze_ns_ == 0) return room && oldest != 0 ? Seen::kSomething : Seen::kNothing;
     if (oldest != 0 && oldest == self.waited_for) return Seen::kTwice;
+    self.waited_for = oldest;  // before any way out: it is what the next look is compared with
     if (room && !self.reserve && ready_.size() > 1) return Seen::kSomething;
-    self.waited_for = oldest;
     if (const uint32_t pushes_now = pushes_.load(std::memory_order_relaxed); pushes_now != pushes) {
       pushes = pushes_now;
       last_push = now;

@@ -58,17 +58,28 @@ class Scheduler {
 
   // -- Readying a task. Any thread, after start().
   /// Something was submitted to it, or its turn is over.
-  void enqueue(Task& task) noexcept { ready(task, false, false); }
+  void enqueue(Task& task) noexcept { ready(task, kPlain); }
+  /// The same, by a host: it was idle, and something was submitted to it.
+  void enqueue_submitted(Task& task) noexcept { ready(task, kByHost); }
   /// Another task's completion was what it waited for: the same thread goes on with it if it can.
-  void enqueue_woken(Task& task) noexcept { ready(task, true, false); }
+  void enqueue_woken(Task& task) noexcept { ready(task, kWoken); }
   /// Work for several threads at once: worth waking one.
-  void enqueue_for_all(Task& task) noexcept { ready(task, true, true); }
+  void enqueue_for_all(Task& task) noexcept { ready(task, kWoken | kForAll); }
 
   // -- For a host that helps.
   /// Takes a task out of the queue, to be run by the caller, who then calls done(). False if it isn't there, or if all
   /// threads that may run are needed for others.
   bool claim(Task& task) noexcept;
   void done() noexcept;
+  /// A host looks for something to help with, without sleeping. False if so many do that it had better sleep.
+  bool begin_looking() noexcept {
+    if (hosts_looking_.fetch_add(1, std::memory_order_relaxed) < limit_) return true;
+    end_looking();
+    return false;
+  }
+  void end_looking() noexcept { hosts_looking_.fetch_sub(1, std::memory_order_relaxed); }
+  /// Something is ready that a host waits for and can't help with: whoever rests is to look now.
+  void call() noexcept;
   /// Whether a helper stands in the way of something more urgent than its task.
   bool in_the_way(unsigned level) const noexcept {
     return more_urgent(level) && running_.load(std::memory_order_relaxed) >= limit_;
@@ -76,6 +87,9 @@ class Scheduler {
 
   /// Whether something more urgent than `level`, or as urgent, is ready. Hints for a task that could make room.
   bool more_urgent(unsigned level) const noexcept { return (ready_.ready_levels() & ((1u << level) - 1)) != 0; }
+  /// Changes when a host readies or claims something. A hint.
+  uint32_t host_actions() const noexcept { return host_actions_.load(std::memory_order_relaxed); }
+  bool others_ready() const noexcept { return ready_.ready_levels() != 0; }
   bool as_urgent(unsigned level) const noexcept { return (ready_.ready_levels() & (1u << level)) != 0; }
 
   /// Ends and joins the workers once nothing is ready; false when one is still busy at the deadline, which leaves it.
@@ -88,10 +102,11 @@ class Scheduler {
     Parker parker;
     const bool reserve;
     // Its own.
-    int64_t pause_ns = 0;     // before its next look
-    uint64_t waited_for = 0;  // the push of the task that was the oldest at its last look
-    bool asleep = false;      // guarded by lock_; until it is called: it is in sleepers_, and not in looking()
-    Worker* next = nullptr;   // guarded by lock_; in sleepers_
+    int64_t pause_ns = 0;       // before its next look
+    uint32_t host_actions = 0;  // after its last task
+    uint64_t waited_for = 0;    // the push of the task that was the oldest at its last look
+    bool asleep = false;        // guarded by lock_; until it is called: it is in sleepers_, and not in looking()
+    Worker* next = nullptr;     // guarded by lock_; in sleepers_
   };
   /// What is to be done once lock_ is let go.
   struct Call {
@@ -100,7 +115,8 @@ class Scheduler {
     bool reserve = false;  // start one
   };
 
-  void ready(Task& task, bool woken, bool wake) noexcept;
+  enum : unsigned { kPlain = 0, kWoken = 1, kForAll = 2, kByHost = 4 };
+  void ready(Task& task, unsigned how) noexcept;
   Call call_somebody(bool even_if_looking) noexcept;
   Worker* call_sleeper(bool reserve) noexcept;
   void carry_out(const Call& call) noexcept;
@@ -125,16 +141,19 @@ class Scheduler {
   std::vector<std::unique_ptr<Worker>> workers_;  // guarded by threads_mutex_
 
   alignas(64) SpinLock lock_;
-  ReadyQueue ready_;                   // guarded by lock_
-  Worker* sleepers_ = nullptr;         // guarded by lock_
-  Worker* looker_ = nullptr;           // guarded by lock_; the one that began to look last
-  uint32_t started_ = 0;               // guarded by lock_; workers started or being started
-  uint32_t looking_ = 0;               // guarded by lock_; idle workers that look, or are about to
-  uint32_t reserves_looking_ = 0;      // guarded by lock_
-  std::atomic<uint32_t> running_{0};   // written under lock_; threads with a task
-  std::atomic<uint32_t> pushes_{0};    // written under lock_; tasks that were ever readied
-  std::atomic<bool> starving_{false};  // written under lock_; hosts are to claim nothing
-  std::atomic<bool> stopping_{false};  // written under lock_
+  ReadyQueue ready_;                       // guarded by lock_
+  Worker* sleepers_ = nullptr;             // guarded by lock_
+  Worker* looker_ = nullptr;               // guarded by lock_; the one that began to look last
+  uint32_t started_ = 0;                   // guarded by lock_; workers started or being started
+  uint32_t looking_ = 0;                   // guarded by lock_; idle workers that look, or are about to
+  uint32_t reserves_looking_ = 0;          // guarded by lock_
+  std::atomic<uint32_t> running_{0};       // written under lock_; threads with a task
+  std::atomic<uint32_t> pushes_{0};        // written under lock_; tasks that were ever readied
+  std::atomic<uint32_t> host_actions_{0};  // written under lock_; tasks that hosts ever readied or claimed
+  std::atomic<bool> starving_{false};      // written under lock_; hosts are to claim nothing
+  std::atomic<bool> stopping_{false};      // written under lock_
+
+  std::atomic<uint32_t> hosts_looking_{0};
 
   std::mutex end_mutex_;
   uint32_t ended_ = 0;           // guarded by end_mutex_

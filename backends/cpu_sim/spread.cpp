@@ -68,7 +68,7 @@ Task::Done SpreadJob::run() noexcept {
     if (took > kLongNs) piece_.store(std::max(grain, size / 2), std::memory_order_relaxed);
   }
   if (done_.fetch_add(size, std::memory_order_acq_rel) + size == units) stream_.finish_elsewhere();
-  return {false, 1};
+  return {1, false};
 }
 
 }  // namespace anyplace::cpu_sim

@@ -17,7 +17,7 @@ constexpr unsigned kClockCommands = 4;
 // as soon as it was written costs both threads more than running it.
 constexpr uint64_t kFewCommands = 64;
 // Streams that wake each other are run by one thread one after the other so many times; then others are looked at.
-constexpr int kMostStreams = 16;
+constexpr int kMostStreams = 64;
 constexpr int64_t kTurnNs = 100'000;
 
 constexpr uint64_t kNoTarget = UINT64_MAX;
@@ -202,6 +202,7 @@ Stream::End Stream::take_turn(Turn& turn) noexcept {
 }
 
 Task::Done Stream::run() noexcept {
+  const uint32_t host_actions = scheduler_.host_actions();
   Stream* stream = this;
   uint64_t commands = 0;
   for (int streams = 1;; ++streams) {
@@ -210,11 +211,12 @@ Task::Done Stream::run() noexcept {
     const End end = stream->take_turn(turn);
     commands += turn.commands;
     if (end == End::kReady || end == End::kFewReady) scheduler.enqueue(*stream);
-    if (turn.next == nullptr) return {end == End::kIdle || end == End::kFewReady, commands};
+    if (turn.next == nullptr) return {commands, end == End::kIdle || end == End::kFewReady};
     stream = turn.next;
-    if (streams == kMostStreams || scheduler.more_urgent(stream->level())) {
+    if (scheduler.more_urgent(stream->level()) ||
+        (streams >= kMostStreams && (scheduler.others_ready() || scheduler.host_actions() != host_actions))) {
       scheduler.enqueue_woken(*stream);
-      return {false, commands};
+      return {commands, false};
     }
   }
 }
@@ -243,7 +245,7 @@ void Stream::help_with_turn(uint64_t target) noexcept {
     const Record needed = end == End::kElsewhere ? stream->waits_for_.read() : Record{};
     const bool passed = stream->timeline_.reached(target);
     stream = turn.next;
-    if (passed || streams == kMostStreams || needed.timeline != &stream->timeline_ ||
+    if (passed || (streams >= kMostStreams && scheduler.others_ready()) || needed.timeline != &stream->timeline_ ||
         scheduler.in_the_way(stream->level())) {
       return scheduler.enqueue_woken(*stream);
     }

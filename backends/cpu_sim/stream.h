@@ -167,7 +167,7 @@ class Stream final : public Task {
       was_active = active_.load(std::memory_order_relaxed);
       if (!was_active) active_.store(true, std::memory_order_relaxed);
     }
-    if (!was_active) scheduler_.enqueue(*this);
+    if (!was_active) scheduler_.enqueue_submitted(*this);
     return number;
   }
 

@@ -29,11 +29,10 @@ class Task {
   Task(const Task&) = delete;  // queues hold its address
   Task& operator=(const Task&) = delete;
 
-  /// What a turn did. `caught_up`: it has run all, or nearly all, that was submitted so far; who submits may be at it
-  /// just now.
+  /// What a turn did. `caught_up`: it has run all, or nearly all, that was submitted so far.
   struct Done {
-    bool caught_up;
     uint64_t commands;
+    bool caught_up;
   };
   /// One turn. Whoever runs it was handed the task: nobody else does until it is enqueued again, and after it is, or
   /// after the turn ended otherwise, the object may be another's.
