@@ -4,9 +4,11 @@
  * workers run everything.
  *
  * code:     backends/cpu_sim/help.cpp (help), stream.cpp (take_turn, wait, help, help_with_turn), record.h, scheduler.cpp (claim)
- * abstract: three streams with scripts; a hint is read and written in one step (event_record.pml is about that); parking and waking are one step each (advance_park.pml is about them), and so are claiming
- *           and going idle (submit_idle.pml); that a stream is recycled and goes on with another owner's commands is that it goes
- *           on with commands which the host doesn't wait for
+ * abstract: three streams with scripts; a hint is read and written in one step (event_record.pml is about that), and so are parking
+ *           and waking (advance_park.pml), claiming and going idle (submit_idle.pml); of what a stream waits for the hint alone is
+ *           followed: what the code keeps of submitted waits up to the target are dependencies whenever they are read; that a
+ *           stream is recycled and goes on with another owner's commands is that it goes on with commands which the host doesn't
+ *           wait for
  * checked:  the host runs nothing that its target doesn't depend on, so it is never caught in a kernel of somebody else's (one
  *           here ends only once the host has gone on); one thread at a time has a stream's turn; everything is run in the end
  *

@@ -5,9 +5,9 @@
  *
  * code:     backends/cpu_sim/scheduler.h, scheduler.cpp (ready, call_somebody, take, claim, done, work, look, wait_for_task),
  *           ready_queue.h (pop)
- * abstract: what is done under the scheduler's lock is one step; time is not modelled: a look comes at any time, and a worker may find
- *           at any look that nothing was pushed for long if nothing was since its last one; "changed since my last look" is a flag for
- *           each worker in place of a counter
+ * abstract: what is done under the scheduler's lock is one step; time is not modelled: a look comes at any time, a worker rests or
+ *           not, and may find at any look that nothing was pushed for long if nothing was since its last one; "changed since my
+ *           last look" is a flag for each worker in place of a counter
  * checked:  both kernels begin, under weak fairness, whatever the others do: no call is lost, a worker stuck in a kernel holds up
  *           nobody but its stream, and what is ready is not passed over for ever
  *
@@ -17,7 +17,7 @@
  * fault: NO_PATIENCE cycle         a worker leaves what is ready to others for as long as any of them claims something
  * fault: FORGETS cycle             one that tries to take something, because there are two, doesn't remember what waited
  * fault: GOES_BY_THE_NEXT cycle    a worker waits until what it would take is the same at two looks, instead of what waits longest
- * fault: HOSTS_FIRST cycle         hosts claim, and so keep the number of running threads at its limit, while a worker waits for its turn
+ * fault: HOSTS_FIRST cycle         hosts claim, and so keep as many threads running as may, while a worker waits for its turn
  * fault: NO_TURNS cycle            what was woken by a timeline always goes first
  */
 #define LIMIT 2
