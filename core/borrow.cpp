@@ -52,36 +52,20 @@ CallRecord* make_record() noexcept {
   return record;
 }
 
-/// The closer's step 2. What this thread itself does needs no fence.
+bool may_borrow() noexcept { return borrows_by_exchange || have_asymmetric_fence(); }
+
+}  // namespace
+
+/// What this thread itself does needs no fence.
 bool others_may_borrow() noexcept {
   const CallRecord* const own = call_state.joined;
-  for (const CallRecord* record = all_records.load(std::memory_order_seq_cst); record != nullptr;
-       record = record->next) {
+  for (const CallRecord* record = first_record(); record != nullptr; record = record->next) {
     if (record != own && record->taken.load(std::memory_order_seq_cst)) return true;
   }
   return false;
 }
 
-bool may_borrow() noexcept { return borrows_by_exchange || have_asymmetric_fence(); }
-
-}  // namespace
-
-bool is_borrowed(std::uint64_t id) noexcept {
-  if constexpr (!borrows_by_exchange) {
-    if (others_may_borrow()) heavy_fence();
-  }
-  return is_still_borrowed(id);
-}
-
-bool is_still_borrowed(std::uint64_t id) noexcept {
-  for (const CallRecord* record = all_records.load(std::memory_order_seq_cst); record != nullptr;
-       record = record->next) {
-    const std::uint64_t second = record->second.load(std::memory_order_seq_cst);
-    if (second == 0) continue;
-    if (second == id || record->first.load(std::memory_order_acquire) == id) return true;
-  }
-  return false;
-}
+CallRecord* first_record() noexcept { return all_records.load(std::memory_order_seq_cst); }
 
 void join_short_calls() noexcept {
   CallState& thread = call_state;

@@ -16,7 +16,7 @@
 //            2  look for records that other threads have taken; if there is one, heavy fence
 //            3  read every thread's second and, if that isn't 0, then first; if one is the handle, do step 3 again
 //            later
-//               (close() in slots.h)
+//               (closing.h)
 //            4  let go of the object
 //   joiner   0  before a thread's first user 1: take a record (a sequentially consistent read-modify-write of `taken`,
 //               or of the list's head for a new one)
@@ -40,6 +40,9 @@
 // The closer's own thread can be inside of a use too: in the user's code that a backend runs within one of its entries
 // (a synchronize that runs host kernels itself). It sees its own record as it is.
 //
+// Several handles that were closed one after the other can share steps 2 and 3 (closing.h): closer 1 of each of them
+// comes before the fence.
+//
 // A closer that finds a handle which is being tried in vain (user 2 gives up), or the `first` of an earlier call while
 // the thread makes one with one handle, asks more often than it would have to, and nothing else.
 //
@@ -53,9 +56,11 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "asymmetric_fence.h"
+#include "closing.h"
 #include "process.h"
 
 namespace anyplace::detail {
@@ -69,6 +74,15 @@ inline constexpr bool borrows_by_exchange = true;
 inline constexpr bool borrows_by_exchange = false;
 #endif
 
+/// Slots that a thread keeps to make handles of one kind in: those that it gave back last. A thread that ends leaves
+/// them with its record.
+struct alignas(64) FreeSlots {
+  static constexpr std::uint32_t most = 15;
+  std::uint32_t count = 0;
+  std::uint32_t indexes[most] = {};
+};
+inline constexpr std::size_t handle_kinds = 5;
+
 /// What one thread is using right now. Never freed: a thread that ends leaves its record to the next one.
 struct alignas(64) CallRecord {
   std::atomic<std::uint64_t> second{0};  ///< 0: the thread is in no such call
@@ -79,6 +93,9 @@ struct alignas(64) CallRecord {
 
   std::atomic<bool> taken{true};  ///< by a thread
   CallRecord* next = nullptr;     ///< set before others can see the record; never changes
+
+  FreeSlots free_slots[handle_kinds];  ///< the thread's own alone; slots.h
+  ClosedHandles closed;
 };
 
 /// For the length of one call of a backend's entry, with one handle or with two, of any kinds.
@@ -106,10 +123,15 @@ class Borrow {
   CallRecord& record_;
 };
 
-/// The closer's steps 2 and 3.
-bool is_borrowed(std::uint64_t id) noexcept;
-/// The closer's step 3 again, after it found the handle borrowed.
-bool is_still_borrowed(std::uint64_t id) noexcept;
+// -- The closer's, of one handle or of several at once (closing.h).
+/// Step 2: whether a fence is needed.
+bool others_may_borrow() noexcept;
+/// Step 2: the fence.
+inline void fence_borrowers() noexcept {
+  if constexpr (!borrows_by_exchange) heavy_fence();
+}
+/// The list of all records, for step 3. It only grows.
+CallRecord* first_record() noexcept;
 
 /// Gives the calling thread a record, from when on its calls go the short way; if there is no memory for one, they go
 /// on without. Not in a callback, not in a forked child. Idempotent.

@@ -240,6 +240,7 @@ void Device::reset() const {
   detail::require_capability(*state_, Capability::device_reset, operation);
   close_all(detail::streams(), *state_);
   close_all(detail::events(), *state_);
+  detail::let_go_of_all_unused();
   detail::release_host_pool(*state_);
   state_->allocator->device_resets();
   detail::drop_idle_events(*state_);

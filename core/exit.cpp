@@ -140,6 +140,7 @@ void synchronize_used(Backend& backend, Clock::time_point deadline) noexcept {
 
 /// What the core keeps to use again. When no free and no copy is to come any more.
 void drop_kept(const std::vector<Backend*>& backends) noexcept {
+  let_go_of_all_unused();
   drop_staging();
   for (const Backend* const backend : backends) {
     for (const auto& device : backend->devices) {

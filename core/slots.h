@@ -32,7 +32,6 @@
 #include "borrow.h"
 #include "call.h"
 #include "launch_limits.h"
-#include "service.h"
 
 namespace anyplace::detail {
 
@@ -99,7 +98,6 @@ struct alignas(64) Slot {
 /// compared with: written like the slot. All in one place, so that a call with two handles has one address to work out.
 /// They take no memory before they are used.
 inline constexpr std::uint32_t chunk_size = 16384;
-inline constexpr std::size_t handle_kinds = 5;
 struct FirstSlots {
   Slot of_kind[handle_kinds][chunk_size];
   LaunchLimits limits[chunk_size];
@@ -161,14 +159,7 @@ class SlotTable {
   /// A new handle, not open yet: an object may have to know its handle before it is complete. Then publish() or
   /// cancel().
   std::uint64_t reserve(const char* operation) {
-    const std::lock_guard lock(mutex_);
-    std::uint32_t index;
-    if (!free_.empty()) {
-      index = free_.back();
-      free_.pop_back();
-    } else {
-      index = first_use(operation);
-    }
+    const std::uint32_t index = take_slot(operation);
     std::atomic<std::uint64_t>& word = slot(index).word;
     std::uint64_t generation = Word::generation(word.load(std::memory_order_relaxed));
     if (generation == 0) {
@@ -287,8 +278,8 @@ class SlotTable {
     }
   }
 
-  /// Makes the handle invalid. False if it already was. Returns at once: an object that another thread is borrowing is
-  /// disposed of a little later, on the service thread.
+  /// Makes the handle invalid. False if it already was. Returns at once: an object that another thread may be borrowing
+  /// is disposed of a little later (closing.h), perhaps on the service thread.
   bool close(std::uint64_t id) noexcept {
     Slot* const found = find(id);
     if (found == nullptr) return false;
@@ -300,13 +291,8 @@ class SlotTable {
     const std::uint32_t index = Id::index(id);
     if constexpr (borrowable) {
       flag(*found, index, Id::closed);
-      // Those beyond the first have no borrowers.
-      if (index < chunk_size && is_borrowed(id)) [[unlikely]] {
-        poll_in_service([this, id, index] {
-          if (is_still_borrowed(id)) return false;
-          unpin(index);
-          return true;
-        });
+      if (index < chunk_size) {  // those beyond have no borrowers
+        let_go_when_unused({id, this, let_go}, T::handle_kind == HandleKind::event);
         return true;
       }
     }
@@ -366,6 +352,40 @@ class SlotTable {
     return chunk == nullptr ? nullptr : &chunk[index % chunk_size];
   }
 
+  /// A thread takes and gives back slots of its own without a lock, and several at a time with one.
+  std::uint32_t take_slot(const char* operation) {
+    CallRecord* const record = call_state.joined;
+    if (record != nullptr) {
+      FreeSlots& own = record->free_slots[kind_index];
+      if (own.count != 0) return own.indexes[--own.count];
+    }
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) return first_use(operation);
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    if (record != nullptr) {
+      FreeSlots& own = record->free_slots[kind_index];
+      while (own.count < FreeSlots::most / 2 && !free_.empty()) {
+        own.indexes[own.count++] = free_.back();
+        free_.pop_back();
+      }
+    }
+    return index;
+  }
+  void give_slot(std::uint32_t index) noexcept {
+    CallRecord* const record = call_state.joined;
+    if (record == nullptr) {
+      const std::lock_guard lock(mutex_);
+      free_.push_back(index);
+      return;
+    }
+    FreeSlots& own = record->free_slots[kind_index];
+    if (own.count == FreeSlots::most) {
+      const std::lock_guard lock(mutex_);
+      while (own.count > FreeSlots::most / 2) free_.push_back(own.indexes[--own.count]);
+    }
+    own.indexes[own.count++] = index;
+  }
   /// The index of a slot that was never used. Under mutex_.
   std::uint32_t first_use(const char* operation) {
     const std::uint64_t used = used_.load(std::memory_order_relaxed);
@@ -383,6 +403,8 @@ class SlotTable {
     return static_cast<std::uint32_t>(used);
   }
 
+  /// Of the pin that an open slot has of its own.
+  static void let_go(void* table, std::uint64_t id) noexcept { static_cast<SlotTable*>(table)->unpin(Id::index(id)); }
   void unpin(std::uint32_t index) noexcept {
     Slot& found = slot(index);
     const std::uint64_t before = found.word.fetch_sub(1, std::memory_order_acq_rel);
@@ -399,8 +421,7 @@ class SlotTable {
     const std::uint64_t generation = Word::generation(found.word.load(std::memory_order_relaxed));
     if (generation == Id::last_generation) return;
     found.word.store((generation + 1) << Word::shift, std::memory_order_release);
-    const std::lock_guard lock(mutex_);
-    free_.push_back(index);
+    give_slot(index);
   }
   [[noreturn]] void refuse(std::uint64_t id, const char* operation) {
     fail(ErrorCode::invalid_handle, "", operation,
@@ -412,7 +433,7 @@ class SlotTable {
   const char* noun_;
   std::atomic<Slot*> chunks_[(Id::index_mask + 1) / chunk_size] = {first_slots.of_kind[kind_index]};
   std::mutex mutex_;                    // guards free_ and the growth of used_; no other lock is taken under it
-  std::vector<std::uint32_t> free_;     // closed slots to be used again
+  std::vector<std::uint32_t> free_;     // closed slots to be used again, but for those that threads keep
   std::atomic<std::uint64_t> used_{1};  // slots that were ever used, and slot 0
 };
 

@@ -126,7 +126,7 @@ TEST_CASE("Given no membarrier when threads use handles that others end then no 
   use_and_replace(8, 2000, 500);
 }
 
-TEST_CASE("Given threads that are stuck in calls when other handles end then that is at once") {
+TEST_CASE("Given a thread that is stuck in a call when other handles end then they don't wait for it") {
   test::Fragile& fragile = new_fragile();
   const Stream stream("fragile:0");
   Event used("fragile:0");
@@ -143,7 +143,7 @@ TEST_CASE("Given threads that are stuck in calls when other handles end then tha
       const Event other("fragile:0");
       other.record(stream);
     }
-    REQUIRE(fragile.destroyed == before + 1);
+    fragile.wait_until_destroyed(before + 1);
   }
   // What the stuck thread uses is the only thing that waits for it.
   const int before = fragile.destroyed;
@@ -152,6 +152,47 @@ TEST_CASE("Given threads that are stuck in calls when other handles end then tha
   fragile.let_go();
   stuck.join();
   fragile.wait_until_destroyed(before + 1);
+  REQUIRE(fragile.misused == 0);
+}
+
+TEST_CASE("Given many events that end in a row while others make calls then each ends though no more follow") {
+  test::Fragile& fragile = new_fragile();
+  const Stream stream("fragile:0");
+  const Event event("fragile:0");
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) event.record(stream);
+  });
+  for (const int count : {1000, 1, 45}) {
+    std::vector<Event> events;
+    for (int i = 0; i < count; ++i) events.emplace_back("fragile:0");
+    for (const Event& used : events) used.record(stream);
+    const int before = fragile.destroyed;
+    events.clear();
+    fragile.wait_until_destroyed(before + count);
+    REQUIRE(fragile.destroyed == before + count);
+  }
+  over = true;
+  other.join();
+  REQUIRE(fragile.misused == 0);
+}
+
+TEST_CASE("Given threads that end with closed events left over when nobody else ends any then those end too") {
+  test::Fragile& fragile = new_fragile();
+  const Stream stream("fragile:0");
+  const Event event("fragile:0");
+  for (int i = 0; i < 3; ++i) event.record(stream);  // this thread may borrow
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int j = 0; j < 50; ++j) {
+        const Event used("fragile:0");
+        used.record(stream);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  fragile.wait_until_destroyed(200);
   REQUIRE(fragile.misused == 0);
 }
 
