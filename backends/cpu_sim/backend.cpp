@@ -32,11 +32,18 @@ using backend::from_handle;
 using backend::Host;
 using backend::to_handle;
 
-/// A handle of the core's on a stream. Several may name one stream: its own and those of stream_from_native.
+/// A handle of the core's on a stream that has others: the null stream, or one of another handle (from_native). A
+/// stream that was made by stream_create is its own first handle. Both are aligned, so the lowest bit tells which it
+/// is.
 struct StreamHandle {
   Stream* stream;
   uint64_t cookie;  // of this handle, for faults of what is submitted through it
-  enum Kind { kOwn, kNull, kNative } kind;
+  bool counted;     // one of the stream's handles
+
+  static constexpr uint64_t kTag = 1;
+  static bool is(anyplace_stream handle) noexcept { return (handle & kTag) != 0; }
+  static StreamHandle* of(anyplace_stream handle) noexcept { return from_handle<StreamHandle>(handle & ~kTag); }
+  anyplace_stream tagged() noexcept { return to_handle(this) | kTag; }
 };
 
 class CpuSimBackend final : public DeviceBackend {
@@ -79,28 +86,30 @@ class CpuSimBackend final : public DeviceBackend {
       bad_argument("stream flags " + hex(desc.flags) + " contain unknown ones");
     }
     const Rule rule = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? Rule::kBlocking : Rule::kNone;
-    auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, StreamHandle::kOwn});
-    handle->stream = &engine_.make_stream(object, desc.priority, rule, desc.cookie);
-    return to_handle(handle.release());
+    return to_handle(&engine_.make_stream(object, desc.priority, rule, desc.cookie));
   }
   anyplace_stream stream_default(int32_t device, const anyplace_stream_desc& desc) override {
     Device& object = engine_.device(device);
-    auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, StreamHandle::kNull});
+    auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, false});
     handle->stream = &object.null_stream(
         [&]() -> Stream& { return engine_.make_stream(object, desc.priority, Rule::kNull, desc.cookie); });
-    return to_handle(handle.release());
+    return handle.release()->tagged();
   }
   anyplace_stream stream_from_native(int32_t device, uint64_t native, const anyplace_stream_desc& desc) override {
-    auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, StreamHandle::kNative});
+    auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, true});
     handle->stream = &engine_.from_native(engine_.device(device), native);
-    return to_handle(handle.release());
+    return handle.release()->tagged();
   }
   uint64_t stream_native(anyplace_stream stream) override { return stream_of(stream).id(); }
   void stream_destroy(anyplace_stream stream) override {
-    const std::unique_ptr<StreamHandle> handle(from_handle<StreamHandle>(stream));
-    if (handle->kind == StreamHandle::kOwn) engine_.forget(*handle->stream);
-    // The null stream keeps its first handle: it lives as long as its device.
-    if (handle->kind != StreamHandle::kNull) handle->stream->drop_handle();
+    Stream& object = stream_of(stream);
+    if (!StreamHandle::is(stream)) {
+      engine_.forget(object);
+      return object.drop_handle();
+    }
+    // The null stream keeps its first handle, which nobody has: it lives as long as its device.
+    const std::unique_ptr<StreamHandle> handle(StreamHandle::of(stream));
+    if (handle->counted) object.drop_handle();
   }
   bool stream_query(anyplace_stream stream) override { return stream_of(stream).done(); }
   bool stream_synchronize(anyplace_stream stream, uint64_t timeout_ns) override {
@@ -115,7 +124,7 @@ class CpuSimBackend final : public DeviceBackend {
     if (function == nullptr) bad_argument("the host function is null");
     Stream& object = stream_of(stream);
     object.device().host_thread().start();
-    object.submit<HostFunction>(object, host_, from_handle<StreamHandle>(stream)->cookie, function, user);
+    object.submit<HostFunction>(object, host_, cookie_of(stream), function, user);
   }
 
   // -- Gates.
@@ -251,11 +260,22 @@ class CpuSimBackend final : public DeviceBackend {
     engine_.retire(Ref<Kernel>::adopt(from_handle<Kernel>(kernel)));
   }
   void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
-    submit_launch(stream_of(stream), *from_handle<Kernel>(kernel), from_handle<StreamHandle>(stream)->cookie, launch);
+    Stream& object = stream_of(stream);
+    const bool own = !StreamHandle::is(stream);
+    if (own && is_simple(*from_handle<Kernel>(kernel), launch)) [[likely]] {
+      object.submit_launch(*from_handle<Kernel>(kernel), pack(launch.block));
+    } else {
+      submit_launch(object, *from_handle<Kernel>(kernel), cookie_of(stream), launch);
+    }
   }
 
  private:
-  static Stream& stream_of(anyplace_stream stream) noexcept { return *from_handle<StreamHandle>(stream)->stream; }
+  static Stream& stream_of(anyplace_stream stream) noexcept {
+    return StreamHandle::is(stream) ? *StreamHandle::of(stream)->stream : *from_handle<Stream>(stream);
+  }
+  static uint64_t cookie_of(anyplace_stream stream) noexcept {
+    return StreamHandle::is(stream) ? StreamHandle::of(stream)->cookie : from_handle<Stream>(stream)->cookie();
+  }
   static Event& event_of(anyplace_event event) noexcept { return *from_handle<Event>(event); }
 
   const Host host_;

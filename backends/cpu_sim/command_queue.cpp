@@ -31,7 +31,7 @@ struct alignas(CommandQueue::kAlignment) CommandQueue::Chunk {
 Entry* CommandQueue::make_chunk(std::size_t units) {
   static_assert(sizeof(Chunk) == sizeof(Entry));
   const std::size_t least = units + 2;  // with the chunk's own and the way to the next
-  Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
+  Chunk* chunk = static_cast<Chunk*>(front_.spare.exchange(nullptr, std::memory_order_acquire));
   if (chunk != nullptr && chunk->units < least) {
     free_chunk(chunk);
     chunk = nullptr;
@@ -43,8 +43,8 @@ Entry* CommandQueue::make_chunk(std::size_t units) {
     chunk = ::new (memory) Chunk{static_cast<uint32_t>(wanted)};
   }
   if (back_ == nullptr) {
-    front_chunk_ = chunk;
-    front_ = chunk->begin();
+    front_.chunk = chunk;
+    front_.entry = chunk->begin();
   } else {
     back_->kind = Entry::kNext, back_->units = 0, back_->packed = 0, back_->next = chunk;
   }
@@ -55,25 +55,26 @@ Entry* CommandQueue::make_chunk(std::size_t units) {
 }
 
 void CommandQueue::next_chunk() noexcept {
-  auto* next = static_cast<Chunk*>(front_->next);
-  Chunk* done = std::exchange(front_chunk_, next);
-  front_ = next->begin();
-  free_chunk(spare_.exchange(done, std::memory_order_acq_rel));
+  auto* next = static_cast<Chunk*>(front_.entry->next);
+  void* const done = std::exchange(front_.chunk, next);
+  front_.entry = next->begin();
+  free_chunk(front_.spare.exchange(done, std::memory_order_acq_rel));
 }
 
 void* CommandQueue::rest() noexcept {
-  if (Chunk* spare = spare_.load(std::memory_order_relaxed); spare != nullptr && !keep(*spare)) {
+  if (Chunk* spare = static_cast<Chunk*>(front_.spare.load(std::memory_order_relaxed));
+      spare != nullptr && !keep(*spare)) {
     // The other one is looked at when the queue rests again.
-    return spare_.exchange(nullptr, std::memory_order_acquire);
+    return static_cast<Chunk*>(front_.spare.exchange(nullptr, std::memory_order_acquire));
   }
   if (!keep(*back_chunk_)) {
     Chunk* const left_over = std::exchange(back_chunk_, nullptr);
-    front_chunk_ = nullptr;
-    front_ = back_ = end_ = nullptr;
+    front_.chunk = nullptr;
+    front_.entry = back_ = end_ = nullptr;
     return left_over;
   }
   // From the beginning only when it is needed: there the lines are in another thread's cache, and none was fetched.
-  if (end_ - back_ < back_chunk_->units / 2) front_ = back_ = back_chunk_->begin();
+  if (end_ - back_ < back_chunk_->units / 2) front_.entry = back_ = back_chunk_->begin();
   return nullptr;
 }
 
@@ -87,9 +88,9 @@ bool CommandQueue::keep(Chunk& chunk) noexcept {
 }
 
 void* CommandQueue::clear() noexcept {
-  back_ = end_ = front_ = nullptr;
-  front_chunk_ = nullptr;
-  free_chunk(spare_.exchange(nullptr, std::memory_order_acquire));
+  back_ = end_ = front_.entry = nullptr;
+  front_.chunk = nullptr;
+  free_chunk(static_cast<Chunk*>(front_.spare.exchange(nullptr, std::memory_order_acquire)));
   return std::exchange(back_chunk_, nullptr);
 }
 

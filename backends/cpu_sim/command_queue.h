@@ -4,7 +4,7 @@
 // over a grid of one, without arguments) or 32 (a wait); any other command is an object of its own type with 16 bytes
 // in front of it. Chunks are used again, so a stream in steady use allocates nothing.
 //
-// Two sides, which share nothing but the chunks, and spare_:
+// Two sides, which share nothing but the chunks, and Front::spare:
 //   - the back, under the stream's submit lock: emplace_...(), which writes behind what was submitted before;
 //   - the front, of whoever has the stream's turn, without a lock: front(), pop(). It reads only what was submitted:
 //     the stream's count of submissions, stored after the entry was written, says how far that is.
@@ -54,7 +54,14 @@ class CommandQueue {
   /// The longest tail; what is over it would not fit an entry's count.
   static constexpr std::size_t kMaxTailBytes = std::size_t{1} << 30;
 
-  CommandQueue() = default;
+  /// What the front knows. Elsewhere, so that it shares no cache line with the back.
+  struct Front {
+    Entry* entry = nullptr;
+    void* chunk = nullptr;
+    std::atomic<void*> spare{nullptr};  // a chunk that the front is done with
+  };
+
+  explicit CommandQueue(Front& front) noexcept : front_(front) {}
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
   ~CommandQueue() = default;  // after clear(): a stream's memory is never freed (stream_pool.h)
@@ -91,14 +98,14 @@ class CommandQueue {
 
   // -- The front. Only while something that was submitted has not been popped.
   Entry& front() noexcept {
-    if (front_->kind == Entry::kNext) [[unlikely]]
+    if (front_.entry->kind == Entry::kNext) [[unlikely]]
       next_chunk();
-    return *front_;
+    return *front_.entry;
   }
   /// Forgets the front entry; a command in it was destroyed.
   void pop() noexcept {
-    front_ += front_->units;
-    __builtin_prefetch(front_ + kAhead, 0);
+    front_.entry += front_.entry->units;
+    __builtin_prefetch(front_.entry + kAhead, 0);
   }
 
   /// An empty queue goes back to little memory, unless few queues have more. Returns what is left over, to be freed by
@@ -136,14 +143,10 @@ class CommandQueue {
   void next_chunk() noexcept;
   static bool keep(Chunk& chunk) noexcept;
 
-  // The back's.
   Entry* back_ = nullptr;  // where the next entry goes
   Entry* end_ = nullptr;   // of its chunk
   Chunk* back_chunk_ = nullptr;
-  std::atomic<Chunk*> spare_{nullptr};  // a chunk that the front is done with
-  // The front's.
-  alignas(64) Entry* front_ = nullptr;
-  Chunk* front_chunk_ = nullptr;
+  Front& front_;
 };
 
 }  // namespace anyplace::cpu_sim

@@ -32,33 +32,19 @@ Device& Engine::device(int32_t index) {
 
 Stream& Engine::make_stream(Device& device, int32_t priority, Rule rule, uint64_t cookie) {
   Stream& stream = pool_.take();
-  stream.open(device, next_native(), cookie, priority, rule);
-  try {
-    std::lock_guard lock(streams_mutex_);
-    streams_.emplace(stream.id(), &stream);
-  } catch (...) {
-    stream.drop_handle();
-    throw;
-  }
+  stream.open(device, cookie, priority, rule);
+  pool_.name(stream);
   return stream;
 }
 
-void Engine::forget(const Stream& stream) noexcept {
-  std::lock_guard lock(streams_mutex_);
-  streams_.erase(stream.id());
-}
-
 Stream& Engine::from_native(Device& device, uint64_t native) {
-  std::lock_guard lock(streams_mutex_);
-  const auto found = streams_.find(native);
-  if (found == streams_.end()) bad_argument(std::to_string(native) + " is no native stream of cpu_sim");
-  if (&found->second->device() != &device) {
-    bad_argument("native stream " + std::to_string(native) + " is of device " +
-                 std::to_string(found->second->device().index()) + " and not of device " +
-                 std::to_string(device.index()));
-  }
-  found->second->add_handle();
-  return *found->second;
+  Stream* const stream = pool_.find(native);
+  if (stream == nullptr) bad_argument(std::to_string(native) + " is no native stream of cpu_sim");
+  if (&stream->device() == &device) return *stream;
+  const int32_t index = stream->device().index();
+  stream->drop_handle();
+  bad_argument("native stream " + std::to_string(native) + " is of device " + std::to_string(index) +
+               " and not of device " + std::to_string(device.index()));
 }
 
 void Engine::enable_peer(int32_t device, int32_t peer) {

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <mutex>
 #include <set>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,9 +42,9 @@ class Engine {
   /// A number for a native handle, never used again.
   uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// A stream that stream_native and from_native know until forget.
+  /// A stream with one handle, that stream_native and from_native know until forget.
   Stream& make_stream(Device& device, int32_t priority, Rule rule, uint64_t cookie);
-  void forget(const Stream& stream) noexcept;
+  void forget(Stream& stream) noexcept { pool_.forget(stream); }
   /// With a handle more, which the caller drops. Throws Failure(INVALID_ARGUMENT) for a number that is no stream of
   /// that device, or no longer one.
   Stream& from_native(Device& device, uint64_t native);
@@ -69,9 +68,6 @@ class Engine {
   std::vector<Device*> devices_;
   VirtualMemory& virtual_memory_;
   std::atomic<uint64_t> next_native_{1};
-
-  std::mutex streams_mutex_;
-  std::unordered_map<uint64_t, Stream*> streams_;  // guarded by streams_mutex_; each has its first handle
 
   std::mutex peers_mutex_;
   std::set<std::pair<int32_t, int32_t>> peers_;  // guarded by peers_mutex_; who may reach whom

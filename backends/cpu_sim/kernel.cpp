@@ -214,7 +214,7 @@ void Launch::run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) no
   kernel_.leave();
 }
 
-void submit_any_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) {
+void submit_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) {
   check_limits(launch);
   const uint64_t bytes = argument_bytes(launch);
   kernel.check_arguments(launch);

@@ -89,7 +89,7 @@ class Launch final : public Spreadable {
   void run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
-  friend void submit_any_launch(Stream&, Kernel&, uint64_t, const anyplace_launch&);
+  friend void submit_launch(Stream&, Kernel&, uint64_t, const anyplace_launch&);
 
   Kernel& kernel_;  // see Stream::let_go
   uint64_t cookie_;
@@ -101,22 +101,21 @@ class Launch final : public Spreadable {
   uint32_t shared_bytes_;
 };
 
-/// Throws Failure(INVALID_ARGUMENT) for a launch over the limits or with impossible arguments; nothing is submitted.
-void submit_any_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch);
-
-inline void submit_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) {
+/// Whether it is a launch that Stream::submit_launch() takes: within the limits, of one block, without arguments or
+/// shared memory.
+inline bool is_simple(const Kernel& kernel, const anyplace_launch& launch) noexcept {
   const uint32_t(&grid)[3] = launch.grid;
   const uint32_t(&block)[3] = launch.block;
   const bool one = ((grid[0] ^ 1) | (grid[1] ^ 1) | (grid[2] ^ 1) | launch.argument_count) == 0;
   // Each is within 32 bits; a 0 becomes a large number.
   const bool small = (block[0] - 1) < kMaxBlock[0] && (block[1] - 1) < kMaxBlock[1] && (block[2] - 1) < kMaxBlock[2] &&
                      block[0] * block[1] * block[2] <= kMaxThreadsPerBlock;
-  if (one && small && launch.shared_bytes == 0 && cookie == stream.cookie() && kernel.takes_nothing()) [[likely]] {
-    stream.submit_launch(kernel, pack(block));
-  } else {
-    submit_any_launch(stream, kernel, cookie, launch);
-  }
+  return one && small && launch.shared_bytes == 0 && kernel.takes_nothing();
 }
+
+/// Any launch. Throws Failure(INVALID_ARGUMENT) for one over the limits or with impossible arguments; nothing is
+/// submitted.
+void submit_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch);
 
 }  // namespace anyplace::cpu_sim
 

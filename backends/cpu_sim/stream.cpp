@@ -29,9 +29,8 @@ Stream::Stream(StreamPool& pool, Scheduler& scheduler) noexcept
 
 // ---- Life ----------------------------------------------------------------------------------------------------------
 
-void Stream::open(Device& device, uint64_t id, uint64_t cookie, int32_t priority, Rule rule) noexcept {
+void Stream::open(Device& device, uint64_t cookie, int32_t priority, Rule rule) noexcept {
   device_ = &device;
-  id_ = id;
   cookie_ = cookie;
   rule_ = rule;
   null_seen_ = 0;
@@ -98,7 +97,7 @@ uint64_t Stream::push_wait(const Record& record) {
   return push([&] {
     queue_.emplace_wait(*record.timeline, record.target);
     waits_[next_wait_] = {record, submitted_.load(std::memory_order_relaxed) + 1};
-    next_wait_ = (next_wait_ + 1) % kWaits;
+    next_wait_ = static_cast<uint8_t>((next_wait_ + 1) % kWaits);
   });
 }
 

@@ -44,21 +44,21 @@ class Device;
 class StreamPool;
 
 /// How a stream stands to its device's null stream.
-enum class Rule { kNone, kBlocking, kNull };
+enum class Rule : uint8_t { kNone, kBlocking, kNull };
 
 class Stream final : public Task {
  public:
   // -- For the pool.
   Stream(StreamPool& pool, Scheduler& scheduler) noexcept;
-  /// Begins a life, with one handle. `id` is unique in the process and doubles as the native handle; `cookie` is the
-  /// first handle's.
-  void open(Device& device, uint64_t id, uint64_t cookie, int32_t priority, Rule rule) noexcept;
+  /// Begins a life, with one handle. `cookie` is that handle's.
+  void open(Device& device, uint64_t cookie, int32_t priority, Rule rule) noexcept;
 
   // -- Handles. Work goes on after the last is gone.
   void add_handle() noexcept;
   void drop_handle() noexcept;
 
   Device& device() const noexcept { return *device_; }
+  /// Unique in the process; the native handle. Until the first handle is gone.
   uint64_t id() const noexcept { return id_; }
   uint64_t cookie() const noexcept { return cookie_; }
   Timeline& timeline() noexcept { return timeline_; }
@@ -155,16 +155,16 @@ class Stream final : public Task {
 
   template <class Write>
   uint64_t push(Write&& write) {
-    scheduler_.start();
     uint64_t number = 0;
     bool was_active = false;
     {
       std::lock_guard lock(lock_);
+      was_active = active_.load(std::memory_order_relaxed);
+      if (!was_active) scheduler_.start();  // first: what was submitted must run
       write();
       number = submitted_.load(std::memory_order_relaxed) + 1;
       asked_for_.store(number, std::memory_order_relaxed);
       submitted_.store(number, std::memory_order_release);
-      was_active = active_.load(std::memory_order_relaxed);
       if (!was_active) active_.store(true, std::memory_order_relaxed);
     }
     if (!was_active) scheduler_.enqueue_submitted(*this);
@@ -186,12 +186,26 @@ class Stream final : public Task {
   bool go_idle(uint64_t retired) noexcept;
   void recycle() noexcept;
 
-  // Of those who submit.
+  // Of those who submit: all of it on one cache line, which the turn's holder leaves alone until it has run all that it
+  // knows of.
   alignas(64) SpinLock lock_;
-  std::atomic<bool> active_{false};     // written under lock_
+  std::atomic<bool> active_{false};  // written under lock_
+  Rule rule_ = Rule::kNone;
+  uint8_t next_wait_ = 0;               // guarded by lock_; in waits_
   uint32_t handles_ = 0;                // guarded by lock_
   std::atomic<uint64_t> submitted_{0};  // written under lock_
   std::atomic<uint64_t> asked_for_{0};  // likewise
+  CommandQueue queue_{front_};          // see there
+
+  // Of the turn's holder, and of who waits.
+  alignas(64) Timeline timeline_{this};
+  uint64_t seen_ = 0;  // submitted_ when it was read last
+  Scheduler& scheduler_;
+  CommandQueue::Front front_;
+  RecordCell waits_for_;
+  Wakeup wakeup_;
+  SpreadJob spread_;
+
   // The last waits that were submitted: a ring. Guarded by lock_.
   struct SubmittedWait {
     Record record;
@@ -199,23 +213,11 @@ class Stream final : public Task {
   };
   static constexpr unsigned kWaits = Dependencies::kMost - 1;
   SubmittedWait waits_[kWaits];
-  unsigned next_wait_ = 0;
-
-  Scheduler& scheduler_;
-  Rule rule_ = Rule::kNone;
-  CommandQueue queue_;  // see there
-
-  // Of the turn's holder, and of who waits.
-  Timeline timeline_{this};
-  uint64_t seen_ = 0;     // of the turn's holder: submitted_ when it was read last
-  RecordCell waits_for_;  // written by the turn's holder
-  Wakeup wakeup_;
-  SpreadJob spread_;
 
   StreamPool& pool_;
   uint64_t cookie_ = 0;
   Device* device_ = nullptr;
-  uint64_t id_ = 0;
+  uint64_t id_ = 0;  // written under the pool's lock; 0: no first handle
 
   // Guarded by Device::mutex_.
   Link<Stream> in_device_{this};   // all streams of the device

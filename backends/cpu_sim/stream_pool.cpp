@@ -28,4 +28,24 @@ void StreamPool::give_back(Stream& stream) noexcept {
   stream.next_free_ = std::exchange(free_, &stream);
 }
 
+void StreamPool::name(Stream& stream) noexcept {
+  std::lock_guard lock(lock_);
+  stream.id_ = ++names_;
+}
+
+void StreamPool::forget(Stream& stream) noexcept {
+  std::lock_guard lock(lock_);
+  stream.id_ = 0;
+}
+
+Stream* StreamPool::find(uint64_t id) noexcept {
+  std::lock_guard lock(lock_);
+  for (Stream* stream = id == 0 ? nullptr : made_; stream != nullptr; stream = stream->next_made_) {
+    if (stream->id_ != id) continue;
+    stream->add_handle();  // it has its first one, or forget() would have been called
+    return stream;
+  }
+  return nullptr;
+}
+
 }  // namespace anyplace::cpu_sim

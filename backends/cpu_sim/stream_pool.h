@@ -5,6 +5,8 @@
 // instruction. A stream that is used again counts on from where it was: what was complete stays complete.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_STREAM_POOL_H
 #define ANYPLACE_BACKENDS_CPU_SIM_STREAM_POOL_H
+#include <cstdint>
+
 #include "spin_lock.h"
 
 namespace anyplace::cpu_sim {
@@ -23,10 +25,17 @@ class StreamPool {
   Stream& take();
   void give_back(Stream& stream) noexcept;
 
+  /// A number for a stream, never used again, by which find() knows it until forget().
+  void name(Stream& stream) noexcept;
+  void forget(Stream& stream) noexcept;
+  /// With a handle more, which the caller drops; null if there is none of that number. Goes over all streams.
+  Stream* find(uint64_t id) noexcept;
+
  private:
   Scheduler& scheduler_;
   SpinLock lock_;
   Stream* free_ = nullptr;  // guarded by lock_
+  uint64_t names_ = 0;      // guarded by lock_
   Stream* made_ = nullptr;  // guarded by lock_; all of them: so that a leak checker finds those in use
 };
 
