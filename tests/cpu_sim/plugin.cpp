@@ -15,7 +15,7 @@ thread_local std::string message;
 thread_local int depth = 0;
 
 void set_environment(const Environment& environment) {
-  for (const char* name : {"DEVICES", "MEMORY", "WORKERS"}) {
+  for (const char* name : {"DEVICES", "MEMORY", "WORKERS", "DOZE"}) {
     const std::string variable = std::string("ANYPLACE_CPU_SIM_") + name;
     const auto value = environment.find(name);
     if (value == environment.end()) {

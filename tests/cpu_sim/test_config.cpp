@@ -87,6 +87,7 @@ TEST_CASE("Given a bad value, When the plugin is entered, Then it refuses, showi
   const std::pair<const char*, std::vector<const char*>> bad[] = {
       {"DEVICES", {"-1", "4097", "two", "1x", " 1", "1 ", "+1", "0x2", "99999999999999999999"}},
       {"WORKERS", {"0", "-1", "1025", "many", "1.5"}},
+      {"DOZE", {"-1", "1000001", "50us", "0.5", "never"}},
       {"MEMORY", {"0", "-1", "1GB", "1 GiB", "GiB", "1gib", "0KiB", "9223372036854775808", "8388608TiB", "1GiBx"}}};
   for (const auto& [name, values] : bad) {
     for (const char* value : values) {
