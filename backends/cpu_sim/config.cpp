@@ -69,7 +69,7 @@ Config Config::from_environment() {
   config.devices = static_cast<int32_t>(count_variable("ANYPLACE_CPU_SIM_DEVICES", 0, ANYPLACE_MAX_DEVICES, 2));
   const uint64_t cores = std::clamp<uint64_t>(std::thread::hardware_concurrency(), 2, kMaxWorkers);
   config.workers = static_cast<uint32_t>(count_variable("ANYPLACE_CPU_SIM_WORKERS", 1, kMaxWorkers, cores));
-  config.doze_ns = static_cast<int64_t>(count_variable("ANYPLACE_CPU_SIM_DOZE", 0, kMaxDozeUs, 50)) * 1000;
+  config.doze_ns = static_cast<int64_t>(count_variable("ANYPLACE_CPU_SIM_DOZE", 0, kMaxDozeUs, 25)) * 1000;
   const std::string memory = variable("ANYPLACE_CPU_SIM_MEMORY");
   if (!memory.empty() && !parse_bytes(memory, &config.memory_bytes)) {
     refuse("ANYPLACE_CPU_SIM_MEMORY", memory,

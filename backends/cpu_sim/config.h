@@ -8,7 +8,7 @@
 //   ANYPLACE_CPU_SIM_WORKERS   threads that run kernels and copies, shared by all devices: 1 to 1024; default as many
 //                              as this process may use cores, at least 2
 //   ANYPLACE_CPU_SIM_DOZE      microseconds that an idle worker sleeps between two looks for work, until 2 ms have
-//                              passed without any: 0 to 1000000, default 50. 0: it isn't to look, each submission wakes
+//                              passed without any: 0 to 1000000, default 25. 0: it isn't to look, each submission wakes
 //                              it
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_CONFIG_H
 #define ANYPLACE_BACKENDS_CPU_SIM_CONFIG_H
@@ -22,7 +22,7 @@ struct Config {
   int32_t devices = 2;
   uint64_t memory_bytes = uint64_t{1} << 30;
   uint32_t workers = 2;
-  int64_t doze_ns = 50'000;
+  int64_t doze_ns = 25'000;
 
   /// Throws Failure(INVALID_ARGUMENT) that shows the variable, its value and what is allowed.
   static Config from_environment();
