@@ -356,7 +356,10 @@ typedef struct anyplace_backend_table {
   anyplace_status (*host_unregister)(void* self, int32_t device, void* address);
 
   /* -- Copies and fills, in the stream's order. bytes, count, width and rows are never 0, ranges never overlap. kind is
-   * ANYPLACE_COPY_*. Host memory that isn't pinned may make the call block. */
+   * ANYPLACE_COPY_*. Host memory stays valid until the copy is done. Where it isn't pinned (memory_allocate,
+   * host_register) the call may block, and a source may be read at any time from the call on, ahead of what the stream
+   * still has to do; a destination is written in the stream's order. A backend whose devices have neither pinned_memory
+   * nor host_register reads all host memory in the stream's order. */
   anyplace_status (*memory_copy)(void* self, anyplace_stream stream, anyplace_address destination,
                                  anyplace_address source, uint64_t bytes, uint32_t kind);
   /* (optional): the core copies line by line. */
@@ -393,7 +396,7 @@ typedef struct anyplace_backend_table {
   anyplace_status (*virtual_granularity)(void* self, int32_t device, uint64_t* bytes);
   /* A range of addresses with nothing behind it. OUT_OF_MEMORY when there is none of that size. */
   anyplace_status (*virtual_reserve)(void* self, int32_t device, uint64_t bytes, anyplace_address* out);
-  /* The whole range that one virtual_reserve gave, with nothing mapped in it. */
+  /* The whole range that one virtual_reserve gave, with nothing mapped in it but what virtual_unmap failed for. */
   anyplace_status (*virtual_release)(void* self, int32_t device, anyplace_address address, uint64_t bytes);
   /* Memory of the device without an address. OUT_OF_MEMORY when there is none. */
   anyplace_status (*physical_create)(void* self, int32_t device, uint64_t bytes, anyplace_physical* out);
@@ -404,7 +407,8 @@ typedef struct anyplace_backend_table {
    * addresses. */
   anyplace_status (*virtual_map)(void* self, int32_t device, anyplace_address address, anyplace_physical physical);
   /* From address on, bytes of one mapping or of several that adjoin, each whole. The core calls it when no work uses
-   * the range any more. May synchronise. */
+   * the range any more. May synchronise. Where it failed the core uses the addresses no more, and destroys the memory
+   * and releases the range as if it hadn't. */
   anyplace_status (*virtual_unmap)(void* self, int32_t device, anyplace_address address, uint64_t bytes);
   /* -- End of version 1.1. */
 } anyplace_backend_table;
