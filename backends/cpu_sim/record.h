@@ -39,16 +39,21 @@ class RecordCell {
   }
 
   Record read() const noexcept {
-    for (;;) {
-      const uint32_t version = version_.load(std::memory_order_acquire);
-      const Record record{timeline_.load(std::memory_order_acquire), target_.load(std::memory_order_acquire)};
-      if ((version & 1) == 0 && version_.load(std::memory_order_relaxed) == version) [[likely]]
-        return record;
-      pause_briefly();
+    Record record;
+    if (!try_read(record)) [[unlikely]] {
+      Backoff backoff;
+      while (!try_read(record)) backoff.rest();
     }
+    return record;
   }
 
  private:
+  bool try_read(Record& out) const noexcept {
+    const uint32_t version = version_.load(std::memory_order_acquire);
+    out = {timeline_.load(std::memory_order_acquire), target_.load(std::memory_order_acquire)};
+    return (version & 1) == 0 && version_.load(std::memory_order_relaxed) == version;
+  }
+
   std::atomic<uint32_t> version_{0};
   std::atomic<Timeline*> timeline_{nullptr};
   std::atomic<uint64_t> target_{0};

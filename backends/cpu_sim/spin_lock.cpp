@@ -7,25 +7,28 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr int kSpins = 100;     // looks before the core is given away
-constexpr int kYields = 10000;  // times it is given away before sleeping: for holders that a scheduler never prefers
+constexpr int kSpins = 100;   // rests before the core is given away
+constexpr int kYields = 100;  // times it is given away before sleeping
 
 }  // namespace
 
+void Backoff::rest() noexcept {
+  if (rests_ < kSpins) {
+    ++rests_;
+    pause_briefly();
+  } else if (rests_ < kSpins + kYields) {
+    ++rests_;
+    sched_yield();
+  } else {
+    const timespec a_while{0, 50'000};
+    nanosleep(&a_while, nullptr);
+  }
+}
+
 void SpinLock::lock_slowly() noexcept {
-  int yields = 0;
+  Backoff backoff;
   do {
-    for (int spins = 0; taken_.load(std::memory_order_relaxed); ++spins) {
-      if (spins < kSpins) {
-        pause_briefly();
-      } else if (yields < kYields) {
-        ++yields;
-        sched_yield();
-      } else {
-        const timespec while_{0, 50'000};
-        nanosleep(&while_, nullptr);
-      }
-    }
+    while (taken_.load(std::memory_order_relaxed)) backoff.rest();
   } while (taken_.exchange(true, std::memory_order_acquire));
 }
 

@@ -21,6 +21,16 @@ inline void pause_briefly() noexcept {
 #endif
 }
 
+/// Rests longer and longer, for a loop that looks whether another thread has gone on: first the core is kept, then
+/// given to whoever wants it, then left for a while, which lets also a thread on that a scheduler prefers to none.
+class Backoff {
+ public:
+  void rest() noexcept;
+
+ private:
+  int rests_ = 0;
+};
+
 /// Meets the standard's Lockable.
 class SpinLock {
  public:
