@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 namespace anyplace::detail {
 namespace {
@@ -26,6 +27,13 @@ bool have_asymmetric_fence() noexcept {
   return have;
 }
 
-void heavy_fence() noexcept { static_cast<void>(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)); }
+bool heavy_fence() noexcept {
+  constexpr int attempts = 100;  // it can be short of memory for a moment
+  for (int i = 0; i < attempts; ++i) {
+    if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
 
 }  // namespace anyplace::detail

@@ -23,7 +23,8 @@ bool have_asymmetric_fence() noexcept;
 
 inline void light_fence() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-/// Only where have_asymmetric_fence().
-void heavy_fence() noexcept;
+/// Only where have_asymmetric_fence(). False if the system refuses it now, as a filter of system calls that was set
+/// later can have it do: then nobody was fenced.
+[[nodiscard]] bool heavy_fence() noexcept;
 
 }  // namespace anyplace::detail

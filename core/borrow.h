@@ -7,11 +7,11 @@
 //
 // The protocol, per call:
 //
-//   user     1  second := handle       (a plain store; light fence)
+//   user     1  second := handle       (a plain store, release; light fence)
 //            2  read the slot's `plain`; if it isn't the handle, give up: step 4, and go the long way
 //            3  use the object
 //            4  second := 0            (release)
-//   user  1 of a call with two handles is preceded by  first := the other handle  (a plain store)
+//   user  1 of a call with two handles is preceded by  first := the other handle  (a plain store, release)
 //   closer   1  change the slot's `plain`   (an atomic read-modify-write, sequentially consistent)
 //            2  look for records that other threads have taken; if there is one, heavy fence
 //            3  read every thread's second and, if that isn't 0, then first; if one is the handle, do step 3 again
@@ -103,7 +103,7 @@ class Borrow {
  public:
   Borrow(CallRecord& record, std::uint64_t id) noexcept : record_(record) { say(id); }
   Borrow(CallRecord& record, std::uint64_t first, std::uint64_t second) noexcept : record_(record) {
-    record.first.store(first, std::memory_order_relaxed);
+    record.first.store(first, std::memory_order_release);
     say(second);
   }
   Borrow(const Borrow&) = delete;  // given back once
@@ -115,7 +115,7 @@ class Borrow {
     if constexpr (borrows_by_exchange) {
       record_.second.exchange(second, std::memory_order_seq_cst);
     } else {
-      record_.second.store(second, std::memory_order_relaxed);
+      record_.second.store(second, std::memory_order_release);
       light_fence();
     }
   }
@@ -126,10 +126,8 @@ class Borrow {
 // -- The closer's, of one handle or of several at once (closing.h).
 /// Step 2: whether a fence is needed.
 bool others_may_borrow() noexcept;
-/// Step 2: the fence.
-inline void fence_borrowers() noexcept {
-  if constexpr (!borrows_by_exchange) heavy_fence();
-}
+/// Step 2: the fence. False if the system has stopped making them: then nothing may be let go of.
+[[nodiscard]] inline bool fence_borrowers() noexcept { return borrows_by_exchange || heavy_fence(); }
 /// The list of all records, for step 3. It only grows.
 CallRecord* first_record() noexcept;
 

@@ -71,7 +71,7 @@ bool let_go_of_batch(ClosedHandles& batch) noexcept {
   ClosedHandle taken[ClosedHandles::most];
   const std::uint32_t count = take_batch(batch, taken);
   if (count == 0) return false;
-  if (others_may_borrow()) fence_borrowers();
+  if (others_may_borrow() && !fence_borrowers()) return true;  // left alone for good: somebody may be using them
   let_go_or_ask_again({taken, count});
   return true;
 }
@@ -110,8 +110,7 @@ void let_go_when_unused(const ClosedHandle& closed, bool often) noexcept {
   }
   CallRecord* const own = call_state.joined;
   if (!often || own == nullptr || may_fence_at_once(own->closed)) {
-    fence_borrowers();
-    let_go_or_ask_again({&closed, 1});
+    if (fence_borrowers()) let_go_or_ask_again({&closed, 1});
     return;
   }
   ClosedHandles& batch = own->closed;

@@ -203,62 +203,92 @@ anyplace_copy_2d lines(std::uint32_t kind, anyplace_address destination, std::ui
 // -- The short way: the stream is borrowed (borrow.h), buffers are pinned. Each returns false if something isn't as it
 // mostly is, having submitted nothing.
 
-/// The buffer's part of a copy or fill of device memory.
-struct QuickRange {
-  Pin<BufferState> buffer;
-  std::uint64_t offset = 0;
-  std::uint64_t bytes = 0;
+/// The buffer's side of a copy or fill of device memory.
+struct BufferSide {
+  QuickPin<BufferState> buffer;
+  const BufferView& view;
 
-  explicit QuickRange(const BufferView& view) noexcept
-      : buffer(buffers().try_pin(view.id())), offset(view.offset()), bytes(view.bytes()) {}
+  explicit BufferSide(const BufferView& of) noexcept : buffer(buffers(), of.id()), view(of) {}
   /// Not for managed memory, which the host's side could overlap.
   bool is_of(const DeviceState* device) const noexcept {
-    return buffer.get()->device == device && buffer->kind == ANYPLACE_MEMORY_DEVICE && offset <= buffer->bytes &&
-           bytes <= buffer->bytes - offset && bytes != 0;
+    return buffer.get()->device == device && buffer->kind == ANYPLACE_MEMORY_DEVICE && view.offset() <= buffer->bytes &&
+           view.bytes() <= buffer->bytes - view.offset() && view.bytes() != 0;
   }
-  anyplace_address address() const noexcept { return buffer->address + offset; }
+  explicit operator bool() const noexcept { return static_cast<bool>(buffer); }
+  anyplace_address address() const noexcept { return buffer->address + view.offset(); }
+  std::uint64_t bytes() const noexcept { return view.bytes(); }
+};
+
+/// The host's.
+template <class Span>
+struct HostSide {
+  const Span& span;
+
+  bool is_of(const DeviceState*) const noexcept { return span.data() != nullptr; }
+  explicit operator bool() const noexcept { return true; }
+  anyplace_address address() const noexcept { return reinterpret_cast<std::uintptr_t>(span.data()); }
+  std::uint64_t bytes() const noexcept { return span.bytes(); }
 };
 
 constexpr const char* copy_operation = "Stream::copy";
 constexpr const char* copy_2d_operation = "Stream::copy_2d";
 
-/// The buffer is the destination or the source.
-template <std::uint32_t kind>
-[[gnu::always_inline]] inline bool copy_host_quickly(std::uint64_t stream_id, const BufferView& view, const void* host,
-                                                     std::uint64_t bytes) {
+template <std::uint32_t kind, class To, class From>
+[[gnu::always_inline]] inline bool copy_quickly(std::uint64_t stream_id, const To& to, const From& from) {
   CallRecord* const record = call_state.record;
-  if (record == nullptr) return false;
-  const QuickRange range(view);
-  if (!range.buffer) return false;
+  if (record == nullptr || !to || !from) return false;
   const Borrow borrow(*record, stream_id);
   const Slot& stream = streams().borrow(stream_id);
   if (!stream.is(stream_id)) return false;
   const DeviceState* const device = stream.device;
-  if (!range.is_of(device) || bytes != range.bytes || host == nullptr) return false;
-  const anyplace_address there = range.address(), here = reinterpret_cast<std::uintptr_t>(host);
-  constexpr bool up = kind == ANYPLACE_COPY_HOST_TO_DEVICE;
+  if (!to.is_of(device) || !from.is_of(device) || to.bytes() != from.bytes()) return false;
+  if (kind == ANYPLACE_COPY_DEVICE_TO_DEVICE && overlap(to.address(), to.bytes(), from.address(), from.bytes())) {
+    return false;
+  }
   const anyplace_status status =
-      device->table->memory_copy(device->self, stream.handle, up ? there : here, up ? here : there, bytes, kind);
+      device->table->memory_copy(device->self, stream.handle, to.address(), from.address(), to.bytes(), kind);
   if (status != ANYPLACE_STATUS_OK) [[unlikely]]
     raise_borrowed<StreamState>(status, *record, copy_operation);
   return true;
 }
 
-bool copy_quickly(std::uint64_t stream_id, const BufferView& destination, const BufferView& source) {
+/// Pitch, width and rows have at most 32 bits, and width and rows aren't 0.
+bool lines_fit(std::uint64_t pitch, const anyplace_copy_2d& copy, std::uint64_t bytes) noexcept {
+  return pitch >= copy.width && (copy.rows - 1) * pitch + copy.width <= bytes;
+}
+
+/// The device's properties were asked for, and they say so.
+bool surely_copies_lines(const DeviceState& device) noexcept {
+  return device.properties_known.load(std::memory_order_acquire) &&
+         (device.properties.capabilities >> ANYPLACE_CAPABILITY_BIT_COPY_2D & 1) != 0;
+}
+
+/// copy has everything but the addresses. Not for lines that make one piece, nor for sides that are within each other.
+template <class To, class From>
+[[gnu::always_inline]] inline bool copy_2d_quickly(std::uint64_t stream_id, const To& to, const From& from,
+                                                   anyplace_copy_2d& copy) {
   CallRecord* const record = call_state.record;
-  if (record == nullptr) return false;
-  const QuickRange to(destination), from(source);
-  if (!to.buffer || !from.buffer) return false;
+  if (record == nullptr || !to || !from) return false;
+  if (((copy.destination_pitch | copy.source_pitch | copy.width | copy.rows) >> 32) != 0) return false;
+  if (copy.width == 0 || copy.rows <= 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width)) {
+    return false;
+  }
   const Borrow borrow(*record, stream_id);
   const Slot& stream = streams().borrow(stream_id);
   if (!stream.is(stream_id)) return false;
   const DeviceState* const device = stream.device;
-  if (!to.is_of(device) || !from.is_of(device) || to.bytes != from.bytes) return false;
-  if (overlap(to.address(), to.bytes, from.address(), from.bytes)) return false;
-  const anyplace_status status = device->table->memory_copy(device->self, stream.handle, to.address(), from.address(),
-                                                            to.bytes, ANYPLACE_COPY_DEVICE_TO_DEVICE);
+  if (!to.is_of(device) || !from.is_of(device) || !surely_copies_lines(*device)) return false;
+  if (!lines_fit(copy.destination_pitch, copy, to.bytes()) || !lines_fit(copy.source_pitch, copy, from.bytes())) {
+    return false;
+  }
+  copy.destination = to.address();
+  copy.source = from.address();
+  if (copy.kind == ANYPLACE_COPY_DEVICE_TO_DEVICE && overlap(copy.destination, to.bytes(), copy.source, from.bytes())) {
+    return false;
+  }
+  const anyplace_status status = device->table->memory_copy_2d(device->self, stream.handle, &copy);
   if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-    raise_borrowed<StreamState>(status, *record, copy_operation);
+    raise_borrowed<StreamState>(status, *record, copy_2d_operation);
   return true;
 }
 
@@ -267,15 +297,15 @@ template <std::uint32_t width>
                                                 std::uint32_t value, const char* operation) {
   CallRecord* const record = call_state.record;
   if (record == nullptr) return false;
-  const QuickRange range(destination);
-  if (!range.buffer) return false;
+  const BufferSide range(destination);
+  if (!range) return false;
   const Borrow borrow(*record, stream_id);
   const Slot& stream = streams().borrow(stream_id);
   if (!stream.is(stream_id)) return false;
   const DeviceState* const device = stream.device;
-  if (!range.is_of(device) || ((range.bytes | range.address()) & (width - 1)) != 0) return false;
+  if (!range.is_of(device) || ((range.bytes() | range.address()) & (width - 1)) != 0) return false;
   const anyplace_status status =
-      device->table->memory_set(device->self, stream.handle, range.address(), value, width, range.bytes / width);
+      device->table->memory_set(device->self, stream.handle, range.address(), value, width, range.bytes() / width);
   if (status != ANYPLACE_STATUS_OK) [[unlikely]]
     raise_borrowed<StreamState>(status, *record, operation);
   return true;
@@ -353,83 +383,112 @@ anyplace_address address_of(const void* host) { return reinterpret_cast<std::uin
                operation);
 }
 
+[[gnu::noinline]] void copy_2d_up_long_way(const StreamView& view, const BufferView& destination,
+                                           std::uint64_t destination_pitch, ConstHostSpan source,
+                                           std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) {
+  constexpr const char* operation = copy_2d_operation;
+  enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const PinnedRange to = pin_range(destination, operation);
+  require_on_device(to, "destination", device, operation);
+  if (width == 0 || rows == 0) return;
+  require_lines_within(destination_pitch, width, rows, to.bytes, "destination", device, operation);
+  require_lines_within(source_pitch, width, rows, source.bytes(), "source", device, operation);
+  require_pointer(source.data(), source.bytes(), "source", device, operation);
+  require_apart_from_host(to, source.data(), source.bytes(), operation);
+  submit_copy_2d(*stream,
+                 lines(ANYPLACE_COPY_HOST_TO_DEVICE, to.address, destination_pitch, address_of(source.data()),
+                       source_pitch, width, rows),
+                 operation);
+}
+
+[[gnu::noinline]] void copy_2d_down_long_way(const StreamView& view, HostSpan destination,
+                                             std::uint64_t destination_pitch, const BufferView& source,
+                                             std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) {
+  constexpr const char* operation = copy_2d_operation;
+  enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const PinnedRange from = pin_range(source, operation);
+  require_on_device(from, "source", device, operation);
+  if (width == 0 || rows == 0) return;
+  require_lines_within(destination_pitch, width, rows, destination.bytes(), "destination", device, operation);
+  require_lines_within(source_pitch, width, rows, from.bytes, "source", device, operation);
+  require_pointer(destination.data(), destination.bytes(), "destination", device, operation);
+  require_apart_from_host(from, destination.data(), destination.bytes(), operation);
+  submit_copy_2d(*stream,
+                 lines(ANYPLACE_COPY_DEVICE_TO_HOST, address_of(destination.data()), destination_pitch, from.address,
+                       source_pitch, width, rows),
+                 operation);
+}
+
+[[gnu::noinline]] void copy_2d_long_way(const StreamView& view, const BufferView& destination,
+                                        std::uint64_t destination_pitch, const BufferView& source,
+                                        std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) {
+  constexpr const char* operation = copy_2d_operation;
+  enter_long_way(operation);
+  const Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const PinnedRange to = pin_range(destination, operation);
+  const PinnedRange from = pin_range(source, operation);
+  require_one_on_device(to, from, device, operation);
+  if (width == 0 || rows == 0) return;
+  require_lines_within(destination_pitch, width, rows, to.bytes, "destination", device, operation);
+  require_lines_within(source_pitch, width, rows, from.bytes, "source", device, operation);
+  copy_between(
+      *stream, to, from,
+      lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, to.address, destination_pitch, from.address, source_pitch, width, rows),
+      operation);
+}
+
 }  // namespace
 
 }  // namespace detail
 
 void StreamView::copy(BufferView destination, ConstHostSpan source) const {
-  if (detail::copy_host_quickly<ANYPLACE_COPY_HOST_TO_DEVICE>(id_, destination, source.data(), source.bytes())) return;
-  detail::copy_up_long_way(*this, destination, source);
+  using namespace detail;
+  if (copy_quickly<ANYPLACE_COPY_HOST_TO_DEVICE>(id_, BufferSide(destination), HostSide<ConstHostSpan>{source})) return;
+  copy_up_long_way(*this, destination, source);
 }
 
 void StreamView::copy(HostSpan destination, BufferView source) const {
-  if (detail::copy_host_quickly<ANYPLACE_COPY_DEVICE_TO_HOST>(id_, source, destination.data(), destination.bytes()))
-    return;
-  detail::copy_down_long_way(*this, destination, source);
+  using namespace detail;
+  if (copy_quickly<ANYPLACE_COPY_DEVICE_TO_HOST>(id_, HostSide<HostSpan>{destination}, BufferSide(source))) return;
+  copy_down_long_way(*this, destination, source);
 }
 
 void StreamView::copy(BufferView destination, BufferView source) const {
-  if (detail::copy_quickly(id_, destination, source)) return;
-  detail::copy_long_way(*this, destination, source);
+  using namespace detail;
+  if (copy_quickly<ANYPLACE_COPY_DEVICE_TO_DEVICE>(id_, BufferSide(destination), BufferSide(source))) return;
+  copy_long_way(*this, destination, source);
 }
 
 void StreamView::copy_2d(BufferView destination, std::uint64_t destination_pitch, ConstHostSpan source,
                          std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const {
-  constexpr const char* operation = detail::copy_2d_operation;
-  detail::enter(operation);
-  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
-  detail::DeviceState& device = *stream->device;
-  detail::require_usable(device, operation);
-  const detail::PinnedRange to = detail::pin_range(destination, operation);
-  detail::require_on_device(to, "destination", device, operation);
-  if (width == 0 || rows == 0) return;
-  detail::require_lines_within(destination_pitch, width, rows, to.bytes, "destination", device, operation);
-  detail::require_lines_within(source_pitch, width, rows, source.bytes(), "source", device, operation);
-  detail::require_pointer(source.data(), source.bytes(), "source", device, operation);
-  detail::require_apart_from_host(to, source.data(), source.bytes(), operation);
-  detail::submit_copy_2d(*stream,
-                         detail::lines(ANYPLACE_COPY_HOST_TO_DEVICE, to.address, destination_pitch,
-                                       detail::address_of(source.data()), source_pitch, width, rows),
-                         operation);
+  using namespace detail;
+  anyplace_copy_2d copy = lines(ANYPLACE_COPY_HOST_TO_DEVICE, 0, destination_pitch, 0, source_pitch, width, rows);
+  if (copy_2d_quickly(id_, BufferSide(destination), HostSide<ConstHostSpan>{source}, copy)) return;
+  copy_2d_up_long_way(*this, destination, destination_pitch, source, source_pitch, width, rows);
 }
 
 void StreamView::copy_2d(HostSpan destination, std::uint64_t destination_pitch, BufferView source,
                          std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const {
-  constexpr const char* operation = detail::copy_2d_operation;
-  detail::enter(operation);
-  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
-  detail::DeviceState& device = *stream->device;
-  detail::require_usable(device, operation);
-  const detail::PinnedRange from = detail::pin_range(source, operation);
-  detail::require_on_device(from, "source", device, operation);
-  if (width == 0 || rows == 0) return;
-  detail::require_lines_within(destination_pitch, width, rows, destination.bytes(), "destination", device, operation);
-  detail::require_lines_within(source_pitch, width, rows, from.bytes, "source", device, operation);
-  detail::require_pointer(destination.data(), destination.bytes(), "destination", device, operation);
-  detail::require_apart_from_host(from, destination.data(), destination.bytes(), operation);
-  detail::submit_copy_2d(*stream,
-                         detail::lines(ANYPLACE_COPY_DEVICE_TO_HOST, detail::address_of(destination.data()),
-                                       destination_pitch, from.address, source_pitch, width, rows),
-                         operation);
+  using namespace detail;
+  anyplace_copy_2d copy = lines(ANYPLACE_COPY_DEVICE_TO_HOST, 0, destination_pitch, 0, source_pitch, width, rows);
+  if (copy_2d_quickly(id_, HostSide<HostSpan>{destination}, BufferSide(source), copy)) return;
+  copy_2d_down_long_way(*this, destination, destination_pitch, source, source_pitch, width, rows);
 }
 
 void StreamView::copy_2d(BufferView destination, std::uint64_t destination_pitch, BufferView source,
                          std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const {
-  constexpr const char* operation = detail::copy_2d_operation;
-  detail::enter(operation);
-  const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
-  detail::DeviceState& device = *stream->device;
-  detail::require_usable(device, operation);
-  const detail::PinnedRange to = detail::pin_range(destination, operation);
-  const detail::PinnedRange from = detail::pin_range(source, operation);
-  detail::require_one_on_device(to, from, device, operation);
-  if (width == 0 || rows == 0) return;
-  detail::require_lines_within(destination_pitch, width, rows, to.bytes, "destination", device, operation);
-  detail::require_lines_within(source_pitch, width, rows, from.bytes, "source", device, operation);
-  detail::copy_between(*stream, to, from,
-                       detail::lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, to.address, destination_pitch, from.address,
-                                     source_pitch, width, rows),
-                       operation);
+  using namespace detail;
+  anyplace_copy_2d copy = lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, 0, destination_pitch, 0, source_pitch, width, rows);
+  if (copy_2d_quickly(id_, BufferSide(destination), BufferSide(source), copy)) return;
+  copy_2d_long_way(*this, destination, destination_pitch, source, source_pitch, width, rows);
 }
 
 void StreamView::memset8(BufferView destination, std::uint8_t value) const {

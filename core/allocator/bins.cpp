@@ -44,7 +44,7 @@ void choose_fences() noexcept {
 
 void fence_all_threads() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (have_asymmetric_fence()) heavy_fence();  // else the owners fence themselves
+  if (have_asymmetric_fence()) static_cast<void>(heavy_fence());  // else the owners fence themselves
 }
 
 void ThreadBins::wait_until_left() const noexcept {
