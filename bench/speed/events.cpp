@@ -45,13 +45,14 @@ void record(benchmark::State& state, Peer& peer, std::size_t records, bool block
   };
   batch();
   std::uint64_t complete = 0;
+  BatchTimes times;
   for ([[maybe_unused]] auto _ : state) {
-    state.SetIterationTime(static_cast<double>(batch()) * nanoseconds_per_tick() * 1e-9);
+    times.add(state, batch());
     complete += streams->query(1);
   }
   if (complete != static_cast<std::uint64_t>(state.iterations()))
     state.SkipWithError("an event of an idle stream isn't complete");
-  state.counters["operations"] = static_cast<double>(records);
+  times.report(state, records);
 }
 
 void query(benchmark::State& state, Peer& peer, std::size_t questions) {
@@ -60,10 +61,15 @@ void query(benchmark::State& state, Peer& peer, std::size_t questions) {
   streams->record(0, 1);
   streams->synchronize_all();
   std::uint64_t complete = 0;
-  for ([[maybe_unused]] auto _ : state) complete += streams->query(questions);
+  BatchTimes times;
+  for ([[maybe_unused]] auto _ : state) {
+    const std::uint64_t start = ticks();
+    complete += streams->query(questions);
+    times.add(state, ticks() - start);
+  }
   if (complete != static_cast<std::uint64_t>(state.iterations()) * questions)
     state.SkipWithError("a complete event isn't complete");
-  state.counters["operations"] = static_cast<double>(questions);
+  times.report(state, questions);
 }
 
 }  // namespace
@@ -91,7 +97,7 @@ void add_events(Suite& suite) {
       }
       benchmark::RegisterBenchmark(("query/" + peer.name()).c_str(), [&peer](benchmark::State& state) {
         query(state, peer, 1000);
-      })->UseRealTime();
+      })->UseManualTime();
     }
   }
 }

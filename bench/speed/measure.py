@@ -61,9 +61,9 @@ class Measure:
             elif metric.startswith("sync_"):
                 add(metric, who, one["p50"])
             elif metric.startswith("graph_"):
-                add(metric, who, one["operations"] / one["real_time"] * 1e3)
+                add(metric, who, one["operations"] / one["median"] * 1e3)
             else:
-                add(metric, who, one["real_time"] / one["operations"])
+                add(metric, who, one["median"] / one["operations"])
         return figures
 
     def scale(self):
@@ -71,7 +71,7 @@ class Measure:
         curves = {}
         for curve, who, count, one in self.cases("streams|threads|threads_one_stream", 0.05, min(self.repetitions, 5)):
             points = curves.setdefault(curve, {}).setdefault(who, {})
-            points.setdefault(int(count), []).append(one["real_time"] / one["operations"])
+            points.setdefault(int(count), []).append(one["median"] / one["operations"])
         return curves
 
     def copy(self):
@@ -81,7 +81,7 @@ class Measure:
             environment = {"ANYPLACE_CPU_SIM_WORKERS": workers} if workers else {}
             times = {}
             for _, who, _, one in self.cases("copy", 0.2, **environment):
-                times.setdefault(who, []).append(one["real_time"])
+                times.setdefault(who, []).append(one["median"])
             reference = statistics.median(times["memcpy"])
             figures[metric] = {who: [reference / value for value in values] for who, values in times.items()
                                if who == "anyplace" or workers is None}

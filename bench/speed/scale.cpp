@@ -11,8 +11,12 @@
 namespace bench {
 namespace {
 
-constexpr std::size_t stream_counts[] = {1, 16, 100, 1000, 10'000};
-constexpr std::size_t thread_counts[] = {1, 2, 4, 8, 16, 32, 64};
+std::vector<std::size_t> stream_counts(const Suite& suite) {
+  return suite.quick ? std::vector<std::size_t>{16, 10'000} : std::vector<std::size_t>{1, 16, 100, 1000, 10'000};
+}
+std::vector<std::size_t> thread_counts(const Suite& suite) {
+  return suite.quick ? std::vector<std::size_t>{1, 64} : std::vector<std::size_t>{1, 2, 4, 8, 16, 32, 64};
+}
 
 void over_streams(benchmark::State& state, Peer& peer, std::size_t count, std::size_t operations) {
   const auto streams = peer.make_streams(count);
@@ -77,7 +81,7 @@ void add_scale(Suite& suite) {
   for (const auto& made : suite.peers) {
     Peer& peer = *made;
     const std::size_t operations = suite.size(256 * 1024) / peer.slowness();
-    for (const std::size_t count : stream_counts) {
+    for (const std::size_t count : stream_counts(suite)) {
       if (count > peer.most_streams()) {
         suite.left_out.push_back("streams/" + peer.name() + "/" + std::to_string(count) + ": each is a thread");
         continue;
@@ -89,7 +93,7 @@ void add_scale(Suite& suite) {
           ->UseManualTime();
     }
     for (const bool shared : {false, true}) {
-      for (const std::size_t count : thread_counts) {
+      for (const std::size_t count : thread_counts(suite)) {
         const std::string metric = shared ? "threads_one_stream/" : "threads/";
         benchmark::RegisterBenchmark((metric + peer.name() + "/" + std::to_string(count)).c_str(),
                                      [&peer, count, shared, operations](benchmark::State& state) {
