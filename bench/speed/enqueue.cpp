@@ -35,9 +35,9 @@ void submit_and_drain(benchmark::State& state, Peer& peer, std::size_t operation
 void add_enqueue(Suite& suite) {
   for (const auto& made : suite.peers) {
     Peer& peer = *made;
-    benchmark::RegisterBenchmark(("enqueue/" + peer.name()).c_str(), [&peer](benchmark::State& state) {
-      enqueue_blocked(state, peer, 1000);
-    })->UseManualTime();
+    suite.limit(benchmark::RegisterBenchmark(("enqueue/" + peer.name()).c_str(), [&peer](benchmark::State& state) {
+                  enqueue_blocked(state, peer, 1000);
+                })->UseManualTime());
     const std::size_t operations = suite.size(1'000'000);
     benchmark::RegisterBenchmark(("submit_drain/" + peer.name()).c_str(), [&peer, operations](benchmark::State& state) {
       submit_and_drain(state, peer, operations);

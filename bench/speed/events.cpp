@@ -91,9 +91,10 @@ void add_events(Suite& suite) {
     if (suite.can(peer, Feature::events, "record")) {
       for (const bool blocked : {false, true}) {
         const std::string metric = blocked ? "record_blocked/" : "record/";
-        benchmark::RegisterBenchmark((metric + peer.name()).c_str(), [&peer, blocked](benchmark::State& state) {
-          record(state, peer, 1000, blocked);
-        })->UseManualTime();
+        suite.limit(
+            benchmark::RegisterBenchmark((metric + peer.name()).c_str(), [&peer, blocked](benchmark::State& state) {
+              record(state, peer, 1000, blocked);
+            })->UseManualTime());
       }
       benchmark::RegisterBenchmark(("query/" + peer.name()).c_str(), [&peer](benchmark::State& state) {
         query(state, peer, 1000);

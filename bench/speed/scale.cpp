@@ -86,6 +86,11 @@ void add_scale(Suite& suite) {
         suite.left_out.push_back("streams/" + peer.name() + "/" + std::to_string(count) + ": each is a thread");
         continue;
       }
+      if (suite.quick && peer.slowness() > 1 && count > 1000) {
+        suite.left_out.push_back("streams/" + peer.name() + "/" + std::to_string(count) +
+                                 ": takes too long for a quick run");
+        continue;
+      }
       const std::size_t enough = std::max(operations, count);
       benchmark::RegisterBenchmark(
           ("streams/" + peer.name() + "/" + std::to_string(count)).c_str(),

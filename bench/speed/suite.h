@@ -23,6 +23,10 @@ struct Suite {
   bool quick = false;                 // a hundredth of the work: whether it runs, not how fast
 
   std::size_t size(std::size_t full) const { return quick ? std::max<std::size_t>(full / 100, 1) : full; }
+  /// Of a case whose batches are short beside what lies between them, a quick run makes few.
+  void limit(benchmark::internal::Benchmark* one) const {
+    if (quick) one->Iterations(20);
+  }
   /// Whether that peer can do it; says so in left_out where not.
   bool can(const Peer& peer, Feature feature, const std::string& metric);
 };
