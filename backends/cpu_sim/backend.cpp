@@ -262,10 +262,11 @@ class CpuSimBackend final : public DeviceBackend {
   void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
     Stream& object = stream_of(stream);
     const bool own = !StreamHandle::is(stream);
-    if (own && is_simple(*from_handle<Kernel>(kernel), launch)) [[likely]] {
-      object.submit_launch(*from_handle<Kernel>(kernel), pack(launch.block));
+    Kernel& launched = *from_handle<Kernel>(kernel);
+    if (own && is_simple(launched, launch)) [[likely]] {
+      object.submit_launch(launched, launched.mark(), pack(launch.block));
     } else {
-      submit_launch(object, *from_handle<Kernel>(kernel), cookie_of(stream), launch);
+      submit_launch(object, launched, cookie_of(stream), launch);
     }
   }
 

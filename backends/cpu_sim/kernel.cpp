@@ -91,6 +91,12 @@ void step(uint32_t (&index)[3], const uint32_t (&grid)[3]) noexcept {
   }
 }
 
+/// Kernels take the bits in turn.
+uint64_t next_mark() noexcept {
+  static constinit std::atomic<unsigned> kernels{0};
+  return uint64_t{1} << kernels.fetch_add(1, std::memory_order_relaxed) % 64;
+}
+
 /// A kernel can fail, but not in the name of the whole device: this one is never lost.
 anyplace_status fault_of(anyplace_status status) noexcept {
   return status_name(status) == nullptr || status == ANYPLACE_STATUS_DEVICE_LOST ? ANYPLACE_STATUS_KERNEL_FAILED
@@ -100,11 +106,17 @@ anyplace_status fault_of(anyplace_status status) noexcept {
 }  // namespace
 
 Kernel::Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*))
-    : host_(host), function_(function), user_(user), release_(on_release), name_("a function of the host") {}
+    : host_(host),
+      mark_(next_mark()),
+      function_(function),
+      user_(user),
+      release_(on_release),
+      name_("a function of the host") {}
 
 Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
                std::optional<std::vector<uint32_t>> parameters)
     : host_(host),
+      mark_(next_mark()),
       function_(function),
       name_(std::move(name)),
       library_(std::move(library)),
@@ -218,7 +230,8 @@ void submit_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anypla
   check_limits(launch);
   const uint64_t bytes = argument_bytes(launch);
   kernel.check_arguments(launch);
-  const auto copy_arguments = [&launch](Launch& command, void* tail) {
+  const auto copy_arguments = [&launch, &stream, &kernel](Launch& command, void* tail) {
+    stream.remember(kernel.mark());
     const uint32_t count = launch.argument_count;
     auto* pointers = static_cast<void**>(tail);
     auto* sizes = reinterpret_cast<uint32_t*>(pointers + count);

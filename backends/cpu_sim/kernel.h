@@ -39,6 +39,9 @@ class Kernel final : public RefCounted<Kernel> {
   /// Throws Failure(INVALID_ARGUMENT) if these are known not to be what the kernel takes.
   void check_arguments(const anyplace_launch& launch) const;
 
+  /// One bit of 64, which a stream remembers (Stream::let_go).
+  uint64_t mark() const noexcept { return mark_; }
+
   /// Whether a launch without arguments is what the kernel takes, as far as is known.
   bool takes_nothing() const noexcept { return !parameters_ || parameters_->empty(); }
 
@@ -66,6 +69,7 @@ class Kernel final : public RefCounted<Kernel> {
               std::atomic<bool>& stop) const noexcept;
 
   const backend::Host host_;
+  const uint64_t mark_;
   const anyplace_host_kernel function_;
   void* const user_ = nullptr;
   void (*const release_)(void*) = nullptr;

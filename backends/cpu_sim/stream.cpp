@@ -73,6 +73,7 @@ bool Stream::go_idle(uint64_t retired) noexcept {
     std::lock_guard lock(lock_);
     if (submitted_.load(std::memory_order_relaxed) != retired) return false;
     active_.store(false, std::memory_order_release);
+    kernels_ = 0;
     left_over = queue_.rest();
     last = handles_ == 0;
   }
@@ -128,7 +129,7 @@ class DropKernel final : public Command {
 
 void Stream::let_go(const Ref<Kernel>& kernel) noexcept {
   std::lock_guard lock(lock_);
-  if (!active_.load(std::memory_order_relaxed)) return;
+  if ((kernels_ & kernel->mark()) == 0) return;
   try {
     queue_.emplace<DropKernel>(0, Ref<Kernel>(kernel));
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

@@ -76,11 +76,17 @@ class Stream final : public Task {
   // -- Submitting. Each puts something into the order, with the null stream's rule in front of it, and returns its
   // number. Each throws when there is no memory or no thread; then nothing was submitted.
   /// A kernel over one block, without arguments. No reference is counted: see let_go().
-  uint64_t submit_launch(Kernel& kernel, uint32_t packed_block) {
+  uint64_t submit_launch(Kernel& kernel, uint64_t mark, uint32_t packed_block) {
+    const auto write = [&] {
+      queue_.emplace_launch(kernel, packed_block);
+      remember(mark);
+    };
     if (rule_ == Rule::kNone) [[likely]]
-      return push([&] { queue_.emplace_launch(kernel, packed_block); });
-    return ordered([&] { return push([&] { queue_.emplace_launch(kernel, packed_block); }); });
+      return push(write);
+    return ordered([&] { return push(write); });
   }
+  /// The mark of a kernel (Kernel::mark), while a launch of it is written.
+  void remember(uint64_t mark) noexcept { kernels_ |= mark; }
   /// A T, with a tail of `tail_bytes` that `fill` writes; it must not throw.
   template <class T, class Fill, class... Args>
   uint64_t submit_with_tail(std::size_t tail_bytes, Fill&& fill, Args&&... args) {
@@ -107,7 +113,7 @@ class Stream final : public Task {
 
   /// Keeps a reference to the kernel until all that is submitted now is done; none if that is so already. A queued
   /// launch holds none: counting it on one thread and back on another would cost more than the launch. Instead, who
-  /// lets go of a kernel leaves a reference in each stream, behind all launches there are.
+  /// lets go of a kernel leaves a reference in each stream that may have launches of it, behind all there are.
   void let_go(const Ref<Kernel>& kernel) noexcept;
 
   // -- For the holder of the turn.
@@ -195,6 +201,7 @@ class Stream final : public Task {
   uint32_t handles_ = 0;                // guarded by lock_
   std::atomic<uint64_t> submitted_{0};  // written under lock_
   std::atomic<uint64_t> asked_for_{0};  // likewise
+  uint64_t kernels_ = 0;                // guarded by lock_; the marks of those launched since it was idle
   CommandQueue queue_{front_};          // see there
 
   // Of the turn's holder, and of who waits.
