@@ -74,19 +74,28 @@ void Scheduler::start_worker(bool reserve) {
 }
 
 bool Scheduler::stop(const Deadline& deadline) {
-  std::lock_guard threads_lock(threads_mutex_);
   {
     std::lock_guard lock(lock_);
-    stopping_.store(true, std::memory_order_relaxed);
+    stopping_.store(true, std::memory_order_relaxed);  // from now on nobody decides to start a worker
   }
-  for (const auto& worker : workers_) worker->parker.unpark();
   {
-    std::unique_lock lock(end_mutex_);
-    if (!deadline.wait(end_, lock, [this] { return ended_ == threads_.size(); })) return false;
+    std::lock_guard threads_lock(threads_mutex_);
+    for (const auto& worker : workers_) worker->parker.unpark();
   }
+  {
+    // Not under threads_mutex_: one that is being started takes it. It ends at once.
+    std::unique_lock lock(end_mutex_);
+    if (!deadline.wait(end_, lock, [this] { return ended_ == started(); })) return false;
+  }
+  std::lock_guard threads_lock(threads_mutex_);
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
   return true;
+}
+
+uint32_t Scheduler::started() noexcept {
+  std::lock_guard lock(lock_);
+  return started_;
 }
 
 // ---- Readying and claiming -----------------------------------------------------------------------------------------
@@ -140,6 +149,8 @@ void Scheduler::carry_out(const Call& call) noexcept {
       if (ready_.size() > 0 && looking_ == 0 && reserves_looking_ == 0) worker = call_sleeper(true);
     }
     if (worker != nullptr) worker->parker.unpark();
+    std::lock_guard lock(end_mutex_);
+    end_.notify_all();  // started_ changed
   }
 }
 

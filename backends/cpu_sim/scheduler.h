@@ -122,6 +122,7 @@ class Scheduler {
   void carry_out(const Call& call) noexcept;
   void start_first();
   void start_worker(bool reserve);
+  uint32_t started() noexcept;
   void work(Worker& self) noexcept;
   Task* take(Call* call) noexcept;
   Task* wait_for_task(Worker& self) noexcept;
@@ -157,7 +158,7 @@ class Scheduler {
 
   std::mutex end_mutex_;
   uint32_t ended_ = 0;           // guarded by end_mutex_
-  std::condition_variable end_;  // ended_ changed
+  std::condition_variable end_;  // ended_ changed, or started_ after stop()
 };
 
 }  // namespace anyplace::cpu_sim

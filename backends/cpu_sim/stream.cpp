@@ -129,7 +129,8 @@ class DropKernel final : public Command {
 
 void Stream::let_go(const Ref<Kernel>& kernel) noexcept {
   std::lock_guard lock(lock_);
-  if ((kernels_ & kernel->mark()) == 0) return;
+  // What is complete has been left by the thread that ran it, also if that is yet to find that there is nothing more.
+  if ((kernels_ & kernel->mark()) == 0 || timeline_.reached(submitted_.load(std::memory_order_relaxed))) return;
   try {
     queue_.emplace<DropKernel>(0, Ref<Kernel>(kernel));
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

@@ -230,6 +230,23 @@ TEST_CASE(
   }
 }
 
+TEST_CASE(
+    "Given a stream that was synchronised, When a kernel is destroyed, Then it is released at once, by who does") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin);
+  for (int i = 0; i < 5000; ++i) {
+    auto held = std::make_shared<int>(0);
+    const std::weak_ptr<int> watch = held;
+    auto kernel = std::make_unique<Kernel>(plugin, [held] {});
+    held.reset();
+    stream.launch(*kernel);
+    // Half of them are run by a worker, which may be yet to find that there is nothing more.
+    CHECK(stream.synchronize(i % 2 == 0 ? kForever : 60'000 * kMillisecond));
+    kernel.reset();
+    CHECK(watch.expired());
+  }
+}
+
 TEST_CASE("Given 64 threads that submit, wait, record and synchronise on streams they share, Then nothing is lost") {
   Plugin plugin(Environment{{"WORKERS", "4"}});
   constexpr int kThreads = 64, kStreams = 16, kRounds = 200;
