@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The life of a kernel: launches of it are queued on two streams without a reference, then it is destroyed while they, and what
- * others submit, run. Who destroys it leaves a reference in each stream that is active, behind what is queued there.
+ * others submit, run. Who destroys it leaves a reference in each stream in which something isn't complete, behind what is queued
+ * there. (That a stream remembers which kernels it had, and is left out if it had none, only leaves more out.)
  *
  * code:     backends/cpu_sim/stream.cpp (let_go), device.cpp (let_go), engine.cpp (retire)
  * abstract: submitting and going idle are one step each (submit_idle.pml is about them)
  * checked:  no launch runs once the kernel was released, it is released once, and before the streams that had launches of it are
- *           idle again
+ *           idle again; and at once, by who destroys it, if all was complete
  *
  * check: safety
  * fault: KEEPS_NONE assertion        who destroys holds no reference while it leaves the others
  * fault: IDLE_UNLOCKED assertion     whether a stream is active is looked at before its lock is taken
+ * fault: RETIRES_FIRST assertion     a command counts as complete before it has run
  * fault: READY_ONLY assertion        a stream that is on a thread isn't looked at: only what is in the queue
  */
 #define STREAMS 2
@@ -56,12 +58,19 @@ end:
     do
     :: retired[stream] < submitted[stream] ->
       what = command[stream * (MOST + 1) + retired[stream] + 1];
+#ifdef RETIRES_FIRST
+      retired[stream]++;
+#endif
       if
       :: what == LAUNCH -> assert(released == 0); assert(released == 0)
       :: what == DROP -> drop()
       :: else
+#ifdef RETIRES_FIRST
+      fi
+#else
       fi;
       retired[stream]++
+#endif
     :: atomic {
         retired[stream] == submitted[stream];
         active_stream[stream] = false;
@@ -76,16 +85,17 @@ inline let_go(stream) {
 #ifdef IDLE_UNLOCKED
   was_active = active_stream[stream];
   if
-  :: was_active -> references++; append(stream, DROP)
+  :: was_active -> left = true; references++; append(stream, DROP)
   :: else
   fi
 #else
   atomic {
     if
 #ifdef READY_ONLY
-    :: active_stream[stream] && !running[stream] -> references++; append(stream, DROP)
+    :: active_stream[stream] && retired[stream] < submitted[stream] && !running[stream] ->
+      left = true; references++; append(stream, DROP)
 #else
-    :: active_stream[stream] -> references++; append(stream, DROP)
+    :: active_stream[stream] && retired[stream] < submitted[stream] -> left = true; references++; append(stream, DROP)
 #endif
     :: else
     fi
@@ -94,6 +104,7 @@ inline let_go(stream) {
 }
 
 proctype user() {
+  bool left;
 #ifdef IDLE_UNLOCKED
   bool was_active;
 #endif
@@ -108,6 +119,7 @@ proctype user() {
 #ifndef KEEPS_NONE
   drop();
 #endif
+  assert(left || released == 1);
   destroyed = true
 }
 
