@@ -151,10 +151,11 @@ struct ArgumentValue<T> {
 inline void describe_launch(anyplace_launch& launch, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
                             std::uint32_t argument_count) noexcept {
 #if defined(__GNUC__)
-  using Four = std::uint32_t __attribute__((vector_size(16), aligned(alignof(anyplace_launch)), may_alias));
-  Four* const numbers = reinterpret_cast<Four*>(&launch);
-  numbers[0] = Four{sizeof(launch), grid.x, grid.y, grid.z};
-  numbers[1] = Four{block.x, block.y, block.z, argument_count};
+  using Four = std::uint32_t __attribute__((vector_size(16)));
+  const Four numbers[2] = {{sizeof(launch), grid.x, grid.y, grid.z}, {block.x, block.y, block.z, argument_count}};
+  char* const to = reinterpret_cast<char*>(&launch);  // aligned to less than the numbers are
+  std::memcpy(to, &numbers[0], sizeof(Four));
+  std::memcpy(to + sizeof(Four), &numbers[1], sizeof(Four));
 #else
   launch.struct_size = sizeof(launch);
   launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
