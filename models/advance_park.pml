@@ -17,7 +17,7 @@
  */
 #define CPUS 3
 #define VARIABLES 3
-#include "tso.h"
+#include "tso.inc"
 
 #define VALUE 0
 #define LOWEST 1

@@ -14,7 +14,7 @@
  */
 #define CPUS 2
 #define VARIABLES 2
-#include "tso.h"
+#include "tso.inc"
 
 #define BUSY 0
 #define REVOKED 1

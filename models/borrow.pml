@@ -18,7 +18,7 @@
  */
 #define CPUS 3
 #define VARIABLES 7
-#include "tso.h"
+#include "tso.inc"
 
 #define PLAIN 0 /* of the handle that is closed: OPEN or not */
 #define FIRST(user) (1 + user)

@@ -94,8 +94,9 @@ ENTRY anyplace_status null_stream_host_function(void* self, anyplace_stream stre
 ENTRY anyplace_status null_device_properties(void* self, int32_t device, anyplace_device_properties* out) {
   (void)self;
   (void)device;
-  out->capabilities = UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_MODULES | UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_HOST_KERNELS |
-                      UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS | UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_COPY_2D;
+  out->capabilities =
+      UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_MODULES | UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_HOST_KERNELS |
+      UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS | UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_COPY_2D;
   out->image_formats = UINT64_C(1) << ANYPLACE_IMAGE_PTX;
   out->total_memory = ANYPLACE_UNKNOWN;
   out->address_alignment = 256;

@@ -150,12 +150,16 @@ struct ArgumentValue<T> {
 /// how they are looked at next: what was written in smaller pieces would have to reach the cache first.
 inline void describe_launch(anyplace_launch& launch, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
                             std::uint32_t argument_count) noexcept {
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(__clang__)
+  using Four = std::uint32_t __attribute__((vector_size(16), aligned(alignof(anyplace_launch)), may_alias));
+  Four* const numbers = reinterpret_cast<Four*>(&launch);
+  numbers[0] = Four{sizeof(launch), grid.x, grid.y, grid.z};
+  numbers[1] = Four{block.x, block.y, block.z, argument_count};
+#elif defined(__clang__)
+  // Clang takes such a type for aligned to all of its bytes, which the struct isn't.
   using Four = std::uint32_t __attribute__((vector_size(16)));
   const Four numbers[2] = {{sizeof(launch), grid.x, grid.y, grid.z}, {block.x, block.y, block.z, argument_count}};
-  char* const to = reinterpret_cast<char*>(&launch);  // aligned to less than the numbers are
-  std::memcpy(to, &numbers[0], sizeof(Four));
-  std::memcpy(to + sizeof(Four), &numbers[1], sizeof(Four));
+  std::memcpy(&launch, numbers, sizeof(numbers));
 #else
   launch.struct_size = sizeof(launch);
   launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
