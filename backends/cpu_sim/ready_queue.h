@@ -42,6 +42,7 @@ class ReadyQueue {
     unlink(*task);
     return task;
   }
+  bool is_next(const Task& task) noexcept { return next() == &task; }
   /// A task that is here.
   void take(Task& task) noexcept { unlink(task); }
 

@@ -172,6 +172,8 @@ bool Scheduler::claim(Task& task) noexcept {
   if (!task.queued() || starving_.load(std::memory_order_relaxed)) return false;
   const uint32_t running = running_.load(std::memory_order_relaxed);
   if (running >= limit_ || (running + 1 >= limit_ && more_urgent(task.level()))) return false;
+  // One thing at a time, in order: who says so gets it from hosts, too.
+  if (limit_ == 1 && !ready_.is_next(task)) return false;
   ready_.take(task);
   raise(running_);
   raise(host_actions_);

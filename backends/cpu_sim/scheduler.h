@@ -80,10 +80,9 @@ class Scheduler {
   void end_looking() noexcept { hosts_looking_.fetch_sub(1, std::memory_order_relaxed); }
   /// Something is ready that a host waits for and can't help with: whoever rests is to look now.
   void call() noexcept;
-  /// Whether a helper stands in the way of something more urgent than its task.
-  bool in_the_way(unsigned level) const noexcept {
-    return more_urgent(level) && running_.load(std::memory_order_relaxed) >= limit_;
-  }
+  /// As many threads run something as may: who goes on keeps another task waiting. A hint.
+  bool full() const noexcept { return running_.load(std::memory_order_relaxed) >= limit_; }
+  bool in_the_way(unsigned level) const noexcept { return more_urgent(level) && full(); }
 
   /// Whether something more urgent than `level`, or as urgent, is ready. Hints for a task that could make room.
   bool more_urgent(unsigned level) const noexcept { return (ready_.ready_levels() & ((1u << level) - 1)) != 0; }

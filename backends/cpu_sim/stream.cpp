@@ -189,10 +189,8 @@ Stream::End Stream::take_turn(Turn& turn) noexcept {
     queue_.pop();
     timeline_.advance(++retired, turn.next);
     ++turn.commands;
-    if (turn.helps) {
-      if (scheduler_.in_the_way(level())) return End::kReady;
-      continue;
-    }
+    // A host takes nothing from others while there is room for one more thread.
+    if (turn.helps && !scheduler_.full()) continue;
     if (scheduler_.more_urgent(level())) return End::kReady;
     if (!scheduler_.as_urgent(level()) || ++shared % kClockCommands != 0) continue;
     if (shared == kTurnCommands) return End::kReady;
