@@ -193,7 +193,8 @@ class ANYPLACE_API KernelView {
 };
 
 /// Owns a kernel made of a callable. Destroying it is safe while launches of it are queued or running. The callable may
-/// be called by several threads at once; what it throws becomes the stream's fault (kernel_failed).
+/// be called by several threads at once, the backend's and any that is inside a synchronize; what it throws becomes the
+/// stream's fault (kernel_failed).
 class ANYPLACE_API Kernel : public KernelView {
  public:
   Kernel() noexcept = default;

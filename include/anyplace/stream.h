@@ -48,7 +48,9 @@ class ANYPLACE_API StreamView {
   // -- State.
   /// Whether all submitted work is done. Throws the stream's fault, without clearing it, if there is one.
   ANYPLACE_HOT [[nodiscard]] bool query() const;
-  /// Returns when all work submitted before the call is done. Throws the stream's first fault, and clears it.
+  /// Returns when all work submitted before the call is done. Throws the stream's first fault, and clears it. A device
+  /// that is made of threads may run kernels and copies that are waited for on this thread meanwhile, never host
+  /// functions; so hold no lock that a callable takes. With a timeout it runs nothing here.
   ANYPLACE_HOT void synchronize() const;
   /// The same; false when `timeout` ran out first, and the work goes on.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
@@ -71,7 +73,8 @@ class ANYPLACE_API StreamView {
 
   // -- Copies and fills. Both sides have the same number of bytes, and ranges don't overlap, else invalid_argument; 0
   // bytes is a no-op. A buffer is of the stream's device; in a copy between buffers one of them is. Host memory must
-  // stay valid until the copy is done; a copy from or to memory that isn't pinned may block the caller.
+  // stay valid until the copy is done. A copy from or to memory that isn't pinned may block the caller, and may read
+  // its source at the call, before earlier work of the stream has run.
   void copy(BufferView destination, ConstHostSpan source) const;
   void copy(HostSpan destination, BufferView source) const;
   /// On one device, between devices, or between backends.
