@@ -109,6 +109,13 @@ struct Child {
   Result result;
 };
 
+/// The order that a lost device was to keep is lost with it: lost_order.supp.
+void expect_lost_order() {
+  const char* const before = std::getenv("TSAN_OPTIONS");
+  const std::string with = std::string(before != nullptr ? before : "") + " suppressions='" ANYPLACE_LOST_ORDER "'";
+  setenv("TSAN_OPTIONS", with.c_str(), 1);
+}
+
 Child start(const Options& options, const Case& what, const std::string& report) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
@@ -124,6 +131,7 @@ Child start(const Options& options, const Case& what, const std::string& report)
   if (child.pid == 0) {
     setenv((options.variables + "_REPORT").c_str(), report.c_str(), 1);
     if (!failure.empty()) setenv((options.variables + "_FAIL").c_str(), failure.c_str(), 1);
+    if (what.failure.word == "device_lost") expect_lost_order();
     dup2(ends[1], STDOUT_FILENO);
     dup2(ends[1], STDERR_FILENO);
     execl(options.pipeline.c_str(), options.pipeline.c_str(), options.place.c_str(), options.other.c_str(),
