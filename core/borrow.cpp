@@ -6,6 +6,7 @@
 
 #include "event_state.h"
 #include "kernel_state.h"
+#include "memory_state.h"
 #include "stream_state.h"
 
 namespace anyplace::detail {
@@ -73,6 +74,7 @@ void join_short_calls() noexcept {
   streams().prepare_short_way();
   events().prepare_short_way();
   kernels().prepare_short_way();
+  buffers().prepare_short_way();
   static thread_local RecordOwner owner;
   if (may_borrow()) {
     owner.record = take_free_record();

@@ -58,6 +58,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "asymmetric_fence.h"
 #include "closing.h"
@@ -98,29 +99,39 @@ struct alignas(64) CallRecord {
   ClosedHandles closed;
 };
 
-/// For the length of one call of a backend's entry, with one handle or with two, of any kinds.
+/// For the length of one call of a backend's entry, with one handle or with two, of any kinds. Inlined everywhere, cold
+/// branches too: else it would be an object in memory.
 class Borrow {
  public:
-  Borrow(CallRecord& record, std::uint64_t id) noexcept : record_(record) { say(id); }
-  Borrow(CallRecord& record, std::uint64_t first, std::uint64_t second) noexcept : record_(record) {
+  Borrow(CallRecord& record, std::uint64_t id) noexcept : record_(&record) { say(id); }
+  Borrow(CallRecord& record, std::uint64_t first, std::uint64_t second) noexcept : record_(&record) {
     record.first.store(first, std::memory_order_release);
     say(second);
   }
+  /// Goes on with one that has been handed over.
+  struct HandedOver {};
+  Borrow(CallRecord& record, HandedOver) noexcept : record_(&record) {}
   Borrow(const Borrow&) = delete;  // given back once
   Borrow& operator=(const Borrow&) = delete;
-  ~Borrow() { record_.second.store(0, std::memory_order_release); }
+  [[gnu::always_inline]] ~Borrow() {
+    if (record_ != nullptr) end();
+  }
+  /// Now instead of at the end of the scope, where it has to be before something else.
+  [[gnu::always_inline]] void end() noexcept { hand_over().second.store(0, std::memory_order_release); }
+  /// To a function that goes on with it, and ends it.
+  [[gnu::always_inline]] CallRecord& hand_over() noexcept { return *std::exchange(record_, nullptr); }
 
  private:
   void say(std::uint64_t second) noexcept {
     if constexpr (borrows_by_exchange) {
-      record_.second.exchange(second, std::memory_order_seq_cst);
+      record_->second.exchange(second, std::memory_order_seq_cst);
     } else {
-      record_.second.store(second, std::memory_order_release);
+      record_->second.store(second, std::memory_order_release);
       light_fence();
     }
   }
 
-  CallRecord& record_;
+  CallRecord* record_;  ///< null: ended
 };
 
 // -- The closer's, of one handle or of several at once (closing.h).

@@ -201,55 +201,104 @@ anyplace_copy_2d lines(std::uint32_t kind, anyplace_address destination, std::ui
 }
 
 // -- The short way: the stream is borrowed (borrow.h), buffers are pinned. Each returns false if something isn't as it
-// mostly is, having submitted nothing.
+// mostly is, having submitted nothing. Ends are written out instead of left to destructors, which cost both ways out
+// what one of them needs.
 
 /// The buffer's side of a copy or fill of device memory.
-struct BufferSide {
-  QuickPin<BufferState> buffer;
-  const BufferView& view;
-
-  explicit BufferSide(const BufferView& of) noexcept : buffer(buffers(), of.id()), view(of) {}
-  /// Not for managed memory, which the host's side could overlap.
-  bool is_of(const DeviceState* device) const noexcept {
-    return buffer.get()->device == device && buffer->kind == ANYPLACE_MEMORY_DEVICE && view.offset() <= buffer->bytes &&
-           view.bytes() <= buffer->bytes - view.offset() && view.bytes() != 0;
+class BufferSide {
+ public:
+  explicit BufferSide(const BufferView& of) noexcept : view_(of) {}
+  /// Not for managed memory, which the host's side could overlap: its handles want care.
+  bool pin() noexcept {
+    slot_ = SlotTable<BufferState>::pin_quickly(view_.id());
+    return slot_ != nullptr;
   }
-  explicit operator bool() const noexcept { return static_cast<bool>(buffer); }
-  anyplace_address address() const noexcept { return buffer->address + view.offset(); }
-  std::uint64_t bytes() const noexcept { return view.bytes(); }
+  void unpin() const noexcept { buffers().unpin(*slot_); }
+
+  bool is_of(const DeviceState* device) const noexcept {
+    const std::uint64_t whole = slot_->extra;
+    return slot_->device == device && view_.offset() <= whole && view_.bytes() <= whole - view_.offset() &&
+           view_.bytes() != 0;
+  }
+  anyplace_address address() const noexcept { return slot_->handle + view_.offset(); }
+  std::uint64_t bytes() const noexcept { return view_.bytes(); }
+
+ private:
+  const BufferView& view_;
+  Slot* slot_ = nullptr;
 };
 
 /// The host's.
 template <class Span>
-struct HostSide {
-  const Span& span;
+class HostSide {
+ public:
+  explicit HostSide(const Span& of) noexcept : span_(of) {}
+  bool pin() noexcept { return true; }
+  void unpin() const noexcept {}
 
-  bool is_of(const DeviceState*) const noexcept { return span.data() != nullptr; }
-  explicit operator bool() const noexcept { return true; }
-  anyplace_address address() const noexcept { return reinterpret_cast<std::uintptr_t>(span.data()); }
-  std::uint64_t bytes() const noexcept { return span.bytes(); }
+  bool is_of(const DeviceState*) const noexcept { return span_.data() != nullptr; }
+  anyplace_address address() const noexcept { return reinterpret_cast<std::uintptr_t>(span_.data()); }
+  std::uint64_t bytes() const noexcept { return span_.bytes(); }
+
+ private:
+  const Span& span_;
+};
+
+/// Of a fill, which has no other side.
+struct NoSide {
+  void unpin() const noexcept {}
 };
 
 constexpr const char* copy_operation = "Stream::copy";
 constexpr const char* copy_2d_operation = "Stream::copy_2d";
 
+bool pin_both(auto& to, auto& from) noexcept {
+  if (!to.pin()) return false;
+  if (from.pin()) return true;
+  to.unpin();
+  return false;
+}
+
+/// The end of a short way that submitted nothing.
+template <class To, class From>
+[[gnu::noinline, gnu::cold]] void let_go(CallRecord& record, To to, From from) noexcept {
+  Borrow(record, Borrow::HandedOver()).end();
+  from.unpin();
+  to.unpin();
+}
+
+/// The end of one whose submission failed.
+template <class To, class From>
+[[noreturn, gnu::noinline, gnu::cold]] void raise_pinned(anyplace_status status, CallRecord& record, To to, From from,
+                                                         const char* operation) {
+  DeviceState* const device = streams().borrow(record.second.load(std::memory_order_relaxed)).device;
+  let_go(record, to, from);
+  raise(status, *device, operation);
+}
+
 template <std::uint32_t kind, class To, class From>
-[[gnu::always_inline]] inline bool copy_quickly(std::uint64_t stream_id, const To& to, const From& from) {
+[[gnu::always_inline]] inline bool copy_quickly(std::uint64_t stream_id, To to, From from) {
   CallRecord* const record = call_state.record;
-  if (record == nullptr || !to || !from) return false;
-  const Borrow borrow(*record, stream_id);
+  if (record == nullptr || !pin_both(to, from)) return false;
+  Borrow borrow(*record, stream_id);
   const Slot& stream = streams().borrow(stream_id);
-  if (!stream.is(stream_id)) return false;
-  const DeviceState* const device = stream.device;
-  if (!to.is_of(device) || !from.is_of(device) || to.bytes() != from.bytes()) return false;
-  if (kind == ANYPLACE_COPY_DEVICE_TO_DEVICE && overlap(to.address(), to.bytes(), from.address(), from.bytes())) {
-    return false;
+  if (stream.is(stream_id)) [[likely]] {
+    const DeviceState* const device = stream.device;
+    if (to.is_of(device) && from.is_of(device) && to.bytes() == from.bytes() &&
+        (kind != ANYPLACE_COPY_DEVICE_TO_DEVICE || !overlap(to.address(), to.bytes(), from.address(), from.bytes())))
+        [[likely]] {
+      const anyplace_status status =
+          device->table->memory_copy(device->self, stream.handle, to.address(), from.address(), to.bytes(), kind);
+      if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+        raise_pinned(status, borrow.hand_over(), to, from, copy_operation);
+      borrow.end();
+      from.unpin();
+      to.unpin();
+      return true;
+    }
   }
-  const anyplace_status status =
-      device->table->memory_copy(device->self, stream.handle, to.address(), from.address(), to.bytes(), kind);
-  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-    raise_borrowed<StreamState>(status, *record, copy_operation);
-  return true;
+  let_go(borrow.hand_over(), to, from);
+  return false;
 }
 
 /// Pitch, width and rows have at most 32 bits, and width and rows aren't 0.
@@ -265,50 +314,57 @@ bool surely_copies_lines(const DeviceState& device) noexcept {
 
 /// copy has everything but the addresses. Not for lines that make one piece, nor for sides that are within each other.
 template <class To, class From>
-[[gnu::always_inline]] inline bool copy_2d_quickly(std::uint64_t stream_id, const To& to, const From& from,
-                                                   anyplace_copy_2d& copy) {
-  CallRecord* const record = call_state.record;
-  if (record == nullptr || !to || !from) return false;
+[[gnu::always_inline]] inline bool copy_2d_quickly(std::uint64_t stream_id, To to, From from, anyplace_copy_2d& copy) {
   if (((copy.destination_pitch | copy.source_pitch | copy.width | copy.rows) >> 32) != 0) return false;
   if (copy.width == 0 || copy.rows <= 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width)) {
     return false;
   }
-  const Borrow borrow(*record, stream_id);
+  CallRecord* const record = call_state.record;
+  if (record == nullptr || !pin_both(to, from)) return false;
+  Borrow borrow(*record, stream_id);
   const Slot& stream = streams().borrow(stream_id);
-  if (!stream.is(stream_id)) return false;
-  const DeviceState* const device = stream.device;
-  if (!to.is_of(device) || !from.is_of(device) || !surely_copies_lines(*device)) return false;
-  if (!lines_fit(copy.destination_pitch, copy, to.bytes()) || !lines_fit(copy.source_pitch, copy, from.bytes())) {
-    return false;
+  if (stream.is(stream_id)) [[likely]] {
+    const DeviceState* const device = stream.device;
+    copy.destination = to.address();
+    copy.source = from.address();
+    if (to.is_of(device) && from.is_of(device) && surely_copies_lines(*device) &&
+        lines_fit(copy.destination_pitch, copy, to.bytes()) && lines_fit(copy.source_pitch, copy, from.bytes()) &&
+        (copy.kind != ANYPLACE_COPY_DEVICE_TO_DEVICE ||
+         !overlap(copy.destination, to.bytes(), copy.source, from.bytes()))) [[likely]] {
+      const anyplace_status status = device->table->memory_copy_2d(device->self, stream.handle, &copy);
+      if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+        raise_pinned(status, borrow.hand_over(), to, from, copy_2d_operation);
+      borrow.end();
+      from.unpin();
+      to.unpin();
+      return true;
+    }
   }
-  copy.destination = to.address();
-  copy.source = from.address();
-  if (copy.kind == ANYPLACE_COPY_DEVICE_TO_DEVICE && overlap(copy.destination, to.bytes(), copy.source, from.bytes())) {
-    return false;
-  }
-  const anyplace_status status = device->table->memory_copy_2d(device->self, stream.handle, &copy);
-  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-    raise_borrowed<StreamState>(status, *record, copy_2d_operation);
-  return true;
+  let_go(borrow.hand_over(), to, from);
+  return false;
 }
 
 template <std::uint32_t width>
-[[gnu::always_inline]] inline bool fill_quickly(std::uint64_t stream_id, const BufferView& destination,
-                                                std::uint32_t value, const char* operation) {
+[[gnu::always_inline]] inline bool fill_quickly(std::uint64_t stream_id, BufferSide range, std::uint32_t value,
+                                                const char* operation) {
   CallRecord* const record = call_state.record;
-  if (record == nullptr) return false;
-  const BufferSide range(destination);
-  if (!range) return false;
-  const Borrow borrow(*record, stream_id);
+  if (record == nullptr || !range.pin()) return false;
+  Borrow borrow(*record, stream_id);
   const Slot& stream = streams().borrow(stream_id);
-  if (!stream.is(stream_id)) return false;
-  const DeviceState* const device = stream.device;
-  if (!range.is_of(device) || ((range.bytes() | range.address()) & (width - 1)) != 0) return false;
-  const anyplace_status status =
-      device->table->memory_set(device->self, stream.handle, range.address(), value, width, range.bytes() / width);
-  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-    raise_borrowed<StreamState>(status, *record, operation);
-  return true;
+  if (stream.is(stream_id)) [[likely]] {
+    const DeviceState* const device = stream.device;
+    if (range.is_of(device) && ((range.bytes() | range.address()) & (width - 1)) == 0) [[likely]] {
+      const anyplace_status status =
+          device->table->memory_set(device->self, stream.handle, range.address(), value, width, range.bytes() / width);
+      if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+        raise_pinned(status, borrow.hand_over(), range, NoSide(), operation);
+      borrow.end();
+      range.unpin();
+      return true;
+    }
+  }
+  let_go(borrow.hand_over(), range, NoSide());
+  return false;
 }
 
 // -- The long way.
@@ -451,13 +507,13 @@ anyplace_address address_of(const void* host) { return reinterpret_cast<std::uin
 
 void StreamView::copy(BufferView destination, ConstHostSpan source) const {
   using namespace detail;
-  if (copy_quickly<ANYPLACE_COPY_HOST_TO_DEVICE>(id_, BufferSide(destination), HostSide<ConstHostSpan>{source})) return;
+  if (copy_quickly<ANYPLACE_COPY_HOST_TO_DEVICE>(id_, BufferSide(destination), HostSide(source))) return;
   copy_up_long_way(*this, destination, source);
 }
 
 void StreamView::copy(HostSpan destination, BufferView source) const {
   using namespace detail;
-  if (copy_quickly<ANYPLACE_COPY_DEVICE_TO_HOST>(id_, HostSide<HostSpan>{destination}, BufferSide(source))) return;
+  if (copy_quickly<ANYPLACE_COPY_DEVICE_TO_HOST>(id_, HostSide(destination), BufferSide(source))) return;
   copy_down_long_way(*this, destination, source);
 }
 
@@ -471,7 +527,7 @@ void StreamView::copy_2d(BufferView destination, std::uint64_t destination_pitch
                          std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const {
   using namespace detail;
   anyplace_copy_2d copy = lines(ANYPLACE_COPY_HOST_TO_DEVICE, 0, destination_pitch, 0, source_pitch, width, rows);
-  if (copy_2d_quickly(id_, BufferSide(destination), HostSide<ConstHostSpan>{source}, copy)) return;
+  if (copy_2d_quickly(id_, BufferSide(destination), HostSide(source), copy)) return;
   copy_2d_up_long_way(*this, destination, destination_pitch, source, source_pitch, width, rows);
 }
 
@@ -479,7 +535,7 @@ void StreamView::copy_2d(HostSpan destination, std::uint64_t destination_pitch, 
                          std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const {
   using namespace detail;
   anyplace_copy_2d copy = lines(ANYPLACE_COPY_DEVICE_TO_HOST, 0, destination_pitch, 0, source_pitch, width, rows);
-  if (copy_2d_quickly(id_, HostSide<HostSpan>{destination}, BufferSide(source), copy)) return;
+  if (copy_2d_quickly(id_, HostSide(destination), BufferSide(source), copy)) return;
   copy_2d_down_long_way(*this, destination, destination_pitch, source, source_pitch, width, rows);
 }
 
@@ -493,21 +549,21 @@ void StreamView::copy_2d(BufferView destination, std::uint64_t destination_pitch
 
 void StreamView::memset8(BufferView destination, std::uint8_t value) const {
   constexpr const char* operation = "Stream::memset8";
-  if (!detail::fill_quickly<1>(id_, destination, value, operation)) {
+  if (!detail::fill_quickly<1>(id_, detail::BufferSide(destination), value, operation)) {
     detail::fill(*this, destination, value, 1, operation);
   }
 }
 
 void StreamView::memset16(BufferView destination, std::uint16_t value) const {
   constexpr const char* operation = "Stream::memset16";
-  if (!detail::fill_quickly<2>(id_, destination, value, operation)) {
+  if (!detail::fill_quickly<2>(id_, detail::BufferSide(destination), value, operation)) {
     detail::fill(*this, destination, value, 2, operation);
   }
 }
 
 void StreamView::memset32(BufferView destination, std::uint32_t value) const {
   constexpr const char* operation = "Stream::memset32";
-  if (!detail::fill_quickly<4>(id_, destination, value, operation)) {
+  if (!detail::fill_quickly<4>(id_, detail::BufferSide(destination), value, operation)) {
     detail::fill(*this, destination, value, 4, operation);
   }
 }

@@ -60,6 +60,8 @@ void set_limits(KernelState& kernel, const char* operation) {
   } else {
     limits.set(LaunchLimits::arguments, parameters, parameters);
   }
+  kernel.wide_limits = limits;
+  for (int i = 0; i < 3; ++i) kernel.wide_limits.set(LaunchLimits::block + i, 1, kernel.max_block[i]);
 }
 
 namespace {

@@ -49,7 +49,8 @@ struct KernelState {
   std::uint32_t max_block[3] = {};
   std::uint32_t max_threads_per_block = 0;
   std::uint64_t max_shared_bytes = 0;
-  LaunchLimits limits;  ///< of launches without shared memory whose blocks are lines
+  LaunchLimits limits;       ///< of launches without shared memory whose blocks are lines
+  LaunchLimits wide_limits;  ///< of others, which have two more: threads of a block and shared memory
   /// Of a callable's parameters.
   std::vector<std::uint32_t> argument_sizes;
 

@@ -210,35 +210,23 @@ anyplace_status launch_callable(void* state, anyplace_stream stream, anyplace_ke
   return launch_backend(*kernel.device, stream, handle, launch);
 }
 
-/// What require_sizes() and require_arguments() accept.
-bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
-  if (!within(launch.grid, kernel.max_grid) || !within(launch.block, kernel.max_block) ||
-      !threads_within(launch.block, kernel.max_threads_per_block) || launch.shared_bytes > kernel.max_shared_bytes) {
-    return false;
-  }
-  if (kernel.module) return launch.argument_count <= max_arguments;
-  return launch.argument_count == kernel.argument_sizes.size() && argument_sizes_fit(kernel, launch.arguments);
-}
-
 /// When there is shared memory or a block is no line, and when something is wrong. Apart, so that the others have no
-/// registers to save for this.
-[[gnu::noinline]] void launch_other_way(std::uint64_t stream_id, std::uint64_t kernel_id,
-                                        const anyplace_launch& launch) {
-  if (CallRecord* const record = call_state.record) {
-    const Borrow borrow(*record, kernel_id, stream_id);
-    const Slot& kernel = kernels().borrow(kernel_id);
-    const Slot& stream = streams().borrow(stream_id);
-    if (kernel.is(kernel_id) && stream.is(stream_id)) {
-      const DeviceState* const device = stream.device;
-      if (device == kernel.device && fits(*static_cast<const KernelState*>(kernel.object), launch)) {
-        const anyplace_status status =
-            device->table->kernel_launch(device->self, stream.handle, kernel.handle, &launch);
-        if (status == ANYPLACE_STATUS_OK) [[likely]]
-          return;
-        raise_borrowed<StreamState>(status, *record, operation);
-      }
-    }
+/// registers to save for this. Goes on with the borrow of `record`.
+[[gnu::noinline]] void launch_wide(CallRecord& record, const Slot& kernel, const Slot& stream,
+                                   const anyplace_launch& launch) {
+  Borrow borrow(record, Borrow::HandedOver());
+  const KernelState& state = *static_cast<const KernelState*>(kernel.object);
+  if ((difference(kernel.device, stream.device) | beyond(state.wide_limits, launch)) == 0 &&
+      threads_within(launch.block, state.max_threads_per_block) && launch.shared_bytes <= state.max_shared_bytes)
+      [[likely]] {
+    const anyplace_status status = kernel.launch(kernel.launch_self(), stream.handle, kernel.handle, &launch);
+    if (status == ANYPLACE_STATUS_OK) [[likely]]
+      return;
+    raise_borrowed<StreamState>(status, record, operation);
   }
+  const std::uint64_t kernel_id = record.first.load(std::memory_order_relaxed);
+  const std::uint64_t stream_id = record.second.load(std::memory_order_relaxed);
+  borrow.end();
   launch_long_way(stream_id, kernel_id, launch, arguments_of(launch));
 }
 
@@ -247,7 +235,7 @@ bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
 void KernelState::describe(Slot& slot, LaunchLimits* limits_of_slot) noexcept {
   const bool checks_sizes = !module && !argument_sizes.empty();
   slot.launch = checks_sizes ? launch_callable : device->table->kernel_launch;
-  slot.self = checks_sizes ? this : device->self;
+  slot.extra = reinterpret_cast<std::uintptr_t>(checks_sizes ? this : device->self);
   if (limits_of_slot != nullptr) *limits_of_slot = limits;
 }
 
@@ -256,21 +244,21 @@ void KernelState::describe(Slot& slot, LaunchLimits* limits_of_slot) noexcept {
 void StreamView::launch_on(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch) {
   using namespace detail;
   if (CallRecord* const record = call_state.record) [[likely]] {
-    const Borrow borrow(*record, kernel_id, stream_id);
+    Borrow borrow(*record, kernel_id, stream_id);
     const Slot& kernel = kernels().borrow(kernel_id);
     const Slot& stream = streams().borrow(stream_id);
     if (kernel.is(kernel_id) && stream.is(stream_id)) [[likely]] {
       const std::uint64_t odd =
           difference(kernel.device, stream.device) | launch.shared_bytes | beyond(kernels().limits(kernel_id), launch);
-      if (odd == 0) [[likely]] {
-        const anyplace_status status = kernel.launch(kernel.self, stream.handle, kernel.handle, &launch);
-        if (status == ANYPLACE_STATUS_OK) [[likely]]
-          return;
-        raise_borrowed<StreamState>(status, *record, operation);
-      }
+      if (odd != 0) [[unlikely]]
+        return launch_wide(borrow.hand_over(), kernel, stream, launch);
+      const anyplace_status status = kernel.launch(kernel.launch_self(), stream.handle, kernel.handle, &launch);
+      if (status == ANYPLACE_STATUS_OK) [[likely]]
+        return;
+      raise_borrowed<StreamState>(status, *record, operation);
     }
   }
-  launch_other_way(stream_id, kernel_id, launch);
+  launch_long_way(stream_id, kernel_id, launch, arguments_of(launch));
 }
 
 void StreamView::launch_made(KernelView kernel, const anyplace_launch& launch) const {

@@ -15,8 +15,10 @@
 //
 // So one comparison of `plain` with the handle says that it is open and of this kind, that its device works, that the
 // process isn't exiting and that the object needs no care (a stream isn't held, an event has a record of its
-// backend's). What a slot's plain holds otherwise has another index than the slot's, so no number that leads there is
-// equal to it; that goes for the zero of a slot that was never used too, but for slot 0, which isn't given out.
+// backend's). A buffer's says only that it is open and device memory: nobody borrows buffers, which would have to wait
+// for a fence before their memory can be used again. What a slot's plain holds otherwise has another index than the
+// slot's, so no number that leads there is equal to it; that goes for the zero of a slot that was never used too, but
+// for slot 0, which isn't given out.
 #pragma once
 
 #include <atomic>
@@ -73,13 +75,16 @@ struct alignas(64) Slot {
   std::atomic<std::uint64_t> word{0};
   void* object = nullptr;
   DeviceState* device = nullptr;  ///< the object's
-  std::uint64_t handle = 0;       ///< the backend's
-  /// A kernel's: how it is launched, and what that is called with.
+  std::uint64_t handle = 0;       ///< the backend's; a buffer's: its address
+  std::uint64_t extra = 0;        ///< a kernel's: what `launch` is called with; a buffer's: its bytes
+  /// A kernel's: how it is launched.
   anyplace_status (*launch)(void* self, anyplace_stream, anyplace_kernel, const anyplace_launch*) = nullptr;
-  void* self = nullptr;
   std::atomic<DeviceState*> barred_with{nullptr};  ///< the device again, for bar(), which reads it without a pin
 
-  /// For a borrower: whether `id` may go the short way.
+  // -- For a borrower.
+  void* launch_self() const noexcept { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(extra)); }
+
+  /// Whether `id` may go the short way.
   bool is(std::uint64_t id) const noexcept {
 #if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
     if constexpr (!borrows_by_exchange) {
@@ -145,39 +150,6 @@ class Pin {
   T* object_ = nullptr;
 };
 
-/// A pin for the length of a call, in fewer instructions: on an object among the first, of an open handle, that isn't
-/// pinned by millions. Else it is empty, and a Pin says why.
-template <class T>
-class QuickPin {
- public:
-  QuickPin(SlotTable<T>& table, std::uint64_t id) noexcept : table_(table) {
-    Slot& slot = table.first_slot(id);
-    std::uint64_t word = slot.word.load(std::memory_order_relaxed);
-    if (!SlotTable<T>::is_open_and_first(word, id)) [[unlikely]]
-      return;
-    if (!slot.word.compare_exchange_strong(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed))
-        [[unlikely]] {
-      return;  // somebody else is at it
-    }
-    slot_ = &slot;
-    object_ = static_cast<T*>(slot.object);
-  }
-  QuickPin(const QuickPin&) = delete;  // a pin is let go of once
-  QuickPin& operator=(const QuickPin&) = delete;
-  ~QuickPin() {
-    if (slot_ != nullptr) table_.unpin(*slot_);
-  }
-
-  T* get() const noexcept { return object_; }
-  T* operator->() const noexcept { return object_; }
-  explicit operator bool() const noexcept { return slot_ != nullptr; }
-
- private:
-  SlotTable<T>& table_;
-  Slot* slot_ = nullptr;
-  T* object_ = nullptr;
-};
-
 /// T has a `device`, `static constexpr HandleKind handle_kind`, and `static void dispose(T*) noexcept`, called once, by
 /// the thread that lets go of the last pin: any thread, also one inside a host function. A table has static storage, is
 /// the only one of its T, and is never destroyed.
@@ -209,6 +181,11 @@ class SlotTable {
     opened.device = &device;
     opened.barred_with.store(&device, std::memory_order_relaxed);
     if constexpr (borrowable) opened.handle = object->handle;
+    if constexpr (readable) {
+      // Released, so that whoever reads one of them finds the slot's former handle closed (read_range).
+      std::atomic_ref(opened.handle).store(object->address, std::memory_order_release);
+      std::atomic_ref(opened.extra).store(object->bytes, std::memory_order_release);
+    }
     if constexpr (requires { object->describe(opened, nullptr); }) {
       const std::uint32_t index = Id::index(id);
       object->describe(opened, index < chunk_size ? &first_slots.limits[index] : nullptr);
@@ -222,6 +199,7 @@ class SlotTable {
         flag(opened, Id::index(id), Id::barred);
       }
     }
+    if constexpr (readable) opened.plain.store(careful ? id ^ Id::careful : id, std::memory_order_release);
   }
   /// Gives a reserved handle back unused.
   void cancel(std::uint64_t id) noexcept { recycle(Id::index(id)); }
@@ -259,6 +237,25 @@ class SlotTable {
     } while (!found.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
     return Pin<T>(this, index, static_cast<T*>(found.object));
   }
+  /// A pin for the length of a call, in fewer instructions: on an object among the first, whose handle is open and
+  /// needs no care. Null if it can't be had; a Pin says why.
+  static Slot* pin_quickly(std::uint64_t id) noexcept {
+    Slot& found = const_cast<Slot&>(borrow(id));
+    if (!found.is(id)) [[unlikely]]
+      return nullptr;
+    std::uint64_t word = Id::generation(id) << Word::shift | Word::open | 1;  // of one that nobody else pins
+    if (found.word.compare_exchange_strong(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed))
+        [[likely]] {
+      return &found;
+    }
+    return pin_shared(found, id);
+  }
+  /// Of pin_quickly().
+  void unpin(Slot& found) noexcept {
+    const std::uint64_t before = found.word.fetch_sub(1, std::memory_order_acq_rel);
+    if ((before & (Word::open | Word::pin_mask)) == 1) [[unlikely]]
+      dispose_first(found);
+  }
   /// Calls `visit(T&)` for every object whose handle is open, in no order. Those made meanwhile may be left out.
   template <class Visit>
   void for_each(Visit&& visit) {
@@ -283,6 +280,16 @@ class SlotTable {
   // -- The short way.
   /// The slot that a borrower compares with: another handle's, if `id` isn't among the first or nobody's.
   static const Slot& borrow(std::uint64_t id) noexcept { return *at(first_slots.of_kind[kind_index], id); }
+  /// The address and the bytes of a buffer, without a pin or a borrow. False if the handle isn't open or has to go the
+  /// long way.
+  static bool read_range(std::uint64_t id, std::uint64_t& address, std::uint64_t& bytes) noexcept {
+    Slot& found = const_cast<Slot&>(borrow(id));  // an atomic_ref, even of what is only read, wants no const
+    if (!found.is(id)) return false;
+    address = std::atomic_ref(found.handle).load(std::memory_order_acquire);
+    bytes = std::atomic_ref(found.extra).load(std::memory_order_acquire);
+    // Had either been the next buffer's, what was read was released after this handle had been closed.
+    return found.plain.load(std::memory_order_relaxed) == id;
+  }
   /// What a launch with the kernel of that slot is compared with.
   static const LaunchLimits& limits(std::uint64_t id) noexcept { return *at(first_slots.limits, id); }
   /// Before anyone borrows: the null handle leads to slot 0, and must not be what is there.
@@ -322,6 +329,7 @@ class SlotTable {
     } while (!found->word.compare_exchange_weak(word, word & ~Word::open, std::memory_order_acq_rel,
                                                 std::memory_order_relaxed));
     const std::uint32_t index = Id::index(id);
+    if constexpr (readable) found->plain.store(id ^ Id::closed, std::memory_order_release);
     if constexpr (borrowable) {
       flag(*found, index, Id::closed);
       if (index < chunk_size) {  // those beyond have no borrowers
@@ -335,9 +343,10 @@ class SlotTable {
 
  private:
   friend class Pin<T>;
-  friend class QuickPin<T>;
   static constexpr bool borrowable = T::handle_kind == HandleKind::stream || T::handle_kind == HandleKind::event ||
                                      T::handle_kind == HandleKind::kernel;
+  /// Of these `plain` knows of no lost device and no exit.
+  static constexpr bool readable = T::handle_kind == HandleKind::buffer;
 
   static constexpr std::size_t kind_index = static_cast<std::size_t>(T::handle_kind) - 1;
 
@@ -354,17 +363,13 @@ class SlotTable {
     return Word::generation(word) == Id::generation(id) && (word & Word::open) != 0 &&
            (id & kind_mask) == static_cast<std::uint64_t>(T::handle_kind);
   }
-  /// The same, for the slot that first_slot() gives; not of one that has half of all pins.
-  static bool is_open_and_first(std::uint64_t word, std::uint64_t id) noexcept {
-    constexpr std::uint64_t many_pins = (Word::pin_mask + 1) / 2;
-    constexpr std::uint64_t not_index_in_chunk =
-        ((std::uint64_t{1} << Id::generation_shift) - 1) & ~(std::uint64_t{chunk_size - 1} << Id::index_shift);
-    // The bit below the generation is `open` in the word, and one of the index in the id.
-    return word >> (Word::shift - 1) == (id >> (Id::generation_shift - 1) | 1) &&
-           (id & not_index_in_chunk) == static_cast<std::uint64_t>(T::handle_kind) && (word & many_pins) == 0;
-  }
-  static Slot& first_slot(std::uint64_t id) noexcept {
-    return const_cast<Slot&>(*at(first_slots.of_kind[kind_index], id));
+  /// pin_quickly() of what others pin too.
+  [[gnu::noinline]] static Slot* pin_shared(Slot& found, std::uint64_t id) noexcept {
+    std::uint64_t word = found.word.load(std::memory_order_relaxed);
+    do {
+      if (!is_open(word, id) || (word & Word::pin_mask) == Word::pin_mask) return nullptr;
+    } while (!found.word.compare_exchange_weak(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed));
+    return &found;
   }
   static void flag(Slot& slot, std::uint32_t index, std::uint64_t reason) noexcept {
     if ((std::uint64_t{index} << Id::index_shift & reason) == 0) {
@@ -456,11 +461,8 @@ class SlotTable {
     const std::uint64_t before = found.word.fetch_sub(1, std::memory_order_acq_rel);
     if ((before & (Word::open | Word::pin_mask)) == 1) dispose(index, found);
   }
-  /// Of one of the first.
-  void unpin(Slot& found) noexcept {
-    const std::uint64_t before = found.word.fetch_sub(1, std::memory_order_acq_rel);
-    if ((before & (Word::open | Word::pin_mask)) == 1) [[unlikely]]
-      dispose(static_cast<std::uint32_t>(&found - first_slots.of_kind[kind_index]), found);
+  [[gnu::noinline]] void dispose_first(Slot& found) noexcept {
+    dispose(static_cast<std::uint32_t>(&found - first_slots.of_kind[kind_index]), found);
   }
   void dispose(std::uint32_t index, Slot& found) noexcept {
     T* const object = static_cast<T*>(std::exchange(found.object, nullptr));

@@ -85,6 +85,11 @@ MEASURED measured_launch_3(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0, std::uint64_t{0}, 1.0f, 2);
 }
 
+MEASURED measured_launch_buffers(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) {
+    subject.stream.launch(subject.kernel, {1}, {1}, 0, subject.buffer, subject.other_buffer, subject.buffer);
+  }
+}
 MEASURED measured_launch_2d(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 2}, {4, 4}, 16);
 }
@@ -208,6 +213,16 @@ MEASURED measured_entries_launch_3(const TableSubject& subject, long count) {
   }
 }
 
+MEASURED measured_entries_launch_buffers(const TableSubject& subject, long count) {
+  for (long i = 0; i < count; ++i) {
+    const anyplace_address a = subject.address, b = subject.other_address, c = subject.address;
+    const anyplace_argument arguments[] = {{ANYPLACE_ARGUMENT_ADDRESS, sizeof(a), &a},
+                                           {ANYPLACE_ARGUMENT_ADDRESS, sizeof(b), &b},
+                                           {ANYPLACE_ARGUMENT_ADDRESS, sizeof(c), &c}};
+    launch_entry(subject, arguments, 3);
+  }
+}
+
 MEASURED measured_entries_launch_2d(const TableSubject& subject, long count) {
   measured_entries_launch(subject, count);
 }
@@ -288,6 +303,7 @@ constexpr Call<Subject> calls[] = {
     {"stream_query", measured_stream_query},
     {"launch", measured_launch},
     {"launch_3", measured_launch_3},
+    {"launch_buffers", measured_launch_buffers},
     {"launch_2d", measured_launch_2d},
     {"callable", measured_callable},
     {"callable_3", measured_callable_3},
@@ -314,6 +330,7 @@ constexpr Call<TableSubject> entries_calls[] = {
     {"stream_query", measured_entries_stream_query},
     {"launch", measured_entries_launch},
     {"launch_3", measured_entries_launch_3},
+    {"launch_buffers", measured_entries_launch_buffers},
     {"launch_2d", measured_entries_launch_2d},
     {"callable", measured_entries_callable},
     {"callable_3", measured_entries_callable_3},

@@ -85,7 +85,7 @@ class ANYPLACE_API BufferView {
 
   Device device() const;
   /// The device address of the first byte.
-  std::uint64_t address() const;
+  ANYPLACE_HOT std::uint64_t address() const;
   /// A part of it. Throws invalid_argument if it is not within.
   BufferView sub(std::uint64_t offset, std::uint64_t bytes) const;
   /// From `offset` to the end.
