@@ -72,6 +72,8 @@ ze_result_t enqueue(CommandList& list, const Events& events, Order order, Operat
     EventRef event;
     LEVELZERO_DOUBLE_TRY(find_event(list, events.signal, event));
     if (event->signalled_by_command || state().engine.is_done(event->signal)) {
+      // Of a device that was lost since append() asked, the host may have signalled every event, so that nobody waits.
+      LEVELZERO_DOUBLE_TRY(health_of(*list.device));
       return misuse("a command is to signal an event that wasn't reset since it was signalled");
     }
     if (std::find(operation.after.begin(), operation.after.end(), event->signal) != operation.after.end()) {
