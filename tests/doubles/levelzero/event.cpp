@@ -124,9 +124,10 @@ namespace {
 
 /// What the host sees of an event, at once.
 ze_result_t status_of(const Event& event) {
+  // Before the device's health: behind a fault commands are dropped, and their events are done.
+  const bool done = state().engine.is_done(event.signal);
   if (event.device != nullptr) LEVELZERO_DOUBLE_TRY(health_of(*event.device));
-  if (state().config.stuck || !state().engine.is_done(event.signal)) return ZE_RESULT_NOT_READY;
-  return ZE_RESULT_SUCCESS;
+  return done && !state().config.stuck ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }
 
 ze_result_t find_visible(ze_event_handle_t handle, EventRef& event) {
