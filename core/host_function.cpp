@@ -101,7 +101,8 @@ bool launch_quickly(std::uint64_t stream_id, std::unique_ptr<Closure>& closure) 
 
 void StreamView::launch_host_func(std::function<void()> function) const {
   using namespace detail;
-  auto closure = std::make_unique<Closure>(Closure{std::move(function), id_, nullptr});
+  // Made in place: make_unique would move the function once more.
+  std::unique_ptr<Closure> closure(new Closure{std::move(function), id_, nullptr});
   if (!launch_quickly(id_, closure)) launch_long_way(id_, std::move(closure));
 }
 
