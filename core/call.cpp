@@ -152,21 +152,15 @@ void raise(anyplace_status status, DeviceState& device, const char* operation) {
 void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept {
   if (status == ANYPLACE_STATUS_OK) return;
   try {
-    const Error error = error_of(status, take_message(), device.place, operation);
-    if (status == ANYPLACE_STATUS_DEVICE_LOST) {
-      keep_loss(device, error);
-      if (!mark_lost(device)) return;
-    }
-    report(error);
+    report(make_error(status, device, operation));
   } catch (...) {  // no memory to say it with
   }
 }
 
-bool mark_lost(DeviceState& device) noexcept {
-  if (device.lost.exchange(true, std::memory_order_seq_cst)) return false;
+void mark_lost(DeviceState& device) noexcept {
+  if (device.lost.exchange(true, std::memory_order_seq_cst)) return;
   bar_short_calls(&device);
   release_waiters_of(device);
-  return true;
 }
 
 void bar_short_calls(const DeviceState* device) noexcept {

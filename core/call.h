@@ -54,8 +54,7 @@ inline void check(anyplace_status status, DeviceState& device, const char* opera
     raise(status, device, operation);
 }
 
-/// For destructors and background threads: a failure goes to the error handler. That the device is lost does so once,
-/// from the call that finds it out.
+/// For destructors and background threads: a failure goes to the error handler.
 void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept;
 
 /// Hands `error` to the error handler.
@@ -66,9 +65,8 @@ void keep_loss(DeviceState& device, const Error& error);
 /// Puts the vendor's reason into the details of a later device_lost, if it is known.
 void add_loss(ErrorDetails& details, const DeviceState& device);
 
-/// Sets device.lost and releases whoever waits for that device from another backend (cross_wait.h). True the first
-/// time; after that it does nothing.
-bool mark_lost(DeviceState& device) noexcept;
+/// Sets device.lost and releases whoever waits for that device from another backend (cross_wait.h). Idempotent.
+void mark_lost(DeviceState& device) noexcept;
 
 /// From now on every call with a handle of the device's goes the long way (borrow.h), which looks at what became of it.
 /// Null: of every device's.

@@ -74,8 +74,8 @@ class ANYPLACE_API Error : public std::runtime_error {
 
 /// Called with what a destructor or a background thread could not throw. May be called from any thread, and from
 /// several at once; what it throws itself is swallowed. Calls of anyplace are refused in it (not_permitted), as in a
-/// host function: it may run on the thread that a wait would be waiting for. Handles may be destroyed in it. That a
-/// device is lost is told once, if a destructor is what finds it out; handles of a device that is known to be lost go
+/// host function: it may run on the thread that a wait would be waiting for. Handles may be destroyed in it. A
+/// destructor that is what finds out that its device is lost says so; handles of a device that is known to be lost go
 /// silently.
 using ErrorHandler = std::function<void(const Error&)>;
 
