@@ -245,8 +245,11 @@ class HostSide {
 };
 
 /// Of a fill, which has no other side.
-struct NoSide {
+class NoSide {
+ public:
+  bool pin() noexcept { return true; }
   void unpin() const noexcept {}
+  bool is_of(const DeviceState*) const noexcept { return true; }
 };
 
 constexpr const char* copy_operation = "Stream::copy";
@@ -276,21 +279,21 @@ template <class To, class From>
   raise(status, *device, operation);
 }
 
-template <std::uint32_t kind, class To, class From>
-[[gnu::always_inline]] inline bool copy_quickly(std::uint64_t stream_id, To to, From from) {
+/// What the short ways share: pins both sides, borrows the stream, and if `fits(device, to, from)` calls
+/// `enter_backend(device, stream, to, from)`, which says what the backend's entry returned.
+template <class To, class From, class Fits, class EnterBackend>
+[[gnu::always_inline]] inline bool submit_quickly(std::uint64_t stream_id, To to, From from, const char* operation,
+                                                  Fits fits, EnterBackend enter_backend) {
   CallRecord* const record = call_state.record;
   if (record == nullptr || !pin_both(to, from)) return false;
   Borrow borrow(*record, stream_id);
   const Slot& stream = streams().borrow(stream_id);
   if (stream.is(stream_id)) [[likely]] {
-    const DeviceState* const device = stream.device;
-    if (to.is_of(device) && from.is_of(device) && to.bytes() == from.bytes() &&
-        (kind != ANYPLACE_COPY_DEVICE_TO_DEVICE || !overlap(to.address(), to.bytes(), from.address(), from.bytes())))
-        [[likely]] {
-      const anyplace_status status =
-          device->table->memory_copy(device->self, stream.handle, to.address(), from.address(), to.bytes(), kind);
+    const DeviceState& device = *stream.device;
+    if (to.is_of(&device) && from.is_of(&device) && fits(device, to, from)) [[likely]] {
+      const anyplace_status status = enter_backend(device, stream.handle, to, from);
       if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-        raise_pinned(status, borrow.hand_over(), to, from, copy_operation);
+        raise_pinned(status, borrow.hand_over(), to, from, operation);
       borrow.end();
       from.unpin();
       to.unpin();
@@ -299,6 +302,20 @@ template <std::uint32_t kind, class To, class From>
   }
   let_go(borrow.hand_over(), to, from);
   return false;
+}
+
+template <std::uint32_t kind, class To, class From>
+[[gnu::always_inline]] inline bool copy_quickly(std::uint64_t stream_id, To to, From from) {
+  const auto fits = [](const DeviceState&, const To& to_side, const From& from_side) {
+    return to_side.bytes() == from_side.bytes() &&
+           (kind != ANYPLACE_COPY_DEVICE_TO_DEVICE ||
+            !overlap(to_side.address(), to_side.bytes(), from_side.address(), from_side.bytes()));
+  };
+  const auto copy = [](const DeviceState& device, anyplace_stream stream, const To& to_side, const From& from_side) {
+    return device.table->memory_copy(device.self, stream, to_side.address(), from_side.address(), to_side.bytes(),
+                                     kind);
+  };
+  return submit_quickly(stream_id, to, from, copy_operation, fits, copy);
 }
 
 /// Pitch, width and rows have at most 32 bits, and width and rows aren't 0.
@@ -319,52 +336,30 @@ template <class To, class From>
   if (copy.width == 0 || copy.rows <= 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width)) {
     return false;
   }
-  CallRecord* const record = call_state.record;
-  if (record == nullptr || !pin_both(to, from)) return false;
-  Borrow borrow(*record, stream_id);
-  const Slot& stream = streams().borrow(stream_id);
-  if (stream.is(stream_id)) [[likely]] {
-    const DeviceState* const device = stream.device;
-    copy.destination = to.address();
-    copy.source = from.address();
-    if (to.is_of(device) && from.is_of(device) && surely_copies_lines(*device) &&
-        lines_fit(copy.destination_pitch, copy, to.bytes()) && lines_fit(copy.source_pitch, copy, from.bytes()) &&
-        (copy.kind != ANYPLACE_COPY_DEVICE_TO_DEVICE ||
-         !overlap(copy.destination, to.bytes(), copy.source, from.bytes()))) [[likely]] {
-      const anyplace_status status = device->table->memory_copy_2d(device->self, stream.handle, &copy);
-      if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-        raise_pinned(status, borrow.hand_over(), to, from, copy_2d_operation);
-      borrow.end();
-      from.unpin();
-      to.unpin();
-      return true;
-    }
-  }
-  let_go(borrow.hand_over(), to, from);
-  return false;
+  const auto fits = [&copy](const DeviceState& device, const To& to_side, const From& from_side) {
+    copy.destination = to_side.address();
+    copy.source = from_side.address();
+    return surely_copies_lines(device) && lines_fit(copy.destination_pitch, copy, to_side.bytes()) &&
+           lines_fit(copy.source_pitch, copy, from_side.bytes()) &&
+           (copy.kind != ANYPLACE_COPY_DEVICE_TO_DEVICE ||
+            !overlap(copy.destination, to_side.bytes(), copy.source, from_side.bytes()));
+  };
+  const auto copy_lines = [&copy](const DeviceState& device, anyplace_stream stream, const To&, const From&) {
+    return device.table->memory_copy_2d(device.self, stream, &copy);
+  };
+  return submit_quickly(stream_id, to, from, copy_2d_operation, fits, copy_lines);
 }
 
 template <std::uint32_t width>
 [[gnu::always_inline]] inline bool fill_quickly(std::uint64_t stream_id, BufferSide range, std::uint32_t value,
                                                 const char* operation) {
-  CallRecord* const record = call_state.record;
-  if (record == nullptr || !range.pin()) return false;
-  Borrow borrow(*record, stream_id);
-  const Slot& stream = streams().borrow(stream_id);
-  if (stream.is(stream_id)) [[likely]] {
-    const DeviceState* const device = stream.device;
-    if (range.is_of(device) && ((range.bytes() | range.address()) & (width - 1)) == 0) [[likely]] {
-      const anyplace_status status =
-          device->table->memory_set(device->self, stream.handle, range.address(), value, width, range.bytes() / width);
-      if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-        raise_pinned(status, borrow.hand_over(), range, NoSide(), operation);
-      borrow.end();
-      range.unpin();
-      return true;
-    }
-  }
-  let_go(borrow.hand_over(), range, NoSide());
-  return false;
+  const auto fits = [](const DeviceState&, const BufferSide& to, NoSide) {
+    return ((to.bytes() | to.address()) & (width - 1)) == 0;
+  };
+  const auto set = [value](const DeviceState& device, anyplace_stream stream, const BufferSide& to, NoSide) {
+    return device.table->memory_set(device.self, stream, to.address(), value, width, to.bytes() / width);
+  };
+  return submit_quickly(stream_id, range, NoSide(), operation, fits, set);
 }
 
 // -- The long way.
