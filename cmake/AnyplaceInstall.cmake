@@ -13,7 +13,14 @@ if(TARGET anyplace_command)
   file(RELATIVE_PATH library_from_program ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(anyplace_command PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_program}")
   install(TARGETS anyplace_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES ${ANYPLACE_PAGES}/anyplace.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${ANYPLACE_PAGES}/anyplace.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME anyplace)
 endif()
+
+# -- Documentation, as the source has it: its links from one page to another hold.
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES conformance/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/conformance)
 
 # -- CMake
 install(EXPORT anyplaceHeadersTargets NAMESPACE anyplace:: DESTINATION ${anyplace_cmake_dir})

@@ -193,6 +193,8 @@ function(_anyplace_kernels_host)
   target_include_directories(${module} PRIVATE ${arg_INCLUDE_DIRECTORIES})
   target_compile_definitions(${module} PRIVATE ${arg_DEFINITIONS})
   target_link_libraries(${module} PRIVATE anyplace::headers)
+  # What says that a kernel was forgotten where they are exported, whether the project asks for warnings or not.
+  target_compile_options(${module} PRIVATE -Wunused-function)
   # A unique symbol would keep the module loaded for good.
   target_compile_options(${module} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   target_link_options(${module} PRIVATE $<$<NOT:$<CONFIG:Debug>>:LINKER:--strip-debug>)
@@ -461,5 +463,6 @@ function(_anyplace_kernels_embed)
             -P ${ANYPLACE_KERNELS_DIR}/embed.cmake
     DEPENDS anyplace_kernels_${name} ${files} ${ANYPLACE_KERNELS_DIR}/embed.cmake VERBATIM)
   target_sources(${target} PRIVATE ${embedded})
-  target_include_directories(${target} PRIVATE ${folder}/include)
+  # For the target's users as well, in this build: a library's kernels may be theirs to load.
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${folder}/include>)
 endfunction()

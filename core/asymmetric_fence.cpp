@@ -5,9 +5,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstdlib>
-#include <cstring>
+#include <atomic>
+#include <cerrno>
 #include <thread>
+
+#include "anyplace/backend/kit/shortage.h"
+#include "switch_variable.h"
 
 namespace anyplace::detail {
 namespace {
@@ -15,20 +18,39 @@ namespace {
 long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
 
 bool wanted() noexcept {
-  const char* const value = std::getenv("ANYPLACE_MEMBARRIER");
-  return value == nullptr || std::strcmp(value, "0") != 0;
+  static const bool is_wanted = switch_variable("ANYPLACE_MEMBARRIER", true);
+  return is_wanted;
+}
+
+enum class Answer { unknown, no, yes };
+
+constexpr int attempts = 100;  // it can be short of memory for a moment
+
+Answer ask() noexcept {
+  if (!wanted()) return Answer::no;
+  for (int i = 0; i < attempts; ++i) {
+    if (membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
+        membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) {
+      return Answer::yes;
+    }
+    if (!backend::is_shortage(errno)) return Answer::no;
+    std::this_thread::yield();
+  }
+  return Answer::unknown;
 }
 
 }  // namespace
 
+/// No becomes yes only where it was no answer; yes never changes. Whoever was told no meanwhile goes the long way for
+/// good.
 bool have_asymmetric_fence() noexcept {
-  static const bool have = wanted() && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
-                           membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
-  return have;
+  static constinit std::atomic<Answer> answer{Answer::unknown};
+  Answer before = Answer::unknown;
+  if (answer.load(std::memory_order_acquire) == before) answer.compare_exchange_strong(before, ask());
+  return answer.load(std::memory_order_acquire) == Answer::yes;
 }
 
 bool heavy_fence() noexcept {
-  constexpr int attempts = 100;  // it can be short of memory for a moment
   for (int i = 0; i < attempts; ++i) {
     if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return true;
     std::this_thread::yield();

@@ -38,6 +38,7 @@ struct DeviceState {
   std::atomic<bool> used{false};
 
   // -- Read now and then.
+  std::atomic<bool> idle_at_exit{false};  ///< the exit waited for all work of the backend's devices, and saw its end
   Backend* backend = nullptr;
   std::string place;  ///< "cuda:0"
 

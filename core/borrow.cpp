@@ -4,10 +4,12 @@
 
 #include <new>
 
+#include "anyplace/backend/thread_sanitizer.h"
 #include "event_state.h"
 #include "kernel_state.h"
 #include "memory_state.h"
 #include "stream_state.h"
+#include "thread_end.h"
 
 namespace anyplace::detail {
 
@@ -18,22 +20,13 @@ namespace {
 /// The head. Records are put in front and never taken out, so whoever walks the list needs no lock.
 constinit std::atomic<CallRecord*> all_records{nullptr};
 
-constinit thread_local bool thread_ended = false;
-
-/// Gives the record back when the thread ends. Calls made later (by the destructors of other thread_locals) go the long
-/// way.
-struct RecordOwner {
-  CallRecord* record = nullptr;
-
-  RecordOwner() = default;
-  RecordOwner(const RecordOwner&) = delete;  // given back once
-  RecordOwner& operator=(const RecordOwner&) = delete;
-  ~RecordOwner() {
-    thread_ended = true;
-    leave_short_calls();
-    if (record != nullptr) record->taken.store(false, std::memory_order_release);
-  }
-};
+/// Gives the record back when the thread ends. Calls made later go the long way.
+constinit thread_local CallRecord* own_record = nullptr;
+void give_record_back() noexcept {
+  leave_short_calls();
+  if (own_record != nullptr) own_record->taken.store(false, std::memory_order_release);
+}
+constinit thread_local ThreadEndTask record_end{give_record_back};
 
 CallRecord* take_free_record() noexcept {
   for (CallRecord* record = all_records.load(std::memory_order_acquire); record != nullptr; record = record->next) {
@@ -53,7 +46,11 @@ CallRecord* make_record() noexcept {
   return record;
 }
 
-bool may_borrow() noexcept { return borrows_by_exchange || have_asymmetric_fence(); }
+/// Under ThreadSanitizer, unless this was compiled for it: it can't see how borrowers and closers agree.
+bool may_borrow() noexcept {
+  if (backend::unseen_by_thread_sanitizer()) return false;
+  return borrows_by_exchange || have_asymmetric_fence();
+}
 
 }  // namespace
 
@@ -70,19 +67,18 @@ CallRecord* first_record() noexcept { return all_records.load(std::memory_order_
 
 void join_short_calls() noexcept {
   CallState& thread = call_state;
-  if ((thread.barred & CallState::not_joined) == 0 || thread_ended) return;
+  if ((thread.barred & CallState::not_joined) == 0 || !at_thread_end(record_end)) return;
   streams().prepare_short_way();
   events().prepare_short_way();
   kernels().prepare_short_way();
   buffers().prepare_short_way();
-  static thread_local RecordOwner owner;
   if (may_borrow()) {
-    owner.record = take_free_record();
-    if (owner.record == nullptr) owner.record = make_record();
-    thread.joined = owner.record;
+    if (own_record == nullptr) own_record = take_free_record();
+    if (own_record == nullptr) own_record = make_record();
+    thread.joined = own_record;
   }
   thread.barred &= ~CallState::not_joined;
-  if (thread.barred == 0) thread.record = owner.record;
+  if (thread.barred == 0) thread.record = own_record;
 }
 
 void leave_short_calls() noexcept {

@@ -230,7 +230,7 @@ void* Buffer::host_data() const {
   if (!range.buffer) return nullptr;
   if (range.buffer->kind != ANYPLACE_MEMORY_MANAGED) {
     detail::fail(ErrorCode::unsupported, range.device->place, operation,
-                 "the host can't reach device memory; make the buffer with MemoryKind::managed, or copy");
+                 "the host can't reach device memory\nmake the buffer with MemoryKind::managed, or copy");
   }
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(range.address));
 }

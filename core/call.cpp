@@ -5,17 +5,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <utility>
 
+#include "anyplace/backend/thread_sanitizer.h"
 #include "cross_wait.h"
 #include "event_state.h"
 #include "kernel_state.h"
+#include "shortage.h"
 #include "stream_state.h"
+#include "switch_variable.h"
 #include "text.h"
+#include "thread_end.h"
 
 namespace anyplace::detail {
 namespace {
@@ -33,21 +36,13 @@ bool in_table(anyplace_status status) noexcept {
   }
 }
 
-/// This thread's message. It is freed when the thread ends; a message left after that (by the destructor of another
-/// thread_local) is dropped.
-thread_local Message* pending_message = nullptr;
-thread_local bool thread_ended = false;
-struct MessageOwner {
-  ~MessageOwner() {
-    thread_ended = true;
-    delete std::exchange(pending_message, nullptr);
-  }
-};
+/// This thread's message. It is freed when the thread ends; a message left after that is dropped.
+constinit thread_local Message* pending_message = nullptr;
+void free_message() noexcept { delete std::exchange(pending_message, nullptr); }
+constinit thread_local ThreadEndTask message_end{free_message};
 
 Message* make_pending_message() {
-  if (thread_ended) return nullptr;
-  static thread_local const MessageOwner owner;
-  if (pending_message == nullptr) pending_message = new Message;
+  if (pending_message == nullptr && at_thread_end(message_end)) pending_message = new Message;
   return pending_message;
 }
 
@@ -60,26 +55,38 @@ void fail(ErrorCode code, std::string place, const char* operation, std::string 
   details.code = code;
   details.place = std::move(place);
   details.operation = operation;
-  details.text = text.empty() ? std::string(text_of(code)) : std::move(text);
+  set_parts(details, text.empty() ? std::string(text_of(code)) : std::move(text));
   throw Error(std::move(details));
+}
+
+void set_parts(ErrorDetails& details, std::string text) {
+  const std::size_t first = text.find('\n');
+  const std::size_t second = first == std::string::npos ? first : text.find('\n', first + 1);
+  if (second != std::string::npos && text.find('\n', second + 1) != std::string::npos) {
+    details.text = std::move(text);
+    return;
+  }
+  if (second != std::string::npos) details.see = text.substr(second + 1);
+  if (first != std::string::npos) details.remedy = text.substr(first + 1, second - first - 1);
+  text.resize(std::min(first, text.size()));
+  details.text = std::move(text);
 }
 
 void refuse_call(const char* operation) {
   switch (process_phase.load(std::memory_order_relaxed)) {
     case Phase::forked:
       fail(ErrorCode::forked, "", operation,
-           "this process was forked after a backend was initialised, and devices don't survive that: use anyplace in "
+           "this process was forked after a backend was initialised, and devices don't survive that\nuse anyplace in "
            "the parent only, fork before the first Device is made, or call exec in the child");
     case Phase::exiting:
       fail(ErrorCode::shut_down, "", operation,
-           "the process is exiting and the backends are shut down: finish with devices before main returns");
+           "the process is exiting and the backends are shut down\nfinish with devices before main returns");
     case Phase::running:
       break;
   }
   fail(ErrorCode::not_permitted, "", operation,
        "a host function, a kernel, an error handler called by a backend or a plugin's entry may not call anyplace, "
-       "except "
-       "to destroy handles: do it on another thread, or after a synchronize");
+       "except to destroy handles\ndo it on another thread, or after a synchronize");
 }
 
 void refuse_lost(const DeviceState& device, const char* operation) {
@@ -87,9 +94,9 @@ void refuse_lost(const DeviceState& device, const char* operation) {
   details.code = ErrorCode::device_lost;
   details.place = device.place;
   details.operation = operation;
-  details.text =
-      "the device failed for good earlier in this process: its handles can still be destroyed; other devices go on; to "
-      "use this one again start a new process";
+  details.text = "the device failed for good earlier in this process";
+  details.remedy =
+      "its handles can still be destroyed, and other devices go on; to use this one again start a new process";
   add_loss(details, device);
   throw Error(std::move(details));
 }
@@ -97,6 +104,7 @@ void refuse_lost(const DeviceState& device, const char* operation) {
 void add_loss(ErrorDetails& details, const DeviceState& device) {
   const Error* const first = device.loss.load(std::memory_order_acquire);
   if (first == nullptr) return;
+  backend::acquire_from_sanitizer(&device.loss);
   details.vendor_code = first->vendor_code();
   details.vendor_name = first->vendor_name();
   details.vendor_text = first->vendor_text();
@@ -115,8 +123,10 @@ Error error_of(anyplace_status status, Message message, std::string place, const
   details.vendor_name = std::move(message.vendor_name);
   if (from_vendor) {
     details.vendor_text = std::move(message.text);
+  } else if (status == ANYPLACE_STATUS_KERNEL_FAILED || status == ANYPLACE_STATUS_HOST_FUNCTION_FAILED) {
+    details.text = std::move(message.text);  // what the user's code threw: its lines are the user's
   } else {
-    details.text = std::move(message.text);
+    set_parts(details, std::move(message.text));
   }
   if (!in_table(status)) {
     const std::string number = fmt::format("the backend returned status {}, which is not in the table of ABI {}.{}",
@@ -131,17 +141,23 @@ Error error_of(anyplace_status status, Message message, std::string place, const
 }
 
 Error make_error(anyplace_status status, DeviceState& device, const char* operation) {
-  Error error = error_of(status, take_message(), device.place, operation);
-  if (status != ANYPLACE_STATUS_DEVICE_LOST) return error;
-  keep_loss(device, error);
-  mark_lost(device);
-  return error;
+  if (status != ANYPLACE_STATUS_DEVICE_LOST) return error_of(status, take_message(), device.place, operation);
+  try {
+    Error error = error_of(status, take_message(), device.place, operation);
+    keep_loss(device, error);
+    mark_lost(device);
+    return error;
+  } catch (...) {  // no memory to say how
+    mark_lost(device);
+    throw;
+  }
 }
 
 void keep_loss(DeviceState& device, const Error& error) {
   if (error.vendor_code() == 0 || device.loss.load(std::memory_order_relaxed) != nullptr) return;
   auto kept = std::make_unique<const Error>(error);
   const Error* none = nullptr;
+  backend::release_to_sanitizer(&device.loss);
   if (device.loss.compare_exchange_strong(none, kept.get(), std::memory_order_acq_rel)) kept.release();
 }
 
@@ -151,10 +167,7 @@ void raise(anyplace_status status, DeviceState& device, const char* operation) {
 
 void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept {
   if (status == ANYPLACE_STATUS_OK) return;
-  try {
-    report(make_error(status, device, operation));
-  } catch (...) {  // no memory to say it with
-  }
+  report(error_or_shortage([&] { return make_error(status, device, operation); }));
 }
 
 void mark_lost(DeviceState& device) noexcept {
@@ -215,7 +228,11 @@ void host_stream_fault(void* context, std::uint64_t cookie, anyplace_status stat
       place = name_of(context);
     }
     record_fault(cookie, error_of(status, std::move(message), std::move(place), "asynchronous work"));
-  } catch (...) {  // no memory to keep the fault in
+  } catch (...) {  // no memory to say which
+    if (status == ANYPLACE_STATUS_DEVICE_LOST) {
+      if (const Pin<StreamState> stream = streams().try_pin(cookie)) mark_lost(*stream->device);
+    }
+    record_fault(cookie, no_memory_error());
   }
 }
 
@@ -223,14 +240,6 @@ void host_user_code_begin(void*) { begin_callback(); }
 
 void host_user_code_end(void*) {
   if (in_callback()) end_callback();
-}
-
-bool log_wanted() noexcept {
-  static const bool wanted = [] {
-    const char* const value = std::getenv("ANYPLACE_LOG");
-    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-  }();
-  return wanted;
 }
 
 void host_log(void* context, std::uint32_t level, const char* text) {

@@ -13,8 +13,13 @@
 
 namespace anyplace::detail {
 
-/// Throws. `place` and `text` may be empty; an empty text is replaced by the code's own.
+/// Throws. `place` and `text` may be empty; an empty text is replaced by the code's own. The text's lines are the parts
+/// of an Error (set_parts).
 [[noreturn]] void fail(ErrorCode code, std::string place, const char* operation, std::string text);
+
+/// Sets text, remedy and see of `details` to the lines of `text`: what is wrong, what would be right, where to look. A
+/// text of more lines than that is one part, which what() shows with its line ends escaped.
+void set_parts(ErrorDetails& details, std::string text);
 
 /// The table's text of a code. Never null.
 const char* text_of(ErrorCode code) noexcept;

@@ -51,7 +51,7 @@ void require_same_size(std::uint64_t destination, std::uint64_t source, const De
                        const char* operation) {
   if (destination == source) return;
   fail(ErrorCode::invalid_argument, device.place, operation,
-       fmt::format("the destination has {} bytes and the source {}; both sides of a copy have the same size",
+       fmt::format("the destination has {} bytes and the source {}\nboth sides of a copy have the same size",
                    destination, source));
 }
 
@@ -65,7 +65,7 @@ void require_pointer(const void* data, std::uint64_t bytes, const char* side, co
 void require_on_device(const PinnedRange& range, const char* side, const DeviceState& device, const char* operation) {
   if (range.device == nullptr || range.device == &device) return;
   fail(ErrorCode::invalid_argument, device.place, operation,
-       fmt::format("the {} is a buffer of {}, and the stream is of {}; use a stream of {}", side, range.device->place,
+       fmt::format("the {} is a buffer of {}, and the stream is of {}\nuse a stream of {}", side, range.device->place,
                    device.place, range.device->place));
 }
 
@@ -76,7 +76,7 @@ void require_one_on_device(const PinnedRange& destination, const PinnedRange& so
   const bool source_is = source.device == nullptr || source.device == &device;
   if (destination_is || source_is) return;
   fail(ErrorCode::invalid_argument, device.place, operation,
-       fmt::format("the copy is from a buffer of {} to one of {}, and the stream is of {}; use a stream of {} or {}",
+       fmt::format("the copy is from a buffer of {} to one of {}, and the stream is of {}\nuse a stream of {} or {}",
                    source.device->place, destination.device->place, device.place, source.device->place,
                    destination.device->place));
 }
@@ -84,7 +84,7 @@ void require_one_on_device(const PinnedRange& destination, const PinnedRange& so
 [[noreturn]] void refuse_overlap(anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                                  const DeviceState& device, const char* operation) {
   fail(ErrorCode::invalid_argument, device.place, operation,
-       fmt::format("the destination from address {:#x} and the source from {:#x} overlap within {} bytes; copy through "
+       fmt::format("the destination from address {:#x} and the source from {:#x} overlap within {} bytes\ncopy through "
                    "other memory",
                    destination, source, bytes));
 }
@@ -115,12 +115,14 @@ void require_lines_within(std::uint64_t pitch, std::uint64_t width, std::uint64_
                           const char* side, const DeviceState& device, const char* operation) {
   if (pitch < width) {
     fail(ErrorCode::invalid_argument, device.place, operation,
-         fmt::format("the {}'s pitch of {} bytes is less than the width of {} bytes", side, pitch, width));
+         fmt::format("the {}'s pitch of {} bytes is less than the width of {} bytes\na pitch is the bytes from one "
+                     "line's start to the next's",
+                     side, pitch, width));
   }
   const std::optional<std::uint64_t> needed = extent(pitch, width, rows);
   if (needed && *needed <= bytes) return;
   fail(ErrorCode::invalid_argument, device.place, operation,
-       fmt::format("{} lines of {} bytes with a pitch of {} need {} bytes; the {} has {}", rows, width, pitch,
+       fmt::format("{} lines of {} bytes with a pitch of {} need {} bytes, and the {} has {}", rows, width, pitch,
                    needed ? std::to_string(*needed) : std::string("more than 2^64"), side, bytes));
 }
 
@@ -374,7 +376,8 @@ template <std::uint32_t width>
   require_on_device(range, "destination", device, operation);
   if (range.bytes % width != 0 || range.address % width != 0) {
     fail(ErrorCode::invalid_argument, device.place, operation,
-         fmt::format("{} bytes at address {:#x}: size and address have to be multiples of the element's {} bytes",
+         fmt::format("{} bytes at address {:#x} can't be filled element by element\nsize and address have to be "
+                     "multiples of the element's {} bytes",
                      range.bytes, range.address, width));
   }
   if (range.bytes == 0) return;

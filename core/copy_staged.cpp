@@ -11,15 +11,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "copy.h"
 #include "event_state.h"
+#include "everlasting.h"
 #include "helper_streams.h"
 
 namespace anyplace::detail {
@@ -147,44 +147,47 @@ struct Lane {
   StagingMemory memory;
 };
 
+/// A lane that is handed on is the one in a list of its own, so that giving it back can't fail.
+using LaneList = std::list<Lane>;
+
 struct Lanes {
   std::mutex mutex;  // guards what follows; a leaf
   /// The one that was given back first is in front.
-  std::deque<std::unique_ptr<Lane>> resting;
+  LaneList resting;
   /// Of jobs that failed half-way: something may still use their memory, and nothing tells when it is done, short of
   /// their devices being idle.
-  std::vector<std::unique_ptr<Lane>> abandoned;
+  LaneList abandoned;
 };
 
-Lanes& lanes() {
-  static Lanes* const all = new Lanes;
-  return *all;
+Everlasting<Lanes> all_lanes;
+Lanes& lanes() noexcept { return all_lanes.value; }
+
+LaneList make_lane(const LaneKind& kind, const char* operation) {
+  LaneList made;
+  made.emplace_back(kind, operation);
+  return made;
 }
 
-std::unique_ptr<Lane> take_lane(const LaneKind& kind, const char* operation) {
+LaneList take_lane(const LaneKind& kind, const char* operation) {
   Lanes& all = lanes();
-  std::unique_ptr<Lane> lane;
+  LaneList lane;
   std::size_t count = 0;
   {
     const std::lock_guard lock(all.mutex);
     for (auto i = all.resting.begin(); i != all.resting.end();) {
-      if ((*i)->kind == kind && ++count == 1) {
-        lane = std::move(*i);
-        i = all.resting.erase(i);
-      } else {
-        ++i;
-      }
+      const auto at = i++;
+      if (at->kind == kind && ++count == 1) lane.splice(lane.end(), all.resting, at);
     }
   }
-  if (lane == nullptr) return std::make_unique<Lane>(kind, operation);
+  if (lane.empty()) return make_lane(kind, operation);
   const auto rest = [&] {
     const std::lock_guard lock(all.mutex);
-    all.resting.push_front(std::move(lane));
+    all.resting.splice(all.resting.begin(), lane);
   };
   try {
     const std::size_t enough = kind.piece == large_piece ? lanes_of_large_pieces : lanes_of_small_pieces;
-    if (count >= enough || lane->finished(operation)) return lane;
-    std::unique_ptr<Lane> fresh = std::make_unique<Lane>(kind, operation);
+    if (count >= enough || lane.front().finished(operation)) return lane;
+    LaneList fresh = make_lane(kind, operation);
     rest();
     return fresh;
   } catch (...) {
@@ -202,20 +205,16 @@ class LaneUse {
   ~LaneUse() {
     Lanes& all = lanes();
     const std::lock_guard lock(all.mutex);
-    if (failed_half_way_) {
-      all.abandoned.push_back(std::move(lane_));
-    } else {
-      all.resting.push_back(std::move(lane_));
-    }
+    LaneList& to = failed_half_way_ ? all.abandoned : all.resting;
+    to.splice(to.end(), lane_);
   }
 
-  Lane& operator*() const noexcept { return *lane_; }
-  Lane* operator->() const noexcept { return lane_.get(); }
+  Lane& operator*() noexcept { return lane_.front(); }
   void begin() noexcept { failed_half_way_ = true; }
   void end() noexcept { failed_half_way_ = false; }
 
  private:
-  std::unique_ptr<Lane> lane_;
+  LaneList lane_;
   bool failed_half_way_ = false;
 };
 
@@ -316,25 +315,27 @@ bool is_idle(const DeviceState& device) noexcept {
 
 void drop_staging() noexcept {
   Lanes& all = lanes();
-  std::deque<std::unique_ptr<Lane>> resting;
-  std::vector<std::unique_ptr<Lane>> abandoned;
+  LaneList resting;
+  LaneList abandoned;
   {
     const std::lock_guard lock(all.mutex);
     resting.swap(all.resting);
     abandoned.swap(all.abandoned);
   }
-  for (std::unique_ptr<Lane>& lane : resting) {
+  for (auto i = resting.begin(); i != resting.end();) {
+    const auto lane = i++;
     bool finished = false;
     try {
       finished = lane->finished("exit");
     } catch (const std::exception&) {  // a device that can't be asked may still use the memory
     }
-    if (!finished) abandoned.push_back(std::move(lane));
+    if (!finished) abandoned.splice(abandoned.end(), resting, lane);
   }
-  for (std::unique_ptr<Lane>& lane : abandoned) {
+  for (auto i = abandoned.begin(); i != abandoned.end();) {
+    const auto lane = i++;
     if (is_idle(*lane->kind.source) && is_idle(*lane->kind.destination)) continue;
     const std::lock_guard lock(all.mutex);
-    all.abandoned.push_back(std::move(lane));
+    all.abandoned.splice(all.abandoned.end(), abandoned, lane);
   }
 }
 

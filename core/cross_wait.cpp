@@ -5,14 +5,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "everlasting.h"
 #include "hold.h"
 #include "service.h"
+#include "shortage.h"
 
 namespace anyplace::detail {
 
@@ -21,6 +24,7 @@ struct Gate {
   DeviceState* device = nullptr;
   anyplace_gate handle = 0;
   std::atomic<bool> opened{false};
+  ServiceRoom room{"Stream::wait_event"};  ///< its end may be handed over
 
   Gate() = default;
   Gate(const Gate&) = delete;  // it owns the backend's gate
@@ -36,15 +40,14 @@ struct Overtaken {
   std::mutex mutex;  // guards gates; a leaf
   std::vector<anyplace_gate> gates;
 };
+Everlasting<Overtaken> overtaken;
 
 void leave_gate(anyplace_gate handle) noexcept {
   if (process_phase.load(std::memory_order_relaxed) == Phase::forked) return;
   // Where a leak checker finds them.
-  static Overtaken* const left = new (std::nothrow) Overtaken;
-  if (left == nullptr) return;
-  const std::lock_guard lock(left->mutex);
+  const std::lock_guard lock(overtaken.value.mutex);
   try {
-    left->gates.push_back(handle);
+    overtaken.value.gates.push_back(handle);
   } catch (const std::bad_alloc&) {  // then it isn't found
   }
 }
@@ -84,10 +87,8 @@ Error lost_producer(const DeviceState& producer) {
   details.code = ErrorCode::device_lost;
   details.place = producer.place;
   details.operation = "Stream::wait_event";
-  details.text = fmt::format(
-      "a stream of another device waited for work of {}, which was lost: it waits no longer, and "
-      "what comes after may not find that work done",
-      producer.place);
+  details.text = fmt::format("a stream of another device waited for work of {}, which was lost", producer.place);
+  details.remedy = "it waits no longer, and what comes after may not find that work done";
   add_loss(details, producer);
   return Error(std::move(details));
 }
@@ -103,7 +104,7 @@ void fault_waiter(std::uint64_t stream_id, const Error& error) noexcept {
 }
 
 void signal_lost(CrossWait& wait) noexcept {
-  const Error error = lost_producer(*wait.producer);
+  const Error error = error_or_shortage([&] { return lost_producer(*wait.producer); });
   signal_cross_wait(wait, &error);
 }
 
@@ -112,9 +113,10 @@ void signal_status(CrossWait& wait, anyplace_status status) noexcept {
   if (status == ANYPLACE_STATUS_OK) {
     signal_cross_wait(wait, nullptr);
   } else if (status == ANYPLACE_STATUS_DEVICE_LOST) {
-    static_cast<void>(make_error(status, *wait.producer, "Stream::wait_event"));  // marks it lost, which signals
+    // Marks it lost, which signals.
+    static_cast<void>(error_or_shortage([&] { return make_error(status, *wait.producer, "Stream::wait_event"); }));
   } else {
-    const Error error = make_error(status, *wait.producer, "Stream::wait_event");
+    const Error error = error_or_shortage([&] { return make_error(status, *wait.producer, "Stream::wait_event"); });
     signal_cross_wait(wait, &error);
   }
 }
@@ -145,6 +147,7 @@ bool poll_producer(CrossWait& wait) noexcept {
 void arrange_signal(const std::shared_ptr<CrossWait>& wait, anyplace_event event, const char* operation) {
   DeviceState& device = *wait->producer;
   require_usable(device, operation);
+  auto asked = std::make_unique<std::shared_ptr<CrossWait>>(wait);
   wait->helper = take_helper_stream(device, operation);
   const anyplace_stream helper = wait->helper->handle;
   check(device.table->stream_wait_event(device.self, helper, event), device, operation);
@@ -160,7 +163,11 @@ void arrange_signal(const std::shared_ptr<CrossWait>& wait, anyplace_event event
     check(status == ANYPLACE_STATUS_DEVICE_LOST ? status : ANYPLACE_STATUS_OK, device, operation);
     take_message();  // asking does as well
   }
-  poll_in_service([wait] { return poll_producer(*wait); });
+  poll_in_service([asked = asked.release()] {
+    if (!poll_producer(**asked)) return false;
+    delete asked;
+    return true;
+  });
 }
 
 }  // namespace
@@ -188,6 +195,8 @@ void start_cross_wait(const std::shared_ptr<CrossWait>& wait, anyplace_event eve
     arrange_signal(wait, event, "Stream::wait_event");
   } catch (const Error& error) {
     signal_cross_wait(*wait, &error);
+  } catch (const std::bad_alloc&) {
+    signal_cross_wait(*wait, &no_memory_error());
   } catch (const std::exception& exception) {
     leave_message(0, "", exception.what());
     signal_status(*wait, ANYPLACE_STATUS_INTERNAL);
@@ -197,25 +206,39 @@ void start_cross_wait(const std::shared_ptr<CrossWait>& wait, anyplace_event eve
 // ---- Making one ----------------------------------------------------------------------------------------------------
 namespace {
 
+/// False: the vendor's library turned out only now not to have gates, and nothing was done.
+bool wait_on_gate(StreamState& stream, CrossWait& wait, const char* operation) {
+  DeviceState& device = *stream.device;
+  auto gate = std::make_shared<Gate>();
+  gate->device = &device;
+  const anyplace_status made = device.table->gate_create(device.self, device.index, &gate->handle);
+  if (made == ANYPLACE_STATUS_UNSUPPORTED) {
+    static_cast<void>(take_message());
+    return false;
+  }
+  check(made, device, operation);
+  try {
+    submit(
+        stream, operation, [&] { return device.table->stream_wait_gate(device.self, stream.handle, gate->handle); },
+        [&]() -> HeldCommand {
+          return [gate, handle = stream.handle] {
+            return gate->device->table->stream_wait_gate(gate->device->self, handle, gate->handle);
+          };
+        });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::unsupported) throw;
+    return false;
+  }
+  wait.gate = std::move(gate);
+  return true;
+}
+
 /// The waiter's side: from now on nothing that is submitted to the stream runs before the signal.
 void block(StreamState& stream, const std::shared_ptr<CrossWait>& wait, bool foreign, const char* operation) {
   DeviceState& device = *stream.device;
-  if (!foreign || !has_capability(device, Capability::gates, operation)) {
-    wait->held_stream = &stream;
-    hold_until(stream, wait);
-    return;
-  }
-  auto gate = std::make_shared<Gate>();
-  gate->device = &device;
-  check(device.table->gate_create(device.self, device.index, &gate->handle), device, operation);
-  wait->gate = gate;
-  submit(
-      stream, operation, [&] { return device.table->stream_wait_gate(device.self, stream.handle, gate->handle); },
-      [&]() -> HeldCommand {
-        return [gate, handle = stream.handle] {
-          return gate->device->table->stream_wait_gate(gate->device->self, handle, gate->handle);
-        };
-      });
+  if (foreign && has_capability(device, Capability::gates, operation) && wait_on_gate(stream, *wait, operation)) return;
+  wait->held_stream = &stream;
+  hold_until(stream, wait);
 }
 
 /// False if the record has been submitted meanwhile.
@@ -252,15 +275,19 @@ void wait_across(StreamState& stream, const Record& record, const char* operatio
 }
 
 void release_waiters_of(DeviceState& device) noexcept {
-  std::vector<std::shared_ptr<CrossWait>> released;
-  {
-    const std::lock_guard lock(holds().mutex);
-    for (const std::shared_ptr<CrossWait>& wait : holds().outstanding) {
-      if (wait->producer == &device) released.push_back(wait);
+  while (true) {
+    std::shared_ptr<CrossWait> released;
+    {
+      const std::lock_guard lock(holds().mutex);
+      for (const std::shared_ptr<CrossWait>& wait : holds().outstanding) {
+        // Who has claimed it signals.
+        if (wait->producer == &device && !wait->claimed.load()) released = wait;
+      }
+      holds().changed.notify_all();
     }
-    holds().changed.notify_all();
+    if (released == nullptr) return;
+    signal_lost(*released);
   }
-  for (const std::shared_ptr<CrossWait>& wait : released) signal_lost(*wait);
 }
 
 bool settle_cross_waits(std::chrono::nanoseconds timeout) noexcept {

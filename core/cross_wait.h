@@ -19,6 +19,7 @@
 
 #include "event_state.h"
 #include "helper_streams.h"
+#include "service.h"
 #include "stream_state.h"
 
 namespace anyplace::detail {
@@ -37,6 +38,7 @@ struct CrossWait {
   bool signalled = false;
   std::list<std::shared_ptr<CrossWait>>::iterator outstanding;  ///< valid until signalled
 
+  ServiceRoom room{"Stream::wait_event"};  ///< its producer may have to be asked again and again
   /// Set before the signal is arranged for, then touched by the side that gives it alone.
   HelperStream helper;
 };

@@ -99,6 +99,17 @@ std::uint64_t current_stream_of(DeviceState& device) noexcept {
   return entry == nullptr ? 0 : entry->current_stream;
 }
 
+std::string note_on_current(std::uint64_t id) {
+  if (thread_state == nullptr) return "";
+  for (const ThreadState::OfDevice& entry : thread_state->devices) {
+    if (entry.current_stream != id) continue;
+    return "; it is still the current stream of this thread on " + entry.device->place +
+           ": set_current_stream makes another one current, and a StreamGuard that ends before its stream does so by "
+           "itself";
+  }
+  return "";
+}
+
 void set_current_stream_of(DeviceState& device, std::uint64_t stream_id) {
   entry_of(device).current_stream = stream_id;
 }

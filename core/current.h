@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "backend.h"
 
@@ -17,6 +18,8 @@ void set_current_device_of(DeviceState& device);
 
 /// The id of the calling thread's current stream on the device; 0 stands for the null stream.
 std::uint64_t current_stream_of(DeviceState& device) noexcept;
+/// For the message about a stream that doesn't exist any more: "; it is still the current stream ...", or nothing.
+std::string note_on_current(std::uint64_t id);
 /// Throws std::bad_alloc at the thread's first use of the device, never later.
 void set_current_stream_of(DeviceState& device, std::uint64_t stream_id);
 

@@ -142,10 +142,13 @@ void give_back(std::unique_ptr<BufferState> buffer) noexcept {
   }
   if (buffer->ordered && buffer->home) {
     // Unlike the plain free it doesn't synchronise; and in that stream there is nothing left that it has to come after.
-    check_quietly(device.table->memory_free_async(device.self, buffer->home->handle, buffer->address), device,
-                  operation);
-    note_ordered_free(device, buffer->home->id);
-    return;
+    const anyplace_status status = device.table->memory_free_async(device.self, buffer->home->handle, buffer->address);
+    if (status != ANYPLACE_STATUS_UNSUPPORTED) {
+      check_quietly(status, device, operation);
+      note_ordered_free(device, buffer->home->id);
+      return;
+    }
+    static_cast<void>(take_message());  // it turned out not to have it: then as where it says so
   }
   check_quietly(device.table->memory_free(device.self, device.index, buffer->kind, buffer->address), device, operation);
 }

@@ -171,7 +171,7 @@ bool begin_peer_call(DeviceState& device, DeviceState& peer, const char* operati
   require_usable(peer, operation);
   if (device.backend != peer.backend) {
     detail::fail(ErrorCode::invalid_argument, device.place, operation,
-                 fmt::format("{} is of another backend than {}: peers are devices of one backend; copies between "
+                 fmt::format("{} is of another backend than {}\npeers are devices of one backend; copies between "
                              "backends need no peer access",
                              peer.place, device.place));
   }

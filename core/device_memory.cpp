@@ -46,7 +46,7 @@ anyplace_status try_allocate(StreamState& stream, std::uint32_t kind, std::uint6
                              const char* operation) {
   DeviceState& device = *stream.device;
   if (bytes > INT64_MAX) {
-    leave_message(0, nullptr, "no device has that much memory; is the size a negative number?");
+    leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
     return ANYPLACE_STATUS_OUT_OF_MEMORY;
   }
   if (in_stream_order(stream, kind, operation)) {
@@ -62,7 +62,9 @@ Error with_figures(const Error& plain, const MemoryFigures& figures) {
   details.code = plain.code();
   details.place = plain.place();
   details.operation = plain.operation();
-  details.text = plain.text();
+  details.text = plain.problem();
+  details.remedy = plain.remedy();
+  details.see = plain.see();
   details.vendor_code = plain.vendor_code();
   details.vendor_name = plain.vendor_name();
   details.vendor_text = plain.vendor_text();
@@ -116,12 +118,17 @@ void free_device_memory(std::unique_ptr<BufferState> buffer) noexcept {
       one_stream && !buffer->home->held.load(std::memory_order_acquire) && !device.lost.load(std::memory_order_relaxed);
   if (direct) {
     const anyplace_status status = device.table->memory_free_async(device.self, buffer->home->handle, buffer->address);
-    if (status != ANYPLACE_STATUS_DEVICE_LOST) {
+    if (status == ANYPLACE_STATUS_UNSUPPORTED) {
+      // A vendor's library may turn out only now not to have what it says that it has.
+      static_cast<void>(take_message());
+      buffer->ordered = false;
+    } else if (status != ANYPLACE_STATUS_DEVICE_LOST) {
       check_quietly(status, device, operation);
       note_ordered_free(device, buffer->home->id);
       return;
+    } else {
+      check_quietly(status, device, operation);  // marks it lost
     }
-    check_quietly(status, device, operation);  // marks it lost
   }
   free_later(std::move(buffer));
 }

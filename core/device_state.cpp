@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "anyplace/backend/thread_sanitizer.h"
 #include "backend.h"
 #include "call.h"
 #include "plugin_table.h"
@@ -46,9 +47,11 @@ const anyplace_device_properties& properties_of(DeviceState& device, const char*
     const std::lock_guard lock(device.properties_mutex);
     if (!device.properties_known.load(std::memory_order_relaxed)) {
       device.properties = ask(device, operation);
+      backend::release_to_sanitizer(&device.properties);
       device.properties_known.store(true, std::memory_order_release);
     }
   }
+  backend::acquire_from_sanitizer(&device.properties);
   return device.properties;
 }
 
@@ -74,8 +77,9 @@ const char* meaning_of(Capability capability) noexcept {
 void require_capability(DeviceState& device, Capability capability, const char* operation) {
   if (has_capability(device, capability, operation)) return;
   fail(ErrorCode::unsupported, device.place, operation,
-       fmt::format("the device lacks {} ({}): ask Device::has(Capability::{}) first", to_string(capability),
-                   meaning_of(capability), to_string(capability)));
+       fmt::format(
+           "the device lacks {} ({})\nask Device::has(Capability::{}) first\n`anyplace info {}` lists what it has",
+           to_string(capability), meaning_of(capability), to_string(capability), device.place));
 }
 
 }  // namespace anyplace::detail

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <vector>
 
+#include "shortage.h"
+
 namespace anyplace::detail {
 namespace {
 
@@ -210,18 +212,23 @@ std::string elf_problem(std::uint64_t size, const ReadAt& read) {
   return sections_problem(size, header);
 }
 
-std::string file_problem(const std::string& path) {
+std::string file_problem(const std::string& path, int* shortage) {
   // Looked at before it is opened, since opening a device can do something; and again after, in case it was replaced.
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     struct stat link {};
-    const bool dangling = errno == ENOENT && ::lstat(path.c_str(), &link) == 0;
+    const int error = errno;
+    if (is_shortage(error)) *shortage = error;
+    const bool dangling = error == ENOENT && ::lstat(path.c_str(), &link) == 0;
     return dangling ? "it is a symbolic link to a file that isn't there"
-                    : fmt::format("it can't be looked at: {}", std::strerror(errno));
+                    : fmt::format("it can't be looked at: {}", std::strerror(error));
   }
   if (std::string problem = kind_problem(status); !problem.empty()) return problem;
   const File file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-  if (file.descriptor() < 0) return fmt::format("it can't be opened: {}", std::strerror(errno));
+  if (file.descriptor() < 0) {
+    if (is_shortage(errno)) *shortage = errno;
+    return fmt::format("it can't be opened: {}", std::strerror(errno));
+  }
   if (::fstat(file.descriptor(), &status) != 0) return fmt::format("it can't be looked at: {}", std::strerror(errno));
   if (std::string problem = kind_problem(status); !problem.empty()) return problem;
   return elf_problem(static_cast<std::uint64_t>(status.st_size),

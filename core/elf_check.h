@@ -18,7 +18,8 @@ using ReadAt = std::function<bool(std::uint64_t offset, void* out, std::size_t b
 /// Why `size` bytes are no shared object for this process; empty if they look like one.
 std::string elf_problem(std::uint64_t size, const ReadAt& read);
 
-/// The same for a file, which must be a regular one. Never blocks.
-std::string file_problem(const std::string& path);
+/// The same for a file, which must be a regular one. Never blocks. `shortage` is set to the errno of one (shortage.h)
+/// that says nothing about the file, and is left alone else.
+std::string file_problem(const std::string& path, int* shortage);
 
 }  // namespace anyplace::detail

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "call.h"
+#include "everlasting.h"
 #include "process.h"
 #include "text.h"
 
@@ -20,13 +21,30 @@ std::string or_unknown(const std::optional<std::uint64_t>& bytes) {
   return bytes ? std::to_string(*bytes) : std::string("unknown");
 }
 
+constexpr std::string_view between_parts = "; ";
+
+/// Whether `text` has `place` in it, and not only as the beginning of another ("cuda:1" of "cuda:10").
+bool names(std::string_view text, std::string_view place) noexcept {
+  const auto goes_on = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '_'; };
+  for (std::size_t at = text.find(place); at != std::string_view::npos; at = text.find(place, at + 1)) {
+    const std::size_t end = at + place.size();
+    if ((end == text.size() || !goes_on(text[end])) && (at == 0 || !goes_on(text[at - 1]))) return true;
+  }
+  return false;
+}
+
 /// "cuda:0: Stream::synchronize: device_lost: the device failed for good (CUDA_ERROR_X 700: vendor's text)"
 std::string compose(const ErrorDetails& details) {
   std::string line;
-  if (!details.place.empty()) line += detail::one_line(details.place) + ": ";
+  if (!details.place.empty() && !names(details.text, details.place)) line += detail::one_line(details.place) + ": ";
   if (!details.operation.empty()) line += detail::one_line(details.operation) + ": ";
   line += to_string(details.code);
-  if (!details.text.empty()) line += ": " + detail::one_line(details.text);
+  const char* separator = ": ";
+  for (const std::string* const part : {&details.text, &details.remedy, &details.see}) {
+    if (part->empty()) continue;
+    line += separator + detail::one_line(*part);
+    separator = between_parts.data();
+  }
   if (details.memory) {
     line += fmt::format("; bytes: requested {}, free {}, cached {}, in use {}, limit {}", details.memory->requested,
                         or_unknown(details.memory->free), details.memory->cached, details.memory->in_use,
@@ -39,16 +57,24 @@ std::string compose(const ErrorDetails& details) {
   return line;
 }
 
+/// Puts the three parts into `text`.
+ErrorDetails joined(ErrorDetails details) {
+  for (const std::string* const part : {&details.remedy, &details.see}) {
+    if (part->empty()) continue;
+    if (!details.text.empty()) details.text += between_parts;
+    details.text += *part;
+  }
+  return details;
+}
+
 struct Handler {
   std::mutex mutex;  // guards current; no other lock is taken under it
   std::shared_ptr<const ErrorHandler> current;
 };
 
 /// Never destroyed: background threads report until the very end.
-Handler& handler() {
-  static Handler* const made = new Handler;
-  return *made;
-}
+detail::Everlasting<Handler> only_handler;
+Handler& handler() noexcept { return only_handler.value; }
 
 }  // namespace
 
@@ -64,7 +90,18 @@ const char* to_string(ErrorCode code) noexcept {
 }
 
 Error::Error(ErrorDetails details)
-    : std::runtime_error(compose(details)), details_(std::make_shared<const ErrorDetails>(std::move(details))) {}
+    : std::runtime_error(compose(details)),
+      details_(std::make_shared<const ErrorDetails>(joined(std::move(details)))) {}
+
+std::string_view Error::problem() const noexcept {
+  std::string_view rest = details_->text;
+  for (const std::string* const part : {&details_->see, &details_->remedy}) {
+    if (part->empty()) continue;
+    rest.remove_suffix(part->size());
+    if (!rest.empty()) rest.remove_suffix(between_parts.size());
+  }
+  return rest;
+}
 
 Error::~Error() = default;
 
@@ -109,8 +146,8 @@ void report(const Error& error) noexcept {
       (*current)(error);
       return;
     }
-    const std::string line = std::string("anyplace: ") + error.what() + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    // As one write, without memory of its own.
+    std::fprintf(stderr, "anyplace: %s\n", error.what());
   } catch (...) {  // promised by ErrorHandler: there is nobody left to tell
   }
 }

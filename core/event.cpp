@@ -136,7 +136,7 @@ Event::Event(const Device& device, EventOptions options) {
   detail::require_usable(state, operation);
   if (options.interprocess && options.timing) {
     detail::fail(ErrorCode::invalid_argument, state.place, operation,
-                 "an interprocess event can't have timing: make two events, or leave one of the options out");
+                 "an interprocess event can't have timing\nmake two events, or leave one of the options out");
   }
   std::uint32_t flags = 0;
   if (options.timing) {
@@ -176,15 +176,15 @@ detail::Record measurable(EventState& event, const char* which, const char* oper
   if ((event.flags & ANYPLACE_EVENT_TIMING) == 0) {
     detail::fail(
         ErrorCode::timing_disabled, place, operation,
-        fmt::format("the {} event was made without timing: make it with EventOptions{{.timing = true}}", which));
+        fmt::format("the {} event was made without timing\nmake it with EventOptions{{.timing = true}}", which));
   }
   if (!event.recorded.load(std::memory_order_acquire)) {
     detail::fail(ErrorCode::not_recorded, place, operation,
-                 fmt::format("the {} event was never recorded: record it on a stream first", which));
+                 fmt::format("the {} event was never recorded\nrecord it on a stream first", which));
   }
   if (!detail::query(event, operation)) {
     detail::fail(ErrorCode::not_ready, place, operation,
-                 fmt::format("the {} event is not complete: synchronize it first", which));
+                 fmt::format("the {} event is not complete\nsynchronize it first", which));
   }
   return detail::most_recent_record(event);
 }
@@ -201,7 +201,7 @@ double elapsed_time(EventView start, EventView end) {
   detail::require_usable(*to->device, operation);
   if (device.backend != to->device->backend) {
     detail::fail(ErrorCode::invalid_argument, device.place, operation,
-                 fmt::format("the start event is of {}, the end event of {}: there is no common clock between backends",
+                 fmt::format("the start event is of {}, the end event of {}\nthere is no common clock between backends",
                              device.place, to->device->place));
   }
   const detail::Record first = measurable(*from, "start", operation);

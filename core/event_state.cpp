@@ -53,7 +53,7 @@ namespace {
 [[noreturn]] void refuse_stream(const EventState& event, const StreamState& stream, const char* operation) {
   fail(
       ErrorCode::invalid_argument, event.device->place, operation,
-      fmt::format("the event is of {}, the stream of {}: record an event on a stream of its own device (waiting for it "
+      fmt::format("the event is of {}, the stream of {}\nrecord an event on a stream of its own device (waiting for it "
                   "is allowed from any)",
                   event.device->place, stream.device->place));
 }

@@ -2,10 +2,6 @@
 // The pool of helper streams of each device.
 #include "helper_streams.h"
 
-#include <memory>
-
-#include "service.h"
-
 namespace anyplace::detail {
 
 HelperStreams* make_helper_streams(DeviceState& /*device*/) { return new HelperStreams; }
@@ -38,22 +34,6 @@ void HelperStream::reset() noexcept {
   }
   streams().close(stream_->id);
   stream_.reset();
-}
-
-void HelperStream::reset_when_idle() noexcept {
-  if (!stream_) return;
-  // std::function copies; the stream has one owner.
-  const auto shared = std::make_shared<HelperStream>(std::move(*this));
-  poll_in_service([shared] {
-    StreamState& stream = **shared;
-    std::int32_t done = 0;
-    const bool over =
-        stream.device->lost.load(std::memory_order_relaxed) ||
-        stream.device->table->stream_query(stream.device->self, stream.handle, &done) != ANYPLACE_STATUS_OK;
-    if (!over && done == 0) return false;
-    shared->reset();
-    return true;
-  });
 }
 
 }  // namespace anyplace::detail

@@ -50,8 +50,6 @@ class HelperStream {
 
   /// Gives it back. Its work must be complete, but for a host function that is about to return.
   void reset() noexcept;
-  /// Gives it back once its work is complete; the polling thread finds that out. For jobs that have no last step.
-  void reset_when_idle() noexcept;
 
   explicit operator bool() const noexcept { return static_cast<bool>(stream_); }
   StreamState& operator*() const noexcept { return *stream_; }

@@ -3,18 +3,24 @@
 #include "hold.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "cross_wait.h"
 #include "event_state.h"
+#include "everlasting.h"
 #include "service.h"
+#include "shortage.h"
 
 namespace anyplace::detail {
 
-Holds& holds() noexcept {
-  static Holds* const made = new Holds;
-  return *made;
-}
+namespace {
+
+Everlasting<Holds> all_holds;
+
+}  // namespace
+
+Holds& holds() noexcept { return all_holds.value; }
 
 HeldRecord::~HeldRecord() {
   if (handle != 0) destroy_event(*device, handle);
@@ -116,12 +122,16 @@ void submit_held(StreamState& stream, const HeldCommand& command) noexcept {
   if (device.lost.load(std::memory_order_relaxed)) return;
   try {
     const anyplace_status status = command();
-    if (status != ANYPLACE_STATUS_OK) keep_fault(stream, make_error(status, device, operation));
+    if (status != ANYPLACE_STATUS_OK) {
+      keep_fault(stream, error_or_shortage([&] { return make_error(status, device, operation); }));
+    }
   } catch (const Error& error) {
     keep_fault(stream, error);
+  } catch (const std::bad_alloc&) {
+    keep_fault(stream, no_memory_error());
   } catch (const std::exception& exception) {
     leave_message(0, "", exception.what());
-    keep_fault(stream, make_error(ANYPLACE_STATUS_INTERNAL, device, operation));
+    keep_fault(stream, error_or_shortage([&] { return make_error(ANYPLACE_STATUS_INTERNAL, device, operation); }));
   }
 }
 

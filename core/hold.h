@@ -57,6 +57,7 @@ struct HeldRecord {
   DeviceState* device = nullptr;
   std::uint64_t stream_id = 0;  ///< the held stream
   anyplace_event handle = 0;
+  ServiceRoom room{"Event::record"};  ///< its end may be handed over
 
   // -- Guarded by holds().mutex.
   enum class State { queued, submitted, dropped } state = State::queued;

@@ -73,8 +73,11 @@ HostRegistration::HostRegistration(const Device& device, HostSpan memory) : stat
     detail::fail(ErrorCode::invalid_argument, state_->place, operation,
                  fmt::format("the host pointer is null, with {} bytes to register", memory.bytes()));
   }
-  detail::check(state_->table->host_register(state_->self, state_->index, memory.data(), memory.bytes()), *state_,
-                operation);
+  detail::make_service_room(operation);  // its end may be handed over
+  const anyplace_status status =
+      state_->table->host_register(state_->self, state_->index, memory.data(), memory.bytes());
+  if (status != ANYPLACE_STATUS_OK) detail::give_service_room();
+  detail::check(status, *state_, operation);
   data_ = memory.data();
 }
 
@@ -95,6 +98,7 @@ HostRegistration::~HostRegistration() { release(); }
 void HostRegistration::release() noexcept {
   void* const data = std::exchange(data_, nullptr);
   if (data == nullptr || !detail::process_running()) return;
+  detail::give_service_room();
   detail::DeviceState* const device = state_;
   if (detail::in_callback()) {
     detail::post_to_service([device, data] { unregister(*device, data); });

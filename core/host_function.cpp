@@ -10,6 +10,7 @@
 
 #include "anyplace/stream.h"
 #include "call.h"
+#include "shortage.h"
 #include "stream_state.h"
 
 namespace anyplace {
@@ -25,16 +26,14 @@ struct Closure {
 };
 
 void fault_of(const Closure& closure, const char* text) noexcept {
-  try {
-    ErrorDetails details;
-    details.code = ErrorCode::host_function_failed;
-    details.place = closure.device->place;
-    details.operation = operation;
-    details.text = text;
-    record_fault(closure.stream_id, Error(std::move(details)));
-  } catch (...) {
-    // No memory to say it in. The stream goes on without a fault, as it would after a report that nobody reads.
-  }
+  record_fault(closure.stream_id, error_or_shortage([&] {
+                 ErrorDetails details;
+                 details.code = ErrorCode::host_function_failed;
+                 details.place = closure.device->place;
+                 details.operation = operation;
+                 details.text = text;
+                 return Error(std::move(details));
+               }));
 }
 
 /// What the backend calls, once.

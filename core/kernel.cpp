@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Kernel and KernelView: kernels made of callables, and what can be asked of any. Launches are in launch.cpp.
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -72,7 +77,42 @@ namespace {
 struct Callable {
   HostKernel kernel;
   std::uint32_t argument_count = 0;
+  std::string name;  ///< for messages
 };
+
+/// The first argument of a template, from behind the angle bracket: "main::{lambda(int, float)#1}".
+std::string_view first_argument(std::string_view text) noexcept {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (depth == 0 && (c == ',' || c == '>')) return text.substr(0, i);
+    if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+    if (c == '>' || c == ')' || c == '}' || c == ']') --depth;
+  }
+  return text;
+}
+
+/// A callable has no name but its type's, which says in which function a lambda was written.
+std::string name_of(const HostKernel& kernel) {
+  constexpr std::size_t most = 160;
+  constexpr std::string_view maker = "make_host_kernel<";
+  const std::type_info& type = kernel.run.target_type();
+  int failed = 0;
+  const std::unique_ptr<char, void (*)(void*)> demangled(abi::__cxa_demangle(type.name(), nullptr, nullptr, &failed),
+                                                         std::free);
+  std::string_view text = failed == 0 && demangled != nullptr ? demangled.get() : type.name();
+  if (const std::size_t at = text.find(maker); at != std::string_view::npos) {
+    text = first_argument(text.substr(at + maker.size()));
+  }
+  return text.size() <= most ? std::string(text) : std::string(text.substr(0, most)) + "...";
+}
+
+void leave_fault(const Callable& callable, const anyplace_block& block, const char* what) noexcept {
+  char text[512];
+  std::snprintf(text, sizeof(text), "the kernel %s, block (%u, %u, %u): %s", callable.name.c_str(), block.index[0],
+                block.index[1], block.index[2], what);
+  leave_message(0, nullptr, text);
+}
 
 anyplace_status run_block(void* user, const anyplace_block* block, void* const* arguments,
                           const std::uint32_t* /*sizes*/, std::uint32_t count) noexcept {
@@ -86,9 +126,9 @@ anyplace_status run_block(void* user, const anyplace_block* block, void* const* 
     callable.kernel.run(Block(*block), arguments);
     return ANYPLACE_STATUS_OK;
   } catch (const std::exception& exception) {
-    leave_message(0, nullptr, exception.what());
+    leave_fault(callable, *block, exception.what());
   } catch (...) {
-    leave_message(0, nullptr, "the kernel threw something that is no std::exception");
+    leave_fault(callable, *block, "it threw something that is no std::exception");
   }
   return ANYPLACE_STATUS_KERNEL_FAILED;
 }
@@ -106,7 +146,7 @@ std::uint64_t make_kernel(DeviceState& device, HostKernel kernel, const char* op
   if (!kernel.run) fail(ErrorCode::invalid_argument, device.place, operation, "the callable is empty");
   if (kernel.argument_sizes.size() > max_arguments) {
     fail(ErrorCode::invalid_argument, device.place, operation,
-         fmt::format("the callable has {} parameters; the limit is {}", kernel.argument_sizes.size(), max_arguments));
+         fmt::format("the callable has {} parameters\nthe limit is {}", kernel.argument_sizes.size(), max_arguments));
   }
   auto state = std::make_unique<KernelState>();
   state->device = &device;
@@ -114,6 +154,7 @@ std::uint64_t make_kernel(DeviceState& device, HostKernel kernel, const char* op
   set_limits(*state, operation);
   auto callable = std::make_unique<Callable>();
   callable->argument_count = static_cast<std::uint32_t>(kernel.argument_sizes.size());
+  callable->name = name_of(kernel);
   callable->kernel = std::move(kernel);
   const std::uint64_t id = kernels().reserve(operation);
   const anyplace_status status = device.table->kernel_from_host(device.self, device.index, &run_block, callable.get(),

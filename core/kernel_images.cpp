@@ -83,9 +83,10 @@ ErrorDetails none_left(const KernelImages& images, const Device& device, const D
   }
   for (const auto& [image, error] : refused) text += fmt::format("; {}: {}", image, reason(error));
   if (!choice.others.empty()) text += fmt::format("; for other devices: {}", joined(choice.others));
-  text += fmt::format("; this device{} takes: {}",
-                      properties.architecture.empty() ? "" : fmt::format(" ({})", properties.architecture),
-                      joined(properties.image_formats));
+  details.remedy = fmt::format("this device{} takes: {}",
+                               properties.architecture.empty() ? "" : fmt::format(" ({})", properties.architecture),
+                               joined(properties.image_formats));
+  details.see = "docs/kernels.md says how an image for it is built";
   if (!refused.empty()) {
     details.vendor_code = refused.back().second.vendor_code();
     details.vendor_name = refused.back().second.vendor_name();

@@ -39,7 +39,7 @@ bool threads_within(const std::uint32_t (&block)[3], std::uint32_t limit) noexce
 [[noreturn]] void refuse_size(const char* what, const std::uint32_t (&size)[3], const std::uint32_t (&limit)[3],
                               const KernelState& kernel, const char* operation) {
   fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-       fmt::format("the {} is {} x {} x {}; each is at least 1, and this device's limits are {} x {} x {}", what,
+       fmt::format("the {} is {} x {} x {}\neach is at least 1, and this device's limits are {} x {} x {}", what,
                    size[0], size[1], size[2], limit[0], limit[1], limit[2]));
 }
 
@@ -52,13 +52,13 @@ void require_sizes(const KernelState& kernel, const anyplace_launch& launch, con
   }
   if (!threads_within(launch.block, kernel.max_threads_per_block)) [[unlikely]] {
     fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-         fmt::format("a block of {} x {} x {} threads; this device's limit is {} threads", launch.block[0],
+         fmt::format("a block of {} x {} x {} threads is too large\nthis device's limit is {} threads", launch.block[0],
                      launch.block[1], launch.block[2], kernel.max_threads_per_block));
   }
   if (launch.shared_bytes > kernel.max_shared_bytes) [[unlikely]] {
     fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-         fmt::format("{} bytes of shared memory for each block; this device's limit is {} bytes", launch.shared_bytes,
-                     kernel.max_shared_bytes));
+         fmt::format("{} bytes of shared memory for each block are too many\nthis device's limit is {} bytes",
+                     launch.shared_bytes, kernel.max_shared_bytes));
   }
 }
 
@@ -71,29 +71,29 @@ void require_sizes(const KernelState& kernel, const anyplace_launch& launch, con
 void require_arguments(const KernelState& kernel, std::span<const anyplace_argument> arguments, const char* operation) {
   if (arguments.size() > max_arguments) [[unlikely]] {
     fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-         fmt::format("{} arguments; the limit is {}", arguments.size(), max_arguments));
+         fmt::format("{} arguments are too many\nthe limit is {}", arguments.size(), max_arguments));
   }
   const bool callable = !kernel.module;
   if (callable && arguments.size() != kernel.argument_sizes.size()) [[unlikely]] {
     fail(ErrorCode::invalid_argument, kernel.device->place, operation,
-         fmt::format("{} arguments were given; the kernel's callable takes {}", arguments.size(),
+         fmt::format("{} arguments were given\nthe kernel's callable takes {}", arguments.size(),
                      kernel.argument_sizes.size()));
   }
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const anyplace_argument& argument = arguments[i];
     const bool address = argument.kind == ANYPLACE_ARGUMENT_ADDRESS;
     if (!address && argument.kind != ANYPLACE_ARGUMENT_VALUE) [[unlikely]] {
-      refuse_argument(i, fmt::format("is of kind {}; kinds are ANYPLACE_ARGUMENT_*", argument.kind), kernel, operation);
+      refuse_argument(i, fmt::format("is of kind {}\nkinds are ANYPLACE_ARGUMENT_*", argument.kind), kernel, operation);
     }
     if (argument.value == nullptr || argument.size == 0) [[unlikely]] {
       refuse_argument(i, "has no value", kernel, operation);
     }
     if (address && argument.size != sizeof(anyplace_address)) [[unlikely]] {
-      refuse_argument(i, fmt::format("is an address of {} bytes; addresses have 8", argument.size), kernel, operation);
+      refuse_argument(i, fmt::format("is an address of {} bytes\naddresses have 8", argument.size), kernel, operation);
     }
     if (callable && argument.size != kernel.argument_sizes[i]) [[unlikely]] {
       refuse_argument(
-          i, fmt::format("has {} bytes; the callable's parameter has {}", argument.size, kernel.argument_sizes[i]),
+          i, fmt::format("has {} bytes\nthe callable's parameter has {}", argument.size, kernel.argument_sizes[i]),
           kernel, operation);
     }
   }
@@ -138,7 +138,7 @@ constexpr const char* operation = "Stream::launch";
   const Pin<KernelState> kernel = kernels().pin(kernel_id, operation);
   if (kernel->device != &device) [[unlikely]] {
     fail(ErrorCode::invalid_argument, device.place, operation,
-         fmt::format("the kernel is of {}, and the stream is of {}; load it for each device", kernel->device->place,
+         fmt::format("the kernel is of {}, and the stream is of {}\nload it for each device", kernel->device->place,
                      device.place));
   }
   require_sizes(*kernel, launch, operation);

@@ -18,6 +18,8 @@
 #include "allocator/whole_file.h"
 #include "backend.h"
 #include "call.h"
+#include "names.h"
+#include "text.h"
 
 namespace anyplace {
 
@@ -67,6 +69,25 @@ void require_format(const Device& device, SnapshotFormat format, const char* ope
 
 }  // namespace
 
+const std::int64_t& MemoryStats::at(const std::string& name) const {
+  if (const auto found = find(name); found != end()) return found->second;
+  const std::string* nearest = nullptr;
+  std::size_t least = 0;
+  // No name is much longer than those that there are, and the distance costs the product of the lengths.
+  constexpr std::size_t longest = 64;
+  for (const auto& [known, value] : *this) {
+    if (name.size() > longest) break;
+    const std::size_t distance = detail::edit_distance(name, known);
+    if (nearest != nullptr && distance >= least) continue;
+    nearest = &known;
+    least = distance;
+  }
+  const bool near = nearest != nullptr && least * 2 < nearest->size();
+  fail(ErrorCode::invalid_argument, "", "MemoryStats::at",
+       fmt::format("{} is no figure of the books; {}", detail::quoted(name),
+                   near ? fmt::format("did you mean \"{}\"?", *nearest) : "docs/memory-books.md has them all"));
+}
+
 // ---- Figures -------------------------------------------------------------------------------------------------------
 
 MemoryStats memory_stats(const Device& device) {
@@ -101,7 +122,7 @@ void set_per_process_memory_fraction(const Device& device, double fraction) {
   require_usable(*device.state(), operation);
   if (!(fraction >= 0 && fraction <= 1)) {  // NaN is neither
     fail(ErrorCode::invalid_argument, device.to_string(), operation,
-         fmt::format("the fraction is {}; it has to be from 0 to 1, and 1 lifts the limit", fraction));
+         fmt::format("the fraction is {}\nit has to be from 0 to 1, and 1 lifts the limit", fraction));
   }
   detail::DeviceAllocator& allocator = allocator_of(device);
   const AllocatorConfig config = allocator.config();
@@ -112,12 +133,12 @@ void set_per_process_memory_fraction(const Device& device, double fraction) {
   }
   if (!config.caching) {
     fail(ErrorCode::unsupported, device.to_string(), operation,
-         "the device's caching is off, so nothing would keep to the limit; a limit_allocator does");
+         "the device's caching is off, so nothing would keep to the limit\na limit_allocator does");
   }
   const std::optional<std::uint64_t> total = device.memory_info().total;
   if (!total) {
     fail(ErrorCode::unsupported, device.to_string(), operation,
-         "the device doesn't tell how much memory it has, so a part of it is unknown too; set limit_mb in "
+         "the device doesn't tell how much memory it has, so a part of it is unknown too\nset limit_mb in "
          "ANYPLACE_ALLOCATOR, or AllocatorConfig::limit_bytes");
   }
   allocator.set_limit(std::min(configured, static_cast<std::uint64_t>(fraction * static_cast<double>(*total))));
@@ -165,7 +186,7 @@ void record_memory_history(const Device& device, MemoryHistoryOptions options) {
   enter(operation);
   if (options.enabled && options.max_entries == 0) {
     fail(ErrorCode::invalid_argument, device.to_string(), operation,
-         "a history of 0 entries has nothing in it; set enabled to false to turn it off");
+         "a history of 0 entries has nothing in it\nset enabled to false to turn it off");
   }
   allocator_of(device).record_history(options.enabled, options.max_entries);
 }

@@ -20,6 +20,7 @@
 #include "kernel_state.h"
 #include "load_module.h"
 #include "service.h"
+#include "text.h"
 
 namespace anyplace {
 
@@ -65,7 +66,8 @@ class File {
 
 std::vector<std::byte> read_file(const std::string& path, const DeviceState& device, const char* operation) {
   const auto refuse = [&](const std::string& why) {
-    fail(ErrorCode::invalid_argument, device.place, operation, fmt::format("can't read the module {}: {}", path, why));
+    fail(ErrorCode::invalid_argument, device.place, operation,
+         fmt::format("can't read the module {}: {}", one_line(path), why));
   };
   const auto reason = [] { return std::generic_category().message(errno); };
   if (path.empty() || path.find('\0') != std::string::npos) refuse("that is no file name");
@@ -99,7 +101,7 @@ std::uint32_t format_for(DeviceState& device, std::span<const std::byte> image, 
   const bool native = found.format == 0 && !image.empty() && (accepted >> ANYPLACE_IMAGE_NATIVE & 1) != 0;
   if (native) return ANYPLACE_IMAGE_NATIVE;
   fail(ErrorCode::invalid_image, device.place, operation,
-       fmt::format("the image is {}; this device takes {}", found.description, describe_formats(accepted)));
+       fmt::format("the image is {}\nthis device takes {}", found.description, describe_formats(accepted)));
 }
 
 std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, const DeviceState& device,
@@ -107,7 +109,7 @@ std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, 
   const auto refuse = [&](const std::string& why) { fail(ErrorCode::invalid_argument, device.place, operation, why); };
   if (options.compiler_options.find('\0') != std::string::npos) refuse("the compiler options contain a NUL");
   if (options.metadata.size() > max_kernels_with_metadata) {
-    refuse(fmt::format("metadata of {} kernels; the limit is {}", options.metadata.size(), max_kernels_with_metadata));
+    refuse(fmt::format("metadata of {} kernels\nthe limit is {}", options.metadata.size(), max_kernels_with_metadata));
   }
   std::vector<anyplace_kernel_metadata> metadata;
   metadata.reserve(options.metadata.size());
@@ -181,8 +183,9 @@ std::uint64_t find_kernel(std::uint64_t module_id, std::string_view name, const 
   DeviceState& device = *module->device;
   require_usable(device, operation);
   if (name.empty() || name.size() > max_name_length || name.find('\0') != std::string_view::npos) {
-    fail(ErrorCode::no_such_kernel, device.place, operation,
-         "a kernel's name is not empty, has no NUL in it and is not longer than 65536 bytes");
+    fail(
+        ErrorCode::no_such_kernel, device.place, operation,
+        "no kernel has such a name\na kernel's name is not empty, has no NUL in it and is not longer than 65536 bytes");
   }
   ModuleState& found = *module;
   const std::lock_guard lock(found.mutex);

@@ -24,6 +24,9 @@ constexpr std::array<BackendAlias, 7> aliases{{
     {"xpu", "levelzero"},
     {"custom_cpu", "cpu_sim"},
 }};
+/// What is asked for where there is no GPU. They aren't aliases: whoever means the host's processors may not mean their
+/// simulating a device.
+constexpr std::array<std::string_view, 6> meant_for_host{"cpu", "cpus", "host", "sim", "simulator", "simulated"};
 constexpr std::array<std::string_view, 4> planned{"cuda", "hip", "levelzero", "cpu_sim"};
 
 /// A text is compared by its beginning; no name is longer.
@@ -116,6 +119,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string suggestion(std::string_view text) {
   const std::string meant = presumed_name(text);
+  if (std::find(meant_for_host.begin(), meant_for_host.end(), meant) != meant_for_host.end()) {
+    return "did you mean \"cpu_sim\"?";
+  }
   const std::set<std::string> known = known_names();
   const std::string* nearest = nullptr;
   std::size_t least = 0;

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 #include "anyplace/plugins.h"
 #include "call.h"
@@ -18,31 +20,42 @@ namespace {
 /// Lists in a message end here: 4096 devices would be no help.
 constexpr std::size_t list_limit = 64;
 
-/// "; refused was /path/libanyplace_backend_x.so: reason", for every refused file of the name.
+/// "/path/libanyplace_backend_x.so: reason (code); ...", for every refused file of the name.
 std::string refusals(const std::vector<PluginCandidate>& all, std::string_view name) {
   std::string text;
   for (const PluginCandidate& candidate : all) {
     if (candidate.name != name || candidate.state != PluginCandidate::State::refused) continue;
-    text +=
-        fmt::format("; found but refused: {}: {} ({})", candidate.path, candidate.reason, to_string(candidate.code));
+    text += fmt::format("{}{}: {} ({})", text.empty() ? "" : "; ", candidate.path, candidate.problem(),
+                        to_string(candidate.code));
   }
   return text;
 }
 
-/// "; other backends here, not opened: libanyplace_backend_cuda.so", by file name.
+/// What the vendors of the refused files of the name say to do.
+std::string remedies(const std::vector<PluginCandidate>& all, std::string_view name) {
+  std::string text;
+  for (const PluginCandidate& candidate : all) {
+    if (candidate.name != name || candidate.state != PluginCandidate::State::refused) continue;
+    if (candidate.remedy.empty() || text.find(candidate.remedy) != std::string::npos) continue;
+    text += (text.empty() ? "" : "; ") + candidate.remedy;
+  }
+  return text;
+}
+
+/// "other backends found (by file name, unopened): libanyplace_backend_cuda.so; ", or nothing.
 std::string others(const std::vector<PluginCandidate>& all, std::string_view name) {
   std::set<std::string> names;
   for (const PluginCandidate& candidate : all) {
     if (candidate.name != name) names.insert(candidate.name);
   }
   if (names.empty()) return "";
-  std::string text = "; other backends found (by file name, unopened):";
+  std::string text = "other backends found (by file name, unopened):";
   std::size_t listed = 0;
   for (const std::string& other : names) {
-    if (++listed > list_limit) return text + ", ...";
+    if (++listed > list_limit) return text + ", ...; ";
     text += (listed == 1 ? " " : ", ") + plugin_file_name(other);
   }
-  return text;
+  return text + "; ";
 }
 
 std::string searched() {
@@ -86,63 +99,77 @@ std::string passed_over() {
   return text;
 }
 
-constexpr std::string_view advice = "; `anyplace doctor` tells what is wrong with each plugin";
+constexpr std::string_view doctor = "`anyplace doctor` tells what is wrong with each plugin";
+
+[[noreturn]] void fail_in_parts(ErrorCode code, std::string place, const char* operation, std::string problem,
+                                std::string remedy, std::string see) {
+  ErrorDetails details;
+  details.code = code;
+  details.place = std::move(place);
+  details.operation = operation;
+  details.text = std::move(problem);
+  details.remedy = std::move(remedy);
+  details.see = std::move(see);
+  throw Error(std::move(details));
+}
 
 }  // namespace
 
 void fail_bad_name(std::string_view name, const std::string& problem, const char* operation) {
-  fail(ErrorCode::invalid_argument, quoted(name), operation,
-       fmt::format("{} is no backend's name: {}; a name is [a-z][a-z0-9_]*, {} characters at most, like cuda; {}",
-                   quoted(name), problem, name_limit, suggestion(name)));
+  fail_in_parts(
+      ErrorCode::invalid_argument, quoted(name), operation,
+      fmt::format("{} is no backend's name: {}", quoted(name), problem),
+      fmt::format("a name is [a-z][a-z0-9_]*, {} characters at most, like cuda; {}", name_limit, suggestion(name)),
+      "`anyplace doctor` lists the backends of this machine");
 }
 
 void fail_no_backend(const std::string& place, const std::string& asked, const std::string& name,
                      const char* operation) {
   const std::vector<PluginCandidate> all = candidates();
-  std::string text = fmt::format("there is no usable backend {}", asked);
-  if (asked != name) text += fmt::format(" (an alias of {})", name);
-  std::string meant;
+  const std::string alias = asked == name ? "" : fmt::format(" (an alias of {})", name);
   const std::string refused = refusals(all, name);
-  if (!refused.empty()) {
-    text += refused;
-  } else {
-    text += fmt::format(": no {} in {}", plugin_file_name(name), searched());
-    text += passed_over();
-    bool is_known = false;
-    for (const std::string_view known : planned_names()) is_known = is_known || known == name;
-    if (is_known) {
-      text += "; install its plugin or name the directory in ANYPLACE_BACKEND_PATH";
-    } else {
-      meant = "; " + suggestion(asked);
-    }
-  }
   const ErrorCode code = lacks_only_devices(all, name) ? ErrorCode::no_such_device : ErrorCode::no_such_backend;
-  fail(code, place, operation, text + others(all, name) + std::string(advice) + meant);
+  if (!refused.empty()) {
+    fail_in_parts(code, place, operation,
+                  fmt::format("the backend {}{} was found and can't be used: {}", asked, alias, refused),
+                  remedies(all, name), others(all, name) + std::string(doctor));
+  }
+  const auto planned = planned_names();
+  const bool is_known = std::find(planned.begin(), planned.end(), name) != planned.end();
+  fail_in_parts(
+      code, place, operation, fmt::format("there is no backend {}{}", asked, alias),
+      is_known ? "install its plugin, or name the plugin's directory in ANYPLACE_BACKEND_PATH" : suggestion(asked),
+      fmt::format("no {} is in {}{}; {}{}", plugin_file_name(name), searched(), passed_over(), others(all, name),
+                  doctor));
 }
 
 void fail_no_automatic(const std::vector<std::string>& order, const char* operation) {
   const std::vector<PluginCandidate> all = candidates();
-  std::string text = "no backend of ANYPLACE_AUTO has a device; in its order:";
+  std::string text = "no backend of ANYPLACE_AUTO has a device; in its order: ";
+  std::string remedy;
+  const char* separator = "";
   for (const std::string& name : order) {
     const std::string refused = refusals(all, name);
-    text += fmt::format(" {}: ", name);
+    text += fmt::format("{}{}: ", separator, name);
+    separator = "; ";
     if (loaded_backend(name) != nullptr) {
       text += "it has no device";
-    } else if (!refused.empty()) {
-      text += refused.substr(2);
     } else {
-      text += "no " + plugin_file_name(name);
+      text += refused.empty() ? "no " + plugin_file_name(name) : refused;
     }
-    text += ";";
+    const std::string more = remedies(all, name);
+    if (!more.empty()) remedy += (remedy.empty() ? "" : "; ") + more;
   }
-  text += fmt::format(" searched were {}{}", searched(), passed_over());
-  fail(ErrorCode::no_such_device, std::string(automatic_name), operation, text + std::string(advice));
+  fail_in_parts(ErrorCode::no_such_device, std::string(automatic_name), operation, std::move(text), std::move(remedy),
+                fmt::format("searched were {}{}; {}", searched(), passed_over(), doctor));
 }
 
 void fail_no_device(const Place& place, Backend& backend, const std::string& note, const char* operation) {
-  std::string text = fmt::format("{} is not there: {}", place.to_string(), device_list(backend));
-  if (!note.empty()) text += "; " + note;
-  fail(ErrorCode::no_such_device, place.to_string(), operation, text + others(candidates(), backend.name));
+  std::string there = device_list(backend);
+  if (!note.empty()) there += "; " + note;
+  fail_in_parts(ErrorCode::no_such_device, place.to_string(), operation,
+                fmt::format("there is no device {}", place.to_string()), std::move(there),
+                others(candidates(), backend.name) + "`anyplace devices` lists the devices of all backends");
 }
 
 }  // namespace anyplace::detail

@@ -32,10 +32,13 @@ bool is_uuid_character(char c) noexcept {
   details.code = ErrorCode::invalid_argument;
   details.place = quoted(text);
   details.operation = "Place";
-  details.text = quoted(text) + " names no device: " + problem +
-                 "; allowed are NAME, NAME:INDEX, NAME:uuid=UUID, NAME:pci=ADDRESS and auto, where NAME is "
-                 "[a-z][a-z0-9_]* and INDEX is 0 to 2147483647 without sign or leading zeros, like cuda:0; " +
-                 detail::suggestion(text);
+  details.text = details.place + " names no device: " + problem;
+  details.remedy =
+      "allowed are NAME, NAME:INDEX, NAME:uuid=UUID, NAME:pci=ADDRESS and auto, where NAME is [a-z][a-z0-9_]* and "
+      "INDEX "
+      "is 0 to 2147483647 without sign or leading zeros, like cuda:0; " +
+      detail::suggestion(text);
+  details.see = "`anyplace devices` lists the places of this machine";
   throw Error(std::move(details));
 }
 

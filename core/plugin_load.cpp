@@ -6,18 +6,25 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <map>
 #include <mutex>
+#include <new>
 #include <optional>
-#include <set>
+#include <utility>
 
 #include "call.h"
 #include "elf_check.h"
+#include "everlasting.h"
 #include "plugin_table.h"
+#include "shortage.h"
 #include "text.h"
 
 namespace anyplace::detail {
 namespace {
+
+constexpr const char* operation = "anyplace_backend_entry";
 
 /// A table with room behind it that a plugin has no business in.
 struct GuardedTable {
@@ -35,15 +42,18 @@ struct GuardedTable {
   }
 };
 
+/// Throws what isn't the plugin's: that there was no memory.
 std::optional<Error> entry_failure(anyplace_status status, const Backend& backend) {
   Message message = take_message();
   if (status == ANYPLACE_STATUS_OK) return std::nullopt;
-  return error_of(status, std::move(message), backend.name, "anyplace_backend_entry");
+  Error error = error_of(status, std::move(message), backend.name, operation);
+  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) throw Error(std::move(error));
+  return error;
 }
 
-/// The text of an entry's failure, without place, operation and code, which the reason's reader knows.
+/// What is wrong of an entry's failure, without place, operation and code, which the reason's reader knows.
 std::string said(const Error& error) {
-  std::string text = error.text();
+  std::string text(error.problem());
   if (!error.vendor_text().empty()) text += ": " + error.vendor_text();
   if (!error.vendor_name().empty() || error.vendor_code() != 0) {
     text += fmt::format(" ({}{}{})", error.vendor_name(),
@@ -54,7 +64,14 @@ std::string said(const Error& error) {
 }
 
 LoadResult refused(std::string reason, ErrorCode code = ErrorCode::plugin_refused) {
-  return {code, std::move(reason), 0};
+  return {code, std::move(reason), 0, ""};
+}
+
+LoadResult refused(const Error& error) {
+  LoadResult result = refused(said(error), error.code());
+  result.remedy = one_line(error.remedy());
+  if (!error.see().empty()) result.remedy += (result.remedy.empty() ? "" : "; ") + one_line(error.see());
+  return result;
 }
 
 /// "libfoo.so.1: cannot open shared object file: No such file or directory": a library that the plugin is linked with.
@@ -62,71 +79,99 @@ bool is_missing_library(const std::string& text, const std::string& path) {
   return text.find("cannot open shared object file") != std::string::npos && !text.starts_with(path);
 }
 
-LoadResult refused_by_linker(const Backend& backend) {
+LoadResult refused_by_linker(const Backend& backend, int error) {
   const char* const said_by_linker = ::dlerror();
   const std::string text = one_line(bounded(said_by_linker == nullptr ? "no reason given" : said_by_linker));
+  if (const int shortage = linker_shortage(error, said_by_linker); shortage != 0) {
+    fail_for_now(backend.name, "loading a plugin",
+                 fmt::format("{} can't be opened by the dynamic linker ({})", backend.path, text), shortage);
+  }
   if (is_missing_library(text, backend.path)) {
     return refused("a library that it needs is missing: " + text, ErrorCode::library_missing);
   }
   return refused("the dynamic linker refuses it: " + text);
 }
 
+struct Opened {
+  std::mutex mutex;  // guards by_handle; no other lock is taken under it
+  std::map<void*, const Backend*> by_handle;
+};
+Everlasting<Opened> opened;
+
 /// Whether the file behind `handle` was opened before, under another name (a hard link): its entry is called once only.
-bool was_opened(void* handle) {
-  static std::mutex mutex;  // guards opened; no other lock is taken under it
-  static auto* const opened = new std::set<void*>;
-  const std::lock_guard lock(mutex);
-  return !opened->insert(handle).second;
+bool was_opened(void* handle, const Backend& backend) {
+  const std::lock_guard lock(opened.value.mutex);
+  return opened.value.by_handle.emplace(handle, &backend).first->second != &backend;
 }
 
 /// Reads the count and checks it. Entries of the table may be called from here on.
 LoadResult count_devices(const Backend& backend) {
   std::int32_t count = 0;
   const anyplace_status status = backend.table.device_count(backend.table.self, &count);
-  if (const std::optional<Error> failure = entry_failure(status, backend))
-    return refused(said(*failure), failure->code());
+  if (const std::optional<Error> failure = entry_failure(status, backend)) return refused(*failure);
   if (count < 0 || count > ANYPLACE_MAX_DEVICES) {
     return refused(fmt::format("it says that it has {} devices; 0 to {} are possible", count, ANYPLACE_MAX_DEVICES));
   }
-  return {ErrorCode::ok, "", count};
+  return {ErrorCode::ok, "", count, ""};
 }
 
-LoadResult call_entry(Backend& backend, anyplace_backend_entry_function entry) {
+/// Why, if it let an exception escape. That there was no memory is passed on.
+std::string call_guarded(anyplace_backend_entry_function entry, const Backend& backend, GuardedTable& filled,
+                         anyplace_status* status) {
+  try {
+    *status = entry(&backend.host, &filled.table);
+    return "";
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& exception) {
+    return std::string("its entry let an exception escape: ") + one_line(exception.what());
+  } catch (...) {
+    return "its entry let an exception escape that is no std::exception";
+  }
+}
+
+LoadResult call_entry(Backend& backend, anyplace_backend_entry_function entry, LoadProgress& progress) {
   GuardedTable filled;
-  const anyplace_status status = entry(&backend.host, &filled.table);
-  if (const std::optional<Error> failure = entry_failure(status, backend))
-    return refused(said(*failure), failure->code());
+  anyplace_status status = ANYPLACE_STATUS_OK;
+  take_message();
+  if (std::string escaped = call_guarded(entry, backend, filled, &status); !escaped.empty()) {
+    return refused(std::move(escaped));
+  }
+  if (const std::optional<Error> failure = entry_failure(status, backend)) return refused(*failure);
   if (filled.was_overrun()) return refused("it wrote past the end of the table that it was given");
   if (std::string problem = table_problem(filled.table, sizeof(filled.table), backend.name); !problem.empty()) {
     return refused(std::move(problem));
   }
   // What the plugin didn't fill stays null, whatever it left there.
   std::memcpy(&backend.table, &filled.table, filled.table.struct_size);
+  progress.filled = true;
   return count_devices(backend);
 }
 
 }  // namespace
 
-LoadResult load_plugin(Backend& backend) {
-  if (std::string problem = file_problem(backend.path); !problem.empty()) return refused(std::move(problem));
+LoadResult load_plugin(Backend& backend, LoadProgress& progress) {
   // Constructors and the entry may not call anyplace: two plugins that ask for each other would wait for ever.
   const CallbackScope scope;
-  void* const handle = ::dlopen(backend.path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return refused_by_linker(backend);
-  if (was_opened(handle)) return refused("it is the same file as a plugin that was opened under another name");
-  void* const symbol = ::dlsym(handle, ANYPLACE_ENTRY_SYMBOL);
+  if (progress.filled) return count_devices(backend);
+  if (progress.handle == nullptr) {
+    int shortage = 0;
+    std::string problem = file_problem(backend.path, &shortage);
+    if (shortage != 0) fail_for_now(backend.name, "loading a plugin", backend.path + ": " + problem, shortage);
+    if (!problem.empty()) return refused(std::move(problem));
+    errno = 0;
+    void* const handle = ::dlopen(backend.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) return refused_by_linker(backend, errno);
+    if (was_opened(handle, backend))
+      return refused("it is the same file as a plugin that was opened under another name");
+    progress.handle = handle;
+  }
+  void* const symbol = ::dlsym(progress.handle, ANYPLACE_ENTRY_SYMBOL);
   if (symbol == nullptr) {
     return refused(fmt::format("it lacks the symbol {}: it is no anyplace plugin, or the symbol is not exported",
                                ANYPLACE_ENTRY_SYMBOL));
   }
-  try {
-    take_message();
-    return call_entry(backend, reinterpret_cast<anyplace_backend_entry_function>(symbol));
-  } catch (const std::exception& exception) {
-    return refused(std::string("its entry let an exception escape: ") + one_line(exception.what()));
-  } catch (...) {
-    return refused("its entry let an exception escape that is no std::exception");
-  }
+  return call_entry(backend, reinterpret_cast<anyplace_backend_entry_function>(symbol), progress);
 }
 
 }  // namespace anyplace::detail

@@ -17,7 +17,9 @@
 #include <set>
 #include <utility>
 
+#include "everlasting.h"
 #include "names.h"
+#include "shortage.h"
 #include "text.h"
 
 namespace anyplace::detail {
@@ -38,18 +40,22 @@ struct Registered {
   std::mutex mutex;  // guards files; no other lock is taken under it
   std::vector<PluginFile> files;
 };
-Registered& registered() {
-  static Registered* const made = new Registered;  // never destroyed: background threads may outlive static objects
-  return *made;
-}
+Everlasting<Registered> all_registered;  // background threads may outlive static objects
+Registered& registered() noexcept { return all_registered.value; }
 std::vector<PluginFile> registered_files() {
   const std::lock_guard lock(registered().mutex);
   return registered().files;
 }
 
+/// What couldn't be looked at may be there.
+void require_answer(const std::string& path) {
+  if (is_shortage(errno)) fail_for_now(path, "searching for plugins", "it can't be looked at", errno);
+}
+
 /// "" where there is nothing.
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  if (real == nullptr) require_answer(path);
   return real == nullptr ? std::string() : std::string(real.get());
 }
 
@@ -140,7 +146,10 @@ void add_path_variable(PathBuilder& builder) {
 
 bool exists(const std::string& path, mode_t* mode) {
   struct stat status {};
-  if (::lstat(path.c_str(), &status) != 0) return false;
+  if (::lstat(path.c_str(), &status) != 0) {
+    require_answer(path);
+    return false;
+  }
   *mode = status.st_mode;
   return true;
 }
@@ -149,6 +158,7 @@ bool exists(const std::string& path, mode_t* mode) {
 std::string link_target(const std::string& path) {
   char target[PATH_MAX];
   const ssize_t length = ::readlink(path.c_str(), target, sizeof(target));
+  if (length < 0) require_answer(path);
   if (length <= 0 || static_cast<std::size_t>(length) == sizeof(target)) return "";
   const std::string text(target, static_cast<std::size_t>(length));
   return text.front() == '/' ? text : directory_of(path) + "/" + text;

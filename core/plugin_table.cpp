@@ -175,10 +175,10 @@ void check_capabilities(const Table& table, std::uint64_t capabilities, const st
   details.code = ErrorCode::plugin_refused;
   details.place = place;
   details.operation = operation;
-  details.text = fmt::format(
-      "the device claims the capability {}, and its plugin's table lacks the entry {}: the plugin has to be "
-      "corrected by its vendor",
-      missing->capability, missing->entry);
+  details.text = fmt::format("the device claims the capability {}, and its plugin's table lacks the entry {}",
+                             missing->capability, missing->entry);
+  details.remedy = "the plugin has to be corrected by its vendor";
+  details.see = "`anyplace conformance` shows all that is wrong with it";
   throw Error(std::move(details));
 }
 

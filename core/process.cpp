@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <new>
 
 #include "borrow.h"
 #include "exit.h"
@@ -29,8 +30,9 @@ void in_child_of_fork() noexcept {
 void watch_process() {
   static std::once_flag watched;
   std::call_once(watched, [] {
-    pthread_atfork(nullptr, nullptr, in_child_of_fork);
-    std::atexit(shut_down_at_exit);
+    // Without memory for it the next use tries again; twice does no harm.
+    if (pthread_atfork(nullptr, nullptr, in_child_of_fork) != 0) throw std::bad_alloc();
+    if (std::atexit(shut_down_at_exit) != 0) throw std::bad_alloc();
   });
 }
 

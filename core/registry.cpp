@@ -6,19 +6,24 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "allocator/device_allocator.h"
 #include "allocator/device_allocators.h"
 #include "allocator/host_pool.h"
+#include "asymmetric_fence.h"
 #include "call.h"
 #include "deferred_free.h"
+#include "everlasting.h"
 #include "exit.h"
 #include "helper_streams.h"
 #include "names.h"
 #include "not_found.h"
 #include "plugin_load.h"
 #include "plugin_search.h"
+#include "shortage.h"
+#include "switch_variable.h"
 
 namespace anyplace::detail {
 namespace {
@@ -27,11 +32,19 @@ namespace {
 struct Verdict {
   ErrorCode code = ErrorCode::ok;
   std::string reason;
+  std::string remedy;
+};
+
+/// A file that was begun with and has no verdict yet.
+struct Begun {
+  Backend* backend = nullptr;
+  LoadProgress progress;
 };
 
 /// A name that plugin files exist for. Never destroyed.
 struct Name {
   std::mutex load_mutex;  // guards nothing but the right to load plugins of this name; taken before Registry::mutex
+  std::map<std::string, Begun, std::less<>> begun;  ///< by path; guarded by load_mutex
 
   // -- Guarded by Registry::mutex.
   std::string name;
@@ -46,19 +59,16 @@ struct Registry {
   std::vector<std::unique_ptr<Backend>> backends;  ///< also refused ones: their plugins have their hosts
 };
 
-Registry& registry() {
-  static Registry* const made = new Registry;  // never destroyed: see backend.h
-  return *made;
-}
+Everlasting<Registry> only_registry;  // never destroyed: see backend.h
+Registry& registry() noexcept { return only_registry.value; }
 
 Name& name_entry(const std::string& name) {
   const std::lock_guard lock(registry().mutex);
-  std::unique_ptr<Name>& entry = registry().names[name];
-  if (entry == nullptr) {
-    entry = std::make_unique<Name>();
-    entry->name = name;
-  }
-  return *entry;
+  const auto found = registry().names.find(name);
+  if (found != registry().names.end()) return *found->second;
+  auto made = std::make_unique<Name>();
+  made->name = name;
+  return *registry().names.emplace(name, std::move(made)).first->second;
 }
 
 /// A new backend that isn't loaded yet.
@@ -72,37 +82,43 @@ Backend& make_backend(const PluginFile& file) {
   return *registry().backends.emplace_back(std::move(made));
 }
 
+/// Goes on where it had to stop for want of memory.
 void make_devices(Backend& backend, std::int32_t count) {
   backend.devices.reserve(static_cast<std::size_t>(count));
   for (std::int32_t index = 0; index < count; ++index) {
-    auto device = std::make_unique<DeviceState>();
-    device->table = &backend.table;
-    device->self = backend.table.self;
-    device->index = index;
-    device->backend = &backend;
-    device->place = fmt::format("{}:{}", backend.name, index);
-    device->deferred_frees = make_deferred_frees(*device);
-    device->helper_streams = make_helper_streams(*device);
-    device->allocator = make_device_allocator(*device);
-    device->allocators = make_device_allocators(*device);
-    device->host_pool = make_host_pool(*device);
-    backend.devices.push_back(std::move(device));
+    if (static_cast<std::size_t>(index) == backend.devices.size()) {
+      backend.devices.push_back(std::make_unique<DeviceState>());
+    }
+    DeviceState& device = *backend.devices[static_cast<std::size_t>(index)];
+    device.table = &backend.table;
+    device.self = backend.table.self;
+    device.index = index;
+    device.backend = &backend;
+    device.place = fmt::format("{}:{}", backend.name, index);
+    if (device.deferred_frees == nullptr) device.deferred_frees = make_deferred_frees(device);
+    if (device.helper_streams == nullptr) device.helper_streams = make_helper_streams(device);
+    if (device.allocator == nullptr) device.allocator = make_device_allocator(device);
+    if (device.allocators == nullptr) device.allocators = make_device_allocators(device);
+    if (device.host_pool == nullptr) device.host_pool = make_host_pool(device);
   }
 }
 
-/// Tries one file. Null, with the verdict kept, if it is refused.
+/// Tries one file. Null, with the verdict kept, if it is refused. Throws what says nothing about the file (shortage.h,
+/// bad_alloc): then it goes on from there the next time.
 Backend* try_file(Name& entry, const PluginFile& file) {
-  Backend& backend = make_backend(file);
-  LoadResult result = load_plugin(backend);
+  Begun& begun = entry.begun[file.path];
+  if (begun.backend == nullptr) begun.backend = &make_backend(file);
+  Backend& backend = *begun.backend;
+  LoadResult result = load_plugin(backend, begun.progress);
   // Again, because handlers run in reverse: this one comes before the destructors that the plugin registered by now.
-  std::atexit(shut_down_at_exit);
+  if (std::atexit(shut_down_at_exit) != 0) throw std::bad_alloc();
   if (result.code == ErrorCode::ok) make_devices(backend, result.device_count);
   const std::lock_guard lock(registry().mutex);
   if (result.code == ErrorCode::ok) {
     entry.backend = &backend;
     return &backend;
   }
-  entry.verdicts[file.path] = {result.code, std::move(result.reason)};
+  entry.verdicts[file.path] = {result.code, std::move(result.reason), std::move(result.remedy)};
   return nullptr;
 }
 
@@ -121,6 +137,10 @@ Backend* load(const std::string& name) {
     const std::lock_guard lock(registry().mutex);
     if (entry.backend != nullptr || entry.all_refused) return entry.backend;
   }
+  prepare_no_memory_error();
+  // What is wrong with these is said at the first use of a backend, and not when they happen to be needed.
+  static_cast<void>(log_wanted());
+  static_cast<void>(have_asymmetric_fence());
   watch_process();
   for (const PluginFile& file : files) {
     if (was_tried(entry, file.path)) continue;
@@ -199,6 +219,8 @@ std::vector<PluginCandidate> candidates() {
       candidate.state = PluginCandidate::State::refused;
       candidate.code = verdict.code;
       candidate.reason = verdict.reason;
+      candidate.remedy = verdict.remedy;
+      if (!verdict.remedy.empty()) candidate.reason += "; " + verdict.remedy;
     } else if (entry != nullptr && entry->backend != nullptr && entry->backend->path == file.path) {
       candidate.state = PluginCandidate::State::accepted;
     } else if (const auto [other, inserted] = first.try_emplace(file.name, file.path); !inserted) {
@@ -219,7 +241,7 @@ void register_candidate(const std::string& name, const std::string& path) {
       if (entry.backend != nullptr) {
         if (entry.backend->path == path) return;
         fail(ErrorCode::invalid_argument, "", "register_plugin",
-             fmt::format("the backend {} is in use already, from {}: register {} before its first use", name,
+             fmt::format("the backend {} is in use already, from {}\nregister {} before its first use", name,
                          entry.backend->path, path));
       }
       entry.all_refused = entry.all_refused && entry.verdicts.contains(path);

@@ -73,8 +73,8 @@ bool is_planned(std::string_view name) {
 [[noreturn]] void fail_order(std::string_view item, const std::string& problem, const char* operation) {
   fail(ErrorCode::invalid_argument, std::string(automatic_name), operation,
        fmt::format(
-           "the environment variable {} has the name {}: {}; it takes names of backends with commas between them, like "
-           "{}; {}",
+           "the environment variable {} has the name {}: {}\nit takes names of backends with commas between them, like "
+           "{}; {}\n`anyplace doctor` shows what it leads to",
            auto_variable, quoted(item), problem, default_order, suggestion(item)));
 }
 

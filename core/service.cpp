@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The service thread and the polling thread: the same loop over tasks that each have a time before which they don't
-// run.
+// The service thread and the polling thread, each with a queue whose room is made before it is needed.
 #include "service.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
 
 #include <algorithm>
-#include <atomic>
+#include <cerrno>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
-#include <functional>
+#include <cstring>
+#include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
-#include <vector>
 
+#include "call.h"
 #include "cross_wait.h"
 #include "deadline.h"
+#include "everlasting.h"
 #include "process.h"
 
 namespace anyplace::detail {
@@ -26,148 +26,254 @@ namespace {
 
 using Clock = Deadline::Clock;
 
-/// A thread that is started by the first work it gets. `Loop` is its body; it ends when `stopping` is set.
-template <class Queue>
+// ---- Queues --------------------------------------------------------------------------------------------------------
+
+/// First in, first out, in a ring; what is in it can also be taken out from between.
+template <class Item>
+class Queue {
+ public:
+  constexpr Queue() noexcept = default;
+  std::size_t size() const noexcept { return size_; }
+  std::size_t capacity() const noexcept { return capacity_; }
+  Item& at(std::size_t i) noexcept { return items_[(first_ + i) % capacity_]; }
+
+  void reserve(std::size_t capacity) {
+    if (capacity <= capacity_) return;
+    std::unique_ptr<Item[]> larger(new Item[capacity]);
+    for (std::size_t i = 0; i < size_; ++i) larger[i] = at(i);
+    items_ = std::move(larger);
+    capacity_ = capacity;
+    first_ = 0;
+  }
+  /// There is room.
+  void push(const Item& item) noexcept { at(size_++) = item; }
+  Item pop() noexcept {
+    const Item first = at(0);
+    first_ = (first_ + 1) % capacity_;
+    --size_;
+    return first;
+  }
+  /// The last takes its place.
+  void take_out(std::size_t i) noexcept {
+    at(i) = at(size_ - 1);
+    --size_;
+  }
+
+ private:
+  std::unique_ptr<Item[]> items_;
+  std::size_t capacity_ = 0;
+  std::size_t first_ = 0;
+  std::size_t size_ = 0;
+};
+
+// ---- Threads -------------------------------------------------------------------------------------------------------
+
+/// One of the threads and its queue. Never destroyed: the thread may outlive main. What is never run stays in it.
+template <class Item, class Body>
 struct Worker {
   std::mutex mutex;  // guards everything below; a leaf
   std::condition_variable changed;
-  Queue queue;
+  Queue<Item> queue;
   bool started = false;
   bool stopping = false;
   bool ended = false;
+  bool lost_some = false;  ///< there was no room, which make_service_room() is to rule out
 
-  /// Under the mutex. The application's signal handlers are never run here.
-  void start(void (*loop)(Worker&), const char* name) {
-    if (started) return;
+  /// Under the mutex. 0, or why there is none. The application's signal handlers are never run on it.
+  int start() noexcept {
+    if (started || stopping) return 0;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      std::thread thread(loop, std::ref(*this));
-      pthread_setname_np(thread.native_handle(), name);
-      thread.detach();
+    pthread_t thread{};
+    const int error = pthread_create(
+        &thread, nullptr,
+        [](void* self) -> void* {
+          Body::run(*static_cast<Worker*>(self));
+          return nullptr;
+        },
+        this);
+    if (error == 0) {
+      pthread_setname_np(thread, Body::name);
+      pthread_detach(thread);
       started = true;
-    } catch (...) {
-      pthread_sigmask(SIG_SETMASK, &before, nullptr);
-      throw;
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return error;
   }
-  void end(std::unique_lock<std::mutex>& lock) noexcept {
-    ended = true;
+  int make_room(std::size_t room) {
+    const std::lock_guard lock(mutex);
+    if (queue.capacity() < room) queue.reserve(std::max<std::size_t>(64, 2 * room));
+    return start();
+  }
+  void add(const Item& item) noexcept {
+    const std::lock_guard lock(mutex);
+    if (queue.size() == queue.capacity()) {
+      try {
+        queue.reserve(2 * queue.capacity() + 16);
+      } catch (...) {
+        lost_some = true;
+        return;
+      }
+    }
+    queue.push(item);
+    static_cast<void>(start());
     changed.notify_all();
-    lock.unlock();
   }
-  bool stop(const Deadline& deadline) {
+  bool stop(const Deadline& deadline) noexcept {
     std::unique_lock lock(mutex);
     stopping = true;
     changed.notify_all();
-    return wait_for_condition(changed, lock, deadline, [this] { return !started || ended; });
+    if (!started) {
+      lock.unlock();
+      return Body::run_until(*this, deadline) && !lost_some;
+    }
+    return wait_for_condition(changed, lock, deadline, [this] { return ended; }) && !lost_some;
   }
 };
 
-// ---- The service thread --------------------------------------------------------------------------------------------
+/// The service thread. It ends when nothing is left to do.
+struct Serve {
+  static constexpr const char* name = "anyplace-service";
+  using Service = Worker<ServiceTask, Serve>;
 
-using Service = Worker<std::deque<std::function<void()>>>;
-/// Never destroyed: the thread may outlive main. What is never run stays in it.
-Service& service() {
-  static Service* const made = new Service;
-  return *made;
-}
-
-void serve(Service& me) {
-  std::unique_lock lock(me.mutex);
-  while (true) {
-    me.changed.wait(lock, [&] { return me.stopping || !me.queue.empty(); });
-    if (me.queue.empty() || !process_running()) break;  // the backends belong to their shutdown then
-    std::function<void()> task = std::move(me.queue.front());
-    me.queue.pop_front();
+  /// Under the lock, but for the task itself.
+  static void run_first(Service& me, std::unique_lock<std::mutex>& lock) noexcept {
+    ServiceTask task = me.queue.pop();
     lock.unlock();
     task();
-    task = nullptr;
     lock.lock();
   }
-  me.end(lock);
-}
-
-// ---- The polling thread --------------------------------------------------------------------------------------------
+  static void run(Service& me) noexcept {
+    std::unique_lock lock(me.mutex);
+    while (true) {
+      me.changed.wait(lock, [&] { return me.stopping || me.queue.size() != 0; });
+      if (me.queue.size() == 0 || !process_running()) break;  // the backends belong to their shutdown then
+      run_first(me, lock);
+    }
+    me.ended = true;
+    me.changed.notify_all();
+  }
+  /// In its stead.
+  static bool run_until(Service& me, const Deadline& deadline) noexcept {
+    std::unique_lock lock(me.mutex);
+    while (me.queue.size() != 0 && deadline.left() != 0) run_first(me, lock);
+    return me.queue.size() == 0;
+  }
+};
 
 struct Poll {
-  std::function<bool()> step;
+  PollStep step;
   Clock::time_point next;
-  Clock::duration pause;
+  Clock::duration pause{};
 };
 constexpr Clock::duration first_pause = std::chrono::microseconds(10);
 constexpr Clock::duration longest_pause = std::chrono::milliseconds(1);
 
-using Poller = Worker<std::vector<Poll>>;
-Poller& poller() {
-  static Poller* const made = new Poller;
-  return *made;
-}
+/// The polling thread. It ends at once when it is to stop; what was not answered stays where a leak checker finds it.
+struct AskAgain {
+  static constexpr const char* name = "anyplace-poll";
+  using Poller = Worker<Poll, AskAgain>;
 
-void poll(Poller& me) {
-  const CallbackScope scope;  // what is let go of here is destroyed by the service thread: destroying could block
-  std::vector<Poll> mine;
-  std::unique_lock lock(me.mutex);
-  while (true) {
-    for (Poll& added : me.queue) mine.push_back(std::move(added));
-    me.queue.clear();
-    if (me.stopping) break;
-    if (mine.empty()) {
-      me.changed.wait(lock, [&] { return me.stopping || !me.queue.empty(); });
-      continue;
-    }
-    lock.unlock();
+  /// Asks those that are due. Returns when the next one is. Under the lock, but for the steps themselves; meanwhile
+  /// others are added.
+  static Clock::time_point ask(Poller& me, std::unique_lock<std::mutex>& lock) noexcept {
     const Clock::time_point now = Clock::now();
     Clock::time_point next = Clock::time_point::max();
-    for (std::size_t i = 0; i < mine.size();) {
-      Poll& asked = mine[i];
-      if (asked.next <= now) {
-        if (asked.step()) {
-          if (i + 1 != mine.size()) asked = std::move(mine.back());
-          mine.pop_back();
+    for (std::size_t i = 0; i < me.queue.size();) {
+      if (me.queue.at(i).next <= now) {
+        PollStep step = me.queue.at(i).step;
+        lock.unlock();
+        const bool over = step();
+        lock.lock();
+        if (over) {
+          me.queue.take_out(i);
           continue;
         }
+        Poll& asked = me.queue.at(i);
         asked.next = now + asked.pause;
         asked.pause = std::min(asked.pause * 2, longest_pause);
       }
-      next = std::min(next, asked.next);
+      next = std::min(next, me.queue.at(i).next);
       ++i;
     }
-    lock.lock();
-    if (!mine.empty()) me.changed.wait_until(lock, next, [&] { return me.stopping || !me.queue.empty(); });
+    return next;
   }
-  // What was not answered stays where a leak checker finds it: its captures may own a lost device's helpers.
-  me.queue = std::move(mine);
-  me.end(lock);
-}
+  static void run(Poller& me) noexcept {
+    const CallbackScope scope;  // what is let go of here is destroyed by the service thread: destroying could block
+    std::unique_lock lock(me.mutex);
+    while (!me.stopping) {
+      if (me.queue.size() == 0) {
+        me.changed.wait(lock, [&] { return me.stopping || me.queue.size() != 0; });
+        continue;
+      }
+      const Clock::time_point next = ask(me, lock);
+      if (me.queue.size() != 0 && !me.stopping) me.changed.wait_until(lock, next);
+    }
+    me.ended = true;
+    me.changed.notify_all();
+  }
+  /// In its stead: asks each once more.
+  static bool run_until(Poller& me, const Deadline&) noexcept {
+    const CallbackScope scope;
+    std::unique_lock lock(me.mutex);
+    for (std::size_t i = 0; i < me.queue.size(); ++i) me.queue.at(i).next = {};
+    ask(me, lock);
+    return me.queue.size() == 0;
+  }
+};
+
+Everlasting<Serve::Service> service;
+Everlasting<AskAgain::Poller> poller;
+
+std::mutex room_mutex;  // guards room; taken before the workers'
+std::size_t room = 0;   ///< as many things may be handed over at once
+/// What the core has to do without anything that was made: the sweep of closing.cpp.
+constexpr std::size_t core_tasks = 1;
 
 }  // namespace
 
-void post_to_service(std::function<void()> task) noexcept {
-  if (process_phase.load(std::memory_order_relaxed) == Phase::forked) return;
-  Service& me = service();
-  const std::lock_guard lock(me.mutex);
-  me.queue.push_back(std::move(task));
-  if (!me.stopping) me.start(serve, "anyplace-service");
-  me.changed.notify_all();
+void make_service_room(const char* operation) {
+  int error = 0;
+  {
+    const std::lock_guard lock(room_mutex);
+    error = service.value.make_room(room + 1 + core_tasks);
+    if (error == 0) error = poller.value.make_room(room + 1 + core_tasks);
+    if (error == 0) ++room;
+  }
+  if (error == 0) return;
+  ErrorDetails details;
+  details.code = ErrorCode::backend_failed;
+  details.operation = operation;
+  details.vendor_code = error;
+  details.vendor_name = "pthread_create";
+  details.text =
+      fmt::format("no thread could be started for what is to be done in the background: {}", std::strerror(error));
+  details.remedy =
+      "see the limits on processes (ulimit -u, the cgroup's pids.max) and on memory; the next use tries again";
+  throw Error(std::move(details));
 }
 
-void poll_in_service(std::function<bool()> step) noexcept {
+void give_service_room() noexcept {
+  const std::lock_guard lock(room_mutex);
+  --room;
+}
+
+void post_task(const ServiceTask& task) noexcept {
   if (process_phase.load(std::memory_order_relaxed) == Phase::forked) return;
-  Poller& me = poller();
-  const std::lock_guard lock(me.mutex);
-  me.queue.push_back({std::move(step), Clock::now() + first_pause, first_pause});
-  if (!me.stopping) me.start(poll, "anyplace-poll");
-  me.changed.notify_all();
+  service.value.add(task);
+}
+
+void post_step(const PollStep& step) noexcept {
+  if (process_phase.load(std::memory_order_relaxed) == Phase::forked) return;
+  poller.value.add({step, Clock::now() + first_pause, first_pause});
 }
 
 bool stop_service(std::chrono::nanoseconds timeout) noexcept {
   const Deadline deadline(to_timeout_ns(timeout));
   const bool settled = settle_cross_waits(std::chrono::nanoseconds(deadline.left()));
-  const bool served = service().stop(deadline);
-  const bool polled = poller().stop(deadline);
+  const bool served = service.value.stop(deadline);
+  const bool polled = poller.value.stop(deadline);
   return settled && served && polled;
 }
 

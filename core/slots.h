@@ -31,9 +31,12 @@
 #include <utility>
 #include <vector>
 
+#include "anyplace/backend/thread_sanitizer.h"
 #include "borrow.h"
 #include "call.h"
+#include "current.h"
 #include "launch_limits.h"
+#include "service.h"
 
 namespace anyplace::detail {
 
@@ -190,6 +193,9 @@ class SlotTable {
       const std::uint32_t index = Id::index(id);
       object->describe(opened, index < chunk_size ? &first_slots.limits[index] : nullptr);
     }
+    // ThreadSanitizer can't follow the short way of a library that wasn't compiled for it.
+    if (backend::unseen_by_thread_sanitizer()) careful = true;
+    backend::release_to_sanitizer(&opened.word);
     opened.word.store(Id::generation(id) << Word::shift | Word::open | 1, std::memory_order_release);
     if constexpr (borrowable) {
       opened.plain.store(careful ? id ^ Id::careful : id, std::memory_order_seq_cst);
@@ -444,6 +450,7 @@ class SlotTable {
       fail(ErrorCode::out_of_memory, "", operation,
            std::string("all 16,777,215 handles of a ") + noun_ + " are in use");
     }
+    make_service_room(operation);
     // Room to give every slot back, so that recycling can't fail.
     if (free_.capacity() <= used) free_.reserve(used < 64 ? 64 : used * 2);
     std::atomic<Slot*>& chunk = chunks_[used / chunk_size];
@@ -458,6 +465,7 @@ class SlotTable {
   static void let_go(void* table, std::uint64_t id) noexcept { static_cast<SlotTable*>(table)->unpin(Id::index(id)); }
   void unpin(std::uint32_t index) noexcept {
     Slot& found = slot(index);
+    backend::release_to_sanitizer(&found.word);
     const std::uint64_t before = found.word.fetch_sub(1, std::memory_order_acq_rel);
     if ((before & (Word::open | Word::pin_mask)) == 1) dispose(index, found);
   }
@@ -465,6 +473,7 @@ class SlotTable {
     dispose(static_cast<std::uint32_t>(&found - first_slots.of_kind[kind_index]), found);
   }
   void dispose(std::uint32_t index, Slot& found) noexcept {
+    backend::acquire_from_sanitizer(&found.word);
     T* const object = static_cast<T*>(std::exchange(found.object, nullptr));
     recycle(index);
     T::dispose(object);
@@ -479,9 +488,9 @@ class SlotTable {
   }
   [[noreturn]] void refuse(std::uint64_t id, const char* operation) {
     fail(ErrorCode::invalid_handle, "", operation,
-         id == 0
-             ? std::string("the ") + noun_ + " is null: it was never made, or was moved from"
-             : std::string("the ") + noun_ + " with id " + std::to_string(id) + " does not exist: it was destroyed");
+         id == 0 ? std::string("the ") + noun_ + " is null\nit was never made, or was moved from"
+                 : std::string("the ") + noun_ + " with id " + std::to_string(id) +
+                       " does not exist: it was destroyed" + note_on_current(id));
   }
 
   const char* noun_;

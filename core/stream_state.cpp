@@ -15,6 +15,7 @@
 #include "helper_streams.h"
 #include "hold.h"
 #include "service.h"
+#include "shortage.h"
 
 namespace anyplace::detail {
 
@@ -97,10 +98,8 @@ struct Retired {
   std::mutex mutex;  // guards streams; stream_query alone is called under it
   std::vector<StreamState*> streams;
 };
-Retired& retired() {
-  static Retired* const made = new Retired;
-  return *made;
-}
+Everlasting<Retired> all_retired;
+Retired& retired() noexcept { return all_retired.value; }
 
 std::optional<Error> take_fault(StreamState& stream) noexcept {
   if (!stream.faulted.load(std::memory_order_acquire)) return std::nullopt;
@@ -124,8 +123,11 @@ bool waits_timed(DeviceState& device) noexcept {
   std::atomic<Timed>& timed = device.helper_streams->timed;
   if (timed.load(std::memory_order_relaxed) == Timed::unknown) {
     const anyplace_status status = device.table->device_synchronize(device.self, device.index, 0);
-    // Which marks it lost, if that is what it is.
-    if (status != ANYPLACE_STATUS_OK) static_cast<void>(make_error(status, device, "Stream::synchronize"));
+    if (status == ANYPLACE_STATUS_DEVICE_LOST) {  // which making the error marks
+      static_cast<void>(error_or_shortage([&] { return make_error(status, device, "Stream::synchronize"); }));
+    } else if (status != ANYPLACE_STATUS_OK) {
+      take_message();
+    }
     timed.store(status == ANYPLACE_STATUS_UNSUPPORTED ? Timed::no : Timed::yes, std::memory_order_relaxed);
   }
   return timed.load(std::memory_order_relaxed) == Timed::yes;
@@ -133,19 +135,20 @@ bool waits_timed(DeviceState& device) noexcept {
 
 /// Destroys the retired streams that are idle. Returns whether none of the device is left.
 bool reap_retired(const DeviceState& device) noexcept {
-  std::vector<StreamState*> idle;
-  bool none_left = true;
-  {
-    const std::lock_guard lock(retired().mutex);
-    std::vector<StreamState*>& all = retired().streams;
-    const auto first_idle =
-        std::partition(all.begin(), all.end(), [](StreamState* stream) { return !is_idle(*stream); });
-    idle.assign(first_idle, all.end());
-    all.erase(first_idle, all.end());
-    none_left = std::none_of(all.begin(), all.end(), [&](StreamState* stream) { return stream->device == &device; });
+  while (true) {
+    StreamState* idle = nullptr;
+    {
+      const std::lock_guard lock(retired().mutex);
+      std::vector<StreamState*>& all = retired().streams;
+      const auto found = std::find_if(all.begin(), all.end(), [](StreamState* stream) { return is_idle(*stream); });
+      if (found == all.end()) {
+        return std::none_of(all.begin(), all.end(), [&](StreamState* stream) { return stream->device == &device; });
+      }
+      idle = *found;
+      all.erase(found);
+    }
+    delete idle;
   }
-  for (StreamState* stream : idle) delete stream;
-  return none_left;
 }
 
 void finish(StreamState* stream) noexcept {
@@ -155,9 +158,12 @@ void finish(StreamState* stream) noexcept {
   if (backends_callable() && !device.lost.load(std::memory_order_relaxed) && !waits_timed(device)) {
     reap_retired(device);
     if (!is_idle(*stream)) {
-      const std::lock_guard lock(retired().mutex);
-      retired().streams.push_back(stream);
-      return;
+      try {
+        const std::lock_guard lock(retired().mutex);
+        retired().streams.push_back(stream);
+        return;
+      } catch (const std::bad_alloc&) {  // its work goes on all the same, but who synchronises doesn't wait for it
+      }
     }
   }
   delete stream;

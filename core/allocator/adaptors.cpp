@@ -19,7 +19,7 @@ namespace detail {
 std::shared_ptr<Allocator> required(std::shared_ptr<Allocator> upstream, const char* operation) {
   if (upstream == nullptr) {
     fail(ErrorCode::invalid_argument, "", operation,
-         "the allocator below is null; current_allocator(device) is one to put it on");
+         "the allocator below is null\ncurrent_allocator(device) is one to put it on");
   }
   return upstream;
 }
@@ -153,7 +153,7 @@ std::shared_ptr<Allocator> failing_allocator(std::shared_ptr<Allocator> upstream
   constexpr const char* operation = "failing_allocator";
   upstream = detail::required(std::move(upstream), operation);
   if (nth == 0) {
-    detail::fail(ErrorCode::invalid_argument, "", operation, "there is no allocation 0: the first one is 1");
+    detail::fail(ErrorCode::invalid_argument, "", operation, "there is no allocation 0\nthe first one is 1");
   }
   return std::make_shared<detail::FailingAllocator>(std::move(upstream), nth, for_good);
 }

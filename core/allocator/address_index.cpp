@@ -89,7 +89,6 @@ void AddressIndex::clear(anyplace_address address) noexcept {
 }
 
 Block* AddressIndex::find(anyplace_address address) const noexcept {
-  if (address % (std::uint64_t{1} << unit_bits) != 0) return nullptr;
   const Entry* entry = entry_of(address);
   if (entry == nullptr) return nullptr;
   const std::uint64_t value = entry->load(std::memory_order_acquire);

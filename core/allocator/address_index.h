@@ -3,6 +3,9 @@
 // AddressIndex: from the address at which a block begins to the block. A table in three levels by the address's
 // mebibyte; a mebibyte in which more than one block begins has a table of its own for them.
 //
+// What is told apart are units of block_unit bytes. Blocks may begin anywhere in a unit: a device that aligns its
+// allocations to less has segments that do. They are a unit long at least and don't overlap, so no two begin in one.
+//
 // One writer at a time; find() needs no lock: what it reads is published with release order and stays until the index
 // itself goes.
 #pragma once
@@ -29,6 +32,7 @@ class AddressIndex {
   void prepare(anyplace_address address);
   void set(anyplace_address address, Block* block) noexcept;
   void clear(anyplace_address address) noexcept;
+  /// The block that begins in the address's unit, there or elsewhere in it; null if none does.
   Block* find(anyplace_address address) const noexcept;
 
  private:

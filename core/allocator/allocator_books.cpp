@@ -18,7 +18,10 @@ void DeviceAllocator::State::look_at_counters() noexcept {
     if (bins->taken) bins->counters.add_peaks(peaks);
   }
   raise_peaks(stats, peaks);
-  if (ThreadBins* const own = own_bins(number)) own->counters.move_to(stats);
+  if (ThreadBins* const own = own_bins(number)) {
+    if (own->is_unfenced()) reclaim(*own);
+    own->counters.move_to(stats);
+  }
 }
 
 // ---- A block's way through the books -------------------------------------------------------------------------------
@@ -163,14 +166,7 @@ std::uint64_t DeviceAllocator::make_pool(std::optional<std::uint64_t> limit) {
 void DeviceAllocator::end_pool(std::uint64_t pool) noexcept {
   const std::lock_guard lock(state_->mutex);
   if (state_->pools.erase(pool) == 0 || state_->memory.heap == nullptr) return;
-  {
-    const Revocation revocation(*state_);
-    for (ThreadBins* bins = state_->all_bins; bins != nullptr; bins = bins->next) {
-      bins->for_each_line([&](Line& line) {
-        if (line.pool == pool) line.stream = 0;
-      });
-    }
-  }
+  state_->end_lines([pool](const Line& line) { return line.pool == pool; });
   if (!state_->closed) static_cast<void>(state_->memory.heap->release_free(pool));
   state_->memory.heap->orphan_pool(pool);
 }

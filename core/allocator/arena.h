@@ -57,6 +57,7 @@ struct Segment {
 struct PoolBooks {
   std::uint64_t reserved = 0;
   std::uint64_t limit = UINT64_MAX;
+  bool ended = false;  ///< kept only for the arenas that it left behind
 };
 
 class Arena {
@@ -69,7 +70,7 @@ class Arena {
   std::uint64_t cached_bytes = 0;
   std::uint64_t reserved = 0;
   std::uint64_t handed_out = 0;  ///< blocks that aren't free
-  bool orphan = false;           ///< its stream is gone: always idle
+  bool orphan = false;           ///< its stream or its pool is gone: no key leads to it
 };
 
 inline bool is_free(const Block* block) noexcept {

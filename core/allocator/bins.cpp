@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bins.h"
 
+#include <atomic>
 #include <memory>
 #include <new>
 #include <thread>
+#include <utility>
 
+#include "anyplace/backend/thread_sanitizer.h"
 #include "asymmetric_fence.h"
 #include "device_allocator.h"
 #include "process.h"
+#include "thread_end.h"
 
 namespace anyplace::detail {
 
@@ -34,17 +38,20 @@ void SizeBins::forget() noexcept {
 
 // ---- Fences --------------------------------------------------------------------------------------------------------
 
-void choose_fences() noexcept {
-  static const bool chosen = [] {
-    ThreadBins::owner_fences_ = !have_asymmetric_fence();
-    return true;
-  }();
-  static_cast<void>(chosen);
+namespace {
+
+std::atomic<bool> fence_refused{false};
+
+}  // namespace
+
+bool owners_have_to_fence() noexcept {
+  return !have_asymmetric_fence() || fence_refused.load(std::memory_order_relaxed);
 }
 
-void fence_all_threads() noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (have_asymmetric_fence()) static_cast<void>(heavy_fence());  // else the owners fence themselves
+bool fence_all_threads() noexcept {
+  if (!fence_refused.load(std::memory_order_relaxed) && heavy_fence()) return true;
+  fence_refused.store(true, std::memory_order_relaxed);
+  return false;
 }
 
 void ThreadBins::wait_until_left() const noexcept {
@@ -58,32 +65,23 @@ constinit thread_local BinsOfThread* bins_of_thread = nullptr;
 
 namespace {
 
-constinit thread_local bool thread_ended = false;
-
-struct Owner {
-  std::unique_ptr<BinsOfThread> bins;
-
-  Owner() = default;
-  Owner(const Owner&) = delete;  // given back once
-  Owner& operator=(const Owner&) = delete;
-  ~Owner() {
-    thread_ended = true;
-    bins_of_thread = nullptr;
-    // In a child of a fork or in a process that is exiting they are left as they are.
-    if (!process_running() || bins == nullptr) return;
-    for (std::size_t i = 0; i < max_binned_devices; ++i) {
-      if (bins->of_device[i] != nullptr) bins->allocators[i]->thread_ends(*bins->of_device[i]);
-    }
+void give_bins_back() noexcept {
+  const std::unique_ptr<BinsOfThread> bins(std::exchange(bins_of_thread, nullptr));
+  // In a child of a fork or in a process that is exiting they are left as they are.
+  if (!process_running() || bins == nullptr) return;
+  for (std::size_t i = 0; i < max_binned_devices; ++i) {
+    if (bins->of_device[i] != nullptr) bins->allocators[i]->thread_ends(*bins->of_device[i]);
   }
-};
+}
+constinit thread_local ThreadEndTask bins_end{give_bins_back};
 
 }  // namespace
 
 BinsOfThread* make_bins_of_thread() noexcept {
-  if (bins_of_thread != nullptr || thread_ended) return bins_of_thread;
-  static thread_local Owner owner;
-  if (owner.bins == nullptr) owner.bins.reset(new (std::nothrow) BinsOfThread);
-  bins_of_thread = owner.bins.get();
+  // ThreadSanitizer can't see from outside how owners and revokers agree.
+  if (bins_of_thread == nullptr && !backend::unseen_by_thread_sanitizer() && at_thread_end(bins_end)) {
+    bins_of_thread = new (std::nothrow) BinsOfThread;
+  }
   return bins_of_thread;
 }
 

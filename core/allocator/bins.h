@@ -19,6 +19,10 @@
 // Either the owner's step 1 came before the fence of revoker 2, and then revoker 3 sees it; or its step 2 comes after
 // it and sees revoked (asymmetric_fence.h). Where the system has no membarrier the owner fences itself.
 //
+// A system can begin to refuse membarrier: a process may put on a filter of system calls. Then nothing says whether an
+// owner is in its bins, and nobody else touches them (`unfenced`) until the owner has been to the allocator's lock,
+// which it goes to next, as its bins are out of bounds. There it empties them, and fences itself from then on.
+//
 // Invariant: the heap counts what is in bins as taken, so nobody else touches it; and a request that its bin can't
 // serve gives the arena's bins back first, so they never cost a better place.
 #pragma once
@@ -164,7 +168,7 @@ class alignas(64) ThreadBins {
   /// False: the bins are out of bounds; nothing to leave then.
   bool enter() noexcept {
     busy_.store(true, std::memory_order_relaxed);
-    if (owner_fences_) [[unlikely]] {
+    if (owner_fences) [[unlikely]] {
       std::atomic_thread_fence(std::memory_order_seq_cst);
     } else {
       light_fence();
@@ -199,22 +203,23 @@ class alignas(64) ThreadBins {
   static constexpr std::uint32_t revoking = 1;  ///< for the moment
   static constexpr std::uint32_t off = 2;       ///< the configuration or the history says so
   static constexpr std::uint32_t private_to_callback = 4;
+  static constexpr std::uint32_t unfenced = 8;  ///< the owner may not know it yet: nobody else may touch them
   void bar(std::uint32_t reason) noexcept { revoked_.fetch_or(reason, std::memory_order_seq_cst); }
   void unbar(std::uint32_t reason) noexcept { revoked_.fetch_and(~reason, std::memory_order_release); }
   bool barred() const noexcept { return revoked_.load(std::memory_order_relaxed) != 0; }
+  bool is_unfenced() const noexcept { return (revoked_.load(std::memory_order_relaxed) & unfenced) != 0; }
   /// Revoker 3.
   void wait_until_left() const noexcept;
 
   ThreadBins* next = nullptr;  ///< in the allocator's list, which only grows
   bool taken = false;          ///< by a thread; under the lock
+  bool owner_fences = true;    ///< in enter(); set by the owner under the lock
 
  private:
   static constexpr std::size_t line_count = 16;
   static std::size_t place_of(std::uint64_t stream, std::uint64_t pool) noexcept {
     return static_cast<std::size_t>((stream >> 6) + pool) % line_count;
   }
-  friend void choose_fences() noexcept;
-  static inline bool owner_fences_ = true;  ///< until membarrier is known to be there; set before any bins are made
 
   std::atomic<bool> busy_{false};
   std::atomic<std::uint32_t> revoked_{0};
@@ -241,9 +246,10 @@ Line* ThreadBins::make(std::uint64_t stream, std::uint64_t pool, const Heap& hea
   return place;
 }
 
-/// Revoker 2. Called before the first bins are made, and then for each revocation of another thread's.
-void choose_fences() noexcept;
-void fence_all_threads() noexcept;
+/// Whether the owners of bins have to fence themselves from now on; before a thread takes bins.
+bool owners_have_to_fence() noexcept;
+/// Revoker 2, where there are owners that don't fence themselves. False: the system refuses it, for good.
+[[nodiscard]] bool fence_all_threads() noexcept;
 
 // ---- Which bins are the calling thread's ---------------------------------------------------------------------------
 

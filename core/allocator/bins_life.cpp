@@ -8,7 +8,7 @@
 
 namespace anyplace::detail {
 bool DeviceAllocator::free_in_line(ThreadBins& bins, Line& line, std::uint64_t address, std::uint64_t bytes) noexcept {
-  Block* const block = line.heap->find(address);
+  Block* const block = line.heap->find_near(address);
   bool done = false;
   if (block != nullptr && block->out.load(std::memory_order_relaxed) == address && block->requested == bytes &&
       block->stream == line.stream) {
@@ -27,7 +27,6 @@ ThreadBins* DeviceAllocator::State::bins_here() noexcept {
   ThreadBins* bins = all_bins;
   while (bins != nullptr && bins->taken) bins = bins->next;
   if (bins == nullptr) {
-    choose_fences();
     bins = new (std::nothrow) ThreadBins;
     if (bins == nullptr) return nullptr;
     if (bins_off) bins->bar(ThreadBins::off);
@@ -35,6 +34,7 @@ ThreadBins* DeviceAllocator::State::bins_here() noexcept {
     all_bins = bins;
   }
   bins->taken = true;
+  bins->owner_fences = owners_have_to_fence();
   table->of_device[number] = bins;
   table->allocators[number] = device.allocator;
   return bins;
@@ -48,7 +48,25 @@ void DeviceAllocator::thread_ends(ThreadBins& bins) noexcept {
     state_->drain(line);
     line.stream = 0;
   });
+  bins.unbar(ThreadBins::unfenced);
   bins.taken = false;
+}
+
+/// By the owner, after a fence was refused: what others would have done to its bins meanwhile it does itself.
+void DeviceAllocator::State::reclaim(ThreadBins& own) noexcept {
+  own.for_each_line([&](Line& line) {
+    drain(line);
+    line.stream = 0;
+  });
+  own.owner_fences = true;
+  own.unbar(ThreadBins::unfenced);
+}
+
+bool DeviceAllocator::State::any_unfenced() const noexcept {
+  for (const ThreadBins* bins = all_bins; bins != nullptr; bins = bins->next) {
+    if (bins->is_unfenced()) return true;
+  }
+  return false;
 }
 
 void DeviceAllocator::State::drain(Line& line, bool small) noexcept {
@@ -91,18 +109,24 @@ void DeviceAllocator::State::set_bins_off() noexcept {
 }
 
 Revocation::Revocation(DeviceAllocator::State& state) noexcept : state_(state) {
-  ThreadBins* const own = own_bins(state.number);
-  bool others = false;
+  const ThreadBins* const own = own_bins(state.number);
+  const auto needs_fence = [own](const ThreadBins& bins) {
+    return bins.taken && &bins != own && !bins.owner_fences && !bins.is_unfenced();
+  };
+  bool any = false;
   for (ThreadBins* bins = state.all_bins; bins != nullptr; bins = bins->next) {
     bins->bar(ThreadBins::revoking);
-    others = others || (bins->taken && bins != own);
+    any = any || needs_fence(*bins);
   }
-  if (others) {
-    fence_all_threads();
-    for (ThreadBins* bins = state.all_bins; bins != nullptr; bins = bins->next) bins->wait_until_left();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool refused = any && !fence_all_threads();
+  for (ThreadBins* bins = state.all_bins; bins != nullptr; bins = bins->next) {
+    if (refused && needs_fence(*bins)) bins->bar(ThreadBins::unfenced);
+    if (bins != own && !bins->is_unfenced()) bins->wait_until_left();
   }
   state.look_at_counters();
   for (ThreadBins* bins = state.all_bins; bins != nullptr; bins = bins->next) {
+    if (bins->is_unfenced()) continue;
     bins->counters.move_to(state.stats);
     bins->for_each_line([&](Line& line) {
       found_any_ = found_any_ || !line.bins[0].empty() || !line.bins[1].empty();

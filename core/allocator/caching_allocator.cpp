@@ -45,7 +45,8 @@ std::uint64_t CachingAllocator::allocate_slowly(const StreamView& view, std::uin
   const Pin<StreamState> stream = streams().pin(view.id(), operation);
   if (stream->device != &device_) {
     fail(ErrorCode::invalid_argument, device_.place, operation,
-         fmt::format("the stream is of {}, the allocator of {}", stream->device->place, device_.place));
+         fmt::format("the stream is of {}, the allocator of {}\neach device has an allocator of its own",
+                     stream->device->place, device_.place));
   }
   require_usable(device_, operation);
   if (bytes == 0) return 0;

@@ -118,7 +118,8 @@ struct Origin {
 
 [[noreturn]] void refuse(const Origin& origin, const std::string& problem) {
   detail::fail(ErrorCode::invalid_argument, origin.place, origin.operation,
-               fmt::format("{}{}; it is key:value,key:value with the keys {}", origin.prefix, problem, known_keys()));
+               fmt::format("{}{}\nit is key:value,key:value with the keys {}\ndocs/memory.md says what each is for",
+                           origin.prefix, problem, known_keys()));
 }
 
 void read_entry(AllocatorConfig& config, std::string_view entry, std::array<bool, keys.size()>& seen,

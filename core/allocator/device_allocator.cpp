@@ -31,28 +31,28 @@ SourceResult GuardedSource::allocate(std::uint64_t bytes, anyplace_address* addr
 }
 void GuardedSource::free(anyplace_address address, std::uint64_t bytes) noexcept {
   const CallbackScope scope;
-  if (!abandoned_) source_->free(address, bytes);
+  if (!is_abandoned()) source_->free(address, bytes);
 }
 SourceResult GuardedSource::reserve(std::uint64_t bytes, anyplace_address* address) noexcept {
   return abandoned_ ? SourceResult::out_of_memory : source_->reserve(bytes, address);
 }
 void GuardedSource::release(anyplace_address address, std::uint64_t bytes) noexcept {
   const CallbackScope scope;
-  if (!abandoned_) source_->release(address, bytes);
+  if (!is_abandoned()) source_->release(address, bytes);
 }
 SourceResult GuardedSource::create(std::uint64_t bytes, anyplace_physical* physical) noexcept {
   return abandoned_ ? SourceResult::out_of_memory : source_->create(bytes, physical);
 }
 void GuardedSource::destroy(anyplace_physical physical) noexcept {
   const CallbackScope scope;
-  if (!abandoned_) source_->destroy(physical);
+  if (!is_abandoned()) source_->destroy(physical);
 }
 SourceResult GuardedSource::map(anyplace_address address, anyplace_physical physical) noexcept {
   return abandoned_ ? SourceResult::out_of_memory : source_->map(address, physical);
 }
 bool GuardedSource::unmap(anyplace_address address, std::uint64_t bytes) noexcept {
   const CallbackScope scope;
-  return abandoned_ || source_->unmap(address, bytes);
+  return is_abandoned() || source_->unmap(address, bytes);
 }
 
 // ---- Beginning -----------------------------------------------------------------------------------------------------
@@ -76,7 +76,7 @@ void DeviceAllocator::configure(const AllocatorConfig& config, const char* opera
   const std::lock_guard lock(state_->mutex);
   if (mode_.load(std::memory_order_relaxed) != Mode::open) {
     fail(ErrorCode::not_permitted, state_->device.place, operation,
-         "the device's allocator is in use: configure it before the first allocation");
+         "the device's allocator is in use\nconfigure it before the first allocation");
   }
   state_->config = checked;
 }
@@ -108,7 +108,7 @@ bool DeviceAllocator::fix_config(const char* operation) {
 Heap& DeviceAllocator::State::open_heap(const AllocatorConfig& from) {
   if (memory.heap != nullptr) return *memory.heap;
   HeapOptions options;
-  options.virtual_memory = from.segments != SegmentKind::classic;
+  options.virtual_memory = from.segments != SegmentKind::classic && !segments_only;
   options.limit = limit;
   options.max_split_bytes = from.max_split_bytes.value_or(UINT64_MAX);
   HeapOnSource made;
@@ -121,6 +121,24 @@ Heap& DeviceAllocator::State::open_heap(const AllocatorConfig& from) {
   return *memory.heap;
 }
 
+void DeviceAllocator::State::give_up_virtual_memory(const char* operation) {
+  const CallbackScope scope;  // as with what GuardedSource reports
+  const Error reason = error_of(memory.source->last_status(), take_message(), device.place, operation);
+  segments_only = true;
+  memory.close();
+  ErrorDetails details;
+  details.code = reason.code();
+  details.place = device.place;
+  details.operation = "the allocator";
+  details.text = fmt::format(
+      "virtual memory fails at its first use ({}): memory comes in segments of fixed size from now on, which "
+      "may waste more of it; {}=segments:classic asks for that from the start",
+      reason.vendor_text().empty() ? reason.text() : reason.vendor_text(), allocator_variable);
+  details.vendor_code = reason.vendor_code();
+  details.vendor_name = reason.vendor_name();
+  report(Error(std::move(details)));
+}
+
 // ---- Handing out ---------------------------------------------------------------------------------------------------
 
 Block* DeviceAllocator::allocate(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation) {
@@ -128,20 +146,56 @@ Block* DeviceAllocator::allocate(StreamState& stream, std::uint64_t pool, std::u
   require_usable(device, operation);
   if (stream.device != &device) {
     fail(ErrorCode::invalid_argument, device.place, operation,
-         fmt::format("the stream is of {}: memory of {} is allocated in the order of a stream of its own",
+         fmt::format("the stream is of {}\nmemory of {} is allocated in the order of a stream of its own",
                      stream.device->place, device.place));
   }
   if (in_pressure_callback(device)) {
     fail(ErrorCode::not_permitted, device.place, operation,
-         "a pressure callback is called because this device is short of memory: it may free, not allocate there");
+         "a pressure callback is called because this device is short of memory\nit may free, not allocate there");
   }
   static_cast<void>(caching(operation));  // from now on the configuration is fixed
   if (bytes > INT64_MAX) {
     std::unique_lock lock(state_->mutex);
-    leave_message(0, nullptr, "no device has that much memory; is the size a negative number?");
+    leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
     state_->throw_out_of_memory(lock, pool, bytes, operation);
   }
   return Request(*state_, stream, pool, bytes, operation).serve();
+}
+
+bool DeviceAllocator::State::device_has(std::uint64_t bytes) noexcept {
+  if (bytes <= known_total) return true;
+  anyplace_memory_info info{};
+  info.struct_size = sizeof(info);
+  info.total_bytes = info.free_bytes = ANYPLACE_UNKNOWN;
+  if (device.table->device_memory(device.self, device.index, &info) != ANYPLACE_STATUS_OK) {
+    static_cast<void>(take_message());  // what is asked for next says why
+    return true;
+  }
+  static_assert(ANYPLACE_UNKNOWN == UINT64_MAX);
+  known_total = info.total_bytes;
+  return bytes <= known_total;
+}
+
+std::string DeviceAllocator::State::hopeless(std::uint64_t pool, std::uint64_t bytes) const {
+  if (memory.heap == nullptr) return {};
+  const std::uint64_t size = rounded_size(bytes);
+  if (known_total != 0 && size > known_total) return fmt::format("the device has {} bytes in all", known_total);
+  const std::uint64_t least = memory.heap->least_growth(bytes <= small_arena_limit(*memory.heap), size);
+  const auto exceeded = [&](const char* name, std::uint64_t at_most, const char* remedy) {
+    return fmt::format(
+        "{} of {} bytes is less than what such a request takes from the device, {} bytes at a time; raise {}", name,
+        at_most, least, remedy);
+  };
+  const auto of = pools.find(pool);
+  if (of != pools.end() && least > of->second.limit) {
+    return exceeded("the memory pool's limit", of->second.limit, "MemoryPoolOptions::limit_bytes");
+  }
+  if (least > limit) {
+    return exceeded("the limit", limit,
+                    "limit_mb of ANYPLACE_ALLOCATOR, AllocatorConfig::limit_bytes or the fraction that "
+                    "set_per_process_memory_fraction was given");
+  }
+  return {};
 }
 
 void DeviceAllocator::State::throw_out_of_memory(std::unique_lock<std::mutex>& lock, std::uint64_t pool,
@@ -159,10 +213,17 @@ void DeviceAllocator::State::throw_out_of_memory(std::unique_lock<std::mutex>& l
   const auto of = pools.find(pool);
   if (of != pools.end()) at_most = std::min(at_most, of->second.limit);
   if (at_most != UINT64_MAX) figures.limit = at_most;
-  const bool pool_limit = of != pools.end() && of->second.limit == at_most && at_most != UINT64_MAX;
+  std::string why = hopeless(pool, bytes);
+  if (why.empty() && of != pools.end() && of->second.limit == at_most && at_most != UINT64_MAX) {
+    why = "the memory pool's limit is reached";
+  }
+  if (memory.heap != nullptr && memory.heap->uses_virtual_memory()) {
+    // The backend's text is about the page that it didn't give, when it had given others, which went back since.
+    const Message message = take_message();
+    leave_message(message.vendor_code, message.vendor_name.c_str(), "");
+  }
   lock.unlock();
-  Error error =
-      out_of_memory_error(device, figures, pool_limit ? "the memory pool's limit is reached" : nullptr, operation);
+  Error error = out_of_memory_error(device, figures, why.empty() ? nullptr : why.c_str(), operation);
   lock.lock();
   if (history.on()) {
     const std::uint64_t free_bytes = error.memory() ? error.memory()->free.value_or(UINT64_MAX) : UINT64_MAX;
@@ -262,14 +323,7 @@ void DeviceAllocator::State::settle_streams(std::size_t budget) noexcept {
 
 /// A stream's arenas go; what leads to them goes first.
 void DeviceAllocator::State::end_arenas(std::uint64_t stream) noexcept {
-  {
-    const Revocation revocation(*this);
-    for (ThreadBins* bins = all_bins; bins != nullptr; bins = bins->next) {
-      bins->for_each_line([&](Line& line) {
-        if (line.stream == stream) line.stream = 0;
-      });
-    }
-  }
+  end_lines([stream](const Line& line) { return line.stream == stream; });
   if (memory.heap != nullptr) memory.heap->orphan(stream);
 }
 
@@ -313,7 +367,7 @@ void DeviceAllocator::deallocate(std::uint64_t stream_id, std::uint64_t address,
   }
   if (block->stream != stream_id) {
     fail(ErrorCode::invalid_argument, state_->device.place, operation,
-         fmt::format("the memory at {:#x} was allocated on another stream: give it back there", address));
+         fmt::format("the memory at {:#x} was allocated on another stream\ngive it back there", address));
   }
   state_->look_at_counters();
   state_->free(block);
@@ -329,12 +383,7 @@ void DeviceAllocator::stream_ends(StreamState& stream) noexcept {
 void DeviceAllocator::device_resets() noexcept {
   const std::lock_guard lock(state_->mutex);
   if (state_->memory.heap == nullptr) return;
-  {
-    const Revocation revocation(*state_);
-    for (ThreadBins* bins = state_->all_bins; bins != nullptr; bins = bins->next) {
-      bins->for_each_line([](Line& line) { line.stream = 0; });
-    }
-  }
+  state_->end_lines([](const Line&) { return true; });
   static_cast<void>(state_->memory.heap->release_free());
   state_->memory.source->abandon();
   while (!state_->returning.empty()) {
@@ -354,15 +403,18 @@ void DeviceAllocator::device_resets() noexcept {
   }
 }
 
-void DeviceAllocator::shut_down() noexcept {
+void DeviceAllocator::shut_down(std::chrono::steady_clock::time_point deadline, bool synchronized) noexcept {
   const std::lock_guard lock(state_->mutex);
   state_->closed = true;
   if (state_->config) state_->set_bins_off();
   if (state_->memory.heap == nullptr) return;
   { const Revocation revocation(*state_); }
   state_->settle_streams();
-  // What is still handed out stays: whoever has it may still be at it.
-  if (state_->stats.at(StatKind::active, StatPool::all).current == 0) {
+  state_->memory.source->abandon_at(deadline);
+  // What is still handed out stays: whoever has it may still be at it. So does what work uses that is left behind, and
+  // what is in bins that can't be taken from their thread.
+  const bool none_out = state_->stats.at(StatKind::active, StatPool::all).current == 0 && !state_->any_unfenced();
+  if (none_out && state_->work.all_idle(synchronized)) {
     state_->memory.close();
   } else {
     static_cast<void>(state_->memory.heap->release_free());

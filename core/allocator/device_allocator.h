@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -93,8 +94,9 @@ class DeviceAllocator {
   void thread_ends(ThreadBins& bins) noexcept;
   /// The device was waited for: what was lent goes back where its borrowers are done.
   void settle() noexcept;
-  /// Everything that is free back to the device: at exit, when all work is done or given up.
-  void shut_down() noexcept;
+  /// What is free and idle back to the device, as much of it as there is time for: at exit, when all work is done or
+  /// given up. `synchronized`: the device was waited for, so that a stream without a marker has no work either.
+  void shut_down(std::chrono::steady_clock::time_point deadline, bool synchronized) noexcept;
 
   struct State;
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -31,11 +32,14 @@ struct Returning {
   std::unique_ptr<EventState> behind;  ///< null: when the borrower is idle
 };
 
-/// The device's source; null calls when the memory that it gave is no more.
+/// The device's source; null calls when the memory that it gave is no more, or there is no time to give it back.
 class GuardedSource final : public MemorySource {
  public:
+  using Clock = std::chrono::steady_clock;
   explicit GuardedSource(std::unique_ptr<MemorySource> source) noexcept : source_(std::move(source)) {}
   void abandon() noexcept { abandoned_ = true; }
+  /// What isn't given back by then goes with the process.
+  void abandon_at(Clock::time_point deadline) noexcept { deadline_ = deadline; }
 
   std::uint64_t page_bytes() noexcept override { return source_->page_bytes(); }
   SourceResult allocate(std::uint64_t bytes, anyplace_address* address) noexcept override;
@@ -49,8 +53,14 @@ class GuardedSource final : public MemorySource {
   anyplace_status last_status() const noexcept override { return source_->last_status(); }
 
  private:
+  bool is_abandoned() noexcept {
+    if (deadline_ && Clock::now() >= *deadline_) abandoned_ = true;
+    return abandoned_;
+  }
+
   std::unique_ptr<MemorySource> source_;
   bool abandoned_ = false;
+  std::optional<Clock::time_point> deadline_;
 };
 
 /// A heap and what it stands on.
@@ -66,7 +76,7 @@ struct HeapOnSource {
 };
 
 struct DeviceAllocator::State final : HeapUser {
-  explicit State(DeviceState& of) noexcept : device(of), work(of) {}
+  explicit State(DeviceState& of) : device(of), work(of) {}
 
   DeviceState& device;
   std::size_t number = 0;
@@ -88,7 +98,9 @@ struct DeviceAllocator::State final : HeapUser {
   };
   std::map<std::uint64_t, Pool> pools;  ///< those that haven't ended
   std::uint64_t last_pool = 0;
+  std::uint64_t known_total = 0;  ///< bytes of the device, when it was asked last; UINT64_MAX: it doesn't tell
   bool closed = false;
+  bool segments_only = false;  ///< virtual memory was given up
 
   // -- HeapUser.
   bool idle(const ArenaKey& arena) noexcept override { return arena.stream == 0 || work.idle(arena.stream); }
@@ -96,6 +108,9 @@ struct DeviceAllocator::State final : HeapUser {
 
   // -- Under the lock.
   Heap& open_heap(const AllocatorConfig& config);
+  /// Ends a heap that never mapped anything, so nobody has anything of it. The next one has segments. Says so, with the
+  /// reason that the source left.
+  void give_up_virtual_memory(const char* operation);
   Heap& heap_of(const Block* block) noexcept;
   /// The own thread's counters into the books, with the peaks that were reached since.
   void look_at_counters() noexcept;
@@ -121,7 +136,17 @@ struct DeviceAllocator::State final : HeapUser {
   void drain(Line& line, bool small) noexcept;
   void count_large(const ArenaKey& key, std::uint64_t requested) noexcept;  ///< a request or a free
   void set_bins_off() noexcept;
+  void reclaim(ThreadBins& own) noexcept;
+  bool any_unfenced() const noexcept;
+  /// Empties all bins, and those of their lines for which fits(line) holds lead nowhere any more. What is unfenced does
+  /// so itself (reclaim); until then its blocks count as handed out, so that nothing becomes of their arenas.
+  template <class Fits>
+  void end_lines(Fits&& fits) noexcept;
 
+  /// Whether the device has as many bytes in all. It is asked if it hadn't the last time.
+  bool device_has(std::uint64_t bytes) noexcept;
+  /// Why a request can never be served, whatever is given up or waited for; empty if it could be.
+  std::string hopeless(std::uint64_t pool, std::uint64_t bytes) const;
   [[noreturn]] void throw_out_of_memory(std::unique_lock<std::mutex>& lock, std::uint64_t pool, std::uint64_t bytes,
                                         const char* operation);
 };
@@ -140,5 +165,16 @@ class Revocation {
   DeviceAllocator::State& state_;
   bool found_any_ = false;
 };
+
+template <class Fits>
+void DeviceAllocator::State::end_lines(Fits&& fits) noexcept {
+  const Revocation revocation(*this);
+  for (ThreadBins* bins = all_bins; bins != nullptr; bins = bins->next) {
+    if (bins->is_unfenced()) continue;
+    bins->for_each_line([&](Line& line) {
+      if (fits(line)) line.stream = 0;
+    });
+  }
+}
 
 }  // namespace anyplace::detail

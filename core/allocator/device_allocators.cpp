@@ -56,7 +56,7 @@ anyplace_address allocate_from(Allocator& allocator, const StreamView& stream, s
   if (address == 0) {
     fail(
         ErrorCode::backend_failed, device.place, operation,
-        fmt::format("the allocator that set_allocator was given ({}) gave address 0 for {} bytes; it has to throw what "
+        fmt::format("the allocator that set_allocator was given ({}) gave address 0 for {} bytes\nit has to throw what "
                     "it can't give",
                     name_of(allocator), bytes));
   }

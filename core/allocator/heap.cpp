@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 #include "heap_state.h"
 
@@ -166,12 +167,20 @@ Block* Heap::State::first_block(Segment& segment, std::uint64_t bytes, bool back
 // -- Arenas ----------------------------------------------------------------------------------------------------------
 
 PoolBooks& Heap::State::pool_of(std::uint64_t pool) {
-  auto& books = pools[pool];
-  if (books == nullptr) books = std::make_unique<PoolBooks>();
-  return *books;
+  const auto found = pools.find(pool);
+  if (found != pools.end()) return *found->second;
+  return *pools.emplace(pool, std::make_unique<PoolBooks>()).first->second;
 }
 
-bool Heap::State::idle(const Arena& arena) noexcept { return arena.orphan || user.idle(arena.key); }
+void Heap::State::forget_pool(std::uint64_t pool) noexcept {
+  const auto found = pools.find(pool);
+  if (found == pools.end() || !found->second->ended) return;
+  const auto is_its = [&](const auto& arena) { return arena->pool == found->second.get(); };
+  if (std::none_of(arenas.begin(), arenas.end(), is_its)) pools.erase(found);
+}
+
+/// An orphan's stream may still be at work: its pool ended, and what was given back in it is in use until then.
+bool Heap::State::idle(const Arena& arena) noexcept { return user.idle(arena.key); }
 
 std::uint64_t Heap::State::room(const Arena& arena) const noexcept {
   const std::uint64_t here = options.limit > reserved ? options.limit - reserved : 0;
@@ -220,13 +229,19 @@ Heap::Heap(MemorySource& source, HeapUser& user, StatTable& stats, HeapOptions o
     : state_(std::make_unique<State>(source, user, stats, options)) {}
 
 Heap::~Heap() {
+  // A call for this many at most: a source that has no time for all of it can stop in between.
+  constexpr std::size_t pages_a_call = 64;
   State& s = *state_;
   for (const auto& [address, segment] : s.segments) {
     if (s.page == 0) s.source.free(address, segment->bytes);
-    for (std::size_t i = 0; i < segment->pages.size(); ++i) {
+    for (std::size_t i = 0; i < segment->pages.size();) {
       const std::size_t begin = i;
-      while (i < segment->pages.size() && segment->pages[i].physical != nullptr) ++i;
-      if (i > begin) s.source.unmap(address + (begin << s.page_shift), (i - begin) << s.page_shift);
+      while (i < segment->pages.size() && i - begin < pages_a_call && segment->pages[i].physical != nullptr) ++i;
+      if (i == begin) {
+        ++i;
+      } else {
+        s.source.unmap(address + (begin << s.page_shift), (i - begin) << s.page_shift);
+      }
     }
   }
   if (s.page == 0) return;
@@ -239,6 +254,13 @@ Heap::~Heap() {
 }
 
 bool Heap::uses_virtual_memory() const noexcept { return state_->page != 0; }
+bool Heap::virtual_memory_fails(Reach reach) const noexcept {
+  const State& s = *state_;
+  if (s.page == 0 || s.mapped_once) return false;
+  // What is out of memory now may have some later; what is so for its first mapping, with all the memory there is,
+  // won't.
+  return s.result == SourceResult::failed || (s.map_refused && reach == Reach::scavenge);
+}
 std::uint64_t Heap::reserved_bytes() const noexcept { return state_->reserved; }
 std::uint64_t Heap::limit() const noexcept { return state_->options.limit; }
 void Heap::set_limit(std::uint64_t bytes) noexcept { state_->options.limit = bytes; }
@@ -270,18 +292,21 @@ Arena& Heap::arena(const ArenaKey& key) {
   if (const auto found = s.by_key.find(key); found != s.by_key.end()) return *found->second;
   PoolBooks& pool = s.pool_of(key.pool);
   for (const auto& arena : s.arenas) {
-    // What nobody uses any more goes on under a new name.
+    // What nobody holds any more goes on under a new name: at once on the stream that used it, whose order is order
+    // enough, on another one when no work uses it.
     if (!arena->orphan || arena->handed_out != 0 || arena->key.small != key.small) continue;
     if (arena->pool != &pool && arena->reserved > (pool.limit > pool.reserved ? pool.limit - pool.reserved : 0))
       continue;
+    if (arena->key.stream != key.stream && !s.idle(*arena)) continue;
     s.by_key.emplace(key, arena.get());
     arena->pool->reserved -= arena->reserved;
     pool.reserved += arena->reserved;
     arena->pool = &pool;
     s.note_segments(*arena, s.page != 0 ? TraceAction::segment_unmap : TraceAction::segment_free);
-    arena->key = key;
+    const std::uint64_t left = std::exchange(arena->key, key).pool;
     s.note_segments(*arena, s.page != 0 ? TraceAction::segment_map : TraceAction::segment_alloc);
     arena->orphan = false;
+    s.forget_pool(left);
     return *arena;
   }
   auto made = std::make_unique<Arena>();
@@ -324,6 +349,11 @@ void Heap::give(Block* block) noexcept {
   s.settle(small);
 }
 
+std::uint64_t Heap::least_growth(bool small, std::uint64_t bytes) const noexcept {
+  const std::uint64_t page = state_->page;
+  return page != 0 ? (bytes + page - 1) & ~(page - 1) : State::segment_bytes(small, bytes);
+}
+
 Arena* Heap::find_lender(const Arena& arena, std::uint64_t bytes) noexcept {
   Arena* best = nullptr;
   std::uint64_t tightest = UINT64_MAX;
@@ -337,7 +367,12 @@ Arena* Heap::find_lender(const Arena& arena, std::uint64_t bytes) noexcept {
   return best;
 }
 
-Block* Heap::find(anyplace_address address) const noexcept { return state_->index.find(address); }
+Block* Heap::find(anyplace_address address) const noexcept {
+  Block* const block = state_->index.find(address);
+  return block != nullptr && block->address == address ? block : nullptr;
+}
+
+Block* Heap::find_near(anyplace_address address) const noexcept { return state_->index.find(address); }
 
 Block* Heap::find_around(anyplace_address address) const noexcept {
   auto at = state_->segments.upper_bound(address);
@@ -366,7 +401,11 @@ void Heap::orphan_pool(std::uint64_t pool) noexcept {
     arena->orphan = true;
     state_->by_key.erase(arena->key);
   }
-  if (const auto found = state_->pools.find(pool); found != state_->pools.end()) found->second->limit = UINT64_MAX;
+  const auto found = state_->pools.find(pool);
+  if (found == state_->pools.end()) return;
+  found->second->limit = UINT64_MAX;
+  found->second->ended = true;
+  state_->forget_pool(pool);
 }
 
 }  // namespace anyplace::detail

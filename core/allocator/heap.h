@@ -18,7 +18,7 @@
 
 namespace anyplace::detail {
 
-inline constexpr std::uint64_t block_unit = 512;            ///< sizes and addresses of blocks are multiples of it
+inline constexpr std::uint64_t block_unit = 512;            ///< blocks lie multiples of it from their segment's begin
 inline constexpr std::uint64_t small_limit = 1024 * 1024;   ///< the largest request of the small pool
 inline constexpr std::uint64_t min_page = 2 * 1024 * 1024;  ///< pages are this, or the device's if that is more
 
@@ -65,6 +65,9 @@ class Heap {
   Heap& operator=(const Heap&) = delete;
 
   bool uses_virtual_memory() const noexcept;
+  /// Whether, after a request that went so far was refused, the source's virtual memory has turned out to be of no use:
+  /// nothing was ever mapped, and the source failed, or had no memory to map even when all else was tried.
+  bool virtual_memory_fails(Reach reach) const noexcept;
   std::uint64_t reserved_bytes() const noexcept;  ///< pages and segments held, in use or not
   std::uint64_t limit() const noexcept;
   void set_limit(std::uint64_t bytes) noexcept;  ///< of what is reserved; what is beyond it stays
@@ -83,13 +86,17 @@ class Heap {
   SourceResult last_result() const noexcept;
   /// Ends a block; joins it with its free neighbours.
   void give(Block* block) noexcept;
+  /// What a request of `bytes` takes from the source at a time, if no free memory serves it.
+  std::uint64_t least_growth(bool small, std::uint64_t bytes) const noexcept;
   /// The other arena of the same pool and size class whose free memory fits best without a call of the source; null if
   /// none does. For reuse across streams.
   Arena* find_lender(const Arena& arena, std::uint64_t bytes) noexcept;
 
-  /// The taken or pending block that begins there; null if none does. Amortised constant time, and safe
-  /// without the user's lock (it may then miss a block that is being made).
+  /// The taken or pending block that begins there; null if none does. Constant time, under the lock.
   Block* find(anyplace_address address) const noexcept;
+  /// The same without the lock: it may miss a block that is being made, and the block may be one that begins less than
+  /// block_unit from there, or none any more. Its `out` says.
+  Block* find_near(anyplace_address address) const noexcept;
   /// The block of any use that contains the address, for messages; null if it isn't ours. Under the lock.
   Block* find_around(anyplace_address address) const noexcept;
 
@@ -100,7 +107,9 @@ class Heap {
   /// Its stream is gone and no work of it is left: the free memory goes to any other arena that asks; what is still
   /// taken may be given later.
   void orphan(std::uint64_t stream) noexcept;
-  void orphan_pool(std::uint64_t pool) noexcept;  ///< the same for a pool that has ended; its limit goes
+  /// The same for a pool that has ended; its limit goes. Work of its streams may be left: its memory goes to arenas of
+  /// the same stream, and to others when the user says that the stream is idle.
+  void orphan_pool(std::uint64_t pool) noexcept;
 
   void describe(std::vector<SnapshotSegment>& segments) const;
   /// Every invariant, for tests. Throws std::logic_error that says which is broken.

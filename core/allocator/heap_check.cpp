@@ -180,6 +180,9 @@ void Heap::check() const {
   require(segments == s.segments.size(), "each segment has an arena");
   require(reserved == s.reserved && handed_out == s.handed_out, "the heap's bytes are counted");
   require(mappings == s.pages.mappings && s.pages.held * s.page == (s.page != 0 ? reserved : 0), "pages are counted");
+  for (const auto& [id, pool] : s.pools) {
+    require(!pool->ended || pools.count(pool.get()) != 0, "a pool that ended is kept for its arenas alone");
+  }
   for (const auto& [pool, bytes] : pools) require(pool->reserved == bytes, "a pool's bytes are counted");
   check_stat(s.stats, StatKind::reserved_bytes, static_cast<std::int64_t>(small.reserved),
              static_cast<std::int64_t>(large.reserved), "reserved_bytes");

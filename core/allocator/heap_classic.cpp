@@ -11,15 +11,15 @@ namespace {
 
 constexpr std::uint64_t mebibyte = 1024 * 1024;
 
-std::uint64_t segment_bytes(bool small, std::uint64_t bytes) {
+bool is_whole(const Block* block) { return block->before == nullptr && block->after == nullptr; }
+
+}  // namespace
+
+std::uint64_t Heap::State::segment_bytes(bool small, std::uint64_t bytes) noexcept {
   if (small && bytes <= small_limit) return 2 * mebibyte;
   if (bytes < 10 * mebibyte) return 20 * mebibyte;
   return (bytes + 2 * mebibyte - 1) / (2 * mebibyte) * (2 * mebibyte);
 }
-
-bool is_whole(const Block* block) { return block->before == nullptr && block->after == nullptr; }
-
-}  // namespace
 
 /// Blocks above max_split_bytes aren't split: they serve requests of about their size only.
 Block* Heap::State::fit_classic(Arena& arena, std::uint64_t bytes) const noexcept {

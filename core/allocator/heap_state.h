@@ -108,6 +108,7 @@ struct Heap::State {
 
   // -- Arenas.
   PoolBooks& pool_of(std::uint64_t pool);
+  void forget_pool(std::uint64_t pool) noexcept;  ///< if it has ended and has no arena any more
   bool idle(const Arena& arena) noexcept;
   void note_segments(const Arena& arena, TraceAction action) noexcept;
   std::uint64_t room(const Arena& arena) const noexcept;  ///< what the limits leave, in bytes
@@ -118,6 +119,8 @@ struct Heap::State {
 
   // -- Virtual memory.
   PageStore pages;
+  bool mapped_once = false;  ///< the source has mapped something
+  bool map_refused = false;  ///< it had no memory for a mapping, of all things the first
   std::uint64_t searches = 0;
   Block* take_virtual(Arena& arena, std::uint64_t bytes, Reach reach);
   Segment* reserve_range(Arena& arena, std::uint64_t bytes);
@@ -127,7 +130,7 @@ struct Heap::State {
   Block* unback(Block* block, std::uint64_t first, std::uint64_t count) noexcept;
   Block* back_run(Block* hole, std::uint64_t first, std::uint64_t count) noexcept;
   bool back(const Window& window, std::uint64_t search, Hand& hand) noexcept;
-  bool back_page(Page& at, std::uint64_t last, std::uint64_t search, Hand& hand, bool* called) noexcept;
+  bool back_page(Page& at, std::uint64_t last, std::uint64_t search, Hand& hand, bool* mapped) noexcept;
   void put_back(Hand& hand) noexcept;
   bool map_page(Page& at, Physical* physical) noexcept;
   bool unmap_pages(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept;
@@ -137,6 +140,7 @@ struct Heap::State {
   std::uint64_t whole_pages_in(const Block* block, std::uint64_t* first) const noexcept;
 
   // -- Classic segments.
+  static std::uint64_t segment_bytes(bool small, std::uint64_t bytes) noexcept;
   Block* fit_classic(Arena& arena, std::uint64_t bytes) const noexcept;
   Block* take_classic(Arena& arena, std::uint64_t bytes, Reach reach);
   Block* add_segment(Arena& arena, std::uint64_t bytes);

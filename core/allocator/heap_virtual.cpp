@@ -279,24 +279,24 @@ bool Heap::State::back(const Window& window, std::uint64_t search, Hand& hand) n
   const std::uint64_t from = window.first_page(page);
   const std::uint64_t to = window.last_page(page);
   bool complete = true;
-  bool called = false;
+  bool mapped = false;
   Block* piece = window.before_hole != nullptr ? window.before_hole->after : segment.first;
   for (; complete && is_free(piece) && piece->address < window.end; piece = piece->after) {
     if (piece->backed || end_of(piece) <= window.begin) continue;
     const std::uint64_t first = std::max(from, (piece->address - segment.address) >> page_shift);
     const std::uint64_t last = std::min(to, (end_of(piece) - segment.address) >> page_shift);
     std::uint64_t at = first;
-    while (at < last && back_page(segment.pages[at], last, search, hand, &called)) ++at;
+    while (at < last && back_page(segment.pages[at], last, search, hand, &mapped)) ++at;
     complete = at == last;
     if (at > first) piece = back_run(piece, first, at - first);
   }
-  if (called) ++stats.num_device_alloc;
+  if (mapped) ++stats.num_device_alloc;
   if (!complete) put_back(hand);
   return complete;
 }
 
 /// One of them, of pages up to `last` that will follow.
-bool Heap::State::back_page(Page& at, std::uint64_t last, std::uint64_t search, Hand& hand, bool* called) noexcept {
+bool Heap::State::back_page(Page& at, std::uint64_t last, std::uint64_t search, Hand& hand, bool* mapped) noexcept {
   const auto is_chosen = [search](const Page& page_at) {
     return page_at.physical->home == nullptr && page_at.physical->wanted_in == search;
   };
@@ -304,7 +304,6 @@ bool Heap::State::back_page(Page& at, std::uint64_t last, std::uint64_t search, 
     at.physical->home = &at;
     return true;
   }
-  *called = true;
   if (at.physical != nullptr) {
     // What is in the way goes in one call as far as it adjoins.
     const std::deque<Page>& all = at.segment->pages;
@@ -314,6 +313,7 @@ bool Heap::State::back_page(Page& at, std::uint64_t last, std::uint64_t search, 
   }
   assert(!hand.any.empty());
   if (!map_page(at, hand.any.back())) return false;
+  *mapped = true;
   at.physical->home = &at;
   hand.any.pop_back();
   return true;
@@ -340,7 +340,11 @@ void Heap::State::put_back(Hand& hand) noexcept {
 
 bool Heap::State::map_page(Page& at, Physical* physical) noexcept {
   result = source.map(at.segment->address + (at.index << page_shift), physical->handle);
-  if (result != SourceResult::done) return false;
+  if (result != SourceResult::done) {
+    map_refused = !mapped_once;
+    return false;
+  }
+  mapped_once = true;
   at.physical = physical;
   at.next = physical->mapped;
   physical->mapped = &at;

@@ -41,6 +41,9 @@ std::size_t HostPool::class_of(std::uint64_t bytes) noexcept {
   return exponent * 8 + static_cast<std::size_t>(size / step_of(size) - 8);
 }
 
+HostPool::Block::Block() : later(std::make_unique<BufferState>()) {}
+HostPool::Block::~Block() = default;
+
 // ---- The books, under the lock -------------------------------------------------------------------------------------
 
 void HostPool::count_out(std::uint64_t requested) noexcept {
@@ -110,7 +113,7 @@ anyplace_address HostPool::hand_out(std::unique_ptr<Block> block) {
     out_[address] = std::move(block);
     count_out(requested);
   } catch (...) {
-    give_back(std::move(block));
+    static_cast<void>(give_back(std::move(block)));
     throw;
   }
   return address;
@@ -132,7 +135,7 @@ anyplace_status HostPool::allocate_new(Block& block, std::optional<std::uint64_t
 
 anyplace_status HostPool::ask_device(Block& block, std::optional<std::uint64_t> limit) {
   if (block.bytes > INT64_MAX) {
-    leave_message(0, nullptr, "no host has that much memory; is the size a negative number?");
+    leave_message(0, nullptr, "no host has that much memory\nis the size a negative number?");
     return ANYPLACE_STATUS_OUT_OF_MEMORY;
   }
   if (!reserve(block.bytes, limit)) {
@@ -178,11 +181,13 @@ void HostPool::free(anyplace_address address) noexcept {
       return;
     }
   }
-  give_back(std::move(block));
+  static_cast<void>(give_back(std::move(block)));
 }
 
-void HostPool::give_back(Chain blocks) noexcept {
+HostPool::Chain HostPool::give_back(Chain blocks,
+                                    std::optional<std::chrono::steady_clock::time_point> deadline) noexcept {
   while (blocks != nullptr) {
+    if (deadline && std::chrono::steady_clock::now() >= *deadline) break;
     const std::unique_ptr<Block> block = std::move(blocks);
     blocks = std::move(block->next);
     {
@@ -192,7 +197,7 @@ void HostPool::give_back(Chain blocks) noexcept {
     }
     if (in_callback()) {
       // The vendor's free may wait for the very callback that runs here, and must not keep the service thread waiting.
-      auto later = std::make_unique<BufferState>();
+      std::unique_ptr<BufferState> later = std::move(block->later);
       later->device = &device_;
       later->address = block->address;
       later->kind = ANYPLACE_MEMORY_PINNED;
@@ -204,6 +209,7 @@ void HostPool::give_back(Chain blocks) noexcept {
     // Whether a lost device takes anything back is nobody's concern.
     if (!device_.lost.load(std::memory_order_relaxed)) check_quietly(status, device_, free_operation);
   }
+  return blocks;
 }
 
 HostPool::Chain HostPool::take_all_kept() noexcept {
@@ -221,14 +227,16 @@ HostPool::Chain HostPool::take_all_kept() noexcept {
   return all;
 }
 
-void HostPool::release() noexcept { give_back(take_all_kept()); }
+void HostPool::release() noexcept { static_cast<void>(give_back(take_all_kept())); }
 
-void HostPool::close() noexcept {
+void HostPool::close(std::chrono::steady_clock::time_point deadline) noexcept {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  release();
+  Chain left = give_back(take_all_kept(), deadline);
+  const std::lock_guard lock(mutex_);
+  left_ = std::move(left);
 }
 
 // ---- For others ----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,8 @@
 #include "backend.h"
 
 namespace anyplace::detail {
+
+struct BufferState;
 
 class HostPool {
  public:
@@ -33,7 +36,7 @@ class HostPool {
   /// Gives what is kept back to the device. Not inside callbacks.
   void release() noexcept;
   /// The same, and from now on nothing is kept: for the exit.
-  void close() noexcept;
+  void close(std::chrono::steady_clock::time_point deadline) noexcept;
 
   HostMemoryStats stats() const;
   void reset_peak() noexcept;
@@ -50,6 +53,12 @@ class HostPool {
     std::uint64_t requested = 0;        ///< by the HostBuffer
     std::size_t size_class = no_class;  ///< where it is kept; no_class: nowhere
     std::unique_ptr<Block> next;
+    std::unique_ptr<BufferState> later;  ///< for a free inside a callback, where nothing may fail
+
+    Block();
+    Block(const Block&) = delete;  // it owns memory
+    Block& operator=(const Block&) = delete;
+    ~Block();
   };
   using Chain = std::unique_ptr<Block>;
 
@@ -68,13 +77,15 @@ class HostPool {
   anyplace_status allocate_new(Block& block, std::optional<std::uint64_t> limit);
   anyplace_status ask_device(Block& block, std::optional<std::uint64_t> limit);
   [[noreturn]] void refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, const char* operation);
-  void give_back(Chain blocks) noexcept;
+  /// Returns those for which there was no time.
+  Chain give_back(Chain blocks, std::optional<std::chrono::steady_clock::time_point> deadline = {}) noexcept;
 
   DeviceState& device_;
   mutable std::mutex mutex_;  // guards everything below; a leaf
   std::unordered_map<anyplace_address, std::unique_ptr<Block>> out_;
   std::array<Chain, class_count> kept_;
   bool closed_ = false;
+  Chain left_;  ///< when it was closed; goes with the process
   HostMemoryStats stats_;
 };
 

@@ -17,8 +17,9 @@ namespace detail {
 struct PoolState {
   DeviceState* device;
   std::uint64_t id;
+  ServiceRoom room{"MemoryPool"};  ///< its end may be handed over
 
-  PoolState(DeviceState& of, std::uint64_t number) noexcept : device(&of), id(number) {}
+  PoolState(DeviceState& of, std::uint64_t number) : device(&of), id(number) {}
   PoolState(const PoolState&) = delete;  // ended once
   PoolState& operator=(const PoolState&) = delete;
   ~PoolState() {
@@ -38,7 +39,7 @@ namespace {
 PoolState& state_of(const std::shared_ptr<PoolState>& state, const char* operation) {
   enter(operation);
   if (state == nullptr) {
-    fail(ErrorCode::invalid_handle, "", operation, "the memory pool is null: it was never made, or was moved from");
+    fail(ErrorCode::invalid_handle, "", operation, "the memory pool is null\nit was never made, or was moved from");
   }
   return *state;
 }

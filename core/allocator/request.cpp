@@ -31,13 +31,15 @@ Block* Request::serve() {
   if (state_.closed) fail(ErrorCode::shut_down, device_.place, operation_, "");
   key_.small = bytes_ <= small_arena_limit(state_.open_heap(*state_.config));
   if (!is_alive()) {
-    fail(ErrorCode::invalid_handle, device_.place, operation_, "the memory pool does not exist: it ended");
+    fail(ErrorCode::invalid_handle, device_.place, operation_,
+         "the memory pool does not exist: it ended\nkeep the MemoryPool as long as it is allocated from");
   }
   state_.work.add(stream_);
   state_.look_at_counters();
   state_.count_large(key_, bytes_);
   Block* block = take(Reach::cached);
   if (block == nullptr && drain_own()) block = take(Reach::cached);
+  if (block == nullptr && !is_possible()) fail_for_good();
   if (block == nullptr) block = from_finished();
   if (block == nullptr) block = from_bins();
   if (block == nullptr) block = from_idle_lender();
@@ -65,8 +67,20 @@ Block* Request::take(Reach reach) {
     block->stream = key_.stream;
     return block;
   }
-  if (reach != Reach::cached && heap.last_result() == SourceResult::failed) fail_backend();
+  if (reach == Reach::cached) return nullptr;
+  const bool failed = heap.last_result() == SourceResult::failed;
+  if (segments_instead(reach)) return take(reach);
+  if (failed) fail_backend();
   return nullptr;
+}
+
+/// For a device whose driver says that it has virtual memory, and fails at the first use of it. True: the heap is
+/// another one now.
+bool Request::segments_instead(Reach reach) {
+  if (!state_.memory.heap->virtual_memory_fails(reach) || device_.lost.load(std::memory_order_relaxed)) return false;
+  state_.give_up_virtual_memory(operation_);
+  key_.small = bytes_ <= small_arena_limit(state_.open_heap(*state_.config));
+  return true;
 }
 
 bool Request::drain_own() {
@@ -127,21 +141,25 @@ Block* Request::after_releasing() {
   return take(Reach::scavenge);
 }
 
+/// What is larger than the device, or than a limit and everything that is reserved, will never be there: then nothing
+/// is given up for it, and nobody is asked to.
+bool Request::is_possible() {
+  const Heap& heap = *state_.memory.heap;
+  const std::uint64_t least = heap.least_growth(key_.small, size_);
+  if (least > state_.limit && size_ > heap.reserved_bytes()) return false;
+  if (key_.pool != 0) {
+    const auto pool = state_.pools.find(key_.pool);
+    const bool limited = pool != state_.pools.end() && least > pool->second.limit;
+    if (limited && size_ > heap.reserved_bytes(key_.pool)) return false;
+  }
+  return state_.device_has(size_);
+}
+
 /// Not for what will never be there, however long one waits.
-bool Request::waiting_could_help() {
+bool Request::waiting_could_help() const {
   std::uint64_t most = state_.limit;
   const auto pool = state_.pools.find(key_.pool);
   if (pool != state_.pools.end()) most = std::min(most, pool->second.limit);
-  lock_.unlock();
-  anyplace_memory_info info{};
-  info.struct_size = sizeof(info);
-  info.total_bytes = info.free_bytes = ANYPLACE_UNKNOWN;
-  if (device_.table->device_memory(device_.self, device_.index, &info) != ANYPLACE_STATUS_OK) {
-    static_cast<void>(take_message());
-    info.total_bytes = ANYPLACE_UNKNOWN;
-  }
-  lock_.lock();
-  if (info.total_bytes != ANYPLACE_UNKNOWN) most = std::min(most, info.total_bytes);
   return size_ <= most;
 }
 

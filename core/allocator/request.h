@@ -21,6 +21,7 @@ class Request {
 
  private:
   Block* take(Reach reach);
+  bool segments_instead(Reach reach);
   Block* from_finished();
   Block* from_bins();
   Block* from_idle_lender();
@@ -33,7 +34,8 @@ class Request {
   Block* borrow(Arena& lender);
   bool drain_own();       ///< the calling thread's bins of the arena; false if there was nothing in them
   bool is_alive() const;  ///< whether the pool is still there, and the heap: a reset takes it
-  bool waiting_could_help();
+  bool is_possible();
+  bool waiting_could_help() const;
   void wait_for_streams();
   [[noreturn]] void fail_for_good();
   [[noreturn]] void fail_backend();

@@ -18,10 +18,10 @@ constexpr std::array<const char*, stat_kinds> kind_names = {
 constexpr std::array<const char*, stat_pools> pool_names = {"all", "large_pool", "small_pool"};
 
 void put(MemoryStats& named, const std::string& prefix, const Stat& stat) {
-  named[prefix + ".current"] = stat.current;
-  named[prefix + ".peak"] = stat.peak;
-  named[prefix + ".allocated"] = stat.allocated;
-  named[prefix + ".freed"] = stat.freed;
+  named.emplace(prefix + ".current", stat.current);
+  named.emplace(prefix + ".peak", stat.peak);
+  named.emplace(prefix + ".allocated", stat.allocated);
+  named.emplace(prefix + ".freed", stat.freed);
 }
 
 }  // namespace
@@ -35,12 +35,12 @@ MemoryStats named_stats(const StatTable& table) {
   }
   put(named, "oversize_allocations", table.oversize_allocations);
   put(named, "oversize_segments", table.oversize_segments);
-  named["num_alloc_retries"] = table.num_alloc_retries;
-  named["num_ooms"] = table.num_ooms;
-  named["num_sync_all_streams"] = table.num_sync_all_streams;
-  named["num_device_alloc"] = table.num_device_alloc;
-  named["num_device_free"] = table.num_device_free;
-  named["max_split_size"] = table.max_split_size;
+  named.emplace("num_alloc_retries", table.num_alloc_retries);
+  named.emplace("num_ooms", table.num_ooms);
+  named.emplace("num_sync_all_streams", table.num_sync_all_streams);
+  named.emplace("num_device_alloc", table.num_device_alloc);
+  named.emplace("num_device_free", table.num_device_free);
+  named.emplace("max_split_size", table.max_split_size);
   return named;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream_work.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -81,6 +82,13 @@ bool StreamWork::idle(std::uint64_t id) noexcept {
   }
   stream.idle = stream.behind != nullptr && is_complete(*stream.behind);
   return stream.idle;
+}
+
+bool StreamWork::all_idle(bool synchronized) noexcept {
+  return std::all_of(streams_.begin(), streams_.end(), [&](const auto& known) {
+    // Nothing can be submitted to a stream that is gone, so the wait for the device was for all of its work.
+    return idle(known.first) || (synchronized && known.second.state == nullptr);
+  });
 }
 
 std::unique_ptr<EventState> StreamWork::mark(std::uint64_t id) noexcept {

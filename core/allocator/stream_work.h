@@ -29,6 +29,8 @@ class StreamWork {
   /// Whether all work is complete that was submitted to the stream before memory was given back last. Of a stream that
   /// isn't known (any more) it is. Doesn't wait.
   bool idle(std::uint64_t stream) noexcept;
+  /// Of every stream that is known. `synchronized`: the device was waited for after the last of them was gone.
+  bool all_idle(bool synchronized) noexcept;
 
   /// An event behind the stream's work as it is now, from the pool of events (give_event); null if that can't be had:
   /// the stream is held, or has ended.

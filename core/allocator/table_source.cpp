@@ -90,7 +90,7 @@ class TableSource final : public MemorySource {
   }
 
   SourceResult too_much() noexcept {
-    leave_message(0, nullptr, "no device has that much memory; is the size a negative number?");
+    leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
     return result_of(ANYPLACE_STATUS_OUT_OF_MEMORY);
   }
 

@@ -118,10 +118,10 @@ class ANYPLACE_API TrackingAllocator : public Allocator {
 
 // -- Pressure.
 
-/// Called when the device's memory is short, after what is cached was given up and before out_of_memory is thrown: with
-/// the bytes that are asked for; returns whether it freed something. On the allocating thread, with no lock held; it
-/// may free buffers and allocate host memory, and must not allocate from that device. What it throws goes to the error
-/// handler and counts as false.
+/// Called when the device's memory is short, after what is cached was given up and before out_of_memory is thrown, but
+/// not for what the device or a limit could never hold: with the bytes that are asked for; returns whether it freed
+/// something. On the allocating thread, with no lock held; it may free buffers and allocate host memory, and must not
+/// allocate from that device. What it throws goes to the error handler and counts as false.
 using PressureCallback = std::function<bool(const Device& device, std::uint64_t bytes)>;
 
 /// Registers a callback for as long as it lives. Callbacks run in the order of their registration, until one has

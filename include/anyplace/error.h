@@ -39,19 +39,27 @@ struct MemoryFigures {
   std::optional<std::uint64_t> limit;
 };
 
-/// Everything that is known of a failure. Empty and 0 stand for "nothing to say".
+/// Everything that is known of a failure. Empty and 0 stand for "nothing to say". What is said is in three parts, each
+/// a clause without a full stop that needs nothing around it.
 struct ErrorDetails {
   ErrorCode code = ErrorCode::internal;
   std::string place;      ///< "cuda:0", or the text that named no place
   std::string operation;  ///< "Stream::wait_event"
-  std::string text;       ///< what was wrong, what would be right, where to look
+  std::string text;       ///< what is wrong: "there is no device cuda:9"
   std::int64_t vendor_code = 0;
   std::string vendor_name;  ///< "CUDA_ERROR_ILLEGAL_ADDRESS"
   std::string vendor_text;
   std::optional<MemoryFigures> memory;
+  std::string remedy;  ///< what would be right: "cuda has 2 devices: cuda:0, cuda:1"
+  std::string see;     ///< where to look: "`anyplace devices` lists those of every backend"
 };
 
-/// The one exception of anyplace. Cheap to copy; copies share their details. what() holds all of them in one line.
+/// The one exception of anyplace. Cheap to copy; copies share their details.
+///
+/// what() holds all of them in one line, for a log; control characters are escaped:
+///   PLACE: OPERATION: CODE: PROBLEM; REMEDY; SEE; bytes: MEMORY (VENDOR_NAME VENDOR_CODE: VENDOR_TEXT)
+/// What isn't known is left out, and so is PLACE where PROBLEM names it already. For people, problem(), remedy() and
+/// see() go on a line each.
 class ANYPLACE_API Error : public std::runtime_error {
  public:
   explicit Error(ErrorDetails details);
@@ -62,14 +70,21 @@ class ANYPLACE_API Error : public std::runtime_error {
   ErrorCode code() const noexcept { return details_->code; }
   const std::string& place() const noexcept { return details_->place; }
   const std::string& operation() const noexcept { return details_->operation; }
+  /// The three parts that follow, those that there are, with "; " between them.
   const std::string& text() const noexcept { return details_->text; }
+  /// What is wrong. Valid as long as this error or a copy of it lives.
+  std::string_view problem() const noexcept;
+  /// What would be right; "" if nothing is known to say.
+  const std::string& remedy() const noexcept { return details_->remedy; }
+  /// Where to look; "" if there is no such place.
+  const std::string& see() const noexcept { return details_->see; }
   std::int64_t vendor_code() const noexcept { return details_->vendor_code; }
   const std::string& vendor_name() const noexcept { return details_->vendor_name; }
   const std::string& vendor_text() const noexcept { return details_->vendor_text; }
   const std::optional<MemoryFigures>& memory() const noexcept { return details_->memory; }
 
  private:
-  std::shared_ptr<const ErrorDetails> details_;
+  std::shared_ptr<const ErrorDetails> details_;  ///< its text is the three parts joined
 };
 
 /// Called with what a destructor or a background thread could not throw. May be called from any thread, and from

@@ -70,7 +70,8 @@ class ANYPLACE_API Event : public EventView {
   EventView view() const noexcept { return *this; }
 };
 
-/// Milliseconds from the record of `start` to that of `end`; negative if end came first. Both are of one backend.
+/// Milliseconds from the record of `start` to that of `end`; negative if end came first. Both are of one device: some
+/// backends measure between two of theirs (cpu_sim), others throw invalid_argument.
 /// Throws timing_disabled, not_recorded or not_ready.
 ANYPLACE_API double elapsed_time(EventView start, EventView end);
 

@@ -11,8 +11,9 @@
 //   });
 //   stream.launch(scale, {blocks}, {256}, 0, buffer, 2.0f);
 //
-// Arguments: a BufferView becomes the device address; everything else must be trivially copyable and is copied at the
-// launch. A callable's parameters must have the same number and sizes, else the launch fails with invalid_argument.
+// Arguments: a BufferView becomes the device address, a pointer is taken for one; everything else must be trivially
+// copyable and is copied at the launch. A callable's parameters must have the same number and sizes, else the launch
+// fails with invalid_argument.
 #ifndef ANYPLACE_KERNEL_H
 #define ANYPLACE_KERNEL_H
 
@@ -103,6 +104,9 @@ T load_argument(const void* from) noexcept {
 template <class Callable, class... Args>
 HostKernel make_host_kernel(Callable callable, void (*)(const Block&, Args...)) {
   static_assert((std::is_trivially_copyable_v<std::decay_t<Args>> && ...), "kernel arguments are copied as bytes");
+  static_assert((std::is_convertible_v<std::decay_t<Args>, Args> && ...),
+                "a kernel's parameters are passed by value or by reference to const: each block gets copies of the "
+                "launch's arguments");
   HostKernel kernel;
   kernel.argument_sizes = {static_cast<std::uint32_t>(sizeof(std::decay_t<Args>))...};
   kernel.run = [callable = std::move(callable)](const Block& block, void* const* arguments) mutable {
@@ -115,20 +119,59 @@ HostKernel make_host_kernel(Callable callable, void (*)(const Block&, Args...)) 
   return kernel;
 }
 
+template <class... Rest>
+std::true_type takes_block_first(void (*)(const Block&, Rest...));
+std::false_type takes_block_first(...);
+template <class... Args>
+concept BlockFirst = decltype(takes_block_first(std::declval<void (*)(Args...)>()))::value;
+
+/// What is said of a callable whose parameters can't be known.
+struct UnknownCall {};
+template <class Callable>
+HostKernel make_host_kernel(const Callable&, UnknownCall*) {
+  return {};
+}
+template <class Callable, class... Args>
+requires(!BlockFirst<Args...>) HostKernel make_host_kernel(const Callable&, void (*)(Args...)) {
+  static_assert(BlockFirst<Args...>,
+                "a kernel's callable takes the block first: [](const anyplace::Block& block, float* data) { ... }");
+  return {};
+}
+
 template <class T>
-struct CallSignature : CallSignature<decltype(&T::operator())> {};
+concept OneCallOperator = requires {
+  &T::operator();
+};
+
+template <class T>
+struct CallSignature {
+  static_assert(
+      OneCallOperator<T>,
+      "a kernel is a function, or an object with one call operator whose parameters have types, since a launch "
+      "is checked against their sizes: [](const anyplace::Block& block, float* data) { ... }, and not "
+      "(const auto& block, auto* data)");
+  using Pointer = UnknownCall*;
+};
+template <OneCallOperator T>
+struct CallSignature<T> : CallSignature<decltype(&T::operator())> {};
 template <class Result, class... Args>
 struct CallSignature<Result (*)(Args...)> {
   using Pointer = void (*)(Args...);
 };
-template <class Class, class Result, class... Args>
-struct CallSignature<Result (Class::*)(Args...) const> : CallSignature<Result (*)(Args...)> {};
-template <class Class, class Result, class... Args>
-struct CallSignature<Result (Class::*)(Args...)> : CallSignature<Result (*)(Args...)> {};
-template <class Class, class Result, class... Args>
-struct CallSignature<Result (Class::*)(Args...) const noexcept> : CallSignature<Result (*)(Args...)> {};
-template <class Class, class Result, class... Args>
-struct CallSignature<Result (Class::*)(Args...) noexcept> : CallSignature<Result (*)(Args...)> {};
+template <class Result, class... Args>
+struct CallSignature<Result (*)(Args...) noexcept> : CallSignature<Result (*)(Args...)> {};
+#define ANYPLACE_CALL_SIGNATURE(qualifiers)           \
+  template <class Class, class Result, class... Args> \
+  struct CallSignature<Result (Class::*)(Args...) qualifiers> : CallSignature<Result (*)(Args...)> {};
+ANYPLACE_CALL_SIGNATURE()
+ANYPLACE_CALL_SIGNATURE(const)
+ANYPLACE_CALL_SIGNATURE(&)
+ANYPLACE_CALL_SIGNATURE(const&)
+ANYPLACE_CALL_SIGNATURE(noexcept)
+ANYPLACE_CALL_SIGNATURE(const noexcept)
+ANYPLACE_CALL_SIGNATURE(&noexcept)
+ANYPLACE_CALL_SIGNATURE(const& noexcept)
+#undef ANYPLACE_CALL_SIGNATURE
 
 /// The bytes of one launch argument, kept until the launch was submitted.
 template <class T>
@@ -137,6 +180,13 @@ struct ArgumentValue {
   T value;
   explicit ArgumentValue(const T& from) : value(from) {}
   anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_VALUE, sizeof(T), &value}; }
+};
+/// A pointer is meant for the device to follow.
+template <class T>
+requires(sizeof(T*) == sizeof(anyplace_address)) struct ArgumentValue<T*> {
+  T* value;
+  explicit ArgumentValue(T* from) : value(from) {}
+  anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_ADDRESS, sizeof(value), &value}; }
 };
 template <class T>
 requires std::is_base_of_v<BufferView, T>

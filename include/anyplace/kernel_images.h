@@ -14,6 +14,9 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <type_traits>
+
+#include "temporary_owner.h"
 
 namespace anyplace {
 
@@ -35,6 +38,11 @@ class KernelImages {
   /// architecture of the device.
   constexpr KernelImages(std::string_view name, std::span<const KernelImage> images) noexcept
       : name_(name), images_(images) {}
+  template <class Name, class Images>
+  requires(
+      std::is_constructible_v<std::string_view, Name>&& std::is_constructible_v<std::span<const KernelImage>, Images> &&
+      (detail::TemporaryOwner<Name> || detail::TemporaryOwner<Images>)) KernelImages(Name&& name, Images&& images)
+  = delete;  // what it names goes with the statement: name it first
 
   constexpr std::string_view name() const noexcept { return name_; }
   constexpr std::span<const KernelImage> images() const noexcept { return images_; }

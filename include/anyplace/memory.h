@@ -17,10 +17,23 @@
 
 #include "device.h"
 #include "export.h"
+#include "temporary_owner.h"
 
 namespace anyplace {
 
 class StreamView;
+
+namespace detail {
+
+/// A contiguous range of trivially copyable elements.
+template <class Range>
+concept ElementRange = requires(Range& range) {
+  {std::data(range)};
+  {std::size(range)};
+  requires std::is_trivially_copyable_v<std::remove_cv_t<std::remove_pointer_t<decltype(std::data(range))>>>;
+};
+
+}  // namespace detail
 
 /// Host memory for a copy to write. Made of any contiguous range of trivially copyable elements; owns nothing.
 class HostSpan {
@@ -28,14 +41,15 @@ class HostSpan {
   constexpr HostSpan() noexcept = default;
   constexpr HostSpan(void* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
   template <class Range>
-  requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
-           requires(Range && range) {
-             {std::data(range)};
-             {std::size(range)};
-             requires !std::is_const_v<std::remove_pointer_t<decltype(std::data(range))>>;
-             requires std::is_trivially_copyable_v<std::remove_pointer_t<decltype(std::data(range))>>;
-           }) constexpr HostSpan(Range&& range) noexcept
+  requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> && detail::ElementRange<Range> &&
+           !std::is_const_v<std::remove_pointer_t<decltype(std::data(std::declval<Range&>()))>> &&
+           !detail::TemporaryOwner<Range>) constexpr HostSpan(Range&& range) noexcept
       : data_(std::data(range)), bytes_(std::size(range) * sizeof(*std::data(range))) {}
+  template <class Range>
+  requires(detail::ElementRange<Range>&& detail::TemporaryOwner<Range> &&
+           !std::is_same_v<std::remove_cvref_t<Range>, HostSpan>)
+      HostSpan(Range&& /*a temporary, gone before the copy is done: name it first*/)
+  = delete;
 
   constexpr void* data() const noexcept { return data_; }
   constexpr std::uint64_t bytes() const noexcept { return bytes_; }
@@ -53,13 +67,15 @@ class ConstHostSpan {
   constexpr ConstHostSpan(HostSpan span) noexcept : data_(span.data()), bytes_(span.bytes()) {}
   template <class Range>
   requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
-           !std::is_same_v<std::remove_cvref_t<Range>, ConstHostSpan> &&
-           requires(const Range& range) {
-             {std::data(range)};
-             {std::size(range)};
-             requires std::is_trivially_copyable_v<std::remove_cv_t<std::remove_pointer_t<decltype(std::data(range))>>>;
-           }) constexpr ConstHostSpan(const Range& range) noexcept
-      : data_(std::data(range)), bytes_(std::size(range) * sizeof(*std::data(range))) {}
+           !std::is_same_v<std::remove_cvref_t<Range>, ConstHostSpan> && detail::ElementRange<const Range> &&
+           !detail::TemporaryOwner<Range>) constexpr ConstHostSpan(Range&& range) noexcept
+      : data_(std::data(std::as_const(range))), bytes_(std::size(range) * sizeof(*std::data(std::as_const(range)))) {}
+  template <class Range>
+  requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
+           !std::is_same_v<std::remove_cvref_t<Range>, ConstHostSpan> && detail::ElementRange<const Range> &&
+           detail::TemporaryOwner<Range>)
+      ConstHostSpan(Range&& /*a temporary, gone before the copy is done: name it first*/)
+  = delete;
 
   constexpr const void* data() const noexcept { return data_; }
   constexpr std::uint64_t bytes() const noexcept { return bytes_; }

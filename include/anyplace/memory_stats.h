@@ -21,7 +21,13 @@
 namespace anyplace {
 
 /// torch.cuda.memory_stats()'s keys ("allocated_bytes.all.peak"), 122 of them, whether or not the device was used.
-using MemoryStats = std::map<std::string, std::int64_t>;
+/// docs/memory-books.md explains them.
+class MemoryStats : public std::map<std::string, std::int64_t> {
+ public:
+  /// The figure of that name. Throws invalid_argument with the nearest name that there is: no name is made up.
+  ANYPLACE_API const std::int64_t& at(const std::string& name) const;
+  const std::int64_t& operator[](const std::string& name) const { return at(name); }
+};
 
 /// Exact at the moment of the call. With several threads a peak may read high, by at most what their bins hold.
 ANYPLACE_API MemoryStats memory_stats(const Device& device);

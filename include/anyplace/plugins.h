@@ -40,6 +40,13 @@ struct PluginCandidate {
   State state = State::unopened;
   ErrorCode code = ErrorCode::ok;  ///< of the refusal
   std::string reason;              ///< why it was refused, or by which file it is shadowed
+  std::string remedy;              ///< how `reason` ends, if it ends with what its vendor says to do about it; else ""
+
+  /// `reason` without the remedy.
+  std::string problem() const {
+    constexpr std::size_t separator = 2;  // "; "
+    return reason.substr(0, reason.size() - (remedy.empty() ? 0 : remedy.size() + separator));
+  }
 };
 
 /// "registered", "ANYPLACE_BACKEND_PATH", "beside the library", "installed". Never throws.

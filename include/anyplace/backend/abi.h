@@ -126,7 +126,7 @@ typedef struct anyplace_device_properties {
   uint64_t capabilities;          /* bits of 1 << ANYPLACE_CAPABILITY_BIT_* */
   uint64_t image_formats;         /* bits of 1 << ANYPLACE_IMAGE_* */
   uint64_t total_memory;          /* or ANYPLACE_UNKNOWN */
-  uint64_t address_alignment;     /* of every device allocation; at least 256 */
+  uint64_t address_alignment;     /* of every device allocation; a power of two, at least 256 */
   uint64_t max_shared_bytes;      /* dynamic shared memory of one block */
   uint32_t max_grid[3];           /* blocks in each direction */
   uint32_t max_block[3];          /* threads of a block in each direction */
@@ -240,7 +240,8 @@ typedef struct anyplace_host {
   void* context; /* pass it back as the first argument */
 
   /* Says why the entry running on this thread is about to fail. vendor_name and text may be null. Both are copied. 0,
-   * null and null take back what was left. */
+   * null and null take back what was left. With a code or a name the text is the vendor's; without, the backend's own:
+   * what is wrong, and, each on a line of its own, what would be right and where to look, if there is that to say. */
   void (*leave_message)(void* context, int64_t vendor_code, const char* vendor_name, const char* text);
 
   /* Reports an asynchronous fault of the stream that cookie names, when it happens: the core keeps the first, shows

@@ -36,7 +36,9 @@
 
 namespace anyplace::backend {
 
-/// What a method throws to fail: a status, and the vendor's own code, name and text of it.
+/// What a method throws to fail: a status, and the vendor's own code, name and text of it. Without code and name the
+/// text is the backend's: what is wrong, what would be right, where to look, on a line each ('\n' between); one will
+/// do.
 class Failure : public std::runtime_error {
  public:
   explicit Failure(anyplace_status status, const std::string& text, int64_t vendor_code = 0,

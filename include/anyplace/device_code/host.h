@@ -19,10 +19,14 @@
 
 // -- Words.
 // A kernel loses its C linkage here: its name is the exported function's that calls it (ANYPLACE_EXPORT_KERNELS), and
-// the kernel itself is static. So `extern "C"` is given something else to stand before.
-#define __global__                 \
-  static_assert(true, "a kernel"); \
+// the kernel itself is static. So `extern "C"` is given something else to stand before: a variable, which it makes a
+// mere declaration of. A kernel without it would define the variable, which doesn't compile (host_block.h): on a device
+// that kernel has another name.
+#define __global__                                                                                       \
+  ::anyplace::device_code::KernelLinkage<__LINE__> ANYPLACE_JOIN(anyplace_kernel_linkage_of_, __LINE__); \
   static
+#define ANYPLACE_JOIN(a, b) ANYPLACE_JOIN_EXPANDED(a, b)
+#define ANYPLACE_JOIN_EXPANDED(a, b) a##b
 #define __device__
 #define __host__
 #define __constant__

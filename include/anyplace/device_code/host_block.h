@@ -89,6 +89,28 @@ inline T load_value(const void* from) noexcept {
   return value;
 }
 
+/// What `__global__` begins with. `extern "C"` in front makes it a declaration; without that it is a definition, which
+/// needs the constructor.
+template <int line>
+struct KernelLinkage {
+  constexpr KernelLinkage() {
+    static_assert(line < 0,
+                  "a kernel begins with extern \"C\" __global__, each one for itself: without C linkage its name on a "
+                  "device isn't the one that it is launched by");
+  }
+};
+
+/// CUDA's least limit on what the parameters of a kernel take together.
+inline constexpr size_t max_parameter_bytes = 4096;
+
+/// The bytes of parameters that lie one behind the other, each aligned.
+template <class... Args>
+constexpr size_t parameter_bytes() noexcept {
+  size_t bytes = 0;
+  ((bytes = (bytes + alignof(Args) - 1) / alignof(Args) * alignof(Args) + sizeof(Args)), ...);
+  return bytes;
+}
+
 /// How kernel `kernel`, a static function, is called by cpu_sim.
 template <auto kernel, class Signature = decltype(kernel)>
 struct Export {
@@ -99,6 +121,10 @@ template <auto kernel, class... Args>
 struct Export<kernel, void (*)(Args...)> {
   static_assert((!std::is_reference_v<Args> && ...), "a kernel's parameters are passed by value");
   static_assert((std::is_trivially_copyable_v<Args> && ...), "a kernel's parameters are copied as bytes");
+  static_assert((!std::is_same_v<std::remove_cv_t<Args>, long double> && ...),
+                "long double is laid out differently on a device; take a double");
+  static_assert(parameter_bytes<std::remove_reference_t<Args>...>() <= max_parameter_bytes,
+                "a kernel's parameters take 4096 bytes at most; more than that goes into a buffer");
 
   /// What NAME_parameters is: how many, and the size of each in bytes.
   struct Parameters {

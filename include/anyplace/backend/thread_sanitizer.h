@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What an application that is built with ThreadSanitizer has to be told by a library that isn't: that one thing was
+// done before another. The runtime sees the mutexes of such a library and nothing of its atomics. Where those hand on
+// what the application's own code reads and writes (a callable, a closure, memory that a kernel uses), the giver says
+// release_to_sanitizer(tag) before, and the taker acquire_from_sanitizer(tag) after, with the same address.
+//
+// The runtime is found when the library is loaded, by symbols that may be missing: without it each call is a load and a
+// branch. In code that is compiled for ThreadSanitizer nothing is said, as it sees the atomics themselves.
+#ifndef ANYPLACE_BACKEND_THREAD_SANITIZER_H
+#define ANYPLACE_BACKEND_THREAD_SANITIZER_H
+
+#if defined(__SANITIZE_THREAD__)
+#define ANYPLACE_SANITIZED_THREADS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ANYPLACE_SANITIZED_THREADS 1
+#endif
+#endif
+
+#if !defined(ANYPLACE_SANITIZED_THREADS) && defined(__GNUC__) && defined(__ELF__)
+extern "C" {
+__attribute__((weak, visibility("default"))) void __tsan_acquire(void* address);
+__attribute__((weak, visibility("default"))) void __tsan_release(void* address);
+}
+#define ANYPLACE_HAS_SANITIZER_HOOKS 1
+#endif
+
+namespace anyplace::backend {
+
+/// Whether the process runs under ThreadSanitizer, and this code wasn't compiled for it. Never changes.
+inline bool unseen_by_thread_sanitizer() noexcept {
+#if defined(ANYPLACE_HAS_SANITIZER_HOOKS)
+  return __builtin_expect(&__tsan_acquire != nullptr && &__tsan_release != nullptr, 0);
+#else
+  return false;
+#endif
+}
+
+/// What this thread has done happened before whatever a thread does after acquire_from_sanitizer() of the same address.
+inline void release_to_sanitizer([[maybe_unused]] const volatile void* tag) noexcept {
+#if defined(ANYPLACE_HAS_SANITIZER_HOOKS)
+  if (__builtin_expect(&__tsan_release != nullptr, 0)) __tsan_release(const_cast<void*>(tag));
+#endif
+}
+
+inline void acquire_from_sanitizer([[maybe_unused]] const volatile void* tag) noexcept {
+#if defined(ANYPLACE_HAS_SANITIZER_HOOKS)
+  if (__builtin_expect(&__tsan_acquire != nullptr, 0)) __tsan_acquire(const_cast<void*>(tag));
+#endif
+}
+
+}  // namespace anyplace::backend
+
+#endif  // ANYPLACE_BACKEND_THREAD_SANITIZER_H
