@@ -18,6 +18,7 @@
 #include "engine.h"
 #include "event.h"
 #include "failure.h"
+#include "fault_report.h"
 #include "help.h"
 #include "host_thread.h"
 #include "kernel.h"
@@ -240,6 +241,7 @@ class CpuSimBackend final : public DeviceBackend {
   // -- Kernels. A module owns its kernels; one of kernel_from_host is owned by its handle.
   anyplace_module module_load(int32_t device, const anyplace_module_desc& desc) override {
     engine_.device(device);
+    expect_kernels();
     return to_handle(new Module(host_, desc));
   }
   void module_unload(anyplace_module module) override {
@@ -254,6 +256,7 @@ class CpuSimBackend final : public DeviceBackend {
                                    void (*release)(void*)) override {
     engine_.device(device);
     if (function == nullptr) bad_argument("the kernel's function is null");
+    expect_kernels();
     return to_handle(make_ref<Kernel>(host_, function, user, release).detach());
   }
   void kernel_destroy(anyplace_kernel kernel) override {
@@ -271,6 +274,10 @@ class CpuSimBackend final : public DeviceBackend {
   }
 
  private:
+  /// Not before: a process that has no kernels keeps its signals to itself.
+  void expect_kernels() noexcept {
+    if (engine_.config().report_faults) report_faults();
+  }
   static Stream& stream_of(anyplace_stream stream) noexcept {
     return StreamHandle::is(stream) ? *StreamHandle::of(stream)->stream : *from_handle<Stream>(stream);
   }

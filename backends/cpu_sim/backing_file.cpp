@@ -4,6 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <anyplace/backend/kit/shortage.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -41,6 +42,11 @@ BackingFile::BackingFile() : elsewhere_(kElsewhere) {
     return;
   }
   const int made = memfd_create("anyplace cpu_sim memory", MFD_CLOEXEC);
+  if (made < 0 && backend::is_shortage(errno)) {  // which may be over at the next call
+    throw backend::Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
+                           std::string("there is no file in memory for now, memfd_create: ") + std::strerror(errno),
+                           errno, "memfd_create");
+  }
   if (made < 0) {
     why_not_ = std::string("there is no file in memory, memfd_create: ") + std::strerror(errno);
     return;

@@ -34,7 +34,7 @@ std::string variable(const char* name) {
 }
 
 [[noreturn]] void refuse(const char* name, const std::string& value, const std::string& allowed) {
-  bad_argument(std::string(name) + " is " + quoted(value) + "; allowed is " + allowed);
+  bad_argument(std::string(name) + " is " + quoted(value) + "\nallowed is " + allowed);
 }
 
 uint64_t count_variable(const char* name, uint64_t least, uint64_t most, uint64_t otherwise) {
@@ -70,6 +70,11 @@ Config Config::from_environment() {
   const uint64_t cores = std::clamp<uint64_t>(std::thread::hardware_concurrency(), 2, kMaxWorkers);
   config.workers = static_cast<uint32_t>(count_variable("ANYPLACE_CPU_SIM_WORKERS", 1, kMaxWorkers, cores));
   config.doze_ns = static_cast<int64_t>(count_variable("ANYPLACE_CPU_SIM_DOZE", 0, kMaxDozeUs, 25)) * 1000;
+  const std::string faults = variable("ANYPLACE_CPU_SIM_FAULTS");
+  if (!faults.empty() && faults != "report" && faults != "off") {
+    refuse("ANYPLACE_CPU_SIM_FAULTS", faults, "report or off");
+  }
+  config.report_faults = faults != "off";
   const std::string memory = variable("ANYPLACE_CPU_SIM_MEMORY");
   if (!memory.empty() && !parse_bytes(memory, &config.memory_bytes)) {
     refuse("ANYPLACE_CPU_SIM_MEMORY", memory,

@@ -10,6 +10,9 @@
 //   ANYPLACE_CPU_SIM_DOZE      microseconds that an idle worker sleeps between two looks for work, until 2 ms have
 //                              passed without any: 0 to 1000000, default 25. 0: it isn't to look, each submission wakes
 //                              it
+//   ANYPLACE_CPU_SIM_FAULTS    report: the signal that a faulty kernel ends the process by is told with the kernel's
+//   name
+//                              and block (fault_report.h); off: signals are left alone. Default report
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_CONFIG_H
 #define ANYPLACE_BACKENDS_CPU_SIM_CONFIG_H
 
@@ -23,6 +26,7 @@ struct Config {
   uint64_t memory_bytes = uint64_t{1} << 30;
   uint32_t workers = 2;
   int64_t doze_ns = 25'000;
+  bool report_faults = true;
 
   /// Throws Failure(INVALID_ARGUMENT) that shows the variable, its value and what is allowed.
   static Config from_environment();

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <vector>
 
+#include "address_space.h"
 #include "clock.h"
 #include "host_thread.h"
 #include "list.h"
@@ -30,14 +31,15 @@ class Stream;
 
 class Device {
  public:
-  Device(int32_t index, uint64_t memory_bytes, Scheduler& scheduler)
-      : index_(index), scheduler_(scheduler), memory_(index, memory_bytes) {}
+  Device(int32_t index, uint64_t memory_bytes, Scheduler& scheduler, AddressSpace& addresses)
+      : index_(index), scheduler_(scheduler), addresses_(addresses), memory_(index, memory_bytes, addresses) {}
   Device(const Device&) = delete;  // streams hold its address
   Device& operator=(const Device&) = delete;
-  ~Device() = delete;  // lives as long as the process; see Engine
+  ~Device() = default;  // only of an unused one; see Engine
 
   int32_t index() const noexcept { return index_; }
   Scheduler& scheduler() const noexcept { return scheduler_; }
+  AddressSpace& addresses() noexcept { return addresses_; }
   DeviceMemory& memory() noexcept { return memory_; }
   HostRegistrations& registrations() noexcept { return registrations_; }
   HostThread& host_thread() noexcept { return host_thread_; }
@@ -70,6 +72,7 @@ class Device {
  private:
   const int32_t index_;
   Scheduler& scheduler_;
+  AddressSpace& addresses_;
   DeviceMemory memory_;
   HostRegistrations registrations_;
   HostThread host_thread_;

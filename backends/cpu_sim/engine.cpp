@@ -10,10 +10,13 @@ namespace anyplace::cpu_sim {
 
 Engine::Engine(const Config& config)
     : config_(config),
-      scheduler_(*new Scheduler(config.workers, config.doze_ns)),
-      pool_(*new StreamPool(scheduler_)),
-      virtual_memory_(*new VirtualMemory) {
-  for (int32_t i = 0; i < config.devices; ++i) devices_.push_back(new Device(i, config.memory_bytes, scheduler_));
+      owned_scheduler_(std::make_unique<Scheduler>(config.workers, config.doze_ns)),
+      owned_pool_(std::make_unique<StreamPool>(*owned_scheduler_)),
+      owned_addresses_(std::make_unique<AddressSpace>()),
+      owned_virtual_memory_(std::make_unique<VirtualMemory>(*owned_addresses_)) {
+  for (int32_t i = 0; i < config.devices; ++i) {
+    devices_.push_back(std::make_unique<Device>(i, config.memory_bytes, scheduler_, addresses_));
+  }
 }
 
 void Engine::check_peers(int32_t device_index, int32_t peer) {
@@ -49,26 +52,24 @@ Stream& Engine::from_native(Device& device, uint64_t native) {
 
 void Engine::enable_peer(int32_t device, int32_t peer) {
   check_peers(device, peer);
-  std::lock_guard lock(peers_mutex_);
-  peers_.emplace(device, peer);
+  addresses_.enable(device, peer);
 }
 
 void Engine::disable_peer(int32_t device, int32_t peer) {
   check_peers(device, peer);
-  std::lock_guard lock(peers_mutex_);
-  peers_.erase({device, peer});
+  addresses_.disable(device, peer);
 }
 
 void Engine::retire(Ref<Kernel> kernel) noexcept {
-  for (Device* device : devices_) device->let_go(kernel);
+  for (const auto& device : devices_) device->let_go(kernel);
 }
 
 bool Engine::shut_down(const Deadline& deadline) {
   if (on_own_thread()) return false;  // a kernel or host function ends the process: it would wait for itself
-  for (Device* device : devices_) {
+  for (const auto& device : devices_) {
     if (!device->synchronize(deadline)) return false;
   }
-  for (Device* device : devices_) {
+  for (const auto& device : devices_) {
     if (!device->host_thread().stop(deadline)) return false;
   }
   return scheduler_.stop(deadline);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Everything that one loaded plugin has: its configuration, its workers, its devices, and the tables that belong to
-// none of them (native numbers of streams, peer access).
+// none of them (native numbers of streams, whose the addresses are).
 //
 // It is never destroyed: handles and threads of a process that exits may outlive any order that could be kept.
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_ENGINE_H
@@ -9,11 +9,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
-#include <set>
-#include <utility>
+#include <memory>
 #include <vector>
 
+#include "address_space.h"
 #include "clock.h"
 #include "config.h"
 #include "device.h"
@@ -63,14 +62,18 @@ class Engine {
   void check_peers(int32_t device, int32_t peer);
 
   const Config config_;
-  Scheduler& scheduler_;
-  StreamPool& pool_;
-  std::vector<Device*> devices_;
-  VirtualMemory& virtual_memory_;
-  std::atomic<uint64_t> next_native_{1};
+  // Owned, so that an engine that fails to be made leaves nothing.
+  std::unique_ptr<Scheduler> owned_scheduler_;
+  std::unique_ptr<StreamPool> owned_pool_;
+  std::unique_ptr<AddressSpace> owned_addresses_;
+  std::unique_ptr<VirtualMemory> owned_virtual_memory_;
+  std::vector<std::unique_ptr<Device>> devices_;
 
-  std::mutex peers_mutex_;
-  std::set<std::pair<int32_t, int32_t>> peers_;  // guarded by peers_mutex_; who may reach whom
+  Scheduler& scheduler_ = *owned_scheduler_;
+  StreamPool& pool_ = *owned_pool_;
+  AddressSpace& addresses_ = *owned_addresses_;
+  VirtualMemory& virtual_memory_ = *owned_virtual_memory_;
+  std::atomic<uint64_t> next_native_{1};
 };
 
 }  // namespace anyplace::cpu_sim

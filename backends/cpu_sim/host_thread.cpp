@@ -55,7 +55,10 @@ bool HostThread::stop(const Deadline& deadline) {
   if (!thread_.joinable()) return true;
   stopping_ = true;
   wake_.notify_one();
-  if (!deadline.wait(end_, lock, [this] { return ended_; })) return false;
+  if (!deadline.wait(end_, lock, [this] { return ended_; })) {
+    thread_.detach();  // nobody comes for it any more
+    return false;
+  }
   lock.unlock();
   thread_.join();
   return true;

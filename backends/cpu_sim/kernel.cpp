@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "failure.h"
+#include "fault_report.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -85,7 +86,7 @@ bool is_argument(const anyplace_argument& argument) noexcept {
 }
 
 /// Checks the arguments and returns the bytes that their pointers, sizes and values take.
-uint64_t argument_bytes(const anyplace_launch& launch) {
+uint64_t argument_bytes(const Kernel& kernel, Device& device, const anyplace_launch& launch) {
   if (launch.argument_count == 0) return 0;
   if (launch.arguments == nullptr || launch.argument_stride == 0) bad_argument("the launch's arguments are missing");
   uint64_t bytes = launch.argument_count * uint64_t{sizeof(void*) + sizeof(uint32_t)};
@@ -93,6 +94,11 @@ uint64_t argument_bytes(const anyplace_launch& launch) {
     const anyplace_argument argument = argument_at(launch, i);
     if (!is_argument(argument)) [[unlikely]]
       refuse_argument(argument, i);
+    if (argument.kind == ANYPLACE_ARGUMENT_ADDRESS) {
+      anyplace_address address = 0;
+      std::memcpy(&address, argument.value, sizeof(address));
+      kernel.check_reach(device, address, i);
+    }
     bytes += argument.size + value_alignment(argument.size) - 1;
     if (bytes > CommandQueue::kMaxTailBytes) bad_argument("the launch's arguments take more than 1 GiB");
   }
@@ -122,12 +128,7 @@ anyplace_status fault_of(anyplace_status status) noexcept {
 }  // namespace
 
 Kernel::Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*))
-    : host_(host),
-      mark_(next_mark()),
-      function_(function),
-      user_(user),
-      release_(on_release),
-      name_("a function of the host") {}
+    : host_(host), mark_(next_mark()), function_(function), user_(user), release_(on_release), name_("(a callable)") {}
 
 Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
                std::optional<std::vector<uint32_t>> parameters)
@@ -156,6 +157,25 @@ void Kernel::check_arguments(const anyplace_launch& launch) const {
   }
 }
 
+[[gnu::noinline, gnu::cold]] void Kernel::require_reach(Device& device, anyplace_address address, uint32_t i) const {
+  const AddressSpace::Reach reach = device.addresses().reach(device.index(), address);
+  if (reach.reached) return;
+  if (reach.owner == kNoDevice && (!library_ || device.registrations().contain(address))) return;
+  std::string text = "argument " + std::to_string(i) + " (counted from 0) of the kernel " + quoted(name_) + ", " +
+                     hex(address) + ", is ";
+  const std::string own = "device " + std::to_string(device.index());
+  if (reach.owner != kNoDevice) {
+    const std::string other = "device " + std::to_string(reach.owner);
+    text += "memory of " + other + ", which " + own +
+            " has no access to; Device::enable_peer_access gives it, or copy " + "the data to " + own;
+  } else {
+    text +=
+        "no memory of a device; host memory is reached when it is pinned (HostBuffer, HostRegistration), and what " +
+        std::string("was freed isn't");
+  }
+  bad_argument(text);
+}
+
 /// `what` null: the message that was left on this thread.
 void Kernel::report(const anyplace_block& block, uint64_t cookie, anyplace_status status, const char* what,
                     std::atomic<bool>& stop) const noexcept {
@@ -173,6 +193,7 @@ void Kernel::report(const anyplace_block& block, uint64_t cookie, anyplace_statu
 void Kernel::run_block(const anyplace_block& block, void* const* arguments, const uint32_t* sizes, uint32_t count,
                        uint64_t cookie, std::atomic<bool>& stop) noexcept {
   try {
+    const InKernel in_kernel(name_.c_str(), block);
     const anyplace_status status = function_(user_, &block, arguments, sizes, count);
     if (status == ANYPLACE_STATUS_OK) return;
     if (!library_) return report(block, cookie, fault_of(status), nullptr, stop);
@@ -244,7 +265,7 @@ void Launch::run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) no
 
 void submit_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) {
   check_limits(launch);
-  const uint64_t bytes = argument_bytes(launch);
+  const uint64_t bytes = argument_bytes(kernel, stream.device(), launch);
   kernel.check_arguments(launch);
   const auto copy_arguments = [&launch, &stream, &kernel](Launch& command, void* tail) {
     stream.remember(kernel.mark());

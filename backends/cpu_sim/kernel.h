@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "device.h"
 #include "library.h"
 #include "ref.h"
 #include "spread.h"
@@ -42,6 +43,13 @@ class Kernel final : public RefCounted<Kernel> {
   /// One bit of 64, which a stream remembers (Stream::let_go).
   uint64_t mark() const noexcept { return mark_; }
 
+  /// Throws Failure(INVALID_ARGUMENT) if argument `i` is an address that the kernel couldn't follow on a device.
+  void check_reach(Device& device, anyplace_address address, uint32_t i) const {
+    // A function of this process, which runs nowhere else, may be given the host's own memory.
+    if (!device.addresses().reaches_at_once(device.index(), address, !library_)) [[unlikely]]
+      require_reach(device, address, i);
+  }
+
   /// Whether a launch without arguments is what the kernel takes, as far as is known.
   bool takes_nothing() const noexcept { return !parameters_ || parameters_->empty(); }
 
@@ -65,6 +73,7 @@ class Kernel final : public RefCounted<Kernel> {
  private:
   friend class RefCounted<Kernel>;
   ~Kernel();
+  void require_reach(Device& device, anyplace_address address, uint32_t i) const;
   void report(const anyplace_block& block, uint64_t cookie, anyplace_status status, const char* what,
               std::atomic<bool>& stop) const noexcept;
 

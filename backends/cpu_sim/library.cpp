@@ -4,6 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <anyplace/backend/kit/shortage.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
@@ -41,7 +42,7 @@ int make_memory_file() {
   int descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC | kExecutable);
   if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC);
   if (descriptor < 0) {
-    throw Failure(ANYPLACE_STATUS_BACKEND_FAILED,
+    throw Failure(backend::is_shortage(errno) ? ANYPLACE_STATUS_OUT_OF_MEMORY : ANYPLACE_STATUS_BACKEND_FAILED,
                   std::string("no file in memory for a module: ") + std::strerror(errno), errno, "memfd_create");
   }
   return descriptor;
@@ -114,12 +115,26 @@ Ref<Library> Library::load(const void* image, uint64_t bytes) {
   check_shared_object(image, bytes);
   const File file(make_memory_file());
   write_all(file.descriptor(), image, bytes);
-  void* handle = dlopen(unique_path(file.descriptor()).c_str(), RTLD_NOW | RTLD_LOCAL);
+  const std::string path = unique_path(file.descriptor());
+  errno = 0;
+  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
+    const int error = errno;
     const char* why = dlerror();
+    if (const int shortage = backend::linker_shortage(error, why); shortage != 0) {
+      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
+                    std::string("the image can't be loaded for now: ") + std::strerror(shortage) + " (" +
+                        (why == nullptr ? "?" : why) + ")",
+                    shortage, "dlopen");
+    }
     fail(ANYPLACE_STATUS_INVALID_IMAGE, std::string("the image can't be loaded: ") + (why == nullptr ? "?" : why));
   }
-  return Ref<Library>::adopt(new Library(handle));
+  try {
+    return Ref<Library>::adopt(new Library(handle));
+  } catch (...) {
+    dlclose(handle);
+    throw;
+  }
 }
 
 Library::~Library() { dlclose(handle_); }

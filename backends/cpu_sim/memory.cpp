@@ -86,7 +86,9 @@ anyplace_address DeviceMemory::allocate(uint32_t kind, uint64_t bytes) {
   try {
     if (memory == nullptr) out_of_memory(bytes, "; the host itself has no more");
     blocks_.emplace(backend::to_handle(memory), Block{bytes, kind, false});
+    addresses_.add(backend::to_handle(memory), bytes, kind == ANYPLACE_MEMORY_DEVICE ? device_ : kEveryDevice);
   } catch (...) {
+    blocks_.erase(backend::to_handle(memory));
     if (counts(kind)) used_ -= bytes;
     if (memory != nullptr) give_to_host(memory, bytes);
     throw;
@@ -107,6 +109,7 @@ DeviceMemory::Block& DeviceMemory::find(anyplace_address address) {
 void DeviceMemory::erase(anyplace_address address, const Block& block) noexcept {
   if (counts(block.kind)) used_ -= block.bytes;
   if (block.freeing) freeing_ -= block.bytes;
+  addresses_.remove(address);
   blocks_.erase(address);
 }
 
@@ -175,6 +178,12 @@ void HostRegistrations::add(const void* address, uint64_t bytes) {
   if (next != ranges_.end() && next->first < end) refuse(*next);
   if (next != ranges_.begin() && std::prev(next)->second > begin) refuse(*std::prev(next));
   ranges_.emplace_hint(next, begin, end);
+}
+
+bool HostRegistrations::contain(anyplace_address address) const noexcept {
+  std::lock_guard lock(mutex_);
+  const auto next = ranges_.upper_bound(address);
+  return next != ranges_.begin() && std::prev(next)->second >= address;
 }
 
 void HostRegistrations::remove(const void* address) {

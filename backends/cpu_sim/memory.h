@@ -17,6 +17,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "address_space.h"
 #include "command.h"
 
 namespace anyplace::cpu_sim {
@@ -25,7 +26,8 @@ inline constexpr uint64_t kAddressAlignment = 256;
 
 class DeviceMemory {
  public:
-  DeviceMemory(int32_t device, uint64_t limit) : device_(device), limit_(limit) {}
+  DeviceMemory(int32_t device, uint64_t limit, AddressSpace& addresses)
+      : device_(device), limit_(limit), addresses_(addresses) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory() = default;  // what was not freed stays until the process ends
@@ -61,6 +63,7 @@ class DeviceMemory {
 
   const int32_t device_;
   const uint64_t limit_;
+  AddressSpace& addresses_;  // holds what is in blocks_
 
   mutable std::mutex mutex_;
   std::unordered_map<anyplace_address, Block> blocks_;  // guarded by mutex_
@@ -90,9 +93,11 @@ class HostRegistrations {
   void add(const void* address, uint64_t bytes);
   /// Throws Failure(INVALID_ARGUMENT) for an address that doesn't begin a registered range.
   void remove(const void* address);
+  /// Whether the address is in a registered range or is the end of one.
+  bool contain(anyplace_address address) const noexcept;
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<uint64_t, uint64_t> ranges_;  // guarded by mutex_; begin -> end, disjoint
 };
 

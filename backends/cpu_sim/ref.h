@@ -7,6 +7,8 @@
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_REF_H
 #define ANYPLACE_BACKENDS_CPU_SIM_REF_H
 
+#include <anyplace/backend/thread_sanitizer.h>
+
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -22,7 +24,10 @@ class RefCounted {
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
   void release() noexcept {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete static_cast<T*>(this);
+    backend::release_to_sanitizer(this);
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    backend::acquire_from_sanitizer(this);
+    delete static_cast<T*>(this);
   }
 
  protected:

@@ -82,15 +82,22 @@ bool Scheduler::stop(const Deadline& deadline) {
     std::lock_guard threads_lock(threads_mutex_);
     for (const auto& worker : workers_) worker->parker.unpark();
   }
+  bool all_ended = false;
   {
     // Not under threads_mutex_: one that is being started takes it. It ends at once.
     std::unique_lock lock(end_mutex_);
-    if (!deadline.wait(end_, lock, [this] { return ended_ == started(); })) return false;
+    all_ended = deadline.wait(end_, lock, [this] { return ended_ == started(); });
   }
   std::lock_guard threads_lock(threads_mutex_);
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads_) {
+    if (all_ended) {
+      thread.join();
+    } else {
+      thread.detach();  // nobody comes for it any more
+    }
+  }
   threads_.clear();
-  return true;
+  return all_ended;
 }
 
 uint32_t Scheduler::started() noexcept {

@@ -45,7 +45,7 @@ class Scheduler {
   Scheduler(uint32_t workers, int64_t doze_ns);
   Scheduler(const Scheduler&) = delete;  // workers hold its address
   Scheduler& operator=(const Scheduler&) = delete;
-  ~Scheduler() = delete;  // lives as long as the process; see Engine
+  ~Scheduler() = default;  // only of one that never started a thread; see Engine
 
   uint32_t limit() const noexcept { return limit_; }
 

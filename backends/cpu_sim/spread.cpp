@@ -36,6 +36,7 @@ void SpreadJob::begin(Spreadable& work, const Spreadable::Extent& extent) noexce
   piece_.store(extent.grain, std::memory_order_relaxed);
   done_.store(0, std::memory_order_relaxed);
   stop_.store(false, std::memory_order_relaxed);
+  backend::release_to_sanitizer(&piece_);
   if (extent.is_long) {
     stream_.scheduler().enqueue_for_all(*this);
   } else {
@@ -58,6 +59,7 @@ Task::Done SpreadJob::run() noexcept {
   const uint64_t begin = next_;
   const uint64_t size = cut();
   next_ = begin + size;
+  backend::acquire_from_sanitizer(&piece_);
   if (next_ < units) stream_.scheduler().enqueue(*this);
   // From here on the task is another worker's; the job stays this command's until this piece is counted below.
   if (!stop_.load(std::memory_order_relaxed)) {
@@ -67,7 +69,10 @@ Task::Done SpreadJob::run() noexcept {
     if (took < kShortNs) piece_.store(2 * size, std::memory_order_relaxed);
     if (took > kLongNs) piece_.store(std::max(grain, size / 2), std::memory_order_relaxed);
   }
-  if (done_.fetch_add(size, std::memory_order_acq_rel) + size == units) stream_.finish_elsewhere();
+  backend::release_to_sanitizer(&done_);
+  if (done_.fetch_add(size, std::memory_order_acq_rel) + size != units) return {1, false};
+  backend::acquire_from_sanitizer(&done_);
+  stream_.finish_elsewhere();
   return {1, false};
 }
 

@@ -130,9 +130,14 @@ class DropKernel final : public Command {
 void Stream::let_go(const Ref<Kernel>& kernel) noexcept {
   std::lock_guard lock(lock_);
   // What is complete has been left by the thread that ran it, also if that is yet to find that there is nothing more.
-  if ((kernels_ & kernel->mark()) == 0 || timeline_.reached(submitted_.load(std::memory_order_relaxed))) return;
+  if ((kernels_ & kernel->mark()) == 0) {
+    backend::acquire_from_sanitizer(&timeline_);  // who forgot its launches had seen them complete
+    return;
+  }
+  if (timeline_.reached(submitted_.load(std::memory_order_relaxed))) return;
   try {
     queue_.emplace<DropKernel>(0, Ref<Kernel>(kernel));
+    backend::release_to_sanitizer(&submitted_);
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   } catch (const std::bad_alloc&) {
     kernel->retain();  // it may be in use: rather a leak
@@ -171,11 +176,14 @@ bool Stream::parks_next() noexcept {
 
 Stream::End Stream::take_turn(Turn& turn) noexcept {
   uint64_t retired = timeline_.value();
+  backend::acquire_from_sanitizer(&timeline_);
+  backend::acquire_from_sanitizer(&submitted_);
   unsigned shared = 0;  // commands, while others as urgent were ready
   int64_t began = 0;
   for (;;) {
     if (retired >= seen_) {
       seen_ = submitted();
+      backend::acquire_from_sanitizer(&submitted_);
       if (retired == seen_) {
         if (go_idle(retired)) return End::kIdle;
         continue;

@@ -170,6 +170,7 @@ class Stream final : public Task {
       write();
       number = submitted_.load(std::memory_order_relaxed) + 1;
       asked_for_.store(number, std::memory_order_relaxed);
+      backend::release_to_sanitizer(&submitted_);
       submitted_.store(number, std::memory_order_release);
       if (!was_active) active_.store(true, std::memory_order_relaxed);
     }

@@ -19,7 +19,7 @@ class StreamPool {
   explicit StreamPool(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
   StreamPool(const StreamPool&) = delete;  // streams hold its address
   StreamPool& operator=(const StreamPool&) = delete;
-  ~StreamPool() = delete;  // lives as long as the process; see Engine
+  ~StreamPool() = default;  // only of an unused one; see Engine
 
   /// One that nobody uses. Throws std::bad_alloc.
   Stream& take();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "failure.h"
+#include "fault_report.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -43,6 +44,7 @@ std::thread start_thread(const char* name, std::function<void()> body) {
     return std::thread([name, run = std::move(body)] {
       own_thread = true;
       pthread_setname_np(pthread_self(), name);
+      const SignalStack signal_stack;
       run();
     });
   } catch (const std::system_error& error) {

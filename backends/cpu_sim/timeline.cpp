@@ -51,6 +51,7 @@ bool Timeline::park(Waiter& waiter, uint64_t target) noexcept {
   insert(waiter);
   lowest_target_.store(lowest(), std::memory_order_seq_cst);
   if (value_.load(std::memory_order_seq_cst) < target) return true;
+  backend::acquire_from_sanitizer(this);
   // advance() may have looked at lowest_target_ too early to see this one.
   waiter.link_.unlink();
   lowest_target_.store(lowest(), std::memory_order_relaxed);
@@ -74,9 +75,11 @@ bool Timeline::wait(uint64_t target, const Deadline& deadline) noexcept {
   if (deadline.poll()) return false;
   HostWaiter waiter;
   if (!park(waiter, target)) return true;
-  if (waiter.parker.park(deadline)) return true;
-  if (withdraw(waiter)) return reached(target);
-  waiter.parker.park(Deadline::never());  // the token is on its way, and the waiter is its giver's until it has come
+  if (!waiter.parker.park(deadline)) {
+    if (withdraw(waiter)) return reached(target);
+    waiter.parker.park(Deadline::never());  // the token is on its way, and the waiter is its giver's until it has come
+  }
+  backend::acquire_from_sanitizer(this);
   return true;
 }
 

@@ -14,6 +14,8 @@
 #ifndef ANYPLACE_BACKENDS_CPU_SIM_TIMELINE_H
 #define ANYPLACE_BACKENDS_CPU_SIM_TIMELINE_H
 
+#include <anyplace/backend/thread_sanitizer.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -54,12 +56,17 @@ class Timeline {
   Timeline& operator=(const Timeline&) = delete;
 
   Stream* owner() const noexcept { return owner_; }
-  bool reached(uint64_t target) const noexcept { return value_.load(std::memory_order_acquire) >= target; }
+  bool reached(uint64_t target) const noexcept {
+    if (value_.load(std::memory_order_acquire) < target) return false;
+    backend::acquire_from_sanitizer(this);
+    return true;
+  }
   uint64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
 
   /// Raises the value and wakes who waited for it, but for one stream that is left in `next`, if that was null: it is
   /// the caller's to run or to ready. By one thread at a time.
   void advance(uint64_t value, Stream*& next) noexcept {
+    backend::release_to_sanitizer(this);
     value_.store(value, std::memory_order_seq_cst);
     if (lowest_target_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
       wake_reached(value, next);

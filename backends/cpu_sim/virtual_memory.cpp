@@ -162,8 +162,10 @@ void VirtualMemory::map(const Device& device, anyplace_address address, anyplace
   require_unmapped(address, memory->bytes());
   const auto mapping = mappings_.emplace(address, memory).first;
   try {
+    addresses_.add(address, memory->bytes(), device.index());
     memory->map_at(address);
   } catch (...) {
+    addresses_.remove(address);
     mappings_.erase(mapping);
     throw;
   }
@@ -175,6 +177,7 @@ void VirtualMemory::unmap(const Device& device, anyplace_address address, uint64
   std::lock_guard lock(mutex_);
   require_whole_mappings(device, address, bytes);
   for (auto mapping = mappings_.find(address); mapping != mappings_.end() && mapping->first - address < bytes;) {
+    addresses_.remove(mapping->first);
     mapping->second->unmap_at(mapping->first);
     mapping = mappings_.erase(mapping);  // here the memory goes, if its handle is gone already
   }

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "address_space.h"
 #include "backing_file.h"
 #include "device.h"
 
@@ -52,10 +53,10 @@ class Physical {
 
 class VirtualMemory {
  public:
-  VirtualMemory() = default;
+  explicit VirtualMemory(AddressSpace& addresses) noexcept : addresses_(addresses) {}
   VirtualMemory(const VirtualMemory&) = delete;
   VirtualMemory& operator=(const VirtualMemory&) = delete;
-  ~VirtualMemory() = delete;  // what is mapped stays until the process ends
+  ~VirtualMemory() = default;  // only of an unused one: what is mapped stays until the process ends
 
   static bool is_supported() { return BackingFile::get().exists(); }
 
@@ -79,6 +80,7 @@ class VirtualMemory {
   void require_unmapped(anyplace_address address, uint64_t bytes) const;
   void require_whole_mappings(const Device& device, anyplace_address address, uint64_t bytes) const;
 
+  AddressSpace& addresses_;                     // holds what is in mappings_
   std::mutex mutex_;                            // guards all below; before those of DeviceMemory and BackingFile
   std::map<anyplace_address, Range> reserved_;  // disjoint
   Mappings mappings_;                           // disjoint, each inside a reserved range

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What runs in the handler is async-signal-safe: it formats by hand and calls write, sigaction and raise.
+#include "fault_report.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace anyplace::cpu_sim {
+
+constinit thread_local const char* InKernel::current_name = nullptr;
+constinit thread_local const anyplace_block* InKernel::current_block = nullptr;
+
+namespace {
+
+constexpr std::size_t kSignalStackBytes = 64 << 10;
+
+struct Signal {
+  int number;
+  const char* name;
+  struct sigaction before;  // written before the handler is there
+};
+Signal signals[] = {{SIGSEGV, "SIGSEGV", {}}, {SIGBUS, "SIGBUS", {}}, {SIGFPE, "SIGFPE", {}}, {SIGILL, "SIGILL", {}}};
+
+Signal* find(int number) noexcept {
+  for (Signal& signal : signals) {
+    if (signal.number == number) return &signal;
+  }
+  return nullptr;
+}
+
+class Line {
+ public:
+  void add(const char* text) noexcept {
+    while (*text != '\0' && used_ < sizeof(text_) - 1) text_[used_++] = *text++;
+  }
+  void add(uint64_t number, unsigned base) noexcept {
+    char digits[21];
+    char* next = digits + sizeof(digits);
+    *--next = '\0';
+    do {
+      *--next = "0123456789abcdef"[number % base];
+      number /= base;
+    } while (number != 0);
+    add(next);
+  }
+  void write() noexcept {
+    text_[used_++] = '\n';
+    static_cast<void>(!::write(STDERR_FILENO, text_, used_));
+  }
+
+ private:
+  char text_[512];
+  std::size_t used_ = 0;
+};
+
+void on_signal(int number, siginfo_t* info, void* context) noexcept;
+
+/// What would happen without this handler.
+void pass_on(Signal& signal, siginfo_t* info, void* context) noexcept {
+  const struct sigaction& before = signal.before;
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal.number, info, context);
+  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal.number);
+  const bool sent = info->si_code <= 0;  // by kill or raise, and not by an instruction that will do it again
+  if (sent && before.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;  // also for SIG_IGN: an instruction that faults can't be ignored
+  sigaction(signal.number, &action, nullptr);
+  if (sent) raise(signal.number);  // as soon as this handler returns
+}
+
+}  // namespace
+
+void write_fault(int number, const void* address) noexcept {
+  const anyplace_block* const block = InKernel::current_block;
+  const Signal* const signal = find(number);
+  if (block == nullptr || signal == nullptr) return;
+  InKernel::current_block = nullptr;  // said once
+  Line line;
+  line.add("anyplace: cpu_sim: ");
+  line.add(signal->name);
+  line.add(" at address 0x");
+  line.add(reinterpret_cast<uintptr_t>(address), 16);
+  line.add(" in the kernel ");
+  line.add(InKernel::current_name);
+  line.add(", block (");
+  for (int i = 0; i < 3; ++i) {
+    if (i != 0) line.add(", ");
+    line.add(block->index[i], 10);
+  }
+  line.add("); what stops a process here is a fault of the kernel, or other results, on a device");
+  line.write();
+}
+
+namespace {
+
+void on_signal(int number, siginfo_t* info, void* context) noexcept {
+  const int before = errno;
+  if (info->si_code > 0) write_fault(number, info->si_addr);
+  if (Signal* const signal = find(number)) pass_on(*signal, info, context);
+  errno = before;
+}
+
+}  // namespace
+
+void report_faults() noexcept {
+  static std::atomic<bool> begun{false};
+  if (begun.exchange(true, std::memory_order_relaxed)) return;
+  for (Signal& signal : signals) {
+    if (sigaction(signal.number, nullptr, &signal.before) != 0) continue;
+    struct sigaction action {};
+    action.sa_sigaction = on_signal;
+    // As the handler that was there has it, so that it finds what it expects.
+    action.sa_mask = signal.before.sa_mask;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | (signal.before.sa_flags & SA_NODEFER);
+    sigaction(signal.number, &action, nullptr);
+  }
+}
+
+SignalStack::SignalStack() noexcept {
+  stack_t stack{};
+  if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0) return;
+  void* const memory =
+      mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return;
+  stack = {};
+  stack.ss_sp = memory;
+  stack.ss_size = kSignalStackBytes;
+  if (sigaltstack(&stack, nullptr) == 0) {
+    memory_ = memory;
+  } else {
+    munmap(memory, kSignalStackBytes);
+  }
+}
+
+SignalStack::~SignalStack() {
+  if (memory_ == nullptr) return;
+  stack_t stack{};
+  stack.ss_flags = SS_DISABLE;
+  if (sigaltstack(&stack, nullptr) == 0) munmap(memory_, kSignalStackBytes);
+}
+
+}  // namespace anyplace::cpu_sim
