@@ -17,6 +17,7 @@
 #include "event.h"
 #include "gate.h"
 #include "stream.h"
+#include "variable.h"
 
 namespace anyplace::levelzero {
 
@@ -38,10 +39,7 @@ std::vector<Handle> get_all(const char* call, Get&& get) {
   return all;
 }
 
-bool wants_sub_devices() {
-  const char* const wish = std::getenv("ANYPLACE_LEVELZERO_SUBDEVICES");
-  return wish != nullptr && std::strcmp(wish, "1") == 0;
-}
+bool wants_sub_devices() { return switch_variable("ANYPLACE_LEVELZERO_SUBDEVICES").value_or(false); }
 
 std::vector<ze_device_handle_t> devices_of(ze_driver_handle_t driver) {
   std::vector<ze_device_handle_t> devices;
@@ -89,7 +87,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
         "zeDriverGet", [](std::uint32_t* count, ze_driver_handle_t* all) { return api().DriverGet(count, all); });
     if (drivers.empty()) {
       refuse(ANYPLACE_STATUS_NO_DRIVER,
-             "the Level Zero loader finds no driver: install the device's (for Intel's GPUs "
+             "the Level Zero loader finds no driver\ninstall the device's (for Intel's GPUs "
              "libze_intel_gpu.so.1)");
     }
     std::unique_ptr<Failure> first_failure;
@@ -109,17 +107,17 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
 
   bool shutdown(std::uint64_t timeout_ns) override {
     const Deadline deadline(timeout_ns);
+    // A part of the time is for the threads of ours that would have to be left.
+    const Deadline work_deadline(deadline.forever() ? timeout_ns : timeout_ns - timeout_ns / 4);
     for (const auto& device : devices_) {
-      if (finish(*device, deadline)) continue;
-      for (const auto& left : devices_) {
-        left->host_functions().abandon();
-        left->helper().abandon();
-      }
+      if (finish(*device, work_deadline)) continue;
+      leave_threads(deadline);
       return false;
     }
     for (const auto& device : devices_) {
-      device->host_functions().stop();
-      device->helper().stop();
+      if (device->host_functions().stop(deadline) && device->helper().stop(deadline)) continue;
+      leave_threads(deadline);
+      return false;
     }
     FirstFailure failure;
     for (const auto& device : devices_) device->close(failure);
@@ -178,8 +176,8 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
   }
   void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
     Stream& on = stream_at(stream);
-    on.append_host_step(on.device().host_functions(),
-                        [function, user](anyplace_status status) { function(user, status); });
+    Submission(on).append_host_step(on.device().host_functions(),
+                                    [function, user](anyplace_status status) { function(user, status); });
   }
 
   // -- Gates.
@@ -278,6 +276,12 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
     if (!VirtualMemory::is_supported()) {
       refuse(ANYPLACE_STATUS_UNSUPPORTED, "the Level Zero loader is too old for virtual memory");
     }
+    if (!VirtualMemory::is_offered()) {
+      refuse(
+          ANYPLACE_STATUS_UNSUPPORTED,
+          "virtual memory is not offered: that memory can be mapped at several addresses at once has not been seen on "
+          "a device; ANYPLACE_LEVELZERO_VIRTUAL_MEMORY=1 offers it");
+    }
     return at(device).virtual_memory();
   }
 
@@ -310,6 +314,20 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
     } catch (const Failure&) {
       return true;  // a device that fails here has nothing more to wait for
     }
+  }
+
+  /// What comes next is the driver's own end: none of them may be in a call of the driver's then, or make another.
+  void leave_threads(const Deadline& deadline) noexcept {
+    bool out = true;
+    for (const auto& device : devices_) {
+      device->host_functions().abandon();
+      device->helper().abandon();
+    }
+    for (const auto& device : devices_) {
+      out = device->host_functions().wait_for_last_call(deadline) && out;
+      out = device->helper().wait_for_last_call(deadline) && out;
+    }
+    if (!out) host_.log(ANYPLACE_LOG_WARNING, "a call of the driver's doesn't return: its thread is left in it");
   }
 
   const Host host_;

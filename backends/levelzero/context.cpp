@@ -7,22 +7,16 @@
 #include <vector>
 
 #include "error.h"
+#include "variable.h"
 
 namespace anyplace::levelzero {
-namespace {
-
-/// 0 or 1; anything else is as if it weren't set.
-const char* in_order_wish() {
-  const char* const wish = std::getenv("ANYPLACE_LEVELZERO_IN_ORDER");
-  return wish != nullptr && (std::strcmp(wish, "0") == 0 || std::strcmp(wish, "1") == 0) ? wish : nullptr;
-}
-
-}  // namespace
 
 Context::Context(ze_driver_handle_t driver, ze_api_version_t version)
     : driver_(driver), version_(version), in_order_(version >= first_version_with_in_order_lists) {
-  if (const char* const wish = in_order_wish()) {
-    insists_ = *wish == '1';
+  static_cast<void>(
+      switch_variable("ANYPLACE_LEVELZERO_VIRTUAL_MEMORY"));  // virtual_memory.cpp reads it, where nothing may fail
+  if (const std::optional<bool> wish = switch_variable("ANYPLACE_LEVELZERO_IN_ORDER")) {
+    insists_ = *wish;
     in_order_ = insists_;
   }
 }

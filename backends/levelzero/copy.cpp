@@ -21,9 +21,9 @@ using anyplace::backend::to_handle;
 }
 
 /// Between addresses that the device can reach.
-void copy_within_reach(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
-  stream.append("zeCommandListAppendMemoryCopy", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
-                                                     std::uint32_t waits, ze_event_handle_t* before) {
+void copy_within_reach(Submission& on, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
+  on.append("zeCommandListAppendMemoryCopy", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
+                                                 std::uint32_t waits, ze_event_handle_t* before) {
     return api().CommandListAppendMemoryCopy(list, from_handle<void>(destination), from_handle<const void>(source),
                                              bytes, signal, waits, before);
   });
@@ -45,17 +45,17 @@ void copy_lines_on_host(Lines to, Lines from, std::uint64_t width, std::uint64_t
 bool fits_32_bits(std::uint64_t value) { return value <= std::numeric_limits<std::uint32_t>::max(); }
 
 /// Between addresses that the device can reach: in one command if its numbers are wide enough.
-void copy_lines_within_reach(Stream& stream, Lines to, Lines from, std::uint64_t width, std::uint64_t rows) {
+void copy_lines_within_reach(Submission& on, Lines to, Lines from, std::uint64_t width, std::uint64_t rows) {
   if (!fits_32_bits(to.pitch) || !fits_32_bits(from.pitch) || !fits_32_bits(rows)) {
     for (std::uint64_t row = 0; row < rows; ++row) {
-      copy_within_reach(stream, to.address + row * to.pitch, from.address + row * from.pitch, width);
+      copy_within_reach(on, to.address + row * to.pitch, from.address + row * from.pitch, width);
     }
     return;
   }
   // A depth of 0 is a copy of two dimensions.
   const ze_copy_region_t region{0, 0, 0, static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows), 0};
-  stream.append("zeCommandListAppendMemoryCopyRegion", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
-                                                           std::uint32_t waits, ze_event_handle_t* before) {
+  on.append("zeCommandListAppendMemoryCopyRegion", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
+                                                       std::uint32_t waits, ze_event_handle_t* before) {
     return api().CommandListAppendMemoryCopyRegion(list, from_handle<void>(to.address), &region,
                                                    static_cast<std::uint32_t>(to.pitch), 0,
                                                    from_handle<const void>(from.address), &region,
@@ -64,36 +64,36 @@ void copy_lines_within_reach(Stream& stream, Lines to, Lines from, std::uint64_t
 }
 
 /// Appends a step on the host that copies lines, if the device isn't lost by then.
-void append_host_copy(Stream& stream, Lines to, Lines from, std::uint64_t width, std::uint64_t rows) {
-  stream.append_host_step(stream.device().helper(), [=](anyplace_status status) {
+void append_host_copy(Submission& on, Lines to, Lines from, std::uint64_t width, std::uint64_t rows) {
+  on.append_host_step(on.device().helper(), [=](anyplace_status status) {
     if (status == ANYPLACE_STATUS_OK) copy_lines_on_host(to, from, width, rows);
   });
 }
 
 /// One side is the user's own memory; `width` fits into the staging memory.
-void copy_lines_staged(Stream& stream, Lines to, Lines from, std::uint64_t width, std::uint64_t rows, bool to_device) {
-  const Lines staging{to_handle(stream.staging()), width};
+void copy_lines_staged(Submission& on, Lines to, Lines from, std::uint64_t width, std::uint64_t rows, bool to_device) {
+  const Lines staging{to_handle(on.staging()), width};
   const std::uint64_t rows_at_once = Stream::staging_bytes / width;
   for (std::uint64_t done = 0; done < rows; done += rows_at_once) {
     const std::uint64_t now = std::min(rows_at_once, rows - done);
     const Lines to_now{to.address + done * to.pitch, to.pitch};
     const Lines from_now{from.address + done * from.pitch, from.pitch};
     if (to_device) {
-      append_host_copy(stream, staging, from_now, width, now);
-      copy_lines_within_reach(stream, to_now, staging, width, now);
+      append_host_copy(on, staging, from_now, width, now);
+      copy_lines_within_reach(on, to_now, staging, width, now);
     } else {
-      copy_lines_within_reach(stream, staging, from_now, width, now);
-      append_host_copy(stream, to_now, staging, width, now);
+      copy_lines_within_reach(on, staging, from_now, width, now);
+      append_host_copy(on, to_now, staging, width, now);
     }
   }
 }
 
 /// The same for bytes of any number.
-void copy_staged(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+void copy_staged(Submission& on, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                  bool to_device) {
   for (std::uint64_t done = 0; done < bytes; done += Stream::staging_bytes) {
     const std::uint64_t now = std::min(Stream::staging_bytes, bytes - done);
-    copy_lines_staged(stream, {destination + done, now}, {source + done, now}, now, 1, to_device);
+    copy_lines_staged(on, {destination + done, now}, {source + done, now}, now, 1, to_device);
   }
 }
 
@@ -115,25 +115,29 @@ bool needs_staging(const Stream& stream, anyplace_address destination, anyplace_
 
 void copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
           std::uint32_t kind) {
-  if (needs_staging(stream, destination, source, kind)) {
-    copy_staged(stream, destination, source, bytes, kind == ANYPLACE_COPY_HOST_TO_DEVICE);
+  const bool staged = needs_staging(stream, destination, source, kind);
+  Submission on(stream);
+  if (staged) {
+    copy_staged(on, destination, source, bytes, kind == ANYPLACE_COPY_HOST_TO_DEVICE);
   } else {
-    copy_within_reach(stream, destination, source, bytes);
+    copy_within_reach(on, destination, source, bytes);
   }
 }
 
 void copy_2d(Stream& stream, const anyplace_copy_2d& copy) {
   const Lines to{copy.destination, copy.destination_pitch};
   const Lines from{copy.source, copy.source_pitch};
-  if (!needs_staging(stream, copy.destination, copy.source, copy.kind)) {
-    return copy_lines_within_reach(stream, to, from, copy.width, copy.rows);
+  const bool staged = needs_staging(stream, copy.destination, copy.source, copy.kind);
+  Submission on(stream);
+  if (!staged) {
+    return copy_lines_within_reach(on, to, from, copy.width, copy.rows);
   }
   const bool to_device = copy.kind == ANYPLACE_COPY_HOST_TO_DEVICE;
   if (copy.width <= Stream::staging_bytes) {
-    return copy_lines_staged(stream, to, from, copy.width, copy.rows, to_device);
+    return copy_lines_staged(on, to, from, copy.width, copy.rows, to_device);
   }
   for (std::uint64_t row = 0; row < copy.rows; ++row) {
-    copy_staged(stream, to.address + row * to.pitch, from.address + row * from.pitch, copy.width, to_device);
+    copy_staged(on, to.address + row * to.pitch, from.address + row * from.pitch, copy.width, to_device);
   }
 }
 
@@ -144,7 +148,8 @@ void copy_peer(Stream& stream, const Device& destination_device, anyplace_addres
   }
   stream.device().require_other(destination_device);
   stream.device().require_other(source_device);
-  copy_within_reach(stream, destination, source, bytes);
+  Submission on(stream);
+  copy_within_reach(on, destination, source, bytes);
 }
 
 // ---- Fills ---------------------------------------------------------------------------------------------------------
@@ -157,18 +162,18 @@ bool is_one_byte_repeated(std::uint32_t value, std::uint32_t width) {
 }
 
 /// The pattern is longer than the queue can fill with: it is written once by the host, and copied.
-void fill_by_copies(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
+void fill_by_copies(Submission& on, anyplace_address address, std::uint32_t value, std::uint32_t width,
                     std::uint64_t bytes) {
-  void* const staging = stream.staging();
+  void* const staging = on.staging();
   const std::uint64_t pattern_bytes = std::min(Stream::staging_bytes, bytes);
-  stream.append_host_step(stream.device().helper(), [=](anyplace_status status) {
+  on.append_host_step(on.device().helper(), [=](anyplace_status status) {
     if (status != ANYPLACE_STATUS_OK) return;
     for (std::uint64_t at = 0; at < pattern_bytes; at += width) {
       std::memcpy(static_cast<std::byte*>(staging) + at, &value, width);
     }
   });
   for (std::uint64_t done = 0; done < bytes; done += pattern_bytes) {
-    copy_within_reach(stream, address + done, to_handle(staging), std::min(pattern_bytes, bytes - done));
+    copy_within_reach(on, address + done, to_handle(staging), std::min(pattern_bytes, bytes - done));
   }
 }
 
@@ -181,12 +186,13 @@ void fill(Stream& stream, anyplace_address address, std::uint32_t value, std::ui
   }
   const std::uint64_t bytes = count * width;
   const std::uint32_t pattern_bytes = is_one_byte_repeated(value, width) ? 1 : width;
+  Submission on(stream);
   if (pattern_bytes > stream.device().facts().longest_fill_pattern) {
-    return fill_by_copies(stream, address, value, width, bytes);
+    return fill_by_copies(on, address, value, width, bytes);
   }
   // The low bytes come first where Level Zero exists.
-  stream.append("zeCommandListAppendMemoryFill", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
-                                                     std::uint32_t waits, ze_event_handle_t* before) {
+  on.append("zeCommandListAppendMemoryFill", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
+                                                 std::uint32_t waits, ze_event_handle_t* before) {
     return api().CommandListAppendMemoryFill(list, from_handle<void>(address), &value, pattern_bytes, bytes, signal,
                                              waits, before);
   });

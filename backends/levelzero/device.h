@@ -3,7 +3,7 @@
 // Device: one Level Zero device and everything that is kept for it. It knows whether it is lost: a result that Level
 // Zero calls so loses it for good, and only what ends things is still called then.
 //
-// Lock order, over all files: Kernel's, Work's legacy_mutex_, Work's mutex_, a Stream's, SignalPool's. Event's,
+// Lock order, over all files: Kernel's or Event's, Work's legacy_mutex_, Work's mutex_, a Stream's, SignalPool's.
 // Module's, RetiredModules', Memory's, VirtualMemory's and Context's have none of these but SignalPool's under them.
 // Leaf, under which nothing is called: Waiter's.
 #pragma once
@@ -132,8 +132,8 @@ class Device {
 
   SignalPool signals_{*this};
   Work work_{*this};
-  Waiter host_functions_{*this, "anyplace-ze"};
-  Waiter helper_{*this, "anyplace-ze-hlp"};
+  Waiter host_functions_{*this, "anyplace-ze", Waiter::Steps::users};
+  Waiter helper_{*this, "anyplace-ze-hlp", Waiter::Steps::ours};
   Memory memory_{*this};
   VirtualMemory virtual_memory_{*this};
   RetiredModules retired_modules_{*this};

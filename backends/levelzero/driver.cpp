@@ -4,6 +4,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cerrno>
+#include <cstring>
+
+#include "anyplace/backend/kit/shortage.h"
 #include "error.h"
 
 namespace anyplace::levelzero {
@@ -25,12 +29,20 @@ std::string library_path() {
 }
 
 void open_library() {
+  errno = 0;
   library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+  const int error = errno;
   if (library != nullptr) return;
   const char* const said = dlerror();
+  if (const int shortage = anyplace::backend::linker_shortage(error, said); shortage != 0) {
+    throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
+                  std::string(library_name) + " can't be opened for now: " + std::strerror(shortage) + " (" +
+                      (said == nullptr ? "no reason given" : said) + ")",
+                  shortage, "dlopen");
+  }
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
          std::string(library_name) + " can't be opened (" + (said == nullptr ? "no reason given" : said) +
-             "). It is the Level Zero loader: install it (Debian: apt-get install libze1), and a driver for the "
+             ")\nit is the Level Zero loader: install it (Debian: apt-get install libze1), and a driver for the "
              "device, which for Intel's GPUs is libze_intel_gpu.so.1");
 }
 
@@ -40,7 +52,7 @@ void require(Need need, const void* found, const char* name) {
   if (need == Need::OPTIONAL || found != nullptr) return;
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
          library_path() + " lacks " + name +
-             ", which this backend can't do without: it is no Level Zero loader, or too old; install one of version "
+             ", which this backend can't do without: it is no Level Zero loader, or too old\ninstall one of version "
              "1.4 of the API or newer (Debian: apt-get install libze1)");
 }
 

@@ -19,9 +19,9 @@ Event::Event(Device& device, std::uint32_t flags) : device_(device), timing_((fl
 }
 
 void Event::record(Stream& stream) {
-  SignalRef recorded = timing_ ? stream.timestamp() : stream.marker();
+  // Of two threads that record, the one that keeps its signal last is the one whose marker is behind the other's.
   const std::lock_guard lock(mutex_);
-  signal_ = std::move(recorded);
+  signal_ = timing_ ? stream.timestamp() : stream.marker();
 }
 
 SignalRef Event::signal() const {

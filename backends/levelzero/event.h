@@ -36,7 +36,7 @@ class Event {
  private:
   Device& device_;
   const bool timing_;
-  mutable std::mutex mutex_;  // guards signal_; the stream's are not taken under it
+  mutable std::mutex mutex_;  // guards signal_, and the order of records; the stream's are taken under it
   SignalRef signal_;
 };
 

@@ -133,10 +133,11 @@ void Kernel::launch(Stream& stream, const anyplace_launch& launch) {
                 "zeKernelSetGroupSize");
   set_arguments(launch);
   const ze_group_count_t groups{launch.grid[0], launch.grid[1], launch.grid[2]};
-  stream.append("zeCommandListAppendLaunchKernel", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
-                                                       std::uint32_t waits, ze_event_handle_t* before) {
-    return api().CommandListAppendLaunchKernel(list, native_, &groups, signal, waits, before);
-  });
+  Submission(stream).append(
+      "zeCommandListAppendLaunchKernel",
+      [&](ze_command_list_handle_t list, ze_event_handle_t signal, std::uint32_t waits, ze_event_handle_t* before) {
+        return api().CommandListAppendLaunchKernel(list, native_, &groups, signal, waits, before);
+      });
 }
 
 }  // namespace anyplace::levelzero

@@ -133,7 +133,7 @@ std::uint64_t Device::capabilities() const {
   add(true, ANYPLACE_CAPABILITY_BIT_MODULES);
   add(true, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(true, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
-  add(VirtualMemory::is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  add(VirtualMemory::is_offered(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   return all;
 }
 

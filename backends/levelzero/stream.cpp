@@ -73,11 +73,19 @@ void Stream::wait(const SignalRef& signal) {
   // Drivers know nothing of each other's events: a thread waits for the one and signals another.
   SignalRef here = device_.signals().take();
   Waiter::JobRef job = device_.helper().make_job(signal, here, nullptr, cookie_);
-  {
-    const std::lock_guard lock(mutex_);
-    wait_locked(&here, 1);
-  }
+  const std::lock_guard lock(mutex_);
+  wait_for_step(here);
   device_.helper().add(std::move(job));
+}
+
+/// The step isn't added yet: should this fail half-way, nobody else signals what the list may wait for already.
+void Stream::wait_for_step(const SignalRef& after) {
+  try {
+    wait_locked(&after, 1);
+  } catch (...) {
+    after->signal_from_host();
+    throw;
+  }
 }
 
 void Stream::wait_own(const std::vector<SignalRef>& signals) {
@@ -119,16 +127,11 @@ void Stream::wait_locked(const SignalRef* signals, std::size_t count) {
   if (kept_.size() > kept_at_most) marker_locked();
 }
 
-void Stream::append_host_step(Waiter& waiter, Waiter::Step step) {
-  device_.require();
-  const LegacyTurn turn(*this);
-  SignalRef after = device_.signals().take();
-  Waiter::JobRef job = waiter.make_job(SignalRef(), after, std::move(step), cookie_);
-  {
-    const std::lock_guard lock(mutex_);
-    job->before = marker_locked();
-    wait_locked(&after, 1);
-  }
+void Submission::append_host_step(Waiter& waiter, Waiter::Step step) {
+  SignalRef after = device().signals().take();
+  Waiter::JobRef job = waiter.make_job(SignalRef(), after, std::move(step), stream_.cookie_);
+  job->before = stream_.marker_locked();
+  stream_.wait_for_step(after);
   waiter.add(std::move(job));
 }
 
@@ -210,17 +213,16 @@ bool Stream::synchronize(std::uint64_t timeout_ns) {
   return true;
 }
 
-void* Stream::staging() {
-  const std::lock_guard lock(mutex_);
-  if (staging_ == nullptr) {
+void* Submission::staging() {
+  if (stream_.staging_ == nullptr) {
     ze_host_mem_alloc_desc_t desc{};
     desc.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC;
     void* made = nullptr;
-    device_.check(api().MemAllocHost(device_.context(), &desc, staging_bytes, 64, &made), "zeMemAllocHost");
+    device().check(api().MemAllocHost(device().context(), &desc, Stream::staging_bytes, 64, &made), "zeMemAllocHost");
     check_made(made, "zeMemAllocHost");
-    staging_ = made;
+    stream_.staging_ = made;
   }
-  return staging_;
+  return stream_.staging_;
 }
 
 // ---- Making --------------------------------------------------------------------------------------------------------
@@ -312,10 +314,8 @@ Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the command list is of another device than levelzero:" +
                                                  std::to_string(device.index()) + "; wrap it for its own");
   }
-  auto stream =
-      std::make_unique<Stream>(device, IdleList{list, StreamOrder::adopted, 0}, StreamKind::plain, desc.cookie);
-  device.work().add(*stream);
-  return stream.release();
+  return device.work().add_or_share(
+      std::make_unique<Stream>(device, IdleList{list, StreamOrder::adopted, 0}, StreamKind::plain, desc.cookie));
 }
 
 }  // namespace anyplace::levelzero

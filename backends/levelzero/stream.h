@@ -8,7 +8,8 @@
 // Level Zero knows no null stream. The device's default stream and blocking streams are ordered with each other here,
 // as CUDA's are: what is submitted to the one waits for what the others have (Legacy in work.h).
 //
-// Level Zero forbids that two threads use one list at a time, hence the mutex.
+// Level Zero forbids that two threads use one list at a time, hence the mutex. A Submission holds it for all commands
+// of one call: a staged copy is two, and between them nobody else may fill the staging memory.
 #pragma once
 
 #include <cstdint>
@@ -46,13 +47,8 @@ class Stream {
   ze_command_list_handle_t native() const noexcept { return list_; }
   StreamKind kind() const noexcept { return kind_; }
 
-  /// Appends one command: append(list, signal, wait_count, waits) returns what Level Zero did; `call` is its name.
-  template <class Append>
-  void append(const char* call, Append&& append);
-  /// Holds back what comes later until all of them are signalled. Of any driver's.
+  /// Holds back what comes later until it is signalled. Of any driver's.
   void wait(const SignalRef& signal);
-  /// Appends a step that the Waiter does on the host, in its place in the order.
-  void append_host_step(Waiter& waiter, Waiter::Step step);
 
   /// Signalled when all that was submitted is done. Null if nothing was.
   SignalRef marker();
@@ -63,9 +59,6 @@ class Stream {
   /// False when time ran out.
   bool synchronize(std::uint64_t timeout_ns);
 
-  /// Pinned memory for copies to and from memory that the device can't reach, at least `staging_bytes` big. As the
-  /// stream is in order, all its copies share it.
-  void* staging();
   static constexpr std::uint64_t staging_bytes = std::uint64_t{4} << 20;
 
   // -- For Work.
@@ -87,6 +80,7 @@ class Stream {
   SignalRef waited_for_null;  ///< of the null stream, the last that this one waits for
 
  private:
+  friend class Submission;
   struct InFlight {
     SignalRef done;
     SignalRef before;             ///< what its command waits for; they stay until it is done
@@ -96,6 +90,7 @@ class Stream {
   template <class Append>
   void append_locked(const char* call, SignalRef signal, Append&& append);
   void wait_locked(const SignalRef* signals, std::size_t count);
+  void wait_for_step(const SignalRef& after);
   std::vector<SignalRef> markers();
   SignalRef marker_locked();
   SignalRef timestamp_locked();
@@ -117,6 +112,36 @@ class Stream {
   void* staging_ = nullptr;
 };
 
+/// What one call of the plugin's submits to a stream: while it lives, no other thread's commands come in between.
+class Submission {
+ public:
+  /// Throws DEVICE_LOST.
+  explicit Submission(Stream& stream) : stream_(ready(stream)), turn_(stream), lock_(stream.mutex_) {}
+  Submission(const Submission&) = delete;  // it holds the stream
+  Submission& operator=(const Submission&) = delete;
+
+  Stream& stream() const noexcept { return stream_; }
+  Device& device() const noexcept { return stream_.device_; }
+  /// Appends one command: append(list, signal, wait_count, waits) returns what Level Zero did; `call` is its name.
+  template <class Append>
+  void append(const char* call, Append&& append);
+  /// Appends a step that the Waiter does on the host, in its place in the order.
+  void append_host_step(Waiter& waiter, Waiter::Step step);
+  /// Pinned memory for copies to and from memory that the device can't reach, at least Stream::staging_bytes big. All
+  /// submissions of the stream share it: the stream is in order, and each fills it before it empties it.
+  void* staging();
+
+ private:
+  static Stream& ready(Stream& stream) {
+    stream.device_.require();
+    return stream;
+  }
+
+  Stream& stream_;
+  const LegacyTurn turn_;
+  const std::lock_guard<std::mutex> lock_;
+};
+
 /// Makes a stream of the device. Throws.
 Stream* make_stream(Device& device, const anyplace_stream_desc& desc);
 Stream* make_null_stream(Device& device, const anyplace_stream_desc& desc);
@@ -127,11 +152,9 @@ Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream
 // ---- Inline --------------------------------------------------------------------------------------------------------
 
 template <class Append>
-void Stream::append(const char* call, Append&& append) {
-  device_.require();
-  const LegacyTurn turn(*this);
-  const std::lock_guard lock(mutex_);
-  append_locked(call, order_ == StreamOrder::chained ? device_.signals().take() : SignalRef(), append);
+void Submission::append(const char* call, Append&& append) {
+  const bool signals = stream_.order_ == StreamOrder::chained;
+  stream_.append_locked(call, signals ? device().signals().take() : SignalRef(), append);
 }
 
 /// With a signal the command becomes the tail; without one, something comes behind the tail.

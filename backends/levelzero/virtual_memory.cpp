@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +48,14 @@ bool VirtualMemory::is_supported() noexcept {
   return a.VirtualMemReserve != nullptr && a.VirtualMemFree != nullptr && a.VirtualMemQueryPageSize != nullptr &&
          a.VirtualMemMap != nullptr && a.VirtualMemUnmap != nullptr && a.PhysicalMemCreate != nullptr &&
          a.PhysicalMemDestroy != nullptr;
+}
+
+bool VirtualMemory::is_offered() noexcept {
+  static const bool wanted = [] {
+    const char* const wish = std::getenv("ANYPLACE_LEVELZERO_VIRTUAL_MEMORY");
+    return wish != nullptr && std::strcmp(wish, "1") == 0;
+  }();
+  return wanted && is_supported();
 }
 
 /// The size of a page depends on how much is wanted: the biggest one is good for all.

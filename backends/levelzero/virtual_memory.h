@@ -2,6 +2,10 @@
 //
 // VirtualMemory: addresses and the memory behind them, made apart. Level Zero lets memory go under its mappings, so
 // what is mapped is kept here until the last mapping is gone.
+//
+// It is offered only where it is asked for: the contract has memory mapped at several addresses at once, and Intel's
+// driver seems to give physical memory one address, the last that it was mapped at. That nobody has seen on a device
+// yet, and to try it out in a process could lose the device.
 #pragma once
 
 #include <atomic>
@@ -45,8 +49,10 @@ class VirtualMemory {
   VirtualMemory(const VirtualMemory&) = delete;  // one per device
   VirtualMemory& operator=(const VirtualMemory&) = delete;
 
-  /// Whether the loader has it; the driver is asked at the first use. Nothing below is called without.
+  /// Whether the loader has it; the driver is asked at the first use.
   static bool is_supported() noexcept;
+  /// Whether the user asks for it as well: ANYPLACE_LEVELZERO_VIRTUAL_MEMORY=1. Nothing below is called without.
+  static bool is_offered() noexcept;
 
   std::uint64_t granularity();
   anyplace_address reserve(std::uint64_t bytes);

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "deadline.h"
 #include "device.h"
 
 namespace anyplace::levelzero {
@@ -77,23 +78,54 @@ void Waiter::wake() noexcept {
   changed_.notify_one();
 }
 
-void Waiter::stop() noexcept {
-  std::thread ended;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    changed_.notify_one();
-    ended.swap(thread_);
+/// False if time ran out before the flag, which the mutex guards, was so.
+bool Waiter::wait_until(std::unique_lock<std::mutex>& lock, const Deadline& deadline, const bool& flag,
+                        bool value) noexcept {
+  while (flag != value) {
+    const auto left = deadline.left(std::chrono::seconds(1));
+    if (left.count() == 0) return false;
+    changed_.wait_for(lock, left);
   }
-  if (ended.joinable()) ended.join();
+  return true;
+}
+
+bool Waiter::stop(const Deadline& deadline) noexcept {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  changed_.notify_all();
+  if (!thread_.joinable()) return true;
+  if (!wait_until(lock, deadline, ended_, true)) return false;
+  std::thread ended;
+  ended.swap(thread_);
+  lock.unlock();
+  ended.join();
+  return true;
 }
 
 void Waiter::abandon() noexcept {
-  abandoned_.store(true);
   const std::lock_guard lock(mutex_);
+  abandoned_.store(true);
   stopping_ = true;
-  changed_.notify_one();
+  changed_.notify_all();
   if (thread_.joinable()) thread_.detach();
+}
+
+bool Waiter::wait_for_last_call(const Deadline& deadline) noexcept {
+  std::unique_lock lock(mutex_);
+  return wait_until(lock, deadline, calling_, false);
+}
+
+/// False: the waiter was abandoned, and nothing of Level Zero's may be called or touched any more.
+bool Waiter::begin_calls() noexcept {
+  const std::lock_guard lock(mutex_);
+  calling_ = !abandoned_.load();
+  return calling_;
+}
+
+void Waiter::end_calls() noexcept {
+  const std::lock_guard lock(mutex_);
+  calling_ = false;
+  if (abandoned_.load()) changed_.notify_all();
 }
 
 bool Waiter::is_due(Job& job) noexcept {
@@ -133,10 +165,16 @@ void Waiter::report_loss(const Job& job, const Device& lost) const noexcept {
   }
 }
 
+/// Between begin_calls() and end_calls(), but for the user's step.
 void Waiter::finish(Job& job, const Device* lost) noexcept {
-  if (lost != nullptr && !abandoned_.load()) report_loss(job, *lost);
-  if (job.step) job.step(lost == nullptr ? ANYPLACE_STATUS_OK : status_of_loss(*lost));
-  job.step = nullptr;
+  if (lost != nullptr) report_loss(job, *lost);
+  if (job.step) {
+    const anyplace_status status = lost == nullptr ? ANYPLACE_STATUS_OK : status_of_loss(*lost);
+    if (steps_ == Steps::users) end_calls();
+    job.step(status);
+    job.step = nullptr;
+    if (steps_ == Steps::users && !begin_calls()) return;
+  }
   if (!job.after || abandoned_.load()) return;
   Device& device = job.after->device();
   const ze_result_t result = job.after->signal_from_host();
@@ -170,14 +208,16 @@ void Waiter::run() noexcept {
   auto pause = shortest_pause;
   int looks = 0;
   std::unique_lock lock(mutex_);
-  while (!stopping_ || (!jobs.empty() && !abandoned_.load()) || !added_.empty()) {
-    if (abandoned_.load()) break;
+  while (!abandoned_.load() && (!stopping_ || !jobs.empty() || !added_.empty())) {
     jobs.splice(jobs.end(), added_);
     woken_ = false;
+    calling_ = true;
     lock.unlock();
     const bool done_any = look_at(jobs);
-    if (!jobs.empty() && ++looks % looks_between_health_checks == 0) device_.check_health();
+    if (!abandoned_.load() && !jobs.empty() && ++looks % looks_between_health_checks == 0) device_.check_health();
     lock.lock();
+    calling_ = false;
+    if (abandoned_.load()) break;
     const auto due = [this] { return woken_ || stopping_ || !added_.empty(); };
     if (done_any) {
       pause = shortest_pause;
@@ -191,14 +231,20 @@ void Waiter::run() noexcept {
       if (stopping_) break;  // what isn't over now is of a lost device, or never will be
     }
   }
-  lock.unlock();
-  // Nothing is dropped but what must be: signals of jobs that are left are the driver's.
-  if (abandoned_.load()) {
+  if (!abandoned_.load()) {
+    calling_ = true;
+    lock.unlock();
+    while (!abandoned_.load() && !jobs.empty()) {
+      finish(jobs.front(), &device_);
+      if (!abandoned_.load()) jobs.pop_front();
+    }
     lock.lock();
-    left_behind_.splice(left_behind_.end(), jobs);
-    return;
+    calling_ = false;
   }
-  for (Job& job : jobs) finish(job, &device_);
+  // Nothing is dropped but what must be: signals of jobs that are left are the driver's.
+  left_behind_.splice(left_behind_.end(), jobs);
+  ended_ = true;
+  changed_.notify_all();
 }
 
 }  // namespace anyplace::levelzero

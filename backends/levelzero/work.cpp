@@ -17,6 +17,10 @@ bool PendingWork::is_over() const {
 
 void Work::add(Stream& stream) noexcept {
   const std::lock_guard lock(mutex_);
+  link(stream);
+}
+
+void Work::link(Stream& stream) noexcept {
   stream.next = first_;
   if (first_ != nullptr) first_->previous = &stream;
   first_ = &stream;
@@ -31,6 +35,17 @@ void Work::unlink(Stream& stream) noexcept {
 
 Stream* Work::share(ze_command_list_handle_t list) noexcept {
   const std::lock_guard lock(mutex_);
+  return find_and_share(list);
+}
+
+Stream* Work::add_or_share(std::unique_ptr<Stream> stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (Stream* const known = find_and_share(stream->native())) return known;
+  link(*stream);
+  return stream.release();
+}
+
+Stream* Work::find_and_share(ze_command_list_handle_t list) noexcept {
   for (Stream* stream = first_; stream != nullptr; stream = stream->next) {
     if (stream->native() != list || stream->retired) continue;
     ++stream->handles;

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -49,6 +50,8 @@ class Work {
   void add(Stream& stream) noexcept;
   /// One more handle of the stream whose list this is; null if there is none.
   Stream* share(ze_command_list_handle_t list) noexcept;
+  /// Adds it, unless there is one of its list meanwhile: that one is shared then.
+  Stream* add_or_share(std::unique_ptr<Stream> stream) noexcept;
   /// A handle of the stream is gone. After the last one it ends: now if its work is over, else at a later sweep. Never
   /// waits. Throws what ending it gave.
   void remove(Stream& stream);
@@ -75,7 +78,10 @@ class Work {
 
  private:
   friend class LegacyTurn;
+  // -- Under the mutex.
+  void link(Stream& stream) noexcept;
   void unlink(Stream& stream) noexcept;
+  Stream* find_and_share(ze_command_list_handle_t list) noexcept;
   bool is_over(Stream& stream) noexcept;
 
   Device& device_;
