@@ -3,6 +3,12 @@
 
 namespace anyplace::cuda {
 
+bool is_current(CUcontext context) noexcept {
+  CUcontext current = nullptr;
+  const CUresult result = driver().CtxGetCurrent(&current);
+  return result == CUDA_SUCCESS ? current == context : !is_of_current_context(result);
+}
+
 bool PrimaryContext::is_active() const noexcept {
   if (get() != nullptr) return true;
   unsigned flags = 0;

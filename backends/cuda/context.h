@@ -5,7 +5,9 @@
 //
 // ContextScope: that context made current for the time of one call, without anything that the caller could notice: if
 // it is current already nothing is done, else it is pushed and popped again. A thread without a context has none
-// afterwards.
+// afterwards. What is current may be another library's, and of no use: a destroyed context stays current to the threads
+// that had it, and fails their calls with CONTEXT_IS_DESTROYED, whatever those are about. So a result can be told to be
+// this device's only where its own context was current.
 #pragma once
 
 #include <atomic>
@@ -14,6 +16,15 @@
 #include "driver.h"
 
 namespace anyplace::cuda {
+
+/// Whether the result may say no more than that the context that is current to the thread, or that there is none, is of
+/// no use for the call: the call wasn't made, and can be made again with another one current.
+constexpr bool is_of_current_context(CUresult result) noexcept {
+  return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+/// Whether it is `context` that is current to the thread. True where that can't be told.
+bool is_current(CUcontext context) noexcept;
 
 class PrimaryContext {
  public:
@@ -43,7 +54,8 @@ class ContextScope {
   explicit ContextScope(CUcontext context) noexcept {
     CUcontext current = nullptr;
     result_ = driver().CtxGetCurrent(&current);
-    if (result_ == CUDA_SUCCESS && current != context && context != nullptr) [[unlikely]]
+    const bool pushes = result_ == CUDA_SUCCESS ? current != context : is_of_current_context(result_);
+    if (pushes && context != nullptr) [[unlikely]]
       push(context);
   }
   enum class Always {};

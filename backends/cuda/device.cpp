@@ -56,14 +56,23 @@ void Device::check_end(CUresult result, const char* call) {
   fail(result, call);
 }
 
+void Device::lose_if_ours(CUresult result) noexcept {
+  CUcontext const made = context_.get();
+  const bool others = made == nullptr ? is_of_current_context(result) : !is_current(made) && is_healthy();
+  if (!others) lose(result);
+}
+
 void Device::fail(CUresult result, const char* call) {
-  if (is_sticky(result)) lose(result);
+  if (is_sticky(result)) lose_if_ours(result);
   if (lost()) {
     const CUresult first = lost_.load(std::memory_order_relaxed);
     fail_call(first, call, ANYPLACE_STATUS_DEVICE_LOST,
               "the device can't be used any more in this process: CUDA has no way back from this");
   }
-  fail_call(result, call);
+  if (!is_sticky(result)) fail_call(result, call);
+  fail_call(result, call, ANYPLACE_STATUS_BACKEND_FAILED,
+            "not this device, but another context, which is current to this thread, failed or was destroyed: whoever "
+            "left it there has to pop it (cuCtxPopCurrent)");
 }
 
 void Device::fail_with(CUresult result, const char* call, Device& other) {

@@ -70,7 +70,7 @@ class Device {
   }
   /// For calls that end things: silent when the device was lost before, or the process is exiting.
   void check_end(CUresult result, const char* call);
-  /// Throws. A sticky result loses the device.
+  /// Throws. A sticky result loses the device, unless it is of another context that is current to the thread.
   [[noreturn]] void fail(CUresult result, const char* call);
   /// The same for a call that another device had a part in: finds out which of them is lost, if one is.
   [[noreturn]] void fail_with(CUresult result, const char* call, Device& other);
@@ -102,6 +102,8 @@ class Device {
  private:
   CUresult begin_context();
   CUcontext make_context();
+  /// For a sticky result of a call: where another context is current, and may be what failed, this device is asked.
+  void lose_if_ours(CUresult result) noexcept;
   std::uint64_t capabilities() const;
   void priority_range(int& least, int& greatest) const;
 

@@ -6,10 +6,12 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 
+#include "anyplace/backend/kit/shortage.h"
 #include "error.h"
 
 namespace anyplace::cuda {
@@ -69,18 +71,26 @@ class Library {
 
 Library open_library() {
   // Never closed: its threads and exit handlers live in it.
+  errno = 0;
   void* const handle = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+  const int error = errno;
   if (handle != nullptr) return Library(handle);
   const char* const said = dlerror();
+  if (const int shortage = anyplace::backend::linker_shortage(error, said); shortage != 0) {
+    throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
+                  std::string(library_name) + " can't be opened for now: " + std::strerror(shortage) + " (" +
+                      (said == nullptr ? "no reason given" : said) + ")",
+                  shortage, "dlopen");
+  }
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
          std::string(library_name) + " can't be opened (" + (said == nullptr ? "no reason given" : said) +
-             "). It comes with NVIDIA's driver: install that (Debian: apt-get install nvidia-driver libcuda1); in a "
+             ")\nit comes with NVIDIA's driver: install that (Debian: apt-get install nvidia-driver libcuda1); in a "
              "container, start it with NVIDIA's container toolkit (--gpus all), which brings the host's");
 }
 
 std::string too_old(const Library& library) {
   return library.path() + " is of a driver for CUDA " + version_text(version_of_driver) +
-         ", and this needs one for CUDA " + version_text(oldest_driver) + " or newer: update NVIDIA's driver to " +
+         ", and this needs one for CUDA " + version_text(oldest_driver) + " or newer\nupdate NVIDIA's driver to " +
          driver_branch(oldest_driver) + " or newer";
 }
 
@@ -90,7 +100,7 @@ void require(Need need, const void* found, const char* exported, const Library& 
   if (need == Need::OPTIONAL || found != nullptr) return;
   refuse(ANYPLACE_STATUS_NO_DRIVER, library.path() + " (a driver for CUDA " + version_text(version_of_driver) +
                                         ") lacks " + exported +
-                                        ", which this backend can't do without: update NVIDIA's driver, or reinstall "
+                                        ", which this backend can't do without\nupdate NVIDIA's driver, or reinstall "
                                         "it if it says to be new enough");
 }
 
@@ -152,7 +162,7 @@ void find_version(const Library& library) {
   library.read("cuGetErrorString", loaded_driver.GetErrorString);
   if (driver().DriverGetVersion == nullptr) {
     refuse(ANYPLACE_STATUS_NO_DRIVER,
-           library.path() + " lacks cuDriverGetVersion: it is no libcuda; reinstall NVIDIA's driver");
+           library.path() + " lacks cuDriverGetVersion: it is no libcuda\nreinstall NVIDIA's driver");
   }
   const CUresult result = driver().DriverGetVersion(&version_of_driver);
   if (result != CUDA_SUCCESS) refuse_start(result, "cuDriverGetVersion", library);

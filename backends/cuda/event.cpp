@@ -17,13 +17,15 @@ unsigned cuda_flags(std::uint32_t flags) {
   return made;
 }
 
-/// Calls that take an event need no context by the manual; should a driver want one, it gets it.
+/// Calls that take an event need no context by the manual; should a driver want one, or find another library's
+/// destroyed one current, it gets ours.
 template <class Call>
 CUresult call_for(const Device& device, Call&& call) {
   const CUresult result = call();
-  if (result != CUDA_ERROR_INVALID_CONTEXT) return result;
+  if (!is_of_current_context(result)) [[likely]]
+    return result;
   const ContextScope scope(device.context_or_null());
-  return call();
+  return scope.result() == CUDA_SUCCESS ? call() : scope.result();
 }
 
 bool is_complete(Device& device, CUevent event) {
@@ -43,7 +45,7 @@ Event::Event(Device& device, std::uint32_t flags) : device_(device) {
 }
 
 Event::~Event() {
-  if (native_ != nullptr) driver().EventDestroy(native_);
+  if (native_ != nullptr) call_for(device_, [this] { return driver().EventDestroy(native_); });
 }
 
 void Event::destroy() {
@@ -103,7 +105,7 @@ void EventPool::give(CUevent event) noexcept {
     const std::lock_guard lock(mutex_);
     idle_.push_back(event);
   } catch (const std::bad_alloc&) {
-    driver().EventDestroy(event);
+    call_for(device_, [event] { return driver().EventDestroy(event); });
   }
 }
 

@@ -119,7 +119,7 @@ void Kernel::launch_carefully(const Stream& stream, const anyplace_launch& launc
 
 void Kernel::launch_again(CUresult result, const Stream& stream, const anyplace_launch& launch) {
   // What was refused for its context was not launched.
-  if (result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_INVALID_HANDLE) {
+  if (is_of_current_context(result) || result == CUDA_ERROR_INVALID_HANDLE) {
     void* pointers[max_arguments];
     take_arguments(launch, pointers);
     const DeviceScope scope(device_);

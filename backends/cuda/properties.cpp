@@ -3,6 +3,7 @@
 // What a device says of itself, and which capabilities it has. Nothing here makes a context.
 #include <climits>
 #include <cstdio>
+#include <cstring>
 #include <string>
 
 #include "device.h"
@@ -19,13 +20,33 @@ constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number
 
 std::uint32_t at_least_one(int value) { return value > 0 ? static_cast<std::uint32_t>(value) : 1; }
 
-/// As nvidia-smi prints it: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6".
+/// False where the driver has the call and not what it asks for: that is unknown then. Throws for any other failure.
+bool told(CUresult result, const char* call) {
+  if (result == CUDA_ERROR_NOT_SUPPORTED) return false;
+  check(result, call);
+  return true;
+}
+
+std::string name_text(CUdevice device) {
+  char name[128] = "";
+  return told(driver().DeviceGetName(name, sizeof(name), device), "cuDeviceGetName") ? name : "";
+}
+
+/// As nvidia-smi prints it: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", and "MIG-..." for an instance of a partitioned
+/// GPU. The second form of the call gives the instance's uuid, and the first that of its GPU, so they differ there; the
+/// name of an instance says it too ("NVIDIA A100-SXM4-40GB MIG 1g.5gb").
 std::string uuid_text(CUdevice device) {
+  CUuuid gpu{};
   CUuuid uuid{};
-  // The second form tells the instances of a partitioned GPU apart.
-  const bool known = driver().DeviceGetUuid_v2 != nullptr && driver().DeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS;
-  if (!known) check(driver().DeviceGetUuid(&uuid, device), "cuDeviceGetUuid");
-  std::string text = "GPU-";
+  // A driver without the second form may give the first one for it.
+  const bool has_own = driver().DeviceGetUuid_v2 != nullptr && driver().DeviceGetUuid_v2 != driver().DeviceGetUuid &&
+                       driver().DeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS;
+  const bool gpu_is_known = told(driver().DeviceGetUuid(&gpu, device), "cuDeviceGetUuid");
+  if (!has_own && !gpu_is_known) return "";
+  if (!has_own) uuid = gpu;
+  const bool differs = gpu_is_known && std::memcmp(gpu.bytes, uuid.bytes, sizeof(gpu.bytes)) != 0;
+  const bool is_instance = has_own && (differs || name_text(device).find(" MIG ") != std::string::npos);
+  std::string text = is_instance ? "MIG-" : "GPU-";
   for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     char digits[3];
@@ -35,16 +56,10 @@ std::string uuid_text(CUdevice device) {
   return text;
 }
 
-std::string name_text(CUdevice device) {
-  char name[128] = "";
-  check(driver().DeviceGetName(name, sizeof(name), device), "cuDeviceGetName");
-  return name;
-}
-
 /// "0000:17:00.0", in the small letters of the kernel's own paths.
 std::string pci_text(CUdevice device) {
   char id[32] = "";
-  check(driver().DeviceGetPCIBusId(id, sizeof(id), device), "cuDeviceGetPCIBusId");
+  if (!told(driver().DeviceGetPCIBusId(id, sizeof(id), device), "cuDeviceGetPCIBusId")) return "";
   std::string text = id;
   for (char& c : text) {
     if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');

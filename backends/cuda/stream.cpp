@@ -26,28 +26,35 @@ Stream::Stream(Device& device, CUstream native, StreamOwner owner) noexcept
 }
 
 bool Stream::query_again(CUresult result) const {
-  if (result == CUDA_ERROR_INVALID_CONTEXT) result = in_context([this] { return driver().StreamQuery(native_); });
+  if (is_of_current_context(result)) result = in_context([this] { return driver().StreamQuery(native_); });
   if (result == CUDA_ERROR_NOT_READY) return false;
   device_.check(result, "cuStreamQuery");
   return true;
 }
 
 void Stream::record_again(CUresult result, CUevent event) const {
-  if (result == CUDA_ERROR_INVALID_CONTEXT) result = in_context([&] { return driver().EventRecord(event, native_); });
+  if (is_of_current_context(result)) result = in_context([&] { return driver().EventRecord(event, native_); });
   device_.check(result, "cuEventRecord");
 }
 
 void Stream::wait_again(CUresult result, const Event& event) const {
-  if (result == CUDA_ERROR_INVALID_CONTEXT) {
+  if (is_of_current_context(result)) {
     result = in_context([&] { return driver().StreamWaitEvent(native_, event.native(), 0); });
   }
   if (result != CUDA_SUCCESS) device_.fail_with(result, "cuStreamWaitEvent", event.device());
 }
 
 bool Stream::synchronize(std::uint64_t timeout_ns) const {
-  if (timeout_ns != ANYPLACE_FOREVER) return poll_until(Deadline(timeout_ns), [this] { return query(); });
-  device_.check(call([this] { return driver().StreamSynchronize(native_); }), "cuStreamSynchronize");
-  return true;
+  if (timeout_ns == ANYPLACE_FOREVER) {
+    device_.check(call([this] { return driver().StreamSynchronize(native_); }), "cuStreamSynchronize");
+    return true;
+  }
+  const Deadline deadline(timeout_ns);
+  // A marker in the null stream would order the other streams.
+  if (timeout_ns == 0 || is_null()) return poll_until(deadline, [this] { return query(); });
+  // What is submitted from now on isn't waited for: a stream that is always busy may never be found idle.
+  const std::shared_ptr<Marker> marker = device_.work().mark(*this);
+  return marker == nullptr || poll_until(deadline, [&] { return marker->is_over(); });
 }
 
 void Stream::destroy() {
@@ -55,7 +62,7 @@ void Stream::destroy() {
   try {
     device_.work().remove(*this);
   } catch (...) {
-    if (owner_ == StreamOwner::backend && !device_.lost()) driver().StreamDestroy(native_);
+    if (owner_ == StreamOwner::backend && !device_.lost()) call([this] { return driver().StreamDestroy(native_); });
     throw;
   }
   if (owner_ != StreamOwner::backend || device_.lost()) return;

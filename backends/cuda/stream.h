@@ -63,9 +63,9 @@ class Stream {
   StreamLinks links;  ///< Work's, under its mutex
 
  private:
-  // After INVALID_CONTEXT: by the manual a stream's own context counts, but for the null stream; should a driver want a
-  // current one for others too, it gets it. Any other result is thrown. Apart, so that the calls above have nothing to
-  // keep for this.
+  // After is_of_current_context: by the manual a stream's own context counts, but for the null stream; should a driver
+  // want a current one for others too, or find another library's destroyed one current, it gets ours. Any other result
+  // is thrown. Apart, so that the calls above have nothing to keep for this.
   bool query_again(CUresult result) const;
   void record_again(CUresult result, CUevent event) const;
   void wait_again(CUresult result, const Event& event) const;
@@ -75,7 +75,7 @@ class Stream {
   CUresult call(Call&& made) const {
     if (!needs_context_) {
       const CUresult result = made();
-      if (result != CUDA_ERROR_INVALID_CONTEXT) return result;
+      if (!is_of_current_context(result)) return result;
     }
     return in_context(made);
   }

@@ -79,7 +79,7 @@ bool Work::is_idle() {
   return true;
 }
 
-std::shared_ptr<Marker> Work::mark(Stream& stream) {
+std::shared_ptr<Marker> Work::mark(const Stream& stream) {
   if (stream.query()) return nullptr;
   EventPool& pool = device_.event_pool();
   CUevent const event = pool.take();

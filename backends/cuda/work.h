@@ -47,12 +47,13 @@ class Work {
   /// Whether everything is over now. Leaves the streams as they are, where pending() marks them, so that who looks at a
   /// stream meanwhile finds nothing in it that isn't its own.
   bool is_idle();
+  /// Of what is in the stream now. Null if that is over. Not for the null stream, which it would let the others wait
+  /// for.
+  std::shared_ptr<Marker> mark(const Stream& stream);
   /// Lets go of the markers. Everything is over.
   void close() noexcept;
 
  private:
-  /// Null if the stream has nothing to wait for. Called with mutex_ held.
-  std::shared_ptr<Marker> mark(Stream& stream);
   void forget_what_is_over();
 
   Device& device_;

@@ -85,7 +85,7 @@ class Device {
 
   // -- Asking and waiting.
   /// Begins nothing.
-  void properties(anyplace_device_properties& out) const;
+  void properties(anyplace_device_properties& out);
   /// "gfx90a:sramecc+:xnack-"
   std::string target() const;
   /// "gfx90a"
@@ -103,7 +103,7 @@ class Device {
  private:
   hipError_t begin_context();
   hipDevice_t make_context();
-  std::uint64_t capabilities() const;
+  std::uint64_t capabilities();
   void priority_range(int& least, int& greatest) const;
 
   const anyplace::backend::Host host_;

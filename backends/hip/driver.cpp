@@ -7,9 +7,12 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
+#include "anyplace/backend/kit/shortage.h"
 #include "error.h"
 
 namespace anyplace::hip {
@@ -62,13 +65,21 @@ Library open_library() {
   if (void* const handle = loaded_already()) return Library(handle);
   std::string reasons;
   for (const char* name : library_names) {
+    errno = 0;
     if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
+    const int error = errno;
     const char* const said = dlerror();
+    if (const int shortage = anyplace::backend::linker_shortage(error, said); shortage != 0) {
+      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
+                    std::string(name) + " can't be opened for now: " + std::strerror(shortage) + " (" +
+                        (said == nullptr ? "no reason given" : said) + ")",
+                    shortage, "dlopen");
+    }
     reasons += std::string(reasons.empty() ? "" : "; ") + (said == nullptr ? name : said);
   }
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
          "no libamdhip64 of ROCm 5, 6 or 7 can be opened (" + reasons +
-             "). It comes with ROCm: install that (Debian: apt-get install libamdhip64-5; AMD's packages: "
+             ")\nit comes with ROCm: install that (Debian: apt-get install libamdhip64-5; AMD's packages: "
              "hip-runtime-amd), "
              "and if it is there, put its folder (such as /opt/rocm/lib) into /etc/ld.so.conf.d or LD_LIBRARY_PATH");
 }
@@ -81,7 +92,7 @@ void require(Need need, bool found, const char* exported, const Library& library
   if (need == Need::OPTIONAL || found) return;
   refuse(ANYPLACE_STATUS_NO_DRIVER,
          library.path() + of_version() + " lacks " + exported +
-             ", which this backend can't do without: it needs HIP 5.2 or newer; update ROCm, "
+             ", which this backend can't do without\nit needs HIP 5.2 or newer: update ROCm, "
              "or reinstall it if it says to be new enough");
 }
 
@@ -142,13 +153,13 @@ void find_version(const Library& library) {
   library.read("hipPeekAtLastError", loaded_driver.PeekAtLastError);
   library.read("hipRuntimeGetVersion", loaded_driver.RuntimeGetVersion);
   if (driver().GetErrorName == nullptr) {
-    refuse(ANYPLACE_STATUS_NO_DRIVER, library.path() + " lacks hipGetErrorName: it is no libamdhip64; reinstall ROCm");
+    refuse(ANYPLACE_STATUS_NO_DRIVER, library.path() + " lacks hipGetErrorName: it is no libamdhip64\nreinstall ROCm");
   }
   if (driver().RuntimeGetVersion == nullptr) return;
   int version = 0;
   if (driver().RuntimeGetVersion(&version) == hipSuccess) version_of_driver = version;
   if (version_of_driver != 0 && version_of_driver / 10'000'000 < oldest_major) {
-    refuse(ANYPLACE_STATUS_NO_DRIVER, library.path() + of_version() + " is too old: this needs HIP 5.2 or newer");
+    refuse(ANYPLACE_STATUS_NO_DRIVER, library.path() + of_version() + " is too old\nthis needs HIP 5.2 or newer");
   }
 }
 

@@ -58,6 +58,7 @@ constexpr Row rows[] = {
     {720, "hipErrorCooperativeLaunchTooLarge", STATUS(INVALID_ARGUMENT), false},
     {801, "hipErrorNotSupported", STATUS(UNSUPPORTED), false},
     {1052, "hipErrorRuntimeMemory", STATUS(OUT_OF_MEMORY), false},
+    {1054, "hipErrorTbd", STATUS(UNSUPPORTED), false},
 };
 
 #undef STATUS
@@ -74,6 +75,11 @@ const Row* row_of(hipError_t result) noexcept {
 anyplace_status status_of(hipError_t result) noexcept {
   const Row* const row = row_of(result);
   return row == nullptr ? ANYPLACE_STATUS_BACKEND_FAILED : row->status;
+}
+
+bool is_unimplemented(hipError_t result) noexcept {
+  constexpr int to_be_done = 1054;
+  return result == hipErrorNotSupported || static_cast<int>(result) == to_be_done;
 }
 
 bool is_sticky(hipError_t result) noexcept {

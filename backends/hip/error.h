@@ -16,6 +16,10 @@ using anyplace::backend::Failure;
 /// The status of a result that isn't success. What the table doesn't know is BACKEND_FAILED.
 anyplace_status status_of(hipError_t result) noexcept;
 
+/// Whether it says that the runtime exports the call and hasn't got it. Other runtimes than AMD's do that for much of
+/// what isn't needed for kernels.
+bool is_unimplemented(hipError_t result) noexcept;
+
 /// Whether the device can't be used any more after it.
 bool is_sticky(hipError_t result) noexcept;
 

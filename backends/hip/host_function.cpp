@@ -17,14 +17,17 @@ void HostFunctions::launch(const Stream& stream, anyplace_host_function function
   const bool first = add(*call);
   // hipLaunchHostFunc came with HIP 5.3. The older form does the same here: later work of the stream waits for the
   // function, which may not call HIP.
-  const bool has_launch = static_cast<bool>(driver().LaunchHostFunc);
-  const hipError_t result =
-      has_launch ? driver().LaunchHostFunc(stream.native(), &HostFunctions::run, call.get())
-                 : driver().StreamAddCallback(stream.native(), &HostFunctions::called_back, call.get(), 0);
+  bool launches = static_cast<bool>(driver().LaunchHostFunc);
+  hipError_t result = hipErrorNotSupported;
+  if (launches) result = driver().LaunchHostFunc(stream.native(), &HostFunctions::run, call.get());
+  if (is_unimplemented(result) && driver().StreamAddCallback) {
+    launches = false;
+    result = driver().StreamAddCallback(stream.native(), &HostFunctions::called_back, call.get(), 0);
+  }
   Call* const queued = call.release();
   if (result != hipSuccess && take(*queued)) {
     const std::unique_ptr<Call> refused(queued);
-    device_.fail(result, has_launch ? "hipLaunchHostFunc" : "hipStreamAddCallback");
+    device_.fail(result, launches ? "hipLaunchHostFunc" : "hipStreamAddCallback");
   }
   if (first) device_.watcher().wake();
 }

@@ -13,6 +13,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
+#include <mutex>
 
 #include "anyplace/backend/abi.h"
 #include "driver.h"
@@ -24,20 +26,27 @@ class Stream;
 
 class Memory {
  public:
+  /// Of all that is allocated here. HIP promises none, so each address is looked at: where a runtime's is no multiple
+  /// of it, more is asked for, and an aligned address within is given out.
+  static constexpr std::uint64_t alignment = 256;
+
   /// `device` knows its id already.
   explicit Memory(Device& device);
   Memory(const Memory&) = delete;  // it owns the pool
   Memory& operator=(const Memory&) = delete;
 
   // -- What the driver and the device have.
-  bool has_pools() const noexcept { return has_pools_; }
+  bool has_pools() const noexcept { return has_pools_.load(std::memory_order_relaxed); }
+  /// The same, once a pool was made and destroyed: a runtime may export that and not have it.
+  bool try_pools();
   bool has_managed() const noexcept { return has_managed_; }
 
   /// `kind` is ANYPLACE_MEMORY_*. Usable at once, by every stream.
   anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
   void free(std::uint32_t kind, anyplace_address address);
-  /// In the stream's order. The device has pools.
+  /// In the stream's order. The device has pools; should it turn out not to, the memory can be used at once.
   anyplace_address allocate_async(const Stream& stream, std::uint64_t bytes);
+  /// Throws UNSUPPORTED where there turned out to be no pools: the memory is freed by free().
   void free_async(const Stream& stream, anyplace_address address);
 
   void register_host(void* address, std::uint64_t bytes);
@@ -55,10 +64,21 @@ class Memory {
   hipMemPool_t pool();
   hipMemPool_t make_pool();
   hipError_t allocate_from_pool(void*& address, std::uint64_t bytes, hipStream_t stream);
+  /// For later work of all streams: from the pool, or by hipMalloc.
+  hipError_t allocate_device(void*& address, std::uint64_t bytes, const char*& call);
+  /// allocate(address, bytes) and release(address) are the runtime's; what is left in `address` is aligned.
+  template <class Allocate, class Release>
+  hipError_t aligned(void*& address, std::uint64_t bytes, Allocate&& allocate, Release&& release);
+  using Originals = std::map<anyplace_address, void*>;
+  /// The runtime's own of an address that is to be freed, out of originals_; empty where they are the same.
+  Originals::node_type take_original(anyplace_address address) noexcept;
 
   Device& device_;
-  const bool has_pools_;
+  std::atomic<bool> has_pools_;
   const bool has_managed_;
+  std::atomic<bool> pads_{false};            ///< the runtime's addresses aren't all aligned
+  std::mutex mutex_;                         // guards originals_; a leaf
+  Originals originals_;                      ///< the runtime's, by the aligned one that was given out instead
   std::atomic<hipMemPool_t> pool_{nullptr};  ///< made under Sharing's mutex
 };
 

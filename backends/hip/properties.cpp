@@ -20,12 +20,19 @@ constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number
 
 std::uint32_t at_least_one(int value) { return value > 0 ? static_cast<std::uint32_t>(value) : 1; }
 
+/// False where the runtime exports the call and hasn't got it: what it would tell is unknown then. Throws for any other
+/// failure.
+bool told(hipError_t result, const char* call) {
+  if (is_unimplemented(result)) return false;
+  check(result, call);
+  return true;
+}
+
 /// As rocminfo prints it: "GPU-" and the 16 digits that HIP gives as the uuid's bytes; the bytes in hexadecimal where
 /// they are something else.
 std::string uuid_text(hipDevice_t device) {
   hipUUID uuid{};
-  if (!driver().DeviceGetUuid) return "";
-  check(driver().DeviceGetUuid(&uuid, device), "hipDeviceGetUuid");
+  if (!driver().DeviceGetUuid || !told(driver().DeviceGetUuid(&uuid, device), "hipDeviceGetUuid")) return "";
   const auto is_digit = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
   if (std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes), is_digit)) {
     return "GPU-" + std::string(uuid.bytes, sizeof(uuid.bytes));
@@ -49,26 +56,29 @@ std::string target_text(hipDevice_t device) {
   constexpr std::size_t name_bytes = 256;
   // Much larger than either, should a later release write more.
   alignas(std::max_align_t) char properties[8192] = "";
-  std::size_t offset = offset_r0600;
-  if (driver().GetDevicePropertiesR0600) {
-    check(driver().GetDevicePropertiesR0600(properties, device), "hipGetDevicePropertiesR0600");
-  } else if (driver().GetDeviceProperties) {
-    offset = offset_r0000;
-    check(driver().GetDeviceProperties(properties, device), "hipGetDeviceProperties");
+  const auto text_at = [&](std::size_t offset) {
+    return std::string(properties + offset, strnlen(properties + offset, name_bytes));
+  };
+  if (driver().GetDevicePropertiesR0600 &&
+      told(driver().GetDevicePropertiesR0600(properties, device), "hipGetDevicePropertiesR0600")) {
+    return text_at(offset_r0600);
   }
-  return std::string(properties + offset, strnlen(properties + offset, name_bytes));
+  if (driver().GetDeviceProperties &&
+      told(driver().GetDeviceProperties(properties, device), "hipGetDeviceProperties")) {
+    return text_at(offset_r0000);
+  }
+  return "";
 }
 
 std::string name_text(hipDevice_t device) {
   char name[128] = "";
-  check(driver().DeviceGetName(name, sizeof(name), device), "hipDeviceGetName");
-  return name;
+  return told(driver().DeviceGetName(name, sizeof(name), device), "hipDeviceGetName") ? name : "";
 }
 
 /// "0000:17:00.0", in the small letters of the kernel's own paths.
 std::string pci_text(hipDevice_t device) {
   char id[32] = "";
-  check(driver().DeviceGetPCIBusId(id, sizeof(id), device), "hipDeviceGetPCIBusId");
+  if (!told(driver().DeviceGetPCIBusId(id, sizeof(id), device), "hipDeviceGetPCIBusId")) return "";
   std::string text = id;
   for (char& c : text) {
     if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
@@ -76,17 +86,45 @@ std::string pci_text(hipDevice_t device) {
   return text;
 }
 
+// What follows is tried, and not taken from what the library exports: a runtime may export a call and not have it. The
+// tries leave nothing behind and begin nothing on the device.
+
+/// Whether an event can be made that other processes open.
+bool can_share_events(hipDevice_t device) {
+  // HIP 5 takes the flag, and its header says that it doesn't work.
+  if (!driver().IpcGetEventHandle || driver_version() < 60'000'000) return false;
+  const ContextScope scope(device);
+  check(scope.result(), "hipSetDevice");
+  hipEvent_t event = nullptr;
+  const hipError_t made = driver().EventCreateWithFlags(&event, hipEventInterprocess | hipEventDisableTiming);
+  // A runtime without such events may also call the flag, or the event, invalid.
+  if (made == hipErrorInvalidValue || !told(made, "hipEventCreateWithFlags")) return false;
+  hipIpcEventHandle_t handle{};
+  const hipError_t shared = driver().IpcGetEventHandle(&handle, event);
+  check(driver().EventDestroy(event), "hipEventDestroy");
+  if (shared == hipErrorInvalidValue || shared == hipErrorInvalidHandle) return false;
+  return told(shared, "hipIpcGetEventHandle");
+}
+
+/// Whether HIP has a handle for the device's context.
+bool has_native_context(hipDevice_t device) {
+  if (!driver().DevicePrimaryCtxRetain || !driver().DevicePrimaryCtxRelease) return false;
+  hipCtx_t context = nullptr;
+  if (!told(driver().DevicePrimaryCtxRetain(&context, device), "hipDevicePrimaryCtxRetain")) return false;
+  return told(driver().DevicePrimaryCtxRelease(device), "hipDevicePrimaryCtxRelease") && context != nullptr;
+}
+
 }  // namespace
 
 int Device::attribute(int attribute, int otherwise) const {
   int value = 0;
   const hipError_t result = driver().DeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(attribute), id_);
-  if (result == hipErrorInvalidValue || result == hipErrorNotSupported) return otherwise;
+  if (result == hipErrorInvalidValue || is_unimplemented(result)) return otherwise;
   hip::check(result, "hipDeviceGetAttribute");
   return value;
 }
 
-std::uint64_t Device::capabilities() const {
+std::uint64_t Device::capabilities() {
   std::uint64_t all = 0;
   const auto add = [&](bool there, unsigned number) { all |= there ? bit(number) : 0; };
   int least = 0;
@@ -100,15 +138,14 @@ std::uint64_t Device::capabilities() const {
   add(true, ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY);
   add(memory_.has_managed(), ANYPLACE_CAPABILITY_BIT_MANAGED_MEMORY);
   add(attribute(attribute_host_register, 1) != 0, ANYPLACE_CAPABILITY_BIT_HOST_REGISTER);
-  add(memory_.has_pools(), ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY);
+  add(memory_.try_pools(), ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY);
   add(true, ANYPLACE_CAPABILITY_BIT_COPY_2D);
   add(true, ANYPLACE_CAPABILITY_BIT_PEER_COPY);
   add(true, ANYPLACE_CAPABILITY_BIT_PEER_ACCESS);
   add(true, ANYPLACE_CAPABILITY_BIT_MODULES);
-  add(driver().DevicePrimaryCtxRetain && driver().DevicePrimaryCtxRelease, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
+  add(has_native_context(id_), ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(driver().StreamGetDevice || driver().GetStreamDeviceId != nullptr, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
-  // HIP 5 takes the flag, and its header says that it doesn't work.
-  add(driver().IpcGetEventHandle && driver_version() >= 60'000'000, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
+  add(can_share_events(id_), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
   add(virtual_memory_.is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   return all;
 }
@@ -119,17 +156,19 @@ void Device::priority_range(int& least, int& greatest) const {
   greatest = 0;
   const ContextScope scope(id_);
   hip::check(scope.result(), "hipSetDevice");
-  hip::check(driver().DeviceGetStreamPriorityRange(&least, &greatest), "hipDeviceGetStreamPriorityRange");
+  if (told(driver().DeviceGetStreamPriorityRange(&least, &greatest), "hipDeviceGetStreamPriorityRange")) return;
+  least = 0;
+  greatest = 0;
 }
 
-void Device::properties(anyplace_device_properties& out) const {
+void Device::properties(anyplace_device_properties& out) {
   out.compute_units = at_least_one(attribute(hipDeviceAttributeMultiprocessorCount));
   out.capabilities = capabilities();
   out.image_formats = bit(ANYPLACE_IMAGE_HSACO);
   std::size_t total = 0;
   hip::check(driver().DeviceTotalMem(&total, id_), "hipDeviceTotalMem");
   out.total_memory = total;
-  out.address_alignment = 256;
+  out.address_alignment = Memory::alignment;
   const int shared = attribute(hipDeviceAttributeMaxSharedMemoryPerBlock);
   out.max_shared_bytes = static_cast<std::uint64_t>(shared > 0 ? shared : 0);
   constexpr hipDeviceAttribute_t grid[] = {hipDeviceAttributeMaxGridDimX, hipDeviceAttributeMaxGridDimY,
@@ -167,8 +206,17 @@ std::string Device::architecture() const {
 void Device::memory_info(anyplace_memory_info& out) {
   std::size_t free = 0;
   std::size_t total = 0;
-  const DeviceScope scope(*this);
-  check(driver().MemGetInfo(&free, &total), "hipMemGetInfo");
+  if (lost()) context();
+  const ContextScope scope(id_);
+  check(scope.result(), "hipSetDevice");
+  const hipError_t result = driver().MemGetInfo(&free, &total);
+  if (is_unimplemented(result)) {
+    check(driver().DeviceTotalMem(&total, id_), "hipDeviceTotalMem");
+    out.free_bytes = ANYPLACE_UNKNOWN;
+    out.total_bytes = total;
+    return;
+  }
+  check(result, "hipMemGetInfo");
   out.free_bytes = free + memory_.idle_in_pool();
   out.total_bytes = total;
 }

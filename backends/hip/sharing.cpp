@@ -18,6 +18,7 @@ hipMemAccessDesc Sharing::access_of(hipDevice_t device, hipMemAccessFlags flags)
 bool Sharing::can_access(Device& device, Device& peer) {
   int can = 0;
   const hipError_t result = driver().DeviceCanAccessPeer(&can, device.id(), peer.id());
+  if (is_unimplemented(result)) return false;
   if (result != hipSuccess) device.fail_with(result, "hipDeviceCanAccessPeer", peer);
   return can != 0;
 }

@@ -17,9 +17,10 @@ bool is_null_stream(hipStream_t stream) { return stream == nullptr; }
 
 /// Whose it is; -1 if HIP doesn't know the stream.
 hipDevice_t device_of(Device& asking, hipStream_t stream) {
-  if (!driver().StreamGetDevice) return driver().GetStreamDeviceId(stream);
   hipDevice_t device = -1;
-  asking.check(driver().StreamGetDevice(stream, &device), "hipStreamGetDevice");
+  const hipError_t result = driver().StreamGetDevice ? driver().StreamGetDevice(stream, &device) : hipErrorNotSupported;
+  if (is_unimplemented(result) && driver().GetStreamDeviceId != nullptr) return driver().GetStreamDeviceId(stream);
+  asking.check(result, "hipStreamGetDevice");
   return device;
 }
 
@@ -31,21 +32,23 @@ Stream::Stream(Device& device, hipStream_t native, StreamOwner owner) noexcept
 }
 
 bool Stream::synchronize(std::uint64_t timeout_ns) const {
-  if (timeout_ns != ANYPLACE_FOREVER) return poll_until(Deadline(timeout_ns), [this] { return query(); });
-  device_.check(call([this] { return driver().StreamSynchronize(native_); }), "hipStreamSynchronize");
-  return true;
+  if (timeout_ns == ANYPLACE_FOREVER) {
+    device_.check(call([this] { return driver().StreamSynchronize(native_); }), "hipStreamSynchronize");
+    return true;
+  }
+  const Deadline deadline(timeout_ns);
+  // A marker in the null stream would order the other streams.
+  if (timeout_ns == 0 || is_null()) return poll_until(deadline, [this] { return query(); });
+  // What is submitted from now on isn't waited for: a stream that is always busy may never be found idle.
+  const std::shared_ptr<Marker> marker = device_.work().mark(*this);
+  return marker == nullptr || poll_until(deadline, [&] { return marker->is_over(); });
 }
 
 void Stream::destroy() {
   const std::unique_ptr<Stream> ended(this);
   try {
     if (device_.work().remove(*this)) {
-      // Without the thread it is destroyed when something else ends or is waited for.
-      try {
-        device_.watcher().start();
-        device_.watcher().wake();
-      } catch (const Failure&) {
-      }
+      device_.watcher().wake();
       return;
     }
   } catch (...) {
@@ -57,6 +60,7 @@ void Stream::destroy() {
 }
 
 Stream* make_stream(Device& device, const anyplace_stream_desc& desc) {
+  device.watcher().start();  // which destroys it, if work is pending at its end
   const DeviceScope scope(device);
   const unsigned flags = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? hipStreamDefault : hipStreamNonBlocking;
   hipStream_t native = nullptr;

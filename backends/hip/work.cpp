@@ -137,7 +137,7 @@ bool Work::is_idle() {
   return surely(device_, idle);
 }
 
-std::shared_ptr<Marker> Work::mark(Stream& stream) {
+std::shared_ptr<Marker> Work::mark(const Stream& stream) {
   if (surely(device_, [&] { return stream.query(); })) return nullptr;
   EventPool& pool = device_.event_pool();
   hipEvent_t const event = pool.take();

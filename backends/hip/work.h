@@ -71,6 +71,9 @@ class Work {
   /// Whether everything is over now. Leaves the streams as they are, where pending() marks them, so that who looks at a
   /// stream meanwhile finds nothing in it that isn't its own.
   bool is_idle();
+  /// Of what is in the stream now. Null if that is over. Not for the null stream, which it would let the others wait
+  /// for.
+  std::shared_ptr<Marker> mark(const Stream& stream);
   /// Destroys the retired streams whose work is over, and lets go of the markers.
   void sweep() noexcept;
   bool any_retired() const noexcept { return retired_count_.load(std::memory_order_acquire) != 0; }
@@ -84,8 +87,6 @@ class Work {
  private:
   using RetiredStreams = std::vector<std::shared_ptr<RetiredStream>>;
 
-  /// Null if the stream has nothing to wait for. Called with mutex_ held.
-  std::shared_ptr<Marker> mark(Stream& stream);
   /// What is over goes out of the lists; the streams are the caller's to let go of without the mutex.
   RetiredStreams take_what_is_over();
 
