@@ -32,6 +32,10 @@ constexpr Bullet all_bullets[] = {
     {"devices.fork", "in a forked child every call is forked, without hanging or crashing; destructors do nothing"},
     {"devices.faults",
      "what user code throws is its stream's fault: shown, handed out once, and later work still runs"},
+    // -- The process
+    {"process.books", "what is done and undone leaves nothing behind: no memory, thread, descriptor or mapping"},
+    {"process.left_alone", "a backend changes nothing of the process that isn't its own, and starts nothing too early"},
+    {"process.shutdown", "shutdown waits for all work, for as long as it is given and no longer"},
     // -- Streams
     {"streams.order", "work of one stream runs in order, and work of another isn't held up by it"},
     {"streams.options", "a lower number is a higher priority; what is outside the range becomes its nearest end"},
@@ -46,6 +50,7 @@ constexpr Bullet all_bullets[] = {
     {"streams.query", "query says whether the work is done; not yet is no error, and a fault is shown"},
     {"streams.synchronize", "synchronize returns after all submitted work; with a timeout it says when time ran out"},
     {"streams.host_functions", "a host function runs once, in order, on the runtime's thread, and may not call back"},
+    {"streams.gates", "a wait for a gate holds back later work until the gate is opened, before the wait or after it"},
     {"streams.native", "a stream's native handle is given, and can be wrapped, which never destroys it"},
     {"streams.identity", "a handle's number is never reused; equality, order and hash go by it"},
     {"streams.destroy", "destroying a stream returns at once and its work completes, also at the end of the process"},

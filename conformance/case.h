@@ -92,6 +92,8 @@ const char* source_name(const char* file) noexcept;
 void step(const char* file, int line, const char* text) noexcept;
 [[noreturn]] void check_failed(const char* file, int line, const std::string& text);
 [[noreturn]] void skip(std::string missing);
+/// The case moves so much that it is given `factor` times as long as others.
+void needs_time(int factor) noexcept;
 
 /// A value as a report shows it.
 template <class T>

@@ -13,6 +13,8 @@
 namespace anyplace::conformance {
 namespace {
 
+pid_t running_case = 0;
+
 // The sanitizers have handlers of their own, which say more.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool note_crashes = false;
@@ -108,6 +110,10 @@ void check_failed(const char* file, int line, const std::string& text) {
   throw CheckFailed{text};
 }
 
+void needs_time(int factor) noexcept {
+  if (SharedPage* const page = page_in_use(); page != nullptr) page->time_factor.store(factor);
+}
+
 void skip(std::string missing) { throw Skipped{std::move(missing)}; }
 
 Error expect_error(ErrorCode code, const char* file, int line, const char* text, const std::function<void()>& body) {
@@ -161,8 +167,11 @@ void discover_in_child(SharedPage& page, const Surroundings& surroundings) {
   _exit(0);
 }
 
+pid_t case_process() noexcept { return running_case; }
+
 void run_case_in_child(SharedPage& page, const Surroundings& surroundings, const CaseDefinition& definition,
                        std::uint64_t seed) {
+  running_case = getpid();
   use_page(&page);
   watch_for_crashes();
   const bool well = noted(page, [&] {

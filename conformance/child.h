@@ -3,6 +3,8 @@
 // The child's side: what a forked process does with one case, or to find out about the place. Neither function returns.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 
 #include "conformance.h"
@@ -26,5 +28,8 @@ struct Surroundings {
 
 [[noreturn]] void run_case_in_child(SharedPage& page, const Surroundings& surroundings,
                                     const CaseDefinition& definition, std::uint64_t seed);
+
+/// The process that runs a case, as that process and those that it forks know it; 0 in the one that runs the suite.
+pid_t case_process() noexcept;
 
 }  // namespace anyplace::conformance

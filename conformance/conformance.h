@@ -47,6 +47,7 @@ struct Options {
   std::uint64_t seed = 1;  ///< of the order of the cases, and of those that are random
   unsigned jobs = 1;       ///< cases at the same time
   std::chrono::milliseconds timeout = std::chrono::seconds(20);  ///< for each case
+  bool fail_fast = false;                                        ///< the first case that fails is the last
 };
 
 enum class Result { passed, failed, skipped };
@@ -68,9 +69,20 @@ struct Report {
   std::string backend_version;
   std::string plugin;
   std::uint64_t seed = 0;
-  std::vector<CaseReport> cases;  ///< in the order of cases()
+  std::vector<CaseReport> cases;  ///< in the order of cases(); those that ran to their end
+  std::vector<CaseInfo> not_run;  ///< in that order: those that an interruption or fail_fast left out
+  int interrupted = 0;            ///< by that signal; 0 if it wasn't
 
   int count(Result result) const noexcept;
+  /// Every case that was asked for ran, and none failed.
+  bool conforms() const noexcept { return not_run.empty() && count(Result::failed) == 0; }
+};
+
+/// Who is told what happens, in the process that calls run(), and who may end it. Each may be empty.
+struct Watcher {
+  std::function<void(const Report&)> begins;    ///< with all but the cases
+  std::function<void(const CaseReport&)> ends;  ///< after each case
+  std::function<int()> interrupted;             ///< asked all the time: the signal that ends the run, or 0
 };
 
 /// The suite can't say anything of the backend: a bad option, or a place that isn't there.
@@ -79,9 +91,14 @@ class CannotRun : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Runs the cases that match. `progress` is called in this process after each. The process must have one thread and
-/// must not have used a backend. Throws CannotRun.
-Report run(const Options& options, const std::function<void(const CaseReport&)>& progress);
+/// Runs the cases that match. The process must have one thread and must not have used a backend. An interruption ends
+/// the cases that are running, and is no failure: what was found until then is reported. Throws CannotRun.
+Report run(const Options& options, const Watcher& watcher);
+
+/// From now on SIGINT and SIGTERM, where they aren't ignored, are remembered for interrupted() instead of ending the
+/// process; a second one ends it.
+void catch_interruptions() noexcept;
+int interrupted() noexcept;
 
 /// A JUnit report, opened before the cases run, so that a file that can't be written is found out then. Throws
 /// CannotRun.

@@ -114,6 +114,24 @@ std::string case_xml(const CaseReport& report) {
   return xml + "    </testcase>\n";
 }
 
+/// A case that an interruption left out, or --fail-fast.
+std::string not_run_xml(const CaseInfo& info, const std::string& why) {
+  return "    <testcase" + attribute("classname", "anyplace." + info.bullet) + attribute("name", info.name) +
+         attribute("time", seconds_text(0)) + ">\n      <skipped" + attribute("message", why) + "/>\n    </testcase>\n";
+}
+
+std::string not_run_suite(const Report& report) {
+  if (report.not_run.empty()) return "";
+  const std::string why = report.interrupted != 0
+                              ? "not run: interrupted by signal " + std::to_string(report.interrupted)
+                              : "not run: an earlier case failed";
+  Totals totals;
+  totals.cases = totals.skipped = static_cast<int>(report.not_run.size());
+  std::string xml = "  <testsuite" + attribute("name", "not run") + totals.attributes() + ">\n";
+  for (const CaseInfo& info : report.not_run) xml += not_run_xml(info, why);
+  return xml + "  </testsuite>\n";
+}
+
 std::string report_xml(const Report& report) {
   std::vector<std::string> groups;
   Totals all;
@@ -123,6 +141,8 @@ std::string report_xml(const Report& report) {
     for (const std::string& group : groups) known = known || group == one.info.group;
     if (!known) groups.push_back(one.info.group);
   }
+  all.cases += static_cast<int>(report.not_run.size());
+  all.skipped += static_cast<int>(report.not_run.size());
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" +
                     attribute("name", "anyplace conformance of " + report.place) + all.attributes() + ">\n";
   for (const std::string& group : groups) {
@@ -138,7 +158,7 @@ std::string report_xml(const Report& report) {
            "/>\n    </properties>\n";
     xml += body + "  </testsuite>\n";
   }
-  return xml + "</testsuites>\n";
+  return xml + not_run_suite(report) + "</testsuites>\n";
 }
 
 }  // namespace

@@ -98,6 +98,8 @@ int report(const Report& report) {
   std::printf("%s: %s, backend %s %s\n%zu cases: %d passed, %d failed, %d skipped\n", report.place.c_str(),
               shown(report.device).c_str(), report.backend.c_str(), shown(report.backend_version).c_str(),
               report.cases.size(), passed, failed, report.count(Result::skipped));
+  if (!report.not_run.empty()) std::printf("%zu cases were not run\n", report.not_run.size());
+  if (report.interrupted != 0) return 128 + report.interrupted;
   if (passed + failed == 0) return exit_usage;
   return failed == 0 ? 0 : exit_failed;
 }
@@ -113,7 +115,8 @@ int main(int argc, char** argv) try {
   std::optional<JunitFile> junit;
   if (!line.junit.empty()) junit.emplace(line.junit);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a child must not inherit what is not written yet
-  const Report found = run(line.options, print);
+  catch_interruptions();
+  const Report found = run(line.options, {{}, print, interrupted});
   if (junit) junit->write(found);
   return report(found);
 } catch (const std::exception& error) {

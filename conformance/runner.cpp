@@ -16,8 +16,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "anyplace/place.h"
@@ -56,6 +58,8 @@ class Child {
   SharedPage& page() const noexcept { return *page_; }
   bool timed_out() const noexcept { return timed_out_; }
   int status() const noexcept { return status_; }
+  /// What it is given: more where the case says that it needs it.
+  std::chrono::milliseconds limit() const noexcept { return limit_ * std::clamp(page_->time_factor.load(), 1, 10); }
   const std::string& text() const noexcept { return text_; }
   double seconds() const noexcept { return seconds_; }
 
@@ -70,7 +74,7 @@ class Child {
   pid_t process_ = 0;
   int output_ = -1;
   Clock::time_point started_;
-  Clock::time_point deadline_;
+  std::chrono::milliseconds limit_{0};
   bool timed_out_ = false;
   int status_ = 0;
   double seconds_ = 0;
@@ -85,6 +89,10 @@ void settle_in(pid_t parent, int output) noexcept {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   signal(SIGPIPE, SIG_DFL);
+  for (const int number : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) == 0 && action.sa_handler != SIG_IGN) signal(number, SIG_DFL);
+  }
   if (const int empty = open("/dev/null", O_RDONLY | O_CLOEXEC); empty >= 0) dup2(empty, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
@@ -98,7 +106,7 @@ void Child::start(std::chrono::milliseconds limit, Body&& body) {
   output_ = ends[0];
   const pid_t parent = getpid();
   started_ = Clock::now();
-  deadline_ = started_ + limit;
+  limit_ = limit;
   process_ = fork();
   if (process_ == 0) {
     settle_in(parent, ends[1]);
@@ -135,7 +143,7 @@ bool Child::over() {
   const bool ended =
       waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process_;
   drain();
-  if (!ended && Clock::now() < deadline_) return false;
+  if (!ended && Clock::now() < started_ + limit()) return false;
   timed_out_ = !ended;
   end(!ended);
   drain();
@@ -175,9 +183,9 @@ std::string last_calls(const SharedPage& page, bool crashed) {
 }
 
 /// Why a child that didn't end well did so; "" if it ended well.
-std::string death(const Child& child, std::chrono::milliseconds limit) {
+std::string death(const Child& child) {
   if (child.timed_out()) {
-    return "it didn't end within " + std::to_string(static_cast<double>(limit.count()) / 1000).substr(0, 6) +
+    return "it didn't end within " + std::to_string(static_cast<double>(child.limit().count()) / 1000).substr(0, 6) +
            " seconds and was killed";
   }
   if (WIFSIGNALED(child.status())) return "it was killed by " + signal_text(WTERMSIG(child.status()));
@@ -186,13 +194,13 @@ std::string death(const Child& child, std::chrono::milliseconds limit) {
 }
 
 /// Fills all of the report that the child's end says.
-void judge(CaseReport& report, const Child& child, std::chrono::milliseconds limit) {
+void judge(CaseReport& report, const Child& child) {
   const SharedPage& page = child.page();
   report.seconds = child.seconds();
   report.result = Result::failed;
   report.output = child.text();
   const auto outcome = static_cast<Outcome>(page.outcome.load());
-  const std::string died = death(child, limit);
+  const std::string died = death(child);
   if (outcome == Outcome::failed) {
     report.reason = page.reason.get();
     report.call = page.call.get();
@@ -217,7 +225,7 @@ void discover(Surroundings& surroundings, Discovery& found, std::chrono::millise
   child.start(limit, [&](SharedPage& page) { discover_in_child(page, surroundings); });
   while (!child.over()) wait_for_news(children);
   CaseReport report;
-  judge(report, child, limit);
+  judge(report, child);
   if (report.result != Result::passed) {
     std::string text = surroundings.place + " can't be used: " + report.reason;
     if (!report.call.empty()) text += "\n  in " + report.call;
@@ -275,27 +283,36 @@ struct Running {
 
 class Runner {
  public:
-  Runner(const Options& options, const Surroundings& surroundings, std::uint64_t capabilities,
-         const std::function<void(const CaseReport&)>& progress)
-      : options_(options), surroundings_(surroundings), capabilities_(capabilities), progress_(progress) {}
+  Runner(const Options& options, const Surroundings& surroundings, std::uint64_t capabilities, const Watcher& watcher)
+      : options_(options), surroundings_(surroundings), capabilities_(capabilities), watcher_(watcher) {}
 
-  std::vector<CaseReport> run(const std::vector<std::size_t>& order, const std::vector<CaseInfo>& infos) {
-    std::vector<std::pair<std::size_t, CaseReport>> done;
-    const auto finish = [&](std::size_t index, CaseReport report) {
-      if (progress_) progress_(report);
-      done.emplace_back(index, std::move(report));
+  /// Fills the report's cases, and those that it didn't come to.
+  void run(const std::vector<std::size_t>& order, const std::vector<CaseInfo>& infos, Report& report) {
+    std::map<std::size_t, CaseReport> done;
+    bool failed = false;
+    const auto finish = [&](std::size_t index, CaseReport one) {
+      if (watcher_.ends) watcher_.ends(one);
+      failed = failed || one.result == Result::failed;
+      done.emplace(index, std::move(one));
+    };
+    const auto stops = [&] {
+      if (report.interrupted == 0 && watcher_.interrupted) report.interrupted = watcher_.interrupted();
+      return report.interrupted != 0 || (failed && options_.fail_fast);
     };
     auto next = order.begin();
-    while (next != order.end() || !children_.empty()) {
-      while (next != order.end() && children_.size() < std::max(1u, options_.jobs)) start(*next++, infos, finish);
+    while (!stops() && (next != order.end() || !children_.empty())) {
+      while (!stops() && next != order.end() && children_.size() < std::max(1u, options_.jobs)) {
+        start(*next++, infos, finish);
+      }
       if (children_.empty()) continue;
       wait_for_news(children_);
       collect(infos, finish);
     }
-    std::sort(done.begin(), done.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::vector<CaseReport> reports;
-    for (auto& [index, report] : done) reports.push_back(std::move(report));
-    return reports;
+    children_.clear();  // ends those that still run
+    for (auto& [index, one] : done) report.cases.push_back(std::move(one));
+    std::set<std::size_t> left(order.begin(), order.end());
+    for (const auto& [index, one] : done) left.erase(index);
+    for (const std::size_t index : left) report.not_run.push_back(infos[index]);
   }
 
  private:
@@ -327,7 +344,7 @@ class Runner {
       }
       CaseReport report;
       report.info = infos[one->index];
-      judge(report, *one->child, options_.timeout);
+      judge(report, *one->child);
       finish(one->index, std::move(report));
       children_.remove_if([&](const auto& child) { return child.get() == one->child; });
       one = running_.erase(one);
@@ -337,7 +354,7 @@ class Runner {
   const Options& options_;
   const Surroundings& surroundings_;
   const std::uint64_t capabilities_;
-  const std::function<void(const CaseReport&)>& progress_;
+  const Watcher& watcher_;
   std::list<std::unique_ptr<Child>> children_;
   std::list<Running> running_;
 };
@@ -377,7 +394,7 @@ int Report::count(Result result) const noexcept {
       std::count_if(cases.begin(), cases.end(), [&](const CaseReport& one) { return one.result == result; }));
 }
 
-Report run(const Options& options, const std::function<void(const CaseReport&)>& progress) {
+Report run(const Options& options, const Watcher& watcher) {
   const std::vector<CaseInfo> infos = cases();
   const std::vector<std::size_t> order = chosen_cases(infos, options);
 
@@ -395,7 +412,8 @@ Report run(const Options& options, const std::function<void(const CaseReport&)>&
   report.backend_version = found->version.get();
   report.plugin = found->plugin.get();
   report.seed = options.seed;
-  report.cases = Runner(options, surroundings, found->capabilities, progress).run(order, infos);
+  if (watcher.begins) watcher.begins(report);
+  Runner(options, surroundings, found->capabilities, watcher).run(order, infos, report);
   return report;
 }
 

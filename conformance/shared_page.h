@@ -57,8 +57,9 @@ struct Discovery {
 };
 
 struct SharedPage {
-  std::atomic<int> outcome;  ///< an Outcome
-  std::atomic<int> told;     ///< the first thread that fails tells why
+  std::atomic<int> outcome;      ///< an Outcome
+  std::atomic<int> told;         ///< the first thread that fails tells why
+  std::atomic<int> time_factor;  ///< how many times as long the case may take; 0 is once
   std::atomic<unsigned> slots_taken;
   std::atomic<int> crashed_slot;  ///< 1 + the slot of the thread that crashed; -1: of a thread that isn't the case's
   std::array<StepSlot, 16> slots;

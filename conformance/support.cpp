@@ -12,6 +12,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -162,8 +163,31 @@ void run_threads(int count, const std::function<void(int)>& body) {
   }
 }
 
+#ifdef __SANITIZE_ADDRESS__
+namespace {
+
+/// Whether another thread of this process is on a processor, or wants one.
+bool others_run() {
+  const std::string self = std::to_string(gettid());
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == self) continue;
+    std::ifstream file(task.path() / "stat");
+    const std::string stat{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t name_end = stat.rfind(") ");  // the name may hold any character
+    if (name_end != std::string::npos && stat[name_end + 2] == 'R') return true;
+  }
+  return false;
+}
+
+}  // namespace
+#endif
+
 void check_forked(const char* file, int line, const std::function<void()>& body) {
   step(file, line, "fork()");
+#ifdef __SANITIZE_ADDRESS__
+  // GCC 12's AddressSanitizer leaves the child its allocator as it was: for ever locked, if another thread was in it.
+  for (int tries = 0; tries < 10000 && others_run(); ++tries) std::this_thread::yield();
+#endif
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) {

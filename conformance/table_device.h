@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device seen through its backend's table, for what the public API has no calls for. The suite's other cases see
-// backends as an application does; a process that makes a TableDevice makes no Device, so that the plugin's entry is
-// called once in it, as the contract has it.
+// The virtual memory of a device, seen through its backend's table: the public API has no calls for it.
 #pragma once
 
 #include <cstdint>
 
-#include "anyplace/backend/abi.h"
-#include "support.h"
+#include "table_backend.h"
 
 namespace anyplace::conformance {
 
@@ -17,11 +14,9 @@ class TableDevice {
  public:
   /// Loads the plugin of the place under test.
   explicit TableDevice(const Run& run, Caller caller = {});
-  TableDevice(const TableDevice&) = delete;  // shuts the backend down once
-  TableDevice& operator=(const TableDevice&) = delete;
-  ~TableDevice();
 
   // -- Virtual memory. Sizes are in granules.
+  const TableBackend& backend() const noexcept { return backend_; }
   std::uint64_t granule() const noexcept { return granule_; }
   anyplace_address reserve(std::uint64_t granules, Caller caller = {});
   void release(anyplace_address address, std::uint64_t granules, Caller caller = {});
@@ -51,10 +46,10 @@ class TableDevice {
   /// A stream for one piece of work, synchronised and destroyed by finish.
   anyplace_stream begin(std::int32_t device, Caller caller);
   void finish(anyplace_stream stream, Caller caller);
-  std::int32_t second() const noexcept { return device_ == 0 ? 1 : 0; }
+  std::int32_t second() const noexcept { return backend_.second(); }
 
+  TableBackend backend_;
   std::int32_t device_;
-  anyplace_backend_table table_{};
   std::uint64_t granule_ = 0;
 };
 

@@ -2,6 +2,7 @@
 // Kinds of memory, native memory, figures, and running out.
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "support.h"
 
@@ -53,6 +54,24 @@ ANYPLACE_CASE("memory", "memory.kinds", "many small buffers are all aligned and 
   }
   std::sort(ranges.begin(), ranges.end());
   for (std::size_t i = 1; i < ranges.size(); ++i) CHECK(ranges[i - 1].first + ranges[i - 1].second <= ranges[i].first);
+}
+
+ANYPLACE_CASE("memory", "memory.kinds", "what the cache cuts out of the device's allocations is found by its address") {
+  const Device device = run.device();
+  CALL(configure_allocator(device, AllocatorConfig::parse("segments:classic")));
+  const Stream stream = CALL(Stream(device));
+  const std::shared_ptr<Allocator> allocator = CALL(caching_allocator(device));
+  for (int round = 0; round < 3; ++round) {
+    std::map<std::uint64_t, std::uint64_t> live;
+    for (const Size& size : sizes) {
+      const std::uint64_t address = CALL(allocator->allocate(stream, size.bytes));
+      CHECK_EQUAL(address % 256, 0u);
+      CHECK(live.emplace(address, size.bytes).second);
+      CHECK_ERROR(invalid_argument, allocator->deallocate(stream, address + 128, size.bytes));
+    }
+    for (const auto& [address, bytes] : live) CALL(allocator->deallocate(stream, address, bytes));
+    CHECK_EQUAL(memory_stats(device).at("allocation.all.current"), 0);
+  }
 }
 
 ANYPLACE_CASE("memory", "memory.kinds", "0 bytes of device memory is a null buffer that frees fine") {
