@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/conformance.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
+#include "anyplace/version.h"
+#include "error_text.h"
 #include "json.h"
+#include "terminal.h"
 #include "text.h"
 
 namespace anyplace::tool {
@@ -84,6 +93,11 @@ Json case_json(const CaseReport& one) {
               {"lacks", skipped ? text_or_null(one.reason) : Json()}};
 }
 
+std::string signal_text(int number) {
+  const char* const name = sigabbrev_np(number);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
+}
+
 std::string report_json(const Report& report) {
   Json cases = Json::array();
   for (const CaseReport& one : report.cases) cases.push_back(case_json(one));
@@ -93,7 +107,9 @@ std::string report_json(const Report& report) {
                    {"backend_version", text_or_null(report.backend_version)},
                    {"plugin", report.plugin},
                    {"seed", report.seed},
-                   {"conforms", report.count(Result::failed) == 0},
+                   {"conforms", report.conforms()},
+                   {"interrupted", report.interrupted == 0 ? Json() : Json(signal_text(report.interrupted))},
+                   {"not_run", static_cast<int>(report.not_run.size())},
                    {"cases", static_cast<int>(report.cases.size())},
                    {"passed", report.count(Result::passed)},
                    {"failed", report.count(Result::failed)},
@@ -112,13 +128,35 @@ std::string indented(const std::string& text, const std::string& by) {
   return out;
 }
 
-std::string case_text(const CaseReport& one) {
+/// A bullet's sentence. A vendor has it here, without the sources.
+std::string promise(const std::string& bullet) {
+  for (const conformance::Bullet& one : conformance::bullets()) {
+    if (bullet == one.id) return one.text;
+  }
+  return "";
+}
+
+Paint paint_of(Result result) {
+  switch (result) {
+    case Result::passed:
+      return Paint::good;
+    case Result::skipped:
+      return Paint::doubtful;
+    default:
+      return Paint::bad;
+  }
+}
+
+/// `paint` is painted() or painted_note(), by where the text goes.
+std::string case_text(const CaseReport& one, std::string (*paint)(Paint, std::string_view)) {
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "%.3f s", one.seconds);
-  std::string text = std::string(to_string(one.result)) + "  " + title(one.info) + "  (" + seconds + ")\n";
+  std::string text =
+      paint(paint_of(one.result), to_string(one.result)) + "  " + title(one.info) + "  (" + seconds + ")\n";
   if (one.result == Result::skipped) text += "        it needs " + one.reason + "\n";
   if (one.result != Result::failed) return text;
   text += "        of " + one.info.bullet + ", in " + one.info.file + ":" + std::to_string(one.info.line) + "\n";
+  text += indented("which promises: " + promise(one.info.bullet), "        ");
   text += indented(one.reason, "        ");
   if (!one.call.empty()) text += indented("in " + one.call, "        ");
   if (!one.output.empty()) text += "        its output:\n" + indented(one.output, "        | ");
@@ -137,39 +175,90 @@ std::string skipped_text(const Report& report) {
   return text;
 }
 
-std::string report_text(const Report& report, bool verbose) {
-  std::string text = report.place + ": " + printable(report.device) + ", backend " + report.backend + " " +
-                     printable(report.backend_version) + ", " + report.plugin + "\nseed " +
-                     std::to_string(report.seed) + "\n\n";
-  for (const CaseReport& one : report.cases) {
-    if (verbose || one.result == Result::failed) text += case_text(one);
-  }
+std::string heading(const Report& report) {
+  return report.place + ": " + printable(report.device) + ", backend " + report.backend + " " +
+         printable(report.backend_version) + ", " + report.plugin + "\nseed " + std::to_string(report.seed) + "\n\n";
+}
+
+/// The folder of the cases' sources, which failures name; "" where they aren't installed.
+std::string sources_folder() {
+  Dl_info info{};
+  const auto address = reinterpret_cast<void*>(&anyplace::version);
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "";
+  const auto folder = std::filesystem::path(info.dli_fname).parent_path() / "anyplace";
+  std::error_code error;
+  return std::filesystem::is_directory(folder / "conformance/cases", error) ? folder.string() : "";
+}
+
+std::string verdict(Paint paint, const std::string& text) { return painted(paint, text) + "\n"; }
+
+/// What was counted, and the verdict.
+std::string summary(const Report& report) {
   const int failed = report.count(Result::failed);
-  text += skipped_text(report);
+  std::string text = skipped_text(report);
   text += std::to_string(report.cases.size()) + " cases: " + std::to_string(report.count(Result::passed)) +
           " passed, " + std::to_string(failed) + " failed, " + std::to_string(report.count(Result::skipped)) +
           " skipped\n";
-  return text + report.place + (failed == 0 ? " conforms\n" : " doesn't conform\n");
+  if (failed > 0) {
+    if (const std::string folder = sources_folder(); !folder.empty()) {
+      text += "the cases that failed are to be read in " + printable(folder) + "\n";
+    }
+  }
+  const std::string left = std::to_string(report.not_run.size()) + " cases were not run";
+  if (report.interrupted != 0) {
+    text += "interrupted by " + signal_text(report.interrupted) + ": " + left + "\n";
+    return text + verdict(failed == 0 ? Paint::doubtful : Paint::bad,
+                          report.place + (failed == 0 ? ": no verdict" : " doesn't conform"));
+  }
+  if (!report.not_run.empty()) text += "stopped at the first failure: " + left + "\n";
+  return text + verdict(failed == 0 ? Paint::good : Paint::bad,
+                        report.place + (failed == 0 ? " conforms" : " doesn't conform"));
 }
 
 // ---- Progress
 
+/// What a run says while it goes on: each failure as it comes, and a line that counts where somebody looks.
 class Progress {
  public:
-  explicit Progress(std::size_t cases) : cases_(cases), shown_(isatty(STDERR_FILENO) != 0) {}
+  Progress(std::size_t cases, bool json, bool verbose)
+      : cases_(cases), json_(json), verbose_(verbose), counted_(isatty(STDERR_FILENO) != 0) {}
 
+  void begin(const Report& report) {
+    if (!json_) say(STDOUT_FILENO, heading(report));
+  }
   void add(const CaseReport& one) {
     ++done_;
     failed_ += one.result == Result::failed;
-    if (shown_) std::fprintf(stderr, "\r%zu of %zu cases, %d failed ", done_, cases_, failed_);
+    if (one.result == Result::failed || (verbose_ && !json_)) {
+      end();
+      if (json_) {
+        say(STDERR_FILENO, case_text(one, painted_note));
+      } else {
+        say(STDOUT_FILENO, case_text(one, painted));
+      }
+    }
+    if (counted_) std::fprintf(stderr, "\r%zu of %zu cases, %d failed ", done_, cases_, failed_);
   }
+  /// Takes the line that counts away.
   void end() const {
-    if (shown_) std::fputs("\r\033[K", stderr);
+    if (counted_) std::fputs("\r\033[K", stderr);
   }
 
  private:
+  /// Unbuffered, since the process forks. Whether it can be written is found out at the end, by main.
+  static void say(int descriptor, std::string_view text) noexcept {
+    while (!text.empty()) {
+      const ssize_t written = write(descriptor, text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;
+      text.remove_prefix(static_cast<std::size_t>(written));
+    }
+  }
+
   std::size_t cases_;
-  bool shown_;
+  bool json_;
+  bool verbose_;
+  bool counted_;
   std::size_t done_ = 0;
   int failed_ = 0;
 };
@@ -203,6 +292,7 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
   command_->add_option("--jobs", options_.jobs, "Cases at the same time (default 1)")->check(CLI::Range(1u, 256u));
   command_->add_option("--timeout", seconds_, "Seconds that each case is given (default 20)")
       ->check(CLI::Range(0.1, 86400.0));
+  command_->add_flag("--fail-fast", options_.fail_fast, "Stop at the first case that fails");
   command_->add_flag("--list", list_, "Show every promise and its cases instead");
   command_->add_flag("--json", json_, "Write JSON");
   command_->add_flag("--verbose", verbose_, "Show every case, not only those that failed");
@@ -210,7 +300,28 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
       "Exit status:\n"
       "  0  the backend conforms\n"
       "  1  it doesn't\n"
-      "  2  the suite couldn't run: a bad option, or a place that isn't there");
+      "  2  the suite couldn't run: a bad option, or a place that isn't there\n"
+      "  128 + N  signal N (SIGINT is 2, SIGTERM 15) ended it early; what it found until then is reported");
+}
+
+Answer ConformanceCommand::answer(const Report& report) const {
+  const bool all_skipped = report.count(Result::passed) + report.count(Result::failed) == 0;
+  Answer answer{json_ ? report_json(report) : "", "", exit_ok};
+  if (report.interrupted != 0) {
+    answer.status = 128 + report.interrupted;
+  } else if (all_skipped) {
+    answer.notes = "anyplace: every case was skipped\n";
+    answer.status = exit_usage;
+  } else if (report.count(Result::failed) > 0) {
+    answer.status = exit_failed;
+  }
+  if (json_) return answer;
+  // What failed was shown as it came.
+  if (all_skipped && !verbose_) {
+    for (const CaseReport& one : report.cases) answer.output += case_text(one, painted);
+  }
+  answer.output += summary(report);
+  return answer;
 }
 
 Answer ConformanceCommand::run() const {
@@ -220,20 +331,19 @@ Answer ConformanceCommand::run() const {
   try {
     std::optional<conformance::JunitFile> junit;
     if (!junit_.empty()) junit.emplace(junit_);
-    Progress progress(count_matching(options.filter));
-    const Report report = conformance::run(options, [&](const CaseReport& one) { progress.add(one); });
+    Progress progress(count_matching(options.filter), json_, verbose_);
+    conformance::catch_interruptions();
+    const Report report =
+        conformance::run(options, {[&](const Report& found) { progress.begin(found); },
+                                   [&](const CaseReport& one) { progress.add(one); }, conformance::interrupted});
     progress.end();
     if (junit) junit->write(report);
-    if (report.count(Result::passed) + report.count(Result::failed) == 0) {
-      return {json_ ? report_json(report) : report_text(report, true), "anyplace: every case was skipped\n",
-              exit_usage};
-    }
-    return {json_ ? report_json(report) : report_text(report, verbose_), "",
-            report.count(Result::failed) == 0 ? exit_ok : exit_failed};
+    return answer(report);
   } catch (const conformance::CannotRun& error) {
     return cannot_run(error.what(), json_);
   } catch (const Error& error) {
-    return cannot_run(error.what(), json_);
+    if (json_) return cannot_run(error.what(), json_);
+    return {"", error_text("anyplace", error), exit_usage};
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `anyplace devices`: every device of every backend that can be used, and a note for each backend that can't.
+// `anyplace devices`: every device of every backend that can be used, and a line for each backend that can't.
 #include "commands.h"
 #include "probe.h"
+#include "terminal.h"
 #include "text.h"
 
 namespace anyplace::tool {
@@ -23,12 +24,15 @@ std::string device_table(const std::vector<Json>& devices) {
     rows.push_back({cell(device, "place"), cell(device, "name"), cell(device, "vendor"), cell(device, "architecture"),
                     memory_cell(device)});
   }
-  return table(rows);
+  return table(rows, [](std::size_t row, std::size_t column, const std::string& text) {
+    if (row == 0) return painted(Paint::heading, text);
+    return column == 0 ? painted(Paint::name, text) : text;
+  });
 }
 
 std::string note(const std::string& backend, const Problem& problem) {
   const std::string& subject = problem.place.empty() ? backend : problem.place;
-  return printable(subject + ": " + problem.code + ": " + problem.text) + "\n";
+  return painted_note(Paint::doubtful, printable(subject)) + printable(": " + in_brief(problem)) + "\n";
 }
 
 }  // namespace
@@ -51,8 +55,9 @@ Answer run_devices(const Options& options) {
 
   const int status = devices.empty() ? exit_failed : exit_ok;
   if (options.json) return {dump(Json{{"devices", devices}, {"problems", problems}}), "", status};
-  if (devices.empty()) return {"", notes + "no device of any backend; `anyplace doctor` says more\n", status};
-  if (!notes.empty()) notes += "`anyplace doctor` says what to do about it\n";
+  if (devices.empty())
+    return {"", notes + "no device of any backend\n`anyplace doctor` says why, and what to do about it\n", status};
+  if (!notes.empty()) notes += "`anyplace doctor` says why, and what to do about it\n";
   return {device_table(devices), notes, status};
 }
 

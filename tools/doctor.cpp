@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "environment.h"
 #include "probe.h"
+#include "terminal.h"
 #include "text.h"
 
 namespace anyplace::tool {
@@ -62,7 +63,7 @@ std::vector<Finding> examine(const std::vector<PluginCandidate>& candidates, std
                                                              : finding.probe.problems.back();
       finding.state = problem.code;
       finding.reason = problem.text;
-      finding.advice = advice(problem.code, candidate.name);
+      finding.advice = problem.remedy.empty() ? advice(problem.code, candidate.name) : problem.remedy;
       if (fatal(finding.probe)) first_of_name[candidate.name] = candidate.path;
     }
     findings.push_back(std::move(finding));
@@ -95,18 +96,20 @@ std::string device_list(const std::vector<Json>& devices) {
   return std::to_string(devices.size()) + ": " + joined(places);
 }
 
+std::string heading(const std::string& text) { return painted(Paint::heading, text) + "\n"; }
+
 std::string environment_text(const Environment& environment) {
-  std::string text = std::string("anyplace ") + version() + "\n";
+  std::string text = heading(std::string("anyplace ") + version());
   text += field("library", environment.library.empty() ? "unknown" : environment.library);
   text += field("plugin ABI", std::to_string(ANYPLACE_ABI_MAJOR) + "." + std::to_string(ANYPLACE_ABI_MINOR));
   text += field("raised privileges", environment.raised_privileges ? "yes: ANYPLACE_BACKEND_PATH is ignored" : "no");
-  text += "variables\n";
+  text += heading("variables");
   if (environment.variables.empty()) text += "  none\n";
   for (const Variable& variable : environment.variables) {
     text += "  " + printable(variable.name + "=" + variable.value) + "\n";
     text += "      " + (variable.meaning.empty() ? "not read by anything that is installed" : variable.meaning) + "\n";
   }
-  text += "search, in this order\n";
+  text += heading("search, in this order");
   for (const PluginDirectory& directory : environment.directories) {
     const char* const gone = directory.is_there ? "" : "; not there";
     text += "  " + printable(directory.path) + " (" + to_string(directory.source) + gone + ")\n";
@@ -118,12 +121,16 @@ std::string environment_text(const Environment& environment) {
   for (const BackendAlias& alias : backend_aliases()) {
     aliases.push_back(std::string(alias.alias) + " -> " + std::string(alias.backend));
   }
-  return text + "aliases\n  " + joined(aliases) + "\n";
+  return text + heading("aliases") + "  " + joined(aliases) + "\n";
 }
 
 std::string finding_text(const Finding& finding) {
   const PluginCandidate& candidate = finding.candidate;
-  std::string text = "  " + candidate.name + ": " + finding.state + "\n";
+  const Paint paint = usable(finding)               ? Paint::good
+                      : fatal(finding.probe)        ? Paint::bad
+                      : finding.state == "shadowed" ? Paint::name
+                                                    : Paint::doubtful;
+  std::string text = "  " + candidate.name + ": " + painted(paint, finding.state) + "\n";
   text += field("  file", candidate.path + " (" + to_string(candidate.source) + ")");
   if (!finding.reason.empty()) text += field("  why", finding.reason);
   if (finding.probe.usable()) {
@@ -174,10 +181,10 @@ struct Report {
 };
 
 std::string report_text(const Report& report) {
-  std::string text = environment_text(report.environment) + "plugins\n";
+  std::string text = environment_text(report.environment) + heading("plugins");
   for (const Finding& finding : report.findings) text += finding_text(finding);
   for (const std::string& name : report.missing) text += "  " + name + ": no plugin is installed\n";
-  text += "result\n";
+  text += heading("result");
   if (report.automatic.place.empty() && !report.automatic.problems.empty()) {
     const Problem& problem = report.automatic.problems.front();
     text += field("auto", problem.code + ": " + problem.text);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "error_text.h"
 #include "json.h"
 #include "text.h"
 
@@ -88,7 +89,7 @@ Json info_json(const Device& device, const DeviceProperties& properties, const M
 
 Answer refusal(const Error& error, const Options& options, int status) {
   if (options.json) return {dump(Json{{"error", error_json(error)}}), "", status};
-  return {"", "anyplace info: " + std::string(error.what()) + "\n", status};
+  return {"", error_text("anyplace info", error), status};
 }
 
 }  // namespace

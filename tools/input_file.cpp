@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #ifdef ANYPLACE_TOOL_ZLIB
 #include <zlib.h>
@@ -25,7 +26,9 @@ std::string reason(int number) { return std::strerror(number); }
 /// A file, with its first bytes looked at.
 class Descriptor {
  public:
-  explicit Descriptor(const std::string& path) : number_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  explicit Descriptor(const std::string& path)
+      : number_(path == standard_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                       : open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (number_ < 0) throw InputError("can't be opened: " + reason(errno));
     struct stat about {};
     if (fstat(number_, &about) == 0 && S_ISDIR(about.st_mode)) {
@@ -174,6 +177,20 @@ bool InputFile::fill() {
   buffer_.erase(0, at_);
   at_ = 0;
   return source_->append(buffer_);
+}
+
+std::string_view InputFile::beginning(std::size_t bytes) {
+  while (buffer_.size() - at_ < bytes && fill()) {
+  }
+  return std::string_view(buffer_).substr(at_, bytes);
+}
+
+std::string InputFile::take_rest() {
+  while (fill()) {
+    if (buffer_.size() > max_whole) throw InputError("has more than " + std::to_string(max_whole >> 20) + " MiB");
+  }
+  at_ = 0;
+  return std::exchange(buffer_, {});
 }
 
 bool InputFile::next_line(std::string& line) {

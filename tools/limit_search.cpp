@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "forked.h"
+#include "text.h"
 
 namespace anyplace::tool {
 namespace {
@@ -12,12 +13,14 @@ std::uint64_t round_up(std::uint64_t bytes) { return (bytes + limit_step - 1) / 
 
 bool completed(const Json& attempt) { return !attempt.contains("error"); }
 
-bool ran_out(const Json& attempt) { return attempt.at("error").at("code") == to_string(ErrorCode::out_of_memory); }
+bool ran_out(const Json& attempt) {
+  return attempt.at("error").at("code").get<std::string>() == to_string(ErrorCode::out_of_memory);
+}
 
 class Search {
  public:
-  Search(const std::string& place, const Trace& trace, ReplayConfig config)
-      : place_(place), trace_(trace), config_(config) {}
+  Search(const std::string& place, const Trace& trace, ReplayConfig config, Progress& progress)
+      : place_(place), trace_(trace), config_(config), progress_(progress) {}
 
   FoundLimit run() {
     const Json unlimited = attempt(config_.limit_bytes);
@@ -52,7 +55,9 @@ class Search {
     ++found_.tries;
     ReplayConfig config = config_;
     config.limit_bytes = limit;
-    Json result = replay_once(place_, trace_, config);
+    progress_.stage("finding the limit, try " + std::to_string(found_.tries) +
+                    (limit ? " with " + bytes_text(limit) : ""));
+    Json result = replay_once(place_, trace_, config, progress_);
     if (!completed(result) && !ran_out(result)) found_.failure = result;
     return result;
   }
@@ -71,28 +76,26 @@ class Search {
   const std::string& place_;
   const Trace& trace_;
   ReplayConfig config_;
+  Progress& progress_;
   FoundLimit found_;
 };
 
 }  // namespace
 
-Json replay_once(const std::string& place, const Trace& trace, const ReplayConfig& config) {
+Json replay_once(const std::string& place, const Trace& trace, const ReplayConfig& config, Progress& progress) {
   return in_forked_child([&] {
     const Device device(place);
     configure_replay(device, config);
     Replay replay(device, trace.slots, trace.streams);
     std::vector<double> unused;
-    const std::optional<ReplayStop> stop = replay.run(trace.events, unused);
+    const std::optional<ReplayStop> stop = replay.run(trace.events, unused, progress);
     if (!stop) return Json{{"peak_reserved_bytes", memory_stats(device).at("reserved_bytes.all.peak")}};
-    return Json{{"error", error_json(stop->error)},
-                {"what", stop->error.what()},
-                {"event", stop->event},
-                {"live_bytes", stop->live_bytes}};
+    return Json{{"error", error_json(stop->error)}, {"event", stop->event}, {"live_bytes", stop->live_bytes}};
   });
 }
 
-FoundLimit find_limit(const std::string& place, const Trace& trace, const ReplayConfig& config) {
-  return Search(place, trace, config).run();
+FoundLimit find_limit(const std::string& place, const Trace& trace, const ReplayConfig& config, Progress& progress) {
+  return Search(place, trace, config, progress).run();
 }
 
 }  // namespace anyplace::tool

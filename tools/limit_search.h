@@ -23,11 +23,11 @@ struct FoundLimit {
   Json failure;
 };
 
-/// One replay, in a child process: {"peak_reserved_bytes"} or, if it didn't complete, {"error", "what", "event",
-/// "live_bytes"}.
-Json replay_once(const std::string& place, const Trace& trace, const ReplayConfig& config);
+/// One replay, in a child process: {"peak_reserved_bytes"} or, if it didn't complete, {"error", "event",
+/// "live_bytes"}. The child goes on with `progress`.
+Json replay_once(const std::string& place, const Trace& trace, const ReplayConfig& config, Progress& progress);
 
 /// Before this process has used any backend. Taking it that what completes under a limit does under a larger one.
-FoundLimit find_limit(const std::string& place, const Trace& trace, const ReplayConfig& config);
+FoundLimit find_limit(const std::string& place, const Trace& trace, const ReplayConfig& config, Progress& progress);
 
 }  // namespace anyplace::tool

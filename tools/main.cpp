@@ -16,11 +16,16 @@
 #include <string_view>
 
 #include "commands.h"
+#include "error_text.h"
 #include "new_backend.h"
+#include "pages.h"
 #include "probe.h"
+#include "terminal.h"
 #include "text.h"
-#include "tools/conformance.h"
 #include "tools/replay.h"
+#ifdef ANYPLACE_TOOL_CONFORMANCE
+#include "tools/conformance.h"
+#endif
 
 namespace anyplace::tool {
 namespace {
@@ -57,10 +62,13 @@ bool write_all(int descriptor, std::string_view text) noexcept {
 }
 
 int say(const Answer& answer, bool output_closed) {
-  write_all(STDERR_FILENO, answer.notes);
+  write_all(STDERR_FILENO, fitted(answer.notes, STDERR_FILENO));
   if (answer.output.empty()) return answer.status;
   if (output_closed) errno = EBADF;
-  if (output_closed || !write_all(STDOUT_FILENO, answer.output)) {
+  // JSON isn't for people to read: a line end within a text would make another one of it.
+  const bool is_json = answer.output.starts_with("{\n");
+  const std::string& shown = is_json ? answer.output : fitted(answer.output, STDOUT_FILENO);
+  if (output_closed || !write_all(STDOUT_FILENO, shown)) {
     const std::string reason = std::strerror(errno);
     write_all(STDERR_FILENO, "anyplace: can't write to standard output: " + reason + "\n");
     return exit_failed;
@@ -71,10 +79,13 @@ int say(const Answer& answer, bool output_closed) {
 /// CLI11 says what was wrong; what would be right is for us to add.
 Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argument_count, char** arguments) {
   std::vector<std::string> commands;
-  for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (is_listed(*command)) commands.push_back(command->get_name());
+  }
   std::string text = "anyplace: ";
   const std::string first = argument_count > 1 ? arguments[1] : "";
-  const bool is_command = std::find(commands.begin(), commands.end(), first) != commands.end();
+  const auto is_first = [&first](const CLI::App* command) { return command->get_name() == first; };
+  const bool is_command = !app.get_subcommands(is_first).empty();
   if (first.empty() || is_command || first.front() == '-') {
     text += printable(error.what()) + "\n";
   } else {
@@ -86,9 +97,13 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
     const std::string arguments_of = first == "info"          ? "PLACE "
                                      : first == "conformance" ? "--place PLACE [option...] "
                                      : first == "new-backend" ? "NAME [--directory DIRECTORY] "
+                                     : first == "pages"       ? "PAGE [FILE] "
                                      : first == "replay"      ? "TRACE --place PLACE [option...] "
                                                               : "";
-    text += "usage: anyplace " + first + " " + arguments_of + (first == "new-backend" ? "[--c]\n" : "[--json]\n");
+    text += "usage: anyplace " + first + " " + arguments_of +
+            (first == "new-backend" ? "[--c]\n"
+             : first == "pages"     ? "\n"
+                                    : "[--json]\n");
   } else {
     text += "commands: " + joined(commands) + "\n";
   }
@@ -122,9 +137,12 @@ Answer run(int argument_count, char** arguments) {
   CLI::App* const info = app.add_subcommand("info", "Shows all that one device says of itself");
   CLI::App* const doctor = app.add_subcommand("doctor", "Tries every plugin file; says what is wrong and what to do");
   CLI::App* const version = app.add_subcommand("version", "Shows the versions of library, headers and plugin ABI");
+#ifdef ANYPLACE_TOOL_CONFORMANCE
   const ConformanceCommand conformance(app);
+#endif
   const NewBackendCommand new_backend(app);
   const ReplayCommand replay(app);
+  const PagesCommand pages(app);
   for (CLI::App* const command : {devices, info, doctor, version}) {
     command->add_flag("--json", options.json, "Write JSON");
   }
@@ -142,9 +160,12 @@ Answer run(int argument_count, char** arguments) {
   } catch (const CLI::ParseError& error) {
     return usage_error(app, error, argument_count, arguments);
   }
+#ifdef ANYPLACE_TOOL_CONFORMANCE
   if (conformance.chosen()) return conformance.run();
+#endif
   if (new_backend.chosen()) return new_backend.run();
   if (replay.chosen()) return replay.run();
+  if (pages.chosen()) return pages.run();
   if (*devices || *doctor) {
     const std::string problem = read_probe_timeout(seconds, options.probe_timeout);
     if (!problem.empty()) return {"", "anyplace: " + problem + "\n", exit_usage};
@@ -167,6 +188,8 @@ int main(int argument_count, char** arguments) {
   signal(SIGPIPE, SIG_IGN);
   try {
     return say(run(argument_count, arguments), output_closed);
+  } catch (const anyplace::Error& error) {
+    return say({"", error_text("anyplace", error), exit_failed}, output_closed);
   } catch (const std::exception& error) {
     return say({"", std::string("anyplace: ") + error.what() + "\n", exit_failed}, output_closed);
   }

@@ -198,8 +198,8 @@ std::string next_commands(const std::string& name, const fs::path& directory) {
   const bool installed = fs::exists(bin / ANYPLACE_PACKAGE_FROM_PROGRAM / "anyplaceConfig.cmake", failed);
   std::string text = "    cd " + shell_word(directory.string()) + "\n";
   if (!in_path_variable(bin)) text += "    export PATH=" + shell_word(bin.string()) + ":$PATH\n";
-  text += std::string("    cmake -B b") + (installed ? "" : " -DCMAKE_PREFIX_PATH=/where/anyplace/is/installed") +
-          " && cmake --build b\n";
+  text += std::string("    cmake -G Ninja -B b") +
+          (installed ? "" : " -DCMAKE_PREFIX_PATH=/where/anyplace/is/installed") + " && cmake --build b\n";
   return text + "    anyplace conformance --place " + name + ":0 --plugin b/libanyplace_backend_" + name + ".so\n";
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <regex>
 #include <sstream>
 #include <utility>
 
@@ -36,18 +38,27 @@ Problem unfinished(const ChildResult& child, const std::string& stage, std::chro
   switch (child.end) {
     case ChildResult::End::signalled: {
       const char* const name = sigabbrev_np(child.number);
-      return {"", "crashed",
-              std::string("a process that asked for it died of SIG") + (name != nullptr ? name : "?") + " (signal " +
-                  std::to_string(child.number) + ")" + when + last_words(child.output)};
+      const std::string signal = std::string("SIG") + (name != nullptr ? name : "?");
+      Problem problem{"", "crashed",
+                      "a process that asked for it died of " + signal + " (signal " + std::to_string(child.number) +
+                          ")" + when + last_words(child.output)};
+      problem.brief = signal;
+      return problem;
     }
-    case ChildResult::End::exited:
-      return {"", "crashed",
-              "a process that asked for it was ended with exit status " + std::to_string(child.number) + when +
-                  last_words(child.output)};
-    case ChildResult::End::timed_out:
-      return {"", "timed_out",
-              "no answer within " + seconds_text(limit) + when + "; the limit is set by ANYPLACE_PROBE_TIMEOUT" +
-                  last_words(child.output)};
+    case ChildResult::End::exited: {
+      const std::string status = "exit status " + std::to_string(child.number);
+      Problem problem{"", "crashed",
+                      "a process that asked for it was ended with " + status + when + last_words(child.output)};
+      problem.brief = status;
+      return problem;
+    }
+    case ChildResult::End::timed_out: {
+      Problem problem{"", "timed_out",
+                      "no answer within " + seconds_text(limit) + when +
+                          "; the limit is set by ANYPLACE_PROBE_TIMEOUT" + last_words(child.output)};
+      problem.brief = seconds_text(limit);
+      return problem;
+    }
     case ChildResult::End::too_much:
       return {"", "garbled", "it wrote without end" + when + last_words(child.output)};
     case ChildResult::End::not_started:
@@ -57,8 +68,37 @@ Problem unfinished(const ChildResult& child, const std::string& stage, std::chro
           std::string("no child process could be started from /proc/self/exe: ") + std::strerror(child.number)};
 }
 
-Problem problem_of(const Json& error, std::string place) {
-  return {std::move(place), error.value("code", std::string("internal")), error.value("text", std::string())};
+/// A value of a line of the report; "" if it is absent or null.
+std::string text_at(const Json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// The first match of `pattern` in `text` that is no plugin's file name.
+std::string first_match(const std::string& text, const char* pattern) {
+  const std::regex expression(pattern);
+  for (std::sregex_iterator at(text.begin(), text.end(), expression), end; at != end; ++at) {
+    if (!at->str().starts_with("libanyplace_backend_")) return at->str();
+  }
+  return "";
+}
+
+/// What of the text names the culprit: the library that is missing, the variable that is wrong.
+std::string brief_of(const std::string& code, const std::string& text) {
+  if (code == to_string(ErrorCode::library_missing)) return first_match(text, "lib[A-Za-z0-9_+-]+[.]so([.][0-9]+)*");
+  if (code == to_string(ErrorCode::invalid_argument)) return first_match(text, "ANYPLACE_[A-Z0-9_]+");
+  return "";
+}
+
+Problem problem_of(const Json& line) {
+  const Json& error = line.at("error");
+  Problem problem{text_at(line, "of"), error.value("code", std::string("internal")), text_at(error, "text")};
+  problem.remedy = text_at(error, "remedy");
+  problem.cause = text_at(line, "cause");
+  const std::string reason = text_at(line, "reason");
+  problem.brief =
+      brief_of(problem.cause.empty() ? problem.code : problem.cause, reason.empty() ? problem.text : reason);
+  return problem;
 }
 
 /// Adds one line of the report. Throws Json::exception for one that isn't the child's.
@@ -70,7 +110,7 @@ void take_line(const Json& line, Probe& probe, std::string& stage) {
   } else if (line.contains("device")) {
     probe.devices.push_back(line.at("device"));
   } else if (line.contains("error")) {
-    probe.problems.push_back(problem_of(line.at("error"), line.value("of", std::string())));
+    probe.problems.push_back(problem_of(line));
   } else if (line.contains("place")) {
     probe.place = line.at("place").get<std::string>();
   } else {
@@ -115,11 +155,32 @@ Probe probe_place(const std::string& place, std::chrono::milliseconds limit) {
   return run_probe({"place", place}, limit);
 }
 
+std::string in_brief(const Problem& problem) {
+  static constexpr std::pair<std::string_view, std::string_view> words[]{
+      {"library_missing", "no driver"},
+      {"no_driver", "driver not running or too old"},
+      {"no_such_device", "no device"},
+      {"invalid_argument", "a setting is wrong"},
+      {"timed_out", "no answer"},
+      {"garbled", "garbled report"},
+      {"not_started", "no process could be started"},
+  };
+  const std::string& code = problem.cause.empty() ? problem.code : problem.cause;
+  std::string text = code;
+  std::replace(text.begin(), text.end(), '_', ' ');
+  for (const auto& [known, said] : words) {
+    if (known == code) text = said;
+  }
+  return problem.brief.empty() ? text : text + " (" + problem.brief + ")";
+}
+
 Json problem_json(const std::string& backend, const Problem& problem) {
   return Json{{"backend", text_or_null(backend)},
               {"place", text_or_null(problem.place)},
               {"code", problem.code},
-              {"text", problem.text}};
+              {"cause", text_or_null(problem.cause)},
+              {"text", problem.text},
+              {"in_brief", in_brief(problem)}};
 }
 
 }  // namespace anyplace::tool

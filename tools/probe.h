@@ -22,7 +22,13 @@ struct Problem {
   /// The name of an ErrorCode, or "crashed", "timed_out", "garbled", "not_started".
   std::string code;
   std::string text;
+  std::string remedy = "";  ///< what its vendor says to do about it; "" if nothing
+  std::string cause = "";   ///< where `code` says that there is no backend: the code with which its plugin was refused
+  std::string brief = "";   ///< of `text` what a line has room for: "SIGSEGV", "libcuda.so.1"; "" if nothing
 };
+
+/// "crashed (SIGSEGV)", "no driver (libcuda.so.1)": what is wrong, in a few words.
+std::string in_brief(const Problem& problem);
 
 struct Probe {
   /// Whether the child said all that it had to say. If not, `problems` ends with why not.

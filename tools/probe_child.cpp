@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The child's side of a probe. What it found goes out line by line, each before the next step is taken, so that the
-// parent knows how far it got. Lines of JSON, one key each but for "of":
-//   {"stage": TEXT}  {"backend": {...}}  {"device": {...}}  {"error": {...}, "of": PLACE}  {"place": TEXT}  {"end":
-//   true}
+// parent knows how far it got. Lines of JSON, one key each but for those of an error:
+//   {"stage": TEXT}  {"backend": {...}}  {"device": {...}}  {"place": TEXT}  {"end": true}
+//   {"error": {...}, "of": PLACE, "cause": CODE, "reason": TEXT}
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -55,22 +55,43 @@ bool same_file(const std::string& a, const std::string& b) {
   return a == b || (std::filesystem::equivalent(a, b, failed) && !failed);
 }
 
-void report_devices(const Report& report, const std::string& name) {
+enum class Asked { properties, all_of_info };
+
+void report_devices(const Report& report, const std::string& name, Asked asked) {
   report.stage("counting the devices of " + name);
   for (const Device& device : devices(name)) {
     report.stage("reading the properties of " + device.to_string());
     try {
-      report.line(Json{{"device", device_json(device)}});
+      const Json json = device_json(device);
+      if (asked == Asked::all_of_info) static_cast<void>(device.memory_info());
+      report.line(Json{{"device", json}});
     } catch (const Error& error) {
       report.error(error, device.to_string());
     }
   }
 }
 
+/// The error with which a backend can't be had, and the refusal of the first of its files that is behind it.
+void report_missing(const Report& report, const std::string& name, const Error& error) {
+  Json line{{"error", error_json(error)}, {"of", ""}};
+  for (const PluginCandidate& candidate : plugin_candidates()) {
+    if (candidate.name != name || candidate.state != PluginCandidate::State::refused) continue;
+    line["cause"] = to_string(candidate.code);
+    line["reason"] = candidate.problem();
+    break;
+  }
+  report.line(line);
+}
+
 void report_backend(const Report& report, const std::string& name) {
   report.stage("loading the plugin");
-  report.line(Json{{"backend", backend_json(backend_info(name))}});
-  report_devices(report, name);
+  try {
+    report.line(Json{{"backend", backend_json(backend_info(name))}});
+  } catch (const Error& error) {
+    report_missing(report, name, error);
+    return;
+  }
+  report_devices(report, name, Asked::properties);
 }
 
 /// As report_backend, but what counts is this file alone: another one of the name that is accepted in its place is not.
@@ -90,13 +111,16 @@ void report_file(const Report& report, const std::string& name, const std::strin
   }
   if (!found.is_null()) {
     report.line(Json{{"backend", found}});
-    report_devices(report, name);
+    // What `info` couldn't show, doctor has to find.
+    report_devices(report, name, Asked::all_of_info);
     return;
   }
   for (const PluginCandidate& candidate : plugin_candidates()) {
     if (candidate.name != name || candidate.state != PluginCandidate::State::refused) continue;
     if (!same_file(candidate.path, path)) continue;
-    report.line(Json{{"error", Json{{"code", to_string(candidate.code)}, {"text", candidate.reason}}}});
+    report.line(
+        Json{{"error",
+              Json{{"code", to_string(candidate.code)}, {"text", candidate.problem()}, {"remedy", candidate.remedy}}}});
     return;
   }
   report.line(Json{{"error", Json{{"code", to_string(ErrorCode::internal)},

@@ -1,32 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/replay.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <optional>
+#include <string_view>
 
+#include "error_text.h"
 #include "forked.h"
 #include "json.h"
 #include "limit_search.h"
+#include "progress.h"
 #include "replay_run.h"
 #include "synthetic.h"
+#include "terminal.h"
 #include "text.h"
 #include "trace_reader.h"
 
 namespace anyplace::tool {
 namespace {
 
+constexpr std::string_view who = "anyplace replay";
+
 /// The replay can't be, or came to an end: what is shown, and the exit status.
 struct Refusal {
   Json json;
-  std::string text;
+  std::string text;  ///< as it is written to standard error
   int status = exit_failed;
 };
 
+/// What is wrong and what would be right, with "; " between; on a terminal on lines of their own.
+std::string note(const std::string& text) {
+  return painted_note(Paint::bad, who) + ": " + on_lines(text, STDERR_FILENO) + "\n";
+}
+
 [[noreturn]] void refuse(const char* code, const std::string& text, int status) {
-  throw Refusal{Json{{"error", Json{{"code", code}, {"text", text}}}}, text, status};
+  throw Refusal{Json{{"error", Json{{"code", code}, {"text", text}}}}, note(text), status};
+}
+
+/// `error` is as error_json() has it.
+[[noreturn]] void refuse(const Json& error, int status) {
+  throw Refusal{Json{{"error", error}}, error_text(who, error), status};
 }
 
 struct Work {
@@ -87,11 +105,11 @@ std::string fixed(double value, const char* format) {
 
 // ---- Replaying
 
-/// Of a replay that stopped. `error` is as error_json() has it, `text` as Error::what().
-[[noreturn]] void refuse_stopped(const Json& error, std::string text, const Trace& trace, std::size_t event,
-                                 std::uint64_t live) {
-  text += "\nstopped at event " + std::to_string(event + 1) + " of " + std::to_string(trace.events.size()) + ", with " +
-          exact_bytes(live) + " live; the trace needs " + exact_bytes(trace.peak_live_bytes);
+/// Of a replay that stopped. `error` is as error_json() has it.
+[[noreturn]] void refuse_stopped(const Json& error, const Trace& trace, std::size_t event, std::uint64_t live) {
+  const std::string text = error_text(who, error) + "  stopped at event " + std::to_string(event + 1) + " of " +
+                           std::to_string(trace.events.size()) + ", with " + exact_bytes(live) +
+                           " live; the trace needs " + exact_bytes(trace.peak_live_bytes) + "\n";
   throw Refusal{Json{{"error", error},
                      {"event", event + 1},
                      {"events", trace.events.size()},
@@ -100,29 +118,28 @@ std::string fixed(double value, const char* format) {
                 text, exit_failed};
 }
 
-FoundLimit search_limit(const Work& work) {
-  FoundLimit found = find_limit(work.place, work.trace, work.config);
+FoundLimit search_limit(const Work& work, Progress& progress) {
+  FoundLimit found = find_limit(work.place, work.trace, work.config, progress);
   if (found.failure.is_null()) return found;
   const Json& error = found.failure.at("error");
-  if (!found.failure.contains("event")) {
-    throw Refusal{Json{{"error", error}}, error.at("text").get<std::string>(), exit_failed};
-  }
-  refuse_stopped(error, found.failure.at("what"), work.trace, found.failure.at("event"),
-                 found.failure.at("live_bytes"));
+  if (!found.failure.contains("event")) refuse(error, exit_failed);
+  refuse_stopped(error, work.trace, found.failure.at("event"), found.failure.at("live_bytes"));
 }
 
 /// Where the filling met its first failure, as a part of the capacity with what was asked for; nothing if it did not.
-std::optional<double> fill_until_failure(Replay& replay, const Work& work) {
+std::optional<double> fill_until_failure(Replay& replay, const Work& work, Progress& progress) {
   std::vector<double> unused;
-  const std::optional<ReplayStop> stop = replay.run(work.filling->events, unused);
+  progress.stage("filling the memory");
+  const std::optional<ReplayStop> stop = replay.run(work.filling->events, unused, progress);
   if (!stop) return std::nullopt;
   if (stop->error.code() != ErrorCode::out_of_memory) throw stop->error;
   return quotient(stop->live_bytes + work.filling->events[stop->event].bytes, work.capacity);
 }
 
-Result replay(const Work& work, std::uint32_t repetitions, bool with_limit) {
+Result replay(const Work& work, std::uint32_t repetitions, bool with_limit, Progress& progress) {
   Result result;
-  if (with_limit) result.found = search_limit(work);  // first: its processes begin before this one uses the device
+  if (with_limit)
+    result.found = search_limit(work, progress);  // first: its processes begin before this one uses the device
 
   const Device device(work.place);
   configure_replay(device, work.config);
@@ -136,10 +153,12 @@ Result replay(const Work& work, std::uint32_t repetitions, bool with_limit) {
     return stats.at("num_device_alloc") + stats.at("num_device_free");
   };
   for (std::uint32_t i = 0; i < repetitions; ++i) {
+    progress.stage(repetitions == 1 ? "replaying"
+                                    : "replaying, " + std::to_string(i + 1) + " of " + std::to_string(repetitions));
     const std::int64_t before = calls();
     replay.free_all();
-    if (const auto stop = replay.run(work.trace.events, ns_per_op)) {
-      refuse_stopped(error_json(stop->error), stop->error.what(), work.trace, stop->event, stop->live_bytes);
+    if (const auto stop = replay.run(work.trace.events, ns_per_op, progress)) {
+      refuse_stopped(error_json(stop->error), work.trace, stop->event, stop->live_bytes);
     }
     result.last_vendor_calls =
         static_cast<double>(calls() - before) * 1000 / static_cast<double>(work.trace.events.size());
@@ -149,7 +168,7 @@ Result replay(const Work& work, std::uint32_t repetitions, bool with_limit) {
   result.device_allocations = static_cast<std::uint64_t>(stats.at("num_device_alloc"));
   result.device_frees = static_cast<std::uint64_t>(stats.at("num_device_free"));
   result.ns_per_op = median(ns_per_op);
-  if (work.filling) result.fill_at_failure = fill_until_failure(replay, work);
+  if (work.filling) result.fill_at_failure = fill_until_failure(replay, work, progress);
   return result;
 }
 
@@ -158,10 +177,7 @@ Result replay(const Work& work, std::uint32_t repetitions, bool with_limit) {
 /// What the device has, asked in a child: the processes of --find-limit have to begin with an unused library.
 std::uint64_t capacity_of(const std::string& place, const ReplayConfig& config) {
   const Json told = in_forked_child([&] { return Json{{"total", number_or_null(Device(place).memory_info().total)}}; });
-  if (told.contains("error")) {
-    const Json& error = told.at("error");
-    throw Refusal{told, error.at("text").get<std::string>(), exit_failed};
-  }
+  if (told.contains("error")) refuse(told.at("error"), exit_failed);
   const std::uint64_t total = told.at("total").is_null() ? UINT64_MAX : told.at("total").get<std::uint64_t>();
   const std::uint64_t capacity = std::min(total, config.limit_bytes.value_or(UINT64_MAX));
   if (capacity == UINT64_MAX) {
@@ -183,6 +199,7 @@ Json result_json(const Work& work, const Result& result) {
   json["segments"] = result.segments;
   json["events"] = work.trace.events.size();
   json["streams"] = work.trace.streams;
+  json["left_out"] = work.trace.left_out;
   json["peak_live_bytes"] = work.trace.peak_live_bytes;
   json["peak_reserved_bytes"] = result.peak_reserved_bytes;
   json["ratio"] = quotient(result.peak_reserved_bytes, work.trace.peak_live_bytes);
@@ -203,10 +220,13 @@ Json result_json(const Work& work, const Result& result) {
 
 std::string result_text(const Work& work, const std::string& name, const Result& result, std::uint32_t repetitions) {
   const Trace& trace = work.trace;
-  std::string text = name + " on " + result.place + ", segments " + result.segments + "\n";
+  std::string text = painted(Paint::heading, name + " on " + result.place + ", segments " + result.segments) + "\n";
   text += field("events", std::to_string(trace.events.size()) +
                               (trace.streams == 1 ? "" : " on " + std::to_string(trace.streams) + " streams") +
                               (repetitions == 1 ? "" : ", " + std::to_string(repetitions) + " times"));
+  if (trace.left_out != 0) {
+    text += field("left out", std::to_string(trace.left_out) + " frees of what was allocated before the history began");
+  }
   text += field("peak live", exact_bytes(trace.peak_live_bytes));
   text += field("peak reserved", exact_bytes(result.peak_reserved_bytes));
   text += field("ratio", fixed(quotient(result.peak_reserved_bytes, trace.peak_live_bytes), "%.4f"));
@@ -243,8 +263,12 @@ ReplayCommand::ReplayCommand(CLI::App& app)
     if (parse_size(text)) return std::string();
     return "'" + printable(text.substr(0, 60)) + "' is no size: bytes, or a number with KiB, MiB, GiB or TiB";
   };
-  CLI::Option* const trace = command_->add_option("TRACE", trace_, "The trace, a .csv or .csv.gz file");
+  CLI::Option* const trace =
+      command_->add_option("TRACE", trace_, "The trace: a file, plain or packed by gzip, or - for standard input");
   command_->add_option("--place", place_, "The device (default cpu_sim:0)");
+  device_option_ =
+      command_->add_option("--device", device_, "Of a memory snapshot: whose history (default: the only one)")
+          ->needs(trace);
   command_->add_option("--segments", segments_, "vmm or classic (default: vmm where the device has virtual memory)")
       ->check(CLI::IsMember({"vmm", "classic"}));
   command_->add_option("--limit", limit_, "Reserve at most so much of the device: bytes, or 24GiB")->check(size);
@@ -260,7 +284,8 @@ ReplayCommand::ReplayCommand(CLI::App& app)
   command_->add_flag("--json", json_, "Write JSON");
   command_->footer(
       "A line of a trace is a,ID,BYTES for an allocation and f,ID,BYTES for its free; a fourth field is the\n"
-      "index of a stream. No byte of the memory is touched.\n"
+      "index of a stream. The lines of a logging_allocator are read too, and a memory snapshot as PyTorch's\n"
+      "_dump_snapshot and anyplace's write_memory_snapshot write it. No byte of the memory is touched.\n"
       "\n"
       "Exit status:\n"
       "  0  the trace completed\n"
@@ -270,6 +295,7 @@ ReplayCommand::ReplayCommand(CLI::App& app)
 
 Answer ReplayCommand::run() const {
   const bool synthetic = synthetic_->count() > 0;
+  Progress progress;
   try {
     if (trace_.empty() && !synthetic) refuse("usage", "a TRACE or --synthetic SEED is missing", exit_usage);
     Work work;
@@ -280,30 +306,32 @@ Answer ReplayCommand::run() const {
     try {
       static_cast<void>(Place(place_));
     } catch (const Error& malformed) {
-      throw Refusal{Json{{"error", error_json(malformed)}}, malformed.what(), exit_usage};
+      refuse(error_json(malformed), exit_usage);
     }
     if (synthetic) {
       work.capacity = capacity_of(place_, work.config);
+      progress.stage("making the synthetic trace");
       Synthetic made = make_synthetic(seed_, operations_, work.capacity);
       work.trace = std::move(made.trace);
       work.filling = std::move(made.filling);
     } else {
-      work.trace = read_trace(trace_);
+      const bool of_device = device_option_->count() > 0;
+      work.trace = read_trace(trace_, of_device ? std::optional(device_) : std::nullopt, progress);
     }
-    const Result result = replay(work, repeat_, find_limit_);
-    const std::string name = synthetic ? "synthetic trace " + std::to_string(seed_) : printable(trace_);
+    const Result result = replay(work, repeat_, find_limit_, progress);
+    const std::string name = synthetic ? "synthetic trace " + std::to_string(seed_) : trace_name(trace_);
     return {json_ ? dump(result_json(work, result)) : result_text(work, name, result, repeat_), "", exit_ok};
   } catch (const TraceError& error) {
     if (json_) return {dump(Json{{"error", Json{{"code", "bad_trace"}, {"text", error.what()}}}}), "", exit_usage};
-    return {"", "anyplace replay: " + std::string(error.what()) + "\n", exit_usage};
+    return {"", note(error.what()), exit_usage};
   } catch (const Refusal& refusal) {
     if (json_) return {dump(refusal.json), "", refusal.status};
-    return {"", "anyplace replay: " + refusal.text + "\n", refusal.status};
+    return {"", refusal.text, refusal.status};
   } catch (const Error& error) {
     // Before the first allocation only the configuration can be wrong: ANYPLACE_ALLOCATOR.
     const int status = error.code() == ErrorCode::invalid_argument ? exit_usage : exit_failed;
     if (json_) return {dump(Json{{"error", error_json(error)}}), "", status};
-    return {"", "anyplace replay: " + std::string(error.what()) + "\n", status};
+    return {"", error_text(who, error), status};
   }
 }
 

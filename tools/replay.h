@@ -23,6 +23,7 @@ class ReplayCommand {
   CLI::App* command_;
   CLI::Option* synthetic_;
   CLI::Option* operations_option_;
+  CLI::Option* device_option_;
   std::string trace_;
   std::string place_ = "cpu_sim:0";
   std::string segments_;
@@ -30,6 +31,7 @@ class ReplayCommand {
   std::uint64_t seed_ = 0;
   std::uint64_t operations_ = 1'000'000;
   std::uint32_t repeat_ = 1;
+  std::uint32_t device_ = 0;
   bool find_limit_ = false;
   bool json_ = false;
 };

@@ -29,7 +29,8 @@ void Replay::play(const TraceEvent& event) {
   }
 }
 
-std::optional<ReplayStop> Replay::run(const std::vector<TraceEvent>& events, std::vector<double>& ns_per_op) {
+std::optional<ReplayStop> Replay::run(const std::vector<TraceEvent>& events, std::vector<double>& ns_per_op,
+                                      Progress& progress) {
   using Clock = std::chrono::steady_clock;
   std::size_t at = 0;
   try {
@@ -42,6 +43,7 @@ std::optional<ReplayStop> Replay::run(const std::vector<TraceEvent>& events, std
       for (const std::size_t end = at + count; at < end; ++at) play(events[at]);
       const std::chrono::duration<double, std::nano> took = Clock::now() - start;
       if (count == batch || events.size() < batch) ns_per_op.push_back(took.count() / static_cast<double>(count));
+      progress.at(at, events.size());
     }
   } catch (const Error& error) {
     return ReplayStop{at, live_bytes_, error};
@@ -65,7 +67,8 @@ void configure_replay(const Device& device, const ReplayConfig& config) {
     details.code = ErrorCode::unsupported;
     details.place = device.to_string();
     details.operation = "replay";
-    details.text = "the device has no virtual memory; --segments classic works everywhere";
+    details.text = "the device has no virtual memory";
+    details.remedy = "--segments classic works everywhere";
     throw Error(details);
   }
   if (config.segments != SegmentKind::automatic) made.segments = config.segments;

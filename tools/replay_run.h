@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "progress.h"
 #include "trace.h"
 
 namespace anyplace::tool {
@@ -33,8 +34,9 @@ class Replay {
   ~Replay();
 
   /// Goes on from what is live. Nothing if all of it was done. The nanoseconds per event of each batch of 1000 (one
-  /// shorter batch if there are fewer) are added to `ns_per_op`.
-  std::optional<ReplayStop> run(const std::vector<TraceEvent>& events, std::vector<double>& ns_per_op);
+  /// shorter batch if there are fewer) are added to `ns_per_op`. What `progress` shows isn't part of them.
+  std::optional<ReplayStop> run(const std::vector<TraceEvent>& events, std::vector<double>& ns_per_op,
+                                Progress& progress);
   void free_all();
   std::uint64_t live_bytes() const noexcept { return live_bytes_; }
 

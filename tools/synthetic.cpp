@@ -88,7 +88,7 @@ Synthetic make_synthetic(std::uint64_t seed, std::uint64_t operations, std::uint
 
   Synthetic made;
   const auto boundary = all.events.begin() + static_cast<std::ptrdiff_t>(operations);
-  made.filling = {{boundary, all.events.end()}, all.slots, all.streams, all.peak_live_bytes};
+  made.filling = {{boundary, all.events.end()}, all.slots, all.streams, all.peak_live_bytes, 0};
   all.events.erase(boundary, all.events.end());
   std::uint64_t live = 0;
   all.peak_live_bytes = 0;

@@ -77,7 +77,7 @@ std::string joined(const std::vector<std::string>& items) {
   return result;
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string table(const std::vector<std::vector<std::string>>& rows, const FinishCell& finish) {
   std::vector<std::vector<std::string>> cells;
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -89,9 +89,10 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     }
   }
   std::string result;
-  for (const auto& row : cells) {
+  for (std::size_t at = 0; at < cells.size(); ++at) {
+    const auto& row = cells[at];
     for (std::size_t column = 0; column < row.size(); ++column) {
-      result += row[column];
+      result += finish ? finish(at, column, row[column]) : row[column];
       if (column + 1 < row.size()) result.append(widths[column] - width(row[column]) + 2, ' ');
     }
     result += '\n';

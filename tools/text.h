@@ -3,7 +3,9 @@
 // Text for people: tables, byte counts, and texts from plugins made safe to print on a terminal.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +22,10 @@ std::string bytes_text(const std::optional<std::uint64_t>& bytes);
 /// "a, b, c"; "none" for no items.
 std::string joined(const std::vector<std::string>& items);
 
-/// Rows of cells, each column as wide as its widest cell, two spaces between. Cells are made printable.
-std::string table(const std::vector<std::vector<std::string>>& rows);
+/// Rows of cells, each column as wide as its widest cell, two spaces between. Cells are made printable, and then
+/// changed by `finish`, if there is one: it is given the row, the column and the text, and adds colour, not width.
+using FinishCell = std::function<std::string(std::size_t row, std::size_t column, const std::string& text)>;
+std::string table(const std::vector<std::vector<std::string>>& rows, const FinishCell& finish = {});
 
 /// "label: text\n", indented by two spaces, with texts of several lines after each other starting in one column.
 std::string field(std::string_view label, std::string_view text);

@@ -25,6 +25,7 @@ struct Trace {
   std::uint32_t slots = 0;    ///< all slots are below
   std::uint32_t streams = 0;  ///< all streams are below; not each of them need be used
   std::uint64_t peak_live_bytes = 0;
+  std::uint64_t left_out = 0;  ///< frees of what was allocated before the trace began
 };
 
 /// Builds a trace event by event, and keeps its figures.
@@ -39,6 +40,7 @@ class TraceBuilder {
   std::size_t events() const noexcept { return trace_.events.size(); }
   /// What was allocated in the slot, which is live.
   const TraceEvent& allocation(std::uint32_t slot) const { return live_.at(slot); }
+  void leave_out() noexcept { ++trace_.left_out; }
   Trace take() && { return std::move(trace_); }
 
  private:

@@ -8,12 +8,19 @@
 #include <unordered_map>
 
 #include "input_file.h"
+#include "log_trace.h"
+#include "pickle_reader.h"
+#include "snapshot_trace.h"
 #include "text.h"
 
 namespace anyplace::tool {
 namespace {
 
-constexpr const char* form = "a line is a,ID,BYTES or f,ID,BYTES, and may have a stream's index as a fourth field";
+constexpr const char* form =
+    "a line is a,ID,BYTES or f,ID,BYTES, and may have a stream's index as a fourth field; the lines of a "
+    "logging_allocator and a pickled memory snapshot of PyTorch are read too";
+constexpr std::size_t longest_beginning = 16;
+constexpr std::uint64_t lines_between_signs = 10000;  ///< of life
 
 /// Of what a line says, before it is known to make sense.
 struct Line {
@@ -100,26 +107,88 @@ class Reader {
   std::unordered_map<std::uint64_t, std::uint32_t> live_;  ///< slot by id
 };
 
+/// "FILE:LINE: problem".
+[[noreturn]] void fail_at(const std::string& name, std::uint64_t line, const InputError& error) {
+  throw TraceError(name + ":" + std::to_string(line) + ": " + error.what());
+}
+
+/// Hands every line that isn't empty to `take`, with its number.
+template <class Take>
+void for_each_line(InputFile& file, Progress& progress, Take&& take) {
+  for (std::string line; file.next_line(line);) {
+    if (!line.empty()) take(line, file.line_number());
+    if (file.line_number() % lines_between_signs == 0) progress.count(file.line_number(), "lines");
+  }
+}
+
+Trace read_log(InputFile& file, const std::string& name, Progress& progress) {
+  LogTrace log;
+  try {
+    for_each_line(file, progress, [&](const std::string& line, std::uint64_t number) { log.add(line, number); });
+    return log.take();
+  } catch (const InputError& error) {
+    fail_at(name, log.line_of_error() != 0 ? log.line_of_error() : file.line_number(), error);
+  }
+}
+
+Trace read_snapshot(InputFile& file, const std::string& name, std::optional<std::uint32_t> device) {
+  try {
+    return trace_of_snapshot(file.take_rest(), device);
+  } catch (const InputError& error) {
+    throw TraceError(name + " " + error.what());
+  } catch (const PickleError& error) {
+    throw TraceError(name + " " + error.what());
+  }
+}
+
+Trace read_text(InputFile& file, const std::string& name, Progress& progress) {
+  Reader reader;
+  try {
+    for_each_line(file, progress, [&](const std::string& line, std::uint64_t) { reader.add(parse(line)); });
+  } catch (const InputError& error) {
+    fail_at(name, file.line_number(), error);
+  }
+  return std::move(reader.trace()).take();
+}
+
 }  // namespace
 
-Trace read_trace(const std::string& path) {
-  const std::string name = path.empty() ? "''" : printable(path);
+std::string trace_name(const std::string& path) {
+  if (path == standard_input) return "standard input";
+  return path.empty() ? "''" : printable(path);
+}
+
+Trace read_trace(const std::string& path, std::optional<std::uint32_t> device, Progress& progress) {
+  const std::string name = trace_name(path);
+  progress.stage("reading " + name);
   std::optional<InputFile> file;
+  std::string begins;
   try {
     file.emplace(path);
+    begins = file->beginning(longest_beginning);
   } catch (const InputError& error) {
     throw TraceError(name + " " + error.what());
   }
-  Reader reader;
-  try {
-    for (std::string line; file->next_line(line);) {
-      if (!line.empty()) reader.add(parse(line));
-    }
-  } catch (const InputError& error) {
-    throw TraceError(name + ":" + std::to_string(file->line_number()) + ": " + error.what());
+  const bool is_pickle = begins.starts_with('\x80');
+  if (device && !is_pickle) {
+    throw TraceError(name + " is no memory snapshot, and --device says which device's history of one to replay");
   }
-  if (reader.trace().events() == 0) throw TraceError(name + " is empty; " + form);
-  return std::move(reader.trace()).take();
+  if (begins.starts_with("PK\x03\x04")) {
+    throw TraceError(name +
+                     " is a zip archive, as torch.save writes; a snapshot is read as pickle.dump or "
+                     "torch.cuda.memory._dump_snapshot writes it");
+  }
+  Trace trace;
+  if (is_pickle) {
+    trace = read_snapshot(*file, name, device);
+  } else if (LogTrace::looks_like(begins)) {
+    trace = read_log(*file, name, progress);
+  } else {
+    trace = read_text(*file, name, progress);
+  }
+  if (trace.events.empty())
+    throw TraceError(name + (is_pickle ? " has no allocation in its history" : std::string(" is empty; ") + form));
+  return trace;
 }
 
 }  // namespace anyplace::tool

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The text form of a trace: a line an event, "a,ID,BYTES[,STREAM]" for an allocation and "f,ID,BYTES[,STREAM]" for its
-// free. An id may be used again after its free. A free without a stream is of its allocation's.
+// Reading a trace, of whichever kind the file is:
+//   - the text form, a line an event: "a,ID,BYTES[,STREAM]" for an allocation and "f,ID,BYTES[,STREAM]" for its free.
+//   An
+//     id may be used again after its free. A free without a stream is of its allocation's;
+//   - the lines of a logging_allocator (log_trace.h);
+//   - a pickled memory snapshot (snapshot_trace.h).
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
+#include "progress.h"
 #include "trace.h"
 
 namespace anyplace::tool {
@@ -17,7 +24,10 @@ class TraceError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws TraceError.
-Trace read_trace(const std::string& path);
+/// What a trace is called in what is shown: "standard input" for "-".
+std::string trace_name(const std::string& path);
+
+/// `device`: of a snapshot, whose history. Throws TraceError.
+Trace read_trace(const std::string& path, std::optional<std::uint32_t> device, Progress& progress);
 
 }  // namespace anyplace::tool

@@ -9,7 +9,7 @@ set -euo pipefail
 source=$(cd "$(dirname "$0")" && pwd)
 build=${1:-$source/build}
 
-cmake -S "$source" -B "$build" -DNEWNAME_BACKEND_WERROR=ON "${@:2}"
+cmake -G Ninja -S "$source" -B "$build" -DNEWNAME_BACKEND_WERROR=ON "${@:2}"
 cmake --build "$build" --parallel
 
 plugin=$build/libanyplace_backend_newname.so
