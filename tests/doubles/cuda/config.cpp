@@ -48,7 +48,8 @@ std::vector<std::string> split(std::string_view text, char separator) {
 }
 
 /// As NVIDIA documents the variable: indices, or beginnings of uuids; the first that names no device ends the list.
-std::vector<int> visible_devices(int physical) {
+std::vector<int> visible_devices(const Config& config) {
+  const int physical = config.physical_devices;
   std::vector<int> visible;
   const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
   if (value == nullptr) {
@@ -57,9 +58,9 @@ std::vector<int> visible_devices(int physical) {
   }
   for (const std::string& part : split(value, ',')) {
     int found = -1;
-    if (part.rfind("GPU-", 0) == 0) {
+    if (part.rfind("GPU-", 0) == 0 || part.rfind("MIG-", 0) == 0) {
       for (int i = 0; i < physical; ++i) {
-        if (uuid_text(i).rfind(part, 0) == 0) found = i;
+        if (uuid_text(config, i).rfind(part, 0) == 0) found = i;
       }
     } else {
       int index = -1;
@@ -84,13 +85,15 @@ Config read() {
   config.peers = number("CUDA_DOUBLE_PEERS", 1, 1) != 0;
   config.pools = number("CUDA_DOUBLE_POOLS", 1, 1) != 0;
   config.managed = number("CUDA_DOUBLE_MANAGED", 1, 1) != 0;
+  config.mig = number("CUDA_DOUBLE_MIG", 0, 1) != 0;
+  if (config.mig) config.peers = false;
   config.pageable_async = number("CUDA_DOUBLE_PAGEABLE_ASYNC", 0, 1) != 0;
   config.seed = number("CUDA_DOUBLE_SEED", 0, UINT64_MAX);
   config.workers = static_cast<int>(std::max<uint64_t>(1, number("CUDA_DOUBLE_WORKERS", 3, 64)));
   config.log = number("CUDA_DOUBLE_LOG", 0, 1) != 0;
   if (const char* missing = std::getenv("CUDA_DOUBLE_MISSING")) config.missing = split(missing, ':');
   if (const char* failures = std::getenv("CUDA_DOUBLE_FAIL")) config.failures = failures;
-  config.visible = visible_devices(config.physical_devices);
+  config.visible = visible_devices(config);
   return config;
 }
 
@@ -101,18 +104,26 @@ const Config& config() {
   return once;
 }
 
-void uuid_bytes(int physical, unsigned char* bytes) {
+void gpu_uuid_bytes(const Config& config, int physical, unsigned char* bytes) {
   constexpr unsigned char kPattern[16] = {0xd0, 0xb1, 0xe0, 0x0c, 0xda, 0x00, 0x4a, 0x11,
                                           0x8b, 0x5e, 0xca, 0xfe, 0x00, 0x00, 0x00, 0x00};
   std::copy(kPattern, kPattern + 16, bytes);
+  if (config.mig) physical = 0;
   bytes[0] = static_cast<unsigned char>(bytes[0] + physical);
   bytes[15] = static_cast<unsigned char>(physical);
 }
 
-std::string uuid_text(int physical) {
+void uuid_bytes(const Config& config, int physical, unsigned char* bytes) {
+  gpu_uuid_bytes(config, physical, bytes);
+  if (!config.mig) return;
+  bytes[4] = 0x16;  // in no GPU's
+  bytes[15] = static_cast<unsigned char>(physical);
+}
+
+std::string uuid_text(const Config& config, int physical) {
   unsigned char bytes[16];
-  uuid_bytes(physical, bytes);
-  std::string text = "GPU-";
+  uuid_bytes(config, physical, bytes);
+  std::string text = config.mig ? "MIG-" : "GPU-";
   for (int i = 0; i < 16; ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
     constexpr char kDigits[] = "0123456789abcdef";

@@ -21,6 +21,7 @@ struct Config {
   bool peers = true;
   bool pools = true;
   bool managed = true;
+  bool mig = false;             // the devices are instances of one partitioned GPU
   bool pageable_async = false;  // copies from and to pageable memory of the host don't block
   uint64_t seed = 0;
   int workers = 3;
@@ -33,10 +34,12 @@ struct Config {
 /// is misconfigured proves nothing.
 const Config& config();
 
-/// "GPU-..." of a physical device.
-std::string uuid_text(int physical);
+/// "GPU-..." of a physical device, or "MIG-..." of an instance, as nvidia-smi prints it.
+std::string uuid_text(const Config& config, int physical);
 /// The 16 bytes of it.
-void uuid_bytes(int physical, unsigned char* bytes);
+void uuid_bytes(const Config& config, int physical, unsigned char* bytes);
+/// Those of the GPU that an instance is of; the device's own where it is none.
+void gpu_uuid_bytes(const Config& config, int physical, unsigned char* bytes);
 
 }  // namespace anyplace::doubles::cuda
 

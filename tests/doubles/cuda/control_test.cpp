@@ -86,6 +86,7 @@ TEST_CASE("a sticky code that a call is made to fail with corrupts its context")
   CHECK(cuMemAlloc(&address, 16) == CUDA_ERROR_ILLEGAL_ADDRESS);
   CHECK(cuMemAlloc(&address, 16) == CUDA_ERROR_ILLEGAL_ADDRESS);
   CHECK(cuStreamQuery(here) == CUDA_ERROR_ILLEGAL_ADDRESS);
+  ok(cuCtxPushCurrent(second));
   CHECK(cuStreamQuery(there) == CUDA_SUCCESS);
 }
 
@@ -197,7 +198,10 @@ TEST_CASE("a device that is made to fail fails all its calls and lets go who wai
   CHECK(cuEventCreate(&event, 0) == CUDA_ERROR_ECC_UNCORRECTABLE);
   CHECK(cuStreamQuery(stream) == CUDA_ERROR_ECC_UNCORRECTABLE);
   CHECK(cuCtxSynchronize() == CUDA_ERROR_ECC_UNCORRECTABLE);
+  ok(cuCtxPushCurrent(second));
   CHECK(cuStreamSynchronize(there) == CUDA_SUCCESS);
+  CUcontext popped = nullptr;
+  ok(cuCtxPopCurrent(&popped));
   gate.open();
   // What is given back is gone, and nothing of it counts as a leak any more.
   CHECK(cuMemFree(memory) == CUDA_ERROR_ECC_UNCORRECTABLE);

@@ -76,12 +76,18 @@ constexpr Attribute kAttributes[] = {
     {125, 0},     // no events between processes
 };
 
+/// Of instances it is that of their GPU.
+int pci_bus_of(CUdevice device) {
+  const Config& config = state().config;
+  return 0x17 + (config.mig ? 0 : config.visible[static_cast<std::size_t>(device)]);
+}
+
 int value_of(int attribute, CUdevice device, bool& known) {
   const State& all = state();
   known = true;
   switch (attribute) {
-    case 33:  // PCI bus
-      return 0x17 + all.config.visible[static_cast<std::size_t>(device)];
+    case 33:
+      return pci_bus_of(device);
     case 75:
       return all.config.sm / 10;
     case 76:
@@ -114,7 +120,7 @@ CUresult write_text(char* out, int bytes, const std::string& text) {
 
 std::string pci_of(CUdevice device) {
   char text[16];
-  std::snprintf(text, sizeof(text), "0000:%02X:00.0", 0x17 + state().config.visible[static_cast<std::size_t>(device)]);
+  std::snprintf(text, sizeof(text), "0000:%02X:00.0", static_cast<unsigned>(pci_bus_of(device)));
   return text;
 }
 
@@ -136,7 +142,8 @@ CUDA_DOUBLE_ENTRY(cuDeviceGetCount)(int* count) {
 CUDA_DOUBLE_ENTRY(cuDeviceGetName)(char* name, int bytes, CUdevice device) {
   const CUresult result = check_device(device);
   if (result != CUDA_SUCCESS) return result;
-  return write_text(name, bytes, "CUDA double of sm_" + std::to_string(state().config.sm));
+  const std::string instance = state().config.mig ? " MIG 1g.10gb" : "";
+  return write_text(name, bytes, "CUDA double of sm_" + std::to_string(state().config.sm) + instance);
 }
 
 CUDA_DOUBLE_ENTRY(cuDeviceTotalMem_v2)(size_t* bytes, CUdevice device) {
@@ -162,12 +169,21 @@ CUDA_DOUBLE_ENTRY(cuDeviceGetUuid)(CUuuid* uuid, CUdevice device) {
   const CUresult result = check_device(device);
   if (result != CUDA_SUCCESS) return result;
   unsigned char bytes[16];
-  uuid_bytes(state().config.visible[static_cast<std::size_t>(device)], bytes);
+  gpu_uuid_bytes(state().config, state().config.visible[static_cast<std::size_t>(device)], bytes);
   std::memcpy(uuid->bytes, bytes, sizeof(bytes));
   return CUDA_SUCCESS;
 }
 
-CUDA_DOUBLE_ENTRY(cuDeviceGetUuid_v2)(CUuuid* uuid, CUdevice device) { return do_cuDeviceGetUuid(uuid, device); }
+// What the reference says that it gives of a device in MIG mode: the uuid of the instance.
+CUDA_DOUBLE_ENTRY(cuDeviceGetUuid_v2)(CUuuid* uuid, CUdevice device) {
+  if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult result = check_device(device);
+  if (result != CUDA_SUCCESS) return result;
+  unsigned char bytes[16];
+  uuid_bytes(state().config, state().config.visible[static_cast<std::size_t>(device)], bytes);
+  std::memcpy(uuid->bytes, bytes, sizeof(bytes));
+  return CUDA_SUCCESS;
+}
 
 CUDA_DOUBLE_ENTRY(cuDeviceGetPCIBusId)(char* pci, int bytes, CUdevice device) {
   const CUresult result = check_device(device);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How the environment configures the double, what of the driver can be missing, and how the process ends.
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -28,6 +29,15 @@ void* find(const char* symbol, int version, CUresult* result = nullptr) {
 #endif
   if (result != nullptr) *result = found;
   return function == &function ? nullptr : function;
+}
+
+/// An exported function by its symbol: cuda.h has macros of the names.
+template <class Function>
+Function* vendor(const char* symbol) {
+  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void* const found = library == nullptr ? nullptr : dlsym(library, symbol);
+  REQUIRE(found != nullptr);
+  return reinterpret_cast<Function*>(found);
 }
 
 int device_count() {
@@ -75,6 +85,27 @@ TEST_CASE("cuInit can be told to fail") {
   CHECK(initialised_with("CUDA_DOUBLE_DEVICES", "0").status == CUDA_ERROR_NO_DEVICE);
   CHECK(initialised_with("CUDA_VISIBLE_DEVICES", "").status == CUDA_ERROR_NO_DEVICE);
   CHECK(initialised_with("CUDA_VISIBLE_DEVICES", "-1").status == CUDA_ERROR_NO_DEVICE);
+}
+
+TEST_CASE("instances of a partitioned gpu have uuids of their own and the rest is the gpu's") {
+  test::set_env("CUDA_DOUBLE_MIG", "1");
+  CHECK(device_count() == 2);
+  CUuuid gpu[2] = {};
+  CUuuid instance[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    ok(vendor<CUresult(CUuuid*, CUdevice)>("cuDeviceGetUuid")(&gpu[i], i));
+    ok(vendor<CUresult(CUuuid*, CUdevice)>("cuDeviceGetUuid_v2")(&instance[i], i));
+  }
+  CHECK(std::string(gpu[0].bytes, 16) == std::string(gpu[1].bytes, 16));
+  CHECK(std::string(instance[0].bytes, 16) != std::string(instance[1].bytes, 16));
+  CHECK(std::string(gpu[0].bytes, 16) != std::string(instance[0].bytes, 16));
+  CHECK(pci_of(0) == pci_of(1));
+  char name[64] = "";
+  ok(cuDeviceGetName(name, sizeof(name), 0));
+  CHECK(std::string(name).find(" MIG ") != std::string::npos);
+  int can = 1;
+  ok(cuDeviceCanAccessPeer(&can, 0, 1));
+  CHECK(can == 0);
 }
 
 TEST_CASE("a variable that can not be read ends the process with a message") {

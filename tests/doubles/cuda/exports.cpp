@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <string>
 #include <string_view>
@@ -51,6 +52,31 @@ CUresult check_phase(const char* symbol) {
   if (!Engine::in_user_code()) return CUDA_SUCCESS;
   misuses().add(std::string(symbol) + " was called inside a host function or a kernel");
   return CUDA_ERROR_NOT_PERMITTED;
+}
+
+/// Whether the entry looks at no current context: those that change it or ask which it is, those of devices and primary
+/// contexts, and of memory that is no context's (pools, virtual memory).
+bool needs_no_context(std::string_view symbol) {
+  constexpr std::string_view without[] = {
+      "cuDevice",           "cuCtxCreate",        "cuCtxDestroy",      "cuCtxGetCurrent",
+      "cuCtxSetCurrent",    "cuCtxPushCurrent",   "cuCtxPopCurrent",   "cuThreadExchangeStreamCaptureMode",
+      "cuMemPool",          "cuMemAddress",       "cuMemCreate",       "cuMemRelease",
+      "cuMemMap",           "cuMemUnmap",         "cuMemSetAccess",    "cuMemGetAccess",
+      "cuMemGetAllocation", "cuMemRetain",        "cuCtxGetDevice_v2", "cuCtxGetId",
+      "cuCtxGetApiVersion", "cuCtxSynchronize_v2"};
+  return std::any_of(std::begin(without), std::end(without),
+                     [symbol](std::string_view name) { return symbol.substr(0, name.size()) == name; });
+}
+
+/// The error of the thread's current context, or success: also for calls whose handles are of another context. The
+/// reference has a destroyed context stay current to other threads, and any use of it there fail; and it lets each call
+/// return the error of earlier work.
+CUresult check_current(Kind kind, const char* symbol) {
+  if (context_stack().empty() || needs_no_context(symbol)) return CUDA_SUCCESS;
+  const Locked lock(state().mutex);
+  const Context& current = *context_stack().back();
+  if (!current.alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return kind == Kind::kRelease ? CUDA_SUCCESS : fault_of(current);
 }
 
 // Whose context an argument of a call names.
@@ -102,6 +128,8 @@ CUresult enter(Index index, Kind kind, const char* symbol, Call call, Whose whos
   }
   const CUresult allowed = kind == Kind::kEarly ? CUDA_SUCCESS : check_phase(symbol);
   if (allowed != CUDA_SUCCESS) return allowed;
+  const CUresult current = kind == Kind::kEarly ? CUDA_SUCCESS : check_current(kind, symbol);
+  if (current != CUDA_SUCCESS) return current;
   try {
     const CUresult result = call();
     if (sticky) corrupt(context, failure);

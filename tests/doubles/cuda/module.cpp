@@ -82,7 +82,13 @@ int cuda_version_of(const PtxHead& head) {
   return 13000 + (static_cast<int>(head.version_major) - 9) * 1000 + minor * 10;
 }
 
-CUresult image_of_ptx(std::string_view text, std::string& image, std::string& log) {
+/// What an image for a device holds for the host, and how the device's compiler named its kernels, if one was at it.
+struct Found {
+  std::string image;
+  std::vector<std::string> entries;
+};
+
+CUresult image_of_ptx(std::string_view text, Found& out, std::string& log) {
   const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';
   });
@@ -108,7 +114,7 @@ CUresult image_of_ptx(std::string_view text, std::string& image, std::string& lo
     log = "ptxas application ptx input; error   : " + why + "\n";
     return CUDA_ERROR_INVALID_PTX;
   }
-  image = std::move(*found);
+  out = {std::move(*found), read_ptx_entries(text)};
   return CUDA_SUCCESS;
 }
 
@@ -118,7 +124,7 @@ bool cubin_fits(unsigned sm) {
   return sm / 10 == device / 10 && sm <= device;
 }
 
-CUresult image_of_cubin(std::string_view cubin, std::string& image, std::string& log) {
+CUresult image_of_cubin(std::string_view cubin, Found& out, std::string& log) {
   if (cubin.size() < 64 || !is_cubin(cubin.data())) return CUDA_ERROR_INVALID_IMAGE;
   if (!cubin_fits(cubin_sm(cubin.data()))) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   auto found = read_cubin_host_image(cubin);
@@ -126,12 +132,12 @@ CUresult image_of_cubin(std::string_view cubin, std::string& image, std::string&
     log = "the cubin is a true one, and the double runs stand-ins alone\n";
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  image = std::move(*found);
+  out = {std::move(*found), {}};
   return CUDA_SUCCESS;
 }
 
 /// The best entry: the cubin of the highest architecture that fits, else the PTX.
-CUresult image_of_fatbin(const void* fatbin, std::string& image, std::string& log) {
+CUresult image_of_fatbin(const void* fatbin, Found& out, std::string& log) {
   const auto entries = read_fatbin(fatbin, log);
   if (!entries) return CUDA_ERROR_INVALID_IMAGE;
   std::vector<FatbinEntry> sorted = *entries;
@@ -142,7 +148,7 @@ CUresult image_of_fatbin(const void* fatbin, std::string& image, std::string& lo
   for (const FatbinEntry& entry : sorted) {
     const std::string_view text = entry.image;
     const CUresult found =
-        entry.ptx ? image_of_ptx(text.substr(0, text.find('\0')), image, log) : image_of_cubin(text, image, log);
+        entry.ptx ? image_of_ptx(text.substr(0, text.find('\0')), out, log) : image_of_cubin(text, out, log);
     if (found == CUDA_SUCCESS) return found;
     if (entry.ptx) result = found;
   }
@@ -165,16 +171,16 @@ struct FatbinWrapper {
   const void* name;
 };
 
-CUresult host_image_of(const void* bytes, std::string& image, std::string& log) {
+CUresult host_image_of(const void* bytes, Found& out, std::string& log) {
   constexpr uint32_t kElf = 0x464c457fU;
   if (begins_with(bytes, kElf)) {
-    return image_of_cubin(std::string_view(static_cast<const char*>(bytes), elf_bytes(bytes)), image, log);
+    return image_of_cubin(std::string_view(static_cast<const char*>(bytes), elf_bytes(bytes)), out, log);
   }
-  if (begins_with(bytes, kFatbinMagic)) return image_of_fatbin(bytes, image, log);
+  if (begins_with(bytes, kFatbinMagic)) return image_of_fatbin(bytes, out, log);
   if (begins_with(bytes, kFatbinWrapperMagic)) {
-    return image_of_fatbin(static_cast<const FatbinWrapper*>(bytes)->fatbin, image, log);
+    return image_of_fatbin(static_cast<const FatbinWrapper*>(bytes)->fatbin, out, log);
   }
-  return image_of_ptx(static_cast<const char*>(bytes), image, log);
+  return image_of_ptx(static_cast<const char*>(bytes), out, log);
 }
 
 CUresult load(CUmodule* module, const void* image, JitLogs& logs) {
@@ -182,11 +188,12 @@ CUresult load(CUmodule* module, const void* image, JitLogs& logs) {
   ContextRef context;
   CUresult result = current_context(context);
   if (result != CUDA_SUCCESS) return result;
-  std::string bytes, log;
-  result = host_image_of(image, bytes, log);
+  Found found;
+  std::string log;
+  result = host_image_of(image, found, log);
   std::shared_ptr<HostImage> loaded;
   if (result == CUDA_SUCCESS) {
-    loaded = HostImage::load(bytes, log);
+    loaded = HostImage::load(found.image, log);
     if (loaded == nullptr) result = CUDA_ERROR_INVALID_IMAGE;
   }
   logs.write(result == CUDA_SUCCESS ? "" : log, "");
@@ -194,6 +201,7 @@ CUresult load(CUmodule* module, const void* image, JitLogs& logs) {
   auto made = std::make_shared<Module>();
   made->context = context;
   made->image = std::move(loaded);
+  made->entries = std::move(found.entries);
   const Locked lock(state().mutex);
   made->handle = state().modules.add(made);
   *module = made->handle;
@@ -278,6 +286,8 @@ CUDA_DOUBLE_ENTRY(cuModuleGetFunction)(CUfunction* function, CUmodule module, co
     *function = known->second;
     return CUDA_SUCCESS;
   }
+  const std::vector<std::string>& entries = found->entries;
+  if (!entries.empty() && std::find(entries.begin(), entries.end(), name) == entries.end()) return CUDA_ERROR_NOT_FOUND;
   auto kernel = found->image->kernel(name);
   if (!kernel) return CUDA_ERROR_NOT_FOUND;
   auto made = std::make_shared<Function>();

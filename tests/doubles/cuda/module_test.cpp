@@ -104,6 +104,21 @@ TEST_CASE("an unknown kernel is not found") {
   CHECK(cuModuleGetGlobal(&address, &bytes, kernels.module(), "none") == CUDA_ERROR_NOT_FOUND);
 }
 
+TEST_CASE("the kernels of a PTX with entries are these, whatever the host image has") {
+  const Primary primary;
+  // As a compiler mangles a kernel without C linkage; `append` stands behind a line's end, as nvcc writes it.
+  const std::string ptx =
+      read_file("test_kernels.ptx") +
+      ".visible .entry _Z5countPjj(\n)\n{ ret; }\n// .entry noted()\n.visible .entry append\n(\n)\n{ ret; }\n";
+  CUmodule module = nullptr;
+  ok(cuModuleLoadData(&module, ptx.c_str()));
+  CUfunction function = nullptr;
+  CHECK(cuModuleGetFunction(&function, module, "count") == CUDA_ERROR_NOT_FOUND);
+  CHECK(cuModuleGetFunction(&function, module, "_Z5countPjj") == CUDA_ERROR_NOT_FOUND);  // the host image lacks it
+  CHECK(cuModuleGetFunction(&function, module, "append") == CUDA_SUCCESS);
+  ok(cuModuleUnload(module));
+}
+
 TEST_CASE("a kernel gets its arguments and the shape of its launch") {
   const Primary primary;
   const test::Kernels kernels;
@@ -195,6 +210,7 @@ TEST_CASE("a fault in a kernel stays with its context") {
   CHECK(test::launch(stream, count, word, 1U) == CUDA_ERROR_LAUNCH_FAILED);
   CHECK(cuStreamDestroy(stream) == CUDA_ERROR_LAUNCH_FAILED);
   CHECK(cuMemFree(word) == CUDA_ERROR_LAUNCH_FAILED);
+  ok(cuCtxPushCurrent(second));
   CHECK(cuStreamSynchronize(there) == CUDA_SUCCESS);  // the other device goes on
 }
 

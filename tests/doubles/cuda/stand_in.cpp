@@ -173,6 +173,22 @@ std::optional<PtxHead> read_ptx_head(std::string_view ptx, std::string& why) {
   return head;
 }
 
+std::vector<std::string> read_ptx_entries(std::string_view ptx) {
+  constexpr std::string_view directive = ".entry ";
+  std::vector<std::string> names;
+  while (!ptx.empty()) {
+    const std::size_t end = std::min(ptx.find('\n'), ptx.size());
+    std::string_view line = ptx.substr(0, end);
+    ptx.remove_prefix(std::min(end + 1, ptx.size()));
+    line = line.substr(0, line.find("//"));
+    const std::size_t at = line.find(directive);
+    if (at == std::string_view::npos) continue;
+    line.remove_prefix(at + directive.size());
+    names.emplace_back(line.substr(0, line.find_first_of("( \t\r")));
+  }
+  return names;
+}
+
 std::optional<std::string> read_ptx_host_image(std::string_view ptx, std::string& why) {
   std::string image;
   std::size_t line = 0;

@@ -42,6 +42,9 @@ struct PtxHead {
 };
 /// nullopt if there is no .version or no .target sm_NN; `why` then says which.
 std::optional<PtxHead> read_ptx_head(std::string_view ptx, std::string& why);
+/// The names behind the .entry directives of a PTX: the kernels that a device would find. None for a text that is made
+/// for the double alone.
+std::vector<std::string> read_ptx_entries(std::string_view ptx);
 /// The host image in the comments of a PTX. nullopt, with `why`, if there is none or it is damaged.
 std::optional<std::string> read_ptx_host_image(std::string_view ptx, std::string& why);
 

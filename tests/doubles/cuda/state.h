@@ -97,6 +97,7 @@ struct Module {
   CUmodule handle = nullptr;
   ContextRef context;
   std::shared_ptr<HostImage> image;
+  std::vector<std::string> entries;  // the kernels' names by the device's compiler; empty if there was none
   std::map<std::string, CUfunction, std::less<>> functions;
   std::map<std::string, Block, std::less<>> variables;  // those that were asked for
   std::atomic<bool> unloaded{false};

@@ -242,11 +242,58 @@ TEST_CASE("a destroyed context says so") {
   CHECK(current == context);  // it was current twice; one of them was popped
   CUdeviceptr address = 0;
   CHECK(cuMemAlloc(&address, 16) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
-  CHECK(cuStreamQuery(stream) == CUDA_ERROR_INVALID_HANDLE);
-  CHECK(cuCtxSetCurrent(context) == CUDA_ERROR_INVALID_CONTEXT);
+  CHECK(cuStreamQuery(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
   CHECK(cuCtxDestroy(context) == CUDA_ERROR_INVALID_CONTEXT);
   CHECK(cuCtxPopCurrent(&current) == CUDA_SUCCESS);
+  CHECK(cuCtxSetCurrent(context) == CUDA_ERROR_INVALID_CONTEXT);
+  CHECK(cuStreamQuery(stream) == CUDA_ERROR_INVALID_HANDLE);
   CHECK(test::Control().left_behind() == 1);
+}
+
+TEST_CASE("a context that another thread destroys stays current and fails the calls of all other contexts") {
+  const Primary primary;
+  const CUstream stream = test::create_stream();
+  const CUevent event = test::create_event();
+  const CUcontext context = test::create_context();
+  CUresult destroyed = CUDA_ERROR_UNKNOWN;
+  std::thread([&] { destroyed = cuCtxDestroy(context); }).join();
+  CHECK(destroyed == CUDA_SUCCESS);
+  CUcontext current = nullptr;
+  ok(cuCtxGetCurrent(&current));
+  CHECK(current == context);
+  CHECK(cuStreamQuery(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CHECK(cuEventRecord(event, stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CHECK(cuEventDestroy(event) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CHECK(cuStreamDestroy(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  char name[8];
+  ok(cuDeviceGetName(name, sizeof(name), 0));
+  ok(cuCtxPushCurrent(primary));
+  ok(cuEventRecord(event, stream));
+  CUcontext popped = nullptr;
+  ok(cuCtxPopCurrent(&popped));
+  ok(cuCtxPopCurrent(&popped));
+  CHECK(popped == context);
+  ok(cuStreamSynchronize(stream));
+  ok(cuEventDestroy(event));
+  ok(cuStreamDestroy(stream));
+}
+
+TEST_CASE("a context that failed and is current gives its error to the calls of other contexts") {
+  const Primary primary;
+  const CUstream stream = test::create_stream();
+  const CUevent event = test::create_event();
+  const CUcontext context = test::create_context(1);
+  const test::Control control;
+  REQUIRE(control.fail_device(1, CUDA_ERROR_ILLEGAL_ADDRESS));
+  CHECK(cuStreamQuery(stream) == CUDA_ERROR_ILLEGAL_ADDRESS);
+  ok(cuEventDestroy(event));
+  ok(cuCtxPushCurrent(primary));
+  ok(cuStreamQuery(stream));
+  CUcontext popped = nullptr;
+  ok(cuCtxPopCurrent(&popped));
+  CHECK(cuCtxDestroy(context) == CUDA_ERROR_ILLEGAL_ADDRESS);
+  ok(cuStreamQuery(stream));
+  ok(cuStreamDestroy(stream));
 }
 
 TEST_CASE("a primary context lives as long as it is retained") {
@@ -265,7 +312,7 @@ TEST_CASE("a primary context lives as long as it is retained") {
   ok(cuDevicePrimaryCtxRelease(0));
   CHECK(cuStreamQuery(stream) == CUDA_SUCCESS);
   ok(cuDevicePrimaryCtxRelease(0));
-  CHECK(cuStreamQuery(stream) == CUDA_ERROR_INVALID_HANDLE);
+  CHECK(cuStreamQuery(stream) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
   CHECK(cuCtxSynchronize() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
   CHECK(cuDevicePrimaryCtxRelease(0) == CUDA_ERROR_INVALID_CONTEXT);
   CHECK(test::Control().misuses() == 1);

@@ -24,8 +24,11 @@ uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * 
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }  // NOLINT: addresses are numbers here
 
 /// Takes the memory from behind the addresses; they stay taken.
+/// All pages that the range touches.
 void close_range(uint64_t start, uint64_t bytes) {
-  mmap(pointer(start), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  const uint64_t page = start & ~(kPage - 1);
+  mmap(pointer(page), round_up(start + bytes - page, kPage), PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 bool has_memory(const Block& block) {
@@ -101,17 +104,24 @@ void AddressSpace::forget_freed(uint64_t start, uint64_t end) {
   }
 }
 
+void AddressSpace::set_alignment(uint64_t alignment) {
+  const std::lock_guard lock(mutex_);
+  offset_ = alignment % kPage;
+}
+
 uint64_t AddressSpace::allocate(Block model, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   Arena& arena = arena_of(model);
   if (bytes > arena.limit || bytes > arena.limit - arena.used || !open(arena)) return 0;
-  const uint64_t pages = round_up(bytes, kPage);
-  const uint64_t start = place(arena, pages, kPage);
-  if (start == 0) return 0;
-  if (mprotect(pointer(start), pages, PROT_READ | PROT_WRITE) != 0) {
-    close_range(start, pages);
+  const uint64_t offset = model.kind == MemoryKind::kDevice || model.kind == MemoryKind::kManaged ? offset_ : 0;
+  const uint64_t pages = round_up(bytes + offset, kPage);
+  const uint64_t page = place(arena, pages, kPage);
+  if (page == 0) return 0;
+  if (mprotect(pointer(page), pages, PROT_READ | PROT_WRITE) != 0) {
+    close_range(page, pages);
     return 0;
   }
+  const uint64_t start = page + offset;
   std::memset(pointer(start), 0xA5, std::min(bytes, kGarbage));
   model.start = start;
   model.bytes = bytes;
@@ -176,7 +186,7 @@ bool AddressSpace::free(uint64_t start, uint64_t id, bool keep) {
   }
   block.state = MemoryState::kFreed;
   if (has_memory(block)) arena_of(block).used -= block.bytes;
-  if (unused && !keep) close_range(start, round_up(block.bytes, kPage));
+  if (unused && !keep) close_range(start, block.bytes);
   return unused;
 }
 
@@ -195,7 +205,7 @@ void AddressSpace::end_use(uint64_t address, uint64_t id) {
   const auto found = holding(address);
   if (found == blocks_.end() || found->second.id != id) return;
   Block& block = found->second;
-  if (--block.uses == 0 && block.state == MemoryState::kFreed) close_range(block.start, round_up(block.bytes, kPage));
+  if (--block.uses == 0 && block.state == MemoryState::kFreed) close_range(block.start, block.bytes);
 }
 
 Finding AddressSpace::find(uint64_t start, uint64_t bytes) {

@@ -61,6 +61,9 @@ class AddressSpace {
   AddressSpace& operator=(const AddressSpace&) = delete;
   ~AddressSpace() = delete;  // kept until the process ends
 
+  /// What the device's and managed blocks are aligned to, and to no more: a power of two up to a page, which it is if
+  /// nothing is said. Before anything is allocated.
+  void set_alignment(uint64_t alignment);
   /// 0 when there is no memory left. `model` says what the block is; its start, bytes and id are set.
   uint64_t allocate(Block model, uint64_t bytes);
   /// The user's own memory; false if a part of it is registered already.
@@ -128,6 +131,7 @@ class AddressSpace {
   static bool in_the_way(const Block& block) noexcept { return block.state != MemoryState::kFreed || block.uses != 0; }
 
   const uint64_t device_bytes_;
+  uint64_t offset_ = 0;         // of the device's and managed blocks, behind the page where they begin
   std::mutex mutex_;            // guards all below; the last in the lock order
   std::vector<Arena> arenas_;   // one for each device, and the last for the host
   std::vector<Arena> regions_;  // addresses for reservations, of any device; more are opened when these are full

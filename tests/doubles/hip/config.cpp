@@ -83,6 +83,10 @@ Config read() {
   config.wait_value = flag("HIP_DOUBLE_WAIT_VALUE", true);
   config.virtual_memory = flag("HIP_DOUBLE_VIRTUAL_MEMORY", modern);
   config.pageable_async = flag("HIP_DOUBLE_PAGEABLE_ASYNC", false);
+  config.alignment = number("HIP_DOUBLE_ALIGNMENT", config.alignment, 4096);
+  if (config.alignment < 8 || (config.alignment & (config.alignment - 1)) != 0) {
+    misconfigured("HIP_DOUBLE_ALIGNMENT", std::to_string(config.alignment), "a power of two from 8 to 4096");
+  }
   config.seed = number("HIP_DOUBLE_SEED", 0, UINT64_MAX);
   config.workers = static_cast<int>(std::max<uint64_t>(1, number("HIP_DOUBLE_WORKERS", 3, 64)));
   config.log = flag("HIP_DOUBLE_LOG", false);

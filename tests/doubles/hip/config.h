@@ -24,6 +24,7 @@ struct Config {
   bool wait_value = true;
   bool virtual_memory = true;
   bool pageable_async = false;
+  uint64_t alignment = 4096;  // of device and managed memory, and no more
   uint64_t seed = 0;
   int workers = 3;
   std::string failures;

@@ -2,6 +2,7 @@
 //
 // Events. A record is an operation of its stream; the event keeps the most recent one, and who waits keeps the one that
 // was the most recent then.
+#include <cstring>
 #include <utility>
 
 #include "state.h"
@@ -102,7 +103,12 @@ HIP_DOUBLE_ENTRY(hipIpcGetEventHandle)(hipIpcEventHandle_t* handle, hipEvent_t e
   const Locked lock(state().mutex);
   EventRef found;
   const hipError_t result = find_event(lock, event, found);
-  return result == hipSuccess ? hipErrorNotSupported : result;
+  if (result != hipSuccess) return result;
+  if ((found->flags & hipEventInterprocess) == 0) return hipErrorInvalidResourceHandle;
+  // No process can do anything with it: there is no entry that opens one.
+  std::memset(handle, 0, sizeof(*handle));
+  std::memcpy(handle, &event, sizeof(event));
+  return hipSuccess;
 }
 
 }  // namespace anyplace::doubles::hip

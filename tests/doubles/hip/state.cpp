@@ -59,6 +59,7 @@ State::State(const Config& from)
     device->fault = std::make_shared<FaultDomain>();
     devices.push_back(std::move(device));
   }
+  memory.set_alignment(from.alignment);
 }
 
 State& state() { return *the_state.load(std::memory_order_acquire); }

@@ -84,6 +84,10 @@ Config read() {
   config.seed = number("LEVELZERO_DOUBLE_SEED", 0, UINT64_MAX);
   config.workers = static_cast<int>(std::max<uint64_t>(1, number("LEVELZERO_DOUBLE_WORKERS", 3, 64)));
   config.stuck = number("LEVELZERO_DOUBLE_STUCK", 0, 1) != 0;
+  config.fragile_end = number("LEVELZERO_DOUBLE_FRAGILE_END", 0, 1) != 0;
+  if (const char* slow = std::getenv("LEVELZERO_DOUBLE_SLOW")) config.slow = split(slow, ':');
+  config.slow_milliseconds = number("LEVELZERO_DOUBLE_SLOW_MS", config.slow_milliseconds, 60'000);
+  config.one_address = number("LEVELZERO_DOUBLE_ONE_ADDRESS", 0, 1) != 0;
   config.log = number("LEVELZERO_DOUBLE_LOG", 0, 1) != 0;
   if (const char* nothing = std::getenv("LEVELZERO_DOUBLE_NOTHING")) config.nothing = split(nothing, ':');
   if (const char* failures = std::getenv("LEVELZERO_DOUBLE_FAIL")) config.failures = failures;

@@ -28,6 +28,10 @@ struct Config {
   uint64_t seed = 0;
   int workers = 3;
   bool stuck = false;                // no event is ever seen to be signalled
+  bool fragile_end = false;          // who calls while the driver ends, or later, ends the process
+  std::vector<std::string> slow;     // entries that take their time
+  uint64_t slow_milliseconds = 20;   // so much of it
+  bool one_address = false;          // physical memory has one address: the last that it was mapped at
   std::vector<std::string> nothing;  // entries that answer success and do nothing; "all": all of them
   std::string failures;
   bool log = false;

@@ -5,10 +5,13 @@
 #include <level_zero/ze_ddi.h>
 #include <sys/wait.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "support/child.h"
 #include "support/environment.h"
@@ -220,6 +223,47 @@ TEST_CASE("a report of calls and what is alive and misuse is written when the pr
   const std::string report{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   CHECK_THAT(report, Contains("call zeInit 1\n") && Contains("failures 0\n") && Contains("live memory 1 12 bytes\n") &&
                          Contains("live context 1") && Contains("misuse an address was freed"));
+}
+
+TEST_CASE("entries can be made slow") {
+  test::set_env("LEVELZERO_DOUBLE_SLOW", "zeDriverGetApiVersion:zeDeviceGet");
+  test::set_env("LEVELZERO_DOUBLE_SLOW_MS", "30");
+  const World world;
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(api_version(world) != 0);
+  CHECK(std::chrono::steady_clock::now() - start >= std::chrono::milliseconds(30));
+}
+
+TEST_CASE("a driver with a fragile end ends the process of who calls it then and of nobody else") {
+  static ze_driver_handle_t driver = nullptr;
+  const auto child = [](bool calls, bool is_in_call) {
+    return test::in_child([=] {
+      test::set_env("LEVELZERO_DOUBLE_FRAGILE_END", "1");
+      test::set_env("LEVELZERO_DOUBLE_SLOW", "zeDriverGetApiVersion");
+      const auto call = [] {
+        ze_api_version_t version{};
+        zeDriverGetApiVersion(driver, &version);
+      };
+      // Registered before the driver's own, so called after it.
+      if (calls) std::atexit(+call);
+      const World world;
+      driver = world.driver;
+      if (is_in_call) {
+        std::thread([call] {
+          while (true) call();
+        }).detach();
+        while (world.control.calls_of("zeDriverGetApiVersion") < 2) std::this_thread::yield();
+      }
+      return 0;
+    });
+  };
+  const test::ChildResult quiet = child(false, false);
+  CHECK(quiet.status == 0);
+  CHECK(quiet.output == "");
+  for (const test::ChildResult& loud : {child(true, false), child(false, true)}) {
+    CHECK(loud.signal == SIGABRT);
+    CHECK_THAT(loud.output, Contains("when the driver had ended"));
+  }
 }
 
 TEST_CASE("a loader gets the tables of versions that it knows") {

@@ -12,10 +12,13 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string_view>
+#include <thread>
 
 #include "entries.h"
 #include "state.h"
@@ -100,20 +103,53 @@ bool is_loss(int code) {
 // ---- The way in
 // ------------------------------------------------------------------------------------------------------
 
-bool does_nothing(std::string_view symbol) {
-  const auto& nothing = config().nothing;
-  return std::any_of(nothing.begin(), nothing.end(),
+bool names(const std::vector<std::string>& list, std::string_view symbol) {
+  return std::any_of(list.begin(), list.end(),
                      [symbol](const std::string& name) { return name == symbol || name == "all"; });
+}
+
+std::atomic<int> calls_under_way{0};
+
+[[noreturn]] void called_at_the_end(const char* what) {
+  std::fprintf(stderr, "Level Zero double: %s when the driver had ended: a true one would crash\n", what);
+  std::abort();
+}
+
+/// A call of a driver whose end crashes whoever is in it, or comes later.
+class FragileCall {
+ public:
+  explicit FragileCall(const char* symbol) : counts_(config().fragile_end) {
+    if (!counts_) return;
+    ++calls_under_way;
+    if (phase.load() == Phase::kEnded) called_at_the_end(symbol);
+  }
+  ~FragileCall() {
+    if (counts_) --calls_under_way;
+  }
+  FragileCall(const FragileCall&) = delete;
+  FragileCall& operator=(const FragileCall&) = delete;
+
+ private:
+  const bool counts_;
+};
+
+constexpr std::chrono::milliseconds end_of_driver{200};
+
+void take_time(std::string_view symbol) {
+  if (config().slow.empty() || !names(config().slow, symbol)) return;
+  std::this_thread::sleep_for(std::chrono::milliseconds(config().slow_milliseconds));
 }
 
 template <class Call, class... Arguments>
 ze_result_t enter(Index index, Kind kind, const char* symbol, Call call, const Arguments&... arguments) noexcept {
   try {
+    const FragileCall fragile(symbol);
     const int failure = call_book().count(index);
+    take_time(symbol);
     if (failure != 0 && is_loss(failure)) lose_device_of(arguments...);
     if (failure != 0 && kind != Kind::kRelease) return static_cast<ze_result_t>(failure);
     // Ahead of the next: where zeInit does nothing, nothing ever is initialised.
-    if (!config().nothing.empty() && does_nothing(symbol)) return ZE_RESULT_SUCCESS;
+    if (!config().nothing.empty() && names(config().nothing, symbol)) return ZE_RESULT_SUCCESS;
     if (kind != Kind::kEarly && phase.load(std::memory_order_acquire) != Phase::kReady)
       return ZE_RESULT_ERROR_UNINITIALIZED;
     const ze_result_t result = call();
@@ -138,7 +174,12 @@ LEVELZERO_DOUBLE_NEWER_ENTRIES(LEVELZERO_DOUBLE_EXPORT_NEWER)
 
 void at_exit() {
   Phase ready = Phase::kReady;
-  if (phase.compare_exchange_strong(ready, Phase::kEnded)) state().engine.stop();
+  if (!phase.compare_exchange_strong(ready, Phase::kEnded)) return;
+  if (config().fragile_end) {
+    if (calls_under_way.load() != 0) called_at_the_end("a call was under way");
+    std::this_thread::sleep_for(end_of_driver);  // destructors of a true one take their time, too
+  }
+  state().engine.stop();
 }
 
 void in_forked_child() {

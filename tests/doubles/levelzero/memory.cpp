@@ -159,6 +159,7 @@ void unmap(const Block& block) {
   if (mapped == state().mapped.end()) return;
   --mapped->second->mappings;
   state().mapped.erase(mapped);
+  state().moved_away.erase(block.start);
 }
 
 }  // namespace
@@ -269,6 +270,11 @@ ze_result_t do_zeVirtualMemMap(ze_context_handle_t context_handle, const void* a
   if (mapping != AddressSpace::Mapping::kDone)
     return misuse("memory was mapped where nothing is reserved, or over other memory");
   state().memory.set_access(number(address), access == ZE_MEMORY_ACCESS_ATTRIBUTE_NONE ? 0 : ~uint64_t{0});
+  if (state().config.one_address) {
+    for (const auto& [earlier, memory] : state().mapped) {
+      if (memory == physical) state().moved_away.insert(earlier);
+    }
+  }
   ++physical->mappings;
   state().mapped[number(address)] = physical;
   return ZE_RESULT_SUCCESS;

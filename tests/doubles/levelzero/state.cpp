@@ -128,11 +128,29 @@ ze_result_t check_range(const CommandList& list, const void* pointer, uint64_t b
   return ZE_RESULT_SUCCESS;
 }
 
+namespace {
+
+/// Of a driver that gives physical memory one address: whether the memory that was mapped there has another since.
+bool moved_away(const Use& use) {
+  if (!state().config.one_address) return false;
+  const auto block = state().memory.block_of(use.address);
+  const Locked lock(state().mutex);
+  if (!block || state().moved_away.count(block->start) == 0) return false;
+  misuse("a command ran on an address whose memory was mapped at another since, which is its only one");
+  return true;
+}
+
+}  // namespace
+
 int run_on(const std::vector<Use>& uses, const char* what, const std::function<int()>& work) {
   AddressSpace& memory = state().memory;
   int result = 0;
   std::size_t begun = 0;
   for (; begun < uses.size(); ++begun) {
+    if (moved_away(uses[begun])) {
+      result = kFault;
+      break;
+    }
     if (memory.begin_use(uses[begun].address, uses[begun].id)) continue;
     if (!any_device_lost()) {
       const auto block = memory.block_of(uses[begun].address);

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -177,6 +178,7 @@ struct State {
   Table<ze_module_build_log_handle_t, BuildLog, HandleKind::kLog> logs;
   Table<ze_physical_mem_handle_t, Physical, HandleKind::kPhysical> physicals;
   std::map<uint64_t, PhysicalRef> mapped;    // by address
+  std::set<uint64_t> moved_away;             // of `mapped`: memory that has another address since
   std::map<uint64_t, Reservation> reserved;  // by address
   uint64_t contexts_made = 0;
   std::vector<CompletionRef> given_up;  // signals that never come, which commands wait for: these keep each other

@@ -126,6 +126,25 @@ TEST_CASE("mapped memory is written and read through all its addresses") {
   CHECK(world.control.misuses() == 0);
 }
 
+TEST_CASE("where physical memory has one address that is the last that it was mapped at") {
+  test::set_env("LEVELZERO_DOUBLE_ONE_ADDRESS", "1");
+  const World world;
+  char* const range = reserve(world, 2 * kPage);
+  const auto memory = physical(world, kPage);
+  ok(map(world, range, kPage, memory));
+  const auto list = world.list();
+  ok(test::fill(list, words_at(range), 7));
+  test::finish(world, list);
+  ok(map(world, range + kPage, kPage, memory));
+  ok(test::fill(list, words_at(range + kPage), 8));
+  test::finish(world, list);
+  CHECK(world.control.misuses() == 0);
+  const auto done = world.event();
+  ok(test::fill(list, words_at(range), 9, 1, done));
+  CHECK(test::wait(done) == ZE_RESULT_ERROR_DEVICE_LOST);
+  CHECK_THAT(world.control.misuse_text(), Contains("mapped at another since"));
+}
+
 TEST_CASE("mappings that adjoin are one memory for commands and a gap isn't") {
   const World world;
   char* const range = reserve(world, 3 * kPage);
