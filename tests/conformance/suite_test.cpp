@@ -24,6 +24,9 @@ TEST_CASE("The whole suite passes on cpu_sim and its report counts at least 300 
   // cpu_sim has everything but these: whatever else is skipped is a hole in the suite.
   for (const auto& one : with_result(report, "skipped")) {
     INFO(one.dump());
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    if (one.at("lacks").get<std::string>().rfind("a build without sanitizers", 0) == 0) continue;
+#endif
     CHECK(one.at("lacks") == "a device of another backend");
   }
 }

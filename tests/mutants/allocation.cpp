@@ -34,7 +34,44 @@ class Pool {
 };
 Pool pool;
 
+/// Device memory that begins at an odd multiple of a power of two: what the alignment is said to be, and no more.
+template <uint64_t Alignment>
+struct Aligned {
+  static inline Notes<anyplace_address, anyplace_address> bases;
+
+  static Status place(Status status, anyplace_address* out) {
+    if (status != ok) return status;
+    const anyplace_address base = *out;
+    *out = (base + 2 * Alignment - 1) / (2 * Alignment) * (2 * Alignment) + Alignment;
+    bases.set(*out, base);
+    return ok;
+  }
+  static void apply(Table& table) {
+    table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
+      if (kind != ANYPLACE_MEMORY_DEVICE) return real.memory_allocate(self, device, kind, bytes, out);
+      if (bytes > UINT64_MAX - 3 * Alignment) return Status{ANYPLACE_STATUS_OUT_OF_MEMORY};
+      return place(real.memory_allocate(self, device, kind, bytes + 3 * Alignment, out), out);
+    };
+    table.memory_allocate_async = [](void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
+      if (bytes > UINT64_MAX - 3 * Alignment) return Status{ANYPLACE_STATUS_OUT_OF_MEMORY};
+      return place(real.memory_allocate_async(self, stream, bytes + 3 * Alignment, out), out);
+    };
+    table.memory_free = [](void* self, int32_t device, uint32_t kind, anyplace_address address) {
+      return real.memory_free(self, device, kind, bases.take(address, address));
+    };
+    table.memory_free_async = [](void* self, anyplace_stream stream, anyplace_address address) {
+      return real.memory_free_async(self, stream, bases.take(address, address));
+    };
+  }
+};
+
 const Mutation mutations[] = {
+    {"memory_aligned_to_256", "device memory is aligned to 256 bytes and to no more, as it may be",
+     "innocent: memory: ", Aligned<256>::apply},
+    {"memory_aligned_to_128", "device memory is aligned to 128 bytes",
+     "memory: 257 bytes of device memory can be had, aligned", Aligned<128>::apply},
+    {"segments_aligned_to_128", "device memory is aligned to 128 bytes",
+     "memory: what the cache cuts out of the device's allocations is found by its address", Aligned<128>::apply},
     {"memory_unaligned", "device memory is aligned to 64 bytes",
      "memory: 257 bytes of device memory can be had, aligned",
      [](Table& table) {

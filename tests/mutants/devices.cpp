@@ -186,6 +186,38 @@ const Mutation mutations[] = {
          return ok;
        };
      }},
+    {"figures_of_the_first_device", "every device tells the first one's memory",
+     "devices apart: what one device gives is missing there and nowhere else",
+     [](Table& table) {
+       table.device_memory = [](void* self, int32_t, anyplace_memory_info* out) {
+         return real.device_memory(self, 0, out);
+       };
+     }},
+    {"figures_of_all_devices", "what any device gives is missing on all",
+     "devices apart: what one device gives is missing there and nowhere else",
+     [](Table& table) {
+       table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
+         anyplace_memory_info other{};
+         other.struct_size = sizeof(other);
+         const Status status = real.device_memory(self, device, out);
+         real.device_memory(self, device == 0 ? 1 : 0, &other);
+         out->free_bytes -= other.total_bytes - other.free_bytes;
+         return status;
+       };
+     }},
+    {"peer_of_itself", "a device is its own peer", "devices apart: a device is no peer of itself",
+     [](Table& table) {
+       table.peer_query = [](void* self, int32_t device, int32_t peer, int32_t* can) {
+         const Status status = real.peer_query(self, device, peer, can);
+         if (device == peer) *can = 1;
+         return status;
+       };
+     }},
+    {"peer_promised_only", "peer access is promised and refused",
+     "devices apart: what peer_query says is what enabling does",
+     [](Table& table) {
+       table.peer_enable = [](void*, int32_t, int32_t) { return Status{ANYPLACE_STATUS_UNSUPPORTED}; };
+     }},
 };
 
 }  // namespace

@@ -27,6 +27,17 @@ Status at_submission(void* self, anyplace_stream stream, anyplace_address to, an
   return ok;
 }
 
+template <uint32_t Kind>
+void pitched_at_submission(Table& table) {
+  note_streams(table);
+  table.memory_copy_2d = [](void* self, anyplace_stream stream, const anyplace_copy_2d* copy) {
+    if (copy->kind != Kind) return real.memory_copy_2d(self, stream, copy);
+    const anyplace_stream side = side_stream(self, stream);
+    const Status status = real.memory_copy_2d(self, side, copy);
+    return status == ok ? real.stream_synchronize(self, side, ANYPLACE_FOREVER) : status;
+  };
+}
+
 const Mutation copy_mutations[] = {
     {"copy_up_first_chunk", "only the first 64 KiB of a copy to the device arrive",
      "copies: 5 MiB from host to device arrive whole",
@@ -231,6 +242,26 @@ const Mutation fill_mutations[] = {
        table.memory_set = [](void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
                              uint32_t width, uint64_t count) {
          return real.memory_set(self, stream, address / 16 * 16, value, width, count);
+       };
+     }},
+    {"pitched_copy_on_device_at_submission", "a pitched copy on the device runs when it is submitted",
+     "submission: a pitched copy on the device neither reads nor writes before its turn",
+     pitched_at_submission<ANYPLACE_COPY_DEVICE_TO_DEVICE>},
+    {"pitched_copy_up_at_submission", "a pitched copy from pinned memory runs when it is submitted",
+     "submission: a pitched copy from pinned memory neither reads nor writes before its turn",
+     pitched_at_submission<ANYPLACE_COPY_HOST_TO_DEVICE>},
+    {"pitched_copy_down_at_submission", "a pitched copy to pinned memory runs when it is submitted",
+     "submission: a pitched copy to pinned memory neither reads nor writes before its turn",
+     pitched_at_submission<ANYPLACE_COPY_DEVICE_TO_HOST>},
+    {"fill_at_submission", "a fill runs when it is submitted",
+     "submission: a fill of words neither reads nor writes before its turn",
+     [](Table& table) {
+       note_streams(table);
+       table.memory_set = [](void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
+                             uint32_t width, uint64_t count) {
+         const anyplace_stream side = side_stream(self, stream);
+         const Status status = real.memory_set(self, side, address, value, width, count);
+         return status == ok ? real.stream_synchronize(self, side, ANYPLACE_FOREVER) : status;
        };
      }},
 };

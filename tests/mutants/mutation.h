@@ -2,7 +2,8 @@
 //
 // What a mutation is, and what those that patch cpu_sim's table are written with. Each is one way for a backend to be
 // wrong; the plugin applies one, the runner looks whether the conformance suite convicts it. The lists are in the
-// files of their subjects: waits, streams, memory, allocation, virtual_memory, kernels, devices.
+// files of their subjects: waits, streams, memory, allocation, virtual_memory, kernels, devices, books, process,
+// limits, liveness.
 //
 // A mutation is wrong in one way and right in all others, and leaks what it would have to guess the end of: each runs
 // in a process that ends soon.
@@ -24,7 +25,8 @@ struct Mutation {
   const char* name;          ///< value of ANYPLACE_TEST_MUTANT
   const char* what;          ///< what the backend does wrong
   const char* convicted_by;  ///< in "group: name" of the case that must fail; what starts with "refused: " never gets
-                             ///< so far, and the text after it is in the reason
+                             ///< so far, and the text after it is in the reason; what starts with "innocent: " is
+                             ///< right, and none of the cases after it may fail
   void (*apply)(Table& table);
 };
 
@@ -35,6 +37,10 @@ std::span<const Mutation> allocation_mutations() noexcept;
 std::span<const Mutation> virtual_memory_mutations() noexcept;
 std::span<const Mutation> kernel_mutations() noexcept;
 std::span<const Mutation> device_mutations() noexcept;
+std::span<const Mutation> book_mutations() noexcept;
+std::span<const Mutation> process_mutations() noexcept;
+std::span<const Mutation> limit_mutations() noexcept;
+std::span<const Mutation> liveness_mutations() noexcept;
 std::vector<Mutation> all_mutations();
 
 /// What cpu_sim filled; the plugin sets it before it applies a mutation.

@@ -12,9 +12,16 @@ static anyplace_status device_properties(void* self, int32_t device, anyplace_de
   return status;
 }
 
+static anyplace_status memory_allocate(void* self, int32_t device, uint32_t kind, uint64_t bytes,
+                                       anyplace_address* out) {
+  if (kind != ANYPLACE_MEMORY_DEVICE) return ANYPLACE_STATUS_UNSUPPORTED;
+  return cpu_sim.memory_allocate(self, device, kind, bytes, out);
+}
+
 anyplace_status anyplace_backend_entry(const anyplace_host* host, anyplace_backend_table* table) {
   const anyplace_status status = forward_cpu_sim(host, table, "modest");
   table->device_properties = device_properties;
+  table->memory_allocate = memory_allocate;
   table->device_native = NULL;
   table->device_reset = NULL;
   table->peer_query = NULL;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutations of what a backend does to its process, and of its end.
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cfenv>
+#include <clocale>
+#include <cstdio>
+#include <thread>
+
+#include "mutation.h"
+
+namespace anyplace::mutants {
+namespace {
+
+constexpr const char* left_alone =
+    "process: signals, the directory, the locale and the rounding of numbers stay as they were";
+
+void handle(int) {}
+
+/// stream_create, with something that it had better not do before.
+template <void (*Before)()>
+void before_streams(Table& table) {
+  table.stream_create = [](void* self, int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out) {
+    Before();
+    return real.stream_create(self, device, desc, out);
+  };
+}
+
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+void change_directory() { static_cast<void>(chdir("/")); }
+void change_locale() { std::setlocale(LC_ALL, "C.UTF-8"); }
+void change_rounding() { std::fesetround(FE_TOWARDZERO); }
+void change_creation_mask() { umask(077); }
+void say_so() { std::printf("a stream is made\n"); }
+void close_input() { close(STDIN_FILENO); }
+
+const Mutation mutations[] = {
+    {"entry_starts_thread", "the entry starts a thread",
+     "process: the plugin's entry and a look at the devices start no thread",
+     [](Table&) {
+       std::thread([] {
+         for (;;) pause();
+       }).detach();
+     }},
+    {"signal_handled", "the plugin takes a signal for itself", left_alone, [](Table&) { signal(SIGUSR2, handle); }},
+    {"signal_ignored", "the plugin makes the process ignore SIGPIPE", left_alone,
+     [](Table&) { signal(SIGPIPE, SIG_IGN); }},
+    {"signals_blocked", "a call leaves the caller's signals blocked", left_alone, before_streams<block_signals>},
+    {"directory_changed", "a call changes the directory", left_alone, before_streams<change_directory>},
+    {"locale_changed", "a call changes the locale", left_alone, before_streams<change_locale>},
+    {"rounding_changed", "a call changes how numbers are rounded", left_alone, before_streams<change_rounding>},
+    {"creation_mask_changed", "a call changes the mask of new files", left_alone, before_streams<change_creation_mask>},
+    {"standard_output_written", "a call writes to standard output", "process: nothing is written to standard output",
+     before_streams<say_so>},
+    {"standard_input_closed", "a call closes standard input",
+     "process: standard input, output and errors stay what they were", before_streams<close_input>},
+    {"properties_change", "the properties change with use",
+     "process: the properties are the same each time, before work and after",
+     [](Table& table) {
+       static int streams_made = 0;
+       table.stream_create = [](void* self, int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out) {
+         ++streams_made;
+         return real.stream_create(self, device, desc, out);
+       };
+       table.device_properties = [](void* self, int32_t device, anyplace_device_properties* out) {
+         const Status status = real.device_properties(self, device, out);
+         if (streams_made > 0) out->compute_units += 1;
+         return status;
+       };
+     }},
+    {"shutdown_early", "shutting down doesn't wait", "process: given all the time there is it waits for work",
+     [](Table& table) { table.shutdown = [](void*, uint64_t) { return ok; }; }},
+    {"shutdown_says_ok", "a shutdown that ran out of time says that all is done",
+     "process: it waits no longer than it is given, and says TIMEOUT",
+     [](Table& table) {
+       table.shutdown = [](void* self, uint64_t timeout) {
+         real.shutdown(self, timeout);
+         return ok;
+       };
+     }},
+    {"shutdown_time_signed", "a shutdown takes its time for a number with a sign",
+     "process: given 2^63 nanoseconds it waits for work",
+     [](Table& table) {
+       table.shutdown = [](void* self, uint64_t timeout) {
+         const bool negative = timeout > INT64_MAX && timeout != ANYPLACE_FOREVER;
+         return real.shutdown(self, negative ? 0 : timeout);
+       };
+     }},
+    {"shutdown_time_added", "a shutdown adds something to its time without looking",
+     "process: given 2^64 - 2 nanoseconds it waits for work",
+     [](Table& table) {
+       table.shutdown = [](void* self, uint64_t timeout) {
+         return real.shutdown(self, timeout == ANYPLACE_FOREVER ? timeout : timeout + 1000);
+       };
+     }},
+};
+
+}  // namespace
+
+std::span<const Mutation> process_mutations() noexcept { return mutations; }
+
+}  // namespace anyplace::mutants
