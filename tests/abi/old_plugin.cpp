@@ -49,8 +49,8 @@ class OldBackend final : public anyplace::backend::DeviceBackend {
     if (kind != ANYPLACE_MEMORY_DEVICE) {
       throw Failure(ANYPLACE_STATUS_UNSUPPORTED, "tiny has device memory only", 7, "TINY_NO_KIND");
     }
-    if (bytes > std::uint64_t{64} << 20)
-      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, "tiny has 64 MiB", 8, "TINY_FULL");
+    if (bytes > std::uint64_t{32} << 20)
+      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, "tiny gives 32 MiB at once", 8, "TINY_FULL");
     void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
     if (memory == nullptr) throw std::bad_alloc();
     return to_handle(memory);

@@ -123,8 +123,8 @@ static anyplace_status tiny_memory_allocate(void* self, int32_t device, uint32_t
     tiny_host->leave_message(tiny_host->context, 7, "TINY_NO_KIND", "tiny has device memory only");
     return ANYPLACE_STATUS_UNSUPPORTED;
   }
-  if (bytes > TINY_TOTAL) {
-    tiny_host->leave_message(tiny_host->context, 8, "TINY_FULL", "tiny has 64 MiB");
+  if (bytes > TINY_TOTAL / 2) { /* a host that knows TINY_TOTAL need not ask for more than that */
+    tiny_host->leave_message(tiny_host->context, 8, "TINY_FULL", "tiny gives 32 MiB at once");
     return ANYPLACE_STATUS_OUT_OF_MEMORY;
   }
   void* memory =

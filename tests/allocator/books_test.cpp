@@ -328,3 +328,27 @@ TEST_CASE("the books are closed inside a host function") {
   stream.synchronize();
   CHECK(codes == std::vector<ErrorCode>(10, ErrorCode::not_permitted));
 }
+
+TEST_CASE("a figure that there isn't is an error that names it and the nearest that there is") {
+  const Device device("cpu_sim:0");
+  const MemoryStats stats = memory_stats(device);
+  const auto text_of = [&](const std::string& name) {
+    const auto error = test::error_of([&] { static_cast<void>(stats.at(name)); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::invalid_argument);
+    CHECK(error->operation() == std::string("MemoryStats::at"));
+    return error->text();
+  };
+  CHECK_THAT(text_of("allocated_bytes.all.curent"),
+             Contains("\"allocated_bytes.all.curent\"") && Contains("did you mean \"allocated_bytes.all.current\"?"));
+  CHECK_THAT(text_of("num_oom"), Contains("did you mean \"num_ooms\"?"));
+  CHECK_THAT(text_of("allocated_bytes.current"), Contains("did you mean \"allocated_bytes.all.current\"?"));
+  CHECK_THAT(text_of("xyz"), Contains("\"xyz\"") && !Contains("did you mean") && Contains("docs/memory-books.md"));
+  CHECK_THAT(text_of(""), Contains("\"\""));
+  CHECK_THAT(text_of(std::string(1 << 20, 'a')), !Contains("did you mean"));
+  CHECK(text_of(std::string(1 << 20, 'a')).size() < 1000);
+  // What only looks the same is no other way to get a 0.
+  CHECK(test::code_of([&] { static_cast<void>(memory_stats(device)["num_oom"]); }) == ErrorCode::invalid_argument);
+  CHECK(memory_stats(device)["num_ooms"] == 0);
+  CHECK(stats.size() == 122);
+}

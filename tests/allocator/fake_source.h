@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -24,17 +25,21 @@ class FakeSource : public detail::MemorySource {
   std::uint64_t used = 0;
   std::uint64_t peak = 0;
   std::uint64_t addresses_used = 0;
-  std::uint64_t calls = 0;      ///< all that a device would see
-  std::uint64_t fail_call = 0;  ///< this one fails (if it can), counted like `calls`; 0: none
-  std::string broken;           ///< what was done wrong first; empty: nothing
+  std::uint64_t calls = 0;                      ///< all that a device would see
+  std::uint64_t fail_call = 0;                  ///< this one fails (if it can), counted like `calls`; 0: none
+  std::uint64_t gap = std::uint64_t{4} << 20U;  ///< addresses of allocations and ranges lie multiples of it apart
+  anyplace_address next = std::uint64_t{1} << 40U;
+  std::string broken;  ///< what was done wrong first; empty: nothing
+  /// Told of each range that is about to have no memory any more; null: nobody is.
+  std::function<void(anyplace_address address, std::uint64_t bytes)> on_loss;
 
   std::uint64_t page_bytes() noexcept override { return page_; }
 
   detail::SourceResult allocate(std::uint64_t bytes, anyplace_address* address) noexcept override {
     if (fails()) return detail::SourceResult::failed;
     if (bytes == 0 || bytes > limit - used) return detail::SourceResult::out_of_memory;
-    *address = next_;
-    next_ += (bytes + gap) / gap * gap;
+    *address = next;
+    next += (bytes + gap) / gap * gap;
     allocations_[*address] = bytes;
     use(bytes);
     return detail::SourceResult::done;
@@ -42,6 +47,7 @@ class FakeSource : public detail::MemorySource {
 
   void free(anyplace_address address, std::uint64_t bytes) noexcept override {
     ++calls;
+    if (on_loss) on_loss(address, bytes);
     const auto found = allocations_.find(address);
     expect(found != allocations_.end() && found->second == bytes, "free of what allocate gave");
     if (found == allocations_.end()) return;
@@ -53,8 +59,8 @@ class FakeSource : public detail::MemorySource {
     if (fails()) return detail::SourceResult::failed;
     expect(bytes != 0 && bytes % page_ == 0, "reserve whole pages");
     if (bytes > address_limit - addresses_used) return detail::SourceResult::out_of_memory;
-    *address = next_;
-    next_ += (bytes + gap) / gap * gap;
+    *address = next;
+    next += (bytes + gap) / gap * gap;
     ranges_[*address] = bytes;
     addresses_used += bytes;
     return detail::SourceResult::done;
@@ -114,6 +120,7 @@ class FakeSource : public detail::MemorySource {
   bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override {
     // Whether it is still mapped after a failure can't be told, so what counts is that nobody relies on either.
     const bool failed = fails();
+    if (on_loss) on_loss(address, bytes);
     const std::uint64_t end = address + bytes;
     while (address < end) {
       const auto found = mapped_.find(address);
@@ -129,6 +136,15 @@ class FakeSource : public detail::MemorySource {
     return !failed;
   }
 
+  /// Which memory is at that address: of an allocation, where it begins; else of create(). 0: none.
+  std::uint64_t memory_at(anyplace_address address) const {
+    if (auto found = allocations_.upper_bound(address); found != allocations_.begin()) {
+      --found;
+      if (address < found->first + found->second) return found->first;
+    }
+    const auto mapped = mapped_.find(address - address % page_);
+    return mapped == mapped_.end() ? 0 : mapped->second;
+  }
   /// Nothing is out.
   bool empty() const { return allocations_.empty() && ranges_.empty() && physicals_.empty() && mapped_.empty(); }
   /// All of the range has memory behind it.
@@ -145,8 +161,6 @@ class FakeSource : public detail::MemorySource {
   }
 
  private:
-  static constexpr std::uint64_t gap = std::uint64_t{4} << 20U;
-
   struct Physical {
     std::uint64_t bytes = 0;
     std::uint64_t mapped = 0;  ///< at so many addresses
@@ -162,7 +176,6 @@ class FakeSource : public detail::MemorySource {
   }
 
   std::uint64_t page_;
-  anyplace_address next_ = std::uint64_t{1} << 40U;
   anyplace_physical last_physical_ = 0;
   std::map<anyplace_address, std::uint64_t> allocations_;
   std::map<anyplace_address, std::uint64_t> ranges_;

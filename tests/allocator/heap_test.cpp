@@ -174,12 +174,39 @@ TEST_CASE("Heap: a block is found where it begins, and while it is handed out") 
     CHECK(bench.heap->find(block->address) == block);
     CHECK(bench.heap->find(block->address + 512) == nullptr);
     CHECK(bench.heap->find(block->address + 1) == nullptr);
+    CHECK(bench.heap->find(block->address + 256) == nullptr);
     CHECK(bench.heap->find_around(block->address + 700) == block);
   }
   for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{4096}, UINT64_MAX, UINT64_MAX - 511}) {
     CHECK(bench.heap->find(address) == nullptr);
     CHECK(bench.heap->find_around(address) == nullptr);
   }
+  for (Block* block : blocks) {
+    const auto address = block->address;
+    bench.heap->give(block);
+    CHECK(bench.heap->find(address) == nullptr);
+  }
+  bench.heap->check();
+}
+
+TEST_CASE("Heap: segments may begin at any address; blocks are found all the same (classic segments)") {
+  Bench bench(classic());
+  const std::uint64_t begins = GENERATE(256, 128, 64, 1, 511, 512);
+  bench.source.next += begins;
+  bench.source.gap = 20 * mebibyte;  // so that one segment begins where the other one ended, or nearly
+  Arena& small = bench.arena(1, 0, true);
+  std::vector<Block*> blocks;
+  for (int i = 0; i < 3000; ++i) blocks.push_back(bench.take(small, 1 + i % 4 * 512));
+  for (int i = 0; i < 40; ++i) blocks.push_back(bench.take_mebibytes(5));
+  for (Block* block : blocks) {
+    CHECK(block->address % 512 == begins % 512);
+    CHECK(bench.heap->find(block->address) == block);
+    for (const std::uint64_t inside : {1, 128, 256, 511}) {
+      CHECK(bench.heap->find(block->address + inside) == nullptr);
+      CHECK(bench.heap->find_around(block->address + inside) == block);
+    }
+  }
+  bench.heap->check();
   for (Block* block : blocks) {
     const auto address = block->address;
     bench.heap->give(block);

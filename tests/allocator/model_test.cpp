@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random operations of several threads on several streams, against a reference that is a map: no two allocations that
-// are live overlap, contents stay until they are given back, and the books agree with what the reference counted.
+// Random operations of several threads on several streams and in pools that come and go, against a reference that is a
+// map: no two allocations that are live overlap, contents stay until they are given back, and the books agree with what
+// the reference counted.
 #include <anyplace/anyplace.h>
 
 #include <algorithm>
@@ -28,6 +29,8 @@ using anyplace::Buffer;
 using anyplace::BufferView;
 using anyplace::Device;
 using anyplace::ErrorCode;
+using anyplace::MemoryPool;
+using anyplace::MemoryPoolGuard;
 using anyplace::MemoryStats;
 using anyplace::Stream;
 using anyplace::StreamView;
@@ -37,10 +40,11 @@ namespace {
 #ifdef ANYPLACE_MODEL_OPERATIONS
 constexpr int operations = ANYPLACE_MODEL_OPERATIONS;
 #else
-constexpr int operations = 1'000'000;
+constexpr int operations = 600'000;
 #endif
 constexpr int thread_count = 4;
 constexpr int stream_count = 8;
+constexpr int pool_count = 2;
 constexpr int batches = 50;
 constexpr int operations_a_batch = operations / (thread_count * batches);
 
@@ -117,11 +121,15 @@ struct Check {
 struct World {
   explicit World(const char* place) : device(place), allocator(anyplace::caching_allocator(device)) {
     for (int i = 0; i < stream_count; ++i) streams.push_back(std::make_unique<Stream>(device));
+    for (auto& pool : pools) pool = std::make_shared<MemoryPool>(device);
   }
   Device device;
   std::shared_ptr<Allocator> allocator;
   std::vector<std::unique_ptr<Stream>> streams;
   Reference reference;
+  std::mutex pools_mutex;  // guards pools
+  std::array<std::shared_ptr<MemoryPool>, pool_count>
+      pools;                  ///< a pool ends when the last who allocates from it is done
   std::mutex mailbox_mutex;   // guards mailbox
   std::vector<Held> mailbox;  ///< allocations that one thread leaves to another
   std::atomic<std::uint32_t> next_tag{1};
@@ -159,6 +167,7 @@ class Worker {
     if (kind < 20) return swap_with_mailbox();
     if (kind < 22) return anyplace::empty_cache(world_.device);
     if (kind < 24) return static_cast<void>(anyplace::memory_stats(world_.device));
+    if (kind < 28) return end_a_pool();
     const bool full = held_.size() >= 200;
     if (!full && (held_.empty() || random_.below(2) == 0)) {
       take();
@@ -167,7 +176,26 @@ class Worker {
     }
   }
 
+  /// Others may be at it, and work of any stream may still use what is in it.
+  void end_a_pool() {
+    auto next = std::make_shared<MemoryPool>(world_.device);
+    const std::lock_guard lock(world_.pools_mutex);
+    world_.pools[random_.below(pool_count)].swap(next);
+  }
+
+  std::shared_ptr<MemoryPool> any_pool() {
+    const std::lock_guard lock(world_.pools_mutex);
+    return world_.pools[random_.below(pool_count)];
+  }
+
   void take() {
+    if (random_.below(8) != 0) return take_here();
+    const std::shared_ptr<MemoryPool> pool = any_pool();
+    const MemoryPoolGuard guard(*pool);
+    take_here();
+  }
+
+  void take_here() {
     Held held;
     const Stream& stream = any_stream();
     held.stream = stream;
@@ -348,7 +376,9 @@ void run_model(const char* memory, const char* config) {
 
 }  // namespace
 
-TEST_CASE("Random operations of four threads on eight streams agree with the reference") { run_model("4GiB", ""); }
+TEST_CASE("Random operations of four threads on eight streams and in pools agree with the reference") {
+  run_model("4GiB", "");
+}
 
 TEST_CASE("Random operations agree with the reference where memory is short") { run_model("150MiB", ""); }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Private pools and the scopes in which they are used.
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "memory/memory_support.h"
@@ -248,4 +250,108 @@ TEST_CASE("Pools are under adaptors too") {
   const MemoryPoolGuard guard(pool);
   const Buffer buffer(stream, 3 * mib);
   CHECK(pool.allocated_bytes() == 3 * mib);
+}
+
+namespace {
+
+/// A pool with `bytes` in it that pending work of the stream writes, and which nobody has any more: pool and buffer are
+/// gone when this returns. Returns where it was.
+std::uint64_t leave_behind(const Device& device, const Stream& stream, std::uint64_t bytes) {
+  const MemoryPool pool(device);
+  const MemoryPoolGuard guard(pool);
+  const Buffer buffer(stream, bytes);
+  stream.memset8(buffer, 1);
+  return buffer.address();
+}
+
+/// A device whose allocator has that kind of segments; each kind has a device of its own.
+Device device_with(const std::string& segments) {
+  const Device device(segments == "virtual" ? "cpu_sim:0" : "sim_full:0");
+  const AllocatorConfig wanted = AllocatorConfig::parse("segments:" + segments);
+  if (allocator_config(device).to_string() != wanted.to_string()) configure_allocator(device, wanted);
+  return device;
+}
+
+}  // namespace
+
+TEST_CASE("What a pool leaves behind isn't another stream's before the work that uses it is done") {
+  const Device device = device_with(GENERATE("virtual", "classic"));
+  for (const std::uint64_t bytes : {std::uint64_t{4096}, 3 * mib, 40 * mib}) {
+    const Stream stream(device);
+    const Stream other(device);
+    HostGate gate(stream);
+    const std::uint64_t address = leave_behind(device, stream, bytes);
+    const Buffer theirs(other, bytes);
+    CHECK(theirs.address() != address);
+    other.memset8(theirs, 7);
+    other.synchronize();
+    gate.open();
+    stream.synchronize();
+    CHECK((download(other, theirs) == Bytes(bytes, 7)));  // without showing them
+  }
+}
+
+TEST_CASE("What a pool leaves behind isn't given back to the device before the work that uses it is done") {
+  const Device device = device_with(GENERATE("virtual", "classic"));
+  const Stream stream(device);
+  const auto reserved = [&] { return static_cast<std::uint64_t>(memory_stats(device)["reserved_bytes.all.current"]); };
+  {
+    const HostGate gate(stream);
+    leave_behind(device, stream, 40 * mib);
+    empty_cache(device);
+    CHECK(reserved() >= 40 * mib);
+  }
+  stream.synchronize();  // the work has its memory still
+  empty_cache(device);
+  CHECK(reserved() == 0);
+}
+
+TEST_CASE("What a pool leaves behind is its stream's at once, and others' when its work is done") {
+  const Device device = device_with(GENERATE("virtual", "classic"));
+  const Stream stream(device);
+  const Stream other(device);
+  HostGate gate(stream);
+  const std::uint64_t address = leave_behind(device, stream, 40 * mib);
+  {
+    const Buffer again(stream, 40 * mib);
+    CHECK(again.address() == address);
+  }
+  const std::int64_t calls = memory_stats(device)["num_device_alloc"];
+  leave_behind(device, stream, 20 * mib);
+  gate.open();
+  stream.synchronize();
+  const Buffer theirs(other, 20 * mib);
+  CHECK(memory_stats(device)["num_device_alloc"] <= calls + 1);  // for the pool's
+}
+
+TEST_CASE("What a pool leaves behind outlives its stream too, for as long as its work takes") {
+  const Device device = device_with(GENERATE("virtual", "classic"));
+  const bool stream_first = GENERATE(false, true);
+  const Stream other(device);
+  auto stream = std::make_unique<Stream>(device);
+  HostGate gate(*stream);
+  auto pool = std::make_unique<MemoryPool>(device);
+  std::uint64_t address = 0;
+  {
+    const MemoryPoolGuard guard(*pool);
+    const Buffer buffer(*stream, 40 * mib);
+    stream->memset8(buffer, 1);
+    address = buffer.address();
+  }
+  if (stream_first) stream.reset();
+  pool.reset();
+  stream.reset();
+  empty_cache(device);
+  {
+    const Buffer theirs(other, 40 * mib);
+    CHECK(theirs.address() != address);
+    other.memset8(theirs, 7);
+    other.synchronize();
+    gate.open();
+    device.synchronize();
+    CHECK((download(other, theirs) == Bytes(40 * mib, 7)));
+  }
+  device.synchronize();
+  empty_cache(device);
+  CHECK(memory_stats(device)["reserved_bytes.all.current"] == 0);
 }

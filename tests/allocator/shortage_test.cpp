@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is done, in which order, before memory is out; and what is said then.
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
 #include "memory/memory_support.h"
+#include "support/child.h"
 
 using namespace anyplace;
 using namespace memory_test;
@@ -197,4 +199,131 @@ TEST_CASE("A device that is lost takes memory back and gives none") {
   }
   shared = Buffer();
   CHECK(reports.all().empty());
+}
+
+namespace {
+
+/// How often pressure callbacks are called, and what else a request for nothing mustn't touch.
+struct Untouched {
+  explicit Untouched(const Device& of)
+      : device(of), registration(of, [this](auto&&...) { return ++calls == 0; }), before(memory_stats(of)) {}
+  /// Fails the test if anything but the count of refusals is different.
+  void check() {
+    CHECK(calls == 0);
+    for (const auto& [name, value] : memory_stats(device)) {
+      INFO(name);
+      CHECK(value == before.at(name) + (name == "num_ooms" ? 1 : 0));
+    }
+    before = memory_stats(device);
+  }
+
+  Device device;
+  int calls = 0;
+  PressureRegistration registration;
+  MemoryStats before;
+};
+
+/// 256 MiB, and a device of its own for each kind of segments.
+Device device_of_256_mib(const std::string& segments, const std::string& more = "") {
+  REQUIRE(setenv("ANYPLACE_CPU_SIM_MEMORY", "256MiB", 1) == 0);
+  const Device device(segments == "virtual" ? "cpu_sim:0" : "sim_full:0");
+  configure(device, "segments:" + segments + more);
+  return device;
+}
+
+Error out_of_memory(const StreamView& stream, std::uint64_t bytes) {
+  Error error = error_of([&] { const Buffer buffer(stream, bytes); });
+  INFO(error.what());
+  CHECK(error.code() == ErrorCode::out_of_memory);
+  REQUIRE(error.memory().has_value());
+  CHECK(error.memory()->requested == bytes);
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("A request for more than the device has costs the cache nothing, and says what the device has") {
+  const Device device = device_of_256_mib(GENERATE("virtual", "classic"));
+  const Stream stream(device);
+  { const Buffer cached(stream, 100 * mib); }
+  Untouched untouched(device);
+  for (const std::uint64_t bytes : {257 * mib, std::uint64_t{2} << 40, std::uint64_t{1} << 62}) {
+    const Error error = out_of_memory(stream, bytes);
+    untouched.check();
+    CHECK_THAT(error.text(), Catch::Contains("the device has 268435456 bytes in all"));
+    CHECK(error.memory()->limit == 256 * mib);
+    CHECK(error.memory()->cached >= 100 * mib);
+    CHECK(error.memory()->free.value() + error.memory()->cached == 256 * mib);
+  }
+}
+
+TEST_CASE("A request for more than a limit allows costs the cache nothing, and names the limit") {
+  const Device device = device_of_256_mib(GENERATE("virtual", "classic"), ",limit_mb:64");
+  const Stream stream(device);
+  { const Buffer cached(stream, 40 * mib); }
+  Untouched untouched(device);
+  Error error = out_of_memory(stream, 65 * mib);
+  untouched.check();
+  CHECK_THAT(error.text(), Catch::Contains("the limit of 67108864 bytes") && Catch::Contains("limit_mb"));
+  MemoryPoolOptions options;
+  options.limit_bytes = 16 * mib;
+  const MemoryPool pool(device, options);
+  const MemoryPoolGuard guard(pool);
+  error = out_of_memory(stream, 17 * mib);
+  untouched.check();
+  CHECK_THAT(error.text(), Catch::Contains("the memory pool's limit of 16777216 bytes"));
+}
+
+TEST_CASE("A limit that was lowered leaves what is cached to requests of any size") {
+  const Device device = device_of_256_mib(GENERATE("virtual", "classic"));
+  const Stream stream(device);
+  { const Buffer cached(stream, 100 * mib); }
+  set_per_process_memory_fraction(device, 0.125);
+  CHECK_NOTHROW(Buffer(stream, 90 * mib));
+  stream.synchronize();
+  empty_cache(device);
+  CHECK_THAT(out_of_memory(stream, 90 * mib).text(), Catch::Contains("the limit of 33554432 bytes"));
+}
+
+TEST_CASE("A limit that is less than what is taken from the device at a time says so") {
+  struct Case {
+    const char* segments;
+    const char* limit;
+    std::uint64_t bytes;
+    const char* at_a_time;
+  };
+  const Case of = GENERATE(Case{"virtual", "1", 100, "2097152 bytes"}, Case{"virtual", "0", 100, "2097152 bytes"},
+                           Case{"virtual", "3", 3 * mib, "4194304 bytes"}, Case{"classic", "1", 100, "2097152 bytes"},
+                           Case{"classic", "10", 5 * mib, "20971520 bytes"});
+  // A process for each: what a device is configured to be it stays.
+  const test::ChildResult result = test::in_child([&] {
+    const Device device = device_of_256_mib(of.segments, std::string(",limit_mb:") + of.limit);
+    const Stream stream(device);
+    std::puts(out_of_memory(stream, of.bytes).text().c_str());
+    return 0;
+  });
+  CHECK(result.status == 0);
+  CHECK_THAT(result.output, Catch::Contains(of.at_a_time) && Catch::Contains("at a time") &&
+                                Catch::Contains("limit_mb") &&
+                                Catch::Contains(std::to_string(std::stoull(of.limit) * mib) + " bytes"));
+}
+
+TEST_CASE("A pool's limit that is less than what is taken from the device at a time says so") {
+  const Device device = device_of_256_mib(GENERATE("virtual", "classic"));
+  const Stream stream(device);
+  MemoryPoolOptions options;
+  options.limit_bytes = 1 * mib;
+  const MemoryPool pool(device, options);
+  const MemoryPoolGuard guard(pool);
+  CHECK_THAT(out_of_memory(stream, 100).text(),
+             Catch::Contains("the memory pool's limit of 1048576 bytes") && Catch::Contains("2097152 bytes at a time"));
+}
+
+TEST_CASE("What is said of free memory when memory is out is one thing") {
+  const Device device = device_of_256_mib(GENERATE("virtual", "classic"));
+  const Stream stream(device);
+  const Buffer held(stream, 200 * mib);
+  const Error error = out_of_memory(stream, 100 * mib);
+  CHECK(error.memory()->free == 56 * mib);
+  CHECK_THAT(error.what(), !Catch::Contains(" 0 free"));
 }

@@ -2,6 +2,8 @@
 // `anyplace devices`: the list is complete and right, and no plugin, whatever it does, keeps it from being made.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
+#include <sstream>
 
 #include "plugin_folder.h"
 #include "run_command.h"
@@ -172,6 +174,36 @@ TEST_CASE("What a plugin writes and what its texts hold does no harm to the outp
   CHECK_FALSE(contains(text.out, "\x1b"));
   CHECK(contains(text.out, "\\x1b[31mred"));
   CHECK(std::count(text.out.begin(), text.out.end(), '\n') == 4);
+}
+
+TEST_CASE("A backend that can't be used takes one short line, and the last line says where to read more") {
+  PluginFolder folder;
+  folder.add("needs_vendor").add("deserted").add("crasher").add("quitter").add_empty("empty").add_truncated("cut");
+  const Run run = run_command({"devices"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  CAPTURE(run.err);
+  CHECK(run.status == 0);
+  CHECK(std::count(run.out.begin(), run.out.end(), '\n') == 3);
+  for (const char* line :
+       {"\nneeds_vendor: no driver (libneeded.so.1)\n", "\ndeserted: no device\n", "\ncrasher: crashed (SIGABRT)\n",
+        "\nquitter: crashed (exit status 0)\n", "\nempty: plugin refused\n", "\ncut: plugin refused\n"}) {
+    CAPTURE(line);
+    CHECK(contains("\n" + run.err, line));
+  }
+  std::vector<std::string> lines;
+  std::istringstream all(run.err);
+  for (std::string line; std::getline(all, line);) lines.push_back(line);
+  for (const std::string& line : lines) CHECK(line.size() <= 78);
+  REQUIRE_FALSE(lines.empty());
+  CHECK(contains(lines.back(), "`anyplace doctor`"));
+  // Each of the others is of one backend.
+  CHECK(std::set<std::string>(lines.begin(), lines.end()).size() == lines.size());
+  for (std::size_t i = 0; i + 1 < lines.size(); ++i) CHECK(contains(lines[i], ": "));
+}
+
+TEST_CASE("A setting that is wrong is named in the one line") {
+  const Run run = run_command({"devices"}, {{"ANYPLACE_CPU_SIM_DEVICES", "many"}});
+  CHECK(run.status == 1);
+  CHECK(contains("\n" + run.err, "\ncpu_sim: a setting is wrong (ANYPLACE_CPU_SIM_DEVICES)\n"));
 }
 
 TEST_CASE("Files that are no plugins are noted and the others are listed") {

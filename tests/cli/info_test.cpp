@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "plugin_folder.h"
 #include "run_command.h"
@@ -67,6 +68,25 @@ TEST_CASE("A device that is not there is refused with those that are") {
   CHECK(contains(run.err, "no_such_device"));
   CHECK(contains(run.err, "cpu_sim:0"));
   CHECK(contains(run.err, "cpu_sim:1"));
+}
+
+TEST_CASE("A refusal says what is wrong, what would be right and where to look, on a line each") {
+  for (const std::string place : {"cpu_sim:9", "cpu_sin:0", "cpu_sim:-1", "cpu_sim:uuid=SIM-1"}) {
+    const Run run = run_command({"info", place});
+    CAPTURE(place, run.err);
+    std::vector<std::string> lines;
+    std::istringstream all(run.err);
+    for (std::string line; std::getline(all, line);) lines.push_back(line);
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0].starts_with("anyplace info: "));
+    CHECK(contains(lines[0], place));
+    CHECK(lines[1].starts_with("  "));
+    CHECK(lines[2].starts_with("  "));
+    CHECK(contains(lines[2], "`anyplace "));
+    // The place is named once; the rest is what there is instead.
+    CHECK_FALSE(contains(run.err.substr(run.err.find(place) + place.size()), place));
+    for (const std::string& line : lines) CHECK_FALSE(contains(line, "Device::Device"));
+  }
 }
 
 TEST_CASE("A backend that is not there is refused with the name that was probably meant") {

@@ -47,7 +47,7 @@ TEST_CASE("new-backend writes a whole project and says what to type next") {
   const Run run = new_backend("acme", folder / "acme");
   CHECK(run.status == 0);
   CHECK(run.err.empty());
-  CHECK(contains(run.out, "cmake -B b"));
+  CHECK(contains(run.out, "cmake -G Ninja -B b"));
   CHECK(contains(run.out, "anyplace conformance --place acme:0 --plugin b/libanyplace_backend_acme.so"));
   const std::set<std::string> files = files_of(folder / "acme");
   for (const char* file : {"CMakeLists.txt", "README.md", "LICENSE", "ci.sh", ".gitignore", "tests/CMakeLists.txt",

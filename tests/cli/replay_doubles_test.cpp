@@ -44,7 +44,9 @@ TEST_CASE("A trace takes as much of every backend as of cpu_sim") {
       if (vendor.folder.empty()) continue;
       CAPTURE(vendor.place, segments);
       const json shown = replay(trace.path(), vendor.place, segments,
-                                {{"LD_LIBRARY_PATH", vendor.folder}, {vendor.memory, "17179869184"}});
+                                {{"LD_LIBRARY_PATH", vendor.folder},
+                                 {vendor.memory, "17179869184"},
+                                 {"ANYPLACE_LEVELZERO_VIRTUAL_MEMORY", "1"}});
       CHECK(shown.at("place") == vendor.place);
       CHECK(shown.at("segments") == segments);
       CHECK(shown.at("peak_live_bytes") == expected.at("peak_live_bytes"));

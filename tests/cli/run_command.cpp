@@ -3,14 +3,18 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <stdexcept>
 #include <string_view>
 
@@ -48,8 +52,14 @@ class Capture {
 
 std::vector<std::string> environment_with(const Variables& variables) {
   std::vector<std::string> entries;
+  const auto is_replaced = [&](std::string_view entry) {
+    return std::any_of(variables.begin(), variables.end(),
+                       [&](const auto& variable) { return entry.starts_with(variable.first + "="); });
+  };
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("ANYPLACE_")) entries.emplace_back(*entry);
+    const std::string_view text = *entry;
+    if (text.starts_with("ANYPLACE_") || text.starts_with("NO_COLOR=") || is_replaced(text)) continue;
+    entries.emplace_back(text);
   }
   for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
   return entries;
@@ -70,15 +80,37 @@ int broken_pipe() {
   return ends[1];
 }
 
+/// Takes the actions away.
+pid_t spawn(const std::vector<std::string>& arguments, const Variables& variables,
+            posix_spawn_file_actions_t* actions) {
+  std::vector<std::string> words{ANYPLACE_COMMAND};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<std::string> entries = environment_with(variables);
+  pid_t process = 0;
+  const int failed =
+      posix_spawn(&process, ANYPLACE_COMMAND, actions, nullptr, pointers(words).data(), pointers(entries).data());
+  posix_spawn_file_actions_destroy(actions);
+  if (failed != 0) throw std::runtime_error("the command can't be started: " ANYPLACE_COMMAND);
+  return process;
+}
+
+int wait_for(pid_t process) {
+  int status = 0;
+  waitpid(process, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int spawn_and_wait(const std::vector<std::string>& arguments, const Variables& variables,
+                   posix_spawn_file_actions_t* actions) {
+  return wait_for(spawn(arguments, variables, actions));
+}
+
 }  // namespace
 
 Run run_command(const std::vector<std::string>& arguments, const Variables& variables, Output output) {
   const Capture out;
   const Capture err;
   const int pipe_end = output == Output::broken_pipe ? broken_pipe() : -1;
-  std::vector<std::string> words{ANYPLACE_COMMAND};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> entries = environment_with(variables);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -97,16 +129,64 @@ Run run_command(const std::vector<std::string>& arguments, const Variables& vari
       break;
   }
   posix_spawn_file_actions_adddup2(&actions, err.descriptor(), STDERR_FILENO);
-  pid_t process = 0;
-  const int failed =
-      posix_spawn(&process, ANYPLACE_COMMAND, &actions, nullptr, pointers(words).data(), pointers(entries).data());
-  posix_spawn_file_actions_destroy(&actions);
+  const int status = spawn_and_wait(arguments, variables, &actions);
   if (pipe_end >= 0) close(pipe_end);
-  if (failed != 0) throw std::runtime_error("the command can't be started: " ANYPLACE_COMMAND);
+  return {status, out.text(), err.text()};
+}
 
-  int status = 0;
-  waitpid(process, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.text(), err.text()};
+Run run_with_input(const std::string& input, const std::vector<std::string>& arguments, const Variables& variables) {
+  const Capture in, out, err;
+  if (write(in.descriptor(), input.data(), input.size()) != static_cast<ssize_t>(input.size())) {
+    throw std::runtime_error("the input can't be kept");
+  }
+  lseek(in.descriptor(), 0, SEEK_SET);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, in.descriptor(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err.descriptor(), STDERR_FILENO);
+  const int status = spawn_and_wait(arguments, variables, &actions);
+  return {status, out.text(), err.text()};
+}
+
+Run run_on_terminal(const std::vector<std::string>& arguments, const Variables& variables, unsigned columns) {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  std::array<char, 128> name{};
+  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || ptsname_r(master, name.data(), name.size()) != 0) {
+    throw std::runtime_error("no terminal");
+  }
+  const int slave = open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  if (slave < 0 || ioctl(slave, TIOCSWINSZ, &size) != 0) throw std::runtime_error("no terminal");
+
+  Variables all = variables;
+  const auto is_term = [](const auto& variable) { return variable.first == "TERM"; };
+  if (std::none_of(all.begin(), all.end(), is_term)) all.emplace_back("TERM", "xterm-256color");
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    posix_spawn_file_actions_adddup2(&actions, slave, descriptor);
+  }
+  const pid_t process = spawn(arguments, all, &actions);
+  close(slave);
+  // Reading ends, with an error, when the last of the command's descriptors is closed.
+  std::string shown;
+  std::array<char, 4096> chunk;
+  for (;;) {
+    const ssize_t got = read(master, chunk.data(), chunk.size());
+    if (got <= 0 && !(got < 0 && errno == EINTR)) break;
+    if (got > 0) shown.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  close(master);
+  const int status = wait_for(process);
+  for (std::size_t at = shown.find("\r\n"); at != std::string::npos; at = shown.find("\r\n", at)) shown.erase(at, 1);
+  return {status, shown, ""};
+}
+
+std::string without_colour(const std::string& text) {
+  return std::regex_replace(text, std::regex("\x1b\\[[0-9;]*m"), "");
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

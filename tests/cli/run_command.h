@@ -26,6 +26,17 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 Run run_command(const std::vector<std::string>& arguments, const Variables& variables = {},
                 Output output = Output::kept);
 
+/// The same with `input` as standard input.
+Run run_with_input(const std::string& input, const std::vector<std::string>& arguments,
+                   const Variables& variables = {});
+
+/// The same on a terminal of so many columns (TERM is xterm-256color unless `variables` say otherwise): `out` is all
+/// that was written to it, "\r\n" being "\n", and `err` is empty.
+Run run_on_terminal(const std::vector<std::string>& arguments, const Variables& variables = {}, unsigned columns = 80);
+
+/// `text` as a terminal shows it: without its sequences for colour.
+std::string without_colour(const std::string& text);
+
 bool contains(const std::string& text, const std::string& part);
 
 /// How many processes have the variable in the environment that they were started with.

@@ -63,7 +63,8 @@ class Module {
   anyplace_module handle_ = 0;
 };
 
-anyplace_argument address_of(const anyplace_address& address) { return {ANYPLACE_ARGUMENT_ADDRESS, 8, &address}; }
+/// Of the host's memory, and so as a number: as an address it would be refused.
+anyplace_argument address_of(const anyplace_address& address) { return {ANYPLACE_ARGUMENT_VALUE, 8, &address}; }
 
 /// Why the image isn't taken; "" if it is.
 std::string refusal(Plugin& plugin, const std::vector<char>& bytes) {

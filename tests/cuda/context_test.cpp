@@ -111,6 +111,7 @@ class Calls {
     step("memset8", [&] { stream.memset8(a, 1); });
     step("memset16", [&] { stream.memset16(a, 1); });
     step("memset32", [&] { stream.memset32(a, 1); });
+    stream.synchronize();  // which the null stream doesn't wait for
     step("memset on the null stream", [&] { device_.default_stream().memset32(b, 1); });
     device_.synchronize();
   }
@@ -197,6 +198,23 @@ TEST_CASE("A context of another library stays current through every call") {
     }).make_all();
   }
   CHECK(current_context() == nullptr);
+}
+
+TEST_CASE("A destroyed context of another library that is left current fails no call and loses no device") {
+  const Double cuda;
+  const Device device("cuda:0"), other("cuda:1");
+  const test::Reports reports;
+  {
+    REQUIRE(anyplace::device_count("cuda") == 2);
+    const DestroyedContext context(0);
+    Calls(device, other, [&](const char* name) {
+      INFO(name);
+      CHECK(current_context() == context.get());
+    }).make_all();
+  }
+  device.synchronize();
+  other.synchronize();
+  for (const anyplace::Error& error : reports.all()) FAIL_CHECK(error.what());
 }
 
 TEST_CASE("The primary context of another device stays current through every call") {

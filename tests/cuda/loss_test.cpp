@@ -168,6 +168,53 @@ TEST_CASE("A device that is lost lets go of whoever waits for it in another back
   consumer.synchronize();
 }
 
+TEST_CASE("A primary context that another library destroys is a lost device") {
+  const Double cuda;
+  const Device device("cuda:0"), good("cuda:1");
+  const Stream stream(device);
+  const anyplace::Event event(device);
+  REQUIRE(vendor<CUresult(CUdevice)>("cuDevicePrimaryCtxReset_v2")(0) == CUDA_SUCCESS);
+  const auto error = test::error_of([&] { const Buffer made(stream, 4096); });
+  REQUIRE(error.has_value());
+  INFO(error->what());
+  CHECK(error->code() == ErrorCode::device_lost);
+  CHECK(error->vendor_code() == CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  CHECK(test::code_of([&] { event.synchronize(); }) == ErrorCode::device_lost);
+  CHECK(pipeline_works(good));
+}
+
+TEST_CASE("The error of another library's context that is current is not the device's loss") {
+  const Double cuda;
+  const Device device("cuda:0");
+  REQUIRE(pipeline_works(device));
+  const Stream stream(device);
+  const anyplace::Event event(device);
+  event.record(stream);
+  {
+    CUcontext theirs = nullptr;
+    REQUIRE(vendor<CUresult(CUcontext*, unsigned, CUdevice)>("cuCtxCreate_v2")(&theirs, 0, 1) == CUDA_SUCCESS);
+    REQUIRE(cuda.fail_device(1, CUDA_ERROR_ILLEGAL_ADDRESS));
+    const std::vector<std::function<void()>> calls = {
+        [&] { stream.synchronize(); }, [&] { static_cast<void>(stream.query()); },
+        [&] { event.record(stream); }, [&] { stream.wait_event(event); },
+        [&] { event.synchronize(); },
+    };
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      INFO("call " << i);
+      // It may do without, or be told of the error: but not that the device is lost.
+      const auto error = test::error_of(calls[i]);
+      if (!error) continue;
+      INFO(error->what());
+      CHECK(error->code() == ErrorCode::backend_failed);
+      CHECK(error->vendor_code() == CUDA_ERROR_ILLEGAL_ADDRESS);
+      CHECK_THAT(error->what(), contains("another context"));
+    }
+    CHECK(vendor<CUresult(CUcontext)>("cuCtxDestroy_v2")(theirs) == CUDA_ERROR_ILLEGAL_ADDRESS);
+  }
+  stream.synchronize();
+  CHECK(pipeline_works(device));
+}
+
 TEST_CASE("A peer that is lost is named and does not take the other device along") {
   const Double cuda;
   const Device good("cuda:0"), bad("cuda:1");

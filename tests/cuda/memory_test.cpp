@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/segments_instead.h"
 
 namespace {
 
@@ -170,4 +171,18 @@ TEST_CASE("A pitch over the limit of the device is copied line by line") {
   stream.synchronize();
   CHECK(back[0] == 7);
   CHECK(back[63] == 7);
+}
+
+TEST_CASE("Where the driver fails to map memory comes in segments and that is said once") {
+  const Double cuda({{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {"CUDA_DOUBLE_FAIL", "cuMemMap:1:999:always"}});
+  test::check_segments_instead("cuda", "CUDA_ERROR_UNKNOWN");
+  CHECK(cuda.live("reservation") == 0);
+  CHECK(cuda.live("physical") == 0);
+}
+
+TEST_CASE("Where the driver has memory but none to map it comes in segments and that is said once") {
+  const Double cuda({{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {"CUDA_DOUBLE_FAIL", "cuMemMap:1:2:always"}});
+  test::check_segments_instead("cuda", "CUDA_ERROR_OUT_OF_MEMORY");
+  CHECK(cuda.live("reservation") == 0);
+  CHECK(cuda.live("physical") == 0);
 }

@@ -2,6 +2,7 @@
 //
 // Devices by uuid and pci address, and CUDA_VISIBLE_DEVICES.
 #include "support.h"
+#include "support/child.h"
 
 namespace {
 
@@ -18,6 +19,42 @@ TEST_CASE("A device is found by its uuid as nvidia-smi prints it") {
   CHECK(Device("cuda:uuid=" + uuid).index() == 1);
   CHECK(anyplace::Place("cuda:uuid=" + uuid).to_string() == "cuda:uuid=" + uuid);
   CHECK(uuid != Device("cuda:0").properties().uuid);
+}
+
+TEST_CASE("A MIG instance is found by its uuid as nvidia-smi prints it") {
+  const Double cuda({{"CUDA_DOUBLE_MIG", "1"}});
+  const std::string uuid = Device("cuda:1").properties().uuid;
+  CHECK(uuid.size() == 40);
+  CHECK_THAT(uuid, Catch::StartsWith("MIG-"));
+  CHECK(Device("cuda:uuid=" + uuid).index() == 1);
+  CHECK(anyplace::Place("cuda:uuid=" + uuid).to_string() == "cuda:uuid=" + uuid);
+  CHECK(uuid != Device("cuda:0").properties().uuid);
+  const auto error = test::error_of([] { Device{"cuda:uuid=MIG-00000000-0000-0000-0000-000000000000"}; });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::no_such_device);
+  CHECK_THAT(error->what(), contains(uuid));
+}
+
+TEST_CASE("The instance that CUDA_VISIBLE_DEVICES names by its uuid has that uuid") {
+  std::string uuid;
+  const test::ChildResult child = test::in_child([] {
+    test::set_env("CUDA_DOUBLE_MIG", "1");
+    std::printf("%s", Device("cuda:1").properties().uuid.c_str());
+    return 0;
+  });
+  uuid = child.output;
+  const Double cuda({{"CUDA_DOUBLE_MIG", "1"}, {"CUDA_VISIBLE_DEVICES", uuid.c_str()}});
+  REQUIRE(anyplace::device_count("cuda") == 1);
+  CHECK(Device("cuda:uuid=" + uuid).index() == 0);
+}
+
+TEST_CASE("A driver that does not tell the uuids of instances gives the GPU's") {
+  const Double cuda({{"CUDA_DOUBLE_MIG", "1"}, {"CUDA_DOUBLE_MISSING", "cuDeviceGetUuid_v2"}});
+  const std::string uuid = Device("cuda:1").properties().uuid;
+  CHECK_THAT(uuid, Catch::StartsWith("GPU-"));
+  CHECK(uuid == Device("cuda:0").properties().uuid);
+  // Of two with one uuid the first is meant.
+  CHECK(Device("cuda:uuid=" + uuid).index() == 0);
 }
 
 TEST_CASE("A device is found by its pci address") {

@@ -111,6 +111,7 @@ class Calls {
     step("memset8", [&] { stream.memset8(a, 1); });
     step("memset16", [&] { stream.memset16(a, 1); });
     step("memset32", [&] { stream.memset32(a, 1); });
+    stream.synchronize();  // which the null stream doesn't wait for
     step("memset on the null stream", [&] { device_.default_stream().memset32(b, 1); });
     device_.synchronize();
   }

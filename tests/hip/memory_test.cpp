@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/segments_instead.h"
 
 namespace {
 
@@ -159,4 +160,18 @@ TEST_CASE("A pitch over the limit of the device is copied line by line") {
   stream.synchronize();
   CHECK(back[0] == 7);
   CHECK(back[63] == 7);
+}
+
+TEST_CASE("Where the driver fails to map memory comes in segments and that is said once") {
+  const Double hip({{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {"HIP_DOUBLE_FAIL", "hipMemMap:1:999:always"}});
+  test::check_segments_instead("hip", "hipErrorUnknown");
+  CHECK(hip.live("reservation") == 0);
+  CHECK(hip.live("physical") == 0);
+}
+
+TEST_CASE("Where the driver has memory but none to map it comes in segments and that is said once") {
+  const Double hip({{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {"HIP_DOUBLE_FAIL", "hipMemMap:1:2:always"}});
+  test::check_segments_instead("hip", "hipErrorOutOfMemory");
+  CHECK(hip.live("reservation") == 0);
+  CHECK(hip.live("physical") == 0);
 }

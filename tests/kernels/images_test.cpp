@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which of several images a device gets, and what is said when it can use none.
 #include <fstream>
+#include <span>
 #include <string_view>
+#include <type_traits>
 
+#include "library_kernels.h"
 #include "memory/memory_support.h"
 #include "test_device_code.h"
 
@@ -169,4 +172,27 @@ TEST_CASE("A module whose kernels met barriers is unloaded with everything it ha
   // Who ran the last block lets go of the module a moment later.
   while (mappings() > 0) std::this_thread::yield();
   SUCCEED();
+}
+
+TEST_CASE("Images are named by what outlives the statement") {
+  using Images = std::vector<KernelImage>;
+  CHECK_FALSE(std::is_constructible_v<KernelImages, const char*, Images>);
+  CHECK_FALSE(std::is_constructible_v<KernelImages, std::string, Images&>);
+  CHECK_FALSE(std::is_constructible_v<KernelImages, std::string, std::span<const KernelImage>>);
+  CHECK(std::is_constructible_v<KernelImages, const char*, Images&>);
+  CHECK(std::is_constructible_v<KernelImages, const std::string&, const Images&>);
+  CHECK(std::is_constructible_v<KernelImages, std::string_view, std::span<const KernelImage>>);
+}
+
+TEST_CASE("The kernels of a library are there for who links it, by its header") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Module module(device, library_kernels);
+  std::vector<float> data{4, 8};
+  const Buffer buffer(stream, 2 * sizeof(float));
+  stream.copy(buffer, data);
+  stream.launch(module.kernel("halve"), {2}, {1}, 0, buffer);
+  stream.copy(data, buffer);
+  stream.synchronize();
+  CHECK(data == std::vector<float>{2, 4});
 }

@@ -129,6 +129,9 @@ TEST_CASE("A kernel that throws is the stream's fault once and later work runs")
   CHECK(error.code() == ErrorCode::kernel_failed);
   CHECK(error.place() == "cpu_sim:0");
   CHECK_THAT(std::string(error.what()), Catch::Contains("block three is unhappy"));
+  // A callable has no name but its type's: a lambda's says where it was written.
+  CHECK_THAT(std::string(error.what()), Catch::Contains("lambda(anyplace::Block const&)") || Catch::Contains("$_"));
+  CHECK_THAT(std::string(error.what()), Catch::Contains("block (3, 0, 0)") && !Catch::Contains("make_host_kernel"));
   CHECK(later == 4);
   CHECK_NOTHROW(stream.synchronize());
   CHECK(stream.query());
@@ -139,7 +142,32 @@ TEST_CASE("What is thrown need not be an exception") {
   const Stream stream(device);
   const Kernel throwing(device, [](const Block&) { throw 42; });
   stream.launch(throwing, {1}, {1}, 0);
-  CHECK(error_of([&] { stream.synchronize(); }).code() == ErrorCode::kernel_failed);
+  const Error error = error_of([&] { stream.synchronize(); });
+  CHECK(error.code() == ErrorCode::kernel_failed);
+  CHECK_THAT(error.text(), Catch::Contains("block (0, 0, 0)") && Catch::Contains("no std::exception"));
+}
+
+namespace {
+struct NamedKernel {
+  template <class T>
+  struct Of {
+    void operator()(const Block&, int) const { throw std::runtime_error("no"); }
+  };
+};
+void named_function(const Block&) { throw std::runtime_error("no"); }
+}  // namespace
+
+TEST_CASE("A fault says which callable it was") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Kernel object(device, NamedKernel::Of<std::pair<int, float>>());
+  stream.launch(object, {1}, {1}, 0, 1);
+  CHECK_THAT(error_of([&] { stream.synchronize(); }).text(),
+             Catch::Contains("NamedKernel::Of<std::pair<int, float> >, block"));
+  const Kernel function(device, named_function);
+  stream.launch(function, {1}, {1}, 0);
+  CHECK_THAT(error_of([&] { stream.synchronize(); }).text(),
+             Catch::Contains("void (*)(anyplace::Block const&), block"));
 }
 
 TEST_CASE("A kernel's fault stays with its stream") {

@@ -41,6 +41,20 @@ ANYPLACE_PLUGIN_EXPORT anyplace_status nothing(void*, const anyplace_block*, voi
   return ANYPLACE_STATUS_OK;
 }
 
+/// (address): writes there, in block 5 of the second direction.
+ANYPLACE_PLUGIN_EXPORT anyplace_status stray(void*, const anyplace_block* block, void* const* arguments,
+                                             const uint32_t*, uint32_t) {
+  if (block->index[1] == 5) *static_cast<volatile float*>(floats_of(arguments[0])) = 1;
+  return ANYPLACE_STATUS_OK;
+}
+
+/// (int32 by): divides.
+ANYPLACE_PLUGIN_EXPORT anyplace_status divide(void*, const anyplace_block*, void* const* arguments, const uint32_t*,
+                                              uint32_t) {
+  const volatile std::int32_t by = value_of<std::int32_t>(arguments[0]);
+  return by == 0 ? 100 / by : ANYPLACE_STATUS_OK;  // of 1 / by a compiler makes a comparison
+}
+
 /// (): fails.
 ANYPLACE_PLUGIN_EXPORT anyplace_status failing(void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) {
   return ANYPLACE_STATUS_KERNEL_FAILED;

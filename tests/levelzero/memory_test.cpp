@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/segments_instead.h"
 
 namespace {
 
@@ -110,4 +111,39 @@ TEST_CASE("Devices that can reach each other copy at once and enabling is no mor
   there.copy(back, b);
   there.synchronize();
   CHECK(back == Numbers(1024, 5));
+}
+
+TEST_CASE("Where the driver fails to map memory comes in segments and that is said once") {
+  const Double ze({{"ANYPLACE_ALLOCATOR", "segments:automatic"},
+                   {"ANYPLACE_LEVELZERO_VIRTUAL_MEMORY", "1"},
+                   {"LEVELZERO_DOUBLE_FAIL", "zeVirtualMemMap:1:2013265921:always"}});
+  test::check_segments_instead("levelzero", "ZE_RESULT_ERROR_UNINITIALIZED");
+  CHECK(ze.live("reservation") == 0);
+  CHECK(ze.live("physical") == 0);
+}
+
+TEST_CASE("Where the driver has memory but none to map it comes in segments and that is said once") {
+  const Double ze({{"ANYPLACE_ALLOCATOR", "segments:automatic"},
+                   {"ANYPLACE_LEVELZERO_VIRTUAL_MEMORY", "1"},
+                   {"LEVELZERO_DOUBLE_FAIL", "zeVirtualMemMap:1:1879048195:always"}});
+  test::check_segments_instead("levelzero", "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY");
+  CHECK(ze.live("reservation") == 0);
+  CHECK(ze.live("physical") == 0);
+}
+
+TEST_CASE("Virtual memory is offered where it is asked for") {
+  const Double ze({{"ANYPLACE_LEVELZERO_VIRTUAL_MEMORY", "1"}});
+  CHECK(Device("levelzero:0").has(anyplace::Capability::virtual_memory));
+}
+
+TEST_CASE("Virtual memory is not offered where it isn't asked for") {
+  const Double ze;
+  CHECK_FALSE(Device("levelzero:0").has(anyplace::Capability::virtual_memory));
+}
+
+TEST_CASE("Where physical memory has one address the caching allocator's memory is right all the same") {
+  const Double ze({{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {"LEVELZERO_DOUBLE_ONE_ADDRESS", "1"}});
+  const test::Reports reports;
+  test::use_memory("levelzero:0");
+  CHECK(reports.all().empty());
 }

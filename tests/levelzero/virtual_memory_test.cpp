@@ -29,7 +29,7 @@ void check(anyplace_status status) {
 
 /// The plugin's table without a core, and two granules of memory that are mapped side by side.
 struct Space {
-  Double ze;
+  Double ze{{{"ANYPLACE_LEVELZERO_VIRTUAL_MEMORY", "1"}}};
   anyplace_host host{};
   anyplace_backend_table table{};
   std::uint64_t granule = 0;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What copies and fills refuse, before anything is submitted.
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+
 #include "memory/memory_support.h"
 
 using namespace anyplace;
@@ -199,4 +204,31 @@ TEST_CASE("Copies and fills on a null or destroyed stream are invalid handles") 
     refused(ErrorCode::invalid_handle, [&] { stream.memset32(scene.buffer, 0); });
     refused(ErrorCode::invalid_handle, [&] { stream.copy(Buffer(), ConstHostSpan()); });
   }
+}
+
+TEST_CASE("Copies take no temporary that owns its elements, and every view of elsewhere") {
+  using Floats = std::vector<float>;
+  CHECK_FALSE(std::is_convertible_v<Floats, ConstHostSpan>);
+  CHECK_FALSE(std::is_convertible_v<const Floats, ConstHostSpan>);
+  CHECK_FALSE(std::is_convertible_v<std::string, ConstHostSpan>);
+  CHECK_FALSE(std::is_convertible_v<std::array<int, 4>, ConstHostSpan>);
+  CHECK_FALSE(std::is_convertible_v<std::initializer_list<int>, ConstHostSpan>);
+  CHECK_FALSE(std::is_convertible_v<HostBuffer, ConstHostSpan>);
+  CHECK_FALSE(std::is_convertible_v<Floats, HostSpan>);
+  CHECK_FALSE(std::is_convertible_v<std::string, HostSpan>);
+  CHECK_FALSE(std::is_convertible_v<HostBuffer, HostSpan>);
+
+  CHECK(std::is_convertible_v<Floats&, ConstHostSpan>);
+  CHECK(std::is_convertible_v<const Floats&, ConstHostSpan>);
+  CHECK(std::is_convertible_v<std::string_view, ConstHostSpan>);
+  CHECK(std::is_convertible_v<std::span<const float>, ConstHostSpan>);
+  CHECK(std::is_convertible_v<const char(&)[4], ConstHostSpan>);
+  CHECK(std::is_convertible_v<HostBuffer&, ConstHostSpan>);
+  CHECK(std::is_convertible_v<HostSpan, ConstHostSpan>);
+  CHECK(std::is_convertible_v<Floats&, HostSpan>);
+  CHECK(std::is_convertible_v<std::span<float>, HostSpan>);
+  CHECK(std::is_convertible_v<const std::span<float>&, HostSpan>);
+  CHECK(std::is_convertible_v<HostBuffer&, HostSpan>);
+  CHECK_FALSE(std::is_convertible_v<const Floats&, HostSpan>);
+  CHECK_FALSE(std::is_convertible_v<std::span<const float>, HostSpan>);
 }

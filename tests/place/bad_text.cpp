@@ -158,6 +158,18 @@ TEST_CASE("A near miss is given the nearest known name") {
   CHECK_THAT(refused("level-zero:0"), Contains("did you mean \"levelzero\""));
 }
 
+TEST_CASE("Who asks for the host's processors is shown the simulator, and no GPU") {
+  for (const char* const text : {"cpu:0", "cpu", "CPU:1", "cpus", "host:0", "sim", "simulator:3"}) {
+    CAPTURE(text);
+    try {
+      const anyplace::Device device(text);
+      FAIL("there is such a device");
+    } catch (const anyplace::Error& error) {
+      CHECK_THAT(error.text(), Contains("did you mean \"cpu_sim\"?") && !Contains("\"gpu\""));
+    }
+  }
+}
+
 TEST_CASE("A text that is like no name is given the list") {
   CHECK_THAT(refused("!!!!!!!!!!"), Contains("known names are") && !Contains("did you mean"));
 }

@@ -65,6 +65,23 @@ TEST_CASE("Copies of an error share its details") {
   CHECK(copy.what() == std::string(error.what()));
 }
 
+TEST_CASE("An error names its place once") {
+  const auto times = [](const std::string& text, const std::string& part) {
+    int count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++count;
+    return count;
+  };
+  anyplace_test::search_in(std::string(ANYPLACE_TEST_PLUGINS) + "/plus");
+  for (const char* const place : {"cpu_sim:9", "cpu_sin:3", "cpu_sim:pci=0000:99:00.0", "plus:uuid=PLUS-2"}) {
+    const std::string what = anyplace_test::device_error(place).what();
+    CAPTURE(what);
+    CHECK(times(what, place) == 1);
+  }
+  const std::string what = anyplace_test::error_of([] { const anyplace::Place bad("cuda:-7"); }).what();
+  CAPTURE(what);
+  CHECK(times(what, "cuda:-7") == 1);
+}
+
 TEST_CASE("Every code has a name of its own") {
   std::set<std::string> names;
   int codes = 0;

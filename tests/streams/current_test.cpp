@@ -27,6 +27,31 @@ TEST_CASE("Given a current device then a bare name means it and the other backen
   REQUIRE(current_device("sim_b").index() == 0);
 }
 
+TEST_CASE(
+    "Given a current stream that was destroyed then the error says that it is the current one and of which device") {
+  const Device device("cpu_sim:1");
+  {
+    const Stream gone(device);
+    set_current_stream(gone);
+  }
+  const auto says_it = [&](const std::string& text) {
+    CHECK_THAT(text, Catch::Contains("it was destroyed"));
+    CHECK_THAT(text, Catch::Contains("still the current stream of this thread on cpu_sim:1"));
+    CHECK_THAT(text, Catch::Contains("set_current_stream") && Catch::Contains("StreamGuard"));
+  };
+  says_it(test::error_of([&] { const Buffer buffer(device, 100); }).value().text());
+  says_it(test::error_of([&] { current_stream(device).synchronize(); }).value().text());
+  says_it(test::error_of([&] { static_cast<void>(current_stream(device).record_event()); }).value().text());
+  // On another thread, and of a stream that isn't current, it would be wrong.
+  const StreamView gone = current_stream(device);
+  std::string elsewhere;
+  std::thread([&] { elsewhere = test::error_of([&] { gone.synchronize(); }).value().text(); }).join();
+  CHECK_THAT(elsewhere, Catch::Contains("it was destroyed") && !Catch::Contains("current stream"));
+  const Stream next(device);
+  set_current_stream(next);
+  CHECK_THAT(test::error_of([&] { gone.synchronize(); }).value().text(), !Catch::Contains("current stream"));
+}
+
 TEST_CASE("Given a current device on one thread then another thread has its own") {
   set_current_device("cpu_sim:1");
   const Stream mine("cpu_sim:1");

@@ -2,10 +2,28 @@
 add_executable(sweep ${CMAKE_CURRENT_LIST_DIR}/sweep.cpp)
 target_link_libraries(sweep PRIVATE Threads::Threads)
 target_compile_definitions(sweep PRIVATE ANYPLACE_LOST_ORDER="${CMAKE_CURRENT_LIST_DIR}/lost_order.supp")
-add_executable(sweep_pipeline ${CMAKE_CURRENT_LIST_DIR}/pipeline.cpp)
+add_executable(sweep_pipeline ${CMAKE_CURRENT_LIST_DIR}/pipeline.cpp ${CMAKE_CURRENT_LIST_DIR}/steps.cpp)
 target_link_libraries(sweep_pipeline PRIVATE anyplace::anyplace)
 set_target_properties(sweep sweep_pipeline PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_dependencies(sweep_pipeline anyplace_backend_cpu_sim)
+
+# Each allocation of the process fails, and each start of a thread: shortage.cpp.
+if(TARGET anyplace_conformance_kernels)
+  add_executable(sweep_shortage ${CMAKE_CURRENT_LIST_DIR}/shortage.cpp ${CMAKE_CURRENT_LIST_DIR}/failing.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/everything.cpp ${CMAKE_CURRENT_LIST_DIR}/steps.cpp)
+  target_link_libraries(sweep_shortage PRIVATE anyplace::anyplace Threads::Threads ${CMAKE_DL_LIBS})
+  if(ANYPLACE_SANITIZE)
+    # Optimised, so that it calls none of the templates that other files have with the sanitizer in them.
+    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/failing.cpp PROPERTIES
+      COMPILE_OPTIONS "-fno-sanitize=all;-O2" COMPILE_DEFINITIONS FAILING_UNDER_SANITIZER)
+  endif()
+  target_include_directories(sweep_shortage PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  set_target_properties(sweep_shortage PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests
+                        ENABLE_EXPORTS ON)  # its malloc is for all
+  add_dependencies(sweep_shortage anyplace_backend_cpu_sim anyplace_backend_sim_c anyplace_conformance_kernels)
+else()
+  anyplace_left_out(tests/sweep "the conformance suite, whose kernels sweep_shortage runs, is not built")
+endif()
 
 # anyplace_add_sweep(name PLACES place other VARIABLES prefix MODULE file FAILURES code=word... SILENT entry...
 #                    SILENT_WITH_CACHE entry... ENVIRONMENT NAME=VALUE... [RUN_SERIAL])
@@ -37,3 +55,35 @@ function(anyplace_add_sweep name)
                          ENVIRONMENT "${arg_ENVIRONMENT};ANYPLACE_ALLOCATOR=caching:${cache}")
   endforeach()
 endfunction()
+
+# anyplace_add_shortage(name WHAT allocations|threads PLACES place other MODULE file [HOW_MANY n|rest] [EVERY n] ENVIRONMENT NAME=VALUE...)
+# The n-th allocation or start of a thread fails, for each n.
+function(anyplace_add_shortage name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "WHAT;MODULE;HOW_MANY;EVERY" "PLACES;ENVIRONMENT")
+  list(GET arg_PLACES 0 place)
+  list(GET arg_PLACES 1 other)
+  set(every 1)
+  if(arg_EVERY)
+    set(every ${arg_EVERY})
+  endif()
+  if(ANYPLACE_SANITIZE AND arg_WHAT STREQUAL "allocations")
+    math(EXPR every "${every} * 17")
+  endif()
+  set(how_many 1)
+  if(arg_HOW_MANY)
+    set(how_many ${arg_HOW_MANY})
+  endif()
+  add_test(NAME ${name}
+           COMMAND sweep_shortage --what ${arg_WHAT} --place ${place} --other ${other} --simple sim_c:0 --module ${arg_MODULE}
+                   --how-many ${how_many} --every ${every})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 1200
+    ENVIRONMENT "ANYPLACE_BACKEND_PATH=${CMAKE_BINARY_DIR}/tests/plugins/forward;${arg_ENVIRONMENT}")
+endfunction()
+
+set(kernels ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/anyplace/conformance/kernels.so)
+# Every third one: all 5,000 take two cores six minutes. tests/sweep/shortage.cpp says how to run it by hand, with --every 1.
+anyplace_add_shortage(cpu_sim.shortage_of_memory WHAT allocations PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels} EVERY 3)
+anyplace_add_shortage(cpu_sim.shortage_of_memory_for_long WHAT allocations PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels} HOW_MANY rest
+                      EVERY 7)
+anyplace_add_shortage(cpu_sim.shortage_of_threads WHAT threads PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels})
+anyplace_add_shortage(cpu_sim.shortage_of_threads_for_long WHAT threads PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels} HOW_MANY rest)

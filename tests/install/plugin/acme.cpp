@@ -50,7 +50,8 @@ class AcmeBackend final : public anyplace::backend::DeviceBackend {
 
   anyplace_address memory_allocate(int32_t, uint32_t kind, uint64_t bytes) override {
     if (kind != ANYPLACE_MEMORY_DEVICE) throw Failure(ANYPLACE_STATUS_UNSUPPORTED, "Acme has device memory only");
-    void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    const bool fits = bytes <= SIZE_MAX - kAlignment;
+    void* memory = fits ? std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment) : nullptr;
     if (memory == nullptr) throw std::bad_alloc();
     return to_handle(memory);
   }

@@ -29,5 +29,7 @@ struct Controls {
   std::atomic<bool> free_synchronises{false};     ///< memory_free first waits for the device, as a vendor's may
   std::atomic<std::uint64_t> failing_records{0};  ///< so many event_record fail
   std::atomic<std::uint64_t> failing_pinned{0};   ///< so many memory_allocate of pinned memory are out of memory
-  std::atomic<bool> tell_at_shutdown{false};      ///< what was allocated and freed, in a line on standard error
+  std::atomic<std::uint64_t> aligned_to{0};  ///< device memory: to exactly that power of two; 0: as the engine has it
+  std::atomic<std::uint64_t> slow_give_back_ms{0};  ///< so long each call takes that frees, unmaps or destroys memory
+  std::atomic<bool> tell_at_shutdown{false};        ///< what was allocated and freed, in a line on standard error
 };

@@ -8,9 +8,13 @@
 #include <anyplace/backend/abi.h>
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <thread>
 
 #include "controls.h"
 
@@ -74,6 +78,32 @@ anyplace_status device_memory(void* self, int32_t device, anyplace_memory_info* 
   return status;
 }
 
+/// Where the engine's memory begins, by the address that was given out instead.
+std::mutex shifted_mutex;  // guards shifted
+std::map<anyplace_address, anyplace_address> shifted;
+
+/// More of the engine's memory, of which the part is given out that begins at an odd multiple of `alignment`.
+anyplace_status allocate_aligned(void* self, int32_t device, uint64_t bytes, uint64_t alignment,
+                                 anyplace_address* out) {
+  anyplace_address base = 0;
+  const anyplace_status status =
+      engine.memory_allocate(self, device, ANYPLACE_MEMORY_DEVICE, bytes + 3 * alignment, &base);
+  if (status != ANYPLACE_STATUS_OK) return status;
+  *out = (base + 2 * alignment - 1) / (2 * alignment) * (2 * alignment) + alignment;
+  const std::lock_guard lock(shifted_mutex);
+  shifted[*out] = base;
+  return status;
+}
+
+anyplace_address engine_address(anyplace_address address) {
+  const std::lock_guard lock(shifted_mutex);
+  const auto found = shifted.find(address);
+  if (found == shifted.end()) return address;
+  const anyplace_address base = found->second;
+  shifted.erase(found);
+  return base;
+}
+
 anyplace_status memory_allocate(void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
   RETURN_IF_LOST;
   if (kind == ANYPLACE_MEMORY_PINNED && controls.failing_pinned.load() != 0) {
@@ -81,15 +111,21 @@ anyplace_status memory_allocate(void* self, int32_t device, uint32_t kind, uint6
     return ANYPLACE_STATUS_OUT_OF_MEMORY;
   }
   ++(kind == ANYPLACE_MEMORY_PINNED ? controls.pinned_allocations : controls.allocations);
+  const uint64_t alignment = controls.aligned_to.load();
+  if (kind == ANYPLACE_MEMORY_DEVICE && alignment != 0) return allocate_aligned(self, device, bytes, alignment, out);
   return engine.memory_allocate(self, device, kind, bytes, out);
 }
 
+/// As where a vendor has a lot to give back.
+void be_slow() { std::this_thread::sleep_for(std::chrono::milliseconds(controls.slow_give_back_ms.load())); }
+
 anyplace_status memory_free(void* self, int32_t device, uint32_t kind, anyplace_address address) {
   ++controls.frees;
+  be_slow();
   if (controls.free_synchronises.load() && !controls.lost.load()) {
     engine.device_synchronize(self, device, ANYPLACE_FOREVER);
   }
-  return engine.memory_free(self, device, kind, address);
+  return engine.memory_free(self, device, kind, engine_address(address));
 }
 
 anyplace_status memory_allocate_async(void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
@@ -102,6 +138,16 @@ anyplace_status memory_free_async(void* self, anyplace_stream stream, anyplace_a
   RETURN_IF_LOST;
   ++controls.async_frees;
   return engine.memory_free_async(self, stream, address);
+}
+
+anyplace_status virtual_unmap(void* self, int32_t device, anyplace_address address, uint64_t bytes) {
+  be_slow();
+  return engine.virtual_unmap(self, device, address, bytes);
+}
+
+anyplace_status physical_destroy(void* self, anyplace_physical physical) {
+  be_slow();
+  return engine.physical_destroy(self, physical);
 }
 
 anyplace_status memory_copy(void* self, anyplace_stream stream, anyplace_address destination, anyplace_address source,
@@ -211,6 +257,8 @@ void replace_entries(anyplace_backend_table& table) {
   table.memory_free = memory_free;
   table.memory_allocate_async = memory_allocate_async;
   table.memory_free_async = memory_free_async;
+  table.virtual_unmap = virtual_unmap;
+  table.physical_destroy = physical_destroy;
   table.memory_copy = memory_copy;
   table.memory_copy_2d = memory_copy_2d;
   table.memory_copy_peer = memory_copy_peer;

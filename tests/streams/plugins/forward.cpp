@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace {
@@ -26,9 +27,13 @@ std::int32_t device_of(std::uint64_t handle) {
   const auto found = device_by_handle.find(handle);
   return found == device_by_handle.end() ? -2 : found->second;
 }
-void note(std::uint64_t handle, std::int32_t device) {
+/// Without memory for it the handle counts as of a device that works.
+void note(std::uint64_t handle, std::int32_t device) noexcept {
   const std::lock_guard lock(device_mutex);
-  device_by_handle[handle] = device;
+  try {
+    device_by_handle[handle] = device;
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 enum class Kind { plain, submits, ends };

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "everything.h"
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace sweep {
+namespace {
+
+using anyplace::Buffer;
+using anyplace::Capability;
+using anyplace::Device;
+using anyplace::ErrorCode;
+using anyplace::Event;
+using anyplace::Stream;
+using std::chrono::hours;
+using std::chrono::microseconds;
+
+/// What goes wrong in another way, as for want of memory, passes.
+template <class Call>
+void expect_error(ErrorCode code, const char* what, Call&& call) {
+  try {
+    std::forward<Call>(call)();
+  } catch (const anyplace::Error& error) {
+    if (error.code() == code) return;
+    throw;
+  }
+  throw Wrong(what);
+}
+
+void bad_input(const Device& device, const std::string& image) {
+  expect_error(ErrorCode::invalid_argument, "a bad place", [] { const Device bad("no:such:place"); });
+  expect_error(ErrorCode::no_such_backend, "no backend", [] { const Device bad("nobody:0"); });
+  expect_error(ErrorCode::no_such_device, "no device", [&] { const Device bad(device.backend() + ":999"); });
+  const Stream stream(device);
+  const Buffer buffer(stream, 256);
+  expect_error(ErrorCode::invalid_argument, "a range", [&] { static_cast<void>(buffer.sub(200, 100)); });
+  expect_error(ErrorCode::out_of_memory, "2^62 bytes", [&] { const Buffer huge(stream, std::uint64_t{1} << 62); });
+  const anyplace::Module module = anyplace::Module::from_file(device, image);
+  expect_error(ErrorCode::no_such_kernel, "a kernel", [&] { static_cast<void>(module.kernel("none_of_that_name")); });
+  expect_error(ErrorCode::invalid_image, "an image",
+               [&] { const anyplace::Module bad(device, std::as_bytes(std::span("this is no image"))); });
+  const Event event(device);
+  expect_error(ErrorCode::timing_disabled, "no timing",
+               [&] { static_cast<void>(anyplace::elapsed_time(event, event)); });
+}
+
+void lists(const Device& device) {
+  expect(anyplace::device_count(device.backend()) >= 2, "two devices");
+  expect(anyplace::devices(device.backend()).size() >= 2, "two devices in a list");
+  expect(!anyplace::backend_names().empty(), "no names");
+  expect(!anyplace::plugin_candidates().empty(), "no plugins");
+  expect(!anyplace::plugin_directories().empty(), "no directories");
+  expect(anyplace::backend_info(device.backend()).name == device.backend(), "another backend's name");
+  static_cast<void>(anyplace::plugin_directory_problems());
+  static_cast<void>(anyplace::current_device(device.backend()));
+}
+
+/// Lets a stream go on at its end, so that nothing is left blocked when something fails on the way.
+struct Gate {
+  std::shared_ptr<std::promise<void>> opened = std::make_shared<std::promise<void>>();
+
+  Gate() = default;
+  Gate(const Gate&) = delete;  // opened once
+  Gate& operator=(const Gate&) = delete;
+  ~Gate() { opened->set_value(); }
+
+  void block(const Stream& stream) const {
+    stream.launch_host_func([opened = opened] { opened->get_future().wait(); });
+  }
+};
+
+void host_functions(const Device& device) {
+  const Stream stream(device);
+  struct Owned {
+    Stream stream;
+    Event event;
+    Buffer buffer;
+    anyplace::HostBuffer host;
+    anyplace::MemoryPool pool;
+  };
+  // What it owns is destroyed where nothing may wait: on the thread of the host function.
+  auto owned = std::make_shared<Owned>();
+  owned->stream = Stream(device);
+  owned->event = owned->stream.record_event();
+  owned->buffer = Buffer(owned->stream, 1 << 20);
+  if (device.has(Capability::pinned_memory)) owned->host = anyplace::HostBuffer(device, 1 << 16);
+  owned->pool = anyplace::MemoryPool(device);
+  stream.launch_host_func([owned = std::move(owned)]() mutable { owned.reset(); });
+  stream.synchronize();
+
+  stream.launch_host_func([] { throw std::runtime_error("on purpose"); });
+  expect_error(ErrorCode::host_function_failed, "a fault", [&] { stream.synchronize(); });
+  stream.synchronize();
+
+  {
+    const Gate gate;
+    gate.block(stream);
+    expect(!stream.synchronize(microseconds(1)), "a stream that is blocked");
+    expect(!device.synchronize(microseconds(1)), "a device with a stream that is blocked");
+    const Event event = stream.record_event();
+    expect(!event.synchronize(microseconds(1)), "an event behind what is blocked");
+    expect(!event.query() && !stream.query(), "done while it is blocked");
+  }
+  {
+    // Ends while its work is pending.
+    const Stream ends(device);
+    const Buffer used(ends, 4096);
+    const Gate gate;
+    gate.block(ends);
+    ends.memset8(used, 1);
+  }
+  device.synchronize();
+}
+
+void host_kernels(const Device& device) {
+  if (!device.has(Capability::host_kernels)) return;
+  const Stream stream(device);
+  const auto sum = std::make_shared<std::atomic<unsigned>>(0);
+  const anyplace::Kernel adds(device, [sum](const anyplace::Block&, unsigned value) { *sum += value; });
+  const anyplace::Kernel fails(device, [](const anyplace::Block&) { throw std::runtime_error("on purpose"); });
+  stream.launch(adds, {64}, {1}, 128, 2u);
+  stream.synchronize();
+  expect(*sum == 128, "blocks that ran");
+  stream.launch(fails, {1}, {1}, 0);
+  expect_error(ErrorCode::kernel_failed, "a kernel's fault", [&] { stream.synchronize(); });
+  stream.launch(adds, {1}, {1}, 0, 1u);
+  stream.synchronize();
+  expect(*sum == 129, "work behind a fault");
+}
+
+/// Two threads that make, use and end handles at the same time, each with streams of its own.
+void threads(const Device& device) {
+  const auto work = [device] {
+    const anyplace::DeviceGuard guard(device);
+    if (device.has(Capability::blocking_streams)) {
+      const anyplace::StreamGuard current(device.per_thread_stream());
+      const Buffer buffer(device, 4096);
+      anyplace::current_stream(device).memset8(buffer, 1);
+    }
+    const Stream stream(device);
+    std::vector<Event> events;
+    for (int i = 0; i < 40; ++i) events.push_back(stream.record_event());
+    for (const Event& event : events) static_cast<void>(event.query());
+    events.clear();
+    for (int i = 0; i < 20; ++i) const Buffer buffer(stream, 512u << (i % 8));
+    stream.synchronize();
+  };
+  std::exception_ptr failures[2];  // each its thread's
+  std::exception_ptr not_started;
+  {
+    std::vector<std::thread> running;
+    running.reserve(2);
+    try {
+      for (std::exception_ptr& failure : failures) {
+        running.emplace_back([&failure, &work] {
+          try {
+            work();
+          } catch (...) {
+            failure = std::current_exception();
+          }
+        });
+      }
+    } catch (...) {
+      not_started = std::current_exception();
+    }
+    for (std::thread& thread : running) thread.join();
+  }
+  if (not_started) std::rethrow_exception(not_started);
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+void books(const Device& device) {
+  const Stream stream(device);
+  anyplace::record_memory_history(device);
+  {
+    anyplace::MemoryPool pool(device, {.limit_bytes = 64 << 20});
+    const anyplace::MemoryPoolGuard guard(pool);
+    const Buffer in_pool(stream, 3 << 20), small(stream, 1000);
+    stream.memset8(in_pool, 1);
+    expect(pool.allocated_bytes() >= 3 << 20, "what is in a pool");
+    stream.synchronize();
+    pool.release_free();
+  }
+  {
+    int calls = 0;
+    const anyplace::PressureRegistration registration(device, [&calls](const Device&, std::uint64_t) {
+      ++calls;
+      return false;
+    });
+    expect_error(ErrorCode::out_of_memory, "2^50 bytes", [&] { const Buffer huge(stream, std::uint64_t{1} << 50); });
+  }
+  expect(anyplace::memory_stats(device).size() >= 100, "statistics");
+  expect(!anyplace::memory_summary(device).empty(), "a summary");
+  expect(!anyplace::memory_snapshot(device).empty(), "a snapshot");
+  expect(!anyplace::memory_snapshot(device, anyplace::SnapshotFormat::json).empty(), "a snapshot in JSON");
+  anyplace::record_memory_history(device, {.enabled = false});
+  static_cast<void>(anyplace::host_memory_stats(device));
+  static_cast<void>(anyplace::list_processes(device));
+  static_cast<void>(anyplace::allocator_config(device).to_string());
+  struct Restored {
+    const Device& device;
+    std::shared_ptr<anyplace::Allocator> before;
+    ~Restored() { anyplace::set_allocator(device, before); }
+  };
+  const auto tracking = std::make_shared<anyplace::TrackingAllocator>(anyplace::caching_allocator(device));
+  const Restored restored{device, anyplace::set_allocator(device, tracking)};
+  {
+    const Buffer tracked(stream, 5000);
+    expect(tracking->outstanding_allocations() == 1 && !tracking->report().empty(), "what is tracked");
+  }
+  stream.synchronize();
+  anyplace::empty_cache(device);
+}
+
+/// Between backends without gates and without host functions: what is held back, and what is asked for again and again.
+void across(const Device& device, const std::string& other) {
+  const Device simple(other);
+  const Stream here(device), there(simple);
+  const Buffer a(here, count * 4), b(there, count * 4);
+  Numbers& back = host_numbers();
+  {
+    const Gate gate;
+    gate.block(here);
+    here.memset32(a, 11);
+    there.wait_stream(here);
+    there.memset32(b, 12);  // no copy: without pinned memory it would wait here for what the gate holds back
+    const Event held = there.record_event();
+    expect(!held.query(), "a record that is held back");
+    here.wait_event(held);
+    expect(!there.synchronize(microseconds(1)), "a stream that is held back");
+  }
+  there.copy(back, b);
+  there.synchronize();
+  expect_all(back, 12, "work that was held back");
+  there.copy(b, a);
+  a.record_stream(there);
+  there.copy(back, b);
+  there.synchronize();
+  here.synchronize();
+  expect_all(back, 11, "work that others waited for");
+  simple.synchronize();
+}
+
+}  // namespace
+
+void run_everything(const Places& places) {
+  run_pipeline(places.place, places.other, places.image);
+  const Device device(places.place);
+  lists(device);
+  bad_input(device, places.image);
+  if (device.has(Capability::host_functions)) host_functions(device);
+  host_kernels(device);
+  threads(device);
+  books(device);
+  across(device, places.simple);
+}
+
+}  // namespace sweep

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs a program that uses everything (everything.h) again and again, each time in a process of its own in which
+// another allocation, or another start of a thread, fails:
+//
+//   shortage --what allocations|threads --place P --other P --simple P --module FILE
+//            [--how-many N|rest] [--every N] [--from N] [--to N] [--show]
+//
+// The first process fails at its first such call, the next at its second, and so on until there is nothing more to
+// fail. --how-many is how many in a row fail; `rest` means all that come until the program has ended one way or the
+// other. The calls are counted from the program's first use of anyplace to the end of the process, whichever thread
+// makes them.
+//
+// Of every process is asked:
+// - It ends by itself, with status 0.
+// - The program succeeds, or ends in a std::bad_alloc or an Error that says what was short: out_of_memory, or, of
+// threads,
+//   one whose text says so. It never gives a wrong result.
+// - As soon as nothing fails any more the same program, in the same process, succeeds.
+// - What goes to the error handler is such an Error, too. At the end nothing is left behind.
+//
+// --show leaves the call stacks of what fails on standard error.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "everything.h"
+#include "failing.h"
+#include "streams/plugins/forward.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// For one process; a hang is what it is for, so it is long.
+constexpr auto patience = std::chrono::seconds(120);
+/// So many processes in a row in which nothing failed are the end: threads make the number of calls differ.
+constexpr int quiet_ones = 5;
+
+struct Options {
+  sweep::Places places;
+  failing::Kind kind = failing::Kind::allocations;
+  long how_many = 1;
+  long every = 1, from = 1, to = LONG_MAX;
+  bool show = false;
+
+  bool rest() const { return how_many == failing::for_good; }
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  std::map<std::string, std::string> given;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string_view(argv[i]) == "--show") {
+      options.show = true;
+    } else if (i + 1 < argc) {
+      given[argv[i]] = argv[i + 1];
+      ++i;
+    }
+  }
+  options.places = {given["--place"], given["--other"], given["--module"], given["--simple"]};
+  const std::string what = given["--what"];
+  if (what != "allocations" && what != "threads") throw std::runtime_error("--what takes allocations or threads");
+  if (what == "threads") options.kind = failing::Kind::threads;
+  const auto number = [&](const char* name, long& value) {
+    if (given.count(name) != 0) value = std::stol(given[name]);
+  };
+  if (given["--how-many"] == "rest") {
+    options.how_many = failing::for_good;
+  } else if (!given["--how-many"].empty()) {
+    number("--how-many", options.how_many);
+  }
+  number("--every", options.every);
+  number("--from", options.from);
+  number("--to", options.to);
+  if (options.places.place.empty() || options.every < 1)
+    throw std::runtime_error("usage: see the head of shortage.cpp");
+  return options;
+}
+
+// ---- In the process that runs the program --------------------------------------------------------------------------
+
+/// Without a buffer, which would be allocated.
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
+  char line[2048];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = vsnprintf(line, sizeof(line), format, arguments);
+  va_end(arguments);
+  static_cast<void>(!write(1, line, std::min(static_cast<std::size_t>(length), sizeof(line) - 1)));
+}
+
+bool is_about_threads(const char* text) { return std::strstr(text, "thread") != nullptr; }
+
+/// Whether an Error says what was short.
+bool fits(const anyplace::Error& error, failing::Kind kind) {
+  // Starting a thread takes memory too, and the system says that there is no thread then.
+  if (is_about_threads(error.what())) return true;
+  return kind == failing::Kind::allocations && error.code() == anyplace::ErrorCode::out_of_memory;
+}
+
+/// Runs the program once. Whether it succeeded.
+bool attempt(const Options& options) {
+  const long before = failing::failed();
+  std::string_view as = "success";
+  try {
+    sweep::run_everything(options.places);
+    if (options.rest()) failing::disarm();
+  } catch (const anyplace::Error& error) {
+    if (options.rest()) failing::disarm();
+    as = fits(error, options.kind) ? "error" : "wrong";
+    say("%s\n", error.what());
+  } catch (const std::bad_alloc&) {
+    if (options.rest()) failing::disarm();
+    as = options.kind == failing::Kind::allocations ? "bad_alloc" : "wrong";
+  } catch (const std::system_error& error) {  // a thread of the program's own
+    if (options.rest()) failing::disarm();
+    as = "error";
+    say("%s\n", error.what());
+  } catch (const std::exception& exception) {
+    if (options.rest()) failing::disarm();
+    as = "wrong";
+    say("%s\n", exception.what());
+  }
+  const bool failed_here = failing::failed() != before;
+  if (as != "success" && !failed_here) as = "wrong";
+  say("attempt %.*s\n", static_cast<int>(as.size()), as.data());
+  return as == "success" && !failed_here;
+}
+
+[[noreturn]] void run_child(const Options& options, long first) {
+  std::atexit([] { say("%ld calls, failed %ld\n", failing::made(), failing::failed()); });  // the last to be called
+  auto& forward = test::new_forward();
+  forward.gates = forward.host_functions = false;
+  forward.install(options.places.simple.substr(0, options.places.simple.find(':')));
+  anyplace::set_error_handler([kind = options.kind](const anyplace::Error& error) {
+    say("%s\nreported %s\n", error.what(), fits(error, kind) ? "well" : "wrong");
+  });
+  if (options.show) failing::show_where();
+  failing::arm(options.kind, first, options.how_many);
+  // As often as something fails, and once more.
+  int left = 3;
+  while (left > 0 && !attempt(options)) --left;
+  if (left == 0) say("attempt wrong\n");
+  std::exit(0);
+}
+
+// ---- One process ---------------------------------------------------------------------------------------------------
+
+struct Child {
+  pid_t pid = -1;
+  int output = -1;
+  Clock::time_point deadline;
+  long first = 0;
+  bool hung = false;
+  int status = 0;
+  std::string said;
+};
+
+Child start(const Options& options, long first) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  Child child;
+  child.first = first;
+  child.output = ends[0];
+  child.deadline = Clock::now() + patience;
+  std::fflush(nullptr);
+  child.pid = fork();
+  if (child.pid < 0) throw std::runtime_error("no process");
+  if (child.pid == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    run_child(options, first);
+  }
+  close(ends[1]);
+  return child;
+}
+
+/// Reads what there is. True when the process is over.
+bool advance(Child& child) {
+  pollfd ready{child.output, POLLIN, 0};
+  if (poll(&ready, 1, 20) > 0) {
+    char chunk[4096];
+    const ssize_t got = read(child.output, chunk, sizeof(chunk));
+    if (got > 0) {
+      child.said.append(chunk, static_cast<std::size_t>(got));
+      return false;
+    }
+  } else if (Clock::now() < child.deadline) {
+    return false;
+  } else {
+    child.hung = true;
+    kill(child.pid, SIGABRT);
+  }
+  close(child.output);
+  waitpid(child.pid, &child.status, 0);
+  return true;
+}
+
+// ---- What to think of it -------------------------------------------------------------------------------------------
+
+struct Tally {
+  long processes = 0, wrong = 0, quiet = 0;
+  std::map<std::string, long> ended;
+};
+
+long failures_in(const Child& child) {
+  const std::size_t at = child.said.rfind(" calls, failed ");
+  return at == std::string::npos ? -1 : std::atol(child.said.c_str() + at + 15);
+}
+
+/// What became of it; begins with "WRONG" if that is not as it should be.
+std::string ending_of(const Child& child) {
+  if (child.hung) return "WRONG: it hung";
+  // It has no other answer to an allocation that fails while it meets a new thread.
+  if (child.said.find("CHECK failed: sanitizer_") != std::string::npos) return "the sanitizer itself gave up";
+  if (WIFSIGNALED(child.status)) return std::string("WRONG: it died of ") + strsignal(WTERMSIG(child.status));
+  if (WEXITSTATUS(child.status) != 0) return "WRONG: it ended with status " + std::to_string(WEXITSTATUS(child.status));
+  std::istringstream lines(child.said);
+  std::string first, last;
+  bool reported = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("left behind") != std::string::npos) return "WRONG: work was left behind";
+    if (line == "reported wrong") return "WRONG: an Error was reported that doesn't say what was short";
+    if (line == "reported well") reported = true;
+    if (line.rfind("attempt ", 0) != 0) continue;
+    if (line == "attempt wrong") return "WRONG: it gave a wrong result or the wrong Error";
+    if (first.empty()) first = line.substr(8);
+    last = line.substr(8);
+  }
+  if (last != "success") return "WRONG: it didn't recover";
+  const long failures = failures_in(child);
+  if (failures == 0) return "nothing failed";
+  if (first == "bad_alloc") return "std::bad_alloc";
+  if (first == "error") return "an Error that says so";
+  return reported ? "success, and an Error was reported" : "success";
+}
+
+void judge(const Options& options, const Child& child, Tally& tally) {
+  ++tally.processes;
+  const std::string ending = ending_of(child);
+  tally.quiet = failures_in(child) == 0 ? tally.quiet + 1 : 0;
+  ++tally.ended[ending];
+  if (ending.rfind("WRONG", 0) != 0) return;
+  ++tally.wrong;
+  std::printf("call %ld: %s\n", child.first, ending.c_str());
+  if (tally.wrong <= 5 || options.show) std::printf("%s\n", child.said.c_str());
+  std::fflush(stdout);
+}
+
+int sweep_all(const Options& options) {
+  const std::size_t at_once = std::max(1u, std::thread::hardware_concurrency());
+  Tally tally;
+  std::vector<Child> running;
+  long next = options.from;
+  bool more = true;
+  while (more || !running.empty()) {
+    while (more && running.size() < at_once) {
+      running.push_back(start(options, next));
+      next += options.every;
+      more = next <= options.to && tally.quiet < quiet_ones;
+    }
+    for (std::size_t i = 0; i < running.size();) {
+      if (!advance(running[i])) {
+        ++i;
+        continue;
+      }
+      judge(options, running[i], tally);
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    more = more && tally.quiet < quiet_ones;
+  }
+  for (const auto& [ending, processes] : tally.ended) std::printf("%7ld %s\n", processes, ending.c_str());
+  std::printf("%ld processes, %ld wrong\n", tally.processes, tally.wrong);
+  if (options.every > 1) std::printf("only every %ldth call was failed in this build\n", options.every);
+  return tally.wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try { return sweep_all(parse(argc, argv)); } catch (const std::exception& exception) {
+  std::fprintf(stderr, "shortage: %s\n", exception.what());
+  return 2;
+}
