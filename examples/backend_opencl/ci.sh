@@ -15,7 +15,7 @@ source=$(cd "$(dirname "$0")" && pwd)
 prefix=$(cd "$1" && pwd)
 build=${2:-$(mktemp -d)}
 
-packages=(cmake g++ catch2 opencl-headers ocl-icd-opencl-dev pocl-opencl-icd)
+packages=(cmake ninja-build g++ catch2 opencl-headers ocl-icd-opencl-dev pocl-opencl-icd)
 if command -v dpkg-query >/dev/null; then
   for package in "${packages[@]}"; do
     if [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
@@ -25,7 +25,7 @@ if command -v dpkg-query >/dev/null; then
   done
 fi
 
-cmake -S "$source" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" -DOPENCL_BACKEND_WERROR=ON "${@:3}"
+cmake -G Ninja -S "$source" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" -DOPENCL_BACKEND_WERROR=ON "${@:3}"
 cmake --build "$build" --parallel
 
 plugin=$build/libanyplace_backend_opencl.so

@@ -79,7 +79,7 @@ void load_api() {
     throw anyplace::backend::Failure(
         ANYPLACE_STATUS_LIBRARY_MISSING,
         std::string("the OpenCL loader is missing: ") + dlerror() +
-            ". Install it (Debian: apt-get install ocl-icd-libopencl1) and a driver (for CPUs: pocl-opencl-icd).");
+            "\ninstall it (Debian: apt-get install ocl-icd-libopencl1) and a driver (for CPUs: pocl-opencl-icd)");
   }
   const auto find = [library](const char* name) {
     void* const found = dlsym(library, name);
@@ -87,7 +87,7 @@ void load_api() {
       throw anyplace::backend::Failure(
           ANYPLACE_STATUS_LIBRARY_MISSING,
           std::string("libOpenCL.so.1 has no ") + name +
-              ": it is older than OpenCL 2.0. Install a newer one (Debian: apt-get install ocl-icd-libopencl1).");
+              ": it is older than OpenCL 2.0\ninstall a newer one (Debian: apt-get install ocl-icd-libopencl1)");
     }
     return found;
   };
