@@ -27,7 +27,9 @@ def run(command, environment=None, statuses=(0,)):
 
 def build(folder, *targets):
     """A release build with the benches; what a machine lacks is said."""
-    said = run(["cmake", "-S", ROOT, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DANYPLACE_BENCH=ON"])
+    # Ninja, since there may be no make; a folder that is configured keeps what it has.
+    generator = [] if os.path.exists(os.path.join(folder, "CMakeCache.txt")) else ["-GNinja"]
+    said = run(["cmake", "-S", ROOT, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DANYPLACE_BENCH=ON"])
     for line in said.stdout.splitlines():
         if line.startswith("-- bench/") and "left out" in line:
             print(line[3:], file=sys.stderr)

@@ -3,23 +3,36 @@
  * A thread's bins: their owner, who takes nothing from anybody on the short way, and the holder of the allocator's lock, who takes
  * the bins away for a while.
  *
- * code:     core/allocator/bins.h (enter, leave, bar, unbar), bins.cpp (wait_until_left, fence_all_threads); asymmetric_fence.h
+ * The system may refuse membarrier from any moment on, for good. Then the bins stay their owner's until it has been to the lock.
+ *
+ * code:     core/allocator/bins.h (enter, leave, bar, unbar), bins.cpp (wait_until_left, fence_all_threads), bins_life.cpp
+ *           (Revocation, reclaim); asymmetric_fence.h
  * abstract: what is done with the bins is a flag that says who does it; one owner, as each has bins of its own
- * checked:  on x86-TSO the two are never in the bins at once, and the revoker gets in
+ * checked:  on x86-TSO the two are never in the bins at once, the revoker gets in, and after a refusal the owner's next way leads to
+ *           the lock
  *
  * check: safety
  * fault: NO_MEMBARRIER assertion     the revoker doesn't have the owner pass a fence
  * fault: BARRIER_FIRST assertion     it has, but before it sets `revoked`
  * fault: LEAVES_EARLY assertion      the owner says that it left before it did
+ * fault: REFUSAL_IGNORED assertion   the revoker goes on as if the fence had been made
+ * fault: TRUSTS_UNFENCED assertion   the owner is said to fence itself since it was at the lock, and doesn't
  */
 #define CPUS 2
-#define VARIABLES 2
+#define VARIABLES 3
 #include "tso.inc"
 
 #define BUSY 0
 #define REVOKED 1
+#define LOCK 2
+
+/* Bits of REVOKED. */
+#define REVOKING 1
+#define UNFENCED 2
 
 byte inside;
+bool refused;      /* membarrier */
+bool owner_fences; /* under the lock; the owner reads it without */
 
 inline work() {
   inside++;
@@ -32,9 +45,27 @@ proctype owner() {
   do
   :: calls < 2 ->
     store(BUSY, 1);
+#ifndef TRUSTS_UNFENCED
+    if
+    :: owner_fences -> buffer[cpu].used == 0
+    :: else
+    fi;
+#endif
     load(REVOKED, revoked);
     if
-    :: revoked
+    :: revoked ->
+      /* The long way: reclaim. */
+      store(BUSY, 0);
+      lock(LOCK);
+      load(REVOKED, revoked);
+      if
+      :: revoked & UNFENCED ->
+        work();
+        owner_fences = true;
+        exchange(REVOKED, 0)
+      :: else
+      fi;
+      unlock(LOCK)
     :: else ->
 #ifdef LEAVES_EARLY
       store(BUSY, 0);
@@ -48,26 +79,46 @@ proctype owner() {
 }
 
 proctype revoker() {
-  byte cpu = 1, busy, calls;
+  byte cpu = 1, busy, revoked, calls;
   do
   :: calls < 2 ->
+    lock(LOCK);
+    load(REVOKED, revoked);
 #ifdef BARRIER_FIRST
     membarrier();
 #endif
-    exchange(REVOKED, 1);
+    exchange(REVOKED, revoked | REVOKING);
+    if
+    :: revoked & UNFENCED
+    :: !(revoked & UNFENCED) && !owner_fences ->
 #if !defined(NO_MEMBARRIER) && !defined(BARRIER_FIRST)
-    membarrier();
-#endif
-    do
-    :: true ->
-      load(BUSY, busy);
       if
-      :: !busy -> break
-      :: else
+      :: !refused -> membarrier()
+      :: refused = true; revoked = UNFENCED
       fi
-    od;
-    work();
-    store(REVOKED, 0);
+#ifdef REFUSAL_IGNORED
+      ; revoked = 0
+#endif
+#else
+      skip
+#endif
+    :: else
+    fi;
+    if
+    :: revoked & UNFENCED
+    :: else ->
+      do
+      :: true ->
+        load(BUSY, busy);
+        if
+        :: !busy -> break
+        :: else
+        fi
+      od;
+      work()
+    fi;
+    exchange(REVOKED, revoked & UNFENCED);
+    unlock(LOCK);
     calls++
   :: else -> break
   od
