@@ -33,8 +33,9 @@ class Toy final : public anyplace::backend::DeviceBackend {
   bool event_query(anyplace_event) override { return true; }
   bool event_synchronize(anyplace_event, uint64_t) override { return true; }
 
-  anyplace_address memory_allocate(int32_t, uint32_t, uint64_t bytes) override {
-    void* const memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  anyplace_address memory_allocate(int32_t, uint32_t kind, uint64_t bytes) override {
+    if (kind != ANYPLACE_MEMORY_DEVICE) throw anyplace::backend::Failure(ANYPLACE_STATUS_UNSUPPORTED, "no such kind");
+    void* const memory = bytes > SIZE_MAX - 255 ? nullptr : std::aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (memory == nullptr) throw anyplace::backend::Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, "the host has no more");
     return anyplace::backend::to_handle(memory);
   }
