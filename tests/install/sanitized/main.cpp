@@ -148,15 +148,26 @@ void race_with_host(const Device& device) {
 
 void race_of_streams(const Device& device) {
   const Stream first(device), second(device);
-  // Both have begun before either writes, so they are on two threads.
+  // Both have begun before either writes, so they are on two threads; and one writes after the other: of two writes at
+  // the same moment the sanitizer may see neither.
   std::atomic<int> begun{0};
-  const Kernel kernel(device, [&begun](const Block&) {
+  std::atomic<bool> wrote{false};
+  const auto both_begin = [&begun] {
     begun.fetch_add(1, std::memory_order_relaxed);
     while (begun.load(std::memory_order_relaxed) < 2) std::this_thread::yield();
+  };
+  const Kernel writes(device, [&both_begin, &wrote](const Block&) {
+    both_begin();
+    ++shared_number;
+    wrote.store(true, std::memory_order_relaxed);
+  });
+  const Kernel writes_after(device, [&both_begin, &wrote](const Block&) {
+    both_begin();
+    while (!wrote.load(std::memory_order_relaxed)) std::this_thread::yield();
     ++shared_number;
   });
-  first.launch(kernel, {1}, {1}, 0);
-  second.launch(kernel, {1}, {1}, 0);
+  first.launch(writes, {1}, {1}, 0);
+  second.launch(writes_after, {1}, {1}, 0);
   first.synchronize();
   second.synchronize();
 }
