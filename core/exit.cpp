@@ -157,8 +157,6 @@ void synchronize_used(Backend& backend, Clock::time_point deadline) noexcept {
 
 /// What the core keeps to use again, as far as there is time. When no free and no copy is to come any more.
 void drop_kept(const std::vector<Backend*>& backends, Clock::time_point deadline) noexcept {
-  let_go_of_all_unused();
-  drop_staging();
   for (const Backend* const backend : backends) {
     for (const auto& device : backend->devices) {
       if (!device->used.load(std::memory_order_relaxed)) continue;
@@ -167,6 +165,22 @@ void drop_kept(const std::vector<Backend*>& backends, Clock::time_point deadline
       device->host_pool->close(deadline);
     }
   }
+}
+
+/// Ends handles that were destroyed and what copies keep, then gives back what is idle. False if time ran out for the
+/// former: the latter may take long, has little time of its own, and may be left.
+bool end_unused(const std::vector<Backend*>& backends, Clock::time_point deadline) {
+  const Clock::time_point handles_deadline = Clock::now() + (deadline - Clock::now()) / 2;
+  const auto end_handles = [](std::size_t, bool) {
+    let_go_of_all_unused();
+    drop_staging();
+  };
+  if (!run_until(handles_deadline, 1, end_handles).empty()) return false;
+  // The backends are still to be asked whether they are done.
+  const Clock::time_point give_back_deadline = Clock::now() + give_back_time;
+  run_until(std::min(deadline, give_back_deadline + grace), 1,
+            [backends, give_back_deadline](std::size_t, bool) { drop_kept(backends, give_back_deadline); });
+  return true;
 }
 
 /// For a backend without shutdown. One that can't wait for a limited time waits without a limit, if it has a thread of
@@ -226,13 +240,8 @@ void shut_down_all(const std::vector<Backend*>& backends) {
                   [used, devices_deadline](std::size_t i, bool) { synchronize_used(*used[i], devices_deadline); });
     any_stuck = !stuck.empty();
   }
-  const bool flushed = stop_service(std::chrono::nanoseconds(nanoseconds_until(deadline) / 2));
-  if (!used.empty() && !any_stuck) {
-    // Its own time, and little: the backends are still to be asked whether they are done.
-    const Clock::time_point give_back_deadline = Clock::now() + give_back_time;
-    run_until(std::min(deadline, give_back_deadline + grace), 1,
-              [used, give_back_deadline](std::size_t, bool) { drop_kept(used, give_back_deadline); });
-  }
+  bool flushed = stop_service(std::chrono::nanoseconds(nanoseconds_until(deadline) / 2));
+  if (!used.empty() && !any_stuck && !end_unused(used, deadline)) flushed = false;
   close_api();
 
   const auto outcomes = std::make_shared<std::vector<Outcome>>(backends.size());

@@ -149,9 +149,10 @@ class ANYPLACE_API Buffer : public BufferView {
   void* host_data() const;
 };
 
-/// Owns host memory that a device can read and write directly (pinned). Not cleared. It must outlive the copies that
-/// use it: its memory is kept, and the next HostBuffer of that size has it at once. 0 bytes gives a null buffer. Throws
-/// as Buffer does.
+/// Owns host memory that the devices of one backend can read and write directly (pinned); to other backends' it is
+/// ordinary host memory, which a copy may read at the call. Not cleared. It must outlive the copies that use it: its
+/// memory is kept, and the next HostBuffer of that size has it at once. 0 bytes gives a null buffer. Throws as Buffer
+/// does.
 class ANYPLACE_API HostBuffer {
  public:
   HostBuffer() noexcept = default;

@@ -127,7 +127,7 @@ std::string said_finding(const std::string& output) {
   return output.substr(at + 8, output.find(':', at) - at - 8);
 }
 
-void read_reports(const Plan& plan, const Bed& bed, Outcome& outcome) {
+void read_reports(const Plan& plan, const Bed& bed, bool late_exit, Outcome& outcome) {
   for (const std::string& backend : backends_of(plan.round.places)) {
     if (double_of(backend).prefix.empty()) continue;
     std::ifstream lines(report_of(bed, backend));
@@ -136,11 +136,20 @@ void read_reports(const Plan& plan, const Bed& bed, Outcome& outcome) {
       const bool live = line.starts_with("live ");
       if (!live && !line.starts_with("misuse ")) continue;
       // What is left at exit may be found by the vendor's own end.
-      if (plan.round.ending == Ending::abrupt && (live || line.ends_with("destroyed that still has objects"))) continue;
+      const bool may_be_left = late_exit || plan.round.ending == Ending::abrupt;
+      if (may_be_left && (live || line.ends_with("destroyed that still has objects"))) continue;
       if (outcome.finding.empty()) outcome.finding = live ? "live" : "misuse";
       outcome.text += backend + ": " + line + "\n";
     }
   }
+}
+
+/// Takes that line out of what was said.
+bool said_late_exit(Ended& ended) {
+  const std::size_t at = ended.output.find(kLateExit);
+  if (at == std::string::npos) return false;
+  ended.output.erase(at, kLateExit.size());
+  return true;
 }
 
 Outcome outcome_of(const Ended& ended) {
@@ -188,15 +197,17 @@ std::vector<Traits> ask_in_child(const std::vector<std::string>& places, const B
 
 Outcome run_in_child(const Plan& plan, const std::vector<Traits>& traits, const Bed& bed) {
   for (const std::string& backend : backends_of(plan.round.places)) ::unlink(report_of(bed, backend).c_str());
-  const Ended ended = in_child(
+  Ended ended = in_child(
       [&] {
         for (const auto& [name, value] : plan.round.settings) ::setenv(name.c_str(), value.c_str(), 1);
         load_doubles(plan.round.places, bed);
         execute(plan, traits);
       },
       bed.limit);
+  bool late_exit = false;
+  while (said_late_exit(ended)) late_exit = true;
   Outcome outcome = outcome_of(ended);
-  if (outcome.finding.empty() && bed.doubles) read_reports(plan, bed, outcome);
+  if (outcome.finding.empty() && bed.doubles) read_reports(plan, bed, late_exit, outcome);
   return outcome;
 }
 

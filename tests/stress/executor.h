@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model.h"
@@ -12,6 +13,9 @@ namespace stress {
 
 /// Exit status of a process that found something and said so: "FINDING kind: text" on standard error.
 constexpr int kFound = 70;
+/// Said when the exit's time ran out, which a machine with much else to do may bring about. What is then left is no
+/// finding.
+constexpr std::string_view kLateExit = "the exit was late\n";
 
 [[noreturn]] void found(const char* kind, const std::string& text);
 

@@ -286,7 +286,9 @@ bool Model::describe_copy(const Operation& operation, Draft& draft) {
     return false;
   }
   Host* const host = up ? find(hosts_, operation.host) : down ? find(hosts_, operation.host) : nullptr;
-  const bool is_pageable = host != nullptr && host->kind == pageable;
+  // Memory that another backend pinned is pageable to this one.
+  const bool is_pageable =
+      host != nullptr && (host->kind == pageable || traits(host->device).backend != traits(device).backend);
   if (is_pageable && streams_.at(operation.stream).faulted_by >= 0) return false;  // the call may wait, and show it
   draft.touches.push_back({from, up && is_pageable ? Access::read_now : Access::read});
   if (up) return to->device == device;

@@ -128,6 +128,31 @@ TEST_CASE("Pageable memory is read at the call: what writes it must be done, not
   }
 }
 
+TEST_CASE("Memory that another backend pinned is pageable") {
+  std::vector<Traits> traits = {device().front(), device().front()};
+  traits[1].backend = "cuda";
+  Round round = empty_round();
+  round.places = {"cpu_sim:0", "cuda:0"};
+  constexpr Number stream = 6;
+  for (const Number pinned_for : {Number{0}, Number{1}}) {
+    Model model(round, traits);
+    Refusal refusal;
+    for (const Operation& operation :
+         {Operation{.kind = Kind::make_stream, .stream = stream, .device = 1},
+          make_buffer(0, stream),
+          fill(0, stream),
+          {.kind = Kind::make_host, .device = pinned_for, .bytes = bytes, .option = pinned},
+          {.kind = Kind::download, .stream = stream, .bytes = bytes},
+          {.kind = Kind::upload, .stream = stream, .bytes = bytes}}) {
+      INFO(to_text(operation));
+      CHECK_FALSE(refusal);
+      Step step;
+      refusal = model.apply(operation, step);
+    }
+    CHECK(static_cast<bool>(refusal) == (pinned_for == 0));
+  }
+}
+
 TEST_CASE("A buffer that another stream uses is freed when that stream is recorded or waited for") {
   CHECK(last_of({make_stream(3),
                  make_stream(first),
