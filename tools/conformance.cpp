@@ -326,6 +326,7 @@ Answer ConformanceCommand::answer(const Report& report) const {
 
 Answer ConformanceCommand::run() const {
   if (list_) return list(options_.filter, json_);
+  conformance::without_thread_caches();
   conformance::Options options = options_;
   options.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds_ * 1000));
   try {

@@ -175,7 +175,7 @@ Result replay(const Work& work, std::uint32_t repetitions, bool with_limit, Prog
 // ---- Synthetic
 
 /// What the device has, asked in a child: the processes of --find-limit have to begin with an unused library.
-std::uint64_t capacity_of(const std::string& place, const ReplayConfig& config) {
+std::uint64_t capacity_of(const std::string& place, const ReplayConfig& config, int fill) {
   const Json told = in_forked_child([&] { return Json{{"total", number_or_null(Device(place).memory_info().total)}}; });
   if (told.contains("error")) refuse(told.at("error"), exit_failed);
   const std::uint64_t total = told.at("total").is_null() ? UINT64_MAX : told.at("total").get<std::uint64_t>();
@@ -183,8 +183,9 @@ std::uint64_t capacity_of(const std::string& place, const ReplayConfig& config) 
   if (capacity == UINT64_MAX) {
     refuse("unsupported", place + " doesn't tell how much memory it has; --limit says how much to use", exit_failed);
   }
-  constexpr std::uint64_t least = synthetic_largest + synthetic_largest / 4;  // of which the fill is the largest size
-  if (capacity < least) {
+  // Of which the fill is the largest size.
+  const std::uint64_t least = synthetic_largest * 100 / static_cast<std::uint64_t>(fill);
+  if (capacity <= least) {
     refuse("out_of_memory", "the synthetic trace needs " + bytes_text(least) + "; there are " + exact_bytes(capacity),
            exit_failed);
   }
@@ -279,6 +280,9 @@ ReplayCommand::ReplayCommand(CLI::App& app)
   operations_option_ = command_->add_option("--operations", operations_, "Of the random trace (default 1000000)")
                            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
                            ->needs(synthetic_);
+  command_->add_option("--fill", fill_, "Of the device by the random trace, in percent (default 80)")
+      ->check(CLI::Range(1, 99))
+      ->needs(synthetic_);
   command_->add_option("--repeat", repeat_, "Replay so many times, on what the time before left cached (default 1)")
       ->check(CLI::Range(1u, 1'000'000u));
   command_->add_flag("--json", json_, "Write JSON");
@@ -309,9 +313,9 @@ Answer ReplayCommand::run() const {
       refuse(error_json(malformed), exit_usage);
     }
     if (synthetic) {
-      work.capacity = capacity_of(place_, work.config);
+      work.capacity = capacity_of(place_, work.config, fill_);
       progress.stage("making the synthetic trace");
-      Synthetic made = make_synthetic(seed_, operations_, work.capacity);
+      Synthetic made = make_synthetic(seed_, operations_, work.capacity, fill_);
       work.trace = std::move(made.trace);
       work.filling = std::move(made.filling);
     } else {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "commands.h"
+#include "synthetic.h"
 
 namespace anyplace::tool {
 
@@ -30,6 +31,7 @@ class ReplayCommand {
   std::string limit_;
   std::uint64_t seed_ = 0;
   std::uint64_t operations_ = 1'000'000;
+  int fill_ = synthetic_fill;
   std::uint32_t repeat_ = 1;
   std::uint32_t device_ = 0;
   bool find_limit_ = false;

@@ -78,10 +78,10 @@ std::uint64_t part_of(std::uint64_t capacity, double part) {
 
 }  // namespace
 
-Synthetic make_synthetic(std::uint64_t seed, std::uint64_t operations, std::uint64_t capacity) {
+Synthetic make_synthetic(std::uint64_t seed, std::uint64_t operations, std::uint64_t capacity, int fill) {
   Generator generator(seed);
-  generator.add(operations, part_of(capacity, synthetic_fill));
-  for (int percent = 81; percent <= 100; ++percent) {
+  generator.add(operations, part_of(capacity, fill / 100.0));
+  for (int percent = fill + 1; percent <= 100; ++percent) {
     generator.add(std::max<std::uint64_t>(operations / 100, 1), part_of(capacity, percent / 100.0));
   }
   Trace all = std::move(generator).take();

@@ -173,6 +173,9 @@ TEST_CASE("A wrong command line of replay exits 2 and says what would be right")
       {{"--synthetic", "x"}, "'x' is no number from 0 to 2^64 - 1"},
       {{"--synthetic", "18446744073709551616"}, "is no number from 0 to 2^64 - 1"},
       {{data("small.csv"), "--operations", "5"}, "--operations requires --synthetic"},
+      {{data("small.csv"), "--fill", "50"}, "--fill requires --synthetic"},
+      {{"--synthetic", "1", "--fill", "0"}, "--fill"},
+      {{"--synthetic", "1", "--fill", "100"}, "--fill"},
       {{data("small.csv"), "--segments", "huge"}, "vmm"},
       {{data("small.csv"), "--limit", "5XB"}, "bytes, or a number with KiB, MiB, GiB or TiB"},
       {{data("small.csv"), "--limit", "0"}, "is no size"},
@@ -285,6 +288,17 @@ TEST_CASE("A synthetic trace is the same for the same seed, and keeps the device
   CHECK(replay(arguments).at("peak_live_bytes") == shown.at("peak_live_bytes"));
   CHECK(replay({"--synthetic", "8", "--operations", "20000", "--limit", "4GiB"}).at("peak_live_bytes") !=
         shown.at("peak_live_bytes"));
+}
+
+TEST_CASE("A synthetic trace fills as much of the device as it is told, which segments of fixed size can hold") {
+  const json shown =
+      replay({"--synthetic", "1", "--operations", "20000", "--limit", "4GiB", "--fill", "50", "--segments", "classic"});
+  const auto live = shown.at("peak_live_bytes").get<double>();
+  CHECK(live <= 0.5 * 4294967296.0);
+  CHECK(live >= 0.49 * 4294967296.0);
+  const Run run = run_command({"replay", "--synthetic", "1", "--limit", "500MiB", "--fill", "50"}, roomy);
+  CHECK(run.status == 1);
+  CHECK(contains(run.err, "needs 512.0 MiB"));
 }
 
 TEST_CASE("A device too small for a synthetic trace is out of memory") {
