@@ -2,13 +2,19 @@
 #include "figures.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include "conformance.h"
 
 namespace anyplace::conformance {
 namespace {
@@ -133,6 +139,24 @@ void check_leaves_nothing(const TableBackend& backend, int times, std::uint64_t 
                  "each of " + std::to_string(quick_rounds + patient_rounds) + " rounds of " + std::to_string(times) +
                      " times left more " + names[i] + " behind: " + std::to_string(first[i]) + " before, " +
                      std::to_string(before[i]) + " after");
+  }
+}
+
+void without_thread_caches() noexcept {
+  constexpr const char* variable = "GLIBC_TUNABLES";
+  if (!memory_is_the_backends || std::getenv(variable) != nullptr) return;
+  try {
+    std::ifstream file("/proc/self/cmdline", std::ios::binary);
+    std::string words{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    std::vector<char*> arguments;
+    for (std::size_t at = 0; at < words.size(); at = words.find('\0', at) + 1) arguments.push_back(words.data() + at);
+    if (arguments.empty()) return;
+    arguments.push_back(nullptr);
+    setenv(variable, "glibc.malloc.tcache_count=0", 1);
+    execv("/proc/self/exe", arguments.data());
+    unsetenv(variable);
+  } catch (const std::exception&) {
+    // Then the cases look at what there is.
   }
 }
 

@@ -112,6 +112,7 @@ int main(int argc, char** argv) try {
     return 0;
   }
   const CommandLine line = parse(argc, argv);
+  without_thread_caches();
   std::optional<JunitFile> junit;
   if (!line.junit.empty()) junit.emplace(line.junit);
   std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a child must not inherit what is not written yet

@@ -25,6 +25,7 @@ const std::vector<Shape> shapes = {
     {"odd widths and pitches", 37, 53, 41, 59},
     {"wide lines", 70001, 20, 80000, 70003},
     {"many lines", 16, 5000, 32, 24},
+    {"more lines than 16 bits can count", 2, 70001, 5, 3},
     {"a pitch far wider than the line", 5, 40, 4096, 7},
 };
 

@@ -293,5 +293,24 @@ ANYPLACE_CASE("limits", "memory.copies", "a copy of more than 4 GiB on one devic
   destination.check(0x5a);
 }
 
+ANYPLACE_CASE("limits", "memory.copies_2d", "a pitched copy whose lines spread over more than 4 GiB reaches the last",
+              Capability::virtual_memory, Capability::copy_2d) {
+  TableDevice device(run);
+  need_usual_granule(device);
+  const LongRange source(device);
+  const LongRange destination(device);
+  device.fill(source.tail(), 0x5a, device.granule());
+  constexpr std::uint64_t rows = 5;
+  constexpr std::uint64_t width = 4096;
+  const std::uint64_t pitch = (source.tail() - source.begin()) / (rows - 1);
+  const anyplace_copy_2d copy{
+      sizeof(copy), ANYPLACE_COPY_DEVICE_TO_DEVICE, destination.begin(), pitch, source.begin(), pitch, width, rows};
+  const anyplace_stream stream = device.backend().stream();
+  MUST(device.backend(), memory_copy_2d, stream, &copy);
+  device.backend().synchronize(stream);
+  CHECK_BYTES(device.read(destination.tail(), width), Bytes(width, 0x5a));
+  CHECK_BYTES(device.read(destination.tail() + width, width), Bytes(width, 0x11));
+}
+
 }  // namespace
 }  // namespace anyplace::conformance

@@ -66,9 +66,9 @@ struct DeviceProperties {
   std::string uuid;
   std::string pci;
   std::optional<std::uint64_t> total_memory;  ///< bytes
-  std::uint32_t compute_units = 0;
-  std::uint64_t address_alignment = 0;  ///< bytes, of every device allocation
-  std::uint64_t max_shared_bytes = 0;   ///< dynamic shared memory of one block
+  std::uint32_t compute_units = 0;            ///< blocks of a launch that run at the same time if nothing else does
+  std::uint64_t address_alignment = 0;        ///< bytes, of every device allocation
+  std::uint64_t max_shared_bytes = 0;         ///< dynamic shared memory of one block
   std::uint32_t max_grid[3] = {};
   std::uint32_t max_block[3] = {};
   std::uint32_t max_threads_per_block = 0;

@@ -122,7 +122,7 @@ enum {
 /* Filled by the backend. Texts end with NUL and are UTF-8; "" where the vendor can't tell. */
 typedef struct anyplace_device_properties {
   uint32_t struct_size;
-  uint32_t compute_units;
+  uint32_t compute_units;         /* blocks of one launch that run at the same time if nothing else does, at least 1 */
   uint64_t capabilities;          /* bits of 1 << ANYPLACE_CAPABILITY_BIT_* */
   uint64_t image_formats;         /* bits of 1 << ANYPLACE_IMAGE_* */
   uint64_t total_memory;          /* or ANYPLACE_UNKNOWN */
