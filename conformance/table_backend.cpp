@@ -29,7 +29,7 @@ FaultBook& fault_book() {
 
 void leave_message(void*, std::int64_t code, const char* name, const char* text) {
   last_message = text == nullptr ? "" : text;
-  if (name != nullptr) last_message += std::string(" (") + name + ")";
+  if (name != nullptr && *name != '\0') last_message += std::string(" (") + name + ")";
   if (code != 0) last_message += " (" + std::to_string(code) + ")";
 }
 
