@@ -23,7 +23,10 @@ struct Held {
   anyplace_stream other = backend.stream();
   anyplace_address memory = backend.allocate(4096);
 
-  void fill(anyplace_stream on) const { MUST(backend, memory_set, on, memory, 1, 1, fill_bytes); }
+  /// Each stream has a place of its own: nothing orders the two.
+  void fill(anyplace_stream on) const {
+    MUST(backend, memory_set, on, memory + (on == other ? fill_bytes : 0), 1, 1, fill_bytes);
+  }
   /// Calls `body` while `stream` is held back, and waits for all of it.
   template <class Body>
   void during(Body&& body) const {
