@@ -13,7 +13,6 @@
 namespace anyplace::conformance {
 namespace {
 
-constexpr std::uint64_t fill_bytes = 64;
 constexpr std::uint64_t short_time = 1000;  // ns
 
 /// Two streams and memory, for operations on a stream that is held back.
@@ -23,10 +22,12 @@ struct Held {
   anyplace_stream other = backend.stream();
   anyplace_address memory = backend.allocate(4096);
 
-  /// Each stream has a place of its own: nothing orders the two.
-  void fill(anyplace_stream on) const {
-    MUST(backend, memory_set, on, memory + (on == other ? fill_bytes : 0), 1, 1, fill_bytes);
+  /// Some work. Each stream has a place of its own: nothing orders the two.
+  void work(anyplace_stream on) const {
+    MUST(backend, memory_copy, on, memory + (on == other ? bytes : 0), memory + 2048, bytes,
+         ANYPLACE_COPY_DEVICE_TO_DEVICE);
   }
+  static constexpr std::uint64_t bytes = 64;
   /// Calls `body` while `stream` is held back, and waits for all of it.
   template <class Body>
   void during(Body&& body) const {
@@ -88,7 +89,7 @@ ANYPLACE_CASE("books", "process.books",
       MUST(backend, event_record, event, held.stream);
       MUST(backend, stream_wait_event, held.other, event);
       MUST(backend, event_destroy, event);
-      held.fill(held.other);
+      held.work(held.other);
     });
   });
 }
@@ -119,7 +120,7 @@ ANYPLACE_CASE("books", "process.books", "a stream that is destroyed while its wo
       const anyplace_stream ended = backend.stream();
       MUST(backend, event_record, event, held.stream);
       MUST(backend, stream_wait_event, ended, event);
-      held.fill(ended);
+      held.work(ended);
       MUST(backend, event_record, event, ended);
       MUST(backend, stream_wait_event, held.other, event);
       backend.destroy(ended);
@@ -155,7 +156,7 @@ ANYPLACE_CASE("books", "process.books", "a gate that is opened long after the wa
     held.during([&] {
       for (const anyplace_stream stream : {held.stream, held.other}) {
         MUST(backend, stream_wait_gate, stream, gate);
-        held.fill(stream);
+        held.work(stream);
       }
       // Open, and destroyed with the first wait still pending: what is before it is held back.
       MUST(backend, gate_open, gate);

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include <cstring>
+
 #include "table_device.h"
 
 namespace anyplace::conformance {
@@ -177,8 +179,12 @@ ANYPLACE_CASES(kinds, "limits", "memory.out_of_memory", "of {} every size is to 
     if (address == 0) check_failed(__FILE__, __LINE__, what + " gives address 0");
     const bool aligned = parameter.kind == ANYPLACE_MEMORY_DEVICE || parameter.kind == 0;
     if (aligned && address % alignment != 0) check_failed(__FILE__, __LINE__, what + " isn't aligned");
-    MUST(backend, memory_set, stream, address, 1, 1, bytes);
-    backend.synchronize(stream);
+    if (parameter.kind == ANYPLACE_MEMORY_PINNED) {
+      std::memset(pointer_of(address), 1, bytes);  // fills are of device memory
+    } else {
+      MUST(backend, memory_set, stream, address, 1, 1, bytes);
+      backend.synchronize(stream);
+    }
     free(backend, stream, parameter.kind, address);
   }
   backend.synchronize(stream);

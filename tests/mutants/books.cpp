@@ -94,7 +94,7 @@ const Mutation mutations[] = {
      [](Table& table) { make_lose<&Table::stream_host_function>(table, &Table::stream_host_function); }},
     {"launches_leak", "each launch is kept", "books: launches of a module's kernel leave nothing behind",
      [](Table& table) { make_lose<&Table::kernel_launch>(table, &Table::kernel_launch); }},
-    {"copies_leak", "each copy is kept", "books: copies and fills leaves nothing behind",
+    {"copies_leak", "each copy is kept", "books: copies leaves nothing behind",
      [](Table& table) { make_lose<&Table::memory_copy>(table, &Table::memory_copy); }},
     {"pitched_copies_leak", "each pitched copy is kept", "books: pitched copies leaves nothing behind",
      [](Table& table) { make_lose<&Table::memory_copy_2d>(table, &Table::memory_copy_2d); }},
