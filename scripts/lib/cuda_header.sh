@@ -23,7 +23,7 @@ fetch_cuda_header() {
   echo "Fetching the Python package nvidia-cuda-runtime for its cuda.h, to $cuda_package_folder"
   mkdir -p "$cuda_package_folder"
   log=$(mktemp)
-  if ! python3 -m pip install --quiet --no-deps --target "$cuda_package_folder" nvidia-cuda-runtime </dev/null >"$log" 2>&1; then
+  if ! python3 -m pip install --quiet --no-deps --target "$cuda_package_folder" "nvidia-cuda-runtime~=13.0" </dev/null >"$log" 2>&1; then
     tail -n 3 "$log"
     rm -f "$log"
     echo "There is no cuda.h to be had: the CUDA backend and its tests are left out."

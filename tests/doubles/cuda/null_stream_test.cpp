@@ -3,6 +3,7 @@
 // The legacy null stream, which waits for and holds back the context's blocking streams, and the per-thread streams.
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "test_support.h"
@@ -120,10 +121,13 @@ TEST_CASE("entries for the per-thread default stream take stream 0 for the threa
   const Primary primary;
   using Query = CUresult (*)(CUstream);
   void* found = nullptr;
+  int version = 0;
+  ok(cuDriverGetVersion(&version));
+  version = std::min(version, CUDA_VERSION);  // the header may be newer than the driver
 #if CUDA_VERSION >= 12000
-  ok(cuGetProcAddress("cuStreamQuery", &found, CUDA_VERSION, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, nullptr));
+  ok(cuGetProcAddress("cuStreamQuery", &found, version, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, nullptr));
 #else
-  ok(cuGetProcAddress("cuStreamQuery", &found, CUDA_VERSION, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
+  ok(cuGetProcAddress("cuStreamQuery", &found, version, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM));
 #endif
   const auto query = reinterpret_cast<Query>(found);
   REQUIRE(query != nullptr);
