@@ -369,8 +369,8 @@ typedef struct anyplace_backend_table {
   anyplace_status (*memory_copy_peer)(void* self, anyplace_stream stream, int32_t destination_device,
                                       anyplace_address destination, int32_t source_device, anyplace_address source,
                                       uint64_t bytes);
-  /* count elements of width 1, 2 or 4 bytes are set to the low bits of value. address is aligned to width, and of device
-   * or managed memory. */
+  /* count elements of width 1, 2 or 4 bytes are set to the low bits of value. address is aligned to width, and that of
+   * device or managed memory. */
   anyplace_status (*memory_set)(void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
                                 uint32_t width, uint64_t count);
 
