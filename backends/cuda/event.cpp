@@ -2,9 +2,11 @@
 #include "event.h"
 
 #include <new>
+#include <utility>
 
 #include "deadline.h"
 #include "device.h"
+#include "stream.h"
 
 namespace anyplace::cuda {
 namespace {
@@ -35,34 +37,100 @@ bool is_complete(Device& device, CUevent event) {
   return true;
 }
 
+/// Counts who waits.
+class Waiting {
+ public:
+  explicit Waiting(std::atomic<unsigned>& count) noexcept : count_(count) { count_.fetch_add(1); }
+  Waiting(const Waiting&) = delete;  // it counts once
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { count_.fetch_sub(1); }
+
+ private:
+  std::atomic<unsigned>& count_;
+};
+
 }  // namespace
 
 // ---- Event ---------------------------------------------------------------------------------------------------------
 
-Event::Event(Device& device, std::uint32_t flags) : device_(device) {
-  const DeviceScope scope(device);
-  device.check(driver().EventCreate(&native_, cuda_flags(flags)), "cuEventCreate");
-}
+Event::Event(Device& device, std::uint32_t flags) : device_(device), flags_(flags) { first_.native = make(); }
 
 Event::~Event() {
-  if (native_ != nullptr) call_for(device_, [this] { return driver().EventDestroy(native_); });
+  const auto end = [this](const Turn& turn) {
+    if (turn.native != nullptr) call_for(device_, [&] { return driver().EventDestroy(turn.native); });
+  };
+  end(first_);
+  for (const Turn& turn : others_) end(turn);
 }
 
 void Event::destroy() {
-  CUevent const event = std::exchange(native_, nullptr);
-  if (device_.lost()) return;
-  device_.check_end(call_for(device_, [&] { return driver().EventDestroy(event); }), "cuEventDestroy");
+  CUresult first = CUDA_SUCCESS;
+  const bool lost = device_.lost();
+  const auto end = [&](Turn& turn) {
+    CUevent const event = std::exchange(turn.native, nullptr);
+    if (lost || event == nullptr) return;
+    const CUresult result = call_for(device_, [&] { return driver().EventDestroy(event); });
+    if (first == CUDA_SUCCESS) first = result;
+  };
+  end(first_);
+  for (Turn& turn : others_) end(turn);
+  if (!lost) device_.check_end(first, "cuEventDestroy");
+}
+
+CUevent Event::make() const {
+  const DeviceScope scope(device_);
+  CUevent native = nullptr;
+  device_.check(driver().EventCreate(&native, cuda_flags(flags_)), "cuEventCreate");
+  return native;
 }
 
 bool Event::query_again(CUresult result) const {
   if (result == CUDA_ERROR_NOT_READY) return false;
-  return is_complete(device_, native_);
+  return is_complete(device_, native());
 }
 
-bool Event::synchronize(std::uint64_t timeout_ns) const {
-  if (timeout_ns != ANYPLACE_FOREVER) return poll_until(Deadline(timeout_ns), [this] { return query(); });
-  device_.check(call_for(device_, [&] { return driver().EventSynchronize(native_); }), "cuEventSynchronize");
-  return true;
+CUevent Event::hand_out() noexcept {
+  const std::lock_guard lock(mutex_);
+  handed_out_ = true;
+  return native();
+}
+
+void Event::record_apart(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  Turn& current = *current_.load(std::memory_order_relaxed);
+  if (handed_out_ || current.waiting.load(std::memory_order_relaxed) == 0) return stream.record(current.native);
+  Turn& next = idle_turn();
+  stream.record(next.native);
+  current_.store(&next, std::memory_order_release);
+}
+
+Event::Turn& Event::idle_turn() {
+  if (first_.waiting.load(std::memory_order_relaxed) == 0) return first_;
+  for (Turn& turn : others_) {
+    if (turn.waiting.load(std::memory_order_relaxed) == 0) return turn;
+  }
+  Turn& made = others_.emplace_back();
+  try {
+    made.native = make();
+  } catch (...) {
+    others_.pop_back();
+    throw;
+  }
+  return made;
+}
+
+bool Event::synchronize(std::uint64_t timeout_ns) {
+  if (timeout_ns == ANYPLACE_FOREVER) {
+    device_.check(call_for(device_, [this] { return driver().EventSynchronize(native()); }), "cuEventSynchronize");
+    return true;
+  }
+  const Deadline deadline(timeout_ns);
+  if (query()) return true;
+  if (timeout_ns == 0) return false;
+  // A record between the two comes while this call is made, so that it may be the one that is meant.
+  Turn& turn = *current_.load(std::memory_order_acquire);
+  const Waiting waiting(turn.waiting);
+  return poll_until(deadline, [&] { return is_complete(device_, turn.native); });
 }
 
 double Event::milliseconds_to(const Event& end) const {
@@ -74,7 +142,7 @@ double Event::milliseconds_to(const Event& end) const {
   const auto elapsed_time =
       driver().EventElapsedTime != nullptr ? driver().EventElapsedTime : driver().EventElapsedTime_v2;
   float milliseconds = 0;
-  device_.check(call_for(device_, [&] { return elapsed_time(&milliseconds, native_, end.native_); }),
+  device_.check(call_for(device_, [&] { return elapsed_time(&milliseconds, native(), end.native()); }),
                 "cuEventElapsedTime");
   return static_cast<double>(milliseconds);
 }

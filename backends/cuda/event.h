@@ -6,7 +6,9 @@
 // EventPool and Marker: events of the backend's own, used again and again, to know when work is over.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <list>
 #include <mutex>
 #include <vector>
 
@@ -28,27 +30,50 @@ class Event {
   ~Event();
 
   Device& device() const noexcept { return device_; }
-  CUevent native() const noexcept { return native_; }
+  CUevent native() const noexcept { return current_.load(std::memory_order_acquire)->native; }
+  /// native() for others, who may keep it: it stays the same from now on.
+  CUevent hand_out() noexcept;
+
+  /// What a record goes to. Null while somebody waits with a limit for what it has: record_apart().
+  CUevent native_to_record() const noexcept {
+    const Turn& current = *current_.load(std::memory_order_acquire);
+    return current.waiting.load(std::memory_order_relaxed) == 0 ? current.native : nullptr;
+  }
+  void record_apart(const Stream& stream);
 
   bool query() const {
-    const CUresult result = driver().EventQuery(native_);
+    const CUresult result = driver().EventQuery(native());
     if (result == CUDA_SUCCESS) [[likely]]
       return true;
     return query_again(result);
   }
   /// False when time ran out.
-  bool synchronize(std::uint64_t timeout_ns) const;
+  bool synchronize(std::uint64_t timeout_ns);
   /// Milliseconds until `end`. Both have timing and are complete.
   double milliseconds_to(const Event& end) const;
-  /// Ends the CUevent. Silent for a lost device.
+  /// Ends what it is made of. Silent for a lost device.
   void destroy();
 
  private:
+  /// CUDA has no wait with a limit, and its query is of the newest record: who waits for an older one asks a CUevent
+  /// that isn't recorded again before it is through. A record meanwhile takes another one.
+  struct Turn {
+    CUevent native = nullptr;
+    std::atomic<unsigned> waiting{0};
+  };
+
+  CUevent make() const;
+  Turn& idle_turn();
   /// After a result that wasn't success. Apart, so that query() has nothing to keep for it.
   bool query_again(CUresult result) const;
 
   Device& device_;
-  CUevent native_ = nullptr;
+  const std::uint32_t flags_;
+  Turn first_;
+  std::atomic<Turn*> current_{&first_};
+  std::mutex mutex_;        // guards all below, and writing current_; a leaf
+  std::list<Turn> others_;  // not first_; where they lie is kept
+  bool handed_out_ = false;
 };
 
 /// A moment in a stream: whether the work before it is over. Its event goes back to the pool.

@@ -116,7 +116,11 @@ class HipBackend final : public anyplace::backend::DeviceBackend {
     ended->destroy();
   }
   void event_record(anyplace_event event, anyplace_stream stream) override {
-    stream_at(stream).record(event_at(event).native());
+    Event& recorded = event_at(event);
+    const Stream& in = stream_at(stream);
+    if (hipEvent_t const native = recorded.native_to_record()) [[likely]]
+      return in.record(native);
+    recorded.record_apart(in);
   }
   bool event_query(anyplace_event event) override { return event_at(event).query(); }
   bool event_synchronize(anyplace_event event, std::uint64_t timeout_ns) override {
@@ -125,7 +129,7 @@ class HipBackend final : public anyplace::backend::DeviceBackend {
   double event_elapsed(anyplace_event start, anyplace_event end) override {
     return event_at(start).milliseconds_to(event_at(end));
   }
-  std::uint64_t event_native(anyplace_event event) override { return to_handle(event_at(event).native()); }
+  std::uint64_t event_native(anyplace_event event) override { return to_handle(event_at(event).hand_out()); }
 
   // -- Memory.
   anyplace_address memory_allocate(std::int32_t device, std::uint32_t kind, std::uint64_t bytes) override {

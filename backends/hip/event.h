@@ -6,7 +6,9 @@
 // EventPool and Marker: events of the backend's own, used again and again, to know when work is over.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <list>
 #include <mutex>
 #include <vector>
 
@@ -28,19 +30,42 @@ class Event {
   ~Event();
 
   Device& device() const noexcept { return device_; }
-  hipEvent_t native() const noexcept { return native_; }
+  hipEvent_t native() const noexcept { return current_.load(std::memory_order_acquire)->native; }
+  /// native() for others, who may keep it: it stays the same from now on.
+  hipEvent_t hand_out() noexcept;
+
+  /// What a record goes to. Null while somebody waits with a limit for what it has: record_apart().
+  hipEvent_t native_to_record() const noexcept {
+    const Turn& current = *current_.load(std::memory_order_acquire);
+    return current.waiting.load(std::memory_order_relaxed) == 0 ? current.native : nullptr;
+  }
+  void record_apart(const Stream& stream);
 
   bool query() const;
   /// False when time ran out.
-  bool synchronize(std::uint64_t timeout_ns) const;
+  bool synchronize(std::uint64_t timeout_ns);
   /// Milliseconds until `end`. Both have timing and are complete.
   double milliseconds_to(const Event& end) const;
-  /// Ends the hipEvent_t. Silent for a lost device.
+  /// Ends what it is made of. Silent for a lost device.
   void destroy();
 
  private:
+  /// HIP has no wait with a limit, and its query is of the newest record: who waits for an older one asks a hipEvent_t
+  /// that isn't recorded again before it is through. A record meanwhile takes another one.
+  struct Turn {
+    hipEvent_t native = nullptr;
+    std::atomic<unsigned> waiting{0};
+  };
+
+  hipEvent_t make() const;
+  Turn& idle_turn();
   Device& device_;
-  hipEvent_t native_ = nullptr;
+  const std::uint32_t flags_;
+  Turn first_;
+  std::atomic<Turn*> current_{&first_};
+  std::mutex mutex_;        // guards all below, and writing current_; a leaf
+  std::list<Turn> others_;  // not first_; where they lie is kept
+  bool handed_out_ = false;
 };
 
 /// A moment in a stream: whether the work before it is over. Its event goes back to the pool.

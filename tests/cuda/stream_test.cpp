@@ -4,6 +4,7 @@
 // limit, what destroyed streams leave behind.
 #include <atomic>
 #include <chrono>
+#include <thread>
 #include <vector>
 
 #include "support.h"
@@ -125,6 +126,32 @@ TEST_CASE("A wait with a limit returns when the limit is over and the work goes 
   CHECK(event.synchronize(1h));
   CHECK(stream.synchronize(1h));
   CHECK(device.synchronize(1h));
+}
+
+TEST_CASE("An event's handle stays though it is recorded while a thread waits with a limit") {
+  const Double cuda;
+  const Device device("cuda:0");
+  const Stream stream(device);
+  const Event event(device);
+  device.synchronize();
+  cuda.hold(0, true);
+  event.record(stream);
+  const std::uint64_t handle = event.native_handle();
+  std::atomic<int> waits{0};
+  std::thread waiter([&] {
+    while (waits < 20) {
+      if (!event.synchronize(1ms)) ++waits;
+    }
+  });
+  bool stayed = true;
+  while (waits < 20) {
+    event.record(stream);
+    stayed = stayed && event.native_handle() == handle;
+  }
+  waiter.join();
+  CHECK(stayed);
+  cuda.hold(0, false);
+  event.synchronize();
 }
 
 TEST_CASE("A stream that is destroyed with work pending goes at once and its work is waited for") {
