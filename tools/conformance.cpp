@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -303,6 +304,8 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
       "  2  the suite couldn't run: a bad option, or a place that isn't there\n"
       "  128 + N  signal N (SIGINT is 2, SIGTERM 15) ended it early; what it found until then is reported");
 }
+
+bool ConformanceCommand::chosen() const { return command_->parsed(); }
 
 Answer ConformanceCommand::answer(const Report& report) const {
   const bool all_skipped = report.count(Result::passed) + report.count(Result::failed) == 0;

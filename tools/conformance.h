@@ -2,9 +2,9 @@
 // `anyplace conformance`: its options, and running the suite with them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "command_line.h"
 #include "commands.h"
 #include "conformance/conformance.h"
 
@@ -17,7 +17,7 @@ class ConformanceCommand {
   ConformanceCommand(const ConformanceCommand&) = delete;  // the app writes to this one's members
   ConformanceCommand& operator=(const ConformanceCommand&) = delete;
 
-  bool chosen() const { return command_->parsed(); }
+  bool chosen() const;
   /// Exit status: 0 the backend conforms, 1 it doesn't, 2 the suite couldn't run, 128 + N signal N ended it. Each
   /// failure is shown when it comes: on standard output, with --json on standard error. With a terminal as standard
   /// error it shows there how far it is.

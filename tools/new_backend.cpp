@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -216,6 +217,8 @@ NewBackendCommand::NewBackendCommand(CLI::App& app)
       "  1  it can't be: something of that name is there, or the directory can't be made; nothing was written\n"
       "  2  the command line or the name is wrong");
 }
+
+bool NewBackendCommand::chosen() const { return command_->parsed(); }
 
 Answer NewBackendCommand::run() const {
   const std::string problem = name_problem(name_);

@@ -2,9 +2,9 @@
 // `anyplace new-backend`: writes the project of a new backend, which conforms as it stands.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "command_line.h"
 #include "commands.h"
 
 namespace anyplace::tool {
@@ -16,7 +16,7 @@ class NewBackendCommand {
   NewBackendCommand(const NewBackendCommand&) = delete;  // the app writes to this one's members
   NewBackendCommand& operator=(const NewBackendCommand&) = delete;
 
-  bool chosen() const { return command_->parsed(); }
+  bool chosen() const;
   /// Writes all of the project or, if that can't be done, nothing.
   Answer run() const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pages.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -185,6 +186,8 @@ PagesCommand::PagesCommand(CLI::App& app)
   command_->add_option("FILE", file_, "Where to write it (default standard output)");
 }
 
+bool PagesCommand::chosen() const { return command_->parsed(); }
+
 Answer PagesCommand::run() const {
   const std::string text = page_ == "man" ? manual_page(app_) : bash_completion(app_);
   if (file_.empty()) return {text, "", exit_ok};
@@ -194,5 +197,7 @@ Answer PagesCommand::run() const {
   if (file.fail()) return {"", "anyplace: '" + file_ + "' can't be written\n", exit_failed};
   return {"", "", exit_ok};
 }
+
+bool is_listed(const CLI::App& command) { return !command.get_group().empty(); }
 
 }  // namespace anyplace::tool

@@ -4,9 +4,9 @@
 // line, so that they can't say anything else. The build runs it and installs what it prints; --help doesn't list it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "command_line.h"
 #include "commands.h"
 
 namespace anyplace::tool {
@@ -18,7 +18,7 @@ class PagesCommand {
   PagesCommand(const PagesCommand&) = delete;  // CLI11 writes into it
   PagesCommand& operator=(const PagesCommand&) = delete;
 
-  bool chosen() const { return command_->parsed(); }
+  bool chosen() const;
   Answer run() const;
 
  private:
@@ -29,6 +29,6 @@ class PagesCommand {
 };
 
 /// Whether --help shows it.
-inline bool is_listed(const CLI::App& command) { return !command.get_group().empty(); }
+bool is_listed(const CLI::App& command);
 
 }  // namespace anyplace::tool

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -296,6 +297,8 @@ ReplayCommand::ReplayCommand(CLI::App& app)
       "  1  it didn't: out of memory, no such place\n"
       "  2  the command line, the text of the place or the trace is wrong");
 }
+
+bool ReplayCommand::chosen() const { return command_->parsed(); }
 
 Answer ReplayCommand::run() const {
   const bool synthetic = synthetic_->count() > 0;

@@ -2,9 +2,9 @@
 // `anyplace replay`: its options, and replaying a trace with them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
+#include "command_line.h"
 #include "commands.h"
 #include "synthetic.h"
 
@@ -17,7 +17,7 @@ class ReplayCommand {
   ReplayCommand(const ReplayCommand&) = delete;  // the app writes to this one's members
   ReplayCommand& operator=(const ReplayCommand&) = delete;
 
-  bool chosen() const { return command_->parsed(); }
+  bool chosen() const;
   Answer run() const;
 
  private:
