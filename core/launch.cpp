@@ -261,10 +261,6 @@ void StreamView::launch_on(std::uint64_t stream_id, std::uint64_t kernel_id, con
   launch_long_way(stream_id, kernel_id, launch, arguments_of(launch));
 }
 
-void StreamView::launch_made(KernelView kernel, const anyplace_launch& launch) const {
-  launch_on(id_, kernel.id(), launch);
-}
-
 void StreamView::launch_arguments(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
                                   std::span<const anyplace_argument> arguments) const {
   anyplace_launch launch;

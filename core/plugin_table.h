@@ -15,7 +15,7 @@ namespace anyplace::detail {
 
 /// The size of the table of version 1.0: no plugin of major 1 fills less.
 inline constexpr std::uint32_t first_table_size =
-    offsetof(anyplace_backend_table, kernel_launch) + sizeof(anyplace_backend_table::kernel_launch);
+    offsetof(anyplace_backend_table, virtual_unmap) + sizeof(anyplace_backend_table::virtual_unmap);
 
 /// Why the table is refused; empty if it is good. `host_size` is what struct_size was before the plugin's entry; `name`
 /// is that of the plugin's file.

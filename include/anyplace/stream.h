@@ -119,8 +119,6 @@ class ANYPLACE_API StreamView {
  private:
   /// launch_arguments() with arguments that ArgumentValue made: each has a value, of the size that its kind has.
   ANYPLACE_HOT static void launch_on(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch);
-  /// The same, for applications that were compiled before there was launch_on().
-  void launch_made(KernelView kernel, const anyplace_launch& launch) const;
 };
 
 /// Owns a stream. Destroying it returns at once: work that is pending still completes. Safe inside a host function.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin boundary over time: the pinned layout is complete, and plugins and hosts of other minor versions work with
-// today's. The layout itself is checked by the compiler (golden_*.c and .cpp); today's plugins in a host of version 1.0
-// are run by old_host.c.
+// The plugin boundary over time: the pinned layout is complete, and today's host and plugins work with those of the
+// next minor version, made up in next_abi.h. The layout itself is checked by the compiler (golden_c.c, golden_cpp.cpp);
+// a host without the core is today_host.c.
 #include <dlfcn.h>
 
 #include <array>
@@ -30,7 +30,6 @@ std::map<std::string, std::vector<Field>> golden_fields() {
   std::map<std::string, std::vector<Field>> fields;
 #define ADD_FIELD(type, field, offset, bytes) fields[#type].push_back({#field, offset, bytes});
   ANYPLACE_GOLDEN_FIELDS(ADD_FIELD)
-  ANYPLACE_GOLDEN_FIELDS_1_1(ADD_FIELD)
 #undef ADD_FIELD
   return fields;
 }
@@ -169,15 +168,14 @@ TEST_CASE("The pinned numbers are the whole list of statuses and capabilities an
   pinned_capabilities += std::string(#name).rfind("ANYPLACE_CAPABILITY_BIT_", 0) == 0; \
   pinned_images += std::string(#name).rfind("ANYPLACE_IMAGE_", 0) == 0;
   ANYPLACE_GOLDEN_NUMBERS(COUNT_PINNED)
-  ANYPLACE_GOLDEN_NUMBERS_1_1(COUNT_PINNED)
   CHECK(pinned_statuses == statuses);
   CHECK(pinned_capabilities == capabilities);
   CHECK(pinned_images == images);
 }
 
-TEST_CASE("An old plugin written in C works in today's host") { fill_and_read_back("abi_old_c:0"); }
+TEST_CASE("A plugin written in C works in today's host") { fill_and_read_back("abi_today_c:0"); }
 
-TEST_CASE("An old plugin derived from DeviceBackend works in today's host") { fill_and_read_back("abi_old_cpp:0"); }
+TEST_CASE("A plugin derived from DeviceBackend works in today's host") { fill_and_read_back("abi_today_cpp:0"); }
 
 TEST_CASE("A plugin of the next minor version works in today's host") {
   fill_and_read_back("abi_next:0");
@@ -190,8 +188,8 @@ TEST_CASE("A plugin of the next minor version works in today's host") {
   CHECK_FALSE(device.memory_info().free.has_value());
 }
 
-TEST_CASE("What an old plugin lacks is unsupported and what it says of it arrives") {
-  for (const char* place : {"abi_old_c:0", "abi_old_cpp:0"}) {
+TEST_CASE("What a plugin lacks is unsupported and what it says of it arrives") {
+  for (const char* place : {"abi_today_c:0", "abi_today_cpp:0"}) {
     INFO(place);
     const anyplace::Device device(place);
     const anyplace::Stream stream(device);
@@ -214,22 +212,22 @@ TEST_CASE("What an old plugin lacks is unsupported and what it says of it arrive
   }
 }
 
-TEST_CASE("An old plugin writes no further than it knows into a newer host's structs") {
+TEST_CASE("A plugin of today's writes no further than it knows into structs of the next version's host") {
   const anyplace_host host = silent_host();
-  for (const char* name : {"abi_old_c", "abi_old_cpp"}) {
+  for (const char* name : {"abi_today_c", "abi_today_cpp"}) {
     INFO(name);
     Guarded<anyplace_backend_table> table(sizeof(next_backend_table));
     REQUIRE(enter(name, host, table.get()) == ANYPLACE_STATUS_OK);
     CHECK(table.intact());
-    CHECK(table.get()->struct_size == ABI_V1_TABLE_BYTES);
-    CHECK(table.untouched_from(ABI_V1_TABLE_BYTES));
-    CHECK(table.get()->abi_minor == 0);
+    CHECK(table.get()->struct_size == sizeof(anyplace_backend_table));
+    CHECK(table.untouched_from(sizeof(anyplace_backend_table)));
+    CHECK(table.get()->abi_minor == ANYPLACE_ABI_MINOR);
 
     Guarded<anyplace_device_properties> properties(sizeof(next_device_properties));
     REQUIRE(table.get()->device_properties(table.get()->self, 0, properties.get()) == ANYPLACE_STATUS_OK);
     CHECK(properties.intact());
-    CHECK(properties.get()->struct_size == ABI_V1_PROPERTIES_BYTES);
-    CHECK(properties.untouched_from(ABI_V1_PROPERTIES_BYTES));
+    CHECK(properties.get()->struct_size == sizeof(anyplace_device_properties));
+    CHECK(properties.untouched_from(sizeof(anyplace_device_properties)));
   }
 }
 
@@ -248,7 +246,7 @@ TEST_CASE("A plugin of the next minor version gives a host that knows it everyth
 TEST_CASE("Every plugin keeps within a table and structs that are shorter than its own") {
   const anyplace_host host = silent_host();
   constexpr std::size_t shorter = offsetof(anyplace_backend_table, kernel_from_host);
-  for (const char* name : {"abi_old_c", "abi_old_cpp", "abi_next"}) {
+  for (const char* name : {"abi_today_c", "abi_today_cpp", "abi_next"}) {
     INFO(name);
     Guarded<anyplace_backend_table> table(shorter);
     REQUIRE(enter(name, host, table.get()) == ANYPLACE_STATUS_OK);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The layout of the plugin boundary, on a 64-bit machine, as numbers: what binaries built against it rely on. First
- * version 1.0, then what each minor version added.
+ * The layout of the plugin boundary, on a 64-bit machine, as numbers: what binaries built against it rely on.
  *
- * When the boundary grows, a list is added; no line that is here ever changes. */
+ * Until 0.1.0 is released it may change, here as in abi.h. From then on no line changes, and what a minor version adds
+ * is a list of its own. */
 #ifndef ANYPLACE_TESTS_ABI_GOLDEN_H
 #define ANYPLACE_TESTS_ABI_GOLDEN_H
 
@@ -20,7 +20,7 @@
   X(anyplace_launch, 56)             \
   X(anyplace_block, 56)              \
   X(anyplace_host, 64)               \
-  X(anyplace_backend_table, 584)
+  X(anyplace_backend_table, 640)
 
 /* X(struct, field, offset, bytes), in order */
 #define ANYPLACE_GOLDEN_FIELDS(X)                             \
@@ -153,7 +153,14 @@
   X(anyplace_backend_table, module_kernel, 552, 8)            \
   X(anyplace_backend_table, kernel_from_host, 560, 8)         \
   X(anyplace_backend_table, kernel_destroy, 568, 8)           \
-  X(anyplace_backend_table, kernel_launch, 576, 8)
+  X(anyplace_backend_table, kernel_launch, 576, 8)            \
+  X(anyplace_backend_table, virtual_granularity, 584, 8)      \
+  X(anyplace_backend_table, virtual_reserve, 592, 8)          \
+  X(anyplace_backend_table, virtual_release, 600, 8)          \
+  X(anyplace_backend_table, physical_create, 608, 8)          \
+  X(anyplace_backend_table, physical_destroy, 616, 8)         \
+  X(anyplace_backend_table, virtual_map, 624, 8)              \
+  X(anyplace_backend_table, virtual_unmap, 632, 8)
 
 /* X(name, number) */
 #define ANYPLACE_GOLDEN_NUMBERS(X)                    \
@@ -199,6 +206,7 @@
   X(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE, 15)   \
   X(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS, 16)  \
   X(ANYPLACE_CAPABILITY_BIT_DEVICE_RESET, 17)         \
+  X(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY, 18)       \
   X(ANYPLACE_IMAGE_PTX, 1)                            \
   X(ANYPLACE_IMAGE_CUBIN, 2)                          \
   X(ANYPLACE_IMAGE_FATBIN, 3)                         \
@@ -225,19 +233,5 @@
   X(ANYPLACE_LOG_WARNING, 2)                          \
   X(ANYPLACE_ABI_MAJOR, 1)                            \
   X(ANYPLACE_MAX_DEVICES, 4096)
-
-/* -- Added by version 1.1: virtual memory. */
-#define ANYPLACE_GOLDEN_STRUCTS_1_1(X) X(anyplace_backend_table, 640)
-
-#define ANYPLACE_GOLDEN_FIELDS_1_1(X)                    \
-  X(anyplace_backend_table, virtual_granularity, 584, 8) \
-  X(anyplace_backend_table, virtual_reserve, 592, 8)     \
-  X(anyplace_backend_table, virtual_release, 600, 8)     \
-  X(anyplace_backend_table, physical_create, 608, 8)     \
-  X(anyplace_backend_table, physical_destroy, 616, 8)    \
-  X(anyplace_backend_table, virtual_map, 624, 8)         \
-  X(anyplace_backend_table, virtual_unmap, 632, 8)
-
-#define ANYPLACE_GOLDEN_NUMBERS_1_1(X) X(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY, 18)
 
 #endif /* ANYPLACE_TESTS_ABI_GOLDEN_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Compile-time comparison of a header with golden.h, in C and in C++. Included after the header that is meant. Structs
- * may have grown at the end since version 1.0, by what is listed; ANYPLACE_GOLDEN_EXACT says that they must not have.
+ * Compile-time comparison of a header with golden.h, in C and in C++. Included after the header.
  */
 #include <stddef.h>
 
@@ -13,11 +12,7 @@
 #define ANYPLACE_GOLDEN_ASSERT(condition, text) static_assert(condition, text)
 #endif
 
-#ifdef ANYPLACE_GOLDEN_EXACT
 #define ANYPLACE_GOLDEN_SIZE(type, bytes) ANYPLACE_GOLDEN_ASSERT(sizeof(type) == (bytes), "the size of " #type);
-#else
-#define ANYPLACE_GOLDEN_SIZE(type, bytes) ANYPLACE_GOLDEN_ASSERT(sizeof(type) >= (bytes), "the size of " #type);
-#endif
 #define ANYPLACE_GOLDEN_FIELD(type, field, offset, bytes)                                       \
   ANYPLACE_GOLDEN_ASSERT(offsetof(type, field) == (offset), "the offset of " #type "." #field); \
   ANYPLACE_GOLDEN_ASSERT(sizeof(((type*)0)->field) == (bytes), "the size of " #type "." #field);
@@ -26,12 +21,6 @@
 ANYPLACE_GOLDEN_STRUCTS(ANYPLACE_GOLDEN_SIZE)
 ANYPLACE_GOLDEN_FIELDS(ANYPLACE_GOLDEN_FIELD)
 ANYPLACE_GOLDEN_NUMBERS(ANYPLACE_GOLDEN_NUMBER)
-
-#ifndef ANYPLACE_GOLDEN_EXACT
-ANYPLACE_GOLDEN_STRUCTS_1_1(ANYPLACE_GOLDEN_SIZE)
-ANYPLACE_GOLDEN_FIELDS_1_1(ANYPLACE_GOLDEN_FIELD)
-ANYPLACE_GOLDEN_NUMBERS_1_1(ANYPLACE_GOLDEN_NUMBER)
-#endif
 
 /* Unsigned or wider than an int, so not in the table. */
 ANYPLACE_GOLDEN_ASSERT(ANYPLACE_FOREVER == UINT64_MAX, "ANYPLACE_FOREVER");

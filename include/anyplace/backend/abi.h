@@ -38,7 +38,7 @@ extern "C" {
 #endif
 
 #define ANYPLACE_ABI_MAJOR 1u
-#define ANYPLACE_ABI_MINOR 1u
+#define ANYPLACE_ABI_MINOR 0u
 
 #define ANYPLACE_ENTRY_SYMBOL "anyplace_backend_entry"
 #if defined(__GNUC__)
@@ -58,8 +58,8 @@ typedef uint64_t anyplace_event;
 typedef uint64_t anyplace_module;
 typedef uint64_t anyplace_kernel;
 typedef uint64_t anyplace_gate;
-typedef uint64_t anyplace_physical; /* since 1.1 */
-typedef uint64_t anyplace_address;  /* of device memory, or of host memory as seen by the host */
+typedef uint64_t anyplace_physical;
+typedef uint64_t anyplace_address; /* of device memory, or of host memory as seen by the host */
 
 /* ---- Capabilities: what a device may lack -------------------------------------------------------------------------
  * X(UPPER, lower, bit, what the device then has, in words for people). A bit that is set needs the entries behind it to
@@ -390,7 +390,6 @@ typedef struct anyplace_backend_table {
   /* (optional): there are no kernels at all. */
   anyplace_status (*kernel_launch)(void* self, anyplace_stream stream, anyplace_kernel kernel,
                                    const anyplace_launch* launch);
-  /* -- End of version 1.0. */
 
   /* -- Virtual memory: device addresses and the memory behind them, made apart. (optional, the seven together): the
    * core has allocations of fixed size only. Sizes and addresses are multiples of the granularity, a power of two.
@@ -412,7 +411,7 @@ typedef struct anyplace_backend_table {
    * the range any more. May synchronise. Where it failed the core uses the addresses no more, and destroys the memory
    * and releases the range as if it hadn't. */
   anyplace_status (*virtual_unmap)(void* self, int32_t device, anyplace_address address, uint64_t bytes);
-  /* -- End of version 1.1. */
+  /* -- End of version 1.0. */
 } anyplace_backend_table;
 
 /* The one symbol that a plugin exports. Called once per process, by any thread. It fills the table up to what both

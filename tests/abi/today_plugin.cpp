@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A plugin that derives from the DeviceBackend of version 1.0: its include path has the frozen headers alone. Like
-// tiny_backend.h it works at once, on host memory.
+// A plugin that derives from today's DeviceBackend. Like tiny_backend.h it works at once, on host memory.
 #include <anyplace/backend/device_backend.h>
 
 #include <cstdint>
@@ -14,16 +13,16 @@ using anyplace::backend::Failure;
 using anyplace::backend::from_handle;
 using anyplace::backend::to_handle;
 
-class OldBackend final : public anyplace::backend::DeviceBackend {
+class TodayBackend final : public anyplace::backend::DeviceBackend {
  public:
-  explicit OldBackend(anyplace::backend::Host) {}
+  explicit TodayBackend(anyplace::backend::Host) {}
 
   int32_t device_count() override { return 1; }
   void device_properties(int32_t, anyplace_device_properties& out) override {
     out.compute_units = 1;
     out.total_memory = std::uint64_t{64} << 20;
     out.address_alignment = kAlignment;
-    anyplace::backend::set_text(out.name, "old");
+    anyplace::backend::set_text(out.name, "today");
     anyplace::backend::set_text(out.vendor, "anyplace tests");
   }
   void device_memory(int32_t, anyplace_memory_info& out) override {
@@ -72,4 +71,4 @@ class OldBackend final : public anyplace::backend::DeviceBackend {
 
 }  // namespace
 
-ANYPLACE_EXPORT_BACKEND(OldBackend, "abi_old_cpp", "1.0", "a test of the plugin boundary")
+ANYPLACE_EXPORT_BACKEND(TodayBackend, "abi_today_cpp", "1.0", "a test of the plugin boundary")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A host of version 1.0: built with the frozen headers alone, it opens a plugin and does a little work with it, and
+ * A host of today's version, which knows nothing of the next: it opens a plugin and does a little work with it, and
  * checks that nothing was written past what it said it has.
  *
- *   old_host PLUGIN      exit status 0: all went well; 1: what didn't is on standard error
+ *   today_host PLUGIN      exit status 0: all went well; 1: what didn't is on standard error
  */
 #include <anyplace/backend/abi.h>
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 enum { GUARD_BYTES = 512, GUARD = 0xA5, COUNT = 1000 };
 
 static void fail_at(int line, const char* what) {
-  fprintf(stderr, "old_host: line %d: %s\n", line, what);
+  fprintf(stderr, "today_host: line %d: %s\n", line, what);
   exit(1);
 }
 #define REQUIRE(condition)                           \
@@ -23,7 +23,8 @@ static void fail_at(int line, const char* what) {
   } while (0)
 #define REQUIRE_OK(call) REQUIRE((call) == ANYPLACE_STATUS_OK)
 
-/* A struct of version 1.0 with bytes behind it that nobody may touch. Static, so that what hangs on it isn't a leak. */
+/* A struct of today's version with bytes behind it that nobody may touch. Static, so that what hangs on it isn't a
+ * leak. */
 #define GUARDED(type, name)           \
   static struct {                     \
     type value;                       \
@@ -176,7 +177,7 @@ static void work(const anyplace_backend_table* t) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    fprintf(stderr, "usage: old_host PLUGIN\n");
+    fprintf(stderr, "usage: today_host PLUGIN\n");
     return 2;
   }
   open_plugin(argv[1]);

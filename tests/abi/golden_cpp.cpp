@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Today's plugin boundary, compiled as C++, still has the layout of version 1.0. */
+ * The plugin boundary, compiled as C++, has the layout of golden.h. */
 #include "anyplace/backend/abi.h"
 #include "golden_asserts.h"
 
