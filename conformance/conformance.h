@@ -38,16 +38,23 @@ std::vector<CaseInfo> cases();
 /// Whether `filter` occurs in "group: name" or in the bullet's id, in any case of letters. "" is in all.
 bool matches(const CaseInfo& info, const std::string& filter);
 
+/// What a case may take, unless asked otherwise: on an idle machine the longest takes a tenth of it.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr std::chrono::seconds case_timeout{120};
+#else
+inline constexpr std::chrono::seconds case_timeout{20};
+#endif
+
 struct Options {
   std::string place = "cpu_sim:0";
   std::string plugin;  ///< a plugin's file to register first; "" for the usual search
   std::string module;  ///< the image of the test kernels; "" to look for the one that was installed
   std::string other;   ///< a place of another backend; "" for cpu_sim:0 where that is another
   std::string filter;
-  std::uint64_t seed = 1;  ///< of the order of the cases, and of those that are random
-  unsigned jobs = 1;       ///< cases at the same time
-  std::chrono::milliseconds timeout = std::chrono::seconds(20);  ///< for each case
-  bool fail_fast = false;                                        ///< the first case that fails is the last
+  std::uint64_t seed = 1;                            ///< of the order of the cases, and of those that are random
+  unsigned jobs = 1;                                 ///< cases at the same time
+  std::chrono::milliseconds timeout = case_timeout;  ///< for each case
+  bool fail_fast = false;                            ///< the first case that fails is the last
 };
 
 /// For a program's beginning: runs it once more, with malloc's per-thread caches turned off. What lies in them counts
