@@ -2,11 +2,11 @@
 #include "thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <system_error>
 #include <utility>
 
+#include "anyplace/backend/kit/signals_blocked.h"
 #include "failure.h"
 #include "fault_report.h"
 
@@ -17,29 +17,10 @@ namespace {
 // whichever thread next trims its stacks, which a race detector can't tell from a race.
 constinit thread_local bool own_thread __attribute__((tls_model("initial-exec"))) = false;
 
-/// Blocks asynchronous signals while it lives: a new thread inherits the mask.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (int synchronous : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
-      sigdelset(&blocked, synchronous);
-    }
-    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
-
 }  // namespace
 
 std::thread start_thread(const char* name, std::function<void()> body) {
-  const SignalsBlocked blocked;
+  const anyplace::backend::SignalsBlocked blocked;
   try {
     return std::thread([name, run = std::move(body)] {
       own_thread = true;

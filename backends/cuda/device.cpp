@@ -3,10 +3,14 @@
 // A device's context, its loss, and waiting for all of it. What it says of itself is in properties.cpp.
 #include "device.h"
 
-#include "deadline.h"
-#include "watcher.h"
+#include "anyplace/backend/kit/deadline.h"
+#include "anyplace/backend/kit/watcher.h"
 
 namespace anyplace::cuda {
+
+using anyplace::backend::Deadline;
+using anyplace::backend::poll_until;
+
 namespace {
 
 /// What begin_context's result is shown as.

@@ -24,9 +24,13 @@
 #include "virtual_memory.h"
 #include "work.h"
 
+namespace anyplace::backend {
+class Watcher;
+}
+
 namespace anyplace::cuda {
 
-class Watcher;
+using anyplace::backend::Watcher;
 
 class Device {
  public:

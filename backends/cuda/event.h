@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event: a CUevent and the device that it is of. CUDA's events are anyplace's: an event that was never recorded is
+// Event: CUevents and the device that they are of. CUDA's events are anyplace's: an event that was never recorded is
 // complete and no wait, a wait takes the most recent record at the call, destroying one that is waited for is safe.
-//
-// EventPool and Marker: events of the backend's own, used again and again, to know when work is over.
+// EventPool and Marker: events of the backend's own.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <list>
-#include <mutex>
-#include <vector>
 
-#include "anyplace/backend/abi.h"
+#include "anyplace/backend/kit/events.h"
 #include "driver.h"
 
 namespace anyplace::cuda {
@@ -20,93 +15,35 @@ namespace anyplace::cuda {
 class Device;
 class Stream;
 
-class Event {
- public:
-  /// `flags` are ANYPLACE_EVENT_*.
-  Event(Device& device, std::uint32_t flags);
-  Event(const Event&) = delete;  // it owns the CUevent
-  Event& operator=(const Event&) = delete;
-  /// What fails is dropped; destroy() tells.
-  ~Event();
+/// CUDA's calls, as anyplace/backend/kit/events.h asks for them.
+struct EventCalls {
+  using Device = cuda::Device;
+  using Stream = cuda::Stream;
+  using Native = CUevent;
+  using Result = CUresult;
 
-  Device& device() const noexcept { return device_; }
-  CUevent native() const noexcept { return current_.load(std::memory_order_acquire)->native; }
-  /// native() for others, who may keep it: it stays the same from now on.
-  CUevent hand_out() noexcept;
-
-  /// What a record goes to. Null while somebody waits with a limit for what it has: record_apart().
-  CUevent native_to_record() const noexcept {
-    const Turn& current = *current_.load(std::memory_order_acquire);
-    return current.waiting.load(std::memory_order_relaxed) == 0 ? current.native : nullptr;
-  }
-  void record_apart(const Stream& stream);
-
-  bool query() const {
-    const CUresult result = driver().EventQuery(native());
+  static CUevent make(Device& device, std::uint32_t flags);
+  static CUresult end(Device& device, CUevent event) noexcept;
+  static void check_end(Device& device, CUresult result);
+  static bool is_complete(Device& device, CUevent event) {
+    const CUresult result = driver().EventQuery(event);
     if (result == CUDA_SUCCESS) [[likely]]
       return true;
-    return query_again(result);
+    return is_complete_after(device, event, result);
   }
-  /// False when time ran out.
-  bool synchronize(std::uint64_t timeout_ns);
-  /// Milliseconds until `end`. Both have timing and are complete.
-  double milliseconds_to(const Event& end) const;
-  /// Ends what it is made of. Silent for a lost device.
-  void destroy();
+  static void wait(Device& device, CUevent event);
+  static void record(const Stream& stream, CUevent event);
 
  private:
-  /// CUDA has no wait with a limit, and its query is of the newest record: who waits for an older one asks a CUevent
-  /// that isn't recorded again before it is through. A record meanwhile takes another one.
-  struct Turn {
-    CUevent native = nullptr;
-    std::atomic<unsigned> waiting{0};
-  };
-
-  CUevent make() const;
-  Turn& idle_turn();
-  /// After a result that wasn't success. Apart, so that query() has nothing to keep for it.
-  bool query_again(CUresult result) const;
-
-  Device& device_;
-  const std::uint32_t flags_;
-  Turn first_;
-  std::atomic<Turn*> current_{&first_};
-  std::mutex mutex_;        // guards all below, and writing current_; a leaf
-  std::list<Turn> others_;  // not first_; where they lie is kept
-  bool handed_out_ = false;
+  /// After a result that wasn't success. Apart, so that is_complete() has nothing to keep for it.
+  static bool is_complete_after(Device& device, CUevent event, CUresult result);
 };
 
-/// A moment in a stream: whether the work before it is over. Its event goes back to the pool.
-class Marker {
- public:
-  Marker(Device& device, CUevent event) noexcept : device_(device), event_(event) {}
-  Marker(const Marker&) = delete;  // it gives the event back once
-  Marker& operator=(const Marker&) = delete;
-  ~Marker();
+using Event = anyplace::backend::RecordedEvent<EventCalls>;
+using EventPool = anyplace::backend::EventPool<EventCalls>;
+using Marker = anyplace::backend::Marker<EventCalls>;
 
-  CUevent event() const noexcept { return event_; }
-  bool is_over() const;
-
- private:
-  Device& device_;
-  const CUevent event_;
-};
-
-class EventPool {
- public:
-  explicit EventPool(Device& device) noexcept : device_(device) {}
-  EventPool(const EventPool&) = delete;  // it owns events
-  EventPool& operator=(const EventPool&) = delete;
-
-  CUevent take();
-  void give(CUevent event) noexcept;
-  /// Nobody takes or gives any more. The first failure.
-  CUresult close() noexcept;
-
- private:
-  Device& device_;
-  std::mutex mutex_;  // guards idle_; a leaf
-  std::vector<CUevent> idle_;
-};
+/// Both have timing and are complete.
+double milliseconds_between(const Event& start, const Event& end);
 
 }  // namespace anyplace::cuda

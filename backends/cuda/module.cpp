@@ -105,54 +105,18 @@ void Module::unload(Module* module) {
   scope.end("cuModuleUnload", [&] { return driver().ModuleUnload(ended->native_); });
 }
 
-// ---- RetiredModules ------------------------------------------------------------------------------------------------
+// ---- ModuleCalls ---------------------------------------------------------------------------------------------------
 
-bool RetiredModules::keep_until_over(CUmodule module) {
-  try {
-    sweep();
-    PendingWork pending = device_.work().pending();
-    if (pending.is_over()) return false;
-    const std::lock_guard lock(mutex_);
-    modules_.push_back({module, std::move(pending)});
-    return true;
-  } catch (...) {
-    // It can't be known when (no memory, or no event to be had): then this once it is waited for.
-    driver().CtxSynchronize();
-    return false;
-  }
-}
+ModuleCalls::Scope::Scope(Device& device) noexcept : scope_(device.context_or_null(), ContextScope::Always{}) {}
 
-void RetiredModules::sweep() noexcept {
-  std::vector<CUmodule> over;
-  try {
-    const std::lock_guard lock(mutex_);
-    over.reserve(modules_.size());
-    for (std::size_t i = modules_.size(); i-- > 0;) {
-      if (!modules_[i].pending.is_over()) continue;
-      over.push_back(modules_[i].module);
-      std::swap(modules_[i], modules_.back());
-      modules_.pop_back();
-    }
-  } catch (...) {  // those that can't be asked about are looked at again the next time
-  }
-  if (over.empty() || device_.lost()) return;
-  const ContextScope scope(device_.context_or_null(), ContextScope::Always{});
-  for (CUmodule const module : over) unload(module);
-}
+PendingWork ModuleCalls::pending(Device& device) { return device.work().pending(); }
 
-CUresult RetiredModules::close() noexcept {
-  const std::lock_guard lock(mutex_);
-  for (const Retired& retired : modules_) unload(retired.module);
-  modules_.clear();
-  return failure();
-}
+void ModuleCalls::wait_for_all(Device&) noexcept { driver().CtxSynchronize(); }
 
-void RetiredModules::unload(CUmodule module) noexcept {
+CUresult ModuleCalls::unload(Device& device, CUmodule module) noexcept {
   const CUresult result = driver().ModuleUnload(module);
-  if (result == CUDA_SUCCESS) return;
-  CUresult none = CUDA_SUCCESS;
-  failed_.compare_exchange_strong(none, result, std::memory_order_acq_rel);
-  if (is_sticky(result)) device_.lose(result);
+  if (is_sticky(result)) device.lose(result);
+  return result;
 }
 
 }  // namespace anyplace::cuda

@@ -4,14 +4,14 @@
 // of theirs may still be queued; CUDA says nothing of unloading under running work, so they are unloaded after it.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "anyplace/backend/abi.h"
+#include "anyplace/backend/kit/retired_modules.h"
+#include "context.h"
 #include "driver.h"
 #include "kernel.h"
 #include "work.h"
@@ -40,33 +40,25 @@ class Module {
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
 };
 
-class RetiredModules {
- public:
-  explicit RetiredModules(Device& device) noexcept : device_(device) {}
-  RetiredModules(const RetiredModules&) = delete;  // it owns modules
-  RetiredModules& operator=(const RetiredModules&) = delete;
+/// CUDA's calls, as anyplace/backend/kit/retired_modules.h asks for them.
+struct ModuleCalls {
+  using Device = cuda::Device;
+  using Native = CUmodule;
+  using Result = CUresult;
+  using Pending = PendingWork;
+  class Scope {
+   public:
+    explicit Scope(Device& device) noexcept;
 
-  /// Takes the module over if work is pending that may need it; false if there is none. The context is current.
-  bool keep_until_over(CUmodule module);
-  /// Unloads those whose time has come. What fails is told by close(): it is no failure of whoever calls this.
-  void sweep() noexcept;
-  /// Unloads all. Nothing runs any more. The first failure, of a sweep too.
-  CUresult close() noexcept;
-  CUresult failure() const noexcept { return failed_.load(std::memory_order_acquire); }
-
- private:
-  struct Retired {
-    CUmodule module;
-    PendingWork pending;
+   private:
+    ContextScope scope_;
   };
 
-  /// The context is current.
-  void unload(CUmodule module) noexcept;
-
-  Device& device_;
-  std::atomic<CUresult> failed_{CUDA_SUCCESS};
-  std::mutex mutex_;  // guards modules_; PendingWork is asked under it
-  std::vector<Retired> modules_;
+  static PendingWork pending(Device& device);
+  static void wait_for_all(Device& device) noexcept;
+  static CUresult unload(Device& device, CUmodule module) noexcept;
 };
+
+using RetiredModules = anyplace::backend::RetiredModules<ModuleCalls>;
 
 }  // namespace anyplace::cuda

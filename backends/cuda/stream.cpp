@@ -3,9 +3,13 @@
 
 #include <memory>
 
-#include "deadline.h"
+#include "anyplace/backend/kit/deadline.h"
 
 namespace anyplace::cuda {
+
+using anyplace::backend::Deadline;
+using anyplace::backend::poll_until;
+
 namespace {
 
 /// From this driver on a launch is in the context of its stream, whichever is current (NVIDIA/cccl issue 6986).

@@ -92,6 +92,8 @@ class Stream {
   mutable std::atomic<bool> launches_in_context_;
 };
 
+inline void EventCalls::record(const Stream& stream, CUevent event) { stream.record(event); }
+
 /// Makes a stream of the device. Throws.
 Stream* make_stream(Device& device, const anyplace_stream_desc& desc);
 Stream* make_null_stream(Device& device);

@@ -85,7 +85,7 @@ std::shared_ptr<Marker> Work::mark(const Stream& stream) {
   CUevent const event = pool.take();
   std::shared_ptr<Marker> marker;
   try {
-    marker = std::make_shared<Marker>(device_, event);
+    marker = std::make_shared<Marker>(device_, pool, event);
   } catch (...) {
     pool.give(event);
     throw;

@@ -1,231 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HipBackend: anyplace's contract, entry by entry, on the classes beside this file; and the plugin's one symbol.
+// HipBackend: anyplace's contract on the classes beside this file; and the plugin's one symbol.
 //
 // Left null: reset, because hipDeviceReset would destroy what other libraries have on the device, and kernels that are
 // functions of the host. The core does without.
-#include <exception>
+#include <algorithm>
 #include <memory>
-#include <vector>
 
-#include "anyplace/backend/device_backend.h"
+#include "anyplace/backend/kit/class_backend.h"
 #include "anyplace/version.h"
 #include "copy.h"
-#include "deadline.h"
 #include "device.h"
 #include "event.h"
 #include "stream.h"
-#include "watcher.h"
 
 namespace anyplace::hip {
+namespace {
 
-using anyplace::backend::from_handle;
-using anyplace::backend::Host;
-using anyplace::backend::to_handle;
+/// This thread's questions must not spoil a capture that another library has going on another thread.
+void stay_out_of_captures() noexcept {
+  if (!driver().ThreadExchangeStreamCaptureMode) return;
+  constexpr int relaxed = 2;  // hipStreamCaptureModeRelaxed
+  int mode = relaxed;
+  ignore(driver().ThreadExchangeStreamCaptureMode(&mode));
+}
 
-class HipBackend final : public anyplace::backend::DeviceBackend {
+}  // namespace
+
+/// As anyplace/backend/kit/class_backend.h asks for them.
+struct Parts {
+  using Device = hip::Device;
+  using Stream = hip::Stream;
+  using Event = hip::Event;
+  using Gate = hip::Gate;
+  using Gates = hip::Gates;
+  using Module = hip::Module;
+  using Kernel = hip::Kernel;
+  using Sharing = hip::Sharing;
+  using VirtualMemory = hip::VirtualMemory;
+  using PhysicalMemory = hip::PhysicalMemory;
+
+  static constexpr auto& make_stream = hip::make_stream;
+  static constexpr auto& make_null_stream = hip::make_null_stream;
+  static constexpr auto& adopt_stream = hip::adopt_stream;
+  static constexpr auto& milliseconds_between = hip::milliseconds_between;
+  static constexpr auto& copy = hip::copy;
+  static constexpr auto& copy_2d = hip::copy_2d;
+  static constexpr auto& copy_peer = hip::copy_peer;
+  static constexpr auto& fill = hip::fill;
+};
+
+class HipBackend final : private anyplace::backend::Watched, public anyplace::backend::ClassBackend<Parts> {
  public:
-  explicit HipBackend(Host host) {
+  explicit HipBackend(anyplace::backend::Host host)
+      : ClassBackend("anyplace-hip", static_cast<anyplace::backend::Watched&>(*this)) {
     load_driver();
     int count = 0;
     check(driver().GetDeviceCount(&count), "hipGetDeviceCount");
     for (std::int32_t i = 0; i < count; ++i) {
       devices_.push_back(std::make_unique<Device>(host, watcher_, i, i));  // HIP's devices are their numbers
     }
-    watcher_.watch(devices_);
   }
 
-  bool shutdown(std::uint64_t timeout_ns) override {
-    const Deadline deadline(timeout_ns);
-    for (const auto& device : devices_) {
-      if (!finish(*device, deadline)) return false;
-    }
-    watcher_.stop();
-    std::exception_ptr failed;
-    for (const auto& device : devices_) {
-      try {
-        device->close();
-      } catch (const Failure&) {
-        if (failed == nullptr) failed = std::current_exception();
-      }
-    }
-    if (failed != nullptr) std::rethrow_exception(failed);
-    return true;
-  }
-
-  // -- Devices.
-  std::int32_t device_count() override { return static_cast<std::int32_t>(devices_.size()); }
-  void device_properties(std::int32_t device, anyplace_device_properties& out) override { at(device).properties(out); }
   std::uint64_t device_native(std::int32_t device, std::uint32_t kind) override {
-    if (kind == ANYPLACE_NATIVE_CONTEXT) return to_handle(at(device).native_context());
+    if (kind == ANYPLACE_NATIVE_CONTEXT) return anyplace::backend::to_handle(at(device).native_context());
     return static_cast<std::uint64_t>(at(device).id());
-  }
-  void device_memory(std::int32_t device, anyplace_memory_info& out) override { at(device).memory_info(out); }
-  bool device_synchronize(std::int32_t device, std::uint64_t timeout_ns) override {
-    return at(device).synchronize(timeout_ns);
-  }
-
-  // -- Peer access.
-  bool peer_query(std::int32_t device, std::int32_t peer) override {
-    return device != peer && Sharing::can_access(at(device), at(peer));
-  }
-  void peer_enable(std::int32_t device, std::int32_t peer) override { at(peer).sharing().enable(at(device)); }
-  void peer_disable(std::int32_t device, std::int32_t peer) override { at(peer).sharing().disable(at(device)); }
-
-  // -- Streams.
-  anyplace_stream stream_create(std::int32_t device, const anyplace_stream_desc& desc) override {
-    return to_handle(make_stream(at(device), desc));
-  }
-  anyplace_stream stream_default(std::int32_t device, const anyplace_stream_desc&) override {
-    return to_handle(make_null_stream(at(device)));
-  }
-  anyplace_stream stream_from_native(std::int32_t device, std::uint64_t native, const anyplace_stream_desc&) override {
-    return to_handle(adopt_stream(at(device), native));
-  }
-  std::uint64_t stream_native(anyplace_stream stream) override { return to_handle(stream_at(stream).native()); }
-  void stream_destroy(anyplace_stream stream) override { stream_at(stream).destroy(); }
-  bool stream_query(anyplace_stream stream) override { return stream_at(stream).query(); }
-  bool stream_synchronize(anyplace_stream stream, std::uint64_t timeout_ns) override {
-    return stream_at(stream).synchronize(timeout_ns);
-  }
-  void stream_wait_event(anyplace_stream stream, anyplace_event event) override {
-    stream_at(stream).wait(event_at(event));
-  }
-  void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
-    const Stream& on = stream_at(stream);
-    on.device().host_functions().launch(on, function, user);
-  }
-
-  // -- Gates.
-  anyplace_gate gate_create(std::int32_t device) override { return to_handle(at(device).gates().create()); }
-  void gate_open(anyplace_gate gate) override { from_handle<Gate>(gate)->open(); }
-  void gate_destroy(anyplace_gate gate) override {
-    Gate& ended = *from_handle<Gate>(gate);
-    ended.owner->destroy(ended);
-  }
-  void stream_wait_gate(anyplace_stream stream, anyplace_gate gate) override {
-    Gates::wait(stream_at(stream), *from_handle<Gate>(gate));
-  }
-
-  // -- Events.
-  anyplace_event event_create(std::int32_t device, const anyplace_event_desc& desc) override {
-    return to_handle(new Event(at(device), desc.flags));
-  }
-  void event_destroy(anyplace_event event) override {
-    const std::unique_ptr<Event> ended(&event_at(event));
-    ended->destroy();
-  }
-  void event_record(anyplace_event event, anyplace_stream stream) override {
-    Event& recorded = event_at(event);
-    const Stream& in = stream_at(stream);
-    if (hipEvent_t const native = recorded.native_to_record()) [[likely]]
-      return in.record(native);
-    recorded.record_apart(in);
-  }
-  bool event_query(anyplace_event event) override { return event_at(event).query(); }
-  bool event_synchronize(anyplace_event event, std::uint64_t timeout_ns) override {
-    return event_at(event).synchronize(timeout_ns);
-  }
-  double event_elapsed(anyplace_event start, anyplace_event end) override {
-    return event_at(start).milliseconds_to(event_at(end));
-  }
-  std::uint64_t event_native(anyplace_event event) override { return to_handle(event_at(event).hand_out()); }
-
-  // -- Memory.
-  anyplace_address memory_allocate(std::int32_t device, std::uint32_t kind, std::uint64_t bytes) override {
-    return at(device).memory().allocate(kind, bytes);
-  }
-  void memory_free(std::int32_t device, std::uint32_t kind, anyplace_address address) override {
-    at(device).memory().free(kind, address);
-  }
-  anyplace_address memory_allocate_async(anyplace_stream stream, std::uint64_t bytes) override {
-    const Stream& on = stream_at(stream);
-    return on.device().memory().allocate_async(on, bytes);
-  }
-  void memory_free_async(anyplace_stream stream, anyplace_address address) override {
-    const Stream& on = stream_at(stream);
-    on.device().memory().free_async(on, address);
-  }
-  void host_register(std::int32_t device, void* address, std::uint64_t bytes) override {
-    at(device).memory().register_host(address, bytes);
-  }
-  void host_unregister(std::int32_t device, void* address) override { at(device).memory().unregister_host(address); }
-
-  // -- Copies and fills.
-  void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
-                   std::uint32_t kind) override {
-    copy(stream_at(stream), destination, source, bytes, kind);
-  }
-  void memory_copy_2d(anyplace_stream stream, const anyplace_copy_2d& lines) override {
-    copy_2d(stream_at(stream), lines);
-  }
-  void memory_copy_peer(anyplace_stream stream, std::int32_t destination_device, anyplace_address destination,
-                        std::int32_t source_device, anyplace_address source, std::uint64_t bytes) override {
-    copy_peer(stream_at(stream), at(destination_device), destination, at(source_device), source, bytes);
-  }
-  void memory_set(anyplace_stream stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
-                  std::uint64_t count) override {
-    fill(stream_at(stream), address, value, width, count);
-  }
-
-  // -- Kernels.
-  anyplace_module module_load(std::int32_t device, const anyplace_module_desc& desc) override {
-    return to_handle(new Module(at(device), desc));
-  }
-  void module_unload(anyplace_module module) override { Module::unload(from_handle<Module>(module)); }
-  anyplace_kernel module_kernel(anyplace_module module, const char* name) override {
-    return to_handle(&from_handle<Module>(module)->kernel(name));
-  }
-  void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
-    from_handle<Kernel>(kernel)->launch(stream_at(stream), launch);
-  }
-
-  // -- Virtual memory.
-  std::uint64_t virtual_granularity(std::int32_t device) override { return virtual_memory_of(device).granularity(); }
-  anyplace_address virtual_reserve(std::int32_t device, std::uint64_t bytes) override {
-    return virtual_memory_of(device).reserve(bytes);
-  }
-  void virtual_release(std::int32_t device, anyplace_address address, std::uint64_t bytes) override {
-    virtual_memory_of(device).release(address, bytes);
-  }
-  anyplace_physical physical_create(std::int32_t device, std::uint64_t bytes) override {
-    return to_handle(virtual_memory_of(device).create(bytes));
-  }
-  void physical_destroy(anyplace_physical physical) override {
-    VirtualMemory::destroy(from_handle<PhysicalMemory>(physical));
-  }
-  void virtual_map(std::int32_t device, anyplace_address address, anyplace_physical physical) override {
-    virtual_memory_of(device).map(address, *from_handle<PhysicalMemory>(physical));
-  }
-  void virtual_unmap(std::int32_t device, anyplace_address address, std::uint64_t bytes) override {
-    virtual_memory_of(device).unmap(address, bytes);
   }
 
  private:
-  static Stream& stream_at(anyplace_stream stream) { return *from_handle<Stream>(stream); }
-  static Event& event_at(anyplace_event event) { return *from_handle<Event>(event); }
-  Device& at(std::int32_t device) { return *devices_.at(static_cast<std::size_t>(device)); }
-
-  VirtualMemory& virtual_memory_of(std::int32_t device) {
-    VirtualMemory& memory = at(device).virtual_memory();
-    if (!memory.is_supported()) {
-      refuse(ANYPLACE_STATUS_UNSUPPORTED, "this device, or its driver, has no virtual memory management");
-    }
-    return memory;
-  }
-
-  /// Waits for the device, as far as there is something to wait for. False if time ran out.
-  static bool finish(Device& device, const Deadline& deadline) {
-    if (device.lost()) return true;
-    try {
-      return device.synchronize(deadline.left());
-    } catch (const Failure&) {
-      return true;  // a device that fails here has nothing more to wait for
+  // -- Watched: HIP tells nobody unasked that a device failed, and runs no host functions of its then. And
+  // hipStreamDestroy waits for the stream's work: streams that are destroyed while work is pending are kept (Work), and
+  // destroyed here.
+  void thread_begins() noexcept override { stay_out_of_captures(); }
+  void look(bool ask_vendor) noexcept override {
+    for (const auto& device : devices_) {
+      device->host_functions().settle_if_lost(ask_vendor);
+      device->work().sweep();
     }
   }
-
-  Watcher watcher_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  bool anything_pending() const noexcept override {
+    return std::any_of(devices_.begin(), devices_.end(), [](const auto& device) {
+      return device->host_functions().any_pending() || device->work().any_retired();
+    });
+  }
 };
 
 }  // namespace anyplace::hip

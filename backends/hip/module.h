@@ -4,14 +4,14 @@
 // of theirs may still be queued; HIP says nothing of unloading under running work, so they are unloaded after it.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "anyplace/backend/abi.h"
+#include "anyplace/backend/kit/retired_modules.h"
+#include "context.h"
 #include "driver.h"
 #include "kernel.h"
 #include "work.h"
@@ -40,33 +40,25 @@ class Module {
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
 };
 
-class RetiredModules {
- public:
-  explicit RetiredModules(Device& device) noexcept : device_(device) {}
-  RetiredModules(const RetiredModules&) = delete;  // it owns modules
-  RetiredModules& operator=(const RetiredModules&) = delete;
+/// HIP's calls, as anyplace/backend/kit/retired_modules.h asks for them.
+struct ModuleCalls {
+  using Device = hip::Device;
+  using Native = hipModule_t;
+  using Result = hipError_t;
+  using Pending = PendingWork;
+  class Scope {
+   public:
+    explicit Scope(Device& device) noexcept;
 
-  /// Takes the module over if work is pending that may need it; false if there is none. The context is current.
-  bool keep_until_over(hipModule_t module);
-  /// Unloads those whose time has come. What fails is told by close(): it is no failure of whoever calls this.
-  void sweep() noexcept;
-  /// Unloads all. Nothing runs any more. The first failure, of a sweep too.
-  hipError_t close() noexcept;
-  hipError_t failure() const noexcept { return failed_.load(std::memory_order_acquire); }
-
- private:
-  struct Retired {
-    hipModule_t module;
-    PendingWork pending;
+   private:
+    ContextScope scope_;
   };
 
-  /// The device is current.
-  void unload(hipModule_t module) noexcept;
-
-  Device& device_;
-  std::atomic<hipError_t> failed_{hipSuccess};
-  std::mutex mutex_;  // guards modules_; PendingWork is asked under it
-  std::vector<Retired> modules_;
+  static PendingWork pending(Device& device);
+  static void wait_for_all(Device& device) noexcept;
+  static hipError_t unload(Device& device, hipModule_t module) noexcept;
 };
+
+using RetiredModules = anyplace::backend::RetiredModules<ModuleCalls>;
 
 }  // namespace anyplace::hip

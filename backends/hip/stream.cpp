@@ -3,10 +3,14 @@
 
 #include <memory>
 
-#include "deadline.h"
-#include "watcher.h"
+#include "anyplace/backend/kit/deadline.h"
+#include "anyplace/backend/kit/watcher.h"
 
 namespace anyplace::hip {
+
+using anyplace::backend::Deadline;
+using anyplace::backend::poll_until;
+
 namespace {
 
 // The names of streams that stand for another one each time. HIP 6 and later know the second.

@@ -71,6 +71,8 @@ class Stream {
   const bool needs_context_;
 };
 
+inline void EventCalls::record(const Stream& stream, hipEvent_t event) { stream.record(event); }
+
 /// Makes a stream of the device. Throws.
 Stream* make_stream(Device& device, const anyplace_stream_desc& desc);
 Stream* make_null_stream(Device& device);

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "anyplace/backend/kit/watcher.h"
 #include "device.h"
 #include "stream.h"
-#include "watcher.h"
 
 namespace anyplace::hip {
 
@@ -143,7 +143,7 @@ std::shared_ptr<Marker> Work::mark(const Stream& stream) {
   hipEvent_t const event = pool.take();
   std::shared_ptr<Marker> marker;
   try {
-    marker = std::make_shared<Marker>(device_, event);
+    marker = std::make_shared<Marker>(device_, pool, event);
   } catch (...) {
     pool.give(event);
     throw;

@@ -310,7 +310,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
   static bool finish(Device& device, const Deadline& deadline) {
     if (device.lost()) return true;
     try {
-      return device.synchronize(deadline.left_ns());
+      return device.synchronize(deadline.left());
     } catch (const Failure&) {
       return true;  // a device that fails here has nothing more to wait for
     }

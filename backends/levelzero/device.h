@@ -13,8 +13,8 @@
 #include <string>
 
 #include "anyplace/backend/device_backend.h"
+#include "anyplace/backend/kit/deadline.h"
 #include "context.h"
-#include "deadline.h"
 #include "error.h"
 #include "memory.h"
 #include "module.h"

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <string>
 
-#include "deadline.h"
 #include "device.h"
 #include "stream.h"
 #include "ticks.h"

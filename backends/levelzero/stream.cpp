@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "deadline.h"
-
 namespace anyplace::levelzero {
 namespace {
 

@@ -2,37 +2,17 @@
 #include "waiter.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
 
-#include "deadline.h"
+#include "anyplace/backend/kit/signals_blocked.h"
 #include "device.h"
 
 namespace anyplace::levelzero {
 namespace {
-
-/// Blocks asynchronous signals while it lives: a new thread inherits the mask, and signals are the application's.
-class SignalsBlocked {
- public:
-  SignalsBlocked() noexcept {
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (int synchronous : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) {
-      sigdelset(&blocked, synchronous);
-    }
-    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 /// So often in a row may a question about one job fail before its device counts as lost.
 constexpr int most_refusals = 100;
@@ -60,7 +40,7 @@ void Waiter::add(JobRef job) noexcept {
 void Waiter::start() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable() || stopping_) return;
-  const SignalsBlocked blocked;
+  const anyplace::backend::SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] {
       pthread_setname_np(pthread_self(), name_);

@@ -21,11 +21,13 @@
 #include <thread>
 
 #include "anyplace/backend/abi.h"
+#include "anyplace/backend/kit/deadline.h"
 #include "signal.h"
 
 namespace anyplace::levelzero {
 
-class Deadline;
+using anyplace::backend::Deadline;
+
 class Device;
 
 class Waiter {

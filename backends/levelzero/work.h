@@ -19,7 +19,6 @@
 
 namespace anyplace::levelzero {
 
-class Deadline;
 class Stream;
 enum class StreamOrder : std::uint8_t;
 

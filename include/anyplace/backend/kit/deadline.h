@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deadline: a timeout turned into a moment; and asking again and again until then, because CUDA has no wait with a
-// limit.
+// Deadline: the timeout of an entry, turned into a moment. poll_until(): for a vendor that has no wait with a limit.
+// Any thread; allocates nothing.
 #pragma once
 
 #include <algorithm>
@@ -9,14 +9,15 @@
 #include <cstdint>
 #include <thread>
 
-#include "anyplace/backend/abi.h"
+#include "../abi.h"
 
-namespace anyplace::cuda {
+namespace anyplace::backend {
 
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// Nanoseconds, or ANYPLACE_FOREVER.
   explicit Deadline(std::uint64_t timeout_ns) noexcept : forever_(timeout_ns == ANYPLACE_FOREVER) {
     // Longer than a century is the end of the clock, not a wrap to the past.
     constexpr std::uint64_t longest = 100ull * 365 * 24 * 3600 * 1'000'000'000;
@@ -24,15 +25,19 @@ class Deadline {
   }
 
   bool forever() const noexcept { return forever_; }
+  bool passed() const noexcept { return !forever_ && Clock::now() >= at_; }
   /// Meaningless if forever.
   Clock::time_point at() const noexcept { return at_; }
+  /// 0 when time has run out; at most `longest`.
+  std::chrono::nanoseconds left(std::chrono::nanoseconds longest) const noexcept {
+    if (forever_) return longest;
+    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(at_ - Clock::now());
+    return std::clamp(left, std::chrono::nanoseconds(0), longest);
+  }
   /// Nanoseconds, as the entries take them.
   std::uint64_t left() const noexcept {
-    if (forever_) return ANYPLACE_FOREVER;
-    const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(at_ - Clock::now()).count();
-    return left > 0 ? static_cast<std::uint64_t>(left) : 0;
+    return forever_ ? ANYPLACE_FOREVER : static_cast<std::uint64_t>(left(std::chrono::nanoseconds::max()).count());
   }
-  bool passed() const noexcept { return !forever_ && Clock::now() >= at_; }
 
  private:
   bool forever_;
@@ -54,4 +59,4 @@ bool poll_until(const Deadline& deadline, Step&& step) {
   return true;
 }
 
-}  // namespace anyplace::cuda
+}  // namespace anyplace::backend

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events on a vendor's events, for a vendor that has no wait with a limit: RecordedEvent is what anyplace_event names;
+// Marker and EventPool are events of the backend's own, used again and again, to know when work is over.
+//
+// `Vendor` says what the vendor's calls are. All its members are static:
+//
+//   Device, Stream, Native, Result           types; Native{} is no event, Result{} is success
+//   Native make(Device&, uint32_t flags)     flags are ANYPLACE_EVENT_*; throws
+//   Result end(Device&, Native) noexcept
+//   void check_end(Device&, Result)          throws what a destroy entry is to fail with
+//   bool is_complete(Device&, Native)        of the newest record; throws
+//   void wait(Device&, Native)               without a limit; throws
+//   void record(const Stream&, Native)       throws
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "../abi.h"
+#include "deadline.h"
+
+namespace anyplace::backend {
+
+/// A wait with a limit asks the vendor again and again, and the vendor answers for the newest record. So a record that
+/// comes while somebody waits for an older one takes another event of the vendor's, and leaves alone what is waited
+/// for. Any thread; destroy() is the last call.
+template <class Vendor>
+class RecordedEvent {
+ public:
+  using Device = typename Vendor::Device;
+  using Stream = typename Vendor::Stream;
+  using Native = typename Vendor::Native;
+
+  RecordedEvent(Device& device, std::uint32_t flags) : device_(device), flags_(flags) {
+    first_.native = Vendor::make(device_, flags_);
+  }
+  RecordedEvent(const RecordedEvent&) = delete;  // it owns events of the vendor's
+  RecordedEvent& operator=(const RecordedEvent&) = delete;
+  /// What fails is dropped; destroy() tells.
+  ~RecordedEvent() { static_cast<void>(end_all()); }
+
+  Device& device() const noexcept { return device_; }
+  /// What the newest record went to.
+  Native native() const noexcept { return current_.load(std::memory_order_acquire)->native; }
+  /// native() for others, who may keep it: it stays the same from now on.
+  Native hand_out() noexcept {
+    const std::lock_guard lock(mutex_);
+    handed_out_ = true;
+    return native();
+  }
+
+  void record(const Stream& stream) {
+    const Turn& current = *current_.load(std::memory_order_acquire);
+    if (current.waiting.load(std::memory_order_relaxed) == 0) [[likely]]
+      return Vendor::record(stream, current.native);
+    record_apart(stream);
+  }
+  bool query() const { return Vendor::is_complete(device_, native()); }
+  /// Of the record at the call. False when time ran out.
+  bool synchronize(std::uint64_t timeout_ns);
+  /// Ends the vendor's events. Calls nothing for a lost device.
+  void destroy() {
+    if (device_.lost()) {
+      for_each_turn([](Turn& turn) { turn.native = Native{}; });
+    } else {
+      Vendor::check_end(device_, end_all());
+    }
+  }
+
+ private:
+  /// One of the vendor's events, and how many wait with a limit for what was recorded in it.
+  struct Turn {
+    Native native{};
+    std::atomic<unsigned> waiting{0};
+  };
+  class Waiting {
+   public:
+    explicit Waiting(Turn& turn) noexcept : turn_(turn) { turn_.waiting.fetch_add(1); }
+    Waiting(const Waiting&) = delete;  // it counts once
+    Waiting& operator=(const Waiting&) = delete;
+    ~Waiting() { turn_.waiting.fetch_sub(1); }
+
+   private:
+    Turn& turn_;
+  };
+
+  [[gnu::noinline]] void record_apart(const Stream& stream);
+  Turn& idle_turn();
+  template <class Body>
+  void for_each_turn(Body&& body) {
+    body(first_);
+    for (Turn& turn : others_) body(turn);
+  }
+  typename Vendor::Result end_all() noexcept {
+    typename Vendor::Result first{};
+    for_each_turn([&](Turn& turn) {
+      if (turn.native == Native{}) return;
+      const auto result = Vendor::end(device_, std::exchange(turn.native, Native{}));
+      if (first == typename Vendor::Result{}) first = result;
+    });
+    return first;
+  }
+
+  Device& device_;
+  const std::uint32_t flags_;
+  Turn first_;
+  std::atomic<Turn*> current_{&first_};
+  std::mutex mutex_;        // guards all below, and writing current_; a leaf
+  std::list<Turn> others_;  // not first_; where they lie is kept
+  bool handed_out_ = false;
+};
+
+template <class Vendor>
+void RecordedEvent<Vendor>::record_apart(const Stream& stream) {
+  const std::lock_guard lock(mutex_);
+  Turn& current = *current_.load(std::memory_order_relaxed);
+  if (handed_out_ || current.waiting.load(std::memory_order_relaxed) == 0) {
+    return Vendor::record(stream, current.native);
+  }
+  Turn& next = idle_turn();
+  Vendor::record(stream, next.native);
+  current_.store(&next, std::memory_order_release);
+}
+
+template <class Vendor>
+typename RecordedEvent<Vendor>::Turn& RecordedEvent<Vendor>::idle_turn() {
+  if (first_.waiting.load(std::memory_order_relaxed) == 0) return first_;
+  for (Turn& turn : others_) {
+    if (turn.waiting.load(std::memory_order_relaxed) == 0) return turn;
+  }
+  Turn& made = others_.emplace_back();
+  try {
+    made.native = Vendor::make(device_, flags_);
+  } catch (...) {
+    others_.pop_back();
+    throw;
+  }
+  return made;
+}
+
+template <class Vendor>
+bool RecordedEvent<Vendor>::synchronize(std::uint64_t timeout_ns) {
+  if (timeout_ns == ANYPLACE_FOREVER) {
+    Vendor::wait(device_, native());
+    return true;
+  }
+  const Deadline deadline(timeout_ns);
+  if (query()) return true;
+  if (timeout_ns == 0) return false;
+  // A record between the two comes while this call is made, so that it may be the one that is meant.
+  Turn& turn = *current_.load(std::memory_order_acquire);
+  const Waiting waiting(turn);
+  return poll_until(deadline, [&] { return Vendor::is_complete(device_, turn.native); });
+}
+
+/// The backend's own events, of one device, made when there is none to be had.
+template <class Vendor>
+class EventPool {
+ public:
+  using Device = typename Vendor::Device;
+  using Native = typename Vendor::Native;
+
+  explicit EventPool(Device& device) noexcept : device_(device) {}
+  EventPool(const EventPool&) = delete;  // it owns events
+  EventPool& operator=(const EventPool&) = delete;
+
+  Native take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        const Native event = idle_.back();
+        idle_.pop_back();
+        return event;
+      }
+    }
+    return Vendor::make(device_, 0);
+  }
+  void give(Native event) noexcept {
+    try {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(event);
+    } catch (const std::bad_alloc&) {
+      static_cast<void>(Vendor::end(device_, event));
+    }
+  }
+  /// Nobody takes or gives any more. The first failure.
+  typename Vendor::Result close() noexcept {
+    typename Vendor::Result first{};
+    for (const Native event : idle_) {
+      const auto result = Vendor::end(device_, event);
+      if (first == typename Vendor::Result{}) first = result;
+    }
+    idle_.clear();
+    return first;
+  }
+
+ private:
+  Device& device_;
+  std::mutex mutex_;  // guards idle_; a leaf
+  std::vector<Native> idle_;
+};
+
+/// A moment in a stream: whether the work before it is over. Its event goes back to the pool.
+template <class Vendor>
+class Marker {
+ public:
+  using Device = typename Vendor::Device;
+  using Native = typename Vendor::Native;
+
+  Marker(Device& device, EventPool<Vendor>& pool, Native event) noexcept
+      : device_(device), pool_(pool), event_(event) {}
+  Marker(const Marker&) = delete;  // it gives the event back once
+  Marker& operator=(const Marker&) = delete;
+  ~Marker() { pool_.give(event_); }
+
+  Native event() const noexcept { return event_; }
+  bool is_over() const { return Vendor::is_complete(device_, event_); }
+
+ private:
+  Device& device_;
+  EventPool<Vendor>& pool_;
+  const Native event_;
+};
+
+}  // namespace anyplace::backend

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Watcher: one thread of a backend whose vendor tells nobody unasked that work is over or that a device failed. While
+// something is pending it looks, less and less often; else it is asleep.
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "../device_backend.h"
+#include "signals_blocked.h"
+
+namespace anyplace::backend {
+
+/// What a Watcher looks after. All is called on its thread, without a lock of its.
+class Watched {
+ public:
+  /// Once, before all else.
+  virtual void thread_begins() noexcept {}
+  /// `ask_vendor`: nothing woke the thread since the last look, so it is worth a call to the vendor.
+  virtual void look(bool ask_vendor) noexcept = 0;
+  /// Whether the thread is to look again before it is woken.
+  virtual bool anything_pending() const noexcept = 0;
+
+ protected:
+  ~Watched() = default;
+};
+
+class Watcher {
+ public:
+  /// `thread_name` is kept: at most 15 characters, as the system allows. `watched` outlives stop().
+  Watcher(const char* thread_name, Watched& watched) noexcept : name_(thread_name), watched_(watched) {}
+  Watcher(const Watcher&) = delete;  // the thread points at it
+  Watcher& operator=(const Watcher&) = delete;
+
+  /// Starts the thread unless it runs. Throws Failure when there is none to be had. Any thread.
+  void start();
+  /// Makes it look at once: something is pending, or a device was lost. Any thread.
+  void wake() noexcept;
+  /// Ends the thread and waits for it. It looks a last time, without asking the vendor.
+  void stop() noexcept;
+
+ private:
+  void run() noexcept;
+
+  const char* const name_;
+  Watched& watched_;
+  std::mutex mutex_;  // guards all below; a leaf
+  std::condition_variable changed_;
+  bool woken_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+inline void Watcher::start() {
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable() || stopping_) return;
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] {
+      pthread_setname_np(pthread_self(), name_);
+      run();
+    });
+  } catch (const std::system_error& error) {
+    throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, std::string("no thread could be started: ") + error.what(),
+                  error.code().value(), "pthread_create");
+  }
+}
+
+inline void Watcher::wake() noexcept {
+  const std::lock_guard lock(mutex_);
+  woken_ = true;
+  changed_.notify_one();
+}
+
+inline void Watcher::stop() noexcept {
+  std::thread ended;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    changed_.notify_one();
+    ended.swap(thread_);
+  }
+  if (ended.joinable()) ended.join();
+}
+
+inline void Watcher::run() noexcept {
+  constexpr std::chrono::milliseconds shortest_pause{1};
+  constexpr std::chrono::milliseconds longest_pause{50};
+  watched_.thread_begins();
+  auto pause = shortest_pause;
+  bool ask = false;
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    woken_ = false;
+    lock.unlock();
+    watched_.look(ask);
+    const bool pending = watched_.anything_pending();
+    lock.lock();
+    const auto due = [this] { return woken_ || stopping_; };
+    if (pending) {
+      ask = !changed_.wait_for(lock, pause, due);
+      pause = ask ? std::min(pause * 2, longest_pause) : shortest_pause;
+    } else {
+      changed_.wait(lock, due);
+      ask = false;
+      pause = shortest_pause;
+    }
+  }
+  lock.unlock();
+  watched_.look(false);
+}
+
+}  // namespace anyplace::backend
