@@ -41,7 +41,7 @@ CUresult EventCalls::end(Device& device, CUevent event) noexcept {
 
 void EventCalls::check_end(Device& device, CUresult result) { device.check_end(result, "cuEventDestroy"); }
 
-bool EventCalls::is_complete_after(Device& device, CUevent event, CUresult result) {
+bool EventCalls::answer(Device& device, CUevent event, CUresult result) {
   if (is_of_current_context(result)) result = call_for(device, [event] { return driver().EventQuery(event); });
   if (result == CUDA_ERROR_NOT_READY) return false;
   device.check(result, "cuEventQuery");

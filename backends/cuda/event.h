@@ -25,18 +25,10 @@ struct EventCalls {
   static CUevent make(Device& device, std::uint32_t flags);
   static CUresult end(Device& device, CUevent event) noexcept;
   static void check_end(Device& device, CUresult result);
-  static bool is_complete(Device& device, CUevent event) {
-    const CUresult result = driver().EventQuery(event);
-    if (result == CUDA_SUCCESS) [[likely]]
-      return true;
-    return is_complete_after(device, event, result);
-  }
+  static CUresult ask(CUevent event) noexcept { return driver().EventQuery(event); }
+  static bool answer(Device& device, CUevent event, CUresult result);
   static void wait(Device& device, CUevent event);
   static void record(const Stream& stream, CUevent event);
-
- private:
-  /// After a result that wasn't success. Apart, so that is_complete() has nothing to keep for it.
-  static bool is_complete_after(Device& device, CUevent event, CUresult result);
 };
 
 using Event = anyplace::backend::RecordedEvent<EventCalls>;

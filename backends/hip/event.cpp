@@ -28,8 +28,7 @@ hipError_t EventCalls::end(Device&, hipEvent_t event) noexcept { return driver()
 
 void EventCalls::check_end(Device& device, hipError_t result) { device.check_end(result, "hipEventDestroy"); }
 
-bool EventCalls::is_complete(Device& device, hipEvent_t event) {
-  const hipError_t result = driver().EventQuery(event);
+bool EventCalls::answer(Device& device, hipEvent_t, hipError_t result) {
   if (result == hipErrorNotReady) return false;
   device.check(result, "hipEventQuery");
   return true;

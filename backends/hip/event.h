@@ -26,7 +26,8 @@ struct EventCalls {
   static hipEvent_t make(Device& device, std::uint32_t flags);
   static hipError_t end(Device& device, hipEvent_t event) noexcept;
   static void check_end(Device& device, hipError_t result);
-  static bool is_complete(Device& device, hipEvent_t event);
+  static hipError_t ask(hipEvent_t event) noexcept { return driver().EventQuery(event); }
+  static bool answer(Device& device, hipEvent_t event, hipError_t result);
   static void wait(Device& device, hipEvent_t event);
   static void record(const Stream& stream, hipEvent_t event);
 };

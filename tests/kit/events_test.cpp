@@ -50,12 +50,13 @@ struct Vendor {
     return device.events.erase(event) == 1 ? 0 : 1;
   }
   static void check_end(Device&, int result) { CHECK(result == 0); }
-  static bool is_complete(Device& device, int event) {
-    const std::lock_guard lock(device.mutex);
-    return device.events.at(event) <= device.stream->done;
+  static int ask(int event) {
+    const std::lock_guard lock(device_in_use->mutex);
+    return device_in_use->events.at(event) <= device_in_use->stream->done ? 0 : 1;
   }
-  static void wait(Device& device, int event) {
-    while (!is_complete(device, event)) std::this_thread::yield();
+  static bool answer(Device&, int, int result) { return result == 0; }
+  static void wait(Device&, int event) {
+    while (ask(event) != 0) std::this_thread::yield();
   }
   static void record(const Stream& stream, int event) {
     const std::lock_guard lock(device_in_use->mutex);

@@ -9,7 +9,8 @@
 //   Native make(Device&, uint32_t flags)     flags are ANYPLACE_EVENT_*; throws
 //   Result end(Device&, Native) noexcept
 //   void check_end(Device&, Result)          throws what a destroy entry is to fail with
-//   bool is_complete(Device&, Native)        of the newest record; throws
+//   Result ask(Native)                       of the newest record: Result{} if it is done
+//   bool answer(Device&, Native, Result)     what another result means; throws if it is a failure
 //   void wait(Device&, Native)               without a limit; throws
 //   void record(const Stream&, Native)       throws
 #pragma once
@@ -27,6 +28,13 @@
 
 namespace anyplace::backend {
 
+/// Whether the newest record of a vendor's event is done. Throws.
+template <class Vendor>
+bool is_complete(typename Vendor::Device& device, typename Vendor::Native event) {
+  const auto result = Vendor::ask(event);
+  return result == typename Vendor::Result{} || Vendor::answer(device, event, result);
+}
+
 /// A wait with a limit asks the vendor again and again, and the vendor answers for the newest record. So a record that
 /// comes while somebody waits for an older one takes another event of the vendor's, and leaves alone what is waited
 /// for. Any thread; destroy() is the last call.
@@ -39,6 +47,8 @@ class RecordedEvent {
 
   RecordedEvent(Device& device, std::uint32_t flags) : device_(device), flags_(flags) {
     first_.native = Vendor::make(device_, flags_);
+    native_.store(first_.native, std::memory_order_relaxed);
+    record_to_.store(first_.native, std::memory_order_relaxed);
   }
   RecordedEvent(const RecordedEvent&) = delete;  // it owns events of the vendor's
   RecordedEvent& operator=(const RecordedEvent&) = delete;
@@ -47,21 +57,27 @@ class RecordedEvent {
 
   Device& device() const noexcept { return device_; }
   /// What the newest record went to.
-  Native native() const noexcept { return current_.load(std::memory_order_acquire)->native; }
+  Native native() const noexcept { return native_.load(std::memory_order_acquire); }
   /// native() for others, who may keep it: it stays the same from now on.
   Native hand_out() noexcept {
     const std::lock_guard lock(mutex_);
     handed_out_ = true;
-    return native();
+    record_to_.store(current_->native, std::memory_order_release);
+    return current_->native;
   }
 
   void record(const Stream& stream) {
-    const Turn& current = *current_.load(std::memory_order_acquire);
-    if (current.waiting.load(std::memory_order_relaxed) == 0) [[likely]]
-      return Vendor::record(stream, current.native);
+    const Native to = record_to_.load(std::memory_order_acquire);
+    if (to != Native{}) [[likely]]
+      return Vendor::record(stream, to);
     record_apart(stream);
   }
-  bool query() const { return Vendor::is_complete(device_, native()); }
+  bool query() const {
+    const auto result = Vendor::ask(native());
+    if (result == typename Vendor::Result{}) [[likely]]
+      return true;
+    return query_after(result);
+  }
   /// Of the record at the call. False when time ran out.
   bool synchronize(std::uint64_t timeout_ns);
   /// Ends the vendor's events. Calls nothing for a lost device.
@@ -74,23 +90,43 @@ class RecordedEvent {
   }
 
  private:
-  /// One of the vendor's events, and how many wait with a limit for what was recorded in it.
+  /// One of the vendor's events, and how many need it to be left alone: who waits with a limit for what was recorded in
+  /// it, and who is about to record in it.
   struct Turn {
     Native native{};
-    std::atomic<unsigned> waiting{0};
+    unsigned users = 0;
   };
   class Waiting {
    public:
-    explicit Waiting(Turn& turn) noexcept : turn_(turn) { turn_.waiting.fetch_add(1); }
+    explicit Waiting(RecordedEvent& event) noexcept : event_(event), turn_(event.begin_wait()) {}
     Waiting(const Waiting&) = delete;  // it counts once
     Waiting& operator=(const Waiting&) = delete;
-    ~Waiting() { turn_.waiting.fetch_sub(1); }
+    ~Waiting() { event_.end_use(turn_); }
+    Native native() const noexcept { return turn_.native; }
 
    private:
+    RecordedEvent& event_;
     Turn& turn_;
   };
 
+  /// Apart, so that query() has nothing to keep for it.
+  [[gnu::noinline]] bool query_after(typename Vendor::Result result) const {
+    return Vendor::answer(device_, native(), result);
+  }
+  Turn& begin_wait() noexcept {
+    const std::lock_guard lock(mutex_);
+    ++current_->users;
+    if (!handed_out_) record_to_.store(Native{}, std::memory_order_release);
+    return *current_;
+  }
+  void end_use(Turn& turn) noexcept {
+    const std::lock_guard lock(mutex_);
+    --turn.users;
+    if (current_->users == 0) record_to_.store(current_->native, std::memory_order_release);
+  }
+
   [[gnu::noinline]] void record_apart(const Stream& stream);
+  /// With mutex_ held.
   Turn& idle_turn();
   template <class Body>
   void for_each_turn(Body&& body) {
@@ -108,31 +144,44 @@ class RecordedEvent {
   }
 
   Device& device_;
+  std::atomic<Native> native_;     ///< current_'s
+  std::atomic<Native> record_to_;  ///< the same, or none while somebody waits for it
   const std::uint32_t flags_;
-  Turn first_;
-  std::atomic<Turn*> current_{&first_};
-  std::mutex mutex_;        // guards all below, and writing current_; a leaf
-  std::list<Turn> others_;  // not first_; where they lie is kept
+  std::mutex mutex_;  // guards all below, and writing what is above; a leaf, under which at most an event is made
   bool handed_out_ = false;
+  Turn first_;
+  Turn* current_ = &first_;
+  std::list<Turn> others_;  // not first_; where they lie is kept
 };
 
 template <class Vendor>
 void RecordedEvent<Vendor>::record_apart(const Stream& stream) {
-  const std::lock_guard lock(mutex_);
-  Turn& current = *current_.load(std::memory_order_relaxed);
-  if (handed_out_ || current.waiting.load(std::memory_order_relaxed) == 0) {
-    return Vendor::record(stream, current.native);
+  Turn* next = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    next = handed_out_ || current_->users == 0 ? current_ : &idle_turn();
+    ++next->users;
   }
-  Turn& next = idle_turn();
-  Vendor::record(stream, next.native);
-  current_.store(&next, std::memory_order_release);
+  // Without the mutex: a vendor whose queue is full waits, and nobody who waits with a limit may wait for that.
+  try {
+    Vendor::record(stream, next->native);
+  } catch (...) {
+    end_use(*next);
+    throw;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    current_ = next;
+    native_.store(next->native, std::memory_order_release);
+  }
+  end_use(*next);
 }
 
 template <class Vendor>
 typename RecordedEvent<Vendor>::Turn& RecordedEvent<Vendor>::idle_turn() {
-  if (first_.waiting.load(std::memory_order_relaxed) == 0) return first_;
+  if (first_.users == 0) return first_;
   for (Turn& turn : others_) {
-    if (turn.waiting.load(std::memory_order_relaxed) == 0) return turn;
+    if (turn.users == 0) return turn;
   }
   Turn& made = others_.emplace_back();
   try {
@@ -154,9 +203,8 @@ bool RecordedEvent<Vendor>::synchronize(std::uint64_t timeout_ns) {
   if (query()) return true;
   if (timeout_ns == 0) return false;
   // A record between the two comes while this call is made, so that it may be the one that is meant.
-  Turn& turn = *current_.load(std::memory_order_acquire);
-  const Waiting waiting(turn);
-  return poll_until(deadline, [&] { return Vendor::is_complete(device_, turn.native); });
+  const Waiting waiting(*this);
+  return poll_until(deadline, [&] { return is_complete<Vendor>(device_, waiting.native()); });
 }
 
 /// The backend's own events, of one device, made when there is none to be had.
@@ -220,7 +268,7 @@ class Marker {
   ~Marker() { pool_.give(event_); }
 
   Native event() const noexcept { return event_; }
-  bool is_over() const { return Vendor::is_complete(device_, event_); }
+  bool is_over() const { return is_complete<Vendor>(device_, event_); }
 
  private:
   Device& device_;
