@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "anyplace/backend/abi.h"
+#include "vendor.h"
 
-namespace hip_test {
+namespace vendor_test {
 
 /// The plugin, entered. It is shut down at the end, which must succeed.
 class Plugin {
@@ -31,7 +32,7 @@ class Plugin {
     host_.user_code_begin = [](void*) {};
     host_.user_code_end = [](void*) {};
     host_.log = [](void*, uint32_t, const char*) {};
-    void* const library = dlopen(ANYPLACE_HIP_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    void* const library = dlopen(plugin_file, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) throw std::runtime_error(dlerror());
     const auto entry = reinterpret_cast<anyplace_backend_entry_function>(dlsym(library, ANYPLACE_ENTRY_SYMBOL));
     table_.struct_size = sizeof(table_);
@@ -93,4 +94,4 @@ class Plugin {
   uint64_t cookies_ = 0;
 };
 
-}  // namespace hip_test
+}  // namespace vendor_test

@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace hip_test;
+using namespace vendor_test;
 using anyplace::Buffer;
 using anyplace::Device;
 using anyplace::Stream;
@@ -19,19 +19,20 @@ struct Allocating {
   std::function<void()> call;
 };
 
-/// Each call fails with out_of_memory and HIP's code, leaves nothing behind, and works again when there is memory.
-void check_each(const Double& hip, const std::vector<Allocating>& all) {
+/// Each call fails with out_of_memory and the vendor's code, leaves nothing behind, and works again when there is
+/// memory.
+void check_each(const Double& driver, const std::vector<Allocating>& all) {
   for (const Allocating& each : all) {
     INFO(each.entry);
-    const std::uint64_t before = hip.calls_of(each.entry);
-    REQUIRE(hip.fail_nth(each.entry, 1, hipErrorOutOfMemory, true));
+    const std::uint64_t before = driver.calls_of(each.entry);
+    REQUIRE(driver.fail_nth(each.entry, 1, result::out_of_memory, true));
     const auto error = test::error_of(each.call);
-    CHECK(hip.calls_of(each.entry) > before);
-    hip.clear_failures();
+    CHECK(driver.calls_of(each.entry) > before);
+    driver.clear_failures();
     REQUIRE(error.has_value());
     INFO(error->what());
     CHECK(error->code() == ErrorCode::out_of_memory);
-    CHECK(error->vendor_code() == hipErrorOutOfMemory);
+    CHECK(error->vendor_code() == result::out_of_memory);
     each.call();
   }
 }
@@ -39,62 +40,64 @@ void check_each(const Double& hip, const std::vector<Allocating>& all) {
 }  // namespace
 
 TEST_CASE("Out of memory at the first use of a device is no loss of it") {
-  const Double hip;
-  const Device device("hip:0");
-  check_each(hip, {{"hipStreamCreateWithPriority", [&] { const Stream made(device); }}});
+  const Double driver;
+  const Device device(place(0));
+  check_each(driver, {{call::first_of_a_device, [&] { const Stream made(device); }}});
+  CHECK(driver.live("context") == contexts_of_a_device);
 }
 
 TEST_CASE("Out of memory at each allocating call is told as that and leaves nothing behind") {
-  const Double hip;
-  const Device device("hip:0");
+  const Double driver;
+  const Device device(place(0));
   const Stream stream(device);
   stream.synchronize();
   std::vector<std::uint32_t> host(1024);
-  const std::string image = read_image("kernels.hsaco");
-  check_each(hip, {
-                      {"hipStreamCreateWithPriority", [&] { const Stream made(device); }},
-                      {"hipEventCreateWithFlags", [&] { const anyplace::Event made(device); }},
-                      {"hipMemPoolCreate", [&] { const Buffer made(stream, 4096); }},
-                      {"hipMallocFromPoolAsync", [&] { const Buffer made(stream, 4096); }},
-                      {"hipHostMalloc", [&] { const anyplace::HostBuffer made(device, 4096); }},
-                      {"hipMallocManaged", [&] { const Buffer made(stream, 4096, {anyplace::MemoryKind::managed}); }},
-                      {"hipHostRegister", [&] { const anyplace::HostRegistration made(device, host); }},
-                      {"hipModuleLoadData", [&] { load(device, image); }},
-                  });
+  const std::string image = read_image(any_image);
+  check_each(driver,
+             {
+                 {call::create_stream, [&] { const Stream made(device); }},
+                 {call::create_event, [&] { const anyplace::Event made(device); }},
+                 {call::create_pool, [&] { const Buffer made(stream, 4096); }},
+                 {call::allocate_from_pool, [&] { const Buffer made(stream, 4096); }},
+                 {call::allocate_pinned, [&] { const anyplace::HostBuffer made(device, 4096); }},
+                 {call::allocate_managed, [&] { const Buffer made(stream, 4096, {anyplace::MemoryKind::managed}); }},
+                 {call::register_host, [&] { const anyplace::HostRegistration made(device, host); }},
+                 {call::load_module, [&] { load(device, image); }},
+             });
   stream.synchronize();
   device.synchronize();
-  CHECK(hip.live("host") == 0);
-  CHECK(hip.live("registered") == 0);
-  CHECK(hip.live("module") == 0);
+  CHECK(driver.live("host") == 0);
+  CHECK(driver.live("registered") == 0);
+  CHECK(driver.live("module") == 0);
 }
 
 TEST_CASE("Out of memory at a submission is told as that and the stream goes on") {
-  const Double hip;
-  const Device device("hip:0");
-  const anyplace::Module module = load(device, read_image("kernels.hsaco"));
+  const Double driver;
+  const Device device(place(0));
+  const anyplace::Module module = load(device, read_image(any_image));
   const anyplace::KernelView fill = module.kernel("fill");
   const Stream stream(device);
   const Buffer numbers(stream, 1024 * 4);
   std::vector<std::uint32_t> host(1024);
-  check_each(hip, {
-                      {"hipMemcpyHtoDAsync", [&] { stream.copy(numbers, host); }},
-                      {"hipMemcpyDtoHAsync", [&] { stream.copy(host, numbers); }},
-                      {"hipMemsetD32Async", [&] { stream.memset32(numbers, 1); }},
-                      {"hipLaunchHostFunc", [&] { stream.launch_host_func([] {}); }},
-                      {"hipModuleLaunchKernel", [&] { stream.launch(fill, {16}, {64}, 0, numbers, 1024u, 4u); }},
-                  });
+  check_each(driver, {
+                         {call::copy_to_device, [&] { stream.copy(numbers, host); }},
+                         {call::copy_to_host, [&] { stream.copy(host, numbers); }},
+                         {call::fill_32, [&] { stream.memset32(numbers, 1); }},
+                         {call::launch_host_function, [&] { stream.launch_host_func([] {}); }},
+                         {call::launch_kernel, [&] { stream.launch(fill, {16}, {64}, 0, numbers, 1024u, 4u); }},
+                     });
   stream.copy(host, numbers);
   stream.synchronize();
   CHECK(host == std::vector<std::uint32_t>(1024, 4));
 }
 
 TEST_CASE("Without pools device memory comes from the plain calls") {
-  const Double hip({{"HIP_DOUBLE_POOLS", "0"}});
-  const Device device("hip:0");
+  const Double driver({{DOUBLE_VARIABLE("POOLS"), "0"}});
+  const Device device(place(0));
   CHECK_FALSE(device.has(anyplace::Capability::stream_ordered_memory));
   const Stream stream(device);
-  check_each(hip, {{"hipMalloc", [&] { const Buffer made(stream, 4096); }}});
-  CHECK(hip.calls_of("hipMallocFromPoolAsync") == 0);
+  check_each(driver, {{call::allocate, [&] { const Buffer made(stream, 4096); }}});
+  CHECK(driver.calls_of(call::allocate_from_pool) == 0);
   const Buffer numbers(stream, 4096);
   std::vector<std::uint32_t> back(1024);
   stream.memset32(numbers, 6);
@@ -104,8 +107,8 @@ TEST_CASE("Without pools device memory comes from the plain calls") {
 }
 
 TEST_CASE("Memory that runs out is told with the figures and what was freed can be had again") {
-  const Double hip({{"HIP_DOUBLE_MEMORY", "64M"}});
-  const Device device("hip:0");
+  const Double driver({{DOUBLE_VARIABLE("MEMORY"), "64M"}});
+  const Device device(place(0));
   const Stream stream(device);
   constexpr std::uint64_t mebibyte = 1 << 20;
   std::vector<Buffer> all;
@@ -123,8 +126,8 @@ TEST_CASE("Memory that runs out is told with the figures and what was freed can 
 }
 
 TEST_CASE("Memory that is idle in the pool counts as free and is given to other kinds") {
-  const Double hip({{"HIP_DOUBLE_MEMORY", "64M"}});
-  const Device device("hip:0");
+  const Double driver({{DOUBLE_VARIABLE("MEMORY"), "64M"}});
+  const Device device(place(0));
   const Stream stream(device);
   stream.synchronize();
   const auto before = device.memory_info();
@@ -138,8 +141,8 @@ TEST_CASE("Memory that is idle in the pool counts as free and is given to other 
 }
 
 TEST_CASE("A kind of memory that the device lacks is unsupported") {
-  const Double hip({{"HIP_DOUBLE_MANAGED", "0"}});
-  const Device device("hip:0");
+  const Double driver({{DOUBLE_VARIABLE("MANAGED"), "0"}});
+  const Device device(place(0));
   CHECK_FALSE(device.has(anyplace::Capability::managed_memory));
   const Stream stream(device);
   CHECK(test::code_of([&] { const Buffer made(stream, 64, {anyplace::MemoryKind::managed}); }) ==
@@ -147,8 +150,8 @@ TEST_CASE("A kind of memory that the device lacks is unsupported") {
 }
 
 TEST_CASE("A pitch over the limit of the device is copied line by line") {
-  const Double hip;
-  const Device device("hip:0");
+  const Double driver;
+  const Device device(place(0));
   const Stream stream(device);
   constexpr std::uint64_t pitch = (std::uint64_t{1} << 31) + 512;
   const Buffer lines(stream, 64 * 2);
@@ -163,15 +166,17 @@ TEST_CASE("A pitch over the limit of the device is copied line by line") {
 }
 
 TEST_CASE("Where the driver fails to map memory comes in segments and that is said once") {
-  const Double hip({{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {"HIP_DOUBLE_FAIL", "hipMemMap:1:999:always"}});
-  test::check_segments_instead("hip", "hipErrorUnknown");
-  CHECK(hip.live("reservation") == 0);
-  CHECK(hip.live("physical") == 0);
+  const Double driver(
+      {{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {DOUBLE_VARIABLE("FAIL"), CALL_MAP ":1:999:always"}});
+  test::check_segments_instead(backend, result::name_of_unknown);
+  CHECK(driver.live("reservation") == 0);
+  CHECK(driver.live("physical") == 0);
 }
 
 TEST_CASE("Where the driver has memory but none to map it comes in segments and that is said once") {
-  const Double hip({{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {"HIP_DOUBLE_FAIL", "hipMemMap:1:2:always"}});
-  test::check_segments_instead("hip", "hipErrorOutOfMemory");
-  CHECK(hip.live("reservation") == 0);
-  CHECK(hip.live("physical") == 0);
+  const Double driver(
+      {{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {DOUBLE_VARIABLE("FAIL"), CALL_MAP ":1:2:always"}});
+  test::check_segments_instead(backend, result::name_of_out_of_memory);
+  CHECK(driver.live("reservation") == 0);
+  CHECK(driver.live("physical") == 0);
 }

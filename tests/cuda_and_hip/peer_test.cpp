@@ -5,18 +5,10 @@
 
 namespace {
 
-using namespace hip_test;
+using namespace vendor_test;
 using anyplace::Buffer;
 using anyplace::Device;
 using anyplace::Stream;
-
-/// What HIP says to a library that enables access of device `from` to the memory of `to`.
-hipError_t enable_as_another_library(const Device& from, const Device& to) {
-  set_current_device(from.index());
-  const hipError_t result = vendor<hipError_t(int, unsigned)>("hipDeviceEnablePeerAccess")(to.index(), 0);
-  set_current_device(0);
-  return result;
-}
 
 void check_copy(const Device& device, const Device& peer) {
   const Stream here(device), there(peer);
@@ -33,7 +25,7 @@ void check_copy(const Device& device, const Device& peer) {
 
 /// A kernel of `device` that writes memory of `peer`.
 void check_kernel(const Device& device, const Device& peer) {
-  const anyplace::Module module = load(device, read_image("kernels.hsaco"));
+  const anyplace::Module module = load(device, read_image(any_image));
   const Stream here(device), there(peer);
   const Buffer theirs(there, 256 * 4);
   std::vector<std::uint32_t> back(256);
@@ -48,8 +40,8 @@ void check_kernel(const Device& device, const Device& peer) {
 }  // namespace
 
 TEST_CASE("Copies between devices need no access and work with it") {
-  const Double hip;
-  const Device device("hip:0"), peer("hip:1");
+  const Double driver;
+  const Device device(place(0)), peer(place(1));
   check_copy(device, peer);
   device.enable_peer_access(peer);
   device.enable_peer_access(peer);
@@ -61,8 +53,8 @@ TEST_CASE("Copies between devices need no access and work with it") {
 }
 
 TEST_CASE("A kernel reaches memory of a peer that was allocated before and after access was enabled") {
-  const Double hip;
-  const Device device("hip:0"), peer("hip:1");
+  const Double driver;
+  const Device device(place(0)), peer(place(1));
   CHECK(device.can_access_peer(peer));
   { const Buffer first(Stream(peer), 4096); }  // the peer's pool is there before
   device.enable_peer_access(peer);
@@ -70,36 +62,36 @@ TEST_CASE("A kernel reaches memory of a peer that was allocated before and after
 }
 
 TEST_CASE("Access that another library enabled stays enabled") {
-  const Double hip;
-  const Device device("hip:0"), peer("hip:1");
-  REQUIRE(enable_as_another_library(device, peer) == hipSuccess);
+  const Double driver;
+  const Device device(place(0)), peer(place(1));
+  REQUIRE(enable_as_another_library(device, peer) == result::success);
   device.enable_peer_access(peer);
   device.disable_peer_access(peer);
-  CHECK(enable_as_another_library(device, peer) == hipErrorPeerAccessAlreadyEnabled);
+  CHECK(enable_as_another_library(device, peer) == result::peer_access_already_enabled);
 }
 
 TEST_CASE("Access that was enabled here is gone when it is disabled") {
-  const Double hip;
-  const Device device("hip:0"), peer("hip:1");
+  const Double driver;
+  const Device device(place(0)), peer(place(1));
   device.enable_peer_access(peer);
-  CHECK(enable_as_another_library(device, peer) == hipErrorPeerAccessAlreadyEnabled);
+  CHECK(enable_as_another_library(device, peer) == result::peer_access_already_enabled);
   device.disable_peer_access(peer);
-  CHECK(enable_as_another_library(device, peer) == hipSuccess);
+  CHECK(enable_as_another_library(device, peer) == result::success);
 }
 
 TEST_CASE("Devices that can not reach each other say so and still copy") {
-  const Double hip({{"HIP_DOUBLE_PEERS", "0"}});
-  const Device device("hip:0"), peer("hip:1");
+  const Double driver({{DOUBLE_VARIABLE("PEERS"), "0"}});
+  const Device device(place(0)), peer(place(1));
   CHECK_FALSE(device.can_access_peer(peer));
   CHECK(test::code_of([&] { device.enable_peer_access(peer); }) == ErrorCode::unsupported);
   check_copy(device, peer);
 }
 
 TEST_CASE("Access that fails half way is taken back") {
-  const Double hip;
-  const Device device("hip:0"), peer("hip:1");
+  const Double driver;
+  const Device device(place(0)), peer(place(1));
   { const Buffer first(Stream(peer), 4096); }
-  REQUIRE(hip.fail_nth("hipMemPoolSetAccess", 1, hipErrorOutOfMemory));
+  REQUIRE(driver.fail_nth(call::set_pool_access, 1, result::out_of_memory));
   CHECK(test::code_of([&] { device.enable_peer_access(peer); }) == ErrorCode::out_of_memory);
-  CHECK(enable_as_another_library(device, peer) == hipSuccess);
+  CHECK(enable_as_another_library(device, peer) == result::success);
 }

@@ -9,20 +9,21 @@
 
 namespace {
 
-using namespace hip_test;
+using namespace vendor_test;
 
-/// All is given back by shutdown.
-void check_that_all_is_given_back(const Double& hip) {
-  INFO(hip.live_text());
-  CHECK(hip.live() == 0);
+/// All is given back by shutdown, and nothing is left for a context's end to clean up.
+void check_that_all_is_given_back(const Double& driver) {
+  INFO(driver.live_text());
+  CHECK(driver.live() == 0);
+  CHECK(driver.left_behind() == 0);
 }
 
 }  // namespace
 
-TEST_CASE("The table is whole but for what HIP has not") {
-  const Double hip;
+TEST_CASE("The table is whole but for what the vendor has not") {
+  const Double driver;
   const Plugin plugin;
-  CHECK(std::string(plugin->name) == "hip");
+  CHECK(std::string(plugin->name) == backend);
   CHECK(plugin->device_reset == nullptr);
   CHECK(plugin->kernel_from_host == nullptr);
   CHECK(plugin->kernel_destroy == nullptr);
@@ -38,7 +39,7 @@ TEST_CASE("The table is whole but for what HIP has not") {
 }
 
 TEST_CASE("A gate lets pass when it is opened and its word is used again at once") {
-  const Double hip;
+  const Double driver;
   {
     Plugin plugin;
     const anyplace_stream first = plugin.make_stream(0), second = plugin.make_stream(0);
@@ -47,13 +48,13 @@ TEST_CASE("A gate lets pass when it is opened and its word is used again at once
     Plugin::check(plugin->stream_wait_gate(plugin.self(), first, gate));
     CHECK_FALSE(plugin.is_done(first));
     // Opened and destroyed before the device came to look.
-    hip.hold(0, true);
+    driver.hold(0, true);
     Plugin::check(plugin->gate_open(plugin.self(), gate));
     Plugin::check(plugin->gate_destroy(plugin.self(), gate));
     anyplace_gate next = 0;
     Plugin::check(plugin->gate_create(plugin.self(), 0, &next));
     Plugin::check(plugin->stream_wait_gate(plugin.self(), second, next));
-    hip.hold(0, false);
+    driver.hold(0, false);
     plugin.synchronize(first);
     CHECK_FALSE(plugin.is_done(second));
     CHECK(plugin->stream_synchronize(plugin.self(), second, 1'000'000) == ANYPLACE_STATUS_TIMEOUT);
@@ -66,11 +67,11 @@ TEST_CASE("A gate lets pass when it is opened and its word is used again at once
     Plugin::check(plugin->stream_destroy(plugin.self(), first));
     Plugin::check(plugin->stream_destroy(plugin.self(), second));
   }
-  check_that_all_is_given_back(hip);
+  check_that_all_is_given_back(driver);
 }
 
 TEST_CASE("Many gates at a time") {
-  const Double hip;
+  const Double driver;
   {
     Plugin plugin;
     const anyplace_stream stream = plugin.make_stream(0);
@@ -87,11 +88,11 @@ TEST_CASE("Many gates at a time") {
     for (const anyplace_gate gate : gates) Plugin::check(plugin->gate_destroy(plugin.self(), gate));
     Plugin::check(plugin->stream_destroy(plugin.self(), stream));
   }
-  check_that_all_is_given_back(hip);
+  check_that_all_is_given_back(driver);
 }
 
 TEST_CASE("A host function is called once with success and once with another status when the device is lost") {
-  const Double hip;
+  const Double driver;
   Plugin plugin;
   struct Calls {
     std::atomic<int> made{0};
@@ -108,23 +109,23 @@ TEST_CASE("A host function is called once with success and once with another sta
   plugin.synchronize(stream);
   CHECK(calls.made == 1);
   CHECK(calls.status == ANYPLACE_STATUS_OK);
-  hip.hold(0, true);
+  driver.hold(0, true);
   Plugin::check(plugin->stream_host_function(plugin.self(), stream, count, &calls));
-  REQUIRE(hip.fail_device(0, hipErrorIllegalAddress));
+  REQUIRE(driver.fail_device(0, result::illegal_address));
   calls.made.wait(1);
   CHECK(calls.status == ANYPLACE_STATUS_DEVICE_LOST);
-  hip.hold(0, false);
+  driver.hold(0, false);
   CHECK(plugin->stream_synchronize(plugin.self(), stream, ANYPLACE_FOREVER) == ANYPLACE_STATUS_DEVICE_LOST);
   CHECK(plugin->stream_destroy(plugin.self(), stream) == ANYPLACE_STATUS_OK);
   CHECK(calls.made == 2);
 }
 
-TEST_CASE("A host function that HIP refuses is not called") {
-  const Double hip;
+TEST_CASE("A host function that the vendor refuses is not called") {
+  const Double driver;
   Plugin plugin;
   const anyplace_stream stream = plugin.make_stream(0);
   bool called = false;
-  REQUIRE(hip.fail_nth("hipLaunchHostFunc", 1, hipErrorOutOfMemory));
+  REQUIRE(driver.fail_nth(call::launch_host_function, 1, result::out_of_memory));
   const auto note = [](void* user, anyplace_status) { *static_cast<bool*>(user) = true; };
   CHECK(plugin->stream_host_function(plugin.self(), stream, note, &called) == ANYPLACE_STATUS_OUT_OF_MEMORY);
   plugin.synchronize(stream);
@@ -133,7 +134,7 @@ TEST_CASE("A host function that HIP refuses is not called") {
 }
 
 TEST_CASE("Frees and destroys after the loss of a device are silent") {
-  const Double hip;
+  const Double driver;
   Plugin plugin;
   const anyplace_stream stream = plugin.make_stream(0);
   anyplace_event_desc desc{sizeof(desc), 0};
@@ -145,9 +146,9 @@ TEST_CASE("Frees and destroys after the loss of a device are silent") {
   Plugin::check(plugin->memory_allocate(plugin.self(), 0, ANYPLACE_MEMORY_MANAGED, 4096, &managed));
   Plugin::check(plugin->memory_allocate_async(plugin.self(), stream, 4096, &ordered));
   plugin.synchronize(stream);
-  REQUIRE(hip.fail_device(0, hipErrorLaunchFailure));
+  REQUIRE(driver.fail_device(0, result::launch_failed));
   CHECK(plugin->stream_synchronize(plugin.self(), stream, ANYPLACE_FOREVER) == ANYPLACE_STATUS_DEVICE_LOST);
-  CHECK(Plugin::vendor_code() == hipErrorLaunchFailure);
+  CHECK(Plugin::vendor_code() == result::launch_failed);
   CHECK(plugin->memory_free_async(plugin.self(), stream, ordered) == ANYPLACE_STATUS_OK);
   CHECK(plugin->memory_free(plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, device) == ANYPLACE_STATUS_OK);
   CHECK(plugin->memory_free(plugin.self(), 0, ANYPLACE_MEMORY_PINNED, pinned) == ANYPLACE_STATUS_OK);
@@ -157,7 +158,7 @@ TEST_CASE("Frees and destroys after the loss of a device are silent") {
 }
 
 TEST_CASE("A shutdown waits for what is running and gives everything back") {
-  const Double hip;
+  const Double driver;
   {
     Plugin plugin;
     const anyplace_stream stream = plugin.make_stream(0), left = plugin.make_stream(1);
@@ -170,22 +171,24 @@ TEST_CASE("A shutdown waits for what is running and gives everything back") {
     CHECK(plugin->device_synchronize(plugin.self(), 0, ANYPLACE_FOREVER) == ANYPLACE_STATUS_OK);
     Plugin::check(plugin->memory_free(plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, memory));
   }
-  CHECK(hip.live("pool") == 0);
-  CHECK(hip.live("event") == 0);
-  CHECK(hip.live("stream") == 0);  // also the one that was never destroyed
+  CHECK(driver.live("context") == 0);
+  CHECK(driver.live("pool") == 0);
+  CHECK(driver.live("event") == 0);
+  CHECK(driver.live("stream") == 0);  // also the one that was never destroyed
 }
 
 TEST_CASE("A shutdown that runs out of time leaves things as they are") {
-  const Double hip;
+  const Double driver;
   Plugin plugin;
   const anyplace_stream stream = plugin.make_stream(0);
   anyplace_address memory = 0;
   Plugin::check(plugin->memory_allocate(plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, 4096, &memory));
-  hip.hold(0, true);
+  driver.hold(0, true);
   Plugin::check(plugin->memory_set(plugin.self(), stream, memory, 1, 4, 1024));
   CHECK(plugin->shutdown(plugin.self(), 1'000'000) == ANYPLACE_STATUS_TIMEOUT);
-  CHECK(hip.live("stream") == 2);  // ours and the backend's own
-  hip.hold(0, false);
+  CHECK(driver.live("context") == contexts_of_a_device);
+  CHECK(driver.live("stream") == 2);  // ours and the backend's own
+  driver.hold(0, false);
   plugin.synchronize(stream);
   Plugin::check(plugin->memory_free(plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, memory));
   Plugin::check(plugin->stream_destroy(plugin.self(), stream));

@@ -8,26 +8,26 @@
 
 namespace {
 
-using namespace hip_test;
+using namespace vendor_test;
 
 /// Two devices, a stream on each, and a granule of the first one's memory to play with.
 struct Space {
-  Double hip;
+  Double driver;
   Plugin plugin;
   uint64_t granule = 0;
   anyplace_stream stream = plugin.make_stream(0);
   anyplace_stream other = plugin.make_stream(1);
 
-  explicit Space(Variables variables = {}) : hip(variables) {
+  explicit Space(Variables variables = {}) : driver(variables) {
     Plugin::check(plugin->virtual_granularity(plugin.self(), 0, &granule));
   }
   ~Space() {
     CHECK(plugin->stream_destroy(plugin.self(), stream) == ANYPLACE_STATUS_OK);
     CHECK(plugin->stream_destroy(plugin.self(), other) == ANYPLACE_STATUS_OK);
-    INFO(hip.live_text());
-    CHECK(hip.live("mapping") == 0);
-    CHECK(hip.live("physical") == 0);
-    CHECK(hip.live("reservation") == 0);
+    INFO(driver.live_text());
+    CHECK(driver.live("mapping") == 0);
+    CHECK(driver.live("physical") == 0);
+    CHECK(driver.live("reservation") == 0);
   }
 
   anyplace_address reserve(uint64_t granules) {
@@ -66,19 +66,7 @@ struct Space {
     CHECK(found.front() == found.back());
     return found.front();
   }
-  /// What HIP says of the device's access.
-  unsigned long long access_of(int device, anyplace_address address) const {
-    hipMemLocation location{};
-    location.type = hipMemLocationTypeDevice;
-    location.id = device;
-    unsigned long long flags = 0;
-    const auto get = vendor<hipError_t(unsigned long long*, const hipMemLocation*, void*)>("hipMemGetAccess");
-    REQUIRE(get(&flags, &location, reinterpret_cast<void*>(address)) == hipSuccess);
-    return flags;
-  }
 };
-
-constexpr unsigned long long readable = hipMemAccessFlagsProtReadWrite;
 
 }  // namespace
 
@@ -133,9 +121,9 @@ TEST_CASE("Memory that is destroyed while it is mapped stays until it is unmappe
   space.destroy(memory);
   space.fill(range, 10);
   CHECK(space.value_at(range) == 10);
-  CHECK(space.hip.live("physical") <= 1);
+  CHECK(space.driver.live("physical") <= 1);
   space.unmap(range, 1);
-  CHECK(space.hip.live("physical") == 0);
+  CHECK(space.driver.live("physical") == 0);
   space.release(range, 1);
 }
 
@@ -178,7 +166,7 @@ TEST_CASE("Where memory is mapped no other is mapped") {
 }
 
 TEST_CASE("More memory than the device has is out of memory and a reservation costs none") {
-  Space space({{"HIP_DOUBLE_MEMORY", "64M"}});
+  Space space({{DOUBLE_VARIABLE("MEMORY"), "64M"}});
   const anyplace_address range = space.reserve(1024);
   anyplace_physical none = 0;
   CHECK(space.plugin->physical_create(space.plugin.self(), 0, 1024 * space.granule, &none) ==
@@ -190,7 +178,7 @@ TEST_CASE("More memory than the device has is out of memory and a reservation co
 }
 
 TEST_CASE("What is idle in the pool is given up for memory without an address") {
-  Space space({{"HIP_DOUBLE_MEMORY", "64M"}});
+  Space space({{DOUBLE_VARIABLE("MEMORY"), "64M"}});
   anyplace_address idle = 0;
   Plugin::check(space.plugin->memory_allocate(space.plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, 3 << 20, &idle));
   Plugin::check(space.plugin->memory_free(space.plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, idle));
@@ -204,13 +192,13 @@ TEST_CASE("Each call that fails leaves nothing behind") {
   const anyplace_address range = space.reserve(1);
   const anyplace_physical memory = space.create(1);
   anyplace_address none = 0;
-  REQUIRE(space.hip.fail_nth("hipMemAddressReserve", 1, hipErrorOutOfMemory));
+  REQUIRE(space.driver.fail_nth(call::reserve, 1, result::out_of_memory));
   CHECK(space.plugin->virtual_reserve(space.plugin.self(), 0, space.granule, &none) == ANYPLACE_STATUS_OUT_OF_MEMORY);
-  REQUIRE(space.hip.fail_nth("hipMemMap", 1, hipErrorOutOfMemory));
+  REQUIRE(space.driver.fail_nth(call::map, 1, result::out_of_memory));
   CHECK(space.map_status(range, memory) == ANYPLACE_STATUS_OUT_OF_MEMORY);
-  REQUIRE(space.hip.fail_nth("hipMemSetAccess", 1, hipErrorOutOfMemory));
+  REQUIRE(space.driver.fail_nth(call::set_access, 1, result::out_of_memory));
   CHECK(space.map_status(range, memory) == ANYPLACE_STATUS_OUT_OF_MEMORY);
-  CHECK(space.hip.live("mapping") == 0);
+  CHECK(space.driver.live("mapping") == 0);
   space.map(range, memory);
   space.unmap(range, 1);
   space.destroy(memory);
@@ -225,9 +213,9 @@ TEST_CASE("Of mappings that adjoin each is unmapped also where one fails") {
     space.map(address, physical);
     space.destroy(physical);
   }
-  REQUIRE(space.hip.fail_nth("hipMemUnmap", 1, hipErrorUnknown));
+  REQUIRE(space.driver.fail_nth(call::unmap, 1, result::unknown));
   CHECK(space.unmap_status(range, 2 * space.granule) == ANYPLACE_STATUS_BACKEND_FAILED);
-  CHECK(space.hip.calls_of("hipMemUnmap") == 2);
+  CHECK(space.driver.calls_of(call::unmap) == 2);
   CHECK(space.unmap_status(range + space.granule, space.granule) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   space.release(range, 2);
 }
@@ -237,7 +225,7 @@ TEST_CASE("A mapping that couldn't be unmapped is forgotten with its range") {
   const anyplace_physical physical = space.create(1);
   const anyplace_address range = space.reserve(1);
   space.map(range, physical);
-  REQUIRE(space.hip.fail_nth("hipMemUnmap", 1, hipErrorUnknown));
+  REQUIRE(space.driver.fail_nth(call::unmap, 1, result::unknown));
   CHECK(space.unmap_status(range, space.granule) == ANYPLACE_STATUS_BACKEND_FAILED);
   CHECK(space.map_status(range, physical) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   space.release(range, 1);
@@ -251,12 +239,12 @@ TEST_CASE("Peers have access to what is mapped before and after it was enabled a
   const anyplace_address range = space.reserve(2);
   const anyplace_physical memory = space.create(1);
   space.map(range, memory);
-  CHECK(space.access_of(0, range) == readable);
-  CHECK(space.access_of(1, range) == 0);
+  CHECK(access_of(0, range) == readable);
+  CHECK(access_of(1, range) == 0);
   Plugin::check(space.plugin->peer_enable(space.plugin.self(), 1, 0));
-  CHECK(space.access_of(1, range) == readable);
+  CHECK(access_of(1, range) == readable);
   space.map(range + space.granule, memory);
-  CHECK(space.access_of(1, range + space.granule) == readable);
+  CHECK(access_of(1, range + space.granule) == readable);
   // A stream of the other device reads it.
   space.fill(range, 13);
   std::vector<uint32_t> found(16);
@@ -265,15 +253,15 @@ TEST_CASE("Peers have access to what is mapped before and after it was enabled a
   space.plugin.synchronize(space.other);
   CHECK(found == std::vector<uint32_t>(16, 13));
   Plugin::check(space.plugin->peer_disable(space.plugin.self(), 1, 0));
-  CHECK(space.access_of(1, range) == 0);
-  CHECK(space.access_of(0, range) == readable);
+  CHECK(access_of(1, range) == 0);
+  CHECK(access_of(0, range) == readable);
   space.unmap(range, 2);
   space.destroy(memory);
   space.release(range, 2);
 }
 
 TEST_CASE("A device without virtual memory management says so") {
-  const Double hip({{"HIP_DOUBLE_VIRTUAL_MEMORY", "0"}});
+  const Double driver({without_virtual_memory});
   Plugin plugin;
   CHECK_FALSE(plugin.has(0, ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY));
   uint64_t bytes = 0;

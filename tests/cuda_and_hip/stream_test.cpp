@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Streams and events, where the vendor has something of its own: the null stream, priorities, waits with a limit, what
+// destroyed streams leave behind.
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "support.h"
+
+namespace {
+
+using namespace vendor_test;
+using anyplace::Buffer;
+using anyplace::Device;
+using anyplace::Event;
+using anyplace::Stream;
+using namespace std::chrono_literals;
+
+NativeStream native(anyplace::StreamView stream) { return reinterpret_cast<NativeStream>(stream.native_handle()); }
+
+}  // namespace
+
+TEST_CASE("The null stream of the vendor is wrapped by each of its names") {
+  const Double driver;
+  const Device device(place(0));
+  for (const std::uint64_t handle : {std::uint64_t{0}, std::uint64_t{1}}) {
+    const Stream wrapped = Stream::from_native(device, handle);
+    const Buffer numbers(wrapped, 4096);
+    wrapped.memset32(numbers, 1);
+    wrapped.synchronize();
+  }
+}
+
+TEST_CASE("A handle that is another stream in each thread is not wrapped") {
+  const Double driver;
+  const Device device(place(0));
+  const auto error = test::error_of([&] { Stream::from_native(device, 2); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::invalid_argument);
+  CHECK_THAT(error->what(), contains(per_thread_stream));
+}
+
+TEST_CASE("Streams do not block and have their priority unless asked otherwise") {
+  const Double driver;
+  const Device device(place(0));
+  CHECK(flags_of(native(Stream(device))) == non_blocking_stream);
+  CHECK(flags_of(native(Stream(device, {.blocking = true}))) == blocking_stream);
+  const auto range = device.priority_range();
+  CHECK(priority_of(native(Stream(device))) == 0);
+  CHECK(priority_of(native(Stream(device, {.priority = range.greatest}))) == range.greatest);
+  CHECK(priority_of(native(Stream(device, {.priority = -1000}))) == range.greatest);
+  CHECK(priority_of(native(Stream(device, {.priority = 1000}))) == range.least);
+}
+
+TEST_CASE("A wait with a limit returns when the limit is over and the work goes on") {
+  const Double driver;
+  const Device device(place(0));
+  const Stream stream(device);
+  const Buffer numbers(stream, 4096);
+  const Event event(device);
+  device.synchronize();
+  driver.hold(0, true);
+  stream.memset32(numbers, 1);
+  event.record(stream);
+  CHECK_FALSE(stream.query());
+  CHECK_FALSE(event.query());
+  CHECK_FALSE(stream.synchronize(0ns));
+  CHECK_FALSE(stream.synchronize(2ms));
+  CHECK_FALSE(event.synchronize(2ms));
+  CHECK_FALSE(device.synchronize(0ns));
+  CHECK_FALSE(device.synchronize(2ms));
+  driver.hold(0, false);
+  CHECK(event.synchronize(1h));
+  CHECK(stream.synchronize(1h));
+  CHECK(device.synchronize(1h));
+}
+
+TEST_CASE("An event's handle stays though it is recorded while a thread waits with a limit") {
+  const Double driver;
+  const Device device(place(0));
+  const Stream stream(device);
+  const Event event(device);
+  device.synchronize();
+  driver.hold(0, true);
+  event.record(stream);
+  const std::uint64_t handle = event.native_handle();
+  std::atomic<int> waits{0};
+  std::thread waiter([&] {
+    while (waits < 20) {
+      if (!event.synchronize(1ms)) ++waits;
+    }
+  });
+  bool stayed = true;
+  while (waits < 20) {
+    event.record(stream);
+    stayed = stayed && event.native_handle() == handle;
+  }
+  waiter.join();
+  CHECK(stayed);
+  driver.hold(0, false);
+  event.synchronize();
+}
+
+TEST_CASE("A stream that is destroyed with work pending goes at once and its work is waited for") {
+  const Double driver;
+  const Device device(place(0));
+  std::atomic<bool> ran{false};
+  const Stream other(device);
+  device.synchronize();
+  driver.hold(0, true);
+  {
+    const Stream stream(device);
+    stream.launch_host_func([&] { ran = true; });
+  }
+  CHECK_FALSE(device.synchronize(0ns));
+  CHECK_FALSE(ran);
+  driver.hold(0, false);
+  CHECK(device.synchronize(1h));
+  CHECK(ran);
+}
+
+TEST_CASE("The work of a null stream counts as work of the device") {
+  const Double driver;
+  const Device device(place(0));
+  const Buffer numbers(device.default_stream(), 4096);
+  device.synchronize();
+  driver.hold(0, true);
+  device.default_stream().memset32(numbers, 1);
+  CHECK_FALSE(device.default_stream().query());
+  CHECK_FALSE(device.synchronize(0ns));
+  driver.hold(0, false);
+  CHECK(device.synchronize(1h));
+  CHECK(device.default_stream().query());
+}
+
+TEST_CASE("An event that was never recorded is no wait and complete") {
+  const Double driver;
+  const Device device(place(0));
+  const Stream stream(device);
+  const Event event(device);
+  CHECK(event.query());
+  event.synchronize();
+  CHECK(event.synchronize(0ns));
+  stream.wait_event(event);
+  stream.synchronize();
+}
+
+TEST_CASE("Time between events of two devices is refused with both named") {
+  const Double driver;
+  const Device device(place(0)), other(place(1));
+  const Stream here(device), there(other);
+  const Event start(device, {.timing = true}), end(other, {.timing = true});
+  start.record(here);
+  end.record(there);
+  here.synchronize();
+  there.synchronize();
+  const auto error = test::error_of([&] { static_cast<void>(anyplace::elapsed_time(start, end)); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::invalid_argument);
+  CHECK_THAT(error->what(), contains(place(0)) && contains(place(1)));
+}
+
+TEST_CASE("Recording and waiting and asking are one call of the vendor each") {
+  const Double driver;
+  const Device device(place(0));
+  const Stream stream(device), second(device);
+  const Event event(device);
+  event.record(stream);
+  stream.synchronize();
+  const auto calls_of = [&](const auto& call) {
+    const std::uint64_t before = driver.calls();
+    call();
+    return driver.calls() - before;
+  };
+  CHECK(calls_of([&] { event.record(stream); }) == 1);
+  CHECK(calls_of([&] { second.wait_event(event); }) == 1);
+  CHECK(calls_of([&] { static_cast<void>(stream.query()); }) == 1);
+  CHECK(calls_of([&] { static_cast<void>(event.query()); }) <= 1);
+}
