@@ -4,9 +4,9 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <stdexcept>
 #include <thread>
 
@@ -28,7 +28,8 @@ struct Device {
   int made = 0;
   std::map<int, int> events;  ///< those that live, and the number of the newest record of each; 0: never recorded
   Stream* stream = nullptr;
-  int fail_after = -1;  ///< so many more are made
+  int fail_after = -1;                  ///< so many more are made
+  std::function<void()> before_record;  ///< called by each
 };
 
 Device* device_in_use = nullptr;
@@ -59,6 +60,7 @@ struct Vendor {
     while (ask(event) != 0) std::this_thread::yield();
   }
   static void record(const Stream& stream, int event) {
+    if (const auto before = device_in_use->before_record) before();
     const std::lock_guard lock(device_in_use->mutex);
     device_in_use->events.at(event) = ++const_cast<Stream&>(stream).recorded;
   }
@@ -138,6 +140,46 @@ TEST_CASE_METHOD(Fixture, "What was handed out is what records go to from then o
   }
   waiter.join();
   CHECK(device.made == 1);
+}
+
+TEST_CASE_METHOD(Fixture, "A record that a wait and another record overtake still counts as the newer one") {
+  Event event(device, 0);
+  event.record(stream);
+  std::thread waiter;
+  device.before_record = [&] {
+    device.before_record = nullptr;
+    waiter = std::thread([&] { event.synchronize(long_time); });
+    std::thread([&] {
+      while (device.made == 1) event.record(stream);
+    }).join();
+  };
+  event.record(stream);
+  stream.done = stream.recorded - 1;
+  CHECK_FALSE(event.query());
+  stream.done = stream.recorded.load();
+  CHECK(event.query());
+  waiter.join();
+}
+
+TEST_CASE_METHOD(Fixture, "What is handed out during a record elsewhere stays the event's") {
+  Event event(device, 0);
+  event.record(stream);
+  std::thread waiter([&] { event.synchronize(long_time); });
+  while (device.made == 1) event.record(stream);  // from now on records go elsewhere
+  int native = 0;
+  std::thread second([&] { event.synchronize(long_time); });
+  device.before_record = [&] {
+    if (device.made == 3) native = event.hand_out();  // this record goes elsewhere
+  };
+  while (device.made == 2) event.record(stream);
+  device.before_record = nullptr;
+  CHECK(event.native() == native);
+  stream.done = stream.recorded - 1;
+  CHECK_FALSE(event.query());
+  stream.done = stream.recorded.load();
+  CHECK(event.query());
+  waiter.join();
+  second.join();
 }
 
 TEST_CASE_METHOD(Fixture, "Where no other event can be made the record fails and the event stays usable") {

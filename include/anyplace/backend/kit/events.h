@@ -67,9 +67,13 @@ class RecordedEvent {
   }
 
   void record(const Stream& stream) {
-    const Native to = record_to_.load(std::memory_order_acquire);
-    if (to != Native{}) [[likely]]
-      return Vendor::record(stream, to);
+    if (const Native to = record_to_.load(std::memory_order_acquire); to != Native{}) [[likely]] {
+      Vendor::record(stream, to);
+      // Else somebody began to wait meanwhile, and a record of another thread's may have gone elsewhere before this one
+      // was made. It must not count as the newer one.
+      if (record_to_.load(std::memory_order_relaxed) == to) [[likely]]
+        return;
+    }
     record_apart(stream);
   }
   bool query() const {
@@ -122,10 +126,25 @@ class RecordedEvent {
   void end_use(Turn& turn) noexcept {
     const std::lock_guard lock(mutex_);
     --turn.users;
-    if (current_->users == 0) record_to_.store(current_->native, std::memory_order_release);
+    if (current_->users == 0 && !recording_apart_) record_to_.store(current_->native, std::memory_order_release);
   }
 
   [[gnu::noinline]] void record_apart(const Stream& stream);
+  /// False if another one was handed out meanwhile, and stays.
+  bool make_current(Turn& turn) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (handed_out_ && &turn != current_) return false;
+    current_ = &turn;
+    native_.store(turn.native, std::memory_order_release);
+    return true;
+  }
+  void end_record(Turn& turn) noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      recording_apart_ = false;
+    }
+    end_use(turn);
+  }
   /// With mutex_ held.
   Turn& idle_turn();
   template <class Body>
@@ -147,8 +166,10 @@ class RecordedEvent {
   std::atomic<Native> native_;     ///< current_'s
   std::atomic<Native> record_to_;  ///< the same, or none while somebody waits for it
   const std::uint32_t flags_;
-  std::mutex mutex_;  // guards all below, and writing what is above; a leaf, under which at most an event is made
+  std::mutex recording_;  // of records apart, which come one after the other; taken before mutex_
+  std::mutex mutex_;      // guards all below, and writing the two above; a leaf, under which at most an event is made
   bool handed_out_ = false;
+  bool recording_apart_ = false;
   Turn first_;
   Turn* current_ = &first_;
   std::list<Turn> others_;  // not first_; where they lie is kept
@@ -156,25 +177,24 @@ class RecordedEvent {
 
 template <class Vendor>
 void RecordedEvent<Vendor>::record_apart(const Stream& stream) {
+  const std::lock_guard one_at_a_time(recording_);
   Turn* next = nullptr;
   {
     const std::lock_guard lock(mutex_);
     next = handed_out_ || current_->users == 0 ? current_ : &idle_turn();
     ++next->users;
+    recording_apart_ = true;
+    if (!handed_out_) record_to_.store(Native{}, std::memory_order_release);
   }
-  // Without the mutex: a vendor whose queue is full waits, and nobody who waits with a limit may wait for that.
+  // Without mutex_: a vendor whose queue is full waits, and nobody who waits with a limit may wait for that.
   try {
     Vendor::record(stream, next->native);
+    if (!make_current(*next)) Vendor::record(stream, native());
   } catch (...) {
-    end_use(*next);
+    end_record(*next);
     throw;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    current_ = next;
-    native_.store(next->native, std::memory_order_release);
-  }
-  end_use(*next);
+  end_record(*next);
 }
 
 template <class Vendor>
