@@ -38,7 +38,7 @@ std::vector<CaseInfo> cases();
 /// Whether `filter` occurs in "group: name" or in the bullet's id, in any case of letters. "" is in all.
 bool matches(const CaseInfo& info, const std::string& filter);
 
-/// What a case may take, unless asked otherwise: on an idle machine the longest takes a tenth of it.
+/// What a case may take, unless asked otherwise. It is there for what hangs, so it leaves room for a busy machine.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr std::chrono::seconds case_timeout{120};
 #else

@@ -67,7 +67,7 @@ function(anyplace_add_shortage name)
     set(every ${arg_EVERY})
   endif()
   if(ANYPLACE_SANITIZE AND arg_WHAT STREQUAL "allocations")
-    set(every 101)  # a process takes ten times as long
+    set(every 101)  # for time's sake: the build without sanitizers takes every one
   endif()
   set(how_many 1)
   if(arg_HOW_MANY)
