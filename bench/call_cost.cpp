@@ -95,11 +95,14 @@ struct ThroughAnyplace {
         {"wait/anyplace", batch, repeat([this] { stream.wait_event(event); }), settle},
         {"event_query/anyplace", batch, repeat([this] { benchmark::DoNotOptimize(event.query()); }), settle},
         {"stream_query/anyplace", batch, repeat([this] { benchmark::DoNotOptimize(stream.query()); }), settle},
-        {"launch/anyplace", batch, repeat([this] { stream.launch(kernel, {1}, {1}, 0); }), settle},
+        {"launch/anyplace", batch, repeat([this] {
+           stream.launch(kernel, {1, 1});
+         }),
+         settle},
         {"copy_4_bytes/anyplace", small_batch, repeat([this, four, source] { stream.copy(four, source); }), settle},
         {"synchronize/anyplace", small_batch, repeat([this] { stream.synchronize(); }), settle},
         {"launch_synchronize/anyplace", small_batch, repeat([this] {
-           stream.launch(kernel, {1}, {1}, 0);
+           stream.launch(kernel, {1, 1});
            stream.synchronize();
          }),
          settle},

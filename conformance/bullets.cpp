@@ -29,6 +29,7 @@ constexpr Bullet all_bullets[] = {
      "the vendor's device and context are given as numbers, and its visible-device variables honoured"},
     {"devices.peer",
      "peer access can be asked for, enabled and disabled, any number of times, where the vendor has it"},
+    {"devices.processes", "a device lists the processes that use it, with the memory that each has, where it can tell"},
     {"devices.fork", "in a forked child every call is forked, without hanging or crashing; destructors do nothing"},
     {"devices.faults",
      "what user code throws is its stream's fault: shown, handed out once, and later work still runs"},

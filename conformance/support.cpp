@@ -120,12 +120,55 @@ Bytes read(BufferView buffer, Caller caller) {
 }
 
 Bytes read(StreamView stream, BufferView buffer, Caller caller) {
-  Bytes contents(static_cast<std::size_t>(buffer.bytes()));
+  Bytes contents(static_cast<std::size_t>(buffer.size_bytes()));
   step(caller.file, caller.line, "stream.copy(host, buffer)");
   stream.copy(contents, buffer);
   step(caller.file, caller.line, "stream.synchronize()");
   stream.synchronize();
   return contents;
+}
+
+Handover::Handover(const Device& from, const Device& to, Caller caller)
+    : producer((step(caller.file, caller.line, "Stream(from)"), from)),
+      consumer((step(caller.file, caller.line, "Stream(to)"), to)),
+      source(filled(producer, bytes, 1, caller)),
+      destination(filled(consumer, bytes, 0, caller)) {}
+
+void Handover::hold_and_fill(Caller caller) {
+  gate.hold(producer);
+  step(caller.file, caller.line, "producer.memset8(source, 2)");
+  producer.memset8(source, 2);
+}
+
+void Handover::check_copy_waits(Caller caller) {
+  step(caller.file, caller.line, "consumer.copy(destination, source)");
+  consumer.copy(destination, source);
+  check_after_gate(caller);
+}
+
+void Handover::check_fill_waits(Caller caller) {
+  step(caller.file, caller.line, "consumer.memset8(destination, 2)");
+  consumer.memset8(destination, 2);
+  check_after_gate(caller);
+}
+
+void Handover::check_after_gate(Caller caller) {
+  check_stays_false(caller.file, caller.line, "consumer.query()", [&] { return consumer.query(); });
+  gate.open();
+  step(caller.file, caller.line, "consumer.synchronize()");
+  consumer.synchronize();
+  check_bytes(read(destination, caller), Bytes(bytes, 2), caller.file, caller.line, "destination");
+}
+
+void Handover::check_fill_goes_on(StreamView held, Caller caller) {
+  step(caller.file, caller.line, "consumer.memset8(destination, 2)");
+  consumer.memset8(destination, 2);
+  step(caller.file, caller.line, "consumer.synchronize(1h)");
+  if (!consumer.synchronize(std::chrono::hours(1)))
+    check_failed(caller.file, caller.line, "consumer.synchronize(1h) is false");
+  if (held.query()) check_failed(caller.file, caller.line, "the held stream's query() is true");
+  gate.open();
+  check_bytes(read(destination, caller), Bytes(bytes, 2), caller.file, caller.line, "destination");
 }
 
 void check_bytes(const Bytes& actual, const Bytes& expected, const char* file, int line, const char* text) {

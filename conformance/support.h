@@ -67,6 +67,32 @@ Bytes read(BufferView buffer, Caller caller = {});
 /// The same through that stream, in its order.
 Bytes read(StreamView stream, BufferView buffer, Caller caller = {});
 
+/// Two streams, and what the one leaves to the other: the consumer copies what the producer filled, or fills it itself.
+/// The producer can be held back by the gate.
+struct Handover {
+  static constexpr std::uint64_t bytes = 1 << 16;
+
+  Handover(const Device& from, const Device& to, Caller caller = {});
+  explicit Handover(const Device& device, Caller caller = {}) : Handover(device, device, caller) {}
+
+  HostGate gate;
+  Stream producer, consumer;
+  Buffer source, destination;  ///< the producer's, of 1s, and the consumer's, of 0s
+
+  /// The producer is held back, and then fills the source with 2s.
+  void hold_and_fill(Caller caller = {});
+  /// The consumer's copy, submitted here, waits until the gate opens, and has the 2s.
+  void check_copy_waits(Caller caller = {});
+  /// The consumer's fill, submitted here, waits until the gate opens.
+  void check_fill_waits(Caller caller = {});
+  /// The consumer's fill, submitted here, is done while `held`, which the gate holds back, isn't.
+  void check_fill_goes_on(StreamView held, Caller caller = {});
+  void check_fill_goes_on(Caller caller = {}) { check_fill_goes_on(producer, caller); }
+
+ private:
+  void check_after_gate(Caller caller);
+};
+
 void check_bytes(const Bytes& actual, const Bytes& expected, const char* file, int line, const char* text);
 
 /// Runs `body(0)` to `body(count - 1)`, each on a thread of its own; what one throws is thrown here, after all are

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <utility>
@@ -39,9 +40,16 @@ void stream_fault(void*, std::uint64_t cookie, anyplace_status status, std::int6
   book.faults.push_back({cookie, status});
 }
 
-void do_nothing(void*) {}
+void user_code(void*) {}
 
 void log(void*, std::uint32_t, const char*) {}
+
+anyplace_stream_desc stream_desc(std::uint64_t cookie) {
+  anyplace_stream_desc desc{};
+  desc.struct_size = sizeof(desc);
+  desc.cookie = cookie;
+  return desc;
+}
 
 const anyplace_host& host() {
   static const anyplace_host made = [] {
@@ -51,8 +59,8 @@ const anyplace_host& host() {
     filled.abi_minor = ANYPLACE_ABI_MINOR;
     filled.leave_message = leave_message;
     filled.stream_fault = stream_fault;
-    filled.user_code_begin = do_nothing;
-    filled.user_code_end = do_nothing;
+    filled.user_code_begin = user_code;
+    filled.user_code_end = user_code;
     filled.log = log;
     return filled;
   }();
@@ -77,6 +85,23 @@ std::atomic<pid_t> table_user{0};
 }  // namespace
 
 // ---- Life ----------------------------------------------------------------------------------------------------------
+
+anyplace_launch launch_of(std::uint32_t blocks) noexcept {
+  anyplace_launch launch{};
+  launch.struct_size = sizeof(launch);
+  std::fill_n(launch.grid, 3, 1u);
+  std::fill_n(launch.block, 3, 1u);
+  launch.grid[0] = blocks;
+  launch.argument_stride = sizeof(anyplace_argument);
+  return launch;
+}
+
+anyplace_status do_nothing(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) noexcept {
+  return ANYPLACE_STATUS_OK;
+}
+anyplace_status fail(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) noexcept {
+  return ANYPLACE_STATUS_KERNEL_FAILED;
+}
 
 TableBackend::TableBackend(const Run& run, Caller caller) : device_(Place(run.place()).index().value()) {
   table_user = getpid();
@@ -138,13 +163,39 @@ bool TableBackend::has(Capability capability) const {
 
 anyplace_stream TableBackend::stream_of(std::int32_t device, Caller caller) const {
   static std::atomic<std::uint64_t> cookies{0};
-  anyplace_stream_desc desc{};
-  desc.struct_size = sizeof(desc);
-  desc.cookie = ++cookies;
+  const anyplace_stream_desc desc = stream_desc(++cookies);
   anyplace_stream stream = 0;
   TABLE_CALL(stream_create, device, &desc, &stream);
   if (stream == 0) check_failed(caller.file, caller.line, "stream_create gives the null handle");
   return stream;
+}
+
+anyplace_stream TableBackend::stream_with(std::uint64_t cookie, Caller caller) const {
+  const anyplace_stream_desc desc = stream_desc(cookie);
+  anyplace_stream stream = 0;
+  TABLE_CALL(stream_create, device_, &desc, &stream);
+  return stream;
+}
+
+std::uint64_t TableBackend::native(anyplace_stream stream, Caller caller) const {
+  std::uint64_t native = 0;
+  TABLE_CALL(stream_native, stream, &native);
+  return native;
+}
+
+anyplace_stream TableBackend::wrapper_of(std::uint64_t native, std::uint64_t cookie, Caller caller) const {
+  const anyplace_stream_desc desc = stream_desc(cookie);
+  anyplace_stream wrapper = 0;
+  TABLE_CALL(stream_from_native, device_, native, &desc, &wrapper);
+  return wrapper;
+}
+
+anyplace_kernel TableBackend::kernel(anyplace_host_kernel function, void* user, void (*release)(void*),
+                                     Caller caller) const {
+  anyplace_kernel kernel = 0;
+  const auto nothing = [](void*) {};
+  TABLE_CALL(kernel_from_host, device_, function, user, release == nullptr ? nothing : release, &kernel);
+  return kernel;
 }
 
 anyplace_event TableBackend::event(std::uint32_t flags, Caller caller) const {

@@ -43,9 +43,15 @@ class TableBackend {
 
   anyplace_stream stream(Caller caller = {}) const { return stream_of(device_, caller); }
   anyplace_stream stream_of(std::int32_t device, Caller caller = {}) const;
+  /// Whose faults are told with that cookie.
+  anyplace_stream stream_with(std::uint64_t cookie, Caller caller = {}) const;
+  std::uint64_t native(anyplace_stream stream, Caller caller = {}) const;
+  anyplace_stream wrapper_of(std::uint64_t native, std::uint64_t cookie = 1000000, Caller caller = {}) const;
   anyplace_event event(std::uint32_t flags = 0, Caller caller = {}) const;
   anyplace_address allocate(std::uint64_t bytes, std::uint32_t kind = ANYPLACE_MEMORY_DEVICE, Caller caller = {}) const;
   void free(anyplace_address address, std::uint32_t kind = ANYPLACE_MEMORY_DEVICE, Caller caller = {}) const;
+  anyplace_kernel kernel(anyplace_host_kernel function, void* user = nullptr, void (*release)(void*) = nullptr,
+                         Caller caller = {}) const;
   void synchronize(anyplace_stream stream, Caller caller = {}) const;
   void destroy(anyplace_stream stream, Caller caller = {}) const;
   /// Contents by way of `stream`; they return when it is done.
@@ -94,6 +100,13 @@ void submit(const TableBackend& backend, anyplace_stream stream, std::function<v
 
 /// Some time that depends on `round`, so that the next call comes now before, now after what runs meanwhile.
 void linger(int round) noexcept;
+
+/// Of so many blocks with one thread each, without arguments.
+anyplace_launch launch_of(std::uint32_t blocks) noexcept;
+
+/// Kernels of the host.
+anyplace_status do_nothing(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) noexcept;
+anyplace_status fail(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) noexcept;
 
 inline std::uint64_t number_of(const void* pointer) noexcept { return reinterpret_cast<std::uint64_t>(pointer); }
 inline void* pointer_of(anyplace_address address) noexcept { return reinterpret_cast<void*>(address); }

@@ -28,6 +28,12 @@ TableImage::TableImage(const Run& run) : format_(format_of(run.module_file())) {
   metadata_.shared_argument = 2;
 }
 
+void TableImage::need_no_compiler() const {
+  const bool compiled =
+      format_ == ANYPLACE_IMAGE_PTX || format_ == ANYPLACE_IMAGE_SPIRV || format_ == ANYPLACE_IMAGE_OPENCL_C;
+  if (compiled) skip("an image of the test kernels that no compiler is needed for");
+}
+
 anyplace_module_desc TableImage::desc() const noexcept {
   anyplace_module_desc desc{};
   desc.struct_size = sizeof(desc);

@@ -16,6 +16,8 @@ class TableImage {
   explicit TableImage(const Run& run);
 
   std::uint32_t format() const noexcept { return format_; }
+  /// Skips the case if a vendor's compiler takes the image, which takes its time, and keeps what it likes.
+  void need_no_compiler() const;
   std::string& bytes() noexcept { return bytes_; }
   /// Valid as long as this and its bytes are.
   anyplace_module_desc desc() const noexcept;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A timeline: who raises it, a stream that parks on it, and a host thread that waits for it, with a time limit, twice.
+ * A timeline: a thread that raises it, a stream that parks on it, and a host thread that waits for it, with a time limit, twice.
  *
  * code:     backends/cpu_sim/timeline.h, timeline.cpp (advance, wake_reached, park, withdraw,
  *           wait)
  * abstract: the value goes 0, 1, 2; the list of waiters is a flag for each; the futex of the host's parker is its word (that a
  *           thread sleeps only while the word is as it was is the kernel's part)
  * checked:  on x86-TSO no wake-up is lost, a waiter is woken once and only when its target is reached, a stream is not woken
- *           before its parker let go of it, and nobody wakes a host thread whose waiter is gone
+ *           before the thread that parked it is done with it, and nobody wakes a host thread whose waiter is gone
  *
  * check: safety
  * fault: PLAIN_ADVANCE end state     the value is stored without a fence
  * fault: PLAIN_PARK end state        the lowest target is stored without a fence
- * fault: NO_SECOND_LOOK end state    who parks doesn't look at the value again
- * fault: LEAVES_AT_ONCE assertion    out of time, and taken out of the list already, the host doesn't wait for its wake-up
+ * fault: NO_SECOND_LOOK end state    the parking thread doesn't read the value again
+ * fault: LEAVES_AT_ONCE assertion    the host's time is over and it is no longer in the list, and it doesn't wait for its wake-up
  */
 #define CPUS 3
 #define VARIABLES 3

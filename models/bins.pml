@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A thread's bins: their owner, who takes nothing from anybody on the short way, and the holder of the allocator's lock, who takes
- * the bins away for a while.
+ * A thread's bins: their owner, which takes no lock on the fast path, and the holder of the allocator's lock, which takes the bins
+ * away for a while.
  *
  * The system may refuse membarrier from any moment on, for good. Then the bins stay their owner's until it has been to the lock.
  *
- * code:     core/allocator/bins.h (enter, leave, bar, unbar), bins.cpp (wait_until_left, fence_all_threads), bins_life.cpp
+ * code:     core/memory/allocator/bins.h (enter, leave, bar, unbar), bins.cpp (wait_until_left, fence_all_threads), bins_life.cpp
  *           (Revocation, reclaim); asymmetric_fence.h
- * abstract: what is done with the bins is a flag that says who does it; one owner, as each has bins of its own
+ * abstract: using the bins is a flag that says which thread does it; one owner, as each has bins of its own
  * checked:  on x86-TSO the two are never in the bins at once, the revoker gets in, and after a refusal the owner's next way leads to
  *           the lock
  *
  * check: safety
  * fault: NO_MEMBARRIER assertion     the revoker doesn't have the owner pass a fence
- * fault: BARRIER_FIRST assertion     it has, but before it sets `revoked`
+ * fault: BARRIER_FIRST assertion     the revoker makes the fence before it sets `revoked`
  * fault: LEAVES_EARLY assertion      the owner says that it left before it did
  * fault: REFUSAL_IGNORED assertion   the revoker goes on as if the fence had been made
  * fault: TRUSTS_UNFENCED assertion   the owner is said to fence itself since it was at the lock, and doesn't
@@ -54,7 +54,7 @@ proctype owner() {
     load(REVOKED, revoked);
     if
     :: revoked ->
-      /* The long way: reclaim. */
+      /* The slow path: reclaim. */
       store(BUSY, 0);
       lock(LOCK);
       load(REVOKED, revoked);

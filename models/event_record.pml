@@ -10,9 +10,9 @@
  *           the answer is given, "not complete" if it was not complete at that moment
  *
  * check: safety
- * fault: NO_SECOND_READ assertion    who reads doesn't compare the version afterwards
- * fault: NO_ODD_VERSION assertion    who writes doesn't raise the version before it writes
- * fault: NO_WRITERS_LOCK assertion   who writes doesn't keep the other out
+ * fault: NO_SECOND_READ assertion    the reader doesn't compare the version afterwards
+ * fault: NO_ODD_VERSION assertion    the writer doesn't raise the version before it writes
+ * fault: NO_WRITERS_LOCK assertion   the writers don't exclude each other
  */
 #define NEVER 2 /* a target that is not reached */
 

@@ -9,14 +9,14 @@
  *           followed: what the code keeps of submitted waits up to the target are dependencies whenever they are read; that a
  *           stream is recycled and goes on with another owner's commands is that it goes on with commands which the host doesn't
  *           wait for
- * checked:  the host runs nothing that its target doesn't depend on, so it is never caught in a kernel of somebody else's (one
- *           here ends only once the host has gone on); one thread at a time has a stream's turn; everything is run in the end
+ * checked:  the host runs nothing that its target doesn't depend on, so it never runs a kernel that it doesn't wait for (one here
+ *           ends only once the host has gone on); one thread at a time has a stream's turn; everything is run in the end
  *
  * check: safety
  * fault: TORN_HINT assertion        the hint's two words may be of two waits
  * fault: LOOKS_BEFORE assertion     whether the record is complete is looked at before the hint is read, and not after
  * fault: HAND_UNCHECKED assertion   the same of a hint that is read when the turn is over, for a stream that this one woke
- * fault: FORGETS_THE_REST end state  the host has what it wants and doesn't pass the stream on
+ * fault: FORGETS_THE_REST end state  the host's target is reached and it doesn't pass the stream on
  */
 #define A 0 /* 1 kernel; 2 waits for B's 1; 3 kernel; 4 waits for C's 2; 5 kernel */
 #define B 1 /* 1 kernel; 2 kernel, which ends when the host has gone on */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The life of a kernel: launches of it are queued on two streams without a reference, then it is destroyed while they, and what
- * others submit, run. Who destroys it leaves a reference in each stream in which something isn't complete, behind what is queued
+ * others submit, run. Destroying it leaves a reference in each stream in which something isn't complete, behind what is queued
  * there. (That a stream remembers which kernels it had, and is left out if it had none, only leaves more out.)
  *
- * code:     backends/cpu_sim/stream.cpp (let_go), device.cpp (let_go), engine.cpp (retire)
+ * code:     backends/cpu_sim/stream.cpp (keep_while_queued), device.cpp (keep_while_queued), engine.cpp (retire)
  * abstract: submitting and going idle are one step each (submit_idle.pml is about them)
  * checked:  no launch runs once the kernel was released, it is released once, and before the streams that had launches of it are
- *           idle again; and at once, by who destroys it, if all was complete
+ *           idle again; and at once, by the destroying thread, if all was complete
  *
  * check: safety
- * fault: KEEPS_NONE assertion        who destroys holds no reference while it leaves the others
+ * fault: KEEPS_NONE assertion        the destroying thread holds no reference while it leaves the others
  * fault: IDLE_UNLOCKED assertion     whether a stream is active is looked at before its lock is taken
  * fault: RETIRES_FIRST assertion     a command counts as complete before it has run
  * fault: READY_ONLY assertion        a stream that is on a thread isn't looked at: only what is in the queue
@@ -81,7 +81,7 @@ end:
   od
 }
 
-inline let_go(stream) {
+inline keep_while_queued(stream) {
 #ifdef IDLE_UNLOCKED
   was_active = active_stream[stream];
   if
@@ -114,8 +114,8 @@ proctype user() {
 #ifdef KEEPS_NONE
   drop();
 #endif
-  let_go(0);
-  let_go(1);
+  keep_while_queued(0);
+  keep_while_queued(1);
 #ifndef KEEPS_NONE
   drop();
 #endif

@@ -10,8 +10,8 @@
  *
  * check: safety
  * fault: BLIND_SLEEP end state       a thread falls asleep whatever the word says by then
- * fault: WAKES_NONE end state        who gives the token doesn't look whether somebody is asleep
- * fault: OVERWRITES end state        who wakes up puts the word back without looking what it was
+ * fault: WAKES_NONE end state        the giving thread doesn't check whether the other one is asleep
+ * fault: OVERWRITES end state        the waking thread resets the word without reading what it was
  */
 #define NOTHING 0
 #define TOKEN 1

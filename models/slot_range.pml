@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A buffer's slot, in which one buffer comes after another, and somebody who reads address and size of one of them with its handle
- * alone.
+ * A buffer's slot, which several buffers use one after the other, and a thread that reads address and size of one of them by its
+ * handle alone.
  *
- * code:     core/slots.h (publish, close, recycle, read_range)
- * abstract: a buffer is its generation, which is its handle, its address and its size; who closes it and who makes the next one are
- *           one thread (the slot goes from the one to the other under a lock, or doesn't leave the thread)
+ * code:     core/handles/slots.h (publish, close, recycle, read_range)
+ * abstract: a buffer is its generation, which is its handle, its address and its size; one thread closes it and makes the next one
+ *           (the slot goes from the one to the other under a lock, or doesn't leave the thread)
  * checked:  what is read is of the handle's own buffer, or the handle is refused; of a buffer that is open throughout it isn't
  *
  * check: safety
- * fault: NO_SECOND_LOOK assertion    who reads doesn't compare the handle afterwards
+ * fault: NO_SECOND_LOOK assertion    the reader doesn't compare the handle afterwards
  * fault: NO_FIRST_LOOK assertion     ... or doesn't before
  * fault: OPENS_EARLY assertion       the handle is opened before address and size are there
  * fault: STAYS_OPEN assertion        the handle isn't closed before the next buffer's address is written

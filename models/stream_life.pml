@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The life of a stream: two who hold its handle submit and let go of it, its commands run, it is recycled, and a new owner takes
+ * The life of a stream: two threads with a handle submit and drop their handles, its commands run, it is recycled, and a new owner takes
  * it from the pool.
  *
  * code:     backends/cpu_sim/stream.h (push), stream.cpp (open, drop_handle, go_idle, recycle), stream_pool.cpp (take, give_back)
@@ -9,9 +9,9 @@
  *           that is in the pool
  *
  * check: safety
- * fault: ACTIVE_UNLOCKED end state   who drops a handle looks at active before it has the lock
- * fault: IDLE_FORGETS end state      who goes idle doesn't look whether there is a handle
- * fault: CLOSE_IGNORES assertion     who drops the last handle doesn't look whether the stream is active
+ * fault: ACTIVE_UNLOCKED end state   a thread that drops a handle reads `active` before it has the lock
+ * fault: IDLE_FORGETS end state      a thread that makes the stream idle doesn't check whether there is a handle
+ * fault: CLOSE_IGNORES assertion     a thread that drops the last handle doesn't check whether the stream is active
  */
 #define ALL 3
 

@@ -8,7 +8,7 @@
  *           at most once
  *
  * check: safety
- * fault: NO_SECOND_LOOK end state    who goes idle doesn't look once more, under the lock, at what was submitted
+ * fault: NO_SECOND_LOOK end state    the thread that makes the stream idle doesn't check again, under the lock, what was submitted
  * fault: COUNTED_FIRST assertion     a command is counted before it is written
  * fault: ACTIVE_UNLOCKED end state   active is read before the lock is taken
  */

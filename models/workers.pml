@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Two workers, one of them the reserve, that look at the queue, sleep, and are called; two kernels that wait for each other; and,
- * or not, a host thread that submits and helps itself for ever and two streams that go on waking each other for ever.
+ * or not, a host thread that submits and runs its own tasks for ever and two streams that wake each other for ever.
  *
  * code:     backends/cpu_sim/scheduler.h, scheduler.cpp (ready, call_somebody, take, claim, done, work, look, wait_for_task),
  *           ready_queue.h (pop)
@@ -13,9 +13,9 @@
  *
  * check: progress
  * fault: COUNTS_ITSELF cycle       a worker that takes a task is still counted as looking when it calls somebody for the next one
- * fault: SLEEPS_BLINDLY cycle      a worker goes to sleep without a look under the lock
+ * fault: SLEEPS_BLINDLY cycle      a worker goes to sleep without looking at the queue under the lock
  * fault: NO_PATIENCE cycle         a worker leaves what is ready to others for as long as any of them claims something
- * fault: FORGETS cycle             one that tries to take something, because there are two, doesn't remember what waited
+ * fault: FORGETS cycle             a worker that tries to take a task, because there are two, doesn't remember which one waited
  * fault: GOES_BY_THE_NEXT cycle    a worker waits until what it would take is the same at two looks, instead of what waits longest
  * fault: HOSTS_FIRST cycle         hosts claim, and so keep as many threads running as may, while a worker waits for its turn
  * fault: NO_TURNS cycle            what was woken by a timeline always goes first

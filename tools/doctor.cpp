@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "advice.h"
+#include "anyplace/backend/abi.h"
 #include "commands.h"
 #include "environment.h"
 #include "probe.h"

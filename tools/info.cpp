@@ -3,6 +3,7 @@
 // only the plugin of the place that was asked for is opened.
 #include <algorithm>
 
+#include "anyplace/backend/abi.h"
 #include "commands.h"
 #include "error_text.h"
 #include "json.h"
@@ -46,6 +47,9 @@ std::string info_text(const Device& device, const DeviceProperties& properties, 
   text += field("name", or_unknown(properties.name));
   text += field("vendor", or_unknown(properties.vendor));
   text += field("architecture", or_unknown(properties.architecture));
+  if (const auto& capability = properties.compute_capability) {
+    text += field("compute capability", std::to_string(capability->major) + "." + std::to_string(capability->minor));
+  }
   text += field("driver version", or_unknown(properties.driver_version));
   text += field("uuid", or_unknown(properties.uuid));
   text += field("pci address", or_unknown(properties.pci));

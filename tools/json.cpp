@@ -11,6 +11,10 @@ Json number_or_null(const std::optional<std::uint64_t>& number) { return number 
 
 Json device_json(const Device& device) {
   const DeviceProperties properties = device.properties();
+  Json compute_capability;
+  if (const auto& numbers = properties.compute_capability) {
+    compute_capability = Json{{"major", numbers->major}, {"minor", numbers->minor}};
+  }
   Json capabilities = Json::array();
   for (const Capability capability : properties.capabilities) capabilities.push_back(to_string(capability));
   return Json{
@@ -21,6 +25,7 @@ Json device_json(const Device& device) {
       {"vendor", text_or_null(properties.vendor)},
       {"total_memory", number_or_null(properties.total_memory)},
       {"architecture", text_or_null(properties.architecture)},
+      {"compute_capability", std::move(compute_capability)},
       {"driver_version", text_or_null(properties.driver_version)},
       {"uuid", text_or_null(properties.uuid)},
       {"pci", text_or_null(properties.pci)},

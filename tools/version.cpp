@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `anyplace version`: which library is loaded, which headers the command was built with, which plugins they take.
+#include "anyplace/backend/abi.h"
 #include "commands.h"
 #include "json.h"
 

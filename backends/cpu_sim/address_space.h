@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AddressSpace: whose memory an address of this process is, and which devices reach it. All memory of the simulator is
-// memory of this process, so a kernel could follow any address; on a device it can't, and here it isn't given one that
-// it couldn't follow there.
+// AddressSpace: which device's memory an address of this process is, and which devices reach it. All memory of the
+// simulator is memory of this process, so a kernel could follow any address. On a real device it couldn't, so a launch
+// is refused if an argument is an address that the kernel couldn't follow there.
 //
-// Invariant: an entry of cache_ is true while it stands. It is written, and taken back, under mutex_.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_ADDRESS_SPACE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_ADDRESS_SPACE_H
+// Invariant: an entry of cache_ is true for as long as it is in the cache. Entries are written and removed under
+// mutex_.
+#pragma once
 
 #include <anyplace/backend/abi.h>
 
@@ -20,9 +20,9 @@
 
 namespace anyplace::cpu_sim {
 
-/// Beside the indexes of devices, which are below 4096.
-inline constexpr int32_t kEveryDevice = 0xfffe;  ///< pinned and managed memory: all devices reach it
-inline constexpr int32_t kNoDevice = 0xffff;     ///< the host's own
+/// Owners that are no device. The indexes of devices are below 4096.
+inline constexpr std::int32_t every_device = 0xfffe;  ///< pinned and managed memory: all devices reach it
+inline constexpr std::int32_t no_device = 0xffff;     ///< memory of the host that isn't pinned
 
 class AddressSpace {
  public:
@@ -31,52 +31,52 @@ class AddressSpace {
   AddressSpace& operator=(const AddressSpace&) = delete;
   ~AddressSpace() = default;
 
-  /// From now on `bytes` at `begin` are `owner`'s. They overlap nothing that is somebody's. Throws std::bad_alloc.
-  void add(anyplace_address begin, uint64_t bytes, int32_t owner);
-  /// What add() was given. Before the addresses go back to the host.
+  /// Makes `bytes` at `begin` the memory of `owner`. They overlap no range that was added. Throws std::bad_alloc.
+  void add(anyplace_address begin, std::uint64_t bytes, std::int32_t owner);
+  /// Removes a range that was added. Called before the addresses go back to the host.
   void remove(anyplace_address begin) noexcept;
 
-  /// Device `device` reaches what is `peer`'s, or no longer. Idempotent.
-  void enable(int32_t device, int32_t peer);
-  void disable(int32_t device, int32_t peer) noexcept;
+  /// From now on `device` reaches, or no longer reaches, the memory of `peer`. Idempotent.
+  void enable(std::int32_t device, std::int32_t peer);
+  void disable(std::int32_t device, std::int32_t peer) noexcept;
 
-  /// True if a kernel on `device` is known to reach the address, or, with `host_too`, if it is the host's own. False
-  /// says nothing: reach() knows. Takes no lock.
-  bool reaches_at_once(int32_t device, anyplace_address address, bool host_too) const noexcept {
-    const uint64_t page = address / kPage;
-    const uint64_t owner = cache_[page % kEntries].load(std::memory_order_relaxed) ^ page << kOwnerBits;
-    return owner == static_cast<uint64_t>(device) || owner == kEveryDevice || (owner == kNoDevice && host_too);
+  /// True if a kernel on `device` is known to reach the address or, with `host_too`, if the address is the host's own.
+  /// False means that it isn't known; reach() finds out. Takes no lock.
+  bool reaches_at_once(std::int32_t device, anyplace_address address, bool host_too) const noexcept {
+    const std::uint64_t page = address / page_bytes;
+    const std::uint64_t owner = cache_[page % all_entries].load(std::memory_order_relaxed) ^ page << owner_bits;
+    return owner == static_cast<std::uint64_t>(device) || owner == every_device || (owner == no_device && host_too);
   }
 
   struct Reach {
     bool reached;
-    int32_t owner;  ///< kNoDevice if the address is in nobody's memory
+    std::int32_t owner;  ///< no_device if the address is in no range that was added
   };
-  /// Whether a kernel on `device` reaches the address, which may be the end of a range: kernels get ends, too.
-  Reach reach(int32_t device, anyplace_address address) noexcept;
+  /// Whether a kernel on `device` reaches the address. The address may be the end of a range, because kernels are given
+  /// ends, too.
+  Reach reach(std::int32_t device, anyplace_address address) noexcept;
 
  private:
-  static constexpr uint64_t kPage = 4096;
-  static constexpr uint64_t kEntries = 1024;
-  static constexpr unsigned kOwnerBits = 16;
-  static constexpr uint64_t kEmpty = UINT64_MAX;  // no page of any process
+  static constexpr std::uint64_t page_bytes = 4096;
+  static constexpr std::uint64_t all_entries = 1024;
+  static constexpr unsigned owner_bits = 16;
+  static constexpr std::uint64_t empty = UINT64_MAX;  // no page of any process
 
   struct Range {
     anyplace_address end;
-    int32_t owner;
+    std::int32_t owner;
   };
 
-  int32_t owner_of(anyplace_address address) noexcept;
+  std::int32_t owner_of(anyplace_address address) noexcept;
   void forget(anyplace_address begin, anyplace_address end) noexcept;
-  bool allowed(int32_t device, int32_t owner) const noexcept;
+  bool allowed(std::int32_t device, std::int32_t owner) const noexcept;
 
-  std::mutex mutex_;                             // a leaf
-  std::map<anyplace_address, Range> ranges_;     // guarded by mutex_; by their beginnings, disjoint
-  std::set<std::pair<int32_t, int32_t>> peers_;  // guarded by mutex_; who reaches whom
-  /// Of pages that are wholly somebody's, or nobody's: the page's number and the owner. Written under mutex_.
-  std::array<std::atomic<uint64_t>, kEntries> cache_;
+  std::mutex mutex_;                          // a leaf
+  std::map<anyplace_address, Range> ranges_;  // guarded by mutex_; disjoint, by their beginnings
+  // Guarded by mutex_; a device, and a peer whose memory it reaches.
+  std::set<std::pair<std::int32_t, std::int32_t>> peers_;
+  /// For pages that have one owner: the page's number and the owner. Written under mutex_.
+  std::array<std::atomic<std::uint64_t>, all_entries> cache_;
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_ADDRESS_SPACE_H

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin's face: each entry of the table, in terms of the engine. It turns handles into objects and back, checks
-// what the core doesn't, and decides nothing.
+// The plugin's entries, each in terms of the engine. This file turns handles into objects and back, and checks what the
+// core doesn't.
 //
 // Handles are pointers to objects of this backend, which the core passes only while they live (abi.h).
 #include <anyplace/backend/device_backend.h>
 #include <anyplace/version.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -20,7 +21,7 @@
 #include "failure.h"
 #include "fault_report.h"
 #include "help.h"
-#include "host_thread.h"
+#include "host_function.h"
 #include "kernel.h"
 #include "module.h"
 #include "wait.h"
@@ -33,88 +34,90 @@ using backend::from_handle;
 using backend::Host;
 using backend::to_handle;
 
-/// A handle of the core's on a stream that has others: the null stream, or one of another handle (from_native). A
-/// stream that was made by stream_create is its own first handle. Both are aligned, so the lowest bit tells which it
-/// is.
+/// A further handle of a stream: of the null stream, or from stream_from_native. The first handle of a stream that
+/// stream_create made is the Stream itself. Both are aligned, so the handle's lowest bit tells them apart.
 struct StreamHandle {
   Stream* stream;
-  uint64_t cookie;  // of this handle, for faults of what is submitted through it
-  bool counted;     // one of the stream's handles
+  std::uint64_t cookie;  // this handle's, for faults of work that is submitted through it
+  bool counted;          // whether it counts as one of the stream's handles
 
-  static constexpr uint64_t kTag = 1;
-  static bool is(anyplace_stream handle) noexcept { return (handle & kTag) != 0; }
-  static StreamHandle* of(anyplace_stream handle) noexcept { return from_handle<StreamHandle>(handle & ~kTag); }
-  anyplace_stream tagged() noexcept { return to_handle(this) | kTag; }
+  static constexpr std::uint64_t tag = 1;
+  static bool is(anyplace_stream handle) noexcept { return (handle & tag) != 0; }
+  static StreamHandle* of(anyplace_stream handle) noexcept { return from_handle<StreamHandle>(handle & ~tag); }
+  anyplace_stream tagged() noexcept { return to_handle(this) | tag; }
 };
 
 class CpuSimBackend final : public DeviceBackend {
  public:
   explicit CpuSimBackend(Host host) : host_(host), engine_(*new Engine(Config::from_environment())) {}
 
-  bool shutdown(uint64_t timeout_ns) override {
+  bool shutdown(std::uint64_t timeout_ns) override {
     const bool done = engine_.shut_down(Deadline::after(timeout_ns));
     if (!done) host_.log(ANYPLACE_LOG_WARNING, "cpu_sim: work was still running at shutdown and is left alone");
     return done;
   }
 
   // -- Devices.
-  int32_t device_count() override { return engine_.config().devices; }
-  void device_properties(int32_t device, anyplace_device_properties& out) override;
-  uint64_t device_native(int32_t device, uint32_t kind) override {
+  std::int32_t device_count() override { return engine_.config().devices; }
+  void device_properties(std::int32_t device, anyplace_device_properties& out) override;
+  std::uint64_t device_native(std::int32_t device, std::uint32_t kind) override {
     Device& object = engine_.device(device);
-    if (kind == ANYPLACE_NATIVE_DEVICE) return static_cast<uint64_t>(device);
+    if (kind == ANYPLACE_NATIVE_DEVICE) return static_cast<std::uint64_t>(device);
     if (kind == ANYPLACE_NATIVE_CONTEXT) return to_handle(&object);
     bad_argument("there is no native handle of kind " + std::to_string(kind));
   }
-  void device_memory(int32_t device, anyplace_memory_info& out) override {
+  void device_memory(std::int32_t device, anyplace_memory_info& out) override {
     const DeviceMemory& memory = engine_.device(device).memory();
     out.free_bytes = memory.free_bytes();
     out.total_bytes = memory.limit();
   }
-  bool device_synchronize(int32_t device, uint64_t timeout_ns) override {
-    return engine_.device(device).synchronize(Deadline::after(timeout_ns));
+  bool device_synchronize(std::int32_t device, std::uint64_t timeout_ns) override {
+    return synchronize(engine_.device(device), Deadline::after(timeout_ns));
   }
 
-  // -- Peer access: the memory is one, so there is nothing to it but the state.
-  bool peer_query(int32_t device, int32_t peer) override { return &engine_.device(device) != &engine_.device(peer); }
-  void peer_enable(int32_t device, int32_t peer) override { engine_.enable_peer(device, peer); }
-  void peer_disable(int32_t device, int32_t peer) override { engine_.disable_peer(device, peer); }
+  // -- Peer access: all devices share one memory, so only the state is kept.
+  bool peer_query(std::int32_t device, std::int32_t peer) override {
+    return &engine_.device(device) != &engine_.device(peer);
+  }
+  void peer_enable(std::int32_t device, std::int32_t peer) override { engine_.enable_peer(device, peer); }
+  void peer_disable(std::int32_t device, std::int32_t peer) override { engine_.disable_peer(device, peer); }
 
   // -- Streams.
-  anyplace_stream stream_create(int32_t device, const anyplace_stream_desc& desc) override {
+  anyplace_stream stream_create(std::int32_t device, const anyplace_stream_desc& desc) override {
     Device& object = engine_.device(device);
-    if ((desc.flags & ~uint32_t{ANYPLACE_STREAM_BLOCKING}) != 0) {
+    if ((desc.flags & ~std::uint32_t{ANYPLACE_STREAM_BLOCKING}) != 0) {
       bad_argument("stream flags " + hex(desc.flags) + " contain unknown ones");
     }
-    const Rule rule = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? Rule::kBlocking : Rule::kNone;
+    const Rule rule = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? Rule::blocking : Rule::none;
     return to_handle(&engine_.make_stream(object, desc.priority, rule, desc.cookie));
   }
-  anyplace_stream stream_default(int32_t device, const anyplace_stream_desc& desc) override {
+  anyplace_stream stream_default(std::int32_t device, const anyplace_stream_desc& desc) override {
     Device& object = engine_.device(device);
     auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, false});
     handle->stream = &object.null_stream(
-        [&]() -> Stream& { return engine_.make_stream(object, desc.priority, Rule::kNull, desc.cookie); });
+        [&]() -> Stream& { return engine_.make_stream(object, desc.priority, Rule::null, desc.cookie); });
     return handle.release()->tagged();
   }
-  anyplace_stream stream_from_native(int32_t device, uint64_t native, const anyplace_stream_desc& desc) override {
+  anyplace_stream stream_from_native(std::int32_t device, std::uint64_t native,
+                                     const anyplace_stream_desc& desc) override {
     auto handle = std::make_unique<StreamHandle>(StreamHandle{nullptr, desc.cookie, true});
     handle->stream = &engine_.from_native(engine_.device(device), native);
     return handle.release()->tagged();
   }
-  uint64_t stream_native(anyplace_stream stream) override { return stream_of(stream).id(); }
+  std::uint64_t stream_native(anyplace_stream stream) override { return stream_of(stream).id(); }
   void stream_destroy(anyplace_stream stream) override {
     Stream& object = stream_of(stream);
     if (!StreamHandle::is(stream)) {
       engine_.forget(object);
       return object.drop_handle();
     }
-    // The null stream keeps its first handle, which nobody has: it lives as long as its device.
+    // The null stream's first handle is never dropped, so the stream lives as long as its device.
     const std::unique_ptr<StreamHandle> handle(StreamHandle::of(stream));
     if (handle->counted) object.drop_handle();
   }
   bool stream_query(anyplace_stream stream) override { return stream_of(stream).done(); }
-  bool stream_synchronize(anyplace_stream stream, uint64_t timeout_ns) override {
-    // Not the handle from here on: another thread may destroy it meanwhile.
+  bool stream_synchronize(anyplace_stream stream, std::uint64_t timeout_ns) override {
+    // The handle isn't used from here on, because another thread may destroy it meanwhile.
     Stream& object = stream_of(stream);
     return wait_for({&object.timeline(), object.submitted()}, timeout_ns);
   }
@@ -129,7 +132,7 @@ class CpuSimBackend final : public DeviceBackend {
   }
 
   // -- Gates.
-  anyplace_gate gate_create(int32_t device) override {
+  anyplace_gate gate_create(std::int32_t device) override {
     engine_.device(device);
     return to_handle(make_ref<Gate>().detach());
   }
@@ -148,7 +151,7 @@ class CpuSimBackend final : public DeviceBackend {
   }
 
   // -- Events.
-  anyplace_event event_create(int32_t device, const anyplace_event_desc& desc) override {
+  anyplace_event event_create(std::int32_t device, const anyplace_event_desc& desc) override {
     engine_.device(device);
     return to_handle(new Event(engine_.next_native(), desc.flags));
   }
@@ -157,23 +160,23 @@ class CpuSimBackend final : public DeviceBackend {
     event_of(event).record(stream_of(stream));
   }
   bool event_query(anyplace_event event) override { return event_of(event).latest().complete(); }
-  bool event_synchronize(anyplace_event event, uint64_t timeout_ns) override {
+  bool event_synchronize(anyplace_event event, std::uint64_t timeout_ns) override {
     return wait_for(event_of(event).latest(), timeout_ns);
   }
   double event_elapsed(anyplace_event start, anyplace_event end) override {
     return elapsed_ms(event_of(start), event_of(end));
   }
-  uint64_t event_native(anyplace_event event) override { return event_of(event).id(); }
+  std::uint64_t event_native(anyplace_event event) override { return event_of(event).id(); }
 
   // -- Memory.
-  anyplace_address memory_allocate(int32_t device, uint32_t kind, uint64_t bytes) override {
+  anyplace_address memory_allocate(std::int32_t device, std::uint32_t kind, std::uint64_t bytes) override {
     return engine_.device(device).memory().allocate(kind, bytes);
   }
-  void memory_free(int32_t device, uint32_t kind, anyplace_address address) override {
+  void memory_free(std::int32_t device, std::uint32_t kind, anyplace_address address) override {
     engine_.device(device).memory().free(kind, address);
   }
-  anyplace_address memory_allocate_async(anyplace_stream stream, uint64_t bytes) override {
-    // Fresh memory is nobody's yet, so it may be had ahead of the stream's order.
+  anyplace_address memory_allocate_async(anyplace_stream stream, std::uint64_t bytes) override {
+    // No work uses fresh memory yet, so it can be allocated ahead of the stream's order.
     return stream_of(stream).device().memory().allocate(ANYPLACE_MEMORY_DEVICE, bytes);
   }
   void memory_free_async(anyplace_stream stream, anyplace_address address) override {
@@ -187,38 +190,44 @@ class CpuSimBackend final : public DeviceBackend {
       throw;
     }
   }
-  void host_register(int32_t device, void* address, uint64_t bytes) override {
+  void host_register(std::int32_t device, void* address, std::uint64_t bytes) override {
     engine_.device(device).registrations().add(address, bytes);
   }
-  void host_unregister(int32_t device, void* address) override {
+  void host_unregister(std::int32_t device, void* address) override {
     engine_.device(device).registrations().remove(address);
   }
 
   // -- Virtual memory.
-  uint64_t virtual_granularity(int32_t device) override {
+  std::uint64_t virtual_granularity(std::int32_t device) override {
     engine_.device(device);
-    return kGranularity;
+    return page_granularity;
   }
-  anyplace_address virtual_reserve(int32_t device, uint64_t bytes) override {
+  anyplace_address virtual_reserve(std::int32_t device, std::uint64_t bytes) override {
     return engine_.virtual_memory().reserve(engine_.device(device), bytes);
   }
-  void virtual_release(int32_t device, anyplace_address address, uint64_t bytes) override {
+  void virtual_release(std::int32_t device, anyplace_address address, std::uint64_t bytes) override {
     engine_.virtual_memory().release(engine_.device(device), address, bytes);
   }
-  anyplace_physical physical_create(int32_t device, uint64_t bytes) override {
+  anyplace_physical physical_create(std::int32_t device, std::uint64_t bytes) override {
     return engine_.virtual_memory().create(engine_.device(device), bytes);
   }
   void physical_destroy(anyplace_physical physical) override { engine_.virtual_memory().destroy(physical); }
-  void virtual_map(int32_t device, anyplace_address address, anyplace_physical physical) override {
+  void virtual_map(std::int32_t device, anyplace_address address, anyplace_physical physical) override {
     engine_.virtual_memory().map(engine_.device(device), address, physical);
   }
-  void virtual_unmap(int32_t device, anyplace_address address, uint64_t bytes) override {
+  void virtual_unmap(std::int32_t device, anyplace_address address, std::uint64_t bytes) override {
     engine_.virtual_memory().unmap(engine_.device(device), address, bytes);
   }
 
+  // -- Processes: a simulated device is in one process and is nobody else's.
+  std::vector<anyplace_process> list_processes(std::int32_t device) override {
+    const DeviceMemory& memory = engine_.device(device).memory();
+    return {anyplace_process{static_cast<std::uint64_t>(getpid()), memory.limit() - memory.free_bytes()}};
+  }
+
   // -- Copies and fills.
-  void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, uint64_t bytes,
-                   uint32_t kind) override {
+  void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+                   std::uint32_t kind) override {
     check_copy_kind(kind);
     stream_of(stream).submit<Copy>(destination, source, bytes);
   }
@@ -226,20 +235,20 @@ class CpuSimBackend final : public DeviceBackend {
     check_copy_2d(copy);
     stream_of(stream).submit<Copy2d>(copy);
   }
-  void memory_copy_peer(anyplace_stream stream, int32_t destination_device, anyplace_address destination,
-                        int32_t source_device, anyplace_address source, uint64_t bytes) override {
+  void memory_copy_peer(anyplace_stream stream, std::int32_t destination_device, anyplace_address destination,
+                        std::int32_t source_device, anyplace_address source, std::uint64_t bytes) override {
     engine_.device(destination_device);
     engine_.device(source_device);
     stream_of(stream).submit<Copy>(destination, source, bytes);
   }
-  void memory_set(anyplace_stream stream, anyplace_address address, uint32_t value, uint32_t width,
-                  uint64_t count) override {
+  void memory_set(anyplace_stream stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
+                  std::uint64_t count) override {
     check_fill(address, width);
     stream_of(stream).submit<Fill>(address, value, width, count);
   }
 
   // -- Kernels. A module owns its kernels; one of kernel_from_host is owned by its handle.
-  anyplace_module module_load(int32_t device, const anyplace_module_desc& desc) override {
+  anyplace_module module_load(std::int32_t device, const anyplace_module_desc& desc) override {
     engine_.device(device);
     expect_kernels();
     return to_handle(new Module(host_, desc));
@@ -252,7 +261,7 @@ class CpuSimBackend final : public DeviceBackend {
     if (name == nullptr) bad_argument("the kernel's name is null");
     return to_handle(&from_handle<Module>(module)->kernel(name));
   }
-  anyplace_kernel kernel_from_host(int32_t device, anyplace_host_kernel function, void* user,
+  anyplace_kernel kernel_from_host(std::int32_t device, anyplace_host_kernel function, void* user,
                                    void (*release)(void*)) override {
     engine_.device(device);
     if (function == nullptr) bad_argument("the kernel's function is null");
@@ -274,14 +283,14 @@ class CpuSimBackend final : public DeviceBackend {
   }
 
  private:
-  /// Not before: a process that has no kernels keeps its signals to itself.
+  /// Installs the signal handlers at the first kernel, so that the signals of a process without kernels are left alone.
   void expect_kernels() noexcept {
     if (engine_.config().report_faults) report_faults();
   }
   static Stream& stream_of(anyplace_stream stream) noexcept {
     return StreamHandle::is(stream) ? *StreamHandle::of(stream)->stream : *from_handle<Stream>(stream);
   }
-  static uint64_t cookie_of(anyplace_stream stream) noexcept {
+  static std::uint64_t cookie_of(anyplace_stream stream) noexcept {
     return StreamHandle::is(stream) ? StreamHandle::of(stream)->cookie : from_handle<Stream>(stream)->cookie();
   }
   static Event& event_of(anyplace_event event) noexcept { return *from_handle<Event>(event); }
@@ -290,9 +299,9 @@ class CpuSimBackend final : public DeviceBackend {
   Engine& engine_;
 };
 
-constexpr uint64_t bit(int number) noexcept { return uint64_t{1} << number; }
+constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << number; }
 
-constexpr uint64_t kCapabilities =
+constexpr std::uint64_t capabilities =
     bit(ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS) | bit(ANYPLACE_CAPABILITY_BIT_PRIORITIES) |
     bit(ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS) | bit(ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS) |
     bit(ANYPLACE_CAPABILITY_BIT_GATES) | bit(ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY) |
@@ -300,26 +309,27 @@ constexpr uint64_t kCapabilities =
     bit(ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY) | bit(ANYPLACE_CAPABILITY_BIT_COPY_2D) |
     bit(ANYPLACE_CAPABILITY_BIT_PEER_COPY) | bit(ANYPLACE_CAPABILITY_BIT_PEER_ACCESS) |
     bit(ANYPLACE_CAPABILITY_BIT_MODULES) | bit(ANYPLACE_CAPABILITY_BIT_HOST_KERNELS) |
-    bit(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES) | bit(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
+    bit(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES) | bit(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE) |
+    bit(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES);
 
-void CpuSimBackend::device_properties(int32_t device, anyplace_device_properties& out) {
+void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_properties& out) {
   engine_.device(device);
   out.compute_units = engine_.config().workers;
-  out.capabilities = kCapabilities | (VirtualMemory::is_supported() ? bit(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY) : 0);
+  out.capabilities = capabilities | (VirtualMemory::is_supported() ? bit(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY) : 0);
   out.image_formats = bit(ANYPLACE_IMAGE_SHARED_OBJECT);
   out.total_memory = engine_.config().memory_bytes;
-  out.address_alignment = kAddressAlignment;
-  out.max_shared_bytes = kMaxSharedBytes;
-  std::copy_n(kMaxGrid, 3, out.max_grid);
-  std::copy_n(kMaxBlock, 3, out.max_block);
-  out.max_threads_per_block = kMaxThreadsPerBlock;
-  out.least_priority = kLeastPriority;
-  out.greatest_priority = kGreatestPriority;
+  out.address_alignment = address_alignment;
+  out.max_shared_bytes = max_shared_bytes;
+  std::copy_n(max_grid, 3, out.max_grid);
+  std::copy_n(max_block, 3, out.max_block);
+  out.max_threads_per_block = max_threads_per_block;
+  out.least_priority = least_priority;
+  out.greatest_priority = greatest_priority;
   backend::set_text(out.name, "anyplace CPU simulator");
   backend::set_text(out.vendor, "anyplace");
   backend::set_text(out.architecture, architecture());
   backend::set_text(out.driver_version, ANYPLACE_VERSION);
-  // Made up, but of the usual form and different for each device: 16 domains of 256 buses.
+  // The PCI address is made up, but has the usual form and differs for each device: 16 domains of 256 buses.
   const auto index = static_cast<unsigned>(device);
   std::snprintf(out.uuid, sizeof(out.uuid), "SIM-00000000-0000-0000-0000-%012x", index);
   std::snprintf(out.pci, sizeof(out.pci), "%04x:%02x:00.0", index >> 8, index & 0xff);

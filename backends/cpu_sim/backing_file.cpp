@@ -19,12 +19,12 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// No address is beyond the first. What lies between the two is never used again: at a page each microsecond it lasts
-// for weeks.
-constexpr uint64_t kElsewhere = uint64_t{1} << 56;
-constexpr uint64_t kEnd = uint64_t{1} << 62;
+// No address is beyond `elsewhere`. Offsets from there to `end` are each used once: at a page each microsecond they
+// last for weeks.
+constexpr std::uint64_t elsewhere = std::uint64_t{1} << 56;
+constexpr std::uint64_t end = std::uint64_t{1} << 62;
 
-off_t signed_offset(uint64_t offset) noexcept { return static_cast<off_t>(offset); }
+off_t signed_offset(std::uint64_t offset) noexcept { return static_cast<off_t>(offset); }
 
 }  // namespace
 
@@ -33,16 +33,16 @@ BackingFile& BackingFile::get() {
   return *file;
 }
 
-BackingFile::BackingFile() : elsewhere_(kElsewhere) {
-  // Making a file longer than the process may is a signal that ends it.
+BackingFile::BackingFile() : elsewhere_(elsewhere) {
+  // Making a file longer than the process's limit raises a signal that ends it.
   rlimit limit{};
-  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < kEnd) {
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < end) {
     why_not_ = "files of this process are limited to " + std::to_string(limit.rlim_cur) +
                " bytes (ulimit -f, RLIMIT_FSIZE), and memory apart from its address needs one without a limit";
     return;
   }
   const int made = memfd_create("anyplace cpu_sim memory", MFD_CLOEXEC);
-  if (made < 0 && backend::is_shortage(errno)) {  // which may be over at the next call
+  if (made < 0 && backend::is_shortage(errno)) {  // a shortage may be over at the next call
     throw backend::Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
                            std::string("there is no file in memory for now, memfd_create: ") + std::strerror(errno),
                            errno, "memfd_create");
@@ -51,7 +51,7 @@ BackingFile::BackingFile() : elsewhere_(kElsewhere) {
     why_not_ = std::string("there is no file in memory, memfd_create: ") + std::strerror(errno);
     return;
   }
-  if (ftruncate(made, signed_offset(kEnd)) != 0) {
+  if (ftruncate(made, signed_offset(end)) != 0) {
     why_not_ = std::string("the file in memory can't be made long enough, ftruncate: ") + std::strerror(errno);
     close(made);
     return;
@@ -59,14 +59,14 @@ BackingFile::BackingFile() : elsewhere_(kElsewhere) {
   descriptor_ = made;
 }
 
-uint64_t BackingFile::place(uint64_t wanted, uint64_t bytes) {
+std::uint64_t BackingFile::place(std::uint64_t wanted, std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   const auto next = places_.lower_bound(wanted);
   const bool free_before = next == places_.begin() || std::prev(next)->second <= wanted;
   const bool free_behind = next == places_.end() || next->first >= wanted + bytes;
-  uint64_t offset = wanted;
-  if (!free_before || !free_behind || wanted + bytes > kElsewhere) {
-    if (bytes > kEnd - elsewhere_) {
+  std::uint64_t offset = wanted;
+  if (!free_before || !free_behind || wanted + bytes > elsewhere) {
+    if (bytes > end - elsewhere_) {
       fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "memory was mapped elsewhere so often that no place for " +
                                               std::to_string(bytes) + " bytes is left in the file behind it");
     }
@@ -77,50 +77,51 @@ uint64_t BackingFile::place(uint64_t wanted, uint64_t bytes) {
   return offset;
 }
 
-void BackingFile::give_back(uint64_t offset, uint64_t bytes) noexcept {
+void BackingFile::give_back(std::uint64_t offset, std::uint64_t bytes) noexcept {
   if (holds_data(offset, bytes)) {
     fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, signed_offset(offset), signed_offset(bytes));
   }
   erase(offset);
 }
 
-bool BackingFile::give_back_if_empty(uint64_t offset, uint64_t bytes) noexcept {
+bool BackingFile::give_back_if_empty(std::uint64_t offset, std::uint64_t bytes) noexcept {
   if (holds_data(offset, bytes)) return false;
   erase(offset);
   return true;
 }
 
-void BackingFile::erase(uint64_t offset) noexcept {
+void BackingFile::erase(std::uint64_t offset) noexcept {
   std::lock_guard lock(mutex_);
   places_.erase(offset);
 }
 
-/// Whether anything was touched there; true where the system doesn't say.
-bool BackingFile::holds_data(uint64_t offset, uint64_t bytes) const noexcept {
+/// Whether the file has data in the range; true where the system can't tell.
+bool BackingFile::holds_data(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   const off_t data = lseek(descriptor_, signed_offset(offset), SEEK_DATA);
-  if (data < 0) return errno != ENXIO;  // ENXIO: nothing from here to the end
-  return static_cast<uint64_t>(data) < offset + bytes;
+  if (data < 0) return errno != ENXIO;  // ENXIO: there is no data from here to the end
+  return static_cast<std::uint64_t>(data) < offset + bytes;
 }
 
-int BackingFile::map_with(int access, anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept {
+int BackingFile::map_with(int access, anyplace_address address, std::uint64_t offset,
+                          std::uint64_t bytes) const noexcept {
   void* const wanted = backend::from_handle<void>(address);
   if (mmap(wanted, bytes, access, MAP_SHARED | MAP_FIXED, descriptor_, signed_offset(offset)) == MAP_FAILED) {
     return errno;
   }
-  // A dump of the process would read, and so make, every page of it.
+  // A core dump would read, and so allocate, every page of the mapping.
   madvise(wanted, bytes, MADV_DONTDUMP);
   return 0;
 }
 
-int BackingFile::reserve(anyplace_address address, uint64_t bytes) const noexcept {
+int BackingFile::reserve(anyplace_address address, std::uint64_t bytes) const noexcept {
   return map_with(PROT_NONE, address, address, bytes);
 }
 
-int BackingFile::map(anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept {
+int BackingFile::map(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept {
   return map_with(PROT_READ | PROT_WRITE, address, offset, bytes);
 }
 
-void BackingFile::unmap(anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept {
+void BackingFile::unmap(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept {
   if (offset == address || map_with(PROT_NONE, address, address, bytes) != 0) {
     mprotect(backend::from_handle<void>(address), bytes, PROT_NONE);
   }

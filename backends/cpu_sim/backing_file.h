@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BackingFile: what is behind mapped memory. One file of this process that has no name and no size to speak of: what
-// isn't touched takes nothing.
+// BackingFile: the file behind mapped memory. The process has one, a sparse file without a name: pages that aren't
+// touched take no memory.
 //
-// Where in the file memory lies is free to choose as long as it holds nothing. So it goes to the offset that equals the
-// address it is mapped at, if that is free: neighbours in the address space are then neighbours in the file, and the
-// system keeps them as one mapping, of which a process may have only so many (vm.max_map_count). What is reserved and
-// has nothing mapped is the file at that offset, too, without access: so to unmap is to take the access away, which
-// needs no further mapping.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_BACKING_FILE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_BACKING_FILE_H
+// Where memory lies in the file can be chosen until the memory holds data. It is put at the offset that equals the
+// address at which it is mapped, if that offset is free. Neighbours in the address space are then neighbours in the
+// file, and the system keeps them as one mapping; the number of a process's mappings is limited (vm.max_map_count).
+// Reserved addresses without memory are a mapping of the file at that offset too, without access. So unmapping only
+// takes the access away, which needs no further mapping.
+#pragma once
 
 #include <anyplace/backend/abi.h>
 
@@ -22,45 +21,43 @@ namespace anyplace::cpu_sim {
 
 class BackingFile {
  public:
-  /// The process's, made at the first call, kept until it ends.
+  /// The process's file. It is made at the first call and kept until the process ends.
   static BackingFile& get();
-  BackingFile(const BackingFile&) = delete;  // places are given out once
+  BackingFile(const BackingFile&) = delete;  // a copy would give out the same ranges again
   BackingFile& operator=(const BackingFile&) = delete;
 
   bool exists() const noexcept { return descriptor_ >= 0; }
-  /// Why there is none, and which call said so.
+  /// Why there is no file, and which system call failed.
   const std::string& why_not() const noexcept { return why_not_; }
 
-  /// A place for `bytes` that holds nothing, at `wanted` if that is free. Throws Failure(OUT_OF_MEMORY).
-  uint64_t place(uint64_t wanted, uint64_t bytes);
-  /// Ends a place, and what it holds.
-  void give_back(uint64_t offset, uint64_t bytes) noexcept;
-  /// Ends a place if it holds nothing; false if it does.
-  bool give_back_if_empty(uint64_t offset, uint64_t bytes) noexcept;
+  /// Takes an empty range of `bytes` of the file, at offset `wanted` if that is free. Returns its offset. Throws
+  /// Failure(OUT_OF_MEMORY).
+  std::uint64_t place(std::uint64_t wanted, std::uint64_t bytes);
+  /// Gives a range back and drops its data.
+  void give_back(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  /// Gives a range back if it has no data; false if it has.
+  bool give_back_if_empty(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
-  // -- Of addresses that are the caller's. Returns 0 or the error's number.
-  int reserve(anyplace_address address, uint64_t bytes) const noexcept;
-  int map(anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept;
-  /// Where the system has no mapping left to say it with, what was there stays: nobody may touch it, and whatever is
-  /// mapped there next replaces it.
-  void unmap(anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept;
+  // -- Mappings at addresses that belong to the caller. Each returns 0 or the errno.
+  int reserve(anyplace_address address, std::uint64_t bytes) const noexcept;
+  int map(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  /// If the system has no further mapping left, the old mapping stays, without access, until the next one replaces it.
+  void unmap(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept;
 
  private:
   BackingFile();
   ~BackingFile() = delete;
 
-  int map_with(int access, anyplace_address address, uint64_t offset, uint64_t bytes) const noexcept;
-  bool holds_data(uint64_t offset, uint64_t bytes) const noexcept;
-  void erase(uint64_t offset) noexcept;
+  int map_with(int access, anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  bool holds_data(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  void erase(std::uint64_t offset) noexcept;
 
   int descriptor_ = -1;
   std::string why_not_;
 
   std::mutex mutex_;
-  std::map<uint64_t, uint64_t> places_;  // guarded by mutex_; offset -> end
-  uint64_t elsewhere_;                   // guarded by mutex_; where a place that isn't the wanted one comes next
+  std::map<std::uint64_t, std::uint64_t> places_;  // guarded by mutex_; offset -> end
+  std::uint64_t elsewhere_;  // guarded by mutex_; the next range for memory whose wanted offset isn't free
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_BACKING_FILE_H

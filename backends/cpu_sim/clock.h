@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one clock: monotonic, common to all simulated devices, and what is made of it: stamps and deadlines.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_CLOCK_H
-#define ANYPLACE_BACKENDS_CPU_SIM_CLOCK_H
+// The monotonic clock of all simulated devices, and deadlines.
+#pragma once
 
 #include <anyplace/backend/abi.h>
 
@@ -15,7 +14,7 @@ namespace anyplace::cpu_sim {
 
 using Clock = std::chrono::steady_clock;
 
-inline int64_t now_ns() noexcept {
+inline std::int64_t now_ns() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
@@ -23,28 +22,28 @@ inline int64_t now_ns() noexcept {
 class Deadline {
  public:
   static Deadline never() noexcept { return Deadline(); }
-  static Deadline after(uint64_t timeout_ns) noexcept {
+  static Deadline after(std::uint64_t timeout_ns) noexcept {
     Deadline deadline;
     if (timeout_ns == 0) {
       deadline.poll_ = true;
       return deadline;
     }
     const Clock::time_point now = Clock::now();
-    const auto room = static_cast<uint64_t>((Clock::time_point::max() - now).count());
+    const auto room = static_cast<std::uint64_t>((Clock::time_point::max() - now).count());
     if (timeout_ns < room) {
       deadline.forever_ = false;
-      deadline.at_ = now + std::chrono::nanoseconds(static_cast<int64_t>(timeout_ns));
+      deadline.at_ = now + std::chrono::nanoseconds(static_cast<std::int64_t>(timeout_ns));
     }
     return deadline;
   }
 
-  /// Only look, don't wait.
+  /// Whether the caller only wants to look and not to wait.
   bool poll() const noexcept { return poll_; }
 
   bool forever() const noexcept { return forever_ && !poll_; }
 
-  /// What is left of it: 0 once it has passed, INT64_MAX for ever.
-  int64_t left_ns() const noexcept {
+  /// The time that is left: 0 once the deadline has passed, INT64_MAX if there is none.
+  std::int64_t left_ns() const noexcept {
     if (poll_) return 0;
     if (forever_) return INT64_MAX;
     const Clock::time_point now = Clock::now();
@@ -67,5 +66,3 @@ class Deadline {
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_CLOCK_H

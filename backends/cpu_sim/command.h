@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thing that a stream does in its order, of those that are an object (command_queue.h). A command lives in its
-// stream's queue, is executed there and destroyed when it is done; so it has no copy, and its address is stable.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_COMMAND_H
-#define ANYPLACE_BACKENDS_CPU_SIM_COMMAND_H
+// Command: one submission in a stream's queue that is an object (command_queue.h has those that aren't). It lives in
+// the queue, is executed there, and is destroyed when it is done. So it is never copied, and its address is stable.
+#pragma once
 
 namespace anyplace::cpu_sim {
 
 class Stream;
 
 enum class Progress {
-  kDone,      // the command is complete; the caller retires it and goes on with the next
-  kElsewhere  // the stream is someone else's now: a timeline, the host thread or a spread job brings it back. Neither
-              // the command nor the stream may be touched any more
+  done,      // the command is complete; the caller retires it and executes the next one
+  elsewhere  // the turn was passed on: a timeline, the host thread or a spread job will ready the stream. The caller
+             // may touch neither the command nor the stream any more
 };
 
 class Command {
@@ -21,7 +20,7 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  /// By whoever has the stream's turn, under no lock.
+  /// Called by the thread that has the stream's turn, under no lock.
   virtual Progress execute(Stream& stream) noexcept = 0;
 
  protected:
@@ -29,5 +28,3 @@ class Command {
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_COMMAND_H

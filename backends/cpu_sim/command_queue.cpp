@@ -6,47 +6,48 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// In units, of a whole chunk. The first is small because there may be ten thousand streams; later ones grow with the
-// queue. A chunk of at most kKept stays when its queue runs empty, and a larger one while all such take at most
-// kMostKeptBytes: streams in steady use are few, and would allocate their chunks again and again.
-constexpr std::size_t kFirst = 256 / sizeof(Entry);
-constexpr std::size_t kKept = 512 / sizeof(Entry);
-constexpr std::size_t kLargest = 16384 / sizeof(Entry);
-constexpr std::size_t kMostKeptBytes = std::size_t{1} << 20;
+// Sizes of chunks, in units. The first chunk is small because there may be ten thousand streams; later ones grow with
+// the queue. When a queue runs empty, it keeps a chunk of at most `kept` units. It keeps a larger one as long as all
+// such chunks together take at most most_kept_bytes: few streams are in steady use, and they would else allocate their
+// chunks again and again.
+constexpr std::size_t first = 256 / sizeof(Entry);
+constexpr std::size_t kept = 512 / sizeof(Entry);
+constexpr std::size_t largest = 16384 / sizeof(Entry);
+constexpr std::size_t most_kept_bytes = std::size_t{1} << 20;
 
 std::atomic<std::size_t> kept_bytes{0};
 
 }  // namespace
 
-struct alignas(CommandQueue::kAlignment) CommandQueue::Chunk {
-  uint32_t units;     // with this one
-  bool kept = false;  // counted in kept_bytes
+struct alignas(CommandQueue::alignment) CommandQueue::Chunk {
+  std::uint32_t units;  // including the chunk's own header
+  bool kept = false;    // whether it is counted in kept_bytes
 
   Entry* begin() noexcept { return reinterpret_cast<Entry*>(this) + 1; }
   Entry* end() noexcept { return reinterpret_cast<Entry*>(this) + units; }
 };
 
-/// Room in a new chunk, and in the old one, if there is any, the way to it. front() takes that way only when something
-/// behind it was submitted.
+/// Makes a new chunk with room for `units`, and ends the old chunk, if there is one, with an entry that leads to the
+/// new one. front() follows that entry only when something behind it was submitted.
 Entry* CommandQueue::make_chunk(std::size_t units) {
   static_assert(sizeof(Chunk) == sizeof(Entry));
-  const std::size_t least = units + 2;  // with the chunk's own and the way to the next
+  const std::size_t least = units + 2;  // with the chunk's header and the entry that leads to the next chunk
   Chunk* chunk = static_cast<Chunk*>(front_.spare.exchange(nullptr, std::memory_order_acquire));
   if (chunk != nullptr && chunk->units < least) {
     free_chunk(chunk);
     chunk = nullptr;
   }
   if (chunk == nullptr) {
-    const std::size_t grown = back_chunk_ == nullptr ? kFirst : std::min<std::size_t>(2 * back_chunk_->units, kLargest);
+    const std::size_t grown = back_chunk_ == nullptr ? first : std::min<std::size_t>(2 * back_chunk_->units, largest);
     const std::size_t wanted = std::max(grown, least);
-    void* memory = ::operator new (wanted * sizeof(Entry), std::align_val_t{kAlignment});
-    chunk = ::new (memory) Chunk{static_cast<uint32_t>(wanted)};
+    void* memory = ::operator new (wanted * sizeof(Entry), std::align_val_t{alignment});
+    chunk = ::new (memory) Chunk{static_cast<std::uint32_t>(wanted)};
   }
   if (back_ == nullptr) {
     front_.chunk = chunk;
     front_.entry = chunk->begin();
   } else {
-    back_->kind = Entry::kNext, back_->units = 0, back_->packed = 0, back_->next = chunk;
+    back_->kind = Entry::next_chunk, back_->units = 0, back_->packed = 0, back_->next = chunk;
   }
   back_chunk_ = chunk;
   back_ = chunk->begin();
@@ -64,7 +65,7 @@ void CommandQueue::next_chunk() noexcept {
 void* CommandQueue::rest() noexcept {
   if (Chunk* spare = static_cast<Chunk*>(front_.spare.load(std::memory_order_relaxed));
       spare != nullptr && !keep(*spare)) {
-    // The other one is looked at when the queue rests again.
+    // The chunk in use is looked at when the queue runs empty the next time.
     return static_cast<Chunk*>(front_.spare.exchange(nullptr, std::memory_order_acquire));
   }
   if (!keep(*back_chunk_)) {
@@ -73,16 +74,17 @@ void* CommandQueue::rest() noexcept {
     front_.entry = back_ = end_ = nullptr;
     return left_over;
   }
-  // From the beginning only when it is needed: there the lines are in another thread's cache, and none was fetched.
+  // The queue starts again at the chunk's beginning only when more than half of it is used: the lines there are in
+  // another thread's cache and were not prefetched.
   if (end_ - back_ < back_chunk_->units / 2) front_.entry = back_ = back_chunk_->begin();
   return nullptr;
 }
 
-/// Whether an empty queue may have it.
+/// Whether an empty queue may keep the chunk.
 bool CommandQueue::keep(Chunk& chunk) noexcept {
-  if (chunk.units <= kKept || chunk.kept) return true;
+  if (chunk.units <= kept || chunk.kept) return true;
   const std::size_t bytes = chunk.units * sizeof(Entry);
-  if (kept_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostKeptBytes) return chunk.kept = true;
+  if (kept_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes <= most_kept_bytes) return chunk.kept = true;
   kept_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   return false;
 }
@@ -98,7 +100,7 @@ void CommandQueue::free_chunk(void* memory) noexcept {
   if (memory == nullptr) return;
   const Chunk& chunk = *static_cast<Chunk*>(memory);
   if (chunk.kept) kept_bytes.fetch_sub(chunk.units * sizeof(Entry), std::memory_order_relaxed);
-  ::operator delete (memory, std::align_val_t{kAlignment});
+  ::operator delete (memory, std::align_val_t{alignment});
 }
 
 }  // namespace anyplace::cpu_sim

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of one stream, one behind the other in chunks of memory. What is submitted most takes 16 bytes (a kernel
-// over a grid of one, without arguments) or 32 (a wait); any other command is an object of its own type with 16 bytes
-// in front of it. Chunks are used again, so a stream in steady use allocates nothing.
+// The commands of one stream, one behind the other in chunks of memory. The most frequent ones take 16 bytes (a kernel
+// over a grid of one, without arguments) or 32 bytes (a wait). Any other command is an object of its own type with 16
+// bytes in front of it. Chunks are reused, so a stream in steady use allocates nothing.
 //
-// Two sides, which share nothing but the chunks, and Front::spare:
-//   - the back, under the stream's submit lock: emplace_...(), which writes behind what was submitted before;
-//   - the front, of whoever has the stream's turn, without a lock: front(), pop(). It reads only what was submitted:
-//     the stream's count of submissions, stored after the entry was written, says how far that is.
-// rest() and clear() are of both: under the lock, by who has the turn, when the queue is empty.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_COMMAND_QUEUE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_COMMAND_QUEUE_H
+// The queue has two sides, which share only the chunks and Front::spare:
+//   - the back: emplace_...(), called under the stream's submit lock, writes behind what was submitted before;
+//   - the front: front() and pop(), called without a lock by the thread that has the stream's turn. It reads only what
+//   was
+//     submitted: the stream's count of submissions, which is stored after the entry was written, says how far that is.
+// rest() and clear() belong to both sides: the thread that has the turn calls them, under the lock, when the queue is
+// empty.
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -25,68 +26,68 @@ namespace anyplace::cpu_sim {
 class Kernel;
 class Timeline;
 
-/// The beginning of each command. 16 bytes, or followed by more.
+/// The beginning of each command: 16 bytes, which may be followed by more.
 struct Entry {
-  enum Kind : uint32_t {
-    kLaunch,  // of `kernel`, one block of the size `packed`, no arguments, no shared memory
-    kWait,    // until the timeline reaches the number that follows the entry
-    kObject,  // a Command follows the entry
-    kNext     // no command: the queue goes on in the chunk `next`
+  enum Kind : std::uint32_t {
+    launch,     // of `kernel`, one block of the size `packed`, no arguments, no shared memory
+    wait,       // waits until the timeline reaches the number that follows the entry
+    object,     // a Command follows the entry
+    next_chunk  // no command: the queue goes on in the chunk `next`
   };
-  uint32_t kind : 2;
-  uint32_t units : 30;  // of 16 bytes that it takes, with all that follows
-  uint32_t packed;
+  std::uint32_t kind : 2;
+  std::uint32_t units : 30;  // its size, with all that follows, in units of 16 bytes
+  std::uint32_t packed;
   union {
     Kernel* kernel;
     Timeline* timeline;
     void* next;
   };
 
-  uint64_t& target() noexcept { return *reinterpret_cast<uint64_t*>(this + 1); }
+  std::uint64_t& target() noexcept { return *reinterpret_cast<std::uint64_t*>(this + 1); }
   Command& command() noexcept { return *std::launder(reinterpret_cast<Command*>(this + 1)); }
 };
 static_assert(sizeof(Entry) == 16);
-inline constexpr uint32_t kMostUnits = (1u << 30) - 1;
+inline constexpr std::uint32_t most_units = (1u << 30) - 1;
 
 class CommandQueue {
  public:
-  static constexpr std::size_t kAlignment = 16;  // of an entry, a command and its tail
-  /// The longest tail; what is over it would not fit an entry's count.
-  static constexpr std::size_t kMaxTailBytes = std::size_t{1} << 30;
+  static constexpr std::size_t alignment = 16;  // the alignment of an entry, a command and its tail
+  /// The longest tail: the size of a longer one wouldn't fit into Entry::units.
+  static constexpr std::size_t max_tail_bytes = std::size_t{1} << 30;
 
-  /// What the front knows. Elsewhere, so that it shares no cache line with the back.
+  /// The front's data. It is kept apart, so that it shares no cache line with the back.
   struct Front {
     Entry* entry = nullptr;
     void* chunk = nullptr;
-    std::atomic<void*> spare{nullptr};  // a chunk that the front is done with
+    std::atomic<void*> spare{nullptr};  // a chunk that the front has emptied, for the back to use again
   };
 
   explicit CommandQueue(Front& front) noexcept : front_(front) {}
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
-  ~CommandQueue() = default;  // after clear(): a stream's memory is never freed (stream_pool.h)
+  ~CommandQueue() = default;  // clear() frees the chunks; a stream's own memory is never freed (stream_pool.h)
 
   // -- The back. Each throws std::bad_alloc, which leaves the queue as it was.
-  void emplace_launch(Kernel& kernel, uint32_t packed_block) {
+  void emplace_launch(Kernel& kernel, std::uint32_t packed_block) {
     Entry* entry = make_room(1);
-    entry->kind = Entry::kLaunch, entry->units = 1, entry->packed = packed_block, entry->kernel = &kernel;
+    entry->kind = Entry::launch, entry->units = 1, entry->packed = packed_block, entry->kernel = &kernel;
     back_ = entry + 1;
   }
-  void emplace_wait(Timeline& timeline, uint64_t target) {
+  void emplace_wait(Timeline& timeline, std::uint64_t target) {
     Entry* entry = make_room(2);
-    entry->kind = Entry::kWait, entry->units = 2, entry->packed = 0, entry->timeline = &timeline;
+    entry->kind = Entry::wait, entry->units = 2, entry->packed = 0, entry->timeline = &timeline;
     entry->target() = target;
     back_ = entry + 2;
   }
   /// A T with `tail_bytes` of uninitialised memory behind it (tail_of).
   template <class T, class... Args>
   T& emplace(std::size_t tail_bytes, Args&&... args) {
-    static_assert(alignof(T) <= kAlignment);
+    static_assert(alignof(T) <= alignment);
     static_assert(noexcept(T(std::forward<Args>(args)...)), "room that was made must get its command");
     const std::size_t units = 1 + units_of(sizeof(T)) + units_of(tail_bytes);
     Entry* entry = make_room(units);
     T* command = ::new (static_cast<void*>(entry + 1)) T(std::forward<Args>(args)...);
-    entry->kind = Entry::kObject, entry->units = static_cast<uint32_t>(units) & kMostUnits, entry->packed = 0;
+    entry->kind = Entry::object, entry->units = static_cast<std::uint32_t>(units) & most_units, entry->packed = 0;
     entry->next = nullptr;
     back_ = entry + units;
     return *command;
@@ -96,29 +97,29 @@ class CommandQueue {
     return reinterpret_cast<Entry*>(&command) + units_of(sizeof(T));
   }
 
-  // -- The front. Only while something that was submitted has not been popped.
+  // -- The front. Called only while something that was submitted has not been popped.
   Entry& front() noexcept {
-    if (front_.entry->kind == Entry::kNext) [[unlikely]]
+    if (front_.entry->kind == Entry::next_chunk) [[unlikely]]
       next_chunk();
     return *front_.entry;
   }
-  /// Forgets the front entry; a command in it was destroyed.
+  /// Removes the front entry; the caller has destroyed a command in it.
   void pop() noexcept {
     front_.entry += front_.entry->units;
-    __builtin_prefetch(front_.entry + kAhead, 0);
+    __builtin_prefetch(front_.entry + ahead, 0);
   }
 
-  /// An empty queue goes back to little memory, unless few queues have more. Returns what is left over, to be freed by
-  /// free_chunk() without the lock.
+  /// Reduces an empty queue's memory, unless the limit for all queues lets it keep what it has. Returns a chunk, or
+  /// null, which the caller gives to free_chunk() without the lock.
   [[nodiscard]] void* rest() noexcept;
   static void free_chunk(void* chunk) noexcept;
-  /// The same, and without any.
+  /// Like rest(), but leaves the queue without memory.
   [[nodiscard]] void* clear() noexcept;
 
  private:
   struct Chunk;
-  /// GCC's __builtin_prefetch fetches for reading only, unless the processor is named: then the store waits all the
-  /// same.
+  /// Prefetches for writing. GCC's __builtin_prefetch does that only if it compiles for a named processor; else it
+  /// prefetches for reading, and the later store still waits.
   static void fetch_to_write(const Entry* entry) noexcept {
 #if defined(__x86_64__)
     asm volatile("prefetchw %0" : : "m"(*entry));
@@ -126,17 +127,17 @@ class CommandQueue {
     __builtin_prefetch(entry, 1);
 #endif
   }
-  static constexpr int kAhead = 20;  // entries: five cache lines
+  static constexpr int ahead = 20;  // entries: five cache lines
 
   static constexpr std::size_t units_of(std::size_t bytes) noexcept {
     return (bytes + sizeof(Entry) - 1) / sizeof(Entry);
   }
-  /// Room for so many units, and one more behind them for the way to the next chunk.
+  /// Makes room for `units`, and for one more behind them, for the entry that leads to the next chunk.
   Entry* make_room(std::size_t units) {
     if (static_cast<std::size_t>(end_ - back_) <= units) [[unlikely]]
       return make_chunk(units);
-    // A chunk that is used again is in the cache of the thread that executed what was in it last time.
-    fetch_to_write(end_ - back_ > kAhead ? back_ + kAhead : back_);
+    // A reused chunk is in the cache of the thread that executed its last commands.
+    fetch_to_write(end_ - back_ > ahead ? back_ + ahead : back_);
     return back_;
   }
   Entry* make_chunk(std::size_t units);
@@ -144,11 +145,9 @@ class CommandQueue {
   static bool keep(Chunk& chunk) noexcept;
 
   Entry* back_ = nullptr;  // where the next entry goes
-  Entry* end_ = nullptr;   // of its chunk
+  Entry* end_ = nullptr;   // the end of the chunk in use
   Chunk* back_chunk_ = nullptr;
   Front& front_;
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_COMMAND_QUEUE_H

@@ -10,16 +10,16 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr uint64_t kMaxWorkers = 1024;
-constexpr uint64_t kMaxDozeUs = 1'000'000;
-constexpr uint64_t kMaxBytes = INT64_MAX;
+constexpr std::uint64_t max_workers = 1024;
+constexpr std::uint64_t max_backoff_us = 1'000'000;
+constexpr std::uint64_t max_bytes = INT64_MAX;
 
-/// The digits at the start of `text`; false when there are none or the number is past `limit`.
-bool parse_digits(const std::string& text, uint64_t limit, uint64_t* number, std::size_t* used) noexcept {
-  uint64_t value = 0;
+/// Parses the digits at the start of `text`; false when there are none or the number is past `limit`.
+bool parse_digits(const std::string& text, std::uint64_t limit, std::uint64_t* number, std::size_t* used) noexcept {
+  std::uint64_t value = 0;
   std::size_t i = 0;
   for (; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
-    const auto digit = static_cast<uint64_t>(text[i] - '0');
+    const auto digit = static_cast<std::uint64_t>(text[i] - '0');
     if (value > (limit - digit) / 10) return false;
     value = value * 10 + digit;
   }
@@ -37,10 +37,10 @@ std::string variable(const char* name) {
   bad_argument(std::string(name) + " is " + quoted(value) + "\nallowed is " + allowed);
 }
 
-uint64_t count_variable(const char* name, uint64_t least, uint64_t most, uint64_t otherwise) {
+std::uint64_t count_variable(const char* name, std::uint64_t least, std::uint64_t most, std::uint64_t otherwise) {
   const std::string text = variable(name);
   if (text.empty()) return otherwise;
-  uint64_t number = 0;
+  std::uint64_t number = 0;
   std::size_t used = 0;
   if (!parse_digits(text, most, &number, &used) || used != text.size() || number < least) {
     refuse(name, text, "a number from " + std::to_string(least) + " to " + std::to_string(most));
@@ -50,14 +50,14 @@ uint64_t count_variable(const char* name, uint64_t least, uint64_t most, uint64_
 
 }  // namespace
 
-bool parse_bytes(const std::string& text, uint64_t* bytes) noexcept {
-  uint64_t number = 0;
+bool parse_bytes(const std::string& text, std::uint64_t* bytes) noexcept {
+  std::uint64_t number = 0;
   std::size_t used = 0;
-  if (!parse_digits(text, kMaxBytes, &number, &used)) return false;
+  if (!parse_digits(text, max_bytes, &number, &used)) return false;
   const char* const suffixes[] = {"", "KiB", "MiB", "GiB", "TiB"};
   for (unsigned i = 0; i < 5; ++i) {
     if (text.compare(used, std::string::npos, suffixes[i]) != 0) continue;
-    if (number == 0 || number > kMaxBytes >> (10 * i)) return false;
+    if (number == 0 || number > max_bytes >> (10 * i)) return false;
     *bytes = number << (10 * i);
     return true;
   }
@@ -66,10 +66,11 @@ bool parse_bytes(const std::string& text, uint64_t* bytes) noexcept {
 
 Config Config::from_environment() {
   Config config;
-  config.devices = static_cast<int32_t>(count_variable("ANYPLACE_CPU_SIM_DEVICES", 0, ANYPLACE_MAX_DEVICES, 2));
-  const uint64_t cores = std::clamp<uint64_t>(std::thread::hardware_concurrency(), 2, kMaxWorkers);
-  config.workers = static_cast<uint32_t>(count_variable("ANYPLACE_CPU_SIM_WORKERS", 1, kMaxWorkers, cores));
-  config.doze_ns = static_cast<int64_t>(count_variable("ANYPLACE_CPU_SIM_DOZE", 0, kMaxDozeUs, 25)) * 1000;
+  config.devices = static_cast<std::int32_t>(count_variable("ANYPLACE_CPU_SIM_DEVICES", 0, ANYPLACE_MAX_DEVICES, 2));
+  const std::uint64_t cores = std::clamp<std::uint64_t>(std::thread::hardware_concurrency(), 2, max_workers);
+  config.workers = static_cast<std::uint32_t>(count_variable("ANYPLACE_CPU_SIM_WORKERS", 1, max_workers, cores));
+  config.backoff_ns =
+      static_cast<std::int64_t>(count_variable("ANYPLACE_CPU_SIM_IDLE_BACKOFF", 0, max_backoff_us, 25)) * 1000;
   const std::string faults = variable("ANYPLACE_CPU_SIM_FAULTS");
   if (!faults.empty() && faults != "report" && faults != "off") {
     refuse("ANYPLACE_CPU_SIM_FAULTS", faults, "report or off");

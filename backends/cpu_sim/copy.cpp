@@ -10,47 +10,47 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// What is not worth cutting.
-constexpr uint64_t kGrainBytes = 256 << 10;
+// Smaller pieces of a copy aren't worth cutting off.
+constexpr std::uint64_t grain_bytes = 256 << 10;
 
 std::byte* at(anyplace_address address) noexcept { return backend::from_handle<std::byte>(address); }
 
 template <class T>
-void fill(anyplace_address address, uint32_t value, uint64_t begin, uint64_t end) noexcept {
+void fill(anyplace_address address, std::uint32_t value, std::uint64_t begin, std::uint64_t end) noexcept {
   T* elements = backend::from_handle<T>(address);
   std::fill(elements + begin, elements + end, static_cast<T>(value));
 }
 
 }  // namespace
 
-Spreadable::Extent Copy::extent() const noexcept { return {bytes_, kGrainBytes}; }
+Spreadable::Extent Copy::extent() const noexcept { return {bytes_, grain_bytes}; }
 
-void Copy::run_units(uint64_t begin, uint64_t end, std::atomic<bool>&) noexcept {
+void Copy::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
   std::memcpy(at(destination_) + begin, at(source_) + begin, end - begin);
 }
 
-Spreadable::Extent Copy2d::extent() const noexcept { return {rows_, std::max<uint64_t>(1, kGrainBytes / width_)}; }
+Spreadable::Extent Copy2d::extent() const noexcept { return {rows_, std::max<std::uint64_t>(1, grain_bytes / width_)}; }
 
-void Copy2d::run_units(uint64_t begin, uint64_t end, std::atomic<bool>&) noexcept {
-  for (uint64_t row = begin; row < end; ++row) {
+void Copy2d::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
+  for (std::uint64_t row = begin; row < end; ++row) {
     std::memcpy(at(destination_) + row * destination_pitch_, at(source_) + row * source_pitch_, width_);
   }
 }
 
-Spreadable::Extent Fill::extent() const noexcept { return {count_, kGrainBytes / width_}; }
+Spreadable::Extent Fill::extent() const noexcept { return {count_, grain_bytes / width_}; }
 
-void Fill::run_units(uint64_t begin, uint64_t end, std::atomic<bool>&) noexcept {
+void Fill::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
   switch (width_) {
     case 1:
-      return fill<uint8_t>(address_, value_, begin, end);
+      return fill<std::uint8_t>(address_, value_, begin, end);
     case 2:
-      return fill<uint16_t>(address_, value_, begin, end);
+      return fill<std::uint16_t>(address_, value_, begin, end);
     default:
-      return fill<uint32_t>(address_, value_, begin, end);
+      return fill<std::uint32_t>(address_, value_, begin, end);
   }
 }
 
-void check_copy_kind(uint32_t kind) {
+void check_copy_kind(std::uint32_t kind) {
   if (kind < ANYPLACE_COPY_HOST_TO_DEVICE || kind > ANYPLACE_COPY_DEVICE_TO_DEVICE) {
     bad_argument("there is no copy kind " + std::to_string(kind));
   }
@@ -65,7 +65,7 @@ void check_copy_2d(const anyplace_copy_2d& copy) {
   }
 }
 
-void check_fill(anyplace_address address, uint32_t width) {
+void check_fill(anyplace_address address, std::uint32_t width) {
   if (width != 1 && width != 2 && width != 4) {
     bad_argument("elements to fill are 1, 2 or 4 bytes wide, not " + std::to_string(width));
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Commands that move or fill memory. All memory of the simulator is memory of this process, so host, device and peer
-// are one to them; what may be copied where is checked before, by the core.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_COPY_H
-#define ANYPLACE_BACKENDS_CPU_SIM_COPY_H
+// make no difference here. The core has checked what may be copied where.
+#pragma once
 
 #include <anyplace/backend/abi.h>
 
@@ -13,22 +12,22 @@
 
 namespace anyplace::cpu_sim {
 
-/// Bytes in one stretch.
+/// Copies contiguous bytes.
 class Copy final : public Spreadable {
  public:
-  Copy(anyplace_address destination, anyplace_address source, uint64_t bytes) noexcept
+  Copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept
       : destination_(destination), source_(source), bytes_(bytes) {}
 
   Extent extent() const noexcept override;
-  void run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept override;
+  void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
   anyplace_address destination_;
   anyplace_address source_;
-  uint64_t bytes_;
+  std::uint64_t bytes_;
 };
 
-/// Rows with a pitch.
+/// Copies rows with a pitch.
 class Copy2d final : public Spreadable {
  public:
   explicit Copy2d(const anyplace_copy_2d& copy) noexcept
@@ -40,38 +39,36 @@ class Copy2d final : public Spreadable {
         rows_(copy.rows) {}
 
   Extent extent() const noexcept override;
-  void run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept override;
+  void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
   anyplace_address destination_;
-  uint64_t destination_pitch_;
+  std::uint64_t destination_pitch_;
   anyplace_address source_;
-  uint64_t source_pitch_;
-  uint64_t width_;
-  uint64_t rows_;
+  std::uint64_t source_pitch_;
+  std::uint64_t width_;
+  std::uint64_t rows_;
 };
 
-/// Elements of 1, 2 or 4 bytes at an address aligned to them.
+/// Fills elements of 1, 2 or 4 bytes at an address that is aligned to them.
 class Fill final : public Spreadable {
  public:
-  Fill(anyplace_address address, uint32_t value, uint32_t width, uint64_t count) noexcept
+  Fill(anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count) noexcept
       : address_(address), count_(count), value_(value), width_(width) {}
 
   Extent extent() const noexcept override;
-  void run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept override;
+  void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
   anyplace_address address_;
-  uint64_t count_;
-  uint32_t value_;
-  uint32_t width_;
+  std::uint64_t count_;
+  std::uint32_t value_;
+  std::uint32_t width_;
 };
 
-// Each throws Failure(INVALID_ARGUMENT) for what the command can't do.
-void check_copy_kind(uint32_t kind);
+// Each throws Failure(INVALID_ARGUMENT) if the command can't do what was asked.
+void check_copy_kind(std::uint32_t kind);
 void check_copy_2d(const anyplace_copy_2d& copy);
-void check_fill(anyplace_address address, uint32_t width);
+void check_fill(anyplace_address address, std::uint32_t width);
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_COPY_H

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One simulated device: its streams, the rule of its null stream, its memory and its host thread.
+// A simulated device: its streams, its null stream's rule, its memory and its host thread.
 //
-// The null stream's rule (CUDA's legacy default stream): what is submitted to the null stream waits for all that was
-// submitted earlier to blocking streams of the device, and what is submitted later to a blocking stream waits for all
-// that was submitted earlier to the null stream. It is kept by putting waits in front of what is submitted, under
-// mutex_, so that all submissions to these streams have one order and no two can wait for each other. Other streams
-// never take that lock.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_DEVICE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_DEVICE_H
+// The null stream's rule (CUDA's legacy default stream): a submission to the null stream waits for everything that was
+// submitted earlier to the device's blocking streams, and a submission to a blocking stream waits for everything that
+// was submitted earlier to the null stream. Each submission is preceded by the waits that the rule asks for. Both are
+// made under mutex_, so all submissions to these streams have one order and no two can wait for each other. Other
+// streams never take that lock.
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -31,46 +30,44 @@ class Stream;
 
 class Device {
  public:
-  Device(int32_t index, uint64_t memory_bytes, Scheduler& scheduler, AddressSpace& addresses)
+  Device(std::int32_t index, std::uint64_t memory_bytes, Scheduler& scheduler, AddressSpace& addresses)
       : index_(index), scheduler_(scheduler), addresses_(addresses), memory_(index, memory_bytes, addresses) {}
   Device(const Device&) = delete;  // streams hold its address
   Device& operator=(const Device&) = delete;
-  ~Device() = default;  // only of an unused one; see Engine
+  ~Device() = default;  // only a device that was never used is destroyed (see Engine)
 
-  int32_t index() const noexcept { return index_; }
+  std::int32_t index() const noexcept { return index_; }
   Scheduler& scheduler() const noexcept { return scheduler_; }
   AddressSpace& addresses() noexcept { return addresses_; }
   DeviceMemory& memory() noexcept { return memory_; }
   HostRegistrations& registrations() noexcept { return registrations_; }
   HostThread& host_thread() noexcept { return host_thread_; }
 
-  /// The null stream, made at the first call. `make` returns it.
+  /// The null stream. The first call makes it with `make`.
   template <class Make>
   Stream& null_stream(Make make) {
     std::lock_guard creating(null_creation_);
     if (null_.load(std::memory_order_acquire) == nullptr) {
-      null_.store(&make(), std::memory_order_release);  // its handle is never dropped
+      null_.store(&make(), std::memory_order_release);  // the null stream's first handle is never dropped
     }
     return *null_.load(std::memory_order_acquire);
   }
 
-  /// Adds what is submitted to the device now and not done: per stream, the last of it.
+  /// Appends to `out`, for each stream with unfinished work, the record of its last submission.
   void unfinished(std::vector<Record>& out);
-  /// Waits for everything submitted to the device before the call; false when time ran out first.
-  bool synchronize(const Deadline& deadline);
 
-  /// Leaves a reference to the kernel with every stream that may have a launch of it queued.
-  void let_go(const Ref<Kernel>& kernel) noexcept;
+  /// Leaves a reference to the kernel in every stream that may have a launch of it queued.
+  void keep_while_queued(const Ref<Kernel>& kernel) noexcept;
 
   // -- For Stream.
   void add(Stream& stream);
   void remove(Stream& stream) noexcept;
   std::mutex& mutex() noexcept { return mutex_; }
-  /// Puts in front of what is about to be submitted the waits that the null stream's rule asks for. Under mutex_.
+  /// Submits the waits that the null stream's rule asks for before the next submission. Called under mutex_.
   void order_after_null_rule(Stream& stream);
 
  private:
-  const int32_t index_;
+  const std::int32_t index_;
   Scheduler& scheduler_;
   AddressSpace& addresses_;
   DeviceMemory memory_;
@@ -81,10 +78,8 @@ class Device {
   std::atomic<Stream*> null_{nullptr};  // written under null_creation_
 
   std::mutex mutex_;      // see the lock order in stream.h
-  List<Stream> streams_;  // guarded by mutex_; also destroyed ones whose work goes on
-  List<Stream> pending_;  // guarded by mutex_; blocking streams with submissions since the null stream's last one
+  List<Stream> streams_;  // guarded by mutex_; includes destroyed ones whose work goes on
+  List<Stream> pending_;  // guarded by mutex_; blocking streams that have submissions since the null stream's last one
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_DEVICE_H

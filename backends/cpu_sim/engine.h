@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that one loaded plugin has: its configuration, its workers, its devices, and the tables that belong to
-// none of them (native numbers of streams, whose the addresses are).
+// Everything that a loaded plugin has: its configuration, its workers, its devices, and the tables that no device owns
+// (native handles of streams, owners of addresses).
 //
-// It is never destroyed: handles and threads of a process that exits may outlive any order that could be kept.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_ENGINE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_ENGINE_H
+// It is never destroyed, because handles and threads may still use it while the process exits.
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -34,35 +33,36 @@ class Engine {
 
   const Config& config() const noexcept { return config_; }
   /// Throws Failure(NO_SUCH_DEVICE).
-  Device& device(int32_t index);
+  Device& device(std::int32_t index);
 
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
 
-  /// A number for a native handle, never used again.
-  uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
+  /// A number for a native handle. Numbers are never reused.
+  std::uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// A stream with one handle, that stream_native and from_native know until forget.
-  Stream& make_stream(Device& device, int32_t priority, Rule rule, uint64_t cookie);
+  /// Makes a stream with one handle. stream_native and from_native know it until forget().
+  Stream& make_stream(Device& device, std::int32_t priority, Rule rule, std::uint64_t cookie);
   void forget(Stream& stream) noexcept { pool_.forget(stream); }
-  /// With a handle more, which the caller drops. Throws Failure(INVALID_ARGUMENT) for a number that is no stream of
-  /// that device, or no longer one.
-  Stream& from_native(Device& device, uint64_t native);
+  /// The stream with that native number. Adds a handle, which the caller drops later. Throws Failure(INVALID_ARGUMENT)
+  /// for a number that isn't, or is no longer, a stream of that device.
+  Stream& from_native(Device& device, std::uint64_t native);
 
-  /// Throw Failure(NO_SUCH_DEVICE), or INVALID_ARGUMENT for a device and itself.
-  void enable_peer(int32_t device, int32_t peer);
-  void disable_peer(int32_t device, int32_t peer);
+  /// Both throw Failure(NO_SUCH_DEVICE), or INVALID_ARGUMENT if both devices are the same.
+  void enable_peer(std::int32_t device, std::int32_t peer);
+  void disable_peer(std::int32_t device, std::int32_t peer);
 
   /// Drops the reference to a kernel once no launch of it is queued or running.
   void retire(Ref<Kernel> kernel) noexcept;
 
-  /// Waits for all work and ends the threads; false when something was left running at the deadline. Called once, last.
+  /// Waits for all work and ends the threads; false if something was still running at the deadline. Called once, as the
+  /// last call.
   bool shut_down(const Deadline& deadline);
 
  private:
-  void check_peers(int32_t device, int32_t peer);
+  void check_peers(std::int32_t device, std::int32_t peer);
 
   const Config config_;
-  // Owned, so that an engine that fails to be made leaves nothing.
+  // Owned here, so that an engine whose constructor throws leaves nothing behind.
   std::unique_ptr<Scheduler> owned_scheduler_;
   std::unique_ptr<StreamPool> owned_pool_;
   std::unique_ptr<AddressSpace> owned_addresses_;
@@ -73,9 +73,7 @@ class Engine {
   StreamPool& pool_ = *owned_pool_;
   AddressSpace& addresses_ = *owned_addresses_;
   VirtualMemory& virtual_memory_ = *owned_virtual_memory_;
-  std::atomic<uint64_t> next_native_{1};
+  std::atomic<std::uint64_t> next_native_{1};
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_ENGINE_H

@@ -9,10 +9,10 @@
 
 namespace anyplace::cpu_sim {
 
-Event::Event(uint64_t id, uint32_t flags) : id_(id), flags_(flags) {
-  constexpr uint32_t kKnown =
-      uint32_t{ANYPLACE_EVENT_TIMING} | ANYPLACE_EVENT_BLOCKING_SYNC | ANYPLACE_EVENT_INTERPROCESS;
-  if ((flags & ~kKnown) != 0) bad_argument("event flags " + hex(flags) + " contain unknown ones");
+Event::Event(std::uint64_t id, std::uint32_t flags) : id_(id), flags_(flags) {
+  constexpr std::uint32_t known =
+      std::uint32_t{ANYPLACE_EVENT_TIMING} | ANYPLACE_EVENT_BLOCKING_SYNC | ANYPLACE_EVENT_INTERPROCESS;
+  if ((flags & ~known) != 0) bad_argument("event flags " + hex(flags) + " contain unknown ones");
   if ((flags & ANYPLACE_EVENT_INTERPROCESS) != 0) {
     fail(ANYPLACE_STATUS_UNSUPPORTED, "cpu_sim has no interprocess events");
   }
@@ -30,7 +30,7 @@ void Event::record_stamped(Stream& stream) {
   const Record record{&stream.timeline(), stream.submit<StampTime>(Ref<Stamp>(stamp))};
   std::lock_guard lock(lock_);
   latest_.write(record);
-  std::swap(stamp_, stamp);  // the earlier one dies after the lock: `stamp` was made before it
+  std::swap(stamp_, stamp);  // the earlier stamp is destroyed after the lock, because `stamp` was declared before it
 }
 
 Event::Stamped Event::latest_stamped() const {
@@ -53,7 +53,8 @@ double elapsed_ms(const Event& start, const Event& end) {
     fail(ANYPLACE_STATUS_NOT_READY,
          std::string("the ") + (first.record.complete() ? "end" : "start") + " event's record is not complete");
   }
-  const int64_t ns = last.stamp->ns.load(std::memory_order_relaxed) - first.stamp->ns.load(std::memory_order_relaxed);
+  const std::int64_t ns =
+      last.stamp->ns.load(std::memory_order_relaxed) - first.stamp->ns.load(std::memory_order_relaxed);
   return static_cast<double>(ns) / 1e6;
 }
 

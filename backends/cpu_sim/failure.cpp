@@ -18,16 +18,16 @@ const char* status_name(anyplace_status status) noexcept {
   }
 }
 
-std::string hex(uint64_t number) {
+std::string hex(std::uint64_t number) {
   char text[32];
   std::snprintf(text, sizeof(text), "0x%" PRIx64, number);
   return text;
 }
 
 std::string quoted(const std::string& text) {
-  constexpr std::size_t kShown = 64;
+  constexpr std::size_t shown = 64;
   std::string out = "\"";
-  for (std::size_t i = 0; i < text.size() && i < kShown; ++i) {
+  for (std::size_t i = 0; i < text.size() && i < shown; ++i) {
     const auto c = static_cast<unsigned char>(text[i]);
     if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
       out += text[i];
@@ -38,7 +38,7 @@ std::string quoted(const std::string& text) {
     }
   }
   out += '"';
-  if (text.size() > kShown) out += "... (" + std::to_string(text.size()) + " bytes)";
+  if (text.size() > shown) out += "... (" + std::to_string(text.size()) + " bytes)";
   return out;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How an entry of this backend fails: a status and a printf-like text.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_FAILURE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_FAILURE_H
+#pragma once
 
 #include <anyplace/backend/device_backend.h>
 
@@ -19,11 +18,9 @@ using backend::Failure;
 const char* status_name(anyplace_status status) noexcept;
 
 /// 0x-prefixed, as a debugger shows it.
-std::string hex(uint64_t number);
+std::string hex(std::uint64_t number);
 
 /// Text of unknown origin, shortened and with everything but printable ASCII escaped, in quotes.
 std::string quoted(const std::string& text);
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_FAILURE_H

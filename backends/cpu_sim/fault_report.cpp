@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs in the handler is async-signal-safe: it formats by hand and calls write, sigaction and raise.
+// The handler's code is async-signal-safe: it formats by hand and calls only write, sigaction and raise.
 #include "fault_report.h"
 
 #include <signal.h>
@@ -20,12 +20,12 @@ constinit thread_local const anyplace_block* InKernel::current_block = nullptr;
 
 namespace {
 
-constexpr std::size_t kSignalStackBytes = 64 << 10;
+constexpr std::size_t signal_stack_bytes = 64 << 10;
 
 struct Signal {
   int number;
   const char* name;
-  struct sigaction before;  // written before the handler is there
+  struct sigaction before;  // the former handler; written before this one is installed
 };
 Signal signals[] = {{SIGSEGV, "SIGSEGV", {}}, {SIGBUS, "SIGBUS", {}}, {SIGFPE, "SIGFPE", {}}, {SIGILL, "SIGILL", {}}};
 
@@ -41,7 +41,7 @@ class Line {
   void add(const char* text) noexcept {
     while (*text != '\0' && used_ < sizeof(text_) - 1) text_[used_++] = *text++;
   }
-  void add(uint64_t number, unsigned base) noexcept {
+  void add(std::uint64_t number, unsigned base) noexcept {
     char digits[21];
     char* next = digits + sizeof(digits);
     *--next = '\0';
@@ -63,17 +63,17 @@ class Line {
 
 void on_signal(int number, siginfo_t* info, void* context) noexcept;
 
-/// What would happen without this handler.
+/// Does what would happen without this handler.
 void pass_on(Signal& signal, siginfo_t* info, void* context) noexcept {
   const struct sigaction& before = signal.before;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal.number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal.number);
-  const bool sent = info->si_code <= 0;  // by kill or raise, and not by an instruction that will do it again
+  const bool sent = info->si_code <= 0;  // sent by kill or raise, so the interrupted instruction won't raise it again
   if (sent && before.sa_handler == SIG_IGN) return;
   struct sigaction action {};
-  action.sa_handler = SIG_DFL;  // also for SIG_IGN: an instruction that faults can't be ignored
+  action.sa_handler = SIG_DFL;  // also for SIG_IGN, because the signal of a faulty instruction can't be ignored
   sigaction(signal.number, &action, nullptr);
-  if (sent) raise(signal.number);  // as soon as this handler returns
+  if (sent) raise(signal.number);  // the signal is delivered when this handler returns
 }
 
 }  // namespace
@@ -82,12 +82,12 @@ void write_fault(int number, const void* address) noexcept {
   const anyplace_block* const block = InKernel::current_block;
   const Signal* const signal = find(number);
   if (block == nullptr || signal == nullptr) return;
-  InKernel::current_block = nullptr;  // said once
+  InKernel::current_block = nullptr;  // the report is written once
   Line line;
   line.add("anyplace: cpu_sim: ");
   line.add(signal->name);
   line.add(" at address 0x");
-  line.add(reinterpret_cast<uintptr_t>(address), 16);
+  line.add(reinterpret_cast<std::uintptr_t>(address), 16);
   line.add(" in the kernel ");
   line.add(InKernel::current_name);
   line.add(", block (");
@@ -117,7 +117,7 @@ void report_faults() noexcept {
     if (sigaction(signal.number, nullptr, &signal.before) != 0) continue;
     struct sigaction action {};
     action.sa_sigaction = on_signal;
-    // As the handler that was there has it, so that it finds what it expects.
+    // The former handler's flags and mask are kept, so that it finds what it expects when it is called.
     action.sa_mask = signal.before.sa_mask;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | (signal.before.sa_flags & SA_NODEFER);
     sigaction(signal.number, &action, nullptr);
@@ -128,15 +128,15 @@ SignalStack::SignalStack() noexcept {
   stack_t stack{};
   if (sigaltstack(nullptr, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0) return;
   void* const memory =
-      mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(nullptr, signal_stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return;
   stack = {};
   stack.ss_sp = memory;
-  stack.ss_size = kSignalStackBytes;
+  stack.ss_size = signal_stack_bytes;
   if (sigaltstack(&stack, nullptr) == 0) {
     memory_ = memory;
   } else {
-    munmap(memory, kSignalStackBytes);
+    munmap(memory, signal_stack_bytes);
   }
 }
 
@@ -144,7 +144,7 @@ SignalStack::~SignalStack() {
   if (memory_ == nullptr) return;
   stack_t stack{};
   stack.ss_flags = SS_DISABLE;
-  if (sigaltstack(&stack, nullptr) == 0) munmap(memory_, kSignalStackBytes);
+  if (sigaltstack(&stack, nullptr) == 0) munmap(memory_, signal_stack_bytes);
 }
 
 }  // namespace anyplace::cpu_sim

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel that leaves its memory ends the process, as nothing else can be done about it; what is added here is a line
-// on standard error that says which kernel it was, and which block.
+// A kernel that accesses memory it may not ends the process. Before that, this code writes a line to standard error
+// that names the kernel and the block.
 //
-// From the first kernel on, SIGSEGV, SIGBUS, SIGFPE and SIGILL have a handler of this backend's. On a thread that is
-// in a kernel it writes that line; then, and on every other thread at once, it does what would have happened without
-// it: it calls the handler that was there before, an application's or a sanitizer's, or dies by the signal.
-// ANYPLACE_CPU_SIM_FAULTS=off leaves the signals alone.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_FAULT_REPORT_H
-#define ANYPLACE_BACKENDS_CPU_SIM_FAULT_REPORT_H
+// From the first kernel on, this backend handles SIGSEGV, SIGBUS, SIGFPE and SIGILL. On a thread that is in a kernel
+// the handler writes that line. Then, on any thread, it does what would have happened without it: it calls the former
+// handler, an application's or a sanitizer's, or lets the signal end the process. With ANYPLACE_CPU_SIM_FAULTS=off no
+// handler is installed.
+#pragma once
 
 #include <anyplace/backend/abi.h>
 
 namespace anyplace::cpu_sim {
 
-/// Puts the handlers there. Idempotent. They are never taken away.
+/// Installs the handlers. They are never removed. Idempotent.
 void report_faults() noexcept;
 
-/// Says which kernel and block this thread is in, as long as it lives. `name` and `block` outlive it.
+/// While it lives, the fault report knows which kernel and block this thread is in. `name` and `block` outlive it.
 class InKernel {
  public:
   InKernel(const char* name, const anyplace_block& block) noexcept {
@@ -30,13 +29,13 @@ class InKernel {
 
  private:
   friend void write_fault(int number, const void* address) noexcept;
-  // Initial-exec: a signal handler can't have them allocated.
+  // The initial-exec model is needed because a signal handler can't allocate thread-local variables.
   static constinit thread_local const char* current_name __attribute__((tls_model("initial-exec")));
   static constinit thread_local const anyplace_block* current_block __attribute__((tls_model("initial-exec")));
 };
 
-/// A stack of its own for signal handlers of this thread, as long as it lives: a kernel may have run out of its stack.
-/// Does nothing where the thread has one already.
+/// Gives this thread, for as long as it lives, an alternate stack for signal handlers, because a kernel may have
+/// overflowed the thread's own. Does nothing if the thread has an alternate stack already.
 class SignalStack {
  public:
   SignalStack() noexcept;
@@ -49,5 +48,3 @@ class SignalStack {
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_FAULT_REPORT_H

@@ -4,47 +4,51 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <vector>
 
+#include "device.h"
 #include "stream.h"
 
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr int64_t kSpinNs = 20'000;       // how long a host looks without sleeping
-constexpr int kMostPauses = 64;           // between two looks: each takes a line from the thread that works
-constexpr int kDepth = 3;                 // how far it is followed what waits for what
-constexpr std::size_t kMostStreams = 64;  // that are tried at each look, of many
+constexpr std::int64_t spin_ns = 20'000;  // how long a host thread looks for work without sleeping
+// The most pauses between two looks; each look takes a cache line from the working thread.
+constexpr int most_pauses = 64;
+constexpr int most_depth = 3;             // how many waits are followed from stream to stream
+constexpr std::size_t most_streams = 64;  // the most streams that are tried at each look
 
-/// Runs something that the record waits for. False if there is nothing that could be run here.
+/// Runs work that the record depends on. False if this thread can run none.
 bool help(const Record& record, int depth) noexcept {
   if (record.timeline == nullptr) return false;
   Stream* const stream = record.timeline->owner();
   if (stream == nullptr) return false;
-  // What the stream waits for concerns us only if it hasn't got past our target: so this is read before that. (Of a
-  // stream that was recycled meanwhile nothing concerns us, and the record is complete.)
+  // The stream's dependencies matter only while it hasn't reached the target. So they are read first, and whether the
+  // record is complete is checked after that. (If the stream was recycled meanwhile, the record is complete.)
   const Stream::Dependencies needed = stream->dependencies(record.target);
   if (record.complete()) return false;
   if (stream->help(record.target)) return true;
-  if (depth == kDepth) return false;
+  if (depth == most_depth) return false;
   return std::any_of(std::begin(needed.records), std::end(needed.records),
                      [depth](const Record& each) { return help(each, depth + 1); });
 }
 
 bool help_any(std::span<const Record> records) noexcept {
-  const std::size_t tried = std::min(records.size(), kMostStreams);
+  const std::size_t tried = std::min(records.size(), most_streams);
   return std::any_of(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(tried),
                      [](const Record& record) { return help(record, 0); });
 }
 
-/// Looks for a while. True if something was done meanwhile: the first record is complete, or one could be helped.
+/// Looks for a while. True as soon as the first record is complete, or this thread has run work that a record depends
+/// on.
 bool look(Scheduler& scheduler, std::span<const Record> records, bool helps) noexcept {
   if (!scheduler.begin_looking()) return false;
   bool done = false;
   int pauses = 1;
-  const int64_t end = now_ns() + kSpinNs;
+  const std::int64_t end = now_ns() + spin_ns;
   do {
     for (int i = 0; i < pauses; ++i) pause_briefly();
-    pauses = std::min(2 * pauses, kMostPauses);
+    pauses = std::min(2 * pauses, most_pauses);
     done = records.front().complete() || (helps && help_any(records));
   } while (!done && now_ns() < end);
   scheduler.end_looking();
@@ -69,6 +73,12 @@ bool wait_for(std::span<const Record> records, const Deadline& deadline) noexcep
     if (!first.timeline->wait(first.target, deadline)) return false;
   }
   return true;
+}
+
+bool synchronize(Device& device, const Deadline& deadline) {
+  std::vector<Record> records;
+  device.unfinished(records);
+  return wait_for(records, deadline);
 }
 
 }  // namespace anyplace::cpu_sim

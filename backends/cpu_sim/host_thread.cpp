@@ -1,36 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_thread.h"
 
-#include <exception>
-
-#include "stream.h"
 #include "thread.h"
 
 namespace anyplace::cpu_sim {
-
-Progress HostFunction::execute(Stream& stream) noexcept {
-  stream.device().host_thread().post(*this);
-  return Progress::kElsewhere;
-}
-
-void HostFunction::call() noexcept {
-  // The core catches what its users throw; this is for hosts that don't.
-  try {
-    function_(user_, ANYPLACE_STATUS_OK);
-  } catch (const std::exception& exception) {
-    host_.stream_fault(cookie_, ANYPLACE_STATUS_HOST_FUNCTION_FAILED, exception.what());
-  } catch (...) {
-    host_.stream_fault(cookie_, ANYPLACE_STATUS_HOST_FUNCTION_FAILED, "it threw something that is no std::exception");
-  }
-  stream_.finish_elsewhere();
-}
 
 void HostThread::start() {
   std::lock_guard lock(mutex_);
   if (!thread_.joinable()) thread_ = start_thread("cpu_sim host", [this] { work(); });
 }
 
-void HostThread::post(HostFunction& function) noexcept {
+void HostThread::post(HostWork& function) noexcept {
   std::lock_guard lock(mutex_);
   functions_.push_back(function.queued_);
   wake_.notify_one();
@@ -40,10 +20,10 @@ void HostThread::work() noexcept {
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || !functions_.empty(); });
-    HostFunction* function = functions_.pop_front();
+    HostWork* function = functions_.pop_front();
     if (function == nullptr) break;
     lock.unlock();
-    function->call();  // which completes, and so destroys, it
+    function->call();  // this completes the function's command and so destroys it
     lock.lock();
   }
   ended_ = true;
@@ -56,7 +36,7 @@ bool HostThread::stop(const Deadline& deadline) {
   stopping_ = true;
   wake_.notify_one();
   if (!deadline.wait(end_, lock, [this] { return ended_; })) {
-    thread_.detach();  // nobody comes for it any more
+    thread_.detach();  // nobody will join it
     return false;
   }
   lock.unlock();

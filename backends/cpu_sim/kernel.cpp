@@ -16,27 +16,27 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr uint64_t kSharedAlignment = 64;
-constexpr uint64_t kMaxValueAlignment = 64;
+constexpr std::uint64_t shared_alignment = 64;
+constexpr std::uint64_t max_value_alignment = 64;
 
 struct Free {
   void operator()(void* memory) const noexcept { std::free(memory); }
 };
 using SharedMemory = std::unique_ptr<void, Free>;
 
-/// Null if there is none to be had.
-SharedMemory take_shared(uint64_t bytes) noexcept {
+/// Memory for a block's shared memory; null if there is none.
+SharedMemory take_shared(std::uint64_t bytes) noexcept {
   void* memory = nullptr;
-  return SharedMemory(posix_memalign(&memory, kSharedAlignment, bytes) == 0 ? memory : nullptr);
+  return SharedMemory(posix_memalign(&memory, shared_alignment, bytes) == 0 ? memory : nullptr);
 }
 
-/// What a value of this size may need: the largest power of two that divides it.
-uint64_t value_alignment(uint64_t size) noexcept {
-  return size == 0 ? 1 : std::min(size & (~size + 1), kMaxValueAlignment);
+/// The alignment that a value of this size may need: the largest power of two that divides the size.
+std::uint64_t value_alignment(std::uint64_t size) noexcept {
+  return size == 0 ? 1 : std::min(size & (~size + 1), max_value_alignment);
 }
 
-/// The structs of an array with a stride, each as much as both sides know.
-anyplace_argument argument_at(const anyplace_launch& launch, uint32_t i) noexcept {
+/// Argument `i` of an array with a stride. It copies the members that both the caller and this plugin know.
+anyplace_argument argument_at(const anyplace_launch& launch, std::uint32_t i) noexcept {
   anyplace_argument argument{};
   const auto* first = reinterpret_cast<const std::byte*>(launch.arguments);
   const std::byte* from = first + std::size_t{launch.argument_stride} * i;
@@ -48,7 +48,7 @@ anyplace_argument argument_at(const anyplace_launch& launch, uint32_t i) noexcep
   return argument;
 }
 
-void check_limit(const char* what, uint64_t value, uint64_t least, uint64_t most) {
+void check_limit(const char* what, std::uint64_t value, std::uint64_t least, std::uint64_t most) {
   if (value >= least && value <= most) return;
   bad_argument(std::string(what) + " is " + std::to_string(value) + "; the device takes " + std::to_string(least) +
                " to " + std::to_string(most));
@@ -57,18 +57,19 @@ void check_limit(const char* what, uint64_t value, uint64_t least, uint64_t most
 void check_limits(const anyplace_launch& launch) {
   const char* const grid[] = {"grid[0]", "grid[1]", "grid[2]"};
   const char* const block[] = {"block[0]", "block[1]", "block[2]"};
-  uint64_t threads = 1;
+  std::uint64_t threads = 1;
   for (int i = 0; i < 3; ++i) {
-    check_limit(grid[i], launch.grid[i], 1, kMaxGrid[i]);
-    check_limit(block[i], launch.block[i], 1, kMaxBlock[i]);
+    check_limit(grid[i], launch.grid[i], 1, max_grid[i]);
+    check_limit(block[i], launch.block[i], 1, max_block[i]);
     threads *= launch.block[i];
   }
-  check_limit("the number of threads of a block", threads, 1, kMaxThreadsPerBlock);
-  check_limit("shared_bytes", launch.shared_bytes, 0, kMaxSharedBytes);
+  check_limit("the number of threads of a block", threads, 1, max_threads_per_block);
+  check_limit("shared_bytes", launch.shared_bytes, 0, max_shared_bytes);
 }
 
-/// Throws if the argument is none. Apart from the check: a message takes longer to make than a launch.
-[[gnu::noinline, gnu::cold]] void refuse_argument(const anyplace_argument& argument, uint32_t i) {
+/// Throws why the argument is invalid. It is apart from is_argument() to keep the making of messages out of a launch's
+/// code.
+[[gnu::noinline, gnu::cold]] void refuse_argument(const anyplace_argument& argument, std::uint32_t i) {
   const std::string name = "argument " + std::to_string(i);
   if (argument.kind != ANYPLACE_ARGUMENT_VALUE && argument.kind != ANYPLACE_ARGUMENT_ADDRESS) {
     bad_argument(name + " is of kind " + std::to_string(argument.kind) + ", which there is not");
@@ -86,11 +87,11 @@ bool is_argument(const anyplace_argument& argument) noexcept {
 }
 
 /// Checks the arguments and returns the bytes that their pointers, sizes and values take.
-uint64_t argument_bytes(const Kernel& kernel, Device& device, const anyplace_launch& launch) {
+std::uint64_t argument_bytes(const Kernel& kernel, Device& device, const anyplace_launch& launch) {
   if (launch.argument_count == 0) return 0;
   if (launch.arguments == nullptr || launch.argument_stride == 0) bad_argument("the launch's arguments are missing");
-  uint64_t bytes = launch.argument_count * uint64_t{sizeof(void*) + sizeof(uint32_t)};
-  for (uint32_t i = 0; i < launch.argument_count; ++i) {
+  std::uint64_t bytes = launch.argument_count * std::uint64_t{sizeof(void*) + sizeof(std::uint32_t)};
+  for (std::uint32_t i = 0; i < launch.argument_count; ++i) {
     const anyplace_argument argument = argument_at(launch, i);
     if (!is_argument(argument)) [[unlikely]]
       refuse_argument(argument, i);
@@ -100,26 +101,27 @@ uint64_t argument_bytes(const Kernel& kernel, Device& device, const anyplace_lau
       kernel.check_reach(device, address, i);
     }
     bytes += argument.size + value_alignment(argument.size) - 1;
-    if (bytes > CommandQueue::kMaxTailBytes) bad_argument("the launch's arguments take more than 1 GiB");
+    if (bytes > CommandQueue::max_tail_bytes) bad_argument("the launch's arguments take more than 1 GiB");
   }
   return bytes;
 }
 
-/// Moves on in the order in which blocks are numbered.
-void step(uint32_t (&index)[3], const uint32_t (&grid)[3]) noexcept {
+/// Moves `index` to the next block.
+void step(std::uint32_t (&index)[3], const std::uint32_t (&grid)[3]) noexcept {
   for (int i = 0; i < 3; ++i) {
     if (++index[i] < grid[i]) return;
     index[i] = 0;
   }
 }
 
-/// Kernels take the bits in turn.
-uint64_t next_mark() noexcept {
+/// Gives each kernel one of 64 bits, in turn.
+std::uint64_t next_mark() noexcept {
   static constinit std::atomic<unsigned> kernels{0};
-  return uint64_t{1} << kernels.fetch_add(1, std::memory_order_relaxed) % 64;
+  return std::uint64_t{1} << kernels.fetch_add(1, std::memory_order_relaxed) % 64;
 }
 
-/// A kernel can fail, but not in the name of the whole device: this one is never lost.
+/// The fault for a kernel's status. A simulated device is never lost, so a kernel that returns DEVICE_LOST counts as
+/// failed.
 anyplace_status fault_of(anyplace_status status) noexcept {
   return status_name(status) == nullptr || status == ANYPLACE_STATUS_DEVICE_LOST ? ANYPLACE_STATUS_KERNEL_FAILED
                                                                                  : status;
@@ -131,7 +133,7 @@ Kernel::Kernel(backend::Host host, anyplace_host_kernel function, void* user, vo
     : host_(host), mark_(next_mark()), function_(function), user_(user), release_(on_release), name_("(a callable)") {}
 
 Kernel::Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
-               std::optional<std::vector<uint32_t>> parameters)
+               std::optional<std::vector<std::uint32_t>> parameters)
     : host_(host),
       mark_(next_mark()),
       function_(function),
@@ -149,22 +151,23 @@ void Kernel::check_arguments(const anyplace_launch& launch) const {
     bad_argument(std::to_string(launch.argument_count) + " arguments were given; the kernel " + quoted(name_) +
                  " takes " + std::to_string(parameters_->size()));
   }
-  for (uint32_t i = 0; i < launch.argument_count; ++i) {
-    const uint32_t size = argument_at(launch, i).size;
+  for (std::uint32_t i = 0; i < launch.argument_count; ++i) {
+    const std::uint32_t size = argument_at(launch, i).size;
     if (size == (*parameters_)[i]) continue;
     bad_argument("argument " + std::to_string(i) + " (counted from 0) has " + std::to_string(size) +
                  " bytes; that parameter of the kernel " + quoted(name_) + " has " + std::to_string((*parameters_)[i]));
   }
 }
 
-[[gnu::noinline, gnu::cold]] void Kernel::require_reach(Device& device, anyplace_address address, uint32_t i) const {
+[[gnu::noinline, gnu::cold]] void Kernel::require_reach(Device& device, anyplace_address address,
+                                                        std::uint32_t i) const {
   const AddressSpace::Reach reach = device.addresses().reach(device.index(), address);
   if (reach.reached) return;
-  if (reach.owner == kNoDevice && (!library_ || device.registrations().contain(address))) return;
+  if (reach.owner == no_device && (!library_ || device.registrations().contain(address))) return;
   std::string text = "argument " + std::to_string(i) + " (counted from 0) of the kernel " + quoted(name_) + ", " +
                      hex(address) + ", is ";
   const std::string own = "device " + std::to_string(device.index());
-  if (reach.owner != kNoDevice) {
+  if (reach.owner != no_device) {
     const std::string other = "device " + std::to_string(reach.owner);
     text += "memory of " + other + ", which " + own +
             " has no access to; Device::enable_peer_access gives it, or copy " + "the data to " + own;
@@ -176,11 +179,11 @@ void Kernel::check_arguments(const anyplace_launch& launch) const {
   bad_argument(text);
 }
 
-/// `what` null: the message that was left on this thread.
-void Kernel::report(const anyplace_block& block, uint64_t cookie, anyplace_status status, const char* what,
+/// Reports the fault of a block, with `what` or, if that is null, with the message that was left on this thread.
+void Kernel::report(const anyplace_block& block, std::uint64_t cookie, anyplace_status status, const char* what,
                     std::atomic<bool>& stop) const noexcept {
   if (stop.exchange(true, std::memory_order_relaxed)) {
-    host_.leave_message(0, nullptr, nullptr);  // another block was first; what this one left must not be taken for news
+    host_.leave_message(0, nullptr, nullptr);  // another block has reported; this block's message is dropped
     return;
   }
   if (what == nullptr) return host_.stream_fault(cookie, status);
@@ -190,14 +193,14 @@ void Kernel::report(const anyplace_block& block, uint64_t cookie, anyplace_statu
   host_.stream_fault(cookie, status, text);
 }
 
-void Kernel::run_block(const anyplace_block& block, void* const* arguments, const uint32_t* sizes, uint32_t count,
-                       uint64_t cookie, std::atomic<bool>& stop) noexcept {
+void Kernel::run_block(const anyplace_block& block, void* const* arguments, const std::uint32_t* sizes,
+                       std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept {
   try {
     const InKernel in_kernel(name_.c_str(), block);
     const anyplace_status status = function_(user_, &block, arguments, sizes, count);
     if (status == ANYPLACE_STATUS_OK) return;
     if (!library_) return report(block, cookie, fault_of(status), nullptr, stop);
-    // A library has no way to leave a message.
+    // A module's library can't leave a message, so one is made here.
     char what[64];
     const char* name = status_name(status);
     std::snprintf(what, sizeof(what), "it returned %d (%s)", status, name == nullptr ? "no known status" : name);
@@ -209,7 +212,7 @@ void Kernel::run_block(const anyplace_block& block, void* const* arguments, cons
   }
 }
 
-void Kernel::run_one(uint32_t packed, uint64_t cookie) noexcept {
+void Kernel::run_one(std::uint32_t packed, std::uint64_t cookie) noexcept {
   anyplace_block block{};
   block.struct_size = sizeof(block);
   block.grid[0] = block.grid[1] = block.grid[2] = 1;
@@ -222,20 +225,20 @@ void Kernel::run_one(uint32_t packed, uint64_t cookie) noexcept {
   leave();
 }
 
-Launch::Launch(Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) noexcept
+Launch::Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) noexcept
     : kernel_(kernel),
       cookie_(cookie),
       argument_count_(launch.argument_count),
-      shared_bytes_(static_cast<uint32_t>(launch.shared_bytes)) {
+      shared_bytes_(static_cast<std::uint32_t>(launch.shared_bytes)) {
   std::copy_n(launch.grid, 3, grid_);
   std::copy_n(launch.block, 3, block_);
 }
 
 Spreadable::Extent Launch::extent() const noexcept {
-  return {uint64_t{grid_[0]} * grid_[1] * grid_[2], 1};  // below 2^63 by the device's limits
+  return {std::uint64_t{grid_[0]} * grid_[1] * grid_[2], 1};  // below 2^63 by the device's limits
 }
 
-void Launch::run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept {
+void Launch::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept {
   SharedMemory shared;
   if (shared_bytes_ > 0) {
     shared = take_shared(shared_bytes_);
@@ -250,32 +253,32 @@ void Launch::run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) no
   block.struct_size = sizeof(block);
   std::copy_n(grid_, 3, block.grid);
   std::copy_n(block_, 3, block.block);
-  block.index[0] = static_cast<uint32_t>(begin % grid_[0]);
-  block.index[1] = static_cast<uint32_t>(begin / grid_[0] % grid_[1]);
-  block.index[2] = static_cast<uint32_t>(begin / grid_[0] / grid_[1]);
+  block.index[0] = static_cast<std::uint32_t>(begin % grid_[0]);
+  block.index[1] = static_cast<std::uint32_t>(begin / grid_[0] % grid_[1]);
+  block.index[2] = static_cast<std::uint32_t>(begin / grid_[0] / grid_[1]);
   block.shared = shared.get();
   block.shared_bytes = shared_bytes_;
   kernel_.enter();
-  for (uint64_t i = begin; i < end && !stop.load(std::memory_order_relaxed); ++i) {
+  for (std::uint64_t i = begin; i < end && !stop.load(std::memory_order_relaxed); ++i) {
     kernel_.run_block(block, arguments_, sizes_, argument_count_, cookie_, stop);
     step(block.index, grid_);
   }
   kernel_.leave();
 }
 
-void submit_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) {
+void submit_launch(Stream& stream, Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) {
   check_limits(launch);
-  const uint64_t bytes = argument_bytes(kernel, stream.device(), launch);
+  const std::uint64_t bytes = argument_bytes(kernel, stream.device(), launch);
   kernel.check_arguments(launch);
   const auto copy_arguments = [&launch, &stream, &kernel](Launch& command, void* tail) {
     stream.remember(kernel.mark());
-    const uint32_t count = launch.argument_count;
+    const std::uint32_t count = launch.argument_count;
     auto* pointers = static_cast<void**>(tail);
-    auto* sizes = reinterpret_cast<uint32_t*>(pointers + count);
-    uint64_t next = backend::to_handle(sizes + count);
-    for (uint32_t i = 0; i < count; ++i) {
+    auto* sizes = reinterpret_cast<std::uint32_t*>(pointers + count);
+    std::uint64_t next = backend::to_handle(sizes + count);
+    for (std::uint32_t i = 0; i < count; ++i) {
       const anyplace_argument argument = argument_at(launch, i);
-      const uint64_t alignment = value_alignment(argument.size);
+      const std::uint64_t alignment = value_alignment(argument.size);
       next = (next + alignment - 1) & ~(alignment - 1);
       pointers[i] = backend::from_handle<void>(next);
       sizes[i] = argument.size;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels: functions that run once per block. Where a function comes from (this process, or a module's library) is
-// decided when the kernel is made; from then on all kernels are the same.
+// Kernels: functions that run once per block. A function comes from this process or from a module's library; after the
+// kernel was made, the two kinds are treated alike.
 //
-// Destroying a kernel, or unloading its module, while it is queued or running is safe (Engine::retire); what the kernel
-// holds (the release function's user, the library) goes when nothing needs it any more.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_KERNEL_H
-#define ANYPLACE_BACKENDS_CPU_SIM_KERNEL_H
+// Destroying a kernel, or unloading its module, while it is queued or running is safe (Engine::retire). What the kernel
+// owns (the release function's user, the library) is released when no launch needs it any more.
+#pragma once
 
 #include <anyplace/backend/device_backend.h>
 
@@ -24,28 +23,30 @@
 
 namespace anyplace::cpu_sim {
 
-inline constexpr uint32_t kMaxGrid[3] = {2147483647, 65535, 65535};
-inline constexpr uint32_t kMaxBlock[3] = {1024, 1024, 64};
-inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
-inline constexpr uint64_t kMaxSharedBytes = 228 << 10;
+inline constexpr std::uint32_t max_grid[3] = {2147483647, 65535, 65535};
+inline constexpr std::uint32_t max_block[3] = {1024, 1024, 64};
+inline constexpr std::uint32_t max_threads_per_block = 1024;
+inline constexpr std::uint64_t max_shared_bytes = 228 << 10;
 
 class Kernel final : public RefCounted<Kernel> {
  public:
-  /// A function of this process. `on_release(user)` is called once, when the last reference is gone; it may be null.
+  /// A kernel from a function of this process. `on_release(user)` is called once, after the last reference is gone;
+  /// on_release may be null.
   Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*));
-  /// A function of a library, which it keeps loaded. `parameters` are the sizes of what it takes, if the library says.
+  /// A kernel from a function of a library, which it keeps loaded. `parameters` are the sizes of its parameters, if the
+  /// library tells them.
   Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
-         std::optional<std::vector<uint32_t>> parameters);
+         std::optional<std::vector<std::uint32_t>> parameters);
 
-  /// Throws Failure(INVALID_ARGUMENT) if these are known not to be what the kernel takes.
+  /// Throws Failure(INVALID_ARGUMENT) if the launch's arguments are known not to fit the kernel's parameters.
   void check_arguments(const anyplace_launch& launch) const;
 
-  /// One bit of 64, which a stream remembers (Stream::let_go).
-  uint64_t mark() const noexcept { return mark_; }
+  /// One bit of 64. Streams keep the marks of the kernels that were launched in them (Stream::keep_while_queued).
+  std::uint64_t mark() const noexcept { return mark_; }
 
   /// Throws Failure(INVALID_ARGUMENT) if argument `i` is an address that the kernel couldn't follow on a device.
-  void check_reach(Device& device, anyplace_address address, uint32_t i) const {
-    // A function of this process, which runs nowhere else, may be given the host's own memory.
+  void check_reach(Device& device, anyplace_address address, std::uint32_t i) const {
+    // A function of this process could never run on a real device, so it may be given the host's own memory.
     if (!device.addresses().reaches_at_once(device.index(), address, !library_)) [[unlikely]]
       require_reach(device, address, i);
   }
@@ -54,14 +55,15 @@ class Kernel final : public RefCounted<Kernel> {
   bool takes_nothing() const noexcept { return !parameters_ || parameters_->empty(); }
 
   /// Runs a launch over one block of the size `packed` (pack()), without arguments.
-  void run_one(uint32_t packed, uint64_t cookie) noexcept;
+  void run_one(std::uint32_t packed, std::uint64_t cookie) noexcept;
 
-  /// Runs one block. If it fails it sets `stop`; who sets it first, so one block of a launch, reports the fault of the
-  /// stream that `cookie` names, on its own thread, where the kernel may have left a message.
-  void run_block(const anyplace_block& block, void* const* arguments, const uint32_t* sizes, uint32_t count,
-                 uint64_t cookie, std::atomic<bool>& stop) noexcept;
+  /// Runs one block. A block that fails sets `stop`. The one that sets it first reports the fault for `cookie`, on its
+  /// own thread, because the kernel may have left a message there.
+  void run_block(const anyplace_block& block, void* const* arguments, const std::uint32_t* sizes, std::uint32_t count,
+                 std::uint64_t cookie, std::atomic<bool>& stop) noexcept;
 
-  /// Around each run of blocks on a thread: keeps the library's code from calling back into anyplace.
+  /// enter() and leave() surround each run of blocks on a thread. They mark it as user code, which may not call
+  /// anyplace.
   void enter() const noexcept {
     if (library_) host_.user_code_begin();
   }
@@ -73,63 +75,61 @@ class Kernel final : public RefCounted<Kernel> {
  private:
   friend class RefCounted<Kernel>;
   ~Kernel();
-  void require_reach(Device& device, anyplace_address address, uint32_t i) const;
-  void report(const anyplace_block& block, uint64_t cookie, anyplace_status status, const char* what,
+  void require_reach(Device& device, anyplace_address address, std::uint32_t i) const;
+  void report(const anyplace_block& block, std::uint64_t cookie, anyplace_status status, const char* what,
               std::atomic<bool>& stop) const noexcept;
 
   const backend::Host host_;
-  const uint64_t mark_;
+  const std::uint64_t mark_;
   const anyplace_host_kernel function_;
   void* const user_ = nullptr;
   void (*const release_)(void*) = nullptr;
   const std::string name_;
   const Ref<Library> library_;  // null for a function of this process
-  const std::optional<std::vector<uint32_t>> parameters_;
+  const std::optional<std::vector<std::uint32_t>> parameters_;
 };
 
 /// A block's size in 26 bits.
-constexpr uint32_t pack(const uint32_t (&block)[3]) noexcept {
+constexpr std::uint32_t pack(const std::uint32_t (&block)[3]) noexcept {
   return (block[0] - 1) | (block[1] - 1) << 10 | (block[2] - 1) << 20;
 }
 
-/// One launch, but for the simplest (Stream::submit_launch). Behind it in the queue lie its arguments: pointers, sizes
-/// and copies of the values.
+/// A launch, except the simplest ones (Stream::submit_launch). Behind it in the queue lie its arguments: pointers,
+/// sizes and copies of the values.
 class Launch final : public Spreadable {
  public:
-  Launch(Kernel& kernel, uint64_t cookie, const anyplace_launch& launch) noexcept;
+  Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) noexcept;
 
   Extent extent() const noexcept override;
-  void run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept override;
+  void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
-  friend void submit_launch(Stream&, Kernel&, uint64_t, const anyplace_launch&);
+  friend void submit_launch(Stream&, Kernel&, std::uint64_t, const anyplace_launch&);
 
-  Kernel& kernel_;  // see Stream::let_go
-  uint64_t cookie_;
+  Kernel& kernel_;  // see Stream::keep_while_queued
+  std::uint64_t cookie_;
   void* const* arguments_ = nullptr;
-  const uint32_t* sizes_ = nullptr;
-  uint32_t grid_[3];
-  uint32_t block_[3];
-  uint32_t argument_count_;
-  uint32_t shared_bytes_;
+  const std::uint32_t* sizes_ = nullptr;
+  std::uint32_t grid_[3];
+  std::uint32_t block_[3];
+  std::uint32_t argument_count_;
+  std::uint32_t shared_bytes_;
 };
 
 /// Whether it is a launch that Stream::submit_launch() takes: within the limits, of one block, without arguments or
 /// shared memory.
 inline bool is_simple(const Kernel& kernel, const anyplace_launch& launch) noexcept {
-  const uint32_t(&grid)[3] = launch.grid;
-  const uint32_t(&block)[3] = launch.block;
+  const std::uint32_t(&grid)[3] = launch.grid;
+  const std::uint32_t(&block)[3] = launch.block;
   const bool one = ((grid[0] ^ 1) | (grid[1] ^ 1) | (grid[2] ^ 1) | launch.argument_count) == 0;
-  // Each is within 32 bits; a 0 becomes a large number.
-  const bool small = (block[0] - 1) < kMaxBlock[0] && (block[1] - 1) < kMaxBlock[1] && (block[2] - 1) < kMaxBlock[2] &&
-                     block[0] * block[1] * block[2] <= kMaxThreadsPerBlock;
+  // A size of 0 wraps to a large number and isn't small.
+  const bool small = (block[0] - 1) < max_block[0] && (block[1] - 1) < max_block[1] && (block[2] - 1) < max_block[2] &&
+                     block[0] * block[1] * block[2] <= max_threads_per_block;
   return one && small && launch.shared_bytes == 0 && kernel.takes_nothing();
 }
 
-/// Any launch. Throws Failure(INVALID_ARGUMENT) for one over the limits or with impossible arguments; nothing is
-/// submitted.
-void submit_launch(Stream& stream, Kernel& kernel, uint64_t cookie, const anyplace_launch& launch);
+/// Submits any launch. Throws Failure(INVALID_ARGUMENT) if it is over the limits or has invalid arguments; then nothing
+/// is submitted.
+void submit_launch(Stream& stream, Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch);
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_KERNEL_H

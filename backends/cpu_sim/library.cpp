@@ -38,8 +38,8 @@ class File {
 };
 
 int make_memory_file() {
-  constexpr unsigned kExecutable = 0x0010U;  // MFD_EXEC: since Linux 6.3, and needed where the default is otherwise
-  int descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC | kExecutable);
+  constexpr unsigned executable = 0x0010U;  // MFD_EXEC: since Linux 6.3, and needed where the default is otherwise
+  int descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC | executable);
   if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC);
   if (descriptor < 0) {
     throw Failure(backend::is_shortage(errno) ? ANYPLACE_STATUS_OUT_OF_MEMORY : ANYPLACE_STATUS_BACKEND_FAILED,
@@ -48,8 +48,9 @@ int make_memory_file() {
   return descriptor;
 }
 
-/// To write past the limit on files is a signal that ends the process.
-void check_file_limit(uint64_t bytes) {
+/// Throws if a file of so many bytes is over the process's limit: writing past that limit raises a signal that ends the
+/// process.
+void check_file_limit(std::uint64_t bytes) {
   rlimit limit{};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur >= bytes) return;
   throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, "a module of " + std::to_string(bytes) +
@@ -58,7 +59,7 @@ void check_file_limit(uint64_t bytes) {
                                                     " bytes (ulimit -f, RLIMIT_FSIZE)");
 }
 
-void write_all(int descriptor, const void* bytes, uint64_t count) {
+void write_all(int descriptor, const void* bytes, std::uint64_t count) {
   check_file_limit(count);
   const char* next = static_cast<const char*>(bytes);
   while (count > 0) {
@@ -71,17 +72,17 @@ void write_all(int descriptor, const void* bytes, uint64_t count) {
                     std::string("a module wasn't written to a file in memory: ") + std::strerror(code), code, "write");
     }
     next += written;
-    count -= static_cast<uint64_t>(written);
+    count -= static_cast<std::uint64_t>(written);
   }
 }
 
-/// A name for the descriptor that no earlier library had. The dynamic linker takes two libraries of one name for the
+/// A path to the descriptor that no earlier library had. The dynamic linker takes two libraries of one path for the
 /// same, also when the first was closed but could not be unloaded; and descriptors are reused. So each load spells the
-/// folder in its own way: "/./" or "//" for each bit of a counter.
+/// folder differently: with "/./" or "//" for each bit of a counter.
 std::string unique_path(int descriptor) {
-  static std::atomic<uint64_t> loads{0};
+  static std::atomic<std::uint64_t> loads{0};
   std::string path = "/proc/self/fd";
-  for (uint64_t number = loads.fetch_add(1, std::memory_order_relaxed); number != 0; number >>= 1) {
+  for (std::uint64_t number = loads.fetch_add(1, std::memory_order_relaxed); number != 0; number >>= 1) {
     path += (number & 1) != 0 ? "/." : "/";
   }
   return path + "/" + std::to_string(descriptor);
@@ -92,7 +93,7 @@ struct Found {
   ElfW(Sym) symbol{};
 };
 
-/// dlsym also looks into what the library depends on.
+/// Finds a symbol that the library itself defines. dlsym would also find symbols of the libraries that it depends on.
 Found find(void* handle, const char* name) noexcept {
   Found result;
   void* const address = dlsym(handle, name);
@@ -111,7 +112,7 @@ Found find(void* handle, const char* name) noexcept {
 
 }  // namespace
 
-Ref<Library> Library::load(const void* image, uint64_t bytes) {
+Ref<Library> Library::load(const void* image, std::uint64_t bytes) {
   check_shared_object(image, bytes);
   const File file(make_memory_file());
   write_all(file.descriptor(), image, bytes);

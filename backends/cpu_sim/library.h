@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A shared object of a module, loaded from bytes. It is unloaded with its last reference, which may be a queued
-// launch's.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_LIBRARY_H
-#define ANYPLACE_BACKENDS_CPU_SIM_LIBRARY_H
+// Library: a module's shared object, loaded from bytes. It is unloaded when its last reference is dropped, which a
+// queued launch may hold.
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -15,11 +14,11 @@ namespace anyplace::cpu_sim {
 
 class Library final : public RefCounted<Library> {
  public:
-  /// Runs the library's constructors. Throws Failure(INVALID_IMAGE) with the reason.
-  static Ref<Library> load(const void* image, uint64_t bytes);
+  /// Loads the library and runs its constructors. Throws Failure(INVALID_IMAGE) with the reason.
+  static Ref<Library> load(const void* image, std::uint64_t bytes);
 
-  /// A function that this library itself defines and exports; null for anything else, also for what the libraries
-  /// define that it depends on.
+  /// A function that this library itself defines and exports; null for any other name, also for functions of the
+  /// libraries that it depends on.
   void* function(const char* name) const noexcept;
   /// The bytes of data that this library itself defines and exports; empty if there is none of that name.
   std::span<const std::byte> data(const char* name) const noexcept;
@@ -33,5 +32,3 @@ class Library final : public RefCounted<Library> {
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_LIBRARY_H

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A doubly linked list whose links live in the objects, so that linking allocates nothing and can't fail: what parks,
-// readies and completes work runs where nobody could be told of a failure.
+// A doubly linked list whose links live in the objects, so that linking allocates nothing and can't fail: code that
+// parks, readies and completes work has nobody to report a failure to.
 //
-// Not thread-safe: each list says which mutex guards it and the links of what is in it.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_LIST_H
-#define ANYPLACE_BACKENDS_CPU_SIM_LIST_H
+// It isn't thread-safe: each list's comment says which mutex guards it and the links of its objects.
+#pragma once
 
 namespace anyplace::cpu_sim {
 
@@ -28,7 +27,7 @@ class Link {
     previous_->next_ = this;
     position.previous_ = this;
   }
-  /// Harmless when not linked.
+  /// Does nothing if the object isn't linked.
   void unlink() noexcept {
     previous_->next_ = next_;
     next_->previous_ = previous_;
@@ -46,14 +45,14 @@ class List {
  public:
   bool empty() const noexcept { return !end_.linked(); }
   void push_back(Link<T>& link) noexcept { link.insert_before(end_); }
-  /// The first object, unlinked; null if there is none.
+  /// Unlinks the first object and returns it; null if there is none.
   T* pop_front() noexcept {
     if (empty()) return nullptr;
     Link<T>* first = end_.next();
     first->unlink();
     return first->owner();
   }
-  /// For walking: from begin() by next() until end().
+  /// To walk the list, go from begin() by next() to end().
   Link<T>* begin() noexcept { return end_.next(); }
   Link<T>* end() noexcept { return &end_; }
 
@@ -62,5 +61,3 @@ class List {
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_LIST_H

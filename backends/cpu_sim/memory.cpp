@@ -10,35 +10,35 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// From this size on the system is asked directly, so that untouched memory costs nothing; below it the C library, whose
-// exact sizes let a memory checker see a stray access.
-constexpr uint64_t kMapped = 64 << 10;
+// From this size on memory is mapped by the system, so that untouched memory costs nothing. Smaller blocks come from
+// the C library with their exact size, so that a memory checker detects an access beyond them.
+constexpr std::uint64_t mapped = 64 << 10;
 
-bool counts(uint32_t kind) noexcept { return kind != ANYPLACE_MEMORY_PINNED; }
+bool counts(std::uint32_t kind) noexcept { return kind != ANYPLACE_MEMORY_PINNED; }
 
-/// Null when the host has none.
-void* take_from_host(uint64_t bytes) noexcept {
-  if (bytes >= kMapped) {
+/// Memory from the host; null if it has none.
+void* take_from_host(std::uint64_t bytes) noexcept {
+  if (bytes >= mapped) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? nullptr : memory;
   }
   void* memory = nullptr;
-  return posix_memalign(&memory, kAddressAlignment, bytes) == 0 ? memory : nullptr;
+  return posix_memalign(&memory, address_alignment, bytes) == 0 ? memory : nullptr;
 }
 
-void give_to_host(void* memory, uint64_t bytes) noexcept {
-  if (bytes >= kMapped) {
+void give_to_host(void* memory, std::uint64_t bytes) noexcept {
+  if (bytes >= mapped) {
     munmap(memory, bytes);
   } else {
     std::free(memory);
   }
 }
 
-void give_to_host(anyplace_address address, uint64_t bytes) noexcept {
+void give_to_host(anyplace_address address, std::uint64_t bytes) noexcept {
   give_to_host(backend::from_handle<void>(address), bytes);
 }
 
-const char* kind_name(uint32_t kind) noexcept {
+const char* kind_name(std::uint32_t kind) noexcept {
   switch (kind) {
     case ANYPLACE_MEMORY_DEVICE:
       return "device";
@@ -51,33 +51,34 @@ const char* kind_name(uint32_t kind) noexcept {
   }
 }
 
-void check_kind(uint32_t kind) {
+void check_kind(std::uint32_t kind) {
   if (kind_name(kind) == nullptr) bad_argument("there is no memory kind " + std::to_string(kind));
 }
 
 }  // namespace
 
-uint64_t DeviceMemory::free_bytes() const {
+std::uint64_t DeviceMemory::free_bytes() const {
   std::lock_guard lock(mutex_);
   return limit_ - used_;
 }
 
-void DeviceMemory::out_of_memory(uint64_t bytes, const std::string& why) const {
+void DeviceMemory::out_of_memory(std::uint64_t bytes, const std::string& why) const {
   fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "device " + std::to_string(device_) + ": " + std::to_string(bytes) +
                                           " bytes requested, " + std::to_string(limit_ - used_) + " free of " +
                                           std::to_string(limit_) + ", " + std::to_string(freeing_) +
                                           " waiting to be freed in a stream's order" + why);
 }
 
-/// Takes the bytes from the limit, before the memory is there: two threads can't both get the last of it.
-void DeviceMemory::reserve(uint32_t kind, uint64_t bytes) {
+/// Counts the bytes against the limit before the memory is allocated, so that two threads can't both get the last of
+/// it.
+void DeviceMemory::reserve(std::uint32_t kind, std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   if (!counts(kind)) return;
   if (bytes > limit_ - used_) out_of_memory(bytes, "");
   used_ += bytes;
 }
 
-anyplace_address DeviceMemory::allocate(uint32_t kind, uint64_t bytes) {
+anyplace_address DeviceMemory::allocate(std::uint32_t kind, std::uint64_t bytes) {
   check_kind(kind);
   if (bytes == 0) bad_argument("an allocation of 0 bytes");
   reserve(kind, bytes);
@@ -86,7 +87,7 @@ anyplace_address DeviceMemory::allocate(uint32_t kind, uint64_t bytes) {
   try {
     if (memory == nullptr) out_of_memory(bytes, "; the host itself has no more");
     blocks_.emplace(backend::to_handle(memory), Block{bytes, kind, false});
-    addresses_.add(backend::to_handle(memory), bytes, kind == ANYPLACE_MEMORY_DEVICE ? device_ : kEveryDevice);
+    addresses_.add(backend::to_handle(memory), bytes, kind == ANYPLACE_MEMORY_DEVICE ? device_ : every_device);
   } catch (...) {
     blocks_.erase(backend::to_handle(memory));
     if (counts(kind)) used_ -= bytes;
@@ -105,7 +106,8 @@ DeviceMemory::Block& DeviceMemory::find(anyplace_address address) {
   return found->second;
 }
 
-/// Before the memory goes back to the host: from then on another thread may be given the same address.
+/// Removes the block from the tables. Called before the memory goes back to the host, because another thread may be
+/// given the same address after that.
 void DeviceMemory::erase(anyplace_address address, const Block& block) noexcept {
   if (counts(block.kind)) used_ -= block.bytes;
   if (block.freeing) freeing_ -= block.bytes;
@@ -113,9 +115,9 @@ void DeviceMemory::erase(anyplace_address address, const Block& block) noexcept 
   blocks_.erase(address);
 }
 
-void DeviceMemory::free(uint32_t kind, anyplace_address address) {
+void DeviceMemory::free(std::uint32_t kind, anyplace_address address) {
   check_kind(kind);
-  uint64_t bytes = 0;
+  std::uint64_t bytes = 0;
   {
     std::lock_guard lock(mutex_);
     const Block block = find(address);
@@ -148,7 +150,7 @@ void DeviceMemory::cancel_free(anyplace_address address) noexcept {
 }
 
 void DeviceMemory::finish_free(anyplace_address address) noexcept {
-  uint64_t bytes = 0;
+  std::uint64_t bytes = 0;
   {
     std::lock_guard lock(mutex_);
     const Block block = blocks_.find(address)->second;
@@ -158,20 +160,20 @@ void DeviceMemory::finish_free(anyplace_address address) noexcept {
   give_to_host(address, bytes);
 }
 
-void DeviceMemory::give_back(uint64_t bytes) noexcept {
+void DeviceMemory::give_back(std::uint64_t bytes) noexcept {
   std::lock_guard lock(mutex_);
   used_ -= bytes;
 }
 
-void HostRegistrations::add(const void* address, uint64_t bytes) {
-  const uint64_t begin = backend::to_handle(address);
+void HostRegistrations::add(const void* address, std::uint64_t bytes) {
+  const std::uint64_t begin = backend::to_handle(address);
   if (begin == 0 || bytes == 0 || bytes > UINT64_MAX - begin) {
     bad_argument(std::to_string(bytes) + " bytes at " + hex(begin) + " are no range of host memory");
   }
-  const uint64_t end = begin + bytes;
+  const std::uint64_t end = begin + bytes;
   std::lock_guard lock(mutex_);
   const auto next = ranges_.lower_bound(begin);
-  const auto refuse = [&](const std::pair<const uint64_t, uint64_t>& range) {
+  const auto refuse = [&](const std::pair<const std::uint64_t, std::uint64_t>& range) {
     bad_argument(std::to_string(bytes) + " bytes at " + hex(begin) + " overlap host memory that is registered: " +
                  std::to_string(range.second - range.first) + " bytes at " + hex(range.first));
   };

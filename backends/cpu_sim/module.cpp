@@ -13,8 +13,8 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr std::size_t kShownFunctions = 8;
-constexpr std::size_t kMostParameters = 4096;
+constexpr std::size_t shown_functions = 8;
+constexpr std::size_t most_parameters = 4096;
 
 const anyplace_module_desc& check_format(const anyplace_module_desc& desc) {
   if (desc.format != ANYPLACE_IMAGE_SHARED_OBJECT) {
@@ -24,14 +24,14 @@ const anyplace_module_desc& check_format(const anyplace_module_desc& desc) {
   return desc;
 }
 
-/// What data NAME_parameters says, if there are any: how many there are, then the size of each.
-std::optional<std::vector<uint32_t>> parameters_of(const Library& library, const std::string& name) {
+/// The parameters' sizes from the library's data NAME_parameters, if it has that: their number, then each size.
+std::optional<std::vector<std::uint32_t>> parameters_of(const Library& library, const std::string& name) {
   const std::span<const std::byte> data = library.data((name + "_parameters").c_str());
-  std::vector<uint32_t> numbers(std::min(data.size() / sizeof(uint32_t), kMostParameters + 1));
+  std::vector<std::uint32_t> numbers(std::min(data.size() / sizeof(std::uint32_t), most_parameters + 1));
   if (numbers.empty()) return std::nullopt;
-  std::memcpy(numbers.data(), data.data(), numbers.size() * sizeof(uint32_t));
-  if (numbers[0] > numbers.size() - 1) return std::nullopt;  // something else of that name
-  return std::vector<uint32_t>(numbers.begin() + 1, numbers.begin() + 1 + numbers[0]);
+  std::memcpy(numbers.data(), data.data(), numbers.size() * sizeof(std::uint32_t));
+  if (numbers[0] > numbers.size() - 1) return std::nullopt;  // the data of that name is something else
+  return std::vector<std::uint32_t>(numbers.begin() + 1, numbers.begin() + 1 + numbers[0]);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::optional<std::vector<uint32_t>> parameters_of(const Library& library, const
 Module::Module(backend::Host host, const anyplace_module_desc& desc)
     : host_(host),
       library_(Library::load(check_format(desc).image, desc.image_bytes)),
-      functions_(exported_functions(desc.image, desc.image_bytes, kShownFunctions)) {}
+      functions_(exported_functions(desc.image, desc.image_bytes, shown_functions)) {}
 
 Kernel& Module::kernel(const char* name) {
   std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ Kernel& Module::kernel(const char* name) {
   if (address == nullptr) {
     std::string text = "the module exports no function " + quoted(name);
     for (std::size_t i = 0; i < functions_.size(); ++i) text += (i == 0 ? "; there is " : ", ") + functions_[i];
-    if (functions_.size() == kShownFunctions) text += ", ...";
+    if (functions_.size() == shown_functions) text += ", ...";
     fail(ANYPLACE_STATUS_NO_SUCH_KERNEL, text);
   }
   anyplace_host_kernel function = nullptr;

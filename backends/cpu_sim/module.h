@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A loaded image and the kernels that were asked of it.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_MODULE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_MODULE_H
+// Module: a loaded image and its kernels that were asked for.
+#pragma once
 
 #include <anyplace/backend/device_backend.h>
 
@@ -23,11 +22,11 @@ class Module {
   /// Throws Failure(INVALID_IMAGE) with the reason.
   Module(backend::Host host, const anyplace_module_desc& desc);
 
-  /// The kernel of that name, the same one each time, which the module owns. Throws Failure(NO_SUCH_KERNEL), naming
-  /// some that exist.
+  /// The kernel of that name, the same one at each call. The module owns it. Throws Failure(NO_SUCH_KERNEL), which
+  /// names some that exist.
   Kernel& kernel(const char* name);
 
-  /// Hands every kernel's reference to `retire`, before the module goes.
+  /// Gives every kernel's reference to `retire`. Called before the module is destroyed.
   template <class Retire>
   void release_kernels(Retire&& retire) {
     for (auto& [name, kernel] : kernels_) retire(std::move(kernel));
@@ -37,12 +36,10 @@ class Module {
  private:
   const backend::Host host_;
   const Ref<Library> library_;
-  const std::vector<std::string> functions_;  // some, for messages
+  const std::vector<std::string> functions_;  // some of the functions, for messages
 
   std::mutex mutex_;
   std::map<std::string, Ref<Kernel>> kernels_;  // guarded by mutex_
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_MODULE_H

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where one thread sleeps until another wakes it: a token that is given once and taken once. A token that is given
-// before the thread sleeps keeps it awake, so nothing is lost between the two.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_PARKER_H
-#define ANYPLACE_BACKENDS_CPU_SIM_PARKER_H
+// Parker: one thread sleeps until another wakes it, by a token that is given once and taken once. A token that is given
+// before the thread sleeps keeps it awake, so no wake-up is lost.
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -18,31 +17,29 @@ class Parker {
   Parker(const Parker&) = delete;  // sleepers and wakers hold its address
   Parker& operator=(const Parker&) = delete;
 
-  /// Gives the token. What was done before is visible to who takes it. The exchange is the last access to this object:
-  /// who takes the token may destroy it.
+  /// Gives the token. Everything done before is visible to the thread that takes it. The exchange is the last access to
+  /// this object, because the thread that takes the token may destroy it.
   void unpark() noexcept {
-    if (state_.exchange(kToken, std::memory_order_acq_rel) == kAsleep) wake(&state_);
+    if (state_.exchange(token_set, std::memory_order_acq_rel) == asleep) wake(&state_);
   }
 
   /// Takes the token, sleeping until it is given; false when time ran out first.
   bool park(const Deadline& deadline) noexcept;
-  /// The same for a short while.
-  bool park_for(int64_t ns) noexcept;
+  /// park() for at most `ns`.
+  bool park_for(std::int64_t ns) noexcept;
 
  private:
-  enum : uint32_t { kNothing, kToken, kAsleep };
+  enum : std::uint32_t { nothing, token_set, asleep };
 
   bool take() noexcept {
-    uint32_t token = kToken;
-    return state_.compare_exchange_strong(token, kNothing, std::memory_order_acquire, std::memory_order_relaxed);
+    std::uint32_t token = token_set;
+    return state_.compare_exchange_strong(token, nothing, std::memory_order_acquire, std::memory_order_relaxed);
   }
   bool fall_asleep() noexcept;
   bool wake_up() noexcept;
-  static void wake(std::atomic<uint32_t>* state) noexcept;
+  static void wake(std::atomic<std::uint32_t>* state) noexcept;
 
-  std::atomic<uint32_t> state_{kNothing};
+  std::atomic<std::uint32_t> state_{nothing};
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_PARKER_H

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ready task runs next: the most urgent level first; within it those that another task's completion readied,
-// before those that were submitted or gave up their turn; of each the first comes first. Streams that go on waking each
-// other don't keep the others waiting: after kMostWoken of them in a row it is the turn of another. The only place with
-// a policy; a simulator that replays one order from a seed would put another one here.
+// ReadyQueue decides which ready task runs next: the most urgent level first; within a level tasks that another task's
+// completion readied, before tasks that were submitted to or gave up their turn; and of each kind the one that has
+// waited longest. So that streams which keep waking each other don't starve the others, a task of the second kind runs
+// after most_woken of the first kind in a row. This is the only place with a policy; a simulator that replays one order
+// from a seed would replace it.
 //
-// Guarded by the scheduler's lock, but for the hints, which any thread may read at any time: they may be old then.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_READY_QUEUE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_READY_QUEUE_H
+// Guarded by the scheduler's lock, except the hints: any thread may read these at any time, and they may be out of
+// date.
+#pragma once
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,7 @@ namespace anyplace::cpu_sim {
 
 class ReadyQueue {
  public:
-  /// `woken`: by another task's completion.
+  /// `woken`: another task's completion readied it.
   void push(Task& task, bool woken) noexcept {
     Level& level = levels_[task.level_];
     (woken ? level.woken : level.others).push_back(task.link_);
@@ -28,7 +29,7 @@ class ReadyQueue {
     task.push_ = ++pushes_;
     task.queued_.store(true, std::memory_order_relaxed);
     size_.store(size() + 1, std::memory_order_relaxed);
-    const uint32_t bit = 1u << task.level_;
+    const std::uint32_t bit = 1u << task.level_;
     if ((ready_levels() & bit) == 0) ready_levels_.store(ready_levels() | bit, std::memory_order_relaxed);
     publish_oldest();
   }
@@ -43,18 +44,18 @@ class ReadyQueue {
     return task;
   }
   bool is_next(const Task& task) noexcept { return next() == &task; }
-  /// A task that is here.
+  /// Removes a task that is in the queue.
   void take(Task& task) noexcept { unlink(task); }
 
   // -- Hints.
   /// Bit i: something of level i is ready.
-  uint32_t ready_levels() const noexcept { return ready_levels_.load(std::memory_order_relaxed); }
-  uint32_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
-  /// The number of the push of what is ready for longest among the most urgent; 0 if nothing is ready.
-  uint64_t oldest_push() const noexcept { return oldest_push_.load(std::memory_order_relaxed); }
+  std::uint32_t ready_levels() const noexcept { return ready_levels_.load(std::memory_order_relaxed); }
+  std::uint32_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+  /// The push number of the most urgent task that has been ready longest; 0 if nothing is ready.
+  std::uint64_t oldest_push() const noexcept { return oldest_push_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr unsigned kMostWoken = 16;
+  static constexpr unsigned most_woken = 16;
   struct Level {
     List<Task> woken;
     List<Task> others;
@@ -64,7 +65,7 @@ class ReadyQueue {
   Task* next() noexcept {
     if (ready_levels() == 0) return nullptr;
     Level& level = levels_[static_cast<unsigned>(__builtin_ctz(ready_levels()))];
-    const bool woken = !level.woken.empty() && (level.others.empty() || level.woken_in_a_row < kMostWoken);
+    const bool woken = !level.woken.empty() && (level.others.empty() || level.woken_in_a_row < most_woken);
     return (woken ? level.woken : level.others).begin()->owner();
   }
   void unlink(Task& task) noexcept {
@@ -78,25 +79,23 @@ class ReadyQueue {
     publish_oldest();
   }
   void publish_oldest() noexcept {
-    uint64_t oldest = 0;
+    std::uint64_t oldest = 0;
     if (ready_levels() != 0) {
       Level& level = levels_[static_cast<unsigned>(__builtin_ctz(ready_levels()))];
-      // Each list is in the order of its pushes.
-      const uint64_t woken = level.woken.empty() ? UINT64_MAX : level.woken.begin()->owner()->push_;
-      const uint64_t other = level.others.empty() ? UINT64_MAX : level.others.begin()->owner()->push_;
+      // Each list is in the order of the pushes.
+      const std::uint64_t woken = level.woken.empty() ? UINT64_MAX : level.woken.begin()->owner()->push_;
+      const std::uint64_t other = level.others.empty() ? UINT64_MAX : level.others.begin()->owner()->push_;
       oldest = std::min(woken, other);
     }
     oldest_push_.store(oldest, std::memory_order_relaxed);
   }
 
-  std::array<Level, kLevels> levels_;
-  uint64_t pushes_ = 0;
-  // On a line of its own: it is looked at after each command, and changes less often than the rest.
-  alignas(64) std::atomic<uint32_t> ready_levels_{0};
-  alignas(64) std::atomic<uint32_t> size_{0};
-  std::atomic<uint64_t> oldest_push_{0};
+  std::array<Level, levels> levels_;
+  std::uint64_t pushes_ = 0;
+  // It has its own cache line, because it is read after each command and changes less often than the rest.
+  alignas(64) std::atomic<std::uint32_t> ready_levels_{0};
+  alignas(64) std::atomic<std::uint32_t> size_{0};
+  std::atomic<std::uint64_t> oldest_push_{0};
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_READY_QUEUE_H

@@ -2,10 +2,10 @@
 //
 // Intrusive reference counting: objects that queued commands, handles and other objects share.
 //
-// Invariant: the thread that drops the last reference sees everything done under any earlier one, and deletes. That may
-// run code of the user's (a kernel's release function, a module's destructors), so no lock is held while a Ref dies.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_REF_H
-#define ANYPLACE_BACKENDS_CPU_SIM_REF_H
+// Invariant: the thread that drops the last reference sees everything that was done under the earlier ones, and deletes
+// the object. That may run code of the user's (a kernel's release function, a module's destructors), so no lock is held
+// while a Ref is destroyed.
+#pragma once
 
 #include <anyplace/backend/thread_sanitizer.h>
 
@@ -15,7 +15,7 @@
 
 namespace anyplace::cpu_sim {
 
-/// Base of a shared object. It starts with one reference, which belongs to whoever made it.
+/// The base of a shared object. It starts with one reference, which belongs to the code that made it.
 template <class T>
 class RefCounted {
  public:
@@ -35,7 +35,7 @@ class RefCounted {
   ~RefCounted() = default;
 
  private:
-  std::atomic<uint32_t> references_{1};
+  std::atomic<std::uint32_t> references_{1};
 };
 
 /// Owns one reference, or none.
@@ -45,7 +45,7 @@ class Ref {
   Ref() noexcept = default;
   /// Takes over the reference that the caller holds.
   static Ref adopt(T* object) noexcept { return Ref(object); }
-  /// Adds a reference to an object that someone keeps alive during the call.
+  /// Adds a reference to an object that the caller keeps alive during the call.
   static Ref share(T& object) noexcept {
     object.retain();
     return Ref(&object);
@@ -80,5 +80,3 @@ Ref<T> make_ref(Args&&... args) {
 }
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_REF_H

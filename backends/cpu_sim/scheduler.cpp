@@ -12,33 +12,35 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr int64_t kSpinNs = 20'000;       // how long an idle worker looks without sleeping
-constexpr int64_t kLookNs = 1'500;        // between two looks of that time
-constexpr int64_t kReserveNs = 200'000;   // between two looks of a reserve
-constexpr int64_t kQuietNs = 2'000'000;   // without a submission, after which it sleeps until it is called
-constexpr int64_t kLongTurnNs = 100'000;  // of a reserve, which then stays
-constexpr int64_t kShortTurnNs = 300;     // with short commands, each of them of at most:
-constexpr int64_t kShortCommandNs = 200;
-constexpr int64_t kLongestPauseNs = 50'000;  // before looking again after that
-constexpr int64_t kSpinPauseNs = 6'000;      // that is spent without sleeping
+constexpr std::int64_t spin_ns = 20'000;      // how long an idle worker looks for work without sleeping
+constexpr std::int64_t look_ns = 1'500;       // between two looks during that time
+constexpr std::int64_t reserve_ns = 200'000;  // between two looks of a reserve
+// After this time without a submission an idle worker sleeps until it is woken.
+constexpr std::int64_t quiet_ns = 2'000'000;
+constexpr std::int64_t long_turn_ns = 100'000;  // a reserve that ran a turn this long takes the next task at once
+// A turn is short if it takes at most this and short_command_ns for each command.
+constexpr std::int64_t short_turn_ns = 300;
+constexpr std::int64_t short_command_ns = 200;
+constexpr std::int64_t longest_pause_ns = 50'000;  // the longest pause before looking again after a short turn
+constexpr std::int64_t spin_pause_ns = 6'000;      // pauses up to this long are spent without sleeping
 
-void spin_until(int64_t ns) noexcept {
+void spin_until(std::int64_t ns) noexcept {
   do {
     for (int i = 0; i < 8; ++i) pause_briefly();
   } while (now_ns() < ns);
 }
 
-/// Raises a counter that is only written under a lock.
-void raise(std::atomic<uint32_t>& counter) noexcept {
+/// Increments a counter that is written only under a lock.
+void raise(std::atomic<std::uint32_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
-void lower(std::atomic<uint32_t>& counter) noexcept {
+void lower(std::atomic<std::uint32_t>& counter) noexcept {
   counter.store(counter.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
 }  // namespace
 
-Scheduler::Scheduler(uint32_t workers, int64_t doze_ns) : limit_(workers), doze_ns_(doze_ns) {
+Scheduler::Scheduler(std::uint32_t workers, std::int64_t backoff_ns) : limit_(workers), backoff_ns_(backoff_ns) {
   threads_.reserve(workers);
   workers_.reserve(workers);
 }
@@ -76,7 +78,7 @@ void Scheduler::start_worker(bool reserve) {
 bool Scheduler::stop(const Deadline& deadline) {
   {
     std::lock_guard lock(lock_);
-    stopping_.store(true, std::memory_order_relaxed);  // from now on nobody decides to start a worker
+    stopping_.store(true, std::memory_order_relaxed);  // from now on no worker is started
   }
   {
     std::lock_guard threads_lock(threads_mutex_);
@@ -84,7 +86,8 @@ bool Scheduler::stop(const Deadline& deadline) {
   }
   bool all_ended = false;
   {
-    // Not under threads_mutex_: one that is being started takes it. It ends at once.
+    // This doesn't hold threads_mutex_, because the start of a worker may be under way and takes it. Such a worker ends
+    // at once.
     std::unique_lock lock(end_mutex_);
     all_ended = deadline.wait(end_, lock, [this] { return ended_ == started(); });
   }
@@ -93,21 +96,21 @@ bool Scheduler::stop(const Deadline& deadline) {
     if (all_ended) {
       thread.join();
     } else {
-      thread.detach();  // nobody comes for it any more
+      thread.detach();  // nobody will join it
     }
   }
   threads_.clear();
   return all_ended;
 }
 
-uint32_t Scheduler::started() noexcept {
+std::uint32_t Scheduler::started() noexcept {
   std::lock_guard lock(lock_);
   return started_;
 }
 
 // ---- Readying and claiming -----------------------------------------------------------------------------------------
 
-/// Takes one off the sleepers, counted as looking from now on. Null if there is none. Under lock_.
+/// Removes a worker from the sleepers and counts it as looking. Null if there is none. Called under lock_.
 Scheduler::Worker* Scheduler::call_sleeper(bool reserve) noexcept {
   for (Worker** link = &sleepers_; *link != nullptr; link = &(*link)->next) {
     Worker* const worker = *link;
@@ -120,12 +123,13 @@ Scheduler::Worker* Scheduler::call_sleeper(bool reserve) noexcept {
   return nullptr;
 }
 
-/// Sees to it that somebody looks, since something is ready and a thread may run it. Under lock_.
+/// Called when something is ready: makes sure that a worker looks, if one more thread may run tasks. Called under
+/// lock_; the caller then calls carry_out().
 Scheduler::Call Scheduler::call_somebody(bool even_if_looking) noexcept {
   if (running_.load(std::memory_order_relaxed) >= limit_ || stopping_.load(std::memory_order_relaxed)) return {};
   if (looking_ > 0) return even_if_looking ? Call{looker_} : Call{};
   if (Worker* const worker = call_sleeper(false)) return {worker};
-  const uint32_t eager = limit_ == 1 ? 1 : limit_ - 1;
+  const std::uint32_t eager = limit_ == 1 ? 1 : limit_ - 1;
   if (started_ < eager) {
     ++started_;
     ++looking_;
@@ -145,8 +149,8 @@ void Scheduler::carry_out(const Call& call) noexcept {
   try {
     start_worker(call.reserve);
   } catch (const std::exception&) {
-    // start() saw to it that there is at least one, so the work still runs. Those who relied on the one that was being
-    // started rely on a sleeping one, if there is any.
+    // start() has made at least one worker, so the work still runs. A sleeping worker, if there is one, takes over for
+    // the worker that couldn't be started.
     Worker* worker = nullptr;
     {
       std::lock_guard lock(lock_);
@@ -165,10 +169,10 @@ void Scheduler::ready(Task& task, unsigned how) noexcept {
   Call call;
   {
     std::lock_guard lock(lock_);
-    ready_.push(task, (how & kWoken) != 0);
+    ready_.push(task, (how & woken) != 0);
     raise(pushes_);
-    if ((how & kByHost) != 0) raise(host_actions_);
-    call = call_somebody((how & kForAll) != 0);
+    if ((how & by_host) != 0) raise(host_actions_);
+    call = call_somebody((how & for_all) != 0);
   }
   carry_out(call);
 }
@@ -177,9 +181,9 @@ bool Scheduler::claim(Task& task) noexcept {
   if (!task.queued() || starving_.load(std::memory_order_relaxed)) return false;
   std::lock_guard lock(lock_);
   if (!task.queued() || starving_.load(std::memory_order_relaxed)) return false;
-  const uint32_t running = running_.load(std::memory_order_relaxed);
+  const std::uint32_t running = running_.load(std::memory_order_relaxed);
   if (running >= limit_ || (running + 1 >= limit_ && more_urgent(task.level()))) return false;
-  // One thing at a time, in order: who says so gets it from hosts, too.
+  // With a limit of one thread, tasks run one at a time and in order, also when hosts run them.
   if (limit_ == 1 && !ready_.is_next(task)) return false;
   ready_.take(task);
   raise(running_);
@@ -208,7 +212,7 @@ void Scheduler::done() noexcept {
 
 // ---- Workers -------------------------------------------------------------------------------------------------------
 
-/// The next task, if there is one and a thread may run it. Under lock_.
+/// Takes the next task, if there is one and one more thread may run tasks. Called under lock_.
 Task* Scheduler::take(Call* call) noexcept {
   if (running_.load(std::memory_order_relaxed) >= limit_) return nullptr;
   Task* const task = ready_.pop();
@@ -219,31 +223,31 @@ Task* Scheduler::take(Call* call) noexcept {
   return task;
 }
 
-/// Whether a worker takes the next task at once. Running each short command as soon as it is there costs the thread
-/// that submits, or helps itself, and this one, more than it gains: what they share goes to and fro between them. So a
-/// worker that found few of them leaves more to come together, or to the host.
-bool Scheduler::stays(Worker& self, const Task::Done& done, int64_t took_ns) noexcept {
-  if (self.reserve) return took_ns > kLongTurnNs;
-  if (took_ns > kShortTurnNs + static_cast<int64_t>(done.commands) * kShortCommandNs) {
+/// Whether a worker takes the next task at once after a turn. If a worker runs each short command as soon as it is
+/// submitted, the cache lines that it shares with the submitting thread go back and forth, which costs both more than
+/// it gains. So a worker whose turn was short pauses, until there are more commands or the host has run them itself.
+bool Scheduler::stays(Worker& self, const Task::Done& done, std::int64_t took_ns) noexcept {
+  if (self.reserve) return took_ns > long_turn_ns;
+  if (took_ns > short_turn_ns + static_cast<std::int64_t>(done.commands) * short_command_ns) {
     self.pause_ns = 0;
     return true;
   }
-  const uint32_t actions = host_actions_.load(std::memory_order_relaxed);
+  const std::uint32_t actions = host_actions_.load(std::memory_order_relaxed);
   const bool host_acts = std::exchange(self.host_actions, actions) != actions ||
                          (hosts_looking_.load(std::memory_order_relaxed) > 0 && ready_.size() > 1);
   if (!host_acts && !done.caught_up) return true;
-  self.pause_ns = std::clamp(2 * self.pause_ns, kLookNs, kLongestPauseNs);
+  self.pause_ns = std::clamp(2 * self.pause_ns, look_ns, longest_pause_ns);
   return false;
 }
 
 void Scheduler::work(Worker& self) noexcept {
-  // Short sleeps are to be short; the default lets them be 50 us longer.
+  // By default the system may lengthen sleeps by 50 us, which is too much for the short ones here.
   prctl(PR_SET_TIMERSLACK, 1'000, 0, 0, 0);
   while (Task* task = wait_for_task(self)) {
-    int64_t began = now_ns();
+    std::int64_t began = now_ns();
     do {
       const Task::Done done = task->run();
-      const int64_t ended = now_ns();
+      const std::int64_t ended = now_ns();
       const bool goes_on = stays(self, done, ended - std::exchange(began, ended));
       Call call;
       {
@@ -268,52 +272,53 @@ void Scheduler::work(Worker& self) noexcept {
   end_.notify_all();
 }
 
-/// Rests before looking. True if it was called.
+/// Pauses before looking. True if the worker was woken meanwhile.
 bool Scheduler::pause(Worker& self) noexcept {
-  if (doze_ns_ == 0) return false;
-  if (self.reserve) return self.waited_for != 0 && self.parker.park_for(kReserveNs);
-  if (self.pause_ns > kSpinPauseNs) return self.parker.park_for(self.pause_ns);
-  spin_until(now_ns() + std::max(self.pause_ns, kLookNs));
+  if (backoff_ns_ == 0) return false;
+  if (self.reserve) return self.waited_for != 0 && self.parker.park_for(reserve_ns);
+  if (self.pause_ns > spin_pause_ns) return self.parker.park_for(self.pause_ns);
+  spin_until(now_ns() + std::max(self.pause_ns, look_ns));
   return false;
 }
 
-/// Idle: looks at the queue now and then, until there is something, or nothing was submitted for a while.
+/// The idle backoff: looks at the queue less and less often, until there is a task to take, or nothing was submitted
+/// for quiet_ns.
 Scheduler::Seen Scheduler::look(Worker& self) noexcept {
-  if (pause(self)) return Seen::kSomething;
-  const int64_t began = now_ns();
-  int64_t last_push = began;
-  uint32_t pushes = pushes_.load(std::memory_order_relaxed);
-  for (int64_t now = began;; now = now_ns()) {
+  if (pause(self)) return Seen::something;
+  const std::int64_t began = now_ns();
+  std::int64_t last_push = began;
+  std::uint32_t pushes = pushes_.load(std::memory_order_relaxed);
+  for (std::int64_t now = began;; now = now_ns()) {
     if (stopping_.load(std::memory_order_relaxed)) {
-      spin_until(now + kLookNs);
-      return Seen::kSomething;
+      spin_until(now + look_ns);
+      return Seen::something;
     }
     const bool room = running_.load(std::memory_order_relaxed) < limit_;
-    const uint64_t oldest = ready_.oldest_push();
-    if (doze_ns_ == 0) return room && oldest != 0 ? Seen::kSomething : Seen::kNothing;
-    if (oldest != 0 && oldest == self.waited_for) return Seen::kTwice;
-    self.waited_for = oldest;  // before any way out: it is what the next look is compared with
-    if (room && !self.reserve && ready_.size() > 1) return Seen::kSomething;
-    if (const uint32_t pushes_now = pushes_.load(std::memory_order_relaxed); pushes_now != pushes) {
+    const std::uint64_t oldest = ready_.oldest_push();
+    if (backoff_ns_ == 0) return room && oldest != 0 ? Seen::something : Seen::nothing;
+    if (oldest != 0 && oldest == self.waited_for) return Seen::twice;
+    self.waited_for = oldest;  // set before any return, because the next look is compared with it
+    if (room && !self.reserve && ready_.size() > 1) return Seen::something;
+    if (const std::uint32_t pushes_now = pushes_.load(std::memory_order_relaxed); pushes_now != pushes) {
       pushes = pushes_now;
       last_push = now;
     }
-    if (!self.reserve && now - began < kSpinNs) {
-      spin_until(now + kLookNs);
-    } else if (oldest == 0 && now - last_push > kQuietNs) {
-      return Seen::kNothing;
-    } else if (self.parker.park_for(self.reserve ? kReserveNs : doze_ns_)) {
-      return Seen::kSomething;
+    if (!self.reserve && now - began < spin_ns) {
+      spin_until(now + look_ns);
+    } else if (oldest == 0 && now - last_push > quiet_ns) {
+      return Seen::nothing;
+    } else if (self.parker.park_for(self.reserve ? reserve_ns : backoff_ns_)) {
+      return Seen::something;
     }
   }
 }
 
-/// Until it is called, which takes it off the sleepers.
+/// Sleeps until it is woken. The waking thread has removed it from the sleepers.
 void Scheduler::sleep(Worker& self) noexcept {
   self.parker.park(Deadline::never());
   std::lock_guard lock(lock_);
   if (!self.asleep) return;
-  // A token from before it slept, or stop().
+  // It is still in the list: it was woken by an old token or by stop().
   Worker** link = &sleepers_;
   while (*link != &self) link = &(*link)->next;
   *link = self.next;
@@ -321,7 +326,8 @@ void Scheduler::sleep(Worker& self) noexcept {
   ++looking(self.reserve);
 }
 
-/// Null when the worker is to end. The caller is counted as looking before, and not after.
+/// Waits for the next task; null when the worker has to end. The worker counts as looking before the call, and not
+/// after it.
 Task* Scheduler::wait_for_task(Worker& self) noexcept {
   for (;;) {
     const Seen seen = look(self);
@@ -330,20 +336,21 @@ Task* Scheduler::wait_for_task(Worker& self) noexcept {
     bool sleeps = false;
     {
       std::lock_guard lock(lock_);
-      --looking(self.reserve);  // first: who takes one sees to it that somebody else looks for the others
-      if (seen != Seen::kNothing) task = take(&call);
-      // With no room for another, who makes room takes the next task, or calls somebody.
+      // Decremented first, so that take() makes another worker look for the tasks that are left.
+      --looking(self.reserve);
+      if (seen != Seen::nothing) task = take(&call);
+      // If no further thread may run tasks, the thread that ends its task takes the next one or wakes a worker.
       const bool idle = task == nullptr && (ready_.size() == 0 || running_.load(std::memory_order_relaxed) >= limit_);
       if (idle && ready_.size() == 0 && stopping_.load(std::memory_order_relaxed)) return nullptr;
-      sleeps = idle && seen == Seen::kNothing;
+      sleeps = idle && seen == Seen::nothing;
       if (sleeps) {
         self.asleep = true;
         self.next = sleepers_;
         sleepers_ = &self;
       } else if (task == nullptr) {
         ++looking(self.reserve);
-        // It comes before what hosts would help themselves to.
-        if (seen == Seen::kTwice && ready_.size() > 0) starving_.store(true, std::memory_order_relaxed);
+        // From now on hosts claim nothing until a worker has taken a task.
+        if (seen == Seen::twice && ready_.size() > 0) starving_.store(true, std::memory_order_relaxed);
       }
     }
     carry_out(call);
@@ -351,7 +358,7 @@ Task* Scheduler::wait_for_task(Worker& self) noexcept {
       self.waited_for = 0;
       return task;
     }
-    if (seen == Seen::kTwice) self.pause_ns = std::clamp(2 * self.pause_ns, kLookNs, kLongestPauseNs);
+    if (seen == Seen::twice) self.pause_ns = std::clamp(2 * self.pause_ns, look_ns, longest_pause_ns);
     if (sleeps) sleep(self);
   }
 }

@@ -7,16 +7,16 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr int kSpins = 100;   // rests before the core is given away
-constexpr int kYields = 100;  // times it is given away before sleeping
+constexpr int spins = 100;   // pauses before the thread yields its core
+constexpr int yields = 100;  // yields before the thread sleeps
 
 }  // namespace
 
 void Backoff::rest() noexcept {
-  if (rests_ < kSpins) {
+  if (rests_ < spins) {
     ++rests_;
     pause_briefly();
-  } else if (rests_ < kSpins + kYields) {
+  } else if (rests_ < spins + yields) {
     ++rests_;
     sched_yield();
   } else {

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lock of what is held for a few instructions and taken millions of times a second: one locked instruction to take
-// it, a plain store to let go. A thread that doesn't get it spins for a while, then gives its core away, so that a
-// holder that lost its own gets it back.
+// SpinLock: a lock that is held for a few instructions and taken millions of times a second. Taking it is one locked
+// instruction, releasing it a plain store. A thread that doesn't get it spins for a while and then yields its core, so
+// that a holder that was preempted can go on.
 //
 // Nothing that can block, and no code of the user's, runs under it.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_SPIN_LOCK_H
-#define ANYPLACE_BACKENDS_CPU_SIM_SPIN_LOCK_H
+#pragma once
 
 #include <atomic>
 
 namespace anyplace::cpu_sim {
 
-/// A moment's rest in a loop that looks at memory.
+/// A short pause in a loop that reads memory.
 inline void pause_briefly() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -21,8 +20,8 @@ inline void pause_briefly() noexcept {
 #endif
 }
 
-/// Rests longer and longer, for a loop that looks whether another thread has gone on: first the core is kept, then
-/// given to whoever wants it, then left for a while, which lets also a thread on that a scheduler prefers to none.
+/// Longer and longer pauses for a loop that waits for another thread: first it spins, then it yields the core, then it
+/// sleeps for a while, so that also a thread of low priority gets to run.
 class Backoff {
  public:
   void rest() noexcept;
@@ -52,5 +51,3 @@ class SpinLock {
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_SPIN_LOCK_H

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands that are cut into pieces for several workers: kernels over their blocks, copies and fills over their bytes.
-// Between two pieces a worker goes back to the scheduler, so a long kernel holds back a more urgent stream by one piece
-// at most, and shares the workers fairly with one as urgent.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_SPREAD_H
-#define ANYPLACE_BACKENDS_CPU_SIM_SPREAD_H
+// Spreading: commands are cut into pieces for several workers, kernels by blocks, copies and fills by bytes. Between
+// two pieces a worker goes back to the scheduler, so a long kernel delays a more urgent stream by one piece at most,
+// and shares the workers fairly with a stream that is as urgent.
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -18,42 +17,40 @@ namespace anyplace::cpu_sim {
 class Spreadable : public Command {
  public:
   struct Extent {
-    uint64_t units;        // at least 1
-    uint64_t grain;        // fewest units worth a piece of their own; pieces are multiples of it, but for the last
-    bool is_long = false;  // so long that another thread is worth waking for it
+    std::uint64_t units;   // at least 1
+    std::uint64_t grain;   // the fewest units that are worth a piece; all pieces but the last are multiples of it
+    bool is_long = false;  // whether it takes so long that waking another thread is worthwhile
   };
   virtual Extent extent() const noexcept = 0;
 
   /// Runs the units from `begin` up to `end`. Setting `stop` keeps further units from being started.
-  virtual void run_units(uint64_t begin, uint64_t end, std::atomic<bool>& stop) noexcept = 0;
+  virtual void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept = 0;
 
   Progress execute(Stream& stream) noexcept final;
 };
 
-/// The pieces of the one command of a stream that is spread now. Part of the stream, so that spreading allocates
-/// nothing. It is enqueued while it has units left to hand out; who is handed the task cuts off a piece and enqueues
-/// the rest before running it. Who completes the last unit completes the command.
+/// The pieces of the one command of a stream that is spread now. It is a part of the stream, so that spreading
+/// allocates nothing. It is in the scheduler's queue while units are left. A thread that takes it cuts off a piece and
+/// enqueues the rest before running the piece. The thread that completes the last unit completes the command.
 class SpreadJob final : public Task {
  public:
   explicit SpreadJob(Stream& stream) noexcept : stream_(stream) {}
-  /// The stream's.
+  /// Takes over the stream's level.
   void adopt_level() noexcept;
 
   void begin(Spreadable& work, const Spreadable::Extent& extent) noexcept;
   Done run() noexcept override;
 
  private:
-  uint64_t cut() noexcept;
+  std::uint64_t cut() noexcept;
 
   Stream& stream_;
   Spreadable* work_ = nullptr;
   Spreadable::Extent extent_{};
-  uint64_t next_ = 0;  // first unit not handed out; of whoever was handed the task
-  std::atomic<uint64_t> piece_{0};
-  std::atomic<uint64_t> done_{0};
+  std::uint64_t next_ = 0;  // the first unit that isn't handed out; only the thread that has the task uses it
+  std::atomic<std::uint64_t> piece_{0};
+  std::atomic<std::uint64_t> done_{0};
   std::atomic<bool> stop_{false};
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_SPREAD_H

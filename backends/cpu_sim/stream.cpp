@@ -10,17 +10,17 @@ namespace anyplace::cpu_sim {
 namespace {
 
 // How long a stream keeps its thread while others as urgent are ready. (More urgent ones get it at the next command.)
-// The clock is read at every kClockCommands-th command only: reading it takes as long as a short kernel.
-constexpr unsigned kTurnCommands = 16;
-constexpr unsigned kClockCommands = 4;
-// A worker that has run all that it knew of leaves fewer new commands than these for later: each command that is read
-// as soon as it was written costs both threads more than running it.
-constexpr uint64_t kFewCommands = 64;
-// Streams that wake each other are run by one thread one after the other so many times; then others are looked at.
-constexpr int kMostStreams = 64;
-constexpr int64_t kTurnNs = 100'000;
+// The clock is read at every clock_commands-th command only: reading it takes as long as a short kernel.
+constexpr unsigned turn_commands = 16;
+constexpr unsigned clock_commands = 4;
+// A worker that has run all commands it knew of ends its turn if there are fewer new ones than this: reading each
+// command as soon as it was written costs both threads more than running it.
+constexpr std::uint64_t few_commands = 64;
+// One thread runs this many streams that wake each other one after the other before it looks at others.
+constexpr int most_streams = 64;
+constexpr std::int64_t turn_ns = 100'000;
 
-constexpr uint64_t kNoTarget = UINT64_MAX;
+constexpr std::uint64_t no_target = UINT64_MAX;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Stream::Stream(StreamPool& pool, Scheduler& scheduler) noexcept
 
 // ---- Life ----------------------------------------------------------------------------------------------------------
 
-void Stream::open(Device& device, uint64_t cookie, int32_t priority, Rule rule) noexcept {
+void Stream::open(Device& device, std::uint64_t cookie, std::int32_t priority, Rule rule) noexcept {
   device_ = &device;
   cookie_ = cookie;
   rule_ = rule;
@@ -58,15 +58,15 @@ void Stream::drop_handle() noexcept {
   if (last) recycle();
 }
 
-/// By who found that there is no handle and no work: from then on nobody else can reach it.
+/// Called by the thread that found neither a handle nor work: nobody else can reach the stream then.
 void Stream::recycle() noexcept {
   device_->remove(*this);
   CommandQueue::free_chunk(queue_.clear());
   pool_.give_back(*this);
 }
 
-/// False if something was submitted meanwhile. Else the stream is no longer the caller's.
-bool Stream::go_idle(uint64_t retired) noexcept {
+/// Ends the turn of an empty stream. False if something was submitted meanwhile; else the caller has lost the turn.
+bool Stream::go_idle(std::uint64_t retired) noexcept {
   void* left_over = nullptr;
   bool last = false;
   {
@@ -85,7 +85,7 @@ bool Stream::go_idle(uint64_t retired) noexcept {
 // ---- Submitting ----------------------------------------------------------------------------------------------------
 
 void Stream::submit_wait(const Record& record) {
-  // What is earlier in the same stream, or complete, is no wait; but the null stream's rule holds all the same.
+  // A record that is complete or earlier in the same stream needs no wait, but the null stream's rule still applies.
   if (record.timeline == &timeline_ || record.timeline == nullptr ||
       (!record.timeline->owner()->works_at(record.target) && record.complete())) {
     mark();
@@ -94,15 +94,15 @@ void Stream::submit_wait(const Record& record) {
   }
 }
 
-uint64_t Stream::push_wait(const Record& record) {
+std::uint64_t Stream::push_wait(const Record& record) {
   return push([&] {
     queue_.emplace_wait(*record.timeline, record.target);
     waits_[next_wait_] = {record, submitted_.load(std::memory_order_relaxed) + 1};
-    next_wait_ = static_cast<uint8_t>((next_wait_ + 1) % kWaits);
+    next_wait_ = static_cast<std::uint8_t>((next_wait_ + 1) % waits);
   });
 }
 
-Stream::Dependencies Stream::dependencies(uint64_t target) noexcept {
+Stream::Dependencies Stream::dependencies(std::uint64_t target) noexcept {
   Dependencies found;
   found.records[0] = waits_for_.read();
   std::lock_guard lock(lock_);
@@ -115,11 +115,11 @@ Stream::Dependencies Stream::dependencies(uint64_t target) noexcept {
 
 namespace {
 
-/// Is destroyed when the stream gets there.
+/// A command that only holds a reference to a kernel, until the stream reaches it.
 class DropKernel final : public Command {
  public:
   explicit DropKernel(Ref<Kernel> kernel) noexcept : kernel_(std::move(kernel)) {}
-  Progress execute(Stream&) noexcept override { return Progress::kDone; }
+  Progress execute(Stream&) noexcept override { return Progress::done; }
 
  private:
   Ref<Kernel> kernel_;
@@ -127,11 +127,11 @@ class DropKernel final : public Command {
 
 }  // namespace
 
-void Stream::let_go(const Ref<Kernel>& kernel) noexcept {
+void Stream::keep_while_queued(const Ref<Kernel>& kernel) noexcept {
   std::lock_guard lock(lock_);
-  // What is complete has been left by the thread that ran it, also if that is yet to find that there is nothing more.
+  // The thread that ran a complete command doesn't use its kernel any more, even if that thread still has the turn.
   if ((kernels_ & kernel->mark()) == 0) {
-    backend::acquire_from_sanitizer(&timeline_);  // who forgot its launches had seen them complete
+    backend::acquire_from_sanitizer(&timeline_);  // the thread that cleared kernels_ had seen the launches complete
     return;
   }
   if (timeline_.reached(submitted_.load(std::memory_order_relaxed))) return;
@@ -140,88 +140,90 @@ void Stream::let_go(const Ref<Kernel>& kernel) noexcept {
     backend::release_to_sanitizer(&submitted_);
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   } catch (const std::bad_alloc&) {
-    kernel->retain();  // it may be in use: rather a leak
+    kernel->retain();  // it may be in use, so the kernel is leaked
   }
 }
 
 // ---- Executing -----------------------------------------------------------------------------------------------------
 
-/// False if the stream was parked.
-bool Stream::wait(Timeline& timeline, uint64_t target) noexcept {
+/// Executes a wait. False if the stream was parked.
+bool Stream::wait(Timeline& timeline, std::uint64_t target) noexcept {
   if (timeline.reached(target)) return true;
   waits_for_.write({&timeline, target});
   return !park(timeline, target);
 }
 
-/// False if the stream went elsewhere: neither it nor the entry may be touched then.
+/// Executes the front entry. False if the turn was passed on; neither the stream nor the entry may be touched then.
 bool Stream::execute(Entry& entry) noexcept {
   switch (entry.kind) {
-    case Entry::kLaunch:
+    case Entry::launch:
       entry.kernel->run_one(entry.packed, cookie_);
       return true;
-    case Entry::kWait:
+    case Entry::wait:
       return wait(*entry.timeline, entry.target());
     default:
-      if (entry.command().execute(*this) == Progress::kElsewhere) return false;
+      if (entry.command().execute(*this) == Progress::elsewhere) return false;
       entry.command().~Command();
       return true;
   }
 }
 
-/// Whether the turn will end at the next command, without running anything. For a holder that has seen it submitted.
+/// Whether the next command will park the stream. Called by the turn's holder when it knows that there is a next
+/// command.
 bool Stream::parks_next() noexcept {
   Entry& entry = queue_.front();
-  return entry.kind == Entry::kWait && !entry.timeline->reached(entry.target());
+  return entry.kind == Entry::wait && !entry.timeline->reached(entry.target());
 }
 
 Stream::End Stream::take_turn(Turn& turn) noexcept {
-  uint64_t retired = timeline_.value();
+  std::uint64_t retired = timeline_.value();
   backend::acquire_from_sanitizer(&timeline_);
   backend::acquire_from_sanitizer(&submitted_);
-  unsigned shared = 0;  // commands, while others as urgent were ready
-  int64_t began = 0;
+  unsigned shared = 0;  // commands that were run while streams as urgent were ready
+  std::int64_t began = 0;
   for (;;) {
     if (retired >= seen_) {
       seen_ = submitted();
       backend::acquire_from_sanitizer(&submitted_);
       if (retired == seen_) {
-        if (go_idle(retired)) return End::kIdle;
+        if (go_idle(retired)) return End::idle;
         continue;
       }
-      if (!turn.helps && turn.commands > 0 && seen_ - retired < kFewCommands) return End::kFewReady;
+      if (!turn.helps && turn.commands > 0 && seen_ - retired < few_commands) return End::few_ready;
     }
-    if (retired >= turn.target) return End::kReady;
-    // What this stream woke isn't to wait for this stream's next command, unless that runs nothing.
+    if (retired >= turn.target) return End::ready;
+    // A stream that this one woke is readied before this one's next command runs, unless that command only parks this
+    // stream.
     if (turn.next != nullptr && !parks_next()) scheduler_.enqueue_woken(*std::exchange(turn.next, nullptr));
-    if (!execute(queue_.front())) return End::kElsewhere;
+    if (!execute(queue_.front())) return End::elsewhere;
     queue_.pop();
     timeline_.advance(++retired, turn.next);
     ++turn.commands;
-    // A host takes nothing from others while there is room for one more thread.
+    // While one more thread may run tasks, a host that goes on keeps none from running.
     if (turn.helps && !scheduler_.full()) continue;
-    if (scheduler_.more_urgent(level())) return End::kReady;
-    if (!scheduler_.as_urgent(level()) || ++shared % kClockCommands != 0) continue;
-    if (shared == kTurnCommands) return End::kReady;
-    const int64_t now = now_ns();
+    if (scheduler_.more_urgent(level())) return End::ready;
+    if (!scheduler_.as_urgent(level()) || ++shared % clock_commands != 0) continue;
+    if (shared == turn_commands) return End::ready;
+    const std::int64_t now = now_ns();
     if (began == 0) began = now;
-    if (now - began > kTurnNs) return End::kReady;
+    if (now - began > turn_ns) return End::ready;
   }
 }
 
 Task::Done Stream::run() noexcept {
-  const uint32_t host_actions = scheduler_.host_actions();
+  const std::uint32_t host_actions = scheduler_.host_actions();
   Stream* stream = this;
-  uint64_t commands = 0;
+  std::uint64_t commands = 0;
   for (int streams = 1;; ++streams) {
-    Turn turn{kNoTarget, false};
+    Turn turn{no_target, false};
     Scheduler& scheduler = stream->scheduler_;
     const End end = stream->take_turn(turn);
     commands += turn.commands;
-    if (end == End::kReady || end == End::kFewReady) scheduler.enqueue(*stream);
-    if (turn.next == nullptr) return {commands, end == End::kIdle || end == End::kFewReady};
+    if (end == End::ready || end == End::few_ready) scheduler.enqueue(*stream);
+    if (turn.next == nullptr) return {commands, end == End::idle || end == End::few_ready};
     stream = turn.next;
     if (scheduler.more_urgent(stream->level()) ||
-        (streams >= kMostStreams && (scheduler.others_ready() || scheduler.host_actions() != host_actions))) {
+        (streams >= most_streams && (scheduler.others_ready() || scheduler.host_actions() != host_actions))) {
       scheduler.enqueue_woken(*stream);
       return {commands, false};
     }
@@ -231,7 +233,7 @@ Task::Done Stream::run() noexcept {
 void Stream::finish_elsewhere() noexcept {
   queue_.front().command().~Command();
   queue_.pop();
-  const uint64_t retired = timeline_.value() + 1;
+  const std::uint64_t retired = timeline_.value() + 1;
   Scheduler& scheduler = scheduler_;
   Stream* woken = nullptr;
   timeline_.advance(retired, woken);
@@ -239,20 +241,21 @@ void Stream::finish_elsewhere() noexcept {
   if (woken != nullptr) scheduler.enqueue_woken(*woken);
 }
 
-/// By a host that has claimed this stream. It goes on with the stream that this one woke, if this one waits for that.
-void Stream::help_with_turn(uint64_t target) noexcept {
+/// Runs the turn of this stream on a host that has claimed it. If this stream then waits for a stream that it woke, the
+/// host runs that one next.
+void Stream::help_with_turn(std::uint64_t target) noexcept {
   Scheduler& scheduler = scheduler_;
   Stream* stream = this;
   for (int streams = 1;; ++streams) {
     Turn turn{target, true};
     const End end = stream->take_turn(turn);
-    if (end == End::kReady) scheduler.enqueue(*stream);
+    if (end == End::ready) scheduler.enqueue(*stream);
     if (turn.next == nullptr) return;
-    // The stream may be in other hands by now; what it waits for concerns us only if it hasn't got past our target.
-    const Record needed = end == End::kElsewhere ? stream->waits_for_.read() : Record{};
+    // Another thread may have the stream by now. What it waits for matters only if it hasn't reached the target.
+    const Record needed = end == End::elsewhere ? stream->waits_for_.read() : Record{};
     const bool passed = stream->timeline_.reached(target);
     stream = turn.next;
-    if (passed || (streams >= kMostStreams && scheduler.others_ready()) || needed.timeline != &stream->timeline_ ||
+    if (passed || (streams >= most_streams && scheduler.others_ready()) || needed.timeline != &stream->timeline_ ||
         scheduler.in_the_way(stream->level())) {
       return scheduler.enqueue_woken(*stream);
     }
@@ -260,13 +263,13 @@ void Stream::help_with_turn(uint64_t target) noexcept {
   }
 }
 
-bool Stream::help(uint64_t target) noexcept {
+bool Stream::help(std::uint64_t target) noexcept {
   Scheduler& scheduler = scheduler_;
   const HelpingScope scope;
   if (scheduler.claim(*this)) {
     help_with_turn(target);
   } else if (scheduler.claim(spread_)) {
-    // While this piece is held the command isn't complete: it is the one that is waited for, or one before it, or the
+    // The command isn't complete while this thread holds a piece of it. So it is at or before the target, unless the
     // target was reached meanwhile.
     if (timeline_.reached(target)) {
       scheduler.enqueue_woken(spread_);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One stream: a queue of commands, executed in order, by one thread at a time.
+// Stream: a queue of commands that are executed in order, by one thread at a time.
 //
-// A stream is idle (its queue is empty) or active. An active one is always in exactly one place: in the scheduler's
-// queue, on a thread (a worker, or a host that synchronises), parked on a timeline, in its device's host thread, or
-// spread over threads. That place has "the turn": it alone executes, retires and passes the stream on, so most of a
-// stream needs no lock.
+// A stream is idle (its queue is empty) or active. An active stream is always in exactly one of these: the scheduler's
+// queue, a thread (a worker, or a host that synchronises), a timeline on which it is parked, its device's host thread,
+// or a spread job. Whatever has the stream has its turn: it alone executes and retires commands and passes the stream
+// on, so most of a stream needs no lock.
 //
 // Completion is the timeline's count of retired commands; a command's number is the count that completes it. A command
 // is destroyed (its references dropped, its faults reported) before it counts as complete.
 //
-// Streams live in a pool (stream_pool.h) and are never freed: who looks at one that it holds no reference to sees, at
-// worst, another stream's state.
+// Streams live in a pool (stream_pool.h) and are never freed: a thread that reads a stream without holding a reference
+// sees, at worst, the state of another stream in the same memory.
 //
 // Lock order, for all of this backend; a lock may be taken under those before it:
 //   1. Device::mutex_ (the null stream's rule and the list of streams)
@@ -19,9 +19,8 @@
 //   3. Timeline::lock_, HostThread::mutex_, DeviceMemory::mutex_, the engine's small tables
 //   4. Scheduler::threads_mutex_, then Scheduler::lock_
 // Code of the user's (kernels, host functions, release functions, a module's constructors and destructors) runs under
-// none of them; so does the last Ref of anything that may run such code.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_STREAM_H
-#define ANYPLACE_BACKENDS_CPU_SIM_STREAM_H
+// none of them, and a Ref whose end may run such code is dropped under none of them.
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -43,53 +42,54 @@ namespace anyplace::cpu_sim {
 class Device;
 class StreamPool;
 
-/// How a stream stands to its device's null stream.
-enum class Rule : uint8_t { kNone, kBlocking, kNull };
+/// How a stream is ordered with its device's null stream.
+enum class Rule : std::uint8_t { none, blocking, null };
 
 class Stream final : public Task {
  public:
   // -- For the pool.
   Stream(StreamPool& pool, Scheduler& scheduler) noexcept;
-  /// Begins a life, with one handle. `cookie` is that handle's.
-  void open(Device& device, uint64_t cookie, int32_t priority, Rule rule) noexcept;
+  /// Begins the stream's use, with one handle. `cookie` is that handle's.
+  void open(Device& device, std::uint64_t cookie, std::int32_t priority, Rule rule) noexcept;
 
-  // -- Handles. Work goes on after the last is gone.
+  // -- Handles. Work goes on after the last handle is gone.
   void add_handle() noexcept;
   void drop_handle() noexcept;
 
   Device& device() const noexcept { return *device_; }
-  /// Unique in the process; the native handle. Until the first handle is gone.
-  uint64_t id() const noexcept { return id_; }
-  uint64_t cookie() const noexcept { return cookie_; }
+  /// The native handle, unique in the process. Valid until the first handle is gone.
+  std::uint64_t id() const noexcept { return id_; }
+  std::uint64_t cookie() const noexcept { return cookie_; }
   Timeline& timeline() noexcept { return timeline_; }
-  /// The number of what was submitted last.
-  uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
-  /// The same, but for what nobody asked for (let_go): what was done stays done.
-  uint64_t asked_for() const noexcept { return asked_for_.load(std::memory_order_acquire); }
-  /// Whether a number is that of its last work, and not known to be done. It says less than the timeline, but looks at
-  /// nothing that the thread which executes writes all the time.
-  bool works_at(uint64_t number) const noexcept {
+  /// The number of the last submission.
+  std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
+  /// The number of the last submission that the application made. submitted() also counts those of keep_while_queued(),
+  /// which must not make a completed stream incomplete.
+  std::uint64_t asked_for() const noexcept { return asked_for_.load(std::memory_order_acquire); }
+  /// Whether the number is that of the stream's last submission and not known to be done. It is less exact than the
+  /// timeline, but reads nothing that the executing thread writes all the time.
+  bool works_at(std::uint64_t number) const noexcept {
     return active_.load(std::memory_order_relaxed) && asked_for_.load(std::memory_order_relaxed) == number;
   }
   bool done() const noexcept { return timeline_.reached(asked_for()); }
 
-  // -- Submitting. Each puts something into the order, with the null stream's rule in front of it, and returns its
-  // number. Each throws when there is no memory or no thread; then nothing was submitted.
-  /// A kernel over one block, without arguments. No reference is counted: see let_go().
-  uint64_t submit_launch(Kernel& kernel, uint64_t mark, uint32_t packed_block) {
+  // -- Submitting. Each appends a command, after the waits that the null stream's rule asks for, and returns its
+  // number. Each throws if there is no memory or no thread; then nothing was submitted.
+  /// Launches a kernel over one block, without arguments. It counts no reference: see keep_while_queued().
+  std::uint64_t submit_launch(Kernel& kernel, std::uint64_t mark, std::uint32_t packed_block) {
     const auto write = [&] {
       queue_.emplace_launch(kernel, packed_block);
       remember(mark);
     };
-    if (rule_ == Rule::kNone) [[likely]]
+    if (rule_ == Rule::none) [[likely]]
       return push(write);
     return ordered([&] { return push(write); });
   }
-  /// The mark of a kernel (Kernel::mark), while a launch of it is written.
-  void remember(uint64_t mark) noexcept { kernels_ |= mark; }
-  /// A T, with a tail of `tail_bytes` that `fill` writes; it must not throw.
+  /// Notes the mark of a kernel (Kernel::mark). Called while a launch of it is written.
+  void remember(std::uint64_t mark) noexcept { kernels_ |= mark; }
+  /// Submits a T with a tail of `tail_bytes` that `fill` writes. `fill` must not throw.
   template <class T, class Fill, class... Args>
-  uint64_t submit_with_tail(std::size_t tail_bytes, Fill&& fill, Args&&... args) {
+  std::uint64_t submit_with_tail(std::size_t tail_bytes, Fill&& fill, Args&&... args) {
     return ordered([&] {
       return push([&] {
         T& command = queue_.emplace<T>(tail_bytes, std::forward<Args>(args)...);
@@ -98,49 +98,50 @@ class Stream final : public Task {
     });
   }
   template <class T, class... Args>
-  uint64_t submit(Args&&... args) {
+  std::uint64_t submit(Args&&... args) {
     return submit_with_tail<T>(
         0, [](T&, void*) {}, std::forward<Args>(args)...);
   }
-  /// A place in the order without a command: the number that completes all that was submitted before.
-  uint64_t mark() {
-    if (rule_ == Rule::kNone) [[likely]]
+  /// Submits nothing. Returns the number at which everything that was submitted before is complete.
+  std::uint64_t mark() {
+    if (rule_ == Rule::none) [[likely]]
       return asked_for();
     return ordered([this] { return asked_for(); });
   }
   /// Holds back what is submitted later until another stream's timeline reaches `target`.
   void submit_wait(const Record& record);
 
-  /// Keeps a reference to the kernel until all that is submitted now is done; none if that is so already. A queued
-  /// launch holds none: counting it on one thread and back on another would cost more than the launch. Instead, who
-  /// lets go of a kernel leaves a reference in each stream that may have launches of it, behind all there are.
-  void let_go(const Ref<Kernel>& kernel) noexcept;
+  /// Keeps a reference to the kernel until everything that is submitted now is done; keeps none if it is done already.
+  /// A queued launch holds no reference: incrementing the count on one thread and decrementing it on another would cost
+  /// more than the launch. Instead, destroying a kernel leaves a reference in each stream that may have launches of it,
+  /// behind all of them.
+  void keep_while_queued(const Ref<Kernel>& kernel) noexcept;
 
   // -- For the holder of the turn.
   Done run() noexcept override;
-  /// Completes the command that went elsewhere, and hands the stream on.
+  /// Completes the command whose execution was passed on (Progress::elsewhere), and passes the stream on.
   void finish_elsewhere() noexcept;
-  /// Parks this stream until `timeline` reaches `target`; false if it is there already.
-  bool park(Timeline& timeline, uint64_t target) noexcept { return timeline.park(wakeup_, target); }
+  /// Parks this stream until `timeline` reaches `target`; false if it has been reached.
+  bool park(Timeline& timeline, std::uint64_t target) noexcept { return timeline.park(wakeup_, target); }
   void spread(Spreadable& work, const Spreadable::Extent& extent) noexcept { spread_.begin(work, extent); }
   Scheduler& scheduler() const noexcept { return scheduler_; }
 
   // -- For a host that waits for `target` (help.h).
-  /// Runs what is ready of this stream, up to the target. False if there was nothing, or it was somebody else's.
-  bool help(uint64_t target) noexcept;
-  /// What the stream is, or was, parked on, and the last of what its commands up to `target` wait for.
+  /// Runs this stream's commands up to the target, if it is ready. False if it isn't, or if another thread has it.
+  bool help(std::uint64_t target) noexcept;
+  /// What the stream is or was parked on, and the last waits that were submitted among its commands up to `target`.
   struct Dependencies {
-    static constexpr unsigned kMost = 5;
-    Record records[kMost];
+    static constexpr unsigned most = 5;
+    Record records[most];
   };
-  Dependencies dependencies(uint64_t target) noexcept;
+  Dependencies dependencies(std::uint64_t target) noexcept;
 
  private:
   friend class Device;
   friend class StreamPool;
   ~Stream() override = default;  // never called
 
-  enum class End { kIdle, kElsewhere, kReady, kFewReady };
+  enum class End { idle, elsewhere, ready, few_ready };
   class Wakeup final : public Waiter {
    public:
     explicit Wakeup(Stream& stream) noexcept : stream_(stream) {}
@@ -157,16 +158,16 @@ class Stream final : public Task {
   };
 
   template <class Submit>
-  uint64_t ordered(Submit&& submit);
+  std::uint64_t ordered(Submit&& submit);
 
   template <class Write>
-  uint64_t push(Write&& write) {
-    uint64_t number = 0;
+  std::uint64_t push(Write&& write) {
+    std::uint64_t number = 0;
     bool was_active = false;
     {
       std::lock_guard lock(lock_);
       was_active = active_.load(std::memory_order_relaxed);
-      if (!was_active) scheduler_.start();  // first: what was submitted must run
+      if (!was_active) scheduler_.start();  // called first, because submitted commands must be sure to run
       write();
       number = submitted_.load(std::memory_order_relaxed) + 1;
       asked_for_.store(number, std::memory_order_relaxed);
@@ -179,35 +180,36 @@ class Stream final : public Task {
   }
 
   struct Turn {
-    uint64_t target;         // where it ends
-    bool helps;              // a host that helps
-    uint64_t commands = 0;   // that were run
-    Stream* next = nullptr;  // when it is over: woken by this stream, and to be run or readied
+    std::uint64_t target;        // the number at which the turn ends
+    bool helps;                  // a host thread that helps runs it
+    std::uint64_t commands = 0;  // the commands that were run
+    Stream* next = nullptr;      // a stream that this one woke, which the caller has to run or ready
   };
-  uint64_t push_wait(const Record& record);
+  std::uint64_t push_wait(const Record& record);
   End take_turn(Turn& turn) noexcept;
   bool parks_next() noexcept;
-  void help_with_turn(uint64_t target) noexcept;
+  void help_with_turn(std::uint64_t target) noexcept;
   bool execute(Entry& entry) noexcept;
-  bool wait(Timeline& timeline, uint64_t target) noexcept;
-  bool go_idle(uint64_t retired) noexcept;
+  bool wait(Timeline& timeline, std::uint64_t target) noexcept;
+  bool go_idle(std::uint64_t retired) noexcept;
   void recycle() noexcept;
 
-  // Of those who submit: all of it on one cache line, which the turn's holder leaves alone until it has run all that it
-  // knows of.
+  // Used by submitting threads. All of it is on one cache line, which the turn's holder doesn't touch until it has run
+  // all commands that it knows of.
   alignas(64) SpinLock lock_;
   std::atomic<bool> active_{false};  // written under lock_
-  Rule rule_ = Rule::kNone;
-  uint8_t next_wait_ = 0;               // guarded by lock_; in waits_
-  uint32_t handles_ = 0;                // guarded by lock_
-  std::atomic<uint64_t> submitted_{0};  // written under lock_
-  std::atomic<uint64_t> asked_for_{0};  // likewise
-  uint64_t kernels_ = 0;                // guarded by lock_; the marks of those launched since it was idle
-  CommandQueue queue_{front_};          // see there
+  Rule rule_ = Rule::none;
+  std::uint8_t next_wait_ = 0;               // guarded by lock_; in waits_
+  std::uint32_t handles_ = 0;                // guarded by lock_
+  std::atomic<std::uint64_t> submitted_{0};  // written under lock_
+  std::atomic<std::uint64_t> asked_for_{0};  // likewise
+  // Guarded by lock_; the marks of the kernels that were launched since the stream was idle.
+  std::uint64_t kernels_ = 0;
+  CommandQueue queue_{front_};  // see there
 
-  // Of the turn's holder, and of who waits.
+  // Used by the turn's holder and by waiting threads.
   alignas(64) Timeline timeline_{this};
-  uint64_t seen_ = 0;  // submitted_ when it was read last
+  std::uint64_t seen_ = 0;  // submitted_ when it was read last
   Scheduler& scheduler_;
   CommandQueue::Front front_;
   RecordCell waits_for_;
@@ -217,20 +219,20 @@ class Stream final : public Task {
   // The last waits that were submitted: a ring. Guarded by lock_.
   struct SubmittedWait {
     Record record;
-    uint64_t number = 0;
+    std::uint64_t number = 0;
   };
-  static constexpr unsigned kWaits = Dependencies::kMost - 1;
-  SubmittedWait waits_[kWaits];
+  static constexpr unsigned waits = Dependencies::most - 1;
+  SubmittedWait waits_[waits];
 
   StreamPool& pool_;
-  uint64_t cookie_ = 0;
+  std::uint64_t cookie_ = 0;
   Device* device_ = nullptr;
-  uint64_t id_ = 0;  // written under the pool's lock; 0: no first handle
+  std::uint64_t id_ = 0;  // written under the pool's lock; 0 if the first handle is gone
 
   // Guarded by Device::mutex_.
   Link<Stream> in_device_{this};   // all streams of the device
   Link<Stream> in_pending_{this};  // blocking streams with work that the null stream has not been ordered after
-  uint64_t null_seen_ = 0;         // up to where this blocking stream is ordered after the null stream
+  std::uint64_t null_seen_ = 0;    // the null stream's number after which this blocking stream is ordered
 
   Stream* next_free_ = nullptr;  // guarded by the pool
   Stream* next_made_ = nullptr;  // likewise
@@ -243,13 +245,11 @@ class Stream final : public Task {
 namespace anyplace::cpu_sim {
 
 template <class Submit>
-uint64_t Stream::ordered(Submit&& submit) {
-  if (rule_ == Rule::kNone) return submit();
+std::uint64_t Stream::ordered(Submit&& submit) {
+  if (rule_ == Rule::none) return submit();
   std::lock_guard lock(device_->mutex());
   device_->order_after_null_rule(*this);
   return submit();
 }
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_STREAM_H

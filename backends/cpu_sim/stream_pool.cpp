@@ -38,7 +38,7 @@ void StreamPool::forget(Stream& stream) noexcept {
   stream.id_ = 0;
 }
 
-Stream* StreamPool::find(uint64_t id) noexcept {
+Stream* StreamPool::find(std::uint64_t id) noexcept {
   std::lock_guard lock(lock_);
   for (Stream* stream = id == 0 ? nullptr : made_; stream != nullptr; stream = stream->next_made_) {
     if (stream->id_ != id) continue;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the scheduler hands to a thread: a stream that can go on, or a piece of a kernel that is spread over workers.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_TASK_H
-#define ANYPLACE_BACKENDS_CPU_SIM_TASK_H
+// Task: what the scheduler gives to a thread: a stream that can go on, or a spread job.
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -12,16 +11,16 @@
 namespace anyplace::cpu_sim {
 
 // Priorities as the core sees them: a lower number runs first, 0 is the default.
-inline constexpr int32_t kGreatestPriority = -2;
-inline constexpr int32_t kLeastPriority = 1;
+inline constexpr std::int32_t greatest_priority = -2;
+inline constexpr std::int32_t least_priority = 1;
 // Levels as the scheduler sees them: 0 is the most urgent.
-inline constexpr unsigned kLevels = kLeastPriority - kGreatestPriority + 1;
+inline constexpr unsigned levels = least_priority - greatest_priority + 1;
 
 /// The level of a priority; a priority out of range counts as the nearest end.
-constexpr unsigned level_of(int32_t priority) noexcept {
-  if (priority < kGreatestPriority) return 0;
-  if (priority > kLeastPriority) return kLevels - 1;
-  return static_cast<unsigned>(priority - kGreatestPriority);
+constexpr unsigned level_of(std::int32_t priority) noexcept {
+  if (priority < greatest_priority) return 0;
+  if (priority > least_priority) return levels - 1;
+  return static_cast<unsigned>(priority - greatest_priority);
 }
 
 class Task {
@@ -29,16 +28,16 @@ class Task {
   Task(const Task&) = delete;  // queues hold its address
   Task& operator=(const Task&) = delete;
 
-  /// What a turn did. `caught_up`: it has run all, or nearly all, that was submitted so far.
+  /// What a turn did. `caught_up`: it has run all or nearly all commands that were submitted so far.
   struct Done {
-    uint64_t commands;
+    std::uint64_t commands;
     bool caught_up;
   };
-  /// One turn. Whoever runs it was handed the task: nobody else does until it is enqueued again, and after it is, or
-  /// after the turn ended otherwise, the object may be another's.
+  /// Runs one turn. Only the thread that took the task calls it. When it returns, or once the task was enqueued again,
+  /// another thread may have the object.
   virtual Done run() noexcept = 0;
 
-  /// Whether it is in the scheduler's queue. A hint: it may be old when it is read.
+  /// Whether it is in the scheduler's queue. A hint: it may be out of date.
   bool queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
 
   unsigned level() const noexcept { return level_; }
@@ -47,7 +46,7 @@ class Task {
   Task() noexcept : link_(this) {}
   virtual ~Task() = default;
 
-  /// While the task is in no queue.
+  /// Called while the task is in no queue.
   void set_level(unsigned level) noexcept { level_ = level; }
 
  private:
@@ -55,11 +54,9 @@ class Task {
   friend class Scheduler;
   Link<Task> link_;                  // guarded by the scheduler's lock
   std::atomic<bool> queued_{false};  // written under it
-  bool woken_ = false;               // guarded by it; how it got there
-  uint64_t push_ = 0;                // guarded by it; when
+  bool woken_ = false;               // guarded by that lock; how the task was readied
+  std::uint64_t push_ = 0;           // guarded by that lock; the number of the push that readied it
   unsigned level_ = 0;
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_TASK_H

@@ -13,8 +13,8 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// Initial-exec: part of every thread from its start. Else the C library would allocate it at first use, and free it on
-// whichever thread next trims its stacks, which a race detector can't tell from a race.
+// With the initial-exec model it is a part of every thread from its start. Else the C library would allocate it at its
+// first use and free it on another thread, which a race detector takes for a race.
 constinit thread_local bool own_thread __attribute__((tls_model("initial-exec"))) = false;
 
 }  // namespace

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How this backend starts threads: named, and deaf to the process's asynchronous signals, which belong to the
-// application's own threads. Faults of the thread itself (SIGSEGV and the like) stay deliverable.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_THREAD_H
-#define ANYPLACE_BACKENDS_CPU_SIM_THREAD_H
+// How this backend starts threads. They have names, and block the process's asynchronous signals, which the
+// application's own threads handle. Signals for faults of the thread itself (SIGSEGV and the like) aren't blocked.
+#pragma once
 
 #include <functional>
 #include <thread>
@@ -13,11 +12,11 @@ namespace anyplace::cpu_sim {
 /// Throws Failure(BACKEND_FAILED) when the system gives no thread. `name` has at most 15 characters.
 std::thread start_thread(const char* name, std::function<void()> body);
 
-/// Whether the calling thread was made by start_thread, or helps: whether waiting for all threads, or for all work,
-/// would be waiting for itself.
+/// Whether the calling thread was made by start_thread or is helping. If so, waiting for all threads or all work would
+/// mean waiting for itself.
 bool on_own_thread() noexcept;
 
-/// While it lives the calling thread, which is the host's, runs work of the simulator's (help.h).
+/// Marks the calling host thread as helping (help.h) for as long as it lives.
 class HelpingScope {
  public:
   HelpingScope() noexcept;
@@ -30,5 +29,3 @@ class HelpingScope {
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_THREAD_H

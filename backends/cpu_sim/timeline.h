@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A counter that only rises, and who waits for it. It is all that this backend knows of completion:
+// Timeline: a counter that only rises, and its waiters. Everything in this backend that completes is a timeline:
 //   - each stream has one, which counts its completed commands;
 //   - an event's record is a stream's timeline and the count at which the record is complete;
 //   - a gate is one that goes from 0 to 1.
@@ -10,9 +10,8 @@
 // Memory ordering. advance() stores the value, then reads the lowest target; a waiter publishes its target (under
 // lock_), then reads the value. All four are sequentially consistent, so at least one side sees the other: no wake-up
 // is lost, and completing a command that nobody waits for takes no lock. What was done before advance(n) is visible to
-// whoever sees reached(n). docs/cpu_sim-engine.md has the argument, models/ checks it.
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_TIMELINE_H
-#define ANYPLACE_BACKENDS_CPU_SIM_TIMELINE_H
+// a thread that sees reached(n). docs/cpu_sim-engine.md has the argument, models/ checks it.
+#pragma once
 
 #include <anyplace/backend/thread_sanitizer.h>
 
@@ -27,8 +26,7 @@ namespace anyplace::cpu_sim {
 
 class Stream;
 
-/// Something that a timeline wakes once, when it reaches a target: a parked stream, a host thread, a kernel that is to
-/// be released.
+/// Something that a timeline wakes once, when it reaches a target: a parked stream or a host thread.
 class Waiter {
  public:
   Waiter(const Waiter&) = delete;
@@ -40,58 +38,57 @@ class Waiter {
 
  private:
   friend class Timeline;
-  /// Called once, without the timeline's lock; the waiter may be gone, or wait again, before it returns. A stream may
-  /// be left in `next`, if there is none, for the caller to go on with.
+  /// Called once, without the timeline's lock. The waiter may be destroyed, or wait again, before it returns. If `next`
+  /// is null, it may put a stream there, which the caller then runs or readies.
   virtual void wake(Stream*& next) noexcept = 0;
 
-  Link<Waiter> link_;    // guarded by the timeline's lock_
-  uint64_t target_ = 0;  // likewise
+  Link<Waiter> link_;         // guarded by the timeline's lock_
+  std::uint64_t target_ = 0;  // likewise
 };
 
 class Timeline {
  public:
-  /// `owner`: the stream whose commands it counts; null for a gate's.
+  /// `owner`: the stream whose commands it counts; null for a gate.
   explicit Timeline(Stream* owner) noexcept : owner_(owner) {}
   Timeline(const Timeline&) = delete;  // waiters are in its list
   Timeline& operator=(const Timeline&) = delete;
 
   Stream* owner() const noexcept { return owner_; }
-  bool reached(uint64_t target) const noexcept {
+  bool reached(std::uint64_t target) const noexcept {
     if (value_.load(std::memory_order_acquire) < target) return false;
     backend::acquire_from_sanitizer(this);
     return true;
   }
-  uint64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
+  std::uint64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
 
-  /// Raises the value and wakes who waited for it, but for one stream that is left in `next`, if that was null: it is
-  /// the caller's to run or to ready. By one thread at a time.
-  void advance(uint64_t value, Stream*& next) noexcept {
+  /// Raises the value and wakes the waiters whose targets it reaches. If `next` is null, one woken stream is put there
+  /// instead, which the caller runs or readies. Called by one thread at a time.
+  void advance(std::uint64_t value, Stream*& next) noexcept {
     backend::release_to_sanitizer(this);
     value_.store(value, std::memory_order_seq_cst);
     if (lowest_target_.load(std::memory_order_seq_cst) <= value) [[unlikely]]
       wake_reached(value, next);
   }
 
-  /// Has `waiter` woken when the value reaches `target`; false, and nothing is kept, if it is there already. After true
-  /// the waiter may have been woken already. The caller keeps the timeline alive until then.
-  bool park(Waiter& waiter, uint64_t target) noexcept;
+  /// Has `waiter` woken when the value reaches `target`. Returns false, and keeps nothing, if it has been reached. When
+  /// it returns true, the waiter may have been woken already. The caller keeps the timeline alive until the waiter is
+  /// woken.
+  bool park(Waiter& waiter, std::uint64_t target) noexcept;
 
   /// Blocks this thread until the value reaches `target`; false when time ran out first.
-  bool wait(uint64_t target, const Deadline& deadline) noexcept;
+  bool wait(std::uint64_t target, const Deadline& deadline) noexcept;
 
  private:
-  void wake_reached(uint64_t value, Stream*& next) noexcept;
+  void wake_reached(std::uint64_t value, Stream*& next) noexcept;
   void insert(Waiter& waiter) noexcept;
-  uint64_t lowest() noexcept;
+  std::uint64_t lowest() noexcept;
   bool withdraw(Waiter& waiter) noexcept;
 
-  std::atomic<uint64_t> value_{0};
-  std::atomic<uint64_t> lowest_target_{UINT64_MAX};  // of waiters_; written under lock_
+  std::atomic<std::uint64_t> value_{0};
+  std::atomic<std::uint64_t> lowest_target_{UINT64_MAX};  // the lowest target in waiters_; written under lock_
   Stream* const owner_;
   SpinLock lock_;
-  List<Waiter> waiters_;  // guarded by lock_; by rising target, first come first within one
+  List<Waiter> waiters_;  // guarded by lock_; by rising targets, equal ones in the order of their coming
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_TIMELINE_H

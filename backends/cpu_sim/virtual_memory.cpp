@@ -14,25 +14,26 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// More than any process has; so sums of sizes and addresses don't wrap.
-constexpr uint64_t kMostBytes = uint64_t{1} << 56;
+// More than any process has. The limit keeps sums of sizes and addresses from wrapping.
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56;
 
 /// "32 bytes at 0x7f0000000000"
-std::string range_text(anyplace_address address, uint64_t bytes) {
+std::string range_text(anyplace_address address, std::uint64_t bytes) {
   return std::to_string(bytes) + " bytes at " + hex(address);
 }
 
-void require_granular(const char* what, uint64_t number) {
-  if (number % kGranularity == 0) return;
-  bad_argument(std::string(what) + " " + hex(number) + " is no multiple of " + std::to_string(kGranularity) + " bytes");
+void require_granular(const char* what, std::uint64_t number) {
+  if (number % page_granularity == 0) return;
+  bad_argument(std::string(what) + " " + hex(number) + " is no multiple of " + std::to_string(page_granularity) +
+               " bytes");
 }
 
-void require_size(uint64_t bytes) {
+void require_size(std::uint64_t bytes) {
   if (bytes == 0) bad_argument("a range or memory of 0 bytes");
   require_granular("the size", bytes);
 }
 
-/// What the system may lack when it says ENOMEM of addresses.
+/// What the system may lack when it returns ENOMEM for a mapping.
 std::string why_no_mapping(int code) {
   std::string text = std::strerror(code);
   std::string limit;
@@ -54,7 +55,9 @@ void require_support() {
 
 // ---- Physical ------------------------------------------------------------------------------------------------------
 
-Physical::Physical(Device& device, uint64_t bytes) : device_(device), bytes_(bytes) { device.memory().take(bytes); }
+Physical::Physical(Device& device, std::uint64_t bytes) : device_(device), bytes_(bytes) {
+  device.memory().take(bytes);
+}
 
 Physical::~Physical() {
   if (placed_) BackingFile::get().give_back(offset_, bytes_);
@@ -87,19 +90,19 @@ void Physical::forget_mapping() noexcept {
 
 // ---- VirtualMemory -------------------------------------------------------------------------------------------------
 
-anyplace_address VirtualMemory::reserve(const Device& device, uint64_t bytes) {
+anyplace_address VirtualMemory::reserve(const Device& device, std::uint64_t bytes) {
   require_support();
   require_size(bytes);
   const auto none = [&](const std::string& why) {
     fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "device " + std::to_string(device.index()) + ": no range of " +
                                             std::to_string(bytes) + " bytes of addresses: " + why);
   };
-  if (bytes > kMostBytes) none("no process has that many");
-  const uint64_t asked = bytes + kGranularity;  // so that there is an aligned part
+  if (bytes > most_bytes) none("no process has that many");
+  const std::uint64_t asked = bytes + page_granularity;  // one page more, so that the range has an aligned part
   void* const got = mmap(nullptr, asked, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) none(why_no_mapping(errno));
   const anyplace_address begin = backend::to_handle(got);
-  const anyplace_address address = (begin + kGranularity - 1) / kGranularity * kGranularity;
+  const anyplace_address address = (begin + page_granularity - 1) / page_granularity * page_granularity;
   give_to_host(begin, address);
   give_to_host(address + bytes, begin + asked);
   const int code = BackingFile::get().reserve(address, bytes);
@@ -114,7 +117,7 @@ anyplace_address VirtualMemory::reserve(const Device& device, uint64_t bytes) {
   return address;
 }
 
-void VirtualMemory::release(const Device& device, anyplace_address address, uint64_t bytes) {
+void VirtualMemory::release(const Device& device, anyplace_address address, std::uint64_t bytes) {
   std::lock_guard lock(mutex_);
   const auto range = reserved_.find(address);
   if (range == reserved_.end() || range->second.bytes != bytes || range->second.device != device.index()) {
@@ -122,7 +125,7 @@ void VirtualMemory::release(const Device& device, anyplace_address address, uint
                  " has reserved");
   }
   require_unmapped(address, bytes);
-  // Under the lock: from then on another thread may be given the same addresses.
+  // This is under the lock, because another thread may be given the same addresses as soon as they are unmapped.
   if (munmap(backend::from_handle<void>(address), bytes) != 0) {
     fail(ANYPLACE_STATUS_OUT_OF_MEMORY,
          "the host didn't take back " + range_text(address, bytes) + ": " + why_no_mapping(errno));
@@ -130,7 +133,7 @@ void VirtualMemory::release(const Device& device, anyplace_address address, uint
   reserved_.erase(range);
 }
 
-anyplace_physical VirtualMemory::create(Device& device, uint64_t bytes) {
+anyplace_physical VirtualMemory::create(Device& device, std::uint64_t bytes) {
   require_support();
   require_size(bytes);
   auto made = std::make_shared<Physical>(device, bytes);
@@ -171,7 +174,7 @@ void VirtualMemory::map(const Device& device, anyplace_address address, anyplace
   }
 }
 
-void VirtualMemory::unmap(const Device& device, anyplace_address address, uint64_t bytes) {
+void VirtualMemory::unmap(const Device& device, anyplace_address address, std::uint64_t bytes) {
   require_granular("the address", address);
   require_size(bytes);
   std::lock_guard lock(mutex_);
@@ -179,15 +182,15 @@ void VirtualMemory::unmap(const Device& device, anyplace_address address, uint64
   for (auto mapping = mappings_.find(address); mapping != mappings_.end() && mapping->first - address < bytes;) {
     addresses_.remove(mapping->first);
     mapping->second->unmap_at(mapping->first);
-    mapping = mappings_.erase(mapping);  // here the memory goes, if its handle is gone already
+    mapping = mappings_.erase(mapping);  // if the memory's handle is gone, this frees the memory
   }
 }
 
-void VirtualMemory::require_reserved(const Device& device, anyplace_address address, uint64_t bytes) const {
+void VirtualMemory::require_reserved(const Device& device, anyplace_address address, std::uint64_t bytes) const {
   auto range = reserved_.upper_bound(address);
   if (range != reserved_.begin()) {
     --range;
-    const uint64_t into = address - range->first;
+    const std::uint64_t into = address - range->first;
     const bool inside = into < range->second.bytes && bytes <= range->second.bytes - into;
     if (inside && range->second.device == device.index()) return;
   }
@@ -195,18 +198,18 @@ void VirtualMemory::require_reserved(const Device& device, anyplace_address addr
                " has reserved");
 }
 
-void VirtualMemory::require_unmapped(anyplace_address address, uint64_t bytes) const {
+void VirtualMemory::require_unmapped(anyplace_address address, std::uint64_t bytes) const {
   auto mapping = mappings_.lower_bound(address + bytes);
   if (mapping == mappings_.begin()) return;
   --mapping;
-  const uint64_t there = mapping->second->bytes();
+  const std::uint64_t there = mapping->second->bytes();
   if (mapping->first + there <= address) return;
   bad_argument("of the " + range_text(address, bytes) + " some are taken: " + range_text(mapping->first, there) +
                " are mapped; unmap them first");
 }
 
-void VirtualMemory::require_whole_mappings(const Device& device, anyplace_address address, uint64_t bytes) const {
-  uint64_t covered = 0;
+void VirtualMemory::require_whole_mappings(const Device& device, anyplace_address address, std::uint64_t bytes) const {
+  std::uint64_t covered = 0;
   for (auto mapping = mappings_.find(address); covered < bytes && mapping != mappings_.end(); ++mapping) {
     if (mapping->first != address + covered || &mapping->second->device() != &device) break;
     covered += mapping->second->bytes();

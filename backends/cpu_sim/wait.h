@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands that run no code of the user's: waiting for a gate, and stamping the time for an event. (Waiting for another
-// stream is an entry of the queue's own.)
-#ifndef ANYPLACE_BACKENDS_CPU_SIM_WAIT_H
-#define ANYPLACE_BACKENDS_CPU_SIM_WAIT_H
+// The commands that wait for a gate and that stamp the time for an event. (The queue has an entry of its own for a wait
+// for another stream.)
+#pragma once
 
 #include <atomic>
 #include <cstdint>
@@ -17,22 +16,23 @@
 
 namespace anyplace::cpu_sim {
 
-/// What a host opens once. Shared by its handle and the waits that are queued.
+/// A gate, which the host opens once. Its handle and the queued waits share it.
 struct Gate final : RefCounted<Gate> {
   Timeline timeline{nullptr};  // from 0 to 1
 
-  /// By one thread at a time.
+  /// Called by one thread at a time.
   void open() noexcept;
 };
 
-/// Parks the stream until a gate is open. Woken, it looks again and is done.
+/// Parks the stream until the gate is open. When the stream is woken, it executes this command again, which is then
+/// done.
 class WaitGate final : public Command {
  public:
   explicit WaitGate(Ref<Gate> gate) noexcept : gate_(std::move(gate)) {}
 
   Progress execute(Stream& stream) noexcept override {
-    // The command keeps the gate alive until the stream is woken by it; after that park must not touch either.
-    return stream.park(gate_->timeline, 1) ? Progress::kElsewhere : Progress::kDone;
+    // The command keeps the gate alive until the stream is woken; after that park() touches neither.
+    return stream.park(gate_->timeline, 1) ? Progress::elsewhere : Progress::done;
   }
 
  private:
@@ -41,7 +41,7 @@ class WaitGate final : public Command {
 
 /// When a timed record completed. Written once, before the record's number is reached; read after.
 struct Stamp final : RefCounted<Stamp> {
-  std::atomic<int64_t> ns{0};
+  std::atomic<std::int64_t> ns{0};
 };
 
 class StampTime final : public Command {
@@ -50,7 +50,7 @@ class StampTime final : public Command {
 
   Progress execute(Stream&) noexcept override {
     stamp_->ns.store(now_ns(), std::memory_order_relaxed);
-    return Progress::kDone;
+    return Progress::done;
   }
 
  private:
@@ -58,5 +58,3 @@ class StampTime final : public Command {
 };
 
 }  // namespace anyplace::cpu_sim
-
-#endif  // ANYPLACE_BACKENDS_CPU_SIM_WAIT_H

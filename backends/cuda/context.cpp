@@ -10,7 +10,8 @@ bool is_current(CUcontext context) noexcept {
 }
 
 bool PrimaryContext::is_active() const noexcept {
-  if (get() != nullptr) return true;
+  CUcontext context = nullptr;
+  if (read(context)) return true;
   unsigned flags = 0;
   int active = 0;
   return driver().DevicePrimaryCtxGetState(device_, &flags, &active) == CUDA_SUCCESS && active != 0;

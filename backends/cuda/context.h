@@ -28,16 +28,21 @@ bool is_current(CUcontext context) noexcept;
 
 class PrimaryContext {
  public:
+  using Handle = CUcontext;
+
   explicit PrimaryContext(CUdevice device) noexcept : device_(device) {}
   PrimaryContext(const PrimaryContext&) = delete;  // it owns a reference
   PrimaryContext& operator=(const PrimaryContext&) = delete;
 
-  /// Null until it was retained.
-  CUcontext get() const noexcept { return context_.load(std::memory_order_acquire); }
+  /// Null, and false, until it was retained.
+  bool read(CUcontext& context) const noexcept {
+    context = context_.load(std::memory_order_acquire);
+    return context != nullptr;
+  }
   /// Retains it unless that was done. `made` is run once, with the context current, before others see it; if it doesn't
   /// return success the context is released, and the next call tries again.
   template <class Made>
-  CUresult retain(Made&& made);
+  CUresult begin(Made&& made);
   /// Whether somebody in this process uses it, be it us or another library.
   bool is_active() const noexcept;
   CUresult release() noexcept;
@@ -81,10 +86,10 @@ class ContextScope {
 };
 
 template <class Made>
-CUresult PrimaryContext::retain(Made&& made) {
+CUresult PrimaryContext::begin(Made&& made) {
   const std::lock_guard lock(mutex_);
-  if (get() != nullptr) return CUDA_SUCCESS;
   CUcontext context = nullptr;
+  if (read(context)) return CUDA_SUCCESS;
   CUresult result = driver().DevicePrimaryCtxRetain(&context, device_);
   if (result != CUDA_SUCCESS) return result;
   {

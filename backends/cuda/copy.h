@@ -1,27 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills, in a stream's order. The core has checked sizes and ranges.
+// Copies and fills, in a stream's order.
 #pragma once
 
-#include <cstdint>
-
-#include "anyplace/backend/abi.h"
+#include "anyplace/backend/kit/copies.h"
+#include "stream.h"
 
 namespace anyplace::cuda {
 
-class Device;
-class Stream;
+/// CUDA's calls, as anyplace/backend/kit/copies.h asks for them.
+struct CopyCalls {
+  using Device = cuda::Device;
+  using Scope = DeviceScope;
+  using Stream = cuda::Stream;
+  static constexpr const char* vendor = "CUDA";
 
-/// `kind` is ANYPLACE_COPY_*.
-void copy(const Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
-          std::uint32_t kind);
-/// Line by line where CUDA can't do it in one go.
-void copy_2d(const Stream& stream, const anyplace_copy_2d& copy);
-/// The stream is of either device.
-void copy_peer(const Stream& stream, Device& destination_device, anyplace_address destination, Device& source_device,
-               anyplace_address source, std::uint64_t bytes);
-/// `count` elements of `width` 1, 2 or 4 bytes.
-void fill(const Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
-          std::uint64_t count);
+  static Called<CUresult> to_device(anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+                                    CUstream stream) noexcept {
+    return {driver().MemcpyHtoDAsync(destination, backend::from_handle<const void>(source), bytes, stream),
+            "cuMemcpyHtoDAsync"};
+  }
+  static Called<CUresult> to_host(anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+                                  CUstream stream) noexcept {
+    return {driver().MemcpyDtoHAsync(backend::from_handle<void>(destination), source, bytes, stream),
+            "cuMemcpyDtoHAsync"};
+  }
+  static Called<CUresult> within(anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+                                 CUstream stream) noexcept {
+    return {driver().MemcpyDtoDAsync(destination, source, bytes, stream), "cuMemcpyDtoDAsync"};
+  }
+  static std::uint64_t max_pitch(const Device& device);
+  static Called<CUresult> lines(const anyplace_copy_2d& copy, CUstream stream) noexcept;
+  /// The manual lets it fail within a device for pitches that cuMemAllocPitch didn't choose.
+  static bool refuses_lines(CUresult result, const anyplace_copy_2d& copy) noexcept {
+    return result == CUDA_ERROR_INVALID_VALUE && copy.kind == ANYPLACE_COPY_DEVICE_TO_DEVICE;
+  }
+  static Called<CUresult> between(anyplace_address destination, CUcontext to, anyplace_address source, CUcontext from,
+                                  std::uint64_t bytes, CUstream stream) noexcept {
+    return {driver().MemcpyPeerAsync(destination, to, source, from, bytes, stream), "cuMemcpyPeerAsync"};
+  }
+  static Called<CUresult> fill_8(anyplace_address address, std::uint8_t value, std::uint64_t count,
+                                 CUstream stream) noexcept {
+    return {driver().MemsetD8Async(address, value, count, stream), "cuMemsetD8Async"};
+  }
+  static Called<CUresult> fill_16(anyplace_address address, std::uint16_t value, std::uint64_t count,
+                                  CUstream stream) noexcept {
+    return {driver().MemsetD16Async(address, value, count, stream), "cuMemsetD16Async"};
+  }
+  static Called<CUresult> fill_32(anyplace_address address, std::uint32_t value, std::uint64_t count,
+                                  CUstream stream) noexcept {
+    return {driver().MemsetD32Async(address, value, count, stream), "cuMemsetD32Async"};
+  }
+};
+
+using Copies = backend::Copies<CopyCalls>;
 
 }  // namespace anyplace::cuda

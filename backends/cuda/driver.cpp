@@ -3,15 +3,9 @@
 // Opening the library, finding its entries, starting it; and for each way in which that fails, what to do about it.
 #include "driver.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <string_view>
 
-#include "anyplace/backend/kit/shortage.h"
+#include "anyplace/backend/kit/vendor_library.h"
 #include "error.h"
 
 namespace anyplace::cuda {
@@ -28,17 +22,11 @@ using GetProcAddress = CUresult(CUDAAPI*)(const char*, void**, int, cuuint64_t);
 using GetProcAddress2 = CUresult(CUDAAPI*)(const char*, void**, int, cuuint64_t, int*);
 
 /// The library, and how it is asked for an entry.
-class Library {
+class Library : public backend::VendorLibrary {
  public:
-  explicit Library(void* handle) : handle_(handle) {
+  explicit Library(const VendorLibrary& opened) : VendorLibrary(opened) {
     read("cuGetProcAddress", get_);
     read("cuGetProcAddress_v2", get2_);
-  }
-
-  /// What the library exports under that name; null if nothing.
-  template <class Function>
-  void read(const char* exported, Function& out) const {
-    out = reinterpret_cast<Function>(dlsym(handle_, exported));
   }
 
   /// Null if the driver doesn't have it. A driver with cuGetProcAddress is asked through that alone: its word counts.
@@ -53,37 +41,19 @@ class Library {
       return get2_(name, &found, version, flags, &why) == CUDA_SUCCESS ? found : nullptr;
     }
     if (get_ != nullptr) return get_(name, &found, version, flags) == CUDA_SUCCESS ? found : nullptr;
-    return dlsym(handle_, exported);
-  }
-
-  /// Where the file is that the linker found; its name where that can't be told.
-  std::string path() const {
-    const link_map* map = nullptr;
-    if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || *map->l_name == '\0') return library_name;
-    return map->l_name;
+    return VendorLibrary::find(exported);
   }
 
  private:
-  void* handle_;
   GetProcAddress get_ = nullptr;
   GetProcAddress2 get2_ = nullptr;
 };
 
 Library open_library() {
-  // Never closed: its threads and exit handlers live in it.
-  errno = 0;
-  void* const handle = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-  const int error = errno;
-  if (handle != nullptr) return Library(handle);
-  const char* const said = dlerror();
-  if (const int shortage = anyplace::backend::linker_shortage(error, said); shortage != 0) {
-    throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
-                  std::string(library_name) + " can't be opened for now: " + std::strerror(shortage) + " (" +
-                      (said == nullptr ? "no reason given" : said) + ")",
-                  shortage, "dlopen");
-  }
+  std::string reason;
+  if (const backend::VendorLibrary opened = backend::VendorLibrary::open(library_name, reason)) return Library(opened);
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
-         std::string(library_name) + " can't be opened (" + (said == nullptr ? "no reason given" : said) +
+         std::string(library_name) + " can't be opened (" + reason +
              ")\nit comes with NVIDIA's driver: install that (Debian: apt-get install nvidia-driver libcuda1); in a "
              "container, start it with NVIDIA's container toolkit (--gpus all), which brings the host's");
 }
@@ -94,7 +64,7 @@ std::string too_old(const Library& library) {
          driver_branch(oldest_driver) + " or newer";
 }
 
-enum class Need { REQUIRED, OPTIONAL };
+using backend::Need;
 
 void require(Need need, const void* found, const char* exported, const Library& library) {
   if (need == Need::OPTIONAL || found != nullptr) return;
@@ -149,9 +119,9 @@ std::string advice_for(CUresult result, const std::string& path) {
 }
 
 [[noreturn]] void refuse_start(CUresult result, const char* call, const Library& library) {
-  anyplace_status status = status_of(result);
+  anyplace_status status = Results::status_of(result);
   if (status != ANYPLACE_STATUS_NO_SUCH_DEVICE) status = ANYPLACE_STATUS_NO_DRIVER;
-  fail_call(result, call, status, advice_for(result, library.path()));
+  Results::fail(result, call, status, advice_for(result, library.path()));
 }
 
 /// The version comes first, for what else is said. Not through cuGetProcAddress: the toolkit's stub has that too, and

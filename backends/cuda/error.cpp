@@ -4,23 +4,13 @@
 // cuda.h of an older toolkit lacks the newer names.
 #include "error.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace anyplace::cuda {
 namespace {
-
-struct Row {
-  int result;
-  const char* name;
-  anyplace_status status;
-  bool sticky;  ///< the context is of no use any more
-};
 
 #define STATUS(name) ANYPLACE_STATUS_##name
 
 /// In the order of the numbers.
-constexpr Row rows[] = {
+constexpr backend::ResultRow rows_of_errors[] = {
     {1, "CUDA_ERROR_INVALID_VALUE", STATUS(INVALID_ARGUMENT), false},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", STATUS(OUT_OF_MEMORY), false},
     {4, "CUDA_ERROR_DEINITIALIZED", STATUS(SHUT_DOWN), false},
@@ -74,51 +64,25 @@ constexpr Row rows[] = {
 
 #undef STATUS
 
-const Row* row_of(CUresult result) noexcept {
-  const auto number = static_cast<int>(result);
-  const Row* const found = std::lower_bound(std::begin(rows), std::end(rows), number,
-                                            [](const Row& row, int wanted) { return row.result < wanted; });
-  return found != std::end(rows) && found->result == number ? found : nullptr;
-}
-
 }  // namespace
 
-anyplace_status status_of(CUresult result) noexcept {
-  const Row* const row = row_of(result);
-  return row == nullptr ? ANYPLACE_STATUS_BACKEND_FAILED : row->status;
-}
+std::span<const backend::ResultRow> ErrorCalls::rows() noexcept { return rows_of_errors; }
 
-bool is_sticky(CUresult result) noexcept {
-  const Row* const row = row_of(result);
-  return row != nullptr && row->sticky;
-}
-
-std::string name_of(CUresult result) {
+std::string ErrorCalls::name_of(CUresult result) {
   const char* name = nullptr;
   if (driver().GetErrorName != nullptr && driver().GetErrorName(result, &name) == CUDA_SUCCESS && name != nullptr) {
     return name;
   }
-  const Row* const row = row_of(result);
+  const backend::ResultRow* const row = Results::row_of(result);
   return row == nullptr ? "CUresult " + std::to_string(static_cast<int>(result)) : row->name;
 }
 
-std::string text_of(CUresult result) {
+std::string ErrorCalls::text_of(CUresult result) {
   const char* text = nullptr;
   if (driver().GetErrorString == nullptr || driver().GetErrorString(result, &text) != CUDA_SUCCESS || text == nullptr) {
     return "";
   }
   return text;
 }
-
-void refuse(anyplace_status status, const std::string& text) { throw Failure(status, text); }
-
-void fail_call(CUresult result, const char* call, anyplace_status status, const std::string& more) {
-  const std::string said = text_of(result);
-  std::string text = std::string(call) + (said.empty() ? " failed" : ": " + said);
-  if (!more.empty()) text += "; " + more;
-  throw Failure(status, text, static_cast<int64_t>(result), name_of(result));
-}
-
-void fail_call(CUresult result, const char* call) { fail_call(result, call, status_of(result)); }
 
 }  // namespace anyplace::cuda

@@ -1,32 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostFunctions: the functions of the host that are queued in a device's streams. CUDA runs them in their place, and
-// not at all once the context failed; then the Watcher settles them.
-//
-// Invariant: each is called exactly once, by CUDA or by the Watcher. Neither calls CUDA from inside.
+// HostFunctions: the functions of the host that are queued in a device's streams.
 #pragma once
 
-#include "anyplace/backend/kit/host_calls.h"
+#include "anyplace/backend/kit/host_functions.h"
+#include "device_base.h"
 
 namespace anyplace::cuda {
 
-class Device;
-class Stream;
-
-class HostFunctions {
- public:
-  explicit HostFunctions(Device& device) noexcept : device_(device) {}
-  HostFunctions(const HostFunctions&) = delete;  // what is queued points at it
-  HostFunctions& operator=(const HostFunctions&) = delete;
-
-  void launch(const Stream& stream, anyplace_host_function function, void* user);
-  /// On the Watcher's thread. `ask`: the driver is asked too whether the device is lost.
-  void settle_if_lost(bool ask) noexcept;
-  bool any_pending() const noexcept { return calls_.any_pending(); }
-
- private:
-  Device& device_;
-  anyplace::backend::HostCalls calls_;
+/// CUDA's calls, as anyplace/backend/kit/host_functions.h asks for them.
+struct HostFunctionCalls : Calls {
+  static Called<CUresult> launch(CUstream stream, backend::HostCalls::Call* call) noexcept {
+    const auto run = [](void* queued) { backend::HostCalls::finish(queued, ANYPLACE_STATUS_OK); };
+    return {driver().LaunchHostFunc(stream, run, call), "cuLaunchHostFunc"};
+  }
 };
 
 }  // namespace anyplace::cuda

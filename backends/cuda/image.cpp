@@ -4,73 +4,25 @@
 // and for PTX the release history in the PTX ISA manual.
 #include "image.h"
 
-#include <elf.h>
-
 #include <cctype>
-#include <cstring>
 
 #include "anyplace/backend/abi.h"
 
 namespace anyplace::cuda {
 namespace {
 
-using Bytes = std::span<const std::byte>;
+using backend::ImageBytes;
 
-bool within(std::uint64_t offset, std::uint64_t bytes, std::uint64_t all) {
-  return offset <= all && bytes <= all - offset;
-}
-
-/// False if it doesn't lie within the image.
-template <class T>
-bool read(Bytes image, std::uint64_t offset, T& out) {
-  if (!within(offset, sizeof(T), image.size())) return false;
-  std::memcpy(&out, image.data() + offset, sizeof(T));
-  return true;
-}
-
-std::string cut_off(const char* what, Bytes image) {
-  return std::string("the image has ") + std::to_string(image.size()) + " bytes and its " + what +
-         " reaches beyond: it was cut off or is damaged";
-}
-
-std::string cubin_problem(Bytes image) {
-  Elf64_Ehdr header{};
-  if (!read(image, 0, header)) return cut_off("ELF header", image);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
-    return "the cubin is not a 64-bit little-endian ELF file, which CUDA's are";
-  }
-  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section{};
-    if (header.e_shoff > image.size() || header.e_shentsize < sizeof(section) ||
-        !read(image, header.e_shoff + i * header.e_shentsize, section)) {
-      return cut_off("section table", image);
-    }
-    const bool has_bytes = section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
-    if (has_bytes && !within(section.sh_offset, section.sh_size, image.size())) {
-      return cut_off("section", image);
-    }
-  }
-  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    if (header.e_phoff > image.size() || header.e_phentsize < sizeof(segment) ||
-        !read(image, header.e_phoff + i * header.e_phentsize, segment)) {
-      return cut_off("segment table", image);
-    }
-    if (!within(segment.p_offset, segment.p_filesz, image.size())) return cut_off("segment", image);
-  }
-  return "";
-}
-
-std::string fatbin_problem(Bytes image) {
+std::string fatbin_problem(const ImageBytes& image) {
   struct Header {
     std::uint32_t magic;
     std::uint16_t version;
     std::uint16_t header_bytes;
     std::uint64_t bytes;  // of what follows the header
   } header{};
-  if (!read(image, 0, header)) return cut_off("fatbin header", image);
+  if (!image.read(0, header)) return image.cut_off("fatbin header");
   if (header.header_bytes < sizeof(header)) return "the fatbin's header says a size that none has: it is damaged";
-  if (!within(header.header_bytes, header.bytes, image.size())) return cut_off("fatbin", image);
+  if (!image.holds(header.header_bytes, header.bytes)) return image.cut_off("fatbin");
   return "";
 }
 
@@ -94,8 +46,8 @@ std::string_view behind_version(std::string_view text) {
 
 }  // namespace
 
-std::string image_problem(std::uint32_t format, Bytes image) {
-  return format == ANYPLACE_IMAGE_FATBIN ? fatbin_problem(image) : cubin_problem(image);
+std::string image_problem(std::uint32_t format, const backend::ImageBytes& image) {
+  return format == ANYPLACE_IMAGE_FATBIN ? fatbin_problem(image) : backend::gpu_elf_problem(image, "cubin", "CUDA");
 }
 
 int ptx_version(std::string_view text) noexcept {

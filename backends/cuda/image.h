@@ -4,16 +4,15 @@
 // cubin or fatbin says of itself: one that was cut off would be read past its end.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
+
+#include "anyplace/backend/kit/elf.h"
 
 namespace anyplace::cuda {
 
 /// "" if all that the image's headers point at lies within it. `format` is ANYPLACE_IMAGE_CUBIN or _FATBIN.
-std::string image_problem(std::uint32_t format, std::span<const std::byte> image);
+std::string image_problem(std::uint32_t format, const backend::ImageBytes& image);
 
 /// The version of PTX's instruction set that the text asks for, as 90 for 9.0; 0 if it doesn't say.
 int ptx_version(std::string_view text) noexcept;

@@ -4,20 +4,14 @@
 #include <cstddef>
 #include <cstring>
 
-#include "device.h"
+#include "anyplace/backend/kit/refusals.h"
 #include "kernel_launch.h"
 
 namespace anyplace::cuda {
-namespace {
 
-const anyplace_argument& argument_at(const anyplace_launch& launch, std::size_t index) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(launch.arguments);
-  return *reinterpret_cast<const anyplace_argument*>(bytes + index * launch.argument_stride);
-}
+using backend::argument_at;
 
-}  // namespace
-
-Kernel::Kernel(Device& device, CUfunction function, const char* name)
+Kernel::Kernel(DeviceBase& device, CUfunction function, const char* name)
     : device_(device), function_(function), name_(name) {
   // Now, and not at the first launch: loading may wait for the device, and a launch may not.
   if (driver().FuncLoad != nullptr) device.check(driver().FuncLoad(function), "cuFuncLoad");
@@ -51,10 +45,7 @@ void Kernel::find_parameters() {
 }
 
 void Kernel::refuse_arguments(const anyplace_launch& launch) const {
-  if (launch.argument_count > max_arguments) {
-    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-           std::to_string(launch.argument_count) + " arguments; the limit is " + std::to_string(max_arguments));
-  }
+  if (launch.argument_count > max_arguments) backend::refuse_argument_count(launch, max_arguments);
   if (launch.argument_count != parameter_sizes_.size()) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "kernel " + name_ + " has " + std::to_string(parameter_sizes_.size()) +
                                                  " parameters, and the launch has " +
@@ -66,13 +57,6 @@ void Kernel::refuse_arguments(const anyplace_launch& launch) const {
                                                std::to_string(argument_at(launch, wrong).size) +
                                                " bytes; the kernel's parameter has " +
                                                std::to_string(parameter_sizes_[wrong]));
-}
-
-void Kernel::refuse_threads(const anyplace_launch& launch) const {
-  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-         "a block of " + std::to_string(launch.block[0]) + " x " + std::to_string(launch.block[1]) + " x " +
-             std::to_string(launch.block[2]) + " threads; kernel " + name_ + " takes " + std::to_string(max_threads_) +
-             ", because of the registers it uses or the bounds it was compiled with");
 }
 
 void Kernel::raise_shared_limit(std::uint64_t wanted) {
@@ -130,9 +114,9 @@ void Kernel::launch_again(CUresult result, const Stream& stream, const anyplace_
 }
 
 void Kernel::check_launch(CUresult result, const anyplace_launch& launch) const {
-  // Each factor is within the device's limits, so the product can't overflow.
-  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-  if (result != CUDA_SUCCESS && threads > max_threads_) refuse_threads(launch);
+  if (result != CUDA_SUCCESS && backend::threads_of(launch) > max_threads_) {
+    backend::refuse_threads(name_, launch, max_threads_);
+  }
   device_.check(result, "cuLaunchKernel");
 }
 

@@ -5,22 +5,19 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "anyplace/backend/abi.h"
-#include "driver.h"
+#include "device_base.h"
 
 namespace anyplace::cuda {
 
-class Device;
 class Stream;
 
 class Kernel {
  public:
   /// The device's context is current.
-  Kernel(Device& device, CUfunction function, const char* name);
+  Kernel(DeviceBase& device, CUfunction function, const char* name);
   Kernel(const Kernel&) = delete;  // handles point at it
   Kernel& operator=(const Kernel&) = delete;
 
@@ -43,11 +40,10 @@ class Kernel {
   CUresult call(const Stream& stream, const anyplace_launch& launch, void** arguments) const;
   void check_launch(CUresult result, const anyplace_launch& launch) const;
   [[noreturn]] void refuse_arguments(const anyplace_launch& launch) const;
-  [[noreturn]] void refuse_threads(const anyplace_launch& launch) const;
   /// Allows the kernel all the dynamic shared memory that the device has for it. Once.
   void raise_shared_limit(std::uint64_t wanted);
 
-  Device& device_;
+  DeviceBase& device_;
   const CUfunction function_;
   const std::string name_;
   std::uint64_t max_threads_ = 0;

@@ -3,31 +3,31 @@
 // Memory: a device's allocations of fixed size. Where the device has memory pools, device memory comes from one pool of
 // our own, in a stream's order or not: so either free takes what either allocation gave. Where it has none, from
 // cuMemAlloc.
-//
-// Why a pool of our own and not the device's default one: other libraries in the process use that, and its settings are
-// theirs. Two of ours differ from CUDA's defaults. What is freed stays in the pool, up to a share of the device,
-// because else every synchronisation gives it back to the system, and taking it again costs a thousand times more. And
-// the pool makes no dependencies between streams to use memory again: a stream held back would hold back one that only
-// allocates.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
-#include "anyplace/backend/abi.h"
-#include "driver.h"
+#include "anyplace/backend/kit/memory_pool.h"
+#include "sharing.h"
 
 namespace anyplace::cuda {
 
-class Device;
-class Stream;
+/// CUDA's calls, as anyplace/backend/kit/memory_pool.h asks for them.
+struct PoolCalls : Calls {
+  using Sharing = cuda::Sharing;
+  using Pool = CUmemoryPool;
+  static constexpr CUresult out_of_memory = CUDA_ERROR_OUT_OF_MEMORY;
+
+  static Called<CUresult> total_memory(CUdevice device, std::size_t& bytes) noexcept;
+  static Called<CUresult> create(CUdevice device, CUmemoryPool& pool) noexcept;
+  static Called<CUresult> destroy(CUmemoryPool pool) noexcept;
+  static Called<CUresult> set_up(CUmemoryPool pool, std::uint64_t kept) noexcept;
+  static Called<CUresult> set_access(CUmemoryPool pool, const CUmemAccessDesc* access, std::size_t count) noexcept;
+  static bool figures(CUmemoryPool pool, std::uint64_t& reserved, std::uint64_t& used) noexcept;
+  static void trim(CUmemoryPool pool) noexcept;
+};
 
 class Memory {
  public:
-  /// `device` knows its id already.
-  explicit Memory(Device& device);
-  Memory(const Memory&) = delete;  // it owns the pool
-  Memory& operator=(const Memory&) = delete;
+  Memory(DeviceBase& device, Sharing& sharing);
 
   // -- What the driver and the device have.
   bool has_pools() const noexcept { return has_pools_; }
@@ -37,29 +37,25 @@ class Memory {
   anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
   void free(std::uint32_t kind, anyplace_address address);
   /// In the stream's order. The device has pools.
-  anyplace_address allocate_async(const Stream& stream, std::uint64_t bytes);
-  void free_async(const Stream& stream, anyplace_address address);
+  anyplace_address allocate_async(CUstream stream, std::uint64_t bytes);
+  void free_async(CUstream stream, anyplace_address address);
 
   void register_host(void* address, std::uint64_t bytes);
   void unregister_host(void* address);
 
-  /// What the pool holds and could give at once.
-  std::uint64_t idle_in_pool() const noexcept;
-  /// Gives that to the system: for whoever got nothing from there.
-  void trim() noexcept;
-  /// For the pool, if there is one already, and the reader whose call it is. Called by Sharing.
-  void set_access(const CUmemAccessDesc& access, Device& reader);
-  CUresult close() noexcept;
+  // -- The pool's.
+  std::uint64_t idle_in_pool() const noexcept { return pool_.idle(); }
+  void trim() noexcept { pool_.trim(); }
+  void set_access(const CUmemAccessDesc& access, DeviceBase& reader) { pool_.set_access(access, reader); }
+  CUresult close() noexcept { return pool_.close(); }
 
  private:
-  CUmemoryPool pool();
-  CUmemoryPool make_pool();
   CUresult allocate_from_pool(CUdeviceptr& address, std::uint64_t bytes, CUstream stream);
 
-  Device& device_;
+  DeviceBase& device_;
   const bool has_pools_;
   const bool has_managed_;
-  std::atomic<CUmemoryPool> pool_{nullptr};  ///< made under Sharing's mutex
+  backend::MemoryPool<PoolCalls> pool_;
 };
 
 }  // namespace anyplace::cuda

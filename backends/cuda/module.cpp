@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "module.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "device.h"
 #include "image.h"
@@ -50,73 +47,33 @@ std::string explanation(const Device& device, const anyplace_module_desc& desc, 
 }
 
 [[noreturn]] void fail_load(Device& device, const anyplace_module_desc& desc, CUresult result, const std::string& log) {
-  if (is_sticky(result) || device.lost()) device.fail(result, "cuModuleLoadDataEx");
+  if (Results::is_sticky(result) || device.lost()) device.fail(result, "cuModuleLoadDataEx");
   // All other arguments are ours, so what is invalid can only be the image.
-  const anyplace_status status = result == CUDA_ERROR_INVALID_VALUE ? ANYPLACE_STATUS_INVALID_IMAGE : status_of(result);
+  const anyplace_status status =
+      result == CUDA_ERROR_INVALID_VALUE ? ANYPLACE_STATUS_INVALID_IMAGE : Results::status_of(result);
   std::string more = explanation(device, desc, result);
   if (!log.empty()) more += (more.empty() ? "the compiler's log:\n" : "\nthe compiler's log:\n") + log;
-  fail_call(result, "cuModuleLoadDataEx", status, more);
+  Results::fail(result, "cuModuleLoadDataEx", status, more);
 }
 
 }  // namespace
 
-// ---- Module --------------------------------------------------------------------------------------------------------
-
-Module::Module(Device& device, const anyplace_module_desc& desc) : device_(device) {
-  const std::span image(static_cast<const std::byte*>(desc.image), desc.image_bytes);
+CUmodule ModuleCalls::load(Device& device, const anyplace_module_desc& desc) {
   std::string text;  // PTX ends with a NUL
   const void* bytes = desc.image;
   if (desc.format == ANYPLACE_IMAGE_PTX) {
     text.assign(static_cast<const char*>(desc.image), desc.image_bytes);
     bytes = text.c_str();
-  } else if (const std::string problem = image_problem(desc.format, image); !problem.empty()) {
+  } else if (const std::string problem = image_problem(desc.format, {desc.image, desc.image_bytes}); !problem.empty()) {
     refuse(ANYPLACE_STATUS_INVALID_IMAGE, problem);
   }
   device.retired_modules().sweep();
   const auto jit = std::make_unique<JitOptions>(desc.options);
   const DeviceScope scope(device);
-  const CUresult result = driver().ModuleLoadDataEx(&native_, bytes, jit->count(), jit->options(), jit->values());
+  CUmodule module = nullptr;
+  const CUresult result = driver().ModuleLoadDataEx(&module, bytes, jit->count(), jit->options(), jit->values());
   if (result != CUDA_SUCCESS) fail_load(device, desc, result, jit->log());
-}
-
-Module::~Module() = default;
-
-Kernel& Module::kernel(const char* name) {
-  const std::lock_guard lock(mutex_);
-  if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
-  const DeviceScope scope(device_);
-  CUfunction function = nullptr;
-  const CUresult result = driver().ModuleGetFunction(&function, native_, name);
-  if (result == CUDA_ERROR_NOT_FOUND) {
-    fail_call(result, "cuModuleGetFunction", ANYPLACE_STATUS_NO_SUCH_KERNEL,
-              std::string("the module has no kernel \"") + name +
-                  "\"; C++ mangles names that aren't extern \"C\" (cuobjdump -elf or the PTX shows them)");
-  }
-  device_.check(result, "cuModuleGetFunction");
-  const auto added = kernels_.emplace(name, std::make_unique<Kernel>(device_, function, name)).first;
-  return *added->second;
-}
-
-void Module::unload(Module* module) {
-  const std::unique_ptr<Module> ended(module);
-  Device& device = ended->device_;
-  const EndScope scope(device);
-  if (!device.lost() && device.retired_modules().keep_until_over(ended->native_)) return;
-  scope.end("cuModuleUnload", [&] { return driver().ModuleUnload(ended->native_); });
-}
-
-// ---- ModuleCalls ---------------------------------------------------------------------------------------------------
-
-ModuleCalls::Scope::Scope(Device& device) noexcept : scope_(device.context_or_null(), ContextScope::Always{}) {}
-
-PendingWork ModuleCalls::pending(Device& device) { return device.work().pending(); }
-
-void ModuleCalls::wait_for_all(Device&) noexcept { driver().CtxSynchronize(); }
-
-CUresult ModuleCalls::unload(Device& device, CUmodule module) noexcept {
-  const CUresult result = driver().ModuleUnload(module);
-  if (is_sticky(result)) device.lose(result);
-  return result;
+  return module;
 }
 
 }  // namespace anyplace::cuda

@@ -2,28 +2,26 @@
 //
 // What a device says of itself, and which capabilities it has. Nothing here makes a context.
 #include <climits>
-#include <cstdio>
 #include <cstring>
 #include <string>
 
+#include "anyplace/backend/kit/properties.h"
 #include "device.h"
 
 namespace anyplace::cuda {
 namespace {
 
-using anyplace::backend::set_text;
+using backend::at_least_one;
+using backend::bit;
+using backend::set_text;
 
 /// Newer than the oldest cuda.h that this is built with.
 constexpr int attribute_ipc_events = 125;
 
-constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
-
-std::uint32_t at_least_one(int value) { return value > 0 ? static_cast<std::uint32_t>(value) : 1; }
-
 /// False where the driver has the call and not what it asks for: that is unknown then. Throws for any other failure.
 bool told(CUresult result, const char* call) {
   if (result == CUDA_ERROR_NOT_SUPPORTED) return false;
-  check(result, call);
+  Results::check(result, call);
   return true;
 }
 
@@ -46,58 +44,34 @@ std::string uuid_text(CUdevice device) {
   if (!has_own) uuid = gpu;
   const bool differs = gpu_is_known && std::memcmp(gpu.bytes, uuid.bytes, sizeof(gpu.bytes)) != 0;
   const bool is_instance = has_own && (differs || name_text(device).find(" MIG ") != std::string::npos);
-  std::string text = is_instance ? "MIG-" : "GPU-";
-  for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    char digits[3];
-    std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
-    text += digits;
-  }
-  return text;
+  std::string text = backend::hex_text(uuid.bytes);
+  for (const std::size_t dash : {8, 13, 18, 23}) text.insert(dash, 1, '-');
+  return (is_instance ? "MIG-" : "GPU-") + text;
 }
 
-/// "0000:17:00.0", in the small letters of the kernel's own paths.
 std::string pci_text(CUdevice device) {
   char id[32] = "";
   if (!told(driver().DeviceGetPCIBusId(id, sizeof(id), device), "cuDeviceGetPCIBusId")) return "";
-  std::string text = id;
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
+  return backend::pci_text(id);
 }
 
 }  // namespace
 
-int Device::attribute(int attribute, int otherwise) const {
-  int value = 0;
-  const CUresult result = driver().DeviceGetAttribute(&value, static_cast<CUdevice_attribute>(attribute), id_);
-  if (result == CUDA_ERROR_INVALID_VALUE) return otherwise;
-  cuda::check(result, "cuDeviceGetAttribute");
-  return value;
-}
-
 std::uint64_t Device::capabilities() const {
-  std::uint64_t all = 0;
+  std::uint64_t all = backend::class_backend_capabilities;
   const auto add = [&](bool there, unsigned number) { all |= there ? bit(number) : 0; };
   add(driver().EventElapsedTime != nullptr || driver().EventElapsedTime_v2 != nullptr,
       ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS);
   add(attribute(CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED) != 0, ANYPLACE_CAPABILITY_BIT_PRIORITIES);
-  add(true, ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS);
   add(true, ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS);
   add(driver().StreamWaitValue32 != nullptr, ANYPLACE_CAPABILITY_BIT_GATES);
-  add(true, ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY);
-  add(memory_.has_managed(), ANYPLACE_CAPABILITY_BIT_MANAGED_MEMORY);
+  add(memory().has_managed(), ANYPLACE_CAPABILITY_BIT_MANAGED_MEMORY);
   add(attribute(CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED, 1) != 0, ANYPLACE_CAPABILITY_BIT_HOST_REGISTER);
-  add(memory_.has_pools(), ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY);
-  add(true, ANYPLACE_CAPABILITY_BIT_COPY_2D);
-  add(true, ANYPLACE_CAPABILITY_BIT_PEER_COPY);
-  add(true, ANYPLACE_CAPABILITY_BIT_PEER_ACCESS);
-  add(true, ANYPLACE_CAPABILITY_BIT_MODULES);
+  add(memory().has_pools(), ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY);
   add(true, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(true, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
   add(attribute(attribute_ipc_events, 1) != 0, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
-  add(virtual_memory_.is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   return all;
 }
 
@@ -107,7 +81,7 @@ void Device::priority_range(int& least, int& greatest) const {
   least = 0;
   greatest = 0;
   if (attribute(CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED) == 0) return;
-  if (const CUcontext made = context_or_null()) {
+  if (const CUcontext made = handle()) {
     const ContextScope scope(made);
     if (scope.result() == CUDA_SUCCESS && driver().CtxGetStreamPriorityRange(&least, &greatest) == CUDA_SUCCESS) return;
   }
@@ -119,32 +93,25 @@ void Device::properties(anyplace_device_properties& out) const {
   out.capabilities = capabilities();
   out.image_formats = bit(ANYPLACE_IMAGE_PTX) | bit(ANYPLACE_IMAGE_CUBIN) | bit(ANYPLACE_IMAGE_FATBIN);
   std::size_t total = 0;
-  cuda::check(driver().DeviceTotalMem(&total, id_), "cuDeviceTotalMem");
+  Results::check(driver().DeviceTotalMem(&total, id()), "cuDeviceTotalMem");
   out.total_memory = total;
   out.address_alignment = 256;
   const int shared = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
                                attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
-  out.max_shared_bytes = static_cast<std::uint64_t>(shared > 0 ? shared : 0);
+  out.max_shared_bytes = backend::not_negative(shared);
   constexpr CUdevice_attribute grid[] = {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
                                          CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z};
   constexpr CUdevice_attribute block[] = {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
                                           CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z};
-  for (int i = 0; i < 3; ++i) {
-    out.max_grid[i] = at_least_one(attribute(grid[i]));
-    out.max_block[i] = at_least_one(attribute(block[i]));
-  }
+  backend::set_launch_limits(out, grid, block, [this](int each) { return attribute(each); });
   out.max_threads_per_block = at_least_one(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
-  int least = 0;
-  int greatest = 0;
-  priority_range(least, greatest);
-  out.least_priority = least;
-  out.greatest_priority = greatest;
-  set_text(out.name, name_text(id_));
+  priority_range(out.least_priority, out.greatest_priority);
+  set_text(out.name, name_text(id()));
   set_text(out.vendor, "NVIDIA");
   set_text(out.architecture, architecture());
   set_text(out.driver_version, version_text(driver_version()));
-  set_text(out.uuid, uuid_text(id_));
-  set_text(out.pci, pci_text(id_));
+  set_text(out.uuid, uuid_text(id()));
+  set_text(out.pci, pci_text(id()));
 }
 
 std::string Device::architecture() const {
@@ -157,14 +124,14 @@ void Device::memory_info(anyplace_memory_info& out) {
   std::size_t total = 0;
   out.free_bytes = ANYPLACE_UNKNOWN;
   // Only a context knows what is free, and asking makes none; but one that another library has can be used.
-  if (has_active_context()) {
+  if (vendor_context().is_active()) {
     const DeviceScope scope(*this);
     check(driver().MemGetInfo(&free, &total), "cuMemGetInfo");
-    out.free_bytes = free + memory_.idle_in_pool();
+    out.free_bytes = free + memory().idle_in_pool();
     out.total_bytes = total;
     return;
   }
-  check(driver().DeviceTotalMem(&total, id_), "cuDeviceTotalMem");
+  check(driver().DeviceTotalMem(&total, id()), "cuDeviceTotalMem");
   out.total_bytes = total;
 }
 

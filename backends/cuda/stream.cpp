@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stream.h"
 
-#include <memory>
-
-#include "anyplace/backend/kit/deadline.h"
-
 namespace anyplace::cuda {
-
-using anyplace::backend::Deadline;
-using anyplace::backend::poll_until;
-
 namespace {
 
 /// From this driver on a launch is in the context of its stream, whichever is current (NVIDIA/cccl issue 6986).
@@ -21,13 +13,8 @@ bool is_null_stream(CUstream stream) { return stream == nullptr || stream == CU_
 }  // namespace
 
 Stream::Stream(Device& device, CUstream native, StreamOwner owner) noexcept
-    : device_(device),
-      native_(native),
-      owner_(owner),
-      needs_context_(is_null_stream(native)),
-      launches_in_context_(needs_context_ || driver_version() < first_launch_without_context) {
-  device.work().add(*this);
-}
+    : StreamBase(device, native, owner, is_null_stream(native)),
+      launches_in_context_(is_null() || driver_version() < first_launch_without_context) {}
 
 bool Stream::query_again(CUresult result) const {
   if (is_of_current_context(result)) result = in_context([this] { return driver().StreamQuery(native_); });
@@ -49,50 +36,32 @@ void Stream::wait_again(CUresult result, const Event& event) const {
 }
 
 bool Stream::synchronize(std::uint64_t timeout_ns) const {
-  if (timeout_ns == ANYPLACE_FOREVER) {
-    device_.check(call([this] { return driver().StreamSynchronize(native_); }), "cuStreamSynchronize");
-    return true;
-  }
-  const Deadline deadline(timeout_ns);
-  // A marker in the null stream would order the other streams.
-  if (timeout_ns == 0 || is_null()) return poll_until(deadline, [this] { return query(); });
-  // What is submitted from now on isn't waited for: a stream that is always busy may never be found idle.
-  const std::shared_ptr<Marker> marker = device_.work().mark(*this);
-  return marker == nullptr || poll_until(deadline, [&] { return marker->is_over(); });
+  if (timeout_ns != ANYPLACE_FOREVER) return device_.work().wait_for(*this, timeout_ns);
+  device_.check(call([this] { return driver().StreamSynchronize(native_); }), "cuStreamSynchronize");
+  return true;
 }
 
-void Stream::destroy() {
-  const std::unique_ptr<Stream> ended(this);
-  try {
-    device_.work().remove(*this);
-  } catch (...) {
-    if (owner_ == StreamOwner::backend && !device_.lost()) call([this] { return driver().StreamDestroy(native_); });
-    throw;
-  }
-  if (owner_ != StreamOwner::backend || device_.lost()) return;
-  device_.check_end(call([this] { return driver().StreamDestroy(native_); }), "cuStreamDestroy");
+void Stream::wait(const Device::Gates::Gate& gate) const {
+  const DeviceScope scope(device_);
+  device_.check(driver().StreamWaitValue32(native_, gate.address, gate.number, CU_STREAM_WAIT_VALUE_GEQ),
+                "cuStreamWaitValue32");
 }
 
-Stream* make_stream(Device& device, const anyplace_stream_desc& desc) {
+Stream* Stream::make(Device& device, const anyplace_stream_desc& desc) {
   const DeviceScope scope(device);
   const unsigned flags = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? CU_STREAM_DEFAULT : CU_STREAM_NON_BLOCKING;
   CUstream native = nullptr;
   device.check(driver().StreamCreateWithPriority(&native, flags, desc.priority), "cuStreamCreateWithPriority");
-  try {
-    return new Stream(device, native, StreamOwner::backend);
-  } catch (...) {
-    driver().StreamDestroy(native);
-    throw;
-  }
+  return take_over(device, native);
 }
 
-Stream* make_null_stream(Device& device) {
+Stream* Stream::make_null(Device& device) {
   device.context();
   return new Stream(device, CU_STREAM_LEGACY, StreamOwner::others);
 }
 
-Stream* adopt_stream(Device& device, std::uint64_t native) {
-  auto* const stream = anyplace::backend::from_handle<CUstream_st>(native);
+Stream* Stream::adopt(Device& device, std::uint64_t native) {
+  auto* const stream = backend::from_handle<CUstream_st>(native);
   if (stream == CU_STREAM_PER_THREAD) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
            "CU_STREAM_PER_THREAD is another stream in each thread, so it can't be one stream here; pass the handle of "
@@ -103,7 +72,7 @@ Stream* adopt_stream(Device& device, std::uint64_t native) {
   device.check(driver().StreamGetCtx(stream, &of), "cuStreamGetCtx");
   if (of != device.context()) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-           "the stream is of another context than the primary one of cuda:" + std::to_string(device.index()) +
+           "the stream is of another context than the primary one of " + device.place() +
                ", which Device::native_context gives and which the CUDA runtime uses; make it there, or wrap it for "
                "its own device");
   }

@@ -7,30 +7,17 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 
-#include "anyplace/backend/abi.h"
+#include "anyplace/backend/kit/stream.h"
 #include "device.h"
-#include "event.h"
-#include "work.h"
 
 namespace anyplace::cuda {
 
-enum class StreamOwner : std::uint8_t {
-  backend,  ///< made here, and destroyed here
-  others,   ///< CUDA's or the user's: never destroyed
-};
+using backend::StreamOwner;
 
-class Stream {
+class Stream : public backend::StreamBase<Device, Stream> {
  public:
   Stream(Device& device, CUstream native, StreamOwner owner) noexcept;
-  Stream(const Stream&) = delete;  // handles and Work point at it
-  Stream& operator=(const Stream&) = delete;
-
-  Device& device() const noexcept { return device_; }
-  CUstream native() const noexcept { return native_; }
-  /// Whether it is the device's legacy default stream.
-  bool is_null() const noexcept { return needs_context_; }
 
   /// Whether kernels are launched with the device's context current: the null stream's, all by the rules of drivers
   /// before CUDA 13, and those of a stream for which this driver refused to do without, once.
@@ -38,7 +25,7 @@ class Stream {
   void launch_in_context() const noexcept { launches_in_context_.store(true, std::memory_order_relaxed); }
 
   bool query() const {
-    const CUresult result = needs_context_ ? CUDA_ERROR_INVALID_CONTEXT : driver().StreamQuery(native_);
+    const CUresult result = is_null() ? CUDA_ERROR_INVALID_CONTEXT : driver().StreamQuery(native_);
     if (result == CUDA_SUCCESS) [[likely]]
       return true;
     return query_again(result);
@@ -46,21 +33,23 @@ class Stream {
   /// False when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
   void record(CUevent event) const {
-    const CUresult result = needs_context_ ? CUDA_ERROR_INVALID_CONTEXT : driver().EventRecord(event, native_);
+    const CUresult result = is_null() ? CUDA_ERROR_INVALID_CONTEXT : driver().EventRecord(event, native_);
     if (result != CUDA_SUCCESS) [[unlikely]]
       record_again(result, event);
   }
   void wait(const Event& event) const {
     const CUresult result =
-        needs_context_ ? CUDA_ERROR_INVALID_CONTEXT : driver().StreamWaitEvent(native_, event.native(), 0);
+        is_null() ? CUDA_ERROR_INVALID_CONTEXT : driver().StreamWaitEvent(native_, event.native(), 0);
     if (result != CUDA_SUCCESS) [[unlikely]]
       wait_again(result, event);
   }
-  /// Ends it: at once, and its work completes. Only a stream of ours takes the CUstream along. Silent for a lost
-  /// device.
-  void destroy();
+  void wait(const Device::Gates::Gate& gate) const;
 
-  StreamLinks links;  ///< Work's, under its mutex
+  // -- These throw.
+  static Stream* make(Device& device, const anyplace_stream_desc& desc);
+  static Stream* make_null(Device& device);
+  /// Wraps a CUstream of the device's primary context. Throws INVALID_ARGUMENT for one that isn't.
+  static Stream* adopt(Device& device, std::uint64_t native);
 
  private:
   // After is_of_current_context: by the manual a stream's own context counts, but for the null stream; should a driver
@@ -73,7 +62,7 @@ class Stream {
   /// Makes a call whose stream argument says whose context is meant.
   template <class Call>
   CUresult call(Call&& made) const {
-    if (!needs_context_) {
+    if (!is_null()) {
       const CUresult result = made();
       if (!is_of_current_context(result)) return result;
     }
@@ -81,23 +70,13 @@ class Stream {
   }
   template <class Call>
   CUresult in_context(Call&& made) const {
-    const ContextScope scope(device_.context_or_null());
+    const ContextScope scope(device_.handle());
     return scope.result() == CUDA_SUCCESS ? made() : scope.result();
   }
 
-  Device& device_;
-  const CUstream native_;
-  const StreamOwner owner_;
-  const bool needs_context_;
   mutable std::atomic<bool> launches_in_context_;
 };
 
 inline void EventCalls::record(const Stream& stream, CUevent event) { stream.record(event); }
-
-/// Makes a stream of the device. Throws.
-Stream* make_stream(Device& device, const anyplace_stream_desc& desc);
-Stream* make_null_stream(Device& device);
-/// Wraps a CUstream of the device's primary context. Throws INVALID_ARGUMENT for one that isn't.
-Stream* adopt_stream(Device& device, std::uint64_t native);
 
 }  // namespace anyplace::cuda

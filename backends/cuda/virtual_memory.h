@@ -1,58 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// VirtualMemory: addresses and the memory behind them, made apart (CUDA's virtual memory management). What is mapped is
-// accessible to its device and to those that Sharing lists.
+// VirtualMemory: addresses and the memory behind them, made apart (CUDA's virtual memory management).
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <mutex>
-
-#include "anyplace/backend/abi.h"
-#include "driver.h"
+#include "anyplace/backend/kit/virtual_memory.h"
+#include "memory.h"
+#include "sharing.h"
 
 namespace anyplace::cuda {
 
-class Device;
+/// CUDA's calls, as anyplace/backend/kit/virtual_memory.h asks for them.
+struct VirtualMemoryCalls : Calls {
+  using Sharing = cuda::Sharing;
+  using Memory = cuda::Memory;
+  using Physical = CUmemGenericAllocationHandle;
+  static constexpr CUresult out_of_memory = CUDA_ERROR_OUT_OF_MEMORY;
 
-/// Memory of a device without an address.
-struct PhysicalMemory {
-  Device* device = nullptr;
-  CUmemGenericAllocationHandle handle = 0;
-  std::uint64_t bytes = 0;
-};
-
-class VirtualMemory {
- public:
-  /// `device` knows its id already.
-  explicit VirtualMemory(Device& device);
-  VirtualMemory(const VirtualMemory&) = delete;  // one per device
-  VirtualMemory& operator=(const VirtualMemory&) = delete;
-
-  /// Whether the driver and the device have it. Nothing below is called without.
-  bool is_supported() const noexcept { return is_supported_; }
-
-  std::uint64_t granularity() const;
-  anyplace_address reserve(std::uint64_t bytes);
-  void release(anyplace_address address, std::uint64_t bytes);
-  PhysicalMemory* create(std::uint64_t bytes);
-  static void destroy(PhysicalMemory* physical);
-  void map(anyplace_address address, const PhysicalMemory& physical);
-  /// Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several that adjoin. Of
-  /// several each is tried; throws what the first failed with, and those that failed count as mapped.
-  void unmap(anyplace_address address, std::uint64_t bytes);
-
-  /// For every mapping there is, and the reader whose call it is. Called by Sharing.
-  void set_access(const CUmemAccessDesc& access, Device& reader);
-
- private:
-  void require_whole_mappings(anyplace_address address, std::uint64_t bytes) const;
-
-  Device& device_;
-  const bool is_supported_;
-  std::mutex mutex_;  // guards mappings_; taken under Sharing's; CUDA is called under it
-  std::map<anyplace_address, std::uint64_t> mappings_;  ///< bytes by address
+  static bool is_supported(const DeviceBase& device);
+  static Called<CUresult> granularity(CUdevice device, std::uint64_t& bytes) noexcept;
+  static Called<CUresult> reserve(anyplace_address& address, std::uint64_t bytes) noexcept;
+  static Called<CUresult> release(anyplace_address address, std::uint64_t bytes) noexcept;
+  static Called<CUresult> create(CUdevice device, Physical& physical, std::uint64_t bytes) noexcept;
+  static Called<CUresult> destroy(Physical physical) noexcept;
+  static Called<CUresult> map(anyplace_address address, std::uint64_t bytes, Physical physical) noexcept;
+  static Called<CUresult> unmap(anyplace_address address, std::uint64_t bytes) noexcept;
+  static Called<CUresult> set_access(anyplace_address address, std::uint64_t bytes, const CUmemAccessDesc* access,
+                                     std::size_t count) noexcept;
 };
 
 }  // namespace anyplace::cuda

@@ -53,11 +53,17 @@ class ContextScope {
 
 class PrimaryContext {
  public:
+  using Handle = hipDevice_t;
+
   explicit PrimaryContext(hipDevice_t device) noexcept : device_(device) {}
   PrimaryContext(const PrimaryContext&) = delete;  // one per device
   PrimaryContext& operator=(const PrimaryContext&) = delete;
 
-  bool has_begun() const noexcept { return begun_.load(std::memory_order_acquire); }
+  /// The device's number, and whether it has begun.
+  bool read(hipDevice_t& device) const noexcept {
+    device = device_;
+    return begun_.load(std::memory_order_acquire);
+  }
   /// Runs `made` once, with the device current, before others see that it has begun; if it doesn't return success, the
   /// next call tries again.
   template <class Made>
@@ -76,7 +82,7 @@ class PrimaryContext {
 template <class Made>
 hipError_t PrimaryContext::begin(Made&& made) {
   const std::lock_guard lock(mutex_);
-  if (has_begun()) return hipSuccess;
+  if (begun_.load(std::memory_order_relaxed)) return hipSuccess;
   const ContextScope scope(device_);
   const hipError_t result = scope.result() == hipSuccess ? made() : scope.result();
   if (result == hipSuccess) begun_.store(true, std::memory_order_release);

@@ -3,16 +3,11 @@
 // Opening the library, finding its entries, starting it; and for each way in which that fails, what to do about it.
 #include "driver.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <vector>
 
-#include "anyplace/backend/kit/shortage.h"
+#include "anyplace/backend/kit/vendor_library.h"
 #include "error.h"
 
 namespace anyplace::hip {
@@ -29,53 +24,25 @@ constexpr const char* unversioned_name = "libamdhip64.so";
 constexpr int oldest_major = 5;
 constinit int version_of_driver = 0;
 
-/// The library that was opened.
-class Library {
- public:
-  explicit Library(void* handle) : handle_(handle) {}
-
-  /// What the library exports under that name; null if nothing.
-  template <class Function>
-  void read(const char* exported, Function& out) const {
-    out = reinterpret_cast<Function>(dlsym(handle_, exported));
-  }
-
-  /// Where the file is that the linker found.
-  std::string path() const {
-    const link_map* map = nullptr;
-    if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || *map->l_name == '\0') return unversioned_name;
-    return map->l_name;
-  }
-
- private:
-  void* handle_;
-};
+using Library = backend::VendorLibrary;
+using backend::Need;
 
 /// One that this process has already, whichever it is: streams and memory of another library's are of use only in the
 /// runtime that made them, and two runtimes in a process would both drive the devices. Null if there is none.
-void* loaded_already() {
+Library loaded_already() {
   for (const char* name : library_names) {
-    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)) return handle;
+    if (const Library loaded = Library::loaded(name)) return loaded;
   }
-  return dlopen(unversioned_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  return Library::loaded(unversioned_name);
 }
 
 Library open_library() {
-  // Never closed: its threads and exit handlers live in it.
-  if (void* const handle = loaded_already()) return Library(handle);
+  if (const Library loaded = loaded_already()) return loaded;
   std::string reasons;
   for (const char* name : library_names) {
-    errno = 0;
-    if (void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return Library(handle);
-    const int error = errno;
-    const char* const said = dlerror();
-    if (const int shortage = anyplace::backend::linker_shortage(error, said); shortage != 0) {
-      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
-                    std::string(name) + " can't be opened for now: " + std::strerror(shortage) + " (" +
-                        (said == nullptr ? "no reason given" : said) + ")",
-                    shortage, "dlopen");
-    }
-    reasons += std::string(reasons.empty() ? "" : "; ") + (said == nullptr ? name : said);
+    std::string reason;
+    if (const Library opened = Library::open(name, reason)) return opened;
+    reasons += (reasons.empty() ? "" : "; ") + reason;
   }
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
          "no libamdhip64 of ROCm 5, 6 or 7 can be opened (" + reasons +
@@ -83,8 +50,6 @@ Library open_library() {
              "hip-runtime-amd), "
              "and if it is there, put its folder (such as /opt/rocm/lib) into /etc/ld.so.conf.d or LD_LIBRARY_PATH");
 }
-
-enum class Need { REQUIRED, OPTIONAL };
 
 std::string of_version() { return version_of_driver == 0 ? "" : " (HIP " + version_text(version_of_driver) + ")"; }
 
@@ -140,9 +105,9 @@ std::string advice_for(hipError_t result, const std::string& path) {
 }
 
 [[noreturn]] void refuse_start(hipError_t result, const char* call, const Library& library) {
-  anyplace_status status = status_of(result);
+  anyplace_status status = Results::status_of(result);
   if (status != ANYPLACE_STATUS_NO_SUCH_DEVICE) status = ANYPLACE_STATUS_NO_DRIVER;
-  fail_call(result, call, status, advice_for(result, library.path()));
+  Results::fail(result, call, status, advice_for(result, library.path()));
 }
 
 /// The version comes first, for what else is said. It answers without a device too.

@@ -7,23 +7,13 @@
 // works after them, and on most systems the runtime ends the process at such a fault before anybody could ask.
 #include "error.h"
 
-#include <algorithm>
-#include <iterator>
-
 namespace anyplace::hip {
 namespace {
-
-struct Row {
-  int result;
-  const char* name;
-  anyplace_status status;
-  bool sticky;  ///< the device is of no use any more
-};
 
 #define STATUS(name) ANYPLACE_STATUS_##name
 
 /// In the order of the numbers.
-constexpr Row rows[] = {
+constexpr backend::ResultRow rows_of_errors[] = {
     {1, "hipErrorInvalidValue", STATUS(INVALID_ARGUMENT), false},
     {2, "hipErrorOutOfMemory", STATUS(OUT_OF_MEMORY), false},
     {3, "hipErrorNotInitialized", STATUS(NO_DRIVER), false},
@@ -63,32 +53,17 @@ constexpr Row rows[] = {
 
 #undef STATUS
 
-const Row* row_of(hipError_t result) noexcept {
-  const auto number = static_cast<int>(result);
-  const Row* const found = std::lower_bound(std::begin(rows), std::end(rows), number,
-                                            [](const Row& row, int wanted) { return row.result < wanted; });
-  return found != std::end(rows) && found->result == number ? found : nullptr;
-}
-
 }  // namespace
 
-anyplace_status status_of(hipError_t result) noexcept {
-  const Row* const row = row_of(result);
-  return row == nullptr ? ANYPLACE_STATUS_BACKEND_FAILED : row->status;
-}
+std::span<const backend::ResultRow> ErrorCalls::rows() noexcept { return rows_of_errors; }
 
 bool is_unimplemented(hipError_t result) noexcept {
   constexpr int to_be_done = 1054;
   return result == hipErrorNotSupported || static_cast<int>(result) == to_be_done;
 }
 
-bool is_sticky(hipError_t result) noexcept {
-  const Row* const row = row_of(result);
-  return row != nullptr && row->sticky;
-}
-
-std::string name_of(hipError_t result) {
-  if (const Row* const row = row_of(result)) return row->name;
+std::string ErrorCalls::name_of(hipError_t result) {
+  if (const backend::ResultRow* const row = Results::row_of(result)) return row->name;
   const char* const name = driver().GetErrorName == nullptr ? nullptr : driver().GetErrorName(result);
   // HIP answers "unknown" for numbers that it doesn't know too, where the number says more.
   const bool known =
@@ -96,21 +71,10 @@ std::string name_of(hipError_t result) {
   return known ? name : "hipError_t " + std::to_string(static_cast<int>(result));
 }
 
-std::string text_of(hipError_t result) {
+std::string ErrorCalls::text_of(hipError_t result) {
   const char* const text = driver().GetErrorString == nullptr ? nullptr : driver().GetErrorString(result);
   const bool says_more = text != nullptr && name_of(result) != text && std::string(text) != "hipErrorUnknown";
   return says_more ? text : "";  // HIP 5 has no words but the name
 }
-
-void refuse(anyplace_status status, const std::string& text) { throw Failure(status, text); }
-
-void fail_call(hipError_t result, const char* call, anyplace_status status, const std::string& more) {
-  const std::string said = text_of(result);
-  std::string text = std::string(call) + (said.empty() ? " failed" : ": " + said);
-  if (!more.empty()) text += "; " + more;
-  throw Failure(status, text, static_cast<int64_t>(result), name_of(result));
-}
-
-void fail_call(hipError_t result, const char* call) { fail_call(result, call, status_of(result)); }
 
 }  // namespace anyplace::hip

@@ -2,41 +2,33 @@
 //
 // Event: a hipEvent_t and the device that it is of. HIP's events are anyplace's: an event that was never recorded is
 // complete and no wait, a wait takes the most recent record at the call, destroying one that is waited for is safe.
-//
-// EventPool and Marker: events of the backend's own.
 #pragma once
 
-#include <cstdint>
-
 #include "anyplace/backend/kit/events.h"
-#include "driver.h"
+#include "device_base.h"
 
 namespace anyplace::hip {
 
-class Device;
 class Stream;
 
 /// HIP's calls, as anyplace/backend/kit/events.h asks for them.
-struct EventCalls {
-  using Device = hip::Device;
+struct EventCalls : Calls {
   using Stream = hip::Stream;
   using Native = hipEvent_t;
   using Result = hipError_t;
 
-  static hipEvent_t make(Device& device, std::uint32_t flags);
-  static hipError_t end(Device& device, hipEvent_t event) noexcept;
-  static void check_end(Device& device, hipError_t result);
+  static hipEvent_t make(DeviceBase& device, std::uint32_t flags);
+  static hipError_t end(DeviceBase& device, hipEvent_t event) noexcept;
+  static void check_end(DeviceBase& device, hipError_t result);
   static hipError_t ask(hipEvent_t event) noexcept { return driver().EventQuery(event); }
-  static bool answer(Device& device, hipEvent_t event, hipError_t result);
-  static void wait(Device& device, hipEvent_t event);
+  static bool answer(DeviceBase& device, hipEvent_t event, hipError_t result);
+  static void wait(DeviceBase& device, hipEvent_t event);
   static void record(const Stream& stream, hipEvent_t event);
 };
 
-using Event = anyplace::backend::RecordedEvent<EventCalls>;
-using EventPool = anyplace::backend::EventPool<EventCalls>;
-using Marker = anyplace::backend::Marker<EventCalls>;
+using Event = backend::RecordedEvent<EventCalls>;
 
-/// Both have timing and are complete.
+/// Both are of one device, have timing and are complete.
 double milliseconds_between(const Event& start, const Event& end);
 
 }  // namespace anyplace::hip

@@ -1,36 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostFunctions: the functions of the host that are queued in a device's streams. HIP runs them in their place, and
-// not at all once the context failed; then the Watcher settles them.
-//
-// Invariant: each is called exactly once, by HIP or by the Watcher. Neither calls HIP from inside.
+// HostFunctions: the functions of the host that are queued in a device's streams.
 #pragma once
 
-#include "anyplace/backend/kit/host_calls.h"
-#include "driver.h"
+#include "anyplace/backend/kit/host_functions.h"
+#include "device_base.h"
 
 namespace anyplace::hip {
 
-class Device;
-class Stream;
-
-class HostFunctions {
- public:
-  explicit HostFunctions(Device& device) noexcept : device_(device) {}
-  HostFunctions(const HostFunctions&) = delete;  // what is queued points at it
-  HostFunctions& operator=(const HostFunctions&) = delete;
-
-  /// Whether the library has them.
-  static bool are_supported() noexcept { return driver().LaunchHostFunc || driver().StreamAddCallback; }
-
-  void launch(const Stream& stream, anyplace_host_function function, void* user);
-  /// On the Watcher's thread. `ask`: the driver is asked too whether the device is lost.
-  void settle_if_lost(bool ask) noexcept;
-  bool any_pending() const noexcept { return calls_.any_pending(); }
-
- private:
-  Device& device_;
-  anyplace::backend::HostCalls calls_;
+/// HIP's calls, as anyplace/backend/kit/host_functions.h asks for them.
+struct HostFunctionCalls : Calls {
+  /// hipLaunchHostFunc came with HIP 5.3. The older form does the same here: later work of the stream waits for the
+  /// function, which may not call HIP.
+  static Called<hipError_t> launch(hipStream_t stream, backend::HostCalls::Call* call) noexcept {
+    if (driver().LaunchHostFunc) {
+      const auto run = [](void* queued) { backend::HostCalls::finish(queued, ANYPLACE_STATUS_OK); };
+      const hipError_t result = driver().LaunchHostFunc(stream, run, call);
+      if (!is_unimplemented(result) || !driver().StreamAddCallback) return {result, "hipLaunchHostFunc"};
+    }
+    const auto called_back = [](hipStream_t, hipError_t result, void* queued) {
+      backend::HostCalls::finish(queued, result == hipSuccess ? ANYPLACE_STATUS_OK : ANYPLACE_STATUS_DEVICE_LOST);
+    };
+    return {driver().StreamAddCallback(stream, called_back, call, 0), "hipStreamAddCallback"};
+  }
 };
+
+/// Whether the library has them.
+inline bool has_host_functions() noexcept { return driver().LaunchHostFunc || driver().StreamAddCallback; }
 
 }  // namespace anyplace::hip

@@ -15,58 +15,13 @@
 namespace anyplace::hip {
 namespace {
 
-using Bytes = std::span<const std::byte>;
+using backend::ImageBytes;
 
 constexpr std::string_view bundle_magic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view compressed_magic = "CCOB";
 
-bool within(std::uint64_t offset, std::uint64_t bytes, std::uint64_t all) {
-  return offset <= all && bytes <= all - offset;
-}
-
-/// False if it doesn't lie within the image.
-template <class T>
-bool read(Bytes image, std::uint64_t offset, T& out) {
-  if (!within(offset, sizeof(T), image.size())) return false;
-  std::memcpy(&out, image.data() + offset, sizeof(T));
-  return true;
-}
-
-bool begins_with(Bytes image, std::string_view text) {
-  return image.size() >= text.size() && std::memcmp(image.data(), text.data(), text.size()) == 0;
-}
-
-std::string cut_off(const char* what, Bytes image) {
-  return std::string("the image has ") + std::to_string(image.size()) + " bytes and its " + what +
-         " reaches beyond: it was cut off or is damaged";
-}
-
-std::string code_object_problem(Bytes image) {
-  Elf64_Ehdr header{};
-  if (!read(image, 0, header)) return cut_off("ELF header", image);
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
-    return "the code object is not a 64-bit little-endian ELF file, which AMD's are";
-  }
-  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section{};
-    if (header.e_shoff > image.size() || header.e_shentsize < sizeof(section) ||
-        !read(image, header.e_shoff + i * header.e_shentsize, section)) {
-      return cut_off("section table", image);
-    }
-    const bool has_bytes = section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
-    if (has_bytes && !within(section.sh_offset, section.sh_size, image.size())) {
-      return cut_off("section", image);
-    }
-  }
-  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    if (header.e_phoff > image.size() || header.e_phentsize < sizeof(segment) ||
-        !read(image, header.e_phoff + i * header.e_phentsize, segment)) {
-      return cut_off("segment table", image);
-    }
-    if (!within(segment.p_offset, segment.p_filesz, image.size())) return cut_off("segment", image);
-  }
-  return "";
+std::string code_object_problem(const ImageBytes& image) {
+  return backend::gpu_elf_problem(image, "code object", "AMD");
 }
 
 struct BundleEntry {
@@ -76,49 +31,48 @@ struct BundleEntry {
 };
 
 /// False if the table isn't whole.
-bool read_bundle(Bytes image, std::vector<BundleEntry>& entries) {
+bool read_bundle(const ImageBytes& image, std::vector<BundleEntry>& entries) {
   std::uint64_t at = bundle_magic.size();
   std::uint64_t count = 0;
-  if (!read(image, at, count)) return false;
+  if (!image.read(at, count)) return false;
   at += sizeof(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     std::uint64_t head[3];  // offset, bytes, length of the id
-    if (!read(image, at, head)) return false;
+    if (!image.read(at, head)) return false;
     at += sizeof(head);
-    if (!within(at, head[2], image.size())) return false;
-    entries.push_back({head[0], head[1], {reinterpret_cast<const char*>(image.data() + at), head[2]}});
+    if (!image.holds(at, head[2])) return false;
+    entries.push_back({head[0], head[1], image.text(at, at + head[2])});
     at += head[2];
   }
   return true;
 }
 
-std::string bundle_problem(Bytes image) {
+std::string bundle_problem(const ImageBytes& image) {
   std::vector<BundleEntry> entries;
-  if (!read_bundle(image, entries)) return cut_off("table of code objects", image);
+  if (!read_bundle(image, entries)) return image.cut_off("table of code objects");
   for (const BundleEntry& entry : entries) {
-    if (!within(entry.offset, entry.bytes, image.size())) return cut_off("code object", image);
+    if (!image.holds(entry.offset, entry.bytes)) return image.cut_off("code object");
     if (entry.bytes == 0 || entry.id.rfind("host", 0) == 0) continue;
-    const Bytes object = image.subspan(entry.offset, entry.bytes);
-    if (std::string problem = code_object_problem(object); !problem.empty()) {
+    if (std::string problem = code_object_problem(image.part(entry.offset, entry.bytes)); !problem.empty()) {
       return "in the code object for " + entry.id + " " + problem;
     }
   }
   return "";
 }
 
-std::string compressed_problem(Bytes image) {
+std::string compressed_problem(const ImageBytes& image) {
   std::uint16_t version = 0;
-  if (!read(image, compressed_magic.size(), version)) return cut_off("header", image);
+  if (!image.read(compressed_magic.size(), version)) return image.cut_off("header");
   std::uint64_t bytes = 0;  // of the whole; version 1 doesn't say
   bool whole = true;
   if (version == 2) {
     std::uint32_t short_bytes = 0;
-    whole = read(image, 8, short_bytes);
+    whole = image.read(8, short_bytes);
     bytes = short_bytes;
   } else if (version >= 3) {
-    whole = read(image, 8, bytes);
+    whole = image.read(8, bytes);
   }
-  return whole && bytes <= image.size() ? "" : cut_off("compressed bundle", image);
+  return whole && bytes <= image.size() ? "" : image.cut_off("compressed bundle");
 }
 
 /// "gfx90a" for the low bits of e_flags; "" for one that isn't known here.
@@ -142,17 +96,17 @@ std::string machine_name(std::uint32_t flags) {
 
 }  // namespace
 
-std::string image_problem(Bytes image) {
-  if (begins_with(image, bundle_magic)) return bundle_problem(image);
-  if (begins_with(image, compressed_magic)) return compressed_problem(image);
+std::string image_problem(const ImageBytes& image) {
+  if (image.begins_with(bundle_magic)) return bundle_problem(image);
+  if (image.begins_with(compressed_magic)) return compressed_problem(image);
   return code_object_problem(image);
 }
 
-std::string image_targets(Bytes image) {
-  if (begins_with(image, compressed_magic)) return "";
-  if (!begins_with(image, bundle_magic)) {
+std::string image_targets(const ImageBytes& image) {
+  if (image.begins_with(compressed_magic)) return "";
+  if (!image.begins_with(bundle_magic)) {
     Elf64_Ehdr header{};
-    return read(image, 0, header) ? machine_name(header.e_flags) : "";
+    return image.read(0, header) ? machine_name(header.e_flags) : "";
   }
   std::vector<BundleEntry> entries;
   if (!read_bundle(image, entries)) return "";

@@ -4,16 +4,16 @@
 // bundle says of itself: one that was cut off would be read past its end.
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <string>
+
+#include "anyplace/backend/kit/elf.h"
 
 namespace anyplace::hip {
 
 /// "" if all that the image's headers point at lies within it.
-std::string image_problem(std::span<const std::byte> image);
+std::string image_problem(const backend::ImageBytes& image);
 
 /// What the image holds code for, as "gfx90a, gfx1100"; "" if it doesn't say. The image has no problem.
-std::string image_targets(std::span<const std::byte> image);
+std::string image_targets(const backend::ImageBytes& image);
 
 }  // namespace anyplace::hip

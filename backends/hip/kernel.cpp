@@ -3,22 +3,17 @@
 
 #include <cstddef>
 
-#include "device.h"
+#include "anyplace/backend/kit/refusals.h"
 #include "stream.h"
 
 namespace anyplace::hip {
 namespace {
 
-constexpr std::size_t max_arguments = 1024;
-
-const anyplace_argument& argument_at(const anyplace_launch& launch, std::size_t index) {
-  const auto* const bytes = reinterpret_cast<const std::byte*>(launch.arguments);
-  return *reinterpret_cast<const anyplace_argument*>(bytes + index * launch.argument_stride);
-}
+constexpr std::uint32_t max_arguments = 1024;
 
 }  // namespace
 
-Kernel::Kernel(Device& device, hipFunction_t function, const char* name)
+Kernel::Kernel(DeviceBase& device, hipFunction_t function, const char* name)
     : device_(device), function_(function), name_(name) {
   max_threads_ = static_cast<std::uint64_t>(attribute(HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
   const auto own = static_cast<std::uint64_t>(attribute(HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
@@ -32,13 +27,6 @@ int Kernel::attribute(hipFunction_attribute attribute) const {
   return value > 0 ? value : 0;
 }
 
-void Kernel::refuse_threads(const anyplace_launch& launch) const {
-  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-         "a block of " + std::to_string(launch.block[0]) + " x " + std::to_string(launch.block[1]) + " x " +
-             std::to_string(launch.block[2]) + " threads; kernel " + name_ + " takes " + std::to_string(max_threads_) +
-             ", because of the registers it uses or the bounds it was compiled with");
-}
-
 void Kernel::refuse_shared(const anyplace_launch& launch) const {
   refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, std::to_string(launch.shared_bytes) +
                                                " bytes of dynamic shared memory; a block of kernel " + name_ +
@@ -47,20 +35,16 @@ void Kernel::refuse_shared(const anyplace_launch& launch) const {
 }
 
 void Kernel::launch(const Stream& stream, const anyplace_launch& launch) {
-  // Each factor is within the device's limits, so the product can't overflow.
-  const std::uint64_t threads = std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
-  if (threads > max_threads_) [[unlikely]]
-    refuse_threads(launch);
+  if (backend::threads_of(launch) > max_threads_) [[unlikely]]
+    backend::refuse_threads(name_, launch, max_threads_);
   if (launch.shared_bytes > shared_limit_) [[unlikely]]
     refuse_shared(launch);
-  if (launch.argument_count > max_arguments) [[unlikely]] {
-    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-           std::to_string(launch.argument_count) + " arguments; the limit is " + std::to_string(max_arguments));
-  }
+  if (launch.argument_count > max_arguments) [[unlikely]]
+    backend::refuse_argument_count(launch, max_arguments);
   const DeviceScope scope(device_);
   void* pointers[max_arguments];
   for (std::size_t i = 0; i < launch.argument_count; ++i) {
-    pointers[i] = const_cast<void*>(argument_at(launch, i).value);
+    pointers[i] = const_cast<void*>(backend::argument_at(launch, i).value);
   }
   const hipError_t result = driver().ModuleLaunchKernel(
       function_, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1], launch.block[2],

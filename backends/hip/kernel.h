@@ -4,21 +4,18 @@
 // no lock and allocates nothing.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
-#include "anyplace/backend/abi.h"
-#include "driver.h"
+#include "device_base.h"
 
 namespace anyplace::hip {
 
-class Device;
 class Stream;
 
 class Kernel {
  public:
   /// The device's context is current.
-  Kernel(Device& device, hipFunction_t function, const char* name);
+  Kernel(DeviceBase& device, hipFunction_t function, const char* name);
   Kernel(const Kernel&) = delete;  // handles point at it
   Kernel& operator=(const Kernel&) = delete;
 
@@ -28,10 +25,9 @@ class Kernel {
 
  private:
   int attribute(hipFunction_attribute attribute) const;
-  [[noreturn]] void refuse_threads(const anyplace_launch& launch) const;
   [[noreturn]] void refuse_shared(const anyplace_launch& launch) const;
 
-  Device& device_;
+  DeviceBase& device_;
   const hipFunction_t function_;
   const std::string name_;
   std::uint64_t max_threads_ = 0;

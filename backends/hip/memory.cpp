@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory.h"
 
-#include "device.h"
-#include "stream.h"
+#include "anyplace/backend/kit/refusals.h"
 
 namespace anyplace::hip {
 namespace {
 
-using anyplace::backend::from_handle;
-using anyplace::backend::to_handle;
-
-/// What may stay in the pool when nobody uses it, as a share of the device's memory.
-constexpr std::size_t kept_share = 16;
+using backend::from_handle;
+using backend::to_handle;
 
 bool driver_has_pools() noexcept {
   const Driver& d = driver();
@@ -19,26 +15,51 @@ bool driver_has_pools() noexcept {
          d.MallocFromPoolAsync && d.FreeAsync;
 }
 
-hipMemPoolProps pool_properties(hipDevice_t device) noexcept {
+}  // namespace
+
+Called<hipError_t> PoolCalls::total_memory(hipDevice_t device, std::size_t& bytes) noexcept {
+  return {driver().DeviceTotalMem(&bytes, device), "hipDeviceTotalMem"};
+}
+
+Called<hipError_t> PoolCalls::create(hipDevice_t device, hipMemPool_t& pool) noexcept {
   hipMemPoolProps properties{};
   properties.allocType = hipMemAllocationTypePinned;
   properties.location.type = hipMemLocationTypeDevice;
   properties.location.id = device;
-  return properties;
+  return {driver().MemPoolCreate(&pool, &properties), "hipMemPoolCreate"};
 }
 
-[[noreturn]] void refuse_kind(std::uint32_t kind) {
-  refuse(ANYPLACE_STATUS_UNSUPPORTED, kind == ANYPLACE_MEMORY_MANAGED
-                                          ? "this device has no managed memory"
-                                          : "HIP has no memory of kind " + std::to_string(kind));
+Called<hipError_t> PoolCalls::destroy(hipMemPool_t pool) noexcept {
+  return {driver().MemPoolDestroy(pool), "hipMemPoolDestroy"};
 }
 
-}  // namespace
+Called<hipError_t> PoolCalls::set_up(hipMemPool_t pool, std::uint64_t kept) noexcept {
+  hipError_t result = driver().MemPoolSetAttribute(pool, hipMemPoolAttrReleaseThreshold, &kept);
+  int no = 0;
+  if (result == hipSuccess) {
+    result = driver().MemPoolSetAttribute(pool, hipMemPoolReuseAllowInternalDependencies, &no);
+  }
+  return {result, "hipMemPoolSetAttribute"};
+}
 
-Memory::Memory(Device& device)
+Called<hipError_t> PoolCalls::set_access(hipMemPool_t pool, const hipMemAccessDesc* access,
+                                         std::size_t count) noexcept {
+  return {driver().MemPoolSetAccess(pool, access, count), "hipMemPoolSetAccess"};
+}
+
+bool PoolCalls::figures(hipMemPool_t pool, std::uint64_t& reserved, std::uint64_t& used) noexcept {
+  return driver().MemPoolGetAttribute &&
+         driver().MemPoolGetAttribute(pool, hipMemPoolAttrReservedMemCurrent, &reserved) == hipSuccess &&
+         driver().MemPoolGetAttribute(pool, hipMemPoolAttrUsedMemCurrent, &used) == hipSuccess;
+}
+
+void PoolCalls::trim(hipMemPool_t pool) noexcept { ignore(driver().MemPoolTrimTo(pool, 0)); }
+
+Memory::Memory(DeviceBase& device, Sharing& sharing)
     : device_(device),
       has_pools_(driver_has_pools() && device.attribute(hipDeviceAttributeMemoryPoolsSupported) != 0),
-      has_managed_(driver().MallocManaged && device.attribute(hipDeviceAttributeManagedMemory) != 0) {}
+      has_managed_(driver().MallocManaged && device.attribute(hipDeviceAttributeManagedMemory) != 0),
+      pool_(device, sharing) {}
 
 // ---- Aligned addresses ---------------------------------------------------------------------------------------------
 
@@ -77,13 +98,12 @@ Memory::Originals::node_type Memory::take_original(anyplace_address address) noe
 // ---- The pool ------------------------------------------------------------------------------------------------------
 
 bool Memory::try_pools() {
-  if (!has_pools() || pool_.load(std::memory_order_acquire) != nullptr) return has_pools();
+  if (!has_pools() || pool_.is_made()) return has_pools();
   // What fails here is this device's affair, whichever is current.
   const ContextScope scope(device_.id());
   device_.check(scope.result(), "hipSetDevice");
   hipMemPool_t pool = nullptr;
-  const hipMemPoolProps properties = pool_properties(device_.id());
-  hipError_t result = driver().MemPoolCreate(&pool, &properties);
+  hipError_t result = PoolCalls::create(device_.id(), pool).result;
   if (result == hipSuccess) {
     std::uint64_t kept = 0;
     result = driver().MemPoolSetAttribute(pool, hipMemPoolAttrReleaseThreshold, &kept);
@@ -98,65 +118,9 @@ bool Memory::try_pools() {
   return has_pools();
 }
 
-hipMemPool_t Memory::pool() {
-  if (hipMemPool_t const made = pool_.load(std::memory_order_acquire)) return made;
-  return make_pool();
-}
-
-hipMemPool_t Memory::make_pool() {
-  return device_.sharing().with_readers([this](const std::vector<hipMemAccessDesc>& readers) {
-    if (hipMemPool_t const made = pool_.load(std::memory_order_acquire)) return made;
-    std::size_t total = 0;
-    device_.check(driver().DeviceTotalMem(&total, device_.id()), "hipDeviceTotalMem");
-    const hipMemPoolProps properties = pool_properties(device_.id());
-    hipMemPool_t pool = nullptr;
-    device_.check(driver().MemPoolCreate(&pool, &properties), "hipMemPoolCreate");
-    std::uint64_t kept = total / kept_share;
-    int no = 0;
-    hipError_t result = driver().MemPoolSetAttribute(pool, hipMemPoolAttrReleaseThreshold, &kept);
-    if (result == hipSuccess) {
-      result = driver().MemPoolSetAttribute(pool, hipMemPoolReuseAllowInternalDependencies, &no);
-    }
-    if (result == hipSuccess && !readers.empty()) {
-      result = driver().MemPoolSetAccess(pool, readers.data(), readers.size());
-    }
-    if (result != hipSuccess) {
-      ignore(driver().MemPoolDestroy(pool));
-      device_.fail(result, "hipMemPoolSetAttribute");
-    }
-    pool_.store(pool, std::memory_order_release);
-    return pool;
-  });
-}
-
-void Memory::set_access(const hipMemAccessDesc& access, Device& reader) {
-  if (hipMemPool_t const made = pool_.load(std::memory_order_acquire)) {
-    const hipError_t result = driver().MemPoolSetAccess(made, &access, 1);
-    if (result != hipSuccess) reader.fail_with(result, "hipMemPoolSetAccess", device_);
-  }
-}
-
-std::uint64_t Memory::idle_in_pool() const noexcept {
-  hipMemPool_t const made = pool_.load(std::memory_order_acquire);
-  if (made == nullptr || !driver().MemPoolGetAttribute) return 0;
-  std::uint64_t reserved = 0;
-  std::uint64_t used = 0;
-  const bool known = driver().MemPoolGetAttribute(made, hipMemPoolAttrReservedMemCurrent, &reserved) == hipSuccess &&
-                     driver().MemPoolGetAttribute(made, hipMemPoolAttrUsedMemCurrent, &used) == hipSuccess;
-  return known && reserved > used ? reserved - used : 0;
-}
-
-hipError_t Memory::close() noexcept {
-  hipMemPool_t const made = pool_.exchange(nullptr, std::memory_order_acq_rel);
-  return made == nullptr ? hipSuccess : driver().MemPoolDestroy(made);
-}
-
 hipError_t Memory::allocate_from_pool(void*& address, std::uint64_t bytes, hipStream_t stream) {
-  hipMemPool_t const from = pool();
-  const hipError_t result = driver().MallocFromPoolAsync(&address, bytes, from, stream);
-  if (result != hipErrorOutOfMemory) return result;
-  trim();
-  return driver().MallocFromPoolAsync(&address, bytes, from, stream);
+  return pool_.allocate_from(
+      [&](hipMemPool_t pool) { return driver().MallocFromPoolAsync(&address, bytes, pool, stream); });
 }
 
 hipError_t Memory::allocate_device(void*& address, std::uint64_t bytes, const char*& call) {
@@ -172,10 +136,6 @@ hipError_t Memory::allocate_device(void*& address, std::uint64_t bytes, const ch
   }
   call = "hipMalloc";
   return driver().Malloc(&address, bytes);
-}
-
-void Memory::trim() noexcept {
-  if (hipMemPool_t const made = pool_.load(std::memory_order_acquire)) ignore(driver().MemPoolTrimTo(made, 0));
 }
 
 // ---- Allocating and freeing ----------------------------------------------------------------------------------------
@@ -198,7 +158,7 @@ anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {
       return to_handle(host);
     }
     case ANYPLACE_MEMORY_MANAGED: {
-      if (!has_managed()) refuse_kind(kind);
+      if (!has_managed()) backend::refuse_memory_kind("HIP", kind);
       const auto allocate = [](void*& memory, std::uint64_t size) {
         return driver().MallocManaged(&memory, size, hipMemAttachGlobal);
       };
@@ -206,7 +166,7 @@ anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {
       return to_handle(address);
     }
     default:
-      refuse_kind(kind);
+      backend::refuse_memory_kind("HIP", kind);
   }
 }
 
@@ -220,14 +180,13 @@ void Memory::free(std::uint32_t kind, anyplace_address address) {
   }
 }
 
-anyplace_address Memory::allocate_async(const Stream& stream, std::uint64_t bytes) {
+anyplace_address Memory::allocate_async(hipStream_t stream, std::uint64_t bytes) {
   const DeviceScope scope(device_);
   if (!has_pools()) return allocate(ANYPLACE_MEMORY_DEVICE, bytes);
   void* address = nullptr;
   const hipError_t result = aligned(
-      address, bytes,
-      [&](void*& memory, std::uint64_t size) { return allocate_from_pool(memory, size, stream.native()); },
-      [&](void* memory) { ignore(driver().FreeAsync(memory, stream.native())); });
+      address, bytes, [&](void*& memory, std::uint64_t size) { return allocate_from_pool(memory, size, stream); },
+      [&](void* memory) { ignore(driver().FreeAsync(memory, stream)); });
   if (!is_unimplemented(result)) {
     device_.check(result, "hipMallocFromPoolAsync");
     return to_handle(address);
@@ -236,13 +195,13 @@ anyplace_address Memory::allocate_async(const Stream& stream, std::uint64_t byte
   return allocate(ANYPLACE_MEMORY_DEVICE, bytes);
 }
 
-void Memory::free_async(const Stream& stream, anyplace_address address) {
+void Memory::free_async(hipStream_t stream, anyplace_address address) {
   const EndScope scope(device_);
   Originals::node_type original = take_original(address);
   hipError_t result = hipErrorNotSupported;
   scope.end("hipFreeAsync", [&] {
     void* const memory = original ? original.mapped() : from_handle<void>(address);
-    if (has_pools()) result = driver().FreeAsync(memory, stream.native());
+    if (has_pools()) result = driver().FreeAsync(memory, stream);
     return is_unimplemented(result) ? hipSuccess : result;
   });
   if (!is_unimplemented(result) || device_.lost()) return;

@@ -3,26 +3,31 @@
 // Memory: a device's allocations of fixed size. Where the device has memory pools, device memory comes from one pool of
 // our own, in a stream's order or not: so either free takes what either allocation gave. Where it has none, from
 // hipMalloc, and hipFree waits for the device: the core keeps what is freed and calls it seldom.
-//
-// Why a pool of our own and not the device's default one: other libraries in the process use that, and its settings are
-// theirs. Two of ours differ from HIP's defaults. What is freed stays in the pool, up to a share of the device,
-// because else every synchronisation gives it back to the system, and taking it again costs a thousand times more. And
-// the pool makes no dependencies between streams to use memory again: a stream held back would hold back one that only
-// allocates.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <map>
 #include <mutex>
 
-#include "anyplace/backend/abi.h"
-#include "driver.h"
+#include "anyplace/backend/kit/memory_pool.h"
+#include "sharing.h"
 
 namespace anyplace::hip {
 
-class Device;
-class Stream;
+/// HIP's calls, as anyplace/backend/kit/memory_pool.h asks for them.
+struct PoolCalls : Calls {
+  using Sharing = hip::Sharing;
+  using Pool = hipMemPool_t;
+  static constexpr hipError_t out_of_memory = hipErrorOutOfMemory;
+
+  static Called<hipError_t> total_memory(hipDevice_t device, std::size_t& bytes) noexcept;
+  static Called<hipError_t> create(hipDevice_t device, hipMemPool_t& pool) noexcept;
+  static Called<hipError_t> destroy(hipMemPool_t pool) noexcept;
+  static Called<hipError_t> set_up(hipMemPool_t pool, std::uint64_t kept) noexcept;
+  static Called<hipError_t> set_access(hipMemPool_t pool, const hipMemAccessDesc* access, std::size_t count) noexcept;
+  static bool figures(hipMemPool_t pool, std::uint64_t& reserved, std::uint64_t& used) noexcept;
+  static void trim(hipMemPool_t pool) noexcept;
+};
 
 class Memory {
  public:
@@ -30,10 +35,7 @@ class Memory {
   /// of it, more is asked for, and an aligned address within is given out.
   static constexpr std::uint64_t alignment = 256;
 
-  /// `device` knows its id already.
-  explicit Memory(Device& device);
-  Memory(const Memory&) = delete;  // it owns the pool
-  Memory& operator=(const Memory&) = delete;
+  Memory(DeviceBase& device, Sharing& sharing);
 
   // -- What the driver and the device have.
   bool has_pools() const noexcept { return has_pools_.load(std::memory_order_relaxed); }
@@ -45,24 +47,20 @@ class Memory {
   anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
   void free(std::uint32_t kind, anyplace_address address);
   /// In the stream's order. The device has pools; should it turn out not to, the memory can be used at once.
-  anyplace_address allocate_async(const Stream& stream, std::uint64_t bytes);
+  anyplace_address allocate_async(hipStream_t stream, std::uint64_t bytes);
   /// Throws UNSUPPORTED where there turned out to be no pools: the memory is freed by free().
-  void free_async(const Stream& stream, anyplace_address address);
+  void free_async(hipStream_t stream, anyplace_address address);
 
   void register_host(void* address, std::uint64_t bytes);
   void unregister_host(void* address);
 
-  /// What the pool holds and could give at once.
-  std::uint64_t idle_in_pool() const noexcept;
-  /// Gives that to the system: for whoever got nothing from there.
-  void trim() noexcept;
-  /// For the pool, if there is one already, and the reader whose call it is. Called by Sharing.
-  void set_access(const hipMemAccessDesc& access, Device& reader);
-  hipError_t close() noexcept;
+  // -- The pool's.
+  std::uint64_t idle_in_pool() const noexcept { return pool_.idle(); }
+  void trim() noexcept { pool_.trim(); }
+  void set_access(const hipMemAccessDesc& access, DeviceBase& reader) { pool_.set_access(access, reader); }
+  hipError_t close() noexcept { return pool_.close(); }
 
  private:
-  hipMemPool_t pool();
-  hipMemPool_t make_pool();
   hipError_t allocate_from_pool(void*& address, std::uint64_t bytes, hipStream_t stream);
   /// For later work of all streams: from the pool, or by hipMalloc.
   hipError_t allocate_device(void*& address, std::uint64_t bytes, const char*& call);
@@ -73,13 +71,13 @@ class Memory {
   /// The runtime's own of an address that is to be freed, out of originals_; empty where they are the same.
   Originals::node_type take_original(anyplace_address address) noexcept;
 
-  Device& device_;
+  DeviceBase& device_;
   std::atomic<bool> has_pools_;
   const bool has_managed_;
-  std::atomic<bool> pads_{false};            ///< the runtime's addresses aren't all aligned
-  std::mutex mutex_;                         // guards originals_; a leaf
-  Originals originals_;                      ///< the runtime's, by the aligned one that was given out instead
-  std::atomic<hipMemPool_t> pool_{nullptr};  ///< made under Sharing's mutex
+  backend::MemoryPool<PoolCalls> pool_;
+  std::atomic<bool> pads_{false};  ///< the runtime's addresses aren't all aligned
+  std::mutex mutex_;               // guards originals_; a leaf
+  Originals originals_;            ///< the runtime's, by the aligned one that was given out instead
 };
 
 }  // namespace anyplace::hip

@@ -4,27 +4,25 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <string>
 
+#include "anyplace/backend/kit/properties.h"
 #include "device.h"
 
 namespace anyplace::hip {
 namespace {
 
-using anyplace::backend::set_text;
-
-constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
-
-std::uint32_t at_least_one(int value) { return value > 0 ? static_cast<std::uint32_t>(value) : 1; }
+using backend::at_least_one;
+using backend::bit;
+using backend::set_text;
 
 /// False where the runtime exports the call and hasn't got it: what it would tell is unknown then. Throws for any other
 /// failure.
 bool told(hipError_t result, const char* call) {
   if (is_unimplemented(result)) return false;
-  check(result, call);
+  Results::check(result, call);
   return true;
 }
 
@@ -39,13 +37,7 @@ std::string uuid_text(hipDevice_t device) {
   }
   const auto is_zero = [](char c) { return c == 0; };
   if (std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes), is_zero)) return "";
-  std::string text = "GPU-";
-  for (const char byte : uuid.bytes) {
-    char digits[3];
-    std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-    text += digits;
-  }
-  return text;
+  return "GPU-" + backend::hex_text(uuid.bytes);
 }
 
 /// hipDeviceProp_t::gcnArchName, "gfx90a:sramecc+:xnack-": the one property that no attribute has. The struct changed
@@ -75,15 +67,10 @@ std::string name_text(hipDevice_t device) {
   return told(driver().DeviceGetName(name, sizeof(name), device), "hipDeviceGetName") ? name : "";
 }
 
-/// "0000:17:00.0", in the small letters of the kernel's own paths.
 std::string pci_text(hipDevice_t device) {
   char id[32] = "";
   if (!told(driver().DeviceGetPCIBusId(id, sizeof(id), device), "hipDeviceGetPCIBusId")) return "";
-  std::string text = id;
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
+  return backend::pci_text(id);
 }
 
 // What follows is tried, and not taken from what the library exports: a runtime may export a call and not have it. The
@@ -94,14 +81,14 @@ bool can_share_events(hipDevice_t device) {
   // HIP 5 takes the flag, and its header says that it doesn't work.
   if (!driver().IpcGetEventHandle || driver_version() < 60'000'000) return false;
   const ContextScope scope(device);
-  check(scope.result(), "hipSetDevice");
+  Results::check(scope.result(), "hipSetDevice");
   hipEvent_t event = nullptr;
   const hipError_t made = driver().EventCreateWithFlags(&event, hipEventInterprocess | hipEventDisableTiming);
   // A runtime without such events may also call the flag, or the event, invalid.
   if (made == hipErrorInvalidValue || !told(made, "hipEventCreateWithFlags")) return false;
   hipIpcEventHandle_t handle{};
   const hipError_t shared = driver().IpcGetEventHandle(&handle, event);
-  check(driver().EventDestroy(event), "hipEventDestroy");
+  Results::check(driver().EventDestroy(event), "hipEventDestroy");
   if (shared == hipErrorInvalidValue || shared == hipErrorInvalidHandle) return false;
   return told(shared, "hipIpcGetEventHandle");
 }
@@ -116,37 +103,23 @@ bool has_native_context(hipDevice_t device) {
 
 }  // namespace
 
-int Device::attribute(int attribute, int otherwise) const {
-  int value = 0;
-  const hipError_t result = driver().DeviceGetAttribute(&value, static_cast<hipDeviceAttribute_t>(attribute), id_);
-  if (result == hipErrorInvalidValue || is_unimplemented(result)) return otherwise;
-  hip::check(result, "hipDeviceGetAttribute");
-  return value;
-}
-
 std::uint64_t Device::capabilities() {
-  std::uint64_t all = 0;
+  std::uint64_t all = backend::class_backend_capabilities;
   const auto add = [&](bool there, unsigned number) { all |= there ? bit(number) : 0; };
   int least = 0;
   int greatest = 0;
   priority_range(least, greatest);
   add(true, ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS);
   add(least != greatest, ANYPLACE_CAPABILITY_BIT_PRIORITIES);
-  add(true, ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS);
-  add(HostFunctions::are_supported(), ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS);
-  add(gates_.are_supported(), ANYPLACE_CAPABILITY_BIT_GATES);
-  add(true, ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY);
-  add(memory_.has_managed(), ANYPLACE_CAPABILITY_BIT_MANAGED_MEMORY);
+  add(has_host_functions(), ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS);
+  add(has_gates(*this), ANYPLACE_CAPABILITY_BIT_GATES);
+  add(memory().has_managed(), ANYPLACE_CAPABILITY_BIT_MANAGED_MEMORY);
   add(attribute(attribute_host_register, 1) != 0, ANYPLACE_CAPABILITY_BIT_HOST_REGISTER);
-  add(memory_.try_pools(), ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY);
-  add(true, ANYPLACE_CAPABILITY_BIT_COPY_2D);
-  add(true, ANYPLACE_CAPABILITY_BIT_PEER_COPY);
-  add(true, ANYPLACE_CAPABILITY_BIT_PEER_ACCESS);
-  add(true, ANYPLACE_CAPABILITY_BIT_MODULES);
-  add(has_native_context(id_), ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
+  add(memory().try_pools(), ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY);
+  add(has_native_context(id()), ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(driver().StreamGetDevice || driver().GetStreamDeviceId != nullptr, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
-  add(can_share_events(id_), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
-  add(virtual_memory_.is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  add(can_share_events(id()), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
+  add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   return all;
 }
 
@@ -154,8 +127,8 @@ std::uint64_t Device::capabilities() {
 void Device::priority_range(int& least, int& greatest) const {
   least = 0;
   greatest = 0;
-  const ContextScope scope(id_);
-  hip::check(scope.result(), "hipSetDevice");
+  const ContextScope scope(id());
+  Results::check(scope.result(), "hipSetDevice");
   if (told(driver().DeviceGetStreamPriorityRange(&least, &greatest), "hipDeviceGetStreamPriorityRange")) return;
   least = 0;
   greatest = 0;
@@ -166,58 +139,58 @@ void Device::properties(anyplace_device_properties& out) {
   out.capabilities = capabilities();
   out.image_formats = bit(ANYPLACE_IMAGE_HSACO);
   std::size_t total = 0;
-  hip::check(driver().DeviceTotalMem(&total, id_), "hipDeviceTotalMem");
+  Results::check(driver().DeviceTotalMem(&total, id()), "hipDeviceTotalMem");
   out.total_memory = total;
   out.address_alignment = Memory::alignment;
   const int shared = attribute(hipDeviceAttributeMaxSharedMemoryPerBlock);
-  out.max_shared_bytes = static_cast<std::uint64_t>(shared > 0 ? shared : 0);
+  out.max_shared_bytes = backend::not_negative(shared);
   constexpr hipDeviceAttribute_t grid[] = {hipDeviceAttributeMaxGridDimX, hipDeviceAttributeMaxGridDimY,
                                            hipDeviceAttributeMaxGridDimZ};
   constexpr hipDeviceAttribute_t block[] = {hipDeviceAttributeMaxBlockDimX, hipDeviceAttributeMaxBlockDimY,
                                             hipDeviceAttributeMaxBlockDimZ};
-  for (int i = 0; i < 3; ++i) {
-    out.max_grid[i] = at_least_one(attribute(grid[i]));
-    out.max_block[i] = at_least_one(attribute(block[i]));
-  }
+  backend::set_launch_limits(out, grid, block, [this](int each) { return attribute(each); });
   out.max_threads_per_block = at_least_one(attribute(hipDeviceAttributeMaxThreadsPerBlock));
-  int least = 0;
-  int greatest = 0;
-  priority_range(least, greatest);
-  out.least_priority = least;
-  out.greatest_priority = greatest;
-  set_text(out.name, name_text(id_));
+  priority_range(out.least_priority, out.greatest_priority);
+  set_text(out.name, name_text(id()));
   set_text(out.vendor, "AMD");
   set_text(out.architecture, architecture());
   set_text(out.driver_version, driver_version() == 0 ? "" : version_text(driver_version()));
-  set_text(out.uuid, uuid_text(id_));
-  set_text(out.pci, pci_text(id_));
+  set_text(out.uuid, uuid_text(id()));
+  set_text(out.pci, pci_text(id()));
 }
 
 std::string Device::target() const {
-  const std::string target = target_text(id_);
+  const std::string target = target_text(id());
   return target.empty() ? "of an architecture that HIP doesn't tell" : target;
 }
 
 std::string Device::architecture() const {
-  const std::string target = target_text(id_);
+  const std::string target = target_text(id());
   return target.substr(0, target.find(':'));  // what follows are the features that are on
+}
+
+hipCtx_t Device::native_context() {
+  context();
+  hipCtx_t handle = nullptr;
+  check(vendor_context().native(handle), "hipDevicePrimaryCtxRetain");
+  return handle;
 }
 
 void Device::memory_info(anyplace_memory_info& out) {
   std::size_t free = 0;
   std::size_t total = 0;
   if (lost()) context();
-  const ContextScope scope(id_);
+  const ContextScope scope(id());
   check(scope.result(), "hipSetDevice");
   const hipError_t result = driver().MemGetInfo(&free, &total);
   if (is_unimplemented(result)) {
-    check(driver().DeviceTotalMem(&total, id_), "hipDeviceTotalMem");
+    check(driver().DeviceTotalMem(&total, id()), "hipDeviceTotalMem");
     out.free_bytes = ANYPLACE_UNKNOWN;
     out.total_bytes = total;
     return;
   }
   check(result, "hipMemGetInfo");
-  out.free_bytes = free + memory_.idle_in_pool();
+  out.free_bytes = free + memory().idle_in_pool();
   out.total_bytes = total;
 }
 

@@ -1,56 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sharing: which other devices have access to a device's memory. HIP keeps three accounts of that: plain allocations
-// follow the devices, a pool and each mapping of virtual memory have lists of their own; here the three are kept the
-// same.
-//
-// Invariant: what another library enabled between the devices before us is left enabled when we disable.
+// Sharing: which other devices have access to a device's memory.
 #pragma once
 
-#include <mutex>
-#include <vector>
-
-#include "driver.h"
+#include "anyplace/backend/kit/sharing.h"
+#include "device_base.h"
 
 namespace anyplace::hip {
 
-class Device;
+/// HIP's calls, as anyplace/backend/kit/sharing.h asks for them.
+struct SharingCalls : Calls {
+  using Access = hipMemAccessDesc;
+  static constexpr hipError_t already_enabled = hipErrorPeerAccessAlreadyEnabled;
+  static constexpr hipError_t not_enabled = hipErrorPeerAccessNotEnabled;
 
-class Sharing {
- public:
-  explicit Sharing(Device& owner) noexcept : owner_(owner) {}
-  Sharing(const Sharing&) = delete;  // one per device
-  Sharing& operator=(const Sharing&) = delete;
-
-  static bool can_access(Device& device, Device& peer);
-  /// Gives `reader` access to all memory of the owner, what is there and what comes. Twice is fine.
-  void enable(Device& reader);
-  /// Takes it back. Fine where it wasn't given.
-  void disable(Device& reader);
-
-  /// Runs body(readers) while the readers don't change; each is an access descriptor of another device.
-  template <class Body>
-  auto with_readers(Body&& body) {
-    const std::lock_guard lock(mutex_);
-    std::vector<hipMemAccessDesc> readers;
-    for (const Reader& reader : readers_) readers.push_back(access_of(reader.device, hipMemAccessFlagsProtReadWrite));
-    return body(readers);
-  }
-
-  static hipMemAccessDesc access_of(hipDevice_t device, hipMemAccessFlags flags) noexcept;
-
- private:
-  struct Reader {
-    hipDevice_t device;
-    bool ours;  ///< the devices' access was enabled by us
-  };
-
-  /// In the pool and in every mapping. Called with mutex_ held.
-  void set(Device& reader, hipMemAccessFlags flags);
-
-  Device& owner_;
-  std::mutex mutex_;  // guards readers_, and that pool and mappings follow it; HIP is called under it
-  std::vector<Reader> readers_;
+  static hipMemAccessDesc access_of(hipDevice_t device, bool may) noexcept;
+  static Called<hipError_t> can_access(DeviceBase& device, DeviceBase& peer, bool& can);
+  static Called<hipError_t> enable(DeviceBase& reader, DeviceBase& owner, hipDevice_t context);
+  static Called<hipError_t> disable(hipDevice_t owner) noexcept;
 };
+
+using Sharing = backend::Sharing<SharingCalls>;
 
 }  // namespace anyplace::hip

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LevelZeroBackend: anyplace's contract, entry by entry, on the classes beside this file; and the plugin's one symbol.
+// LevelZeroBackend: the plugin's entries, each in terms of the classes beside this file; and the plugin's exported
+// function.
 //
-// Left null: reset, memory in a stream's order and pinning the user's own memory, which Level Zero lacks, and kernels
-// that are functions of the host. The core does without.
+// Four things are left out: reset, memory in a stream's order and pinning the user's own memory, which Level Zero
+// lacks, and kernels that are functions of the host. The core manages without their entries.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -27,7 +28,7 @@ using anyplace::backend::to_handle;
 
 namespace {
 
-/// Calls get(&count, nullptr) for how many there are, then get(&count, all). A null handle among them is dropped.
+/// Calls get(&count, nullptr) for the number of handles, then get(&count, all). Null handles are dropped.
 template <class Handle, class Get>
 std::vector<Handle> get_all(const char* call, Get&& get) {
   std::uint32_t count = 0;
@@ -95,7 +96,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
       try {
         add_driver(driver);
       } catch (const Failure& failure) {
-        // One driver that fails doesn't hide the others' devices.
+        // A driver that fails doesn't hide the devices of other drivers.
         host_.log(ANYPLACE_LOG_WARNING, failure.what());
         if (!first_failure) first_failure = std::make_unique<Failure>(failure);
       }
@@ -107,7 +108,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
 
   bool shutdown(std::uint64_t timeout_ns) override {
     const Deadline deadline(timeout_ns);
-    // A part of the time is for the threads of ours that would have to be left.
+    // A quarter of the time is kept for ending this backend's threads.
     const Deadline work_deadline(deadline.forever() ? timeout_ns : timeout_ns - timeout_ns / 4);
     for (const auto& device : devices_) {
       if (finish(*device, work_deadline)) continue;
@@ -138,7 +139,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
     return at(device).synchronize(timeout_ns);
   }
 
-  // -- Peer access: Level Zero only tells whether there is any; where there is, it is always on.
+  // -- Peer access: where a device can access a peer, the access is always enabled.
   bool peer_query(std::int32_t device, std::int32_t peer) override {
     return device != peer && can_access(at(device), at(peer));
   }
@@ -306,17 +307,18 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
     return devices_.size() > 1;
   }
 
-  /// Waits for the device, as far as there is something to wait for. False if time ran out.
+  /// Waits for the device's work, if there is any. False if time ran out.
   static bool finish(Device& device, const Deadline& deadline) {
     if (device.lost()) return true;
     try {
       return device.synchronize(deadline.left());
     } catch (const Failure&) {
-      return true;  // a device that fails here has nothing more to wait for
+      return true;  // there is nothing to wait for on a device that fails here
     }
   }
 
-  /// What comes next is the driver's own end: none of them may be in a call of the driver's then, or make another.
+  /// Abandons the threads that couldn't be ended. The driver is shut down next, and no thread may be in one of its
+  /// calls then, or make another.
   void leave_threads(const Deadline& deadline) noexcept {
     bool out = true;
     for (const auto& device : devices_) {

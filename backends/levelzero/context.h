@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Context: one Level Zero driver and the one ze_context_handle_t that all its devices share here, so that an event or
-// host memory of one is good for all. Made at first use and never before.
+// Context: a Level Zero driver and the ze_context_handle_t that all its devices share, so that events and host memory
+// of one device can be used with all of them. The context is made at its first use.
 #pragma once
 
 #include <atomic>
@@ -22,18 +22,19 @@ class Context {
   ze_api_version_t version() const noexcept { return version_; }
   bool has_extension(const char* name) const;
 
-  /// Makes it unless that was done. Throws.
+  /// The context, which the first call makes. Throws.
   ze_context_handle_t get() {
     const ze_context_handle_t made = native_.load(std::memory_order_acquire);
     return made != nullptr ? made : make();
   }
-  /// Null if there is none yet: for what ends things.
+  /// The context, or null if it wasn't made yet. Used where things are ended.
   ze_context_handle_t get_or_null() const noexcept { return native_.load(std::memory_order_acquire); }
 
-  /// Whether immediate command lists keep their order by themselves. Found out by the version, and by asking: once a
-  /// list was refused for it, no more.
+  /// Whether immediate command lists keep their commands in order. ANYPLACE_LEVELZERO_IN_ORDER says so, else the
+  /// driver's version, until the driver refuses to make such a list.
   bool has_in_order_lists() const noexcept { return in_order_.load(std::memory_order_relaxed); }
-  /// False if the order was insisted on (ANYPLACE_LEVELZERO_IN_ORDER=1).
+  /// Called when the driver refused an in-order list. False if the user insists on them
+  /// (ANYPLACE_LEVELZERO_IN_ORDER=1).
   bool give_up_in_order_lists() noexcept;
 
   void close(FirstFailure& failure) noexcept;
@@ -45,7 +46,7 @@ class Context {
   const ze_api_version_t version_;
   bool insists_ = false;
   std::atomic<bool> in_order_;
-  std::mutex mutex_;  // guards the making; Level Zero is called under it
+  std::mutex mutex_;  // serialises making the context; Level Zero is called under it
   std::atomic<ze_context_handle_t> native_{nullptr};
 };
 

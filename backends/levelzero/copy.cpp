@@ -20,7 +20,7 @@ using anyplace::backend::to_handle;
   refuse(ANYPLACE_STATUS_UNSUPPORTED, "Level Zero has no copy of kind " + std::to_string(kind));
 }
 
-/// Between addresses that the device can reach.
+/// Copies between addresses that the device can reach.
 void copy_within_reach(Submission& on, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
   on.append("zeCommandListAppendMemoryCopy", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
                                                  std::uint32_t waits, ze_event_handle_t* before) {
@@ -29,7 +29,7 @@ void copy_within_reach(Submission& on, anyplace_address destination, anyplace_ad
   });
 }
 
-/// Lines of memory, each `width` long.
+/// Lines of memory with a pitch.
 struct Lines {
   anyplace_address address = 0;
   std::uint64_t pitch = 0;
@@ -44,7 +44,7 @@ void copy_lines_on_host(Lines to, Lines from, std::uint64_t width, std::uint64_t
 
 bool fits_32_bits(std::uint64_t value) { return value <= std::numeric_limits<std::uint32_t>::max(); }
 
-/// Between addresses that the device can reach: in one command if its numbers are wide enough.
+/// Copies lines between addresses that the device can reach: by one command if the sizes fit into its 32 bits.
 void copy_lines_within_reach(Submission& on, Lines to, Lines from, std::uint64_t width, std::uint64_t rows) {
   if (!fits_32_bits(to.pitch) || !fits_32_bits(from.pitch) || !fits_32_bits(rows)) {
     for (std::uint64_t row = 0; row < rows; ++row) {
@@ -52,7 +52,7 @@ void copy_lines_within_reach(Submission& on, Lines to, Lines from, std::uint64_t
     }
     return;
   }
-  // A depth of 0 is a copy of two dimensions.
+  // A depth of 0 means a copy of two dimensions.
   const ze_copy_region_t region{0, 0, 0, static_cast<std::uint32_t>(width), static_cast<std::uint32_t>(rows), 0};
   on.append("zeCommandListAppendMemoryCopyRegion", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
                                                        std::uint32_t waits, ze_event_handle_t* before) {
@@ -63,14 +63,14 @@ void copy_lines_within_reach(Submission& on, Lines to, Lines from, std::uint64_t
   });
 }
 
-/// Appends a step on the host that copies lines, if the device isn't lost by then.
+/// Appends a step on the host that copies lines, unless the device is lost by then.
 void append_host_copy(Submission& on, Lines to, Lines from, std::uint64_t width, std::uint64_t rows) {
   on.append_host_step(on.device().helper(), [=](anyplace_status status) {
     if (status == ANYPLACE_STATUS_OK) copy_lines_on_host(to, from, width, rows);
   });
 }
 
-/// One side is the user's own memory; `width` fits into the staging memory.
+/// Copies lines where one side is the user's own memory; `width` fits into the staging memory.
 void copy_lines_staged(Submission& on, Lines to, Lines from, std::uint64_t width, std::uint64_t rows, bool to_device) {
   const Lines staging{to_handle(on.staging()), width};
   const std::uint64_t rows_at_once = Stream::staging_bytes / width;
@@ -88,7 +88,7 @@ void copy_lines_staged(Submission& on, Lines to, Lines from, std::uint64_t width
   }
 }
 
-/// The same for bytes of any number.
+/// Copies any number of bytes where one side is the user's own memory.
 void copy_staged(Submission& on, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                  bool to_device) {
   for (std::uint64_t done = 0; done < bytes; done += Stream::staging_bytes) {
@@ -97,7 +97,7 @@ void copy_staged(Submission& on, anyplace_address destination, anyplace_address 
   }
 }
 
-/// Whether the host's side of the copy has to be staged.
+/// Whether the copy has a host side that must go through the staging memory.
 bool needs_staging(const Stream& stream, anyplace_address destination, anyplace_address source, std::uint32_t kind) {
   switch (kind) {
     case ANYPLACE_COPY_HOST_TO_DEVICE:
@@ -161,7 +161,7 @@ bool is_one_byte_repeated(std::uint32_t value, std::uint32_t width) {
   return std::all_of(bytes, bytes + width, [bytes](unsigned char byte) { return byte == bytes[0]; });
 }
 
-/// The pattern is longer than the queue can fill with: it is written once by the host, and copied.
+/// Fills where the pattern is longer than the queue supports: the host writes it once, and it is copied.
 void fill_by_copies(Submission& on, anyplace_address address, std::uint32_t value, std::uint32_t width,
                     std::uint64_t bytes) {
   void* const staging = on.staging();
@@ -190,7 +190,7 @@ void fill(Stream& stream, anyplace_address address, std::uint32_t value, std::ui
   if (pattern_bytes > stream.device().facts().longest_fill_pattern) {
     return fill_by_copies(on, address, value, width, bytes);
   }
-  // The low bytes come first where Level Zero exists.
+  // All systems with Level Zero are little-endian, so the low bytes come first.
   on.append("zeCommandListAppendMemoryFill", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
                                                  std::uint32_t waits, ze_event_handle_t* before) {
     return api().CommandListAppendMemoryFill(list, from_handle<void>(address), &value, pattern_bytes, bytes, signal,

@@ -2,9 +2,9 @@
 //
 // Copies and fills, in a stream's order. The core has checked sizes and ranges.
 //
-// Level Zero's copies take only memory that the device can reach. Memory of the host that isn't Level Zero's goes
-// through the stream's staging memory, which the helper thread fills or empties in the stream's order; so such copies
-// are asynchronous too, and as correct, but slower.
+// Level Zero copies only memory that the device can reach. Host memory that wasn't allocated by Level Zero is copied
+// through the stream's staging memory, which the helper thread fills or empties in the stream's order. So such copies
+// are asynchronous too, but slower.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class Stream;
 void copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
           std::uint32_t kind);
 void copy_2d(Stream& stream, const anyplace_copy_2d& copy);
-/// The stream is of either device, and they can reach each other's memory.
+/// The stream is of either device. The devices can reach each other's memory.
 void copy_peer(Stream& stream, const Device& destination_device, anyplace_address destination,
                const Device& source_device, anyplace_address source, std::uint64_t bytes);
 /// `count` elements of `width` 1, 2 or 4 bytes.

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device: one Level Zero device and everything that is kept for it. It knows whether it is lost: a result that Level
-// Zero calls so loses it for good, and only what ends things is still called then.
+// Device: a Level Zero device and everything that is kept for it. A result that means a loss marks it lost for good.
+// After that only calls that end things are made.
 //
-// Lock order, over all files: Kernel's or Event's, Work's legacy_mutex_, Work's mutex_, a Stream's, SignalPool's.
-// Module's, RetiredModules', Memory's, VirtualMemory's and Context's have none of these but SignalPool's under them.
-// Leaf, under which nothing is called: Waiter's.
+// The order of the mutexes in all files, from the first to the last: a Kernel's or Event's, Work's legacy_mutex_,
+// Work's mutex_, a Stream's, SignalPool's. Under those of Module, RetiredModules, Memory, VirtualMemory and Context
+// only SignalPool's is taken. Waiter's is a leaf: nothing is called under it.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <string>
 
-#include "anyplace/backend/device_backend.h"
-#include "anyplace/backend/kit/deadline.h"
-#include "context.h"
-#include "error.h"
+#include "device_base.h"
 #include "memory.h"
 #include "module.h"
 #include "signal.h"
@@ -25,32 +22,10 @@
 
 namespace anyplace::levelzero {
 
-/// What a device says of itself and the rest is built on. Asked once, without a context.
-struct Facts {
-  ze_device_properties_t properties{};
-  std::uint32_t ip_version = 0;  ///< of the graphics core, as the extension packs it; 0: the driver doesn't say
-  ze_device_compute_properties_t compute{};
-  ze_device_memory_access_properties_t access{};
-  std::uint64_t total_memory = ANYPLACE_UNKNOWN;
-  double ticks_per_second = 0;  ///< of the global timestamp; 0: the device doesn't say
-  unsigned timestamp_bits = 64;
-  bool has_queue_group = false;
-  std::uint32_t queue_group = 0;  ///< with compute, and copies
-  std::uint32_t queues = 0;       ///< of that group
-  std::uint64_t longest_fill_pattern = 1;
-};
-
-class Device {
+class Device final : public DeviceBase {
  public:
-  Device(anyplace::backend::Host host, Context& context, ze_device_handle_t native, std::int32_t index);
-  Device(const Device&) = delete;  // streams and events point at it
-  Device& operator=(const Device&) = delete;
+  using DeviceBase::DeviceBase;
 
-  const anyplace::backend::Host& host() const noexcept { return host_; }
-  ze_device_handle_t native() const noexcept { return native_; }
-  std::int32_t index() const noexcept { return index_; }
-  const Facts& facts() const noexcept { return facts_; }
-  Context& driver_context() const noexcept { return context_; }
   Work& work() noexcept { return work_; }
   SignalPool& signals() noexcept { return signals_; }
   Waiter& host_functions() noexcept { return host_functions_; }
@@ -59,76 +34,34 @@ class Device {
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   RetiredModules& retired_modules() noexcept { return retired_modules_; }
 
-  /// Made at the first call. Throws DEVICE_LOST when the device is.
-  ze_context_handle_t context() {
-    require();
-    return context_.get();
-  }
-  ze_context_handle_t context_or_null() const noexcept { return context_.get_or_null(); }
-
   // -- Queues.
-  /// Throws UNSUPPORTED where there is none for compute.
+  /// Throws UNSUPPORTED if the device has no queue group for compute.
   std::uint32_t queue_group() const;
-  /// Streams go round the queues of the group.
+  /// The queue for the next stream. Streams use the group's queues in turn.
   std::uint32_t next_queue() noexcept;
 
-  // -- Results of calls.
-  void check(ze_result_t result, const char* call) {
-    if (result != ZE_RESULT_SUCCESS) [[unlikely]]
-      fail(result, call);
-  }
-  /// For calls that end things: silent when the device was lost before.
-  void check_end(ze_result_t result, const char* call);
-  /// Throws. A result that means so loses the device.
-  [[noreturn]] void fail(ze_result_t result, const char* call);
-  /// The same for a call that another device had a part in: finds out which of them is lost, if one is.
-  [[noreturn]] void fail_with(ze_result_t result, const char* call, Device& other);
-
-  // -- Loss.
-  bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != ZE_RESULT_SUCCESS; }
-  /// What it was lost with; success if it isn't.
-  ze_result_t loss() const noexcept { return lost_.load(std::memory_order_acquire); }
-  /// Throws BACKEND_FAILED if a device that has a part in a call of this one is lost: that is no loss of this one.
-  void require_other(const Device& other);
-  /// For good. The first result is kept.
-  void lose(ze_result_t result) noexcept;
-  /// Throws DEVICE_LOST if it is.
-  void require() {
-    if (lost()) [[unlikely]]
-      fail(lost_.load(std::memory_order_relaxed), "the device failed earlier");
-  }
-  /// Asks the driver. Loses the device if it is.
-  void check_health() noexcept;
-
   // -- Asking and waiting.
-  /// Makes no context.
+  /// Fills in the properties without making a context.
   void properties(anyplace_device_properties& out) const;
-  /// "12.55.8", or "0x56a0" where the driver tells no more.
+  /// "12.55.8", or the device's id ("0x56a0") where the driver can't tell the version.
   std::string architecture() const;
-  /// The newest SPIR-V that it takes, as ZE_MAKE_VERSION makes it; 0 where it can't be told.
+  /// The newest SPIR-V version that the device takes, as ZE_MAKE_VERSION makes it; 0 if it isn't known.
   std::uint32_t spirv_version() const;
   void memory_info(anyplace_memory_info& out) const;
-  /// False if time ran out.
-  bool wait(Signal& signal, const Deadline& deadline);
   /// All that was submitted before the call; false if time ran out.
   bool synchronize(std::uint64_t timeout_ns);
 
-  /// Whether every device can copy to and from every other, set once all are known.
+  /// Whether every device can copy to and from every other one. Set once all devices are known.
   bool peers_can_copy = false;
 
-  /// After everything is over, while the process exits: gives back what is ours.
+  /// Frees this backend's objects. Called at exit, when all work is done.
   void close(FirstFailure& failure) noexcept;
 
  private:
   std::uint64_t capabilities() const;
+  void on_loss() noexcept override;
 
-  const anyplace::backend::Host host_;
-  Context& context_;
-  const ze_device_handle_t native_;
-  const std::int32_t index_;
-  const Facts facts_;
   std::atomic<std::uint32_t> next_queue_{0};
-  std::atomic<ze_result_t> lost_{ZE_RESULT_SUCCESS};
 
   SignalPool signals_{*this};
   Work work_{*this};
@@ -140,8 +73,4 @@ class Device {
 };
 
 /// Asks the device. Throws.
-Facts read_facts(ze_device_handle_t device, const Context& context);
-/// "8680a056-0800-0000-0300-000000000000", in the order of the driver's bytes.
-std::string uuid_text(const ze_device_uuid_t& uuid);
-
 }  // namespace anyplace::levelzero

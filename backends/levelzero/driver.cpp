@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "driver.h"
 
-#include <dlfcn.h>
-#include <link.h>
-
-#include <cerrno>
-#include <cstring>
-
-#include "anyplace/backend/kit/shortage.h"
+#include "anyplace/backend/kit/vendor_library.h"
 #include "error.h"
 
 namespace anyplace::levelzero {
@@ -18,78 +12,59 @@ namespace {
 
 constexpr const char* library_name = "libze_loader.so.1";
 
-/// Never closed: the drivers' threads and exit handlers live behind it.
-void* library = nullptr;
+using anyplace::backend::Need;
+using anyplace::backend::VendorLibrary;
 
-/// Where the file is that the linker found; its name where that can't be told.
-std::string library_path() {
-  const link_map* map = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || *map->l_name == '\0') return library_name;
-  return map->l_name;
-}
-
-void open_library() {
-  errno = 0;
-  library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
-  const int error = errno;
-  if (library != nullptr) return;
-  const char* const said = dlerror();
-  if (const int shortage = anyplace::backend::linker_shortage(error, said); shortage != 0) {
-    throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
-                  std::string(library_name) + " can't be opened for now: " + std::strerror(shortage) + " (" +
-                      (said == nullptr ? "no reason given" : said) + ")",
-                  shortage, "dlopen");
-  }
+VendorLibrary open_library() {
+  std::string reason;
+  if (const VendorLibrary opened = VendorLibrary::open(library_name, reason)) return opened;
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
-         std::string(library_name) + " can't be opened (" + (said == nullptr ? "no reason given" : said) +
+         std::string(library_name) + " can't be opened (" + reason +
              ")\nit is the Level Zero loader: install it (Debian: apt-get install libze1), and a driver for the "
              "device, which for Intel's GPUs is libze_intel_gpu.so.1");
 }
 
-enum class Need { REQUIRED, OPTIONAL };
-
-void require(Need need, const void* found, const char* name) {
+void require(Need need, const void* found, const char* name, const VendorLibrary& library) {
   if (need == Need::OPTIONAL || found != nullptr) return;
   refuse(ANYPLACE_STATUS_LIBRARY_MISSING,
-         library_path() + " lacks " + name +
+         library.path() + " lacks " + name +
              ", which this backend can't do without: it is no Level Zero loader, or too old\ninstall one of version "
              "1.4 of the API or newer (Debian: apt-get install libze1)");
 }
 
-void fill_table() {
-#define ANYPLACE_LEVELZERO_FIND(need, Name)                                            \
-  loaded_api.Name = reinterpret_cast<decltype(Api::Name)>(dlsym(library, "ze" #Name)); \
-  require(Need::need, reinterpret_cast<const void*>(loaded_api.Name), "ze" #Name);
+void fill_table(const VendorLibrary& library) {
+#define ANYPLACE_LEVELZERO_FIND(need, Name)  \
+  library.read("ze" #Name, loaded_api.Name); \
+  require(Need::need, reinterpret_cast<const void*>(loaded_api.Name), "ze" #Name, library);
   ANYPLACE_LEVELZERO_ENTRIES(ANYPLACE_LEVELZERO_FIND)
 #undef ANYPLACE_LEVELZERO_FIND
-#define ANYPLACE_LEVELZERO_FIND(Name, parameters) \
-  loaded_api.Name = reinterpret_cast<decltype(Api::Name)>(dlsym(library, "ze" #Name));
+#define ANYPLACE_LEVELZERO_FIND(Name, parameters) library.read("ze" #Name, loaded_api.Name);
   ANYPLACE_LEVELZERO_NEWER_ENTRIES(ANYPLACE_LEVELZERO_FIND)
 #undef ANYPLACE_LEVELZERO_FIND
 }
 
-void start() {
+void start(const VendorLibrary& library) {
   // All kinds of drivers: which ones a process has is decided by its first zeInit, and others may want theirs.
   const ze_result_t result = api().Init(0);
   if (result == ZE_RESULT_SUCCESS) return;
   if (result == ZE_RESULT_ERROR_UNINITIALIZED) {
     fail_call(result, "zeInit", ANYPLACE_STATUS_NO_DRIVER,
-              library_path() +
+              library.path() +
                   " finds no driver that works: install the device's (for Intel's GPUs libze_intel_gpu.so.1, in the "
                   "package libze-intel-gpu1 or intel-level-zero-gpu), and see that this user may open "
                   "/dev/dri/renderD* (often: be in the group render); in a container, start it with --device /dev/dri");
   }
   anyplace_status status = status_of(result);
   if (status != ANYPLACE_STATUS_LIBRARY_MISSING) status = ANYPLACE_STATUS_NO_DRIVER;
-  fail_call(result, "zeInit", status, "asked through " + library_path());
+  fail_call(result, "zeInit", status, "asked through " + library.path());
 }
 
 }  // namespace
 
 void load_loader() {
-  open_library();
-  fill_table();
-  start();
+  const VendorLibrary library = open_library();
+  fill_table(library);
+  start(library);
 }
 
 std::string version_text(ze_api_version_t version) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Level Zero loader, opened at run time: api().EventCreate(pool, &desc, &event) is zeEventCreate(pool, &desc,
-// &event). Nothing here knows what anyplace does with it. A machine without the loader therefore gets a reason instead
-// of a link error.
+// The Level Zero loader, opened at run time, so that a machine without it gets a reason instead of a link error.
+// api().EventCreate(pool, &desc, &event) is zeEventCreate(pool, &desc, &event). Nothing here knows what anyplace does
+// with it.
 //
-// Prototypes are those of ze_api.h, from version 1.4 on. What is newer than that is declared here, with the values that
-// the specification gives it, and is always optional.
+// The prototypes are those of ze_api.h, version 1.4 or newer. What is newer than 1.4 is declared here, with the
+// specification's values, and is always optional.
 //
-// Invariant: once load_loader() returned, every entry that is required is there, and nothing here changes any more.
+// Invariant: after load_loader() has returned, every required entry is there, and nothing here changes any more.
 #pragma once
 
 #include <level_zero/ze_api.h>
@@ -17,8 +17,8 @@
 
 namespace anyplace::levelzero {
 
-/// X(need, Name): the loader exports it as ze<Name>. An OPTIONAL one that is missing is null; a capability goes with
-/// it.
+/// X(need, Name): the loader exports the entry as ze<Name>. An OPTIONAL entry that is missing is null, and the device
+/// lacks a capability then.
 #define ANYPLACE_LEVELZERO_ENTRIES(X)                \
   X(REQUIRED, Init)                                  \
   X(REQUIRED, DriverGet)                             \
@@ -86,7 +86,7 @@ namespace anyplace::levelzero {
   X(REQUIRED, KernelSetIndirectAccess)               \
   X(REQUIRED, KernelGetProperties)
 
-/// Newer than version 1.4: X(Name, parameters). The loader exports it as ze<Name>; null where it doesn't.
+/// X(Name, parameters): entries newer than version 1.4. The loader exports them as ze<Name>; null where it doesn't.
 #define ANYPLACE_LEVELZERO_NEWER_ENTRIES(X)                         \
   X(CommandListIsImmediate, (ze_command_list_handle_t, ze_bool_t*)) \
   X(CommandListGetDeviceHandle, (ze_command_list_handle_t, ze_device_handle_t*))
@@ -104,7 +104,7 @@ struct Api {
 extern Api loaded_api;
 inline const Api& api() noexcept { return loaded_api; }
 
-/// Opens libze_loader.so.1, finds the entries and calls zeInit. Throws LIBRARY_MISSING or NO_DRIVER, with what to do.
+/// Opens libze_loader.so.1, finds the entries and calls zeInit. Throws LIBRARY_MISSING or NO_DRIVER, with advice.
 void load_loader();
 
 /// "1.4".
@@ -114,8 +114,8 @@ std::string version_text(ze_api_version_t version);
 
 /// ZE_COMMAND_QUEUE_FLAG_IN_ORDER: the driver keeps the commands of an immediate list in order.
 constexpr ze_command_queue_flags_t command_queue_flag_in_order = 1u << 1;
-/// The specification has the flag here. One of a version in between that knew nothing of it might ignore it, and then
-/// nothing would be in order.
+/// The specification has the flag from this version on. A driver of an earlier version might ignore the flag, and then
+/// commands would run out of order.
 constexpr auto first_version_with_in_order_lists = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 9));
 
 /// ze_device_ip_version_ext_t, of the extension ZE_extension_device_ip_version.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table follows the descriptions of ze_result_t in the Level Zero specification, core API. Results are numbers
-// here, because ze_api.h of an older version lacks the newer names.
+// The table follows the descriptions of ze_result_t in the Level Zero specification, core API. It has numbers instead
+// of names, because older versions of ze_api.h lack the newer names.
 #include "error.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct Row {
 
 #define STATUS(name) ANYPLACE_STATUS_##name
 
-/// In the order of the numbers.
+/// Sorted by the numbers.
 constexpr Row rows[] = {
     {0x00000001, "ZE_RESULT_NOT_READY", STATUS(NOT_READY), "not signalled yet"},
     {0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST", STATUS(DEVICE_LOST),

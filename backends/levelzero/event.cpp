@@ -18,7 +18,8 @@ Event::Event(Device& device, std::uint32_t flags) : device_(device), timing_((fl
 }
 
 void Event::record(Stream& stream) {
-  // Of two threads that record, the one that keeps its signal last is the one whose marker is behind the other's.
+  // The mutex covers both steps, so that when two threads record, the signal that is kept is the one of the later
+  // marker.
   const std::lock_guard lock(mutex_);
   signal_ = timing_ ? stream.timestamp() : stream.marker();
 }
@@ -35,7 +36,7 @@ bool Event::query() const {
 
 bool Event::synchronize(std::uint64_t timeout_ns) const {
   const SignalRef last = signal();
-  return !last || last->device().wait(*last, Deadline(timeout_ns));
+  return !last || last->wait(Deadline(timeout_ns));
 }
 
 double Event::milliseconds_to(const Event& end) const {
@@ -48,7 +49,7 @@ double Event::milliseconds_to(const Event& end) const {
   const SignalRef to = end.signal();
   if (!from || !to) refuse(ANYPLACE_STATUS_NOT_RECORDED, "one of the events was never recorded");
   if (!from->is_complete() || !to->is_complete()) refuse(ANYPLACE_STATUS_NOT_READY, "one of the events isn't complete");
-  // The device writes them; what it wrote is seen since the events' scope is the host.
+  // The device writes the timestamps. The host sees them because the events have host scope.
   const std::uint64_t start_ticks = std::atomic_ref(*from->timestamp()).load(std::memory_order_acquire);
   const std::uint64_t end_ticks = std::atomic_ref(*to->timestamp()).load(std::memory_order_acquire);
   return milliseconds_between(start_ticks, end_ticks, device_.facts().timestamp_bits, device_.facts().ticks_per_second);
@@ -57,7 +58,8 @@ double Event::milliseconds_to(const Event& end) const {
 ze_event_handle_t Event::native() {
   const std::lock_guard lock(mutex_);
   if (!signal_) {
-    // Never recorded, or of a stream without work: complete, and whoever waits for it by Level Zero's means goes on.
+    // The event was never recorded, or was recorded on a stream without work. So it is complete, and a signalled event
+    // stands for it.
     SignalRef complete = device_.signals().take();
     device_.check(complete->signal_from_host(), "zeEventHostSignal");
     complete->set_complete();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event: the signal of its most recent record. Level Zero's own events are signalled once and reset by hand; so each
-// record takes a fresh one, and what waits for an earlier record keeps that one.
+// Event: has the signal of its most recent record. A ze_event is signalled once and reset by hand. So each record takes
+// a fresh one, and waits for an earlier record keep the earlier one.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ class Event {
   Event& operator=(const Event&) = delete;
 
   void record(Stream& stream);
-  /// Of the most recent record; null: there was none, or it was of a stream without work.
+  /// The signal of the most recent record. Null if there was none, or if the stream had no work.
   SignalRef signal() const;
   bool query() const;
   /// False when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
-  /// Both have timing and are complete.
+  /// Both events have timing and are complete.
   double milliseconds_to(const Event& end) const;
   /// The ze_event of the most recent record, good until the next one.
   ze_event_handle_t native();
@@ -36,7 +36,7 @@ class Event {
  private:
   Device& device_;
   const bool timing_;
-  mutable std::mutex mutex_;  // guards signal_, and the order of records; the stream's are taken under it
+  mutable std::mutex mutex_;  // guards signal_ and the order of records; the stream's mutexes are taken under it
   SignalRef signal_;
 };
 

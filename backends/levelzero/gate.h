@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gate: a signal that the host gives. Opening one calls Level Zero, which may be done from anywhere, also from inside a
-// host function.
+// Gate: a signal that the host signals. Opening it calls Level Zero, which is allowed on any thread, also inside a host
+// function.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,10 @@ class Gate {
   const SignalRef& signal() const noexcept { return signal_; }
   void open() {
     if (opened_.exchange(true)) return;
-    Device& device = signal_->device();
+    DeviceBase& device = signal_->device();
     device.check_end(signal_->signal_from_host(), "zeEventHostSignal");
   }
-  /// Opens it if nobody did. What waits for it still holds the signal.
+  /// Opens the gate unless that was done. Streams that wait for it keep its signal.
   void end() noexcept {
     if (!opened_.exchange(true)) signal_->signal_from_host();
   }

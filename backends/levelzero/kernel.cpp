@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "device.h"
+#include "device_base.h"
 #include "stream.h"
 
 namespace anyplace::levelzero {
@@ -21,7 +21,7 @@ std::string triple(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
 
 }  // namespace
 
-Kernel::Kernel(Device& device, ze_module_handle_t module, const char* name, int shared_argument)
+Kernel::Kernel(DeviceBase& device, ze_module_handle_t module, const char* name, int shared_argument)
     : device_(device), name_(name), shared_argument_(shared_argument) {
   ze_kernel_desc_t desc{};
   desc.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC;
@@ -36,7 +36,8 @@ Kernel::Kernel(Device& device, ze_module_handle_t module, const char* name, int 
   check_made(native_, "zeKernelCreate");
   try {
     read_properties();
-    // Addresses may lie inside of buffers, where the driver doesn't see them.
+    // Buffers may contain addresses of other memory, which the driver doesn't see. So all memory is declared as
+    // accessed.
     constexpr ze_kernel_indirect_access_flags_t all = ZE_KERNEL_INDIRECT_ACCESS_FLAG_HOST |
                                                       ZE_KERNEL_INDIRECT_ACCESS_FLAG_DEVICE |
                                                       ZE_KERNEL_INDIRECT_ACCESS_FLAG_SHARED;
@@ -117,7 +118,7 @@ void Kernel::set_arguments(const anyplace_launch& launch) {
     device_.check(result, "zeKernelSetArgumentValue");
   }
   if (shared_argument_ < 0) return;
-  // Level Zero has no such argument of no bytes.
+  // Level Zero doesn't allow such an argument with 0 bytes.
   const std::size_t bytes = std::max<std::size_t>(launch.shared_bytes, 1);
   device_.check(api().KernelSetArgumentValue(native_, static_cast<std::uint32_t>(shared_argument_), bytes, nullptr),
                 "zeKernelSetArgumentValue");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel: a ze_kernel, and what has to be known of it to refuse a wrong launch before anything runs. Its arguments and
-// group size are set on the kernel itself, and Level Zero forbids that two threads do so at a time, hence the mutex.
+// Kernel: a ze_kernel, and its properties by which a wrong launch is refused before anything runs. Arguments and group
+// size are set on the ze_kernel itself. Level Zero forbids that two threads do that at the same time, hence the mutex.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@
 
 namespace anyplace::levelzero {
 
-class Device;
+class DeviceBase;
 class Stream;
 
 class Kernel {
  public:
-  /// `shared_argument`: index of the argument that is the dynamic shared memory; -1: there is none. Throws
+  /// `shared_argument` is the index of the argument for the dynamic shared memory, -1 if there is none. Throws
   /// NO_SUCH_KERNEL.
-  Kernel(Device& device, ze_module_handle_t module, const char* name, int shared_argument);
+  Kernel(DeviceBase& device, ze_module_handle_t module, const char* name, int shared_argument);
   Kernel(const Kernel&) = delete;  // it owns the ze_kernel
   Kernel& operator=(const Kernel&) = delete;
 
-  /// Throws INVALID_ARGUMENT for what doesn't fit the kernel.
+  /// Throws INVALID_ARGUMENT if the launch doesn't fit the kernel.
   void launch(Stream& stream, const anyplace_launch& launch);
-  /// Nothing needs it any more.
+  /// Destroys the ze_kernel. Called when nothing needs it any more.
   ze_result_t end() noexcept { return api().KernelDestroy(native_); }
 
  private:
@@ -36,7 +36,7 @@ class Kernel {
   void require_shared(const anyplace_launch& launch) const;
   void set_arguments(const anyplace_launch& launch);
 
-  Device& device_;
+  DeviceBase& device_;
   const std::string name_;
   const int shared_argument_;
   ze_kernel_properties_t properties_{};

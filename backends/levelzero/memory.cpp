@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "device.h"
+#include "device_base.h"
 
 namespace anyplace::levelzero {
 namespace {
@@ -31,7 +31,7 @@ bool Memory::has_shared() const noexcept {
 ze_result_t Memory::allocate_device(std::uint64_t bytes, void** made) {
   ze_device_mem_alloc_desc_t desc{};
   desc.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC;
-  // One block may be bigger than the device says that blocks may be, where the driver has the extension.
+  // With the extension an allocation may be larger than the device's limit for one.
   ze_relaxed_allocation_limits_exp_desc_t relaxed{};
   relaxed.stype = ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC;
   relaxed.flags = ZE_RELAXED_ALLOCATION_LIMITS_EXP_FLAG_MAX_SIZE;

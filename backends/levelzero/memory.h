@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory: a device's allocations of fixed size. What was allocated here is listed, because a context doesn't take its
-// memory along when it ends.
+// Memory: a device's allocations. They are listed, because destroying a context doesn't free its memory.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +13,11 @@
 
 namespace anyplace::levelzero {
 
-class Device;
+class DeviceBase;
 
 class Memory {
  public:
-  explicit Memory(Device& device) noexcept : device_(device) {}
+  explicit Memory(DeviceBase& device) noexcept : device_(device) {}
   Memory(const Memory&) = delete;  // one per device
   Memory& operator=(const Memory&) = delete;
 
@@ -28,9 +27,10 @@ class Memory {
   /// `kind` is ANYPLACE_MEMORY_*.
   anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
   void free(std::uint32_t kind, anyplace_address address);
-  /// Whether the device can't use that memory of the host: the user's own, of which Level Zero knows nothing.
+  /// Whether the device can't access the address because it is the user's own host memory, which Level Zero doesn't
+  /// know.
   bool is_out_of_reach(anyplace_address address);
-  /// Nothing is in use any more.
+  /// Frees all allocations. Called when nothing uses them any more.
   void close(FirstFailure& failure) noexcept;
 
   static constexpr std::uint64_t alignment = 256;
@@ -39,7 +39,7 @@ class Memory {
   ze_result_t allocate_device(std::uint64_t bytes, void** made);
   [[noreturn]] void refuse_size(ze_result_t result, const char* call, std::uint64_t bytes);
 
-  Device& device_;
+  DeviceBase& device_;
   std::mutex mutex_;  // guards live_; a leaf
   std::unordered_set<anyplace_address> live_;
 };

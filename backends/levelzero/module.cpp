@@ -16,7 +16,7 @@ std::string version_text(std::uint32_t version) {
   return std::to_string(ZE_MAJOR_VERSION(version)) + "." + std::to_string(ZE_MINOR_VERSION(version));
 }
 
-/// Empty if there is nothing wrong that could be seen from outside.
+/// Why the image can't be SPIR-V that the device takes; empty if its header shows no problem.
 std::string spirv_problem(const Device& device, const anyplace_module_desc& desc) {
   constexpr std::uint64_t header_bytes = 20;
   if (desc.image_bytes < header_bytes) return "the SPIR-V image is cut off: its header alone has 20 bytes";
@@ -25,8 +25,8 @@ std::string spirv_problem(const Device& device, const anyplace_module_desc& desc
   std::memcpy(&magic, desc.image, sizeof(magic));
   if (magic == __builtin_bswap32(spirv_magic)) return "the SPIR-V image is of a machine with the other byte order";
   if (magic != spirv_magic) return "the image doesn't begin as SPIR-V does";
-  // Drivers take more minor versions than they say; of a major version that they don't know, some compilers end the
-  // process.
+  // Drivers accept newer minor versions than they declare, but some compilers end the process when they get a major
+  // version that they don't know. So only the major version is checked.
   std::uint32_t version = 0;
   std::memcpy(&version, static_cast<const std::byte*>(desc.image) + 4, sizeof(version));
   const std::uint32_t major = version >> 16, minor = version >> 8 & 0xff;
@@ -37,7 +37,7 @@ std::string spirv_problem(const Device& device, const anyplace_module_desc& desc
          version_text(most);
 }
 
-/// Takes the log and ends it.
+/// Returns the log's text and destroys the log.
 std::string log_text(ze_module_build_log_handle_t log) {
   if (log == nullptr) return "";
   std::string text;
@@ -56,7 +56,7 @@ std::string log_text(ze_module_build_log_handle_t log) {
                              const std::string& log) {
   if (is_loss(result) || device.lost()) device.fail(result, "zeModuleCreate");
   anyplace_status status = status_of(result);
-  // All other arguments are ours, so what is invalid can only be the image, or the options.
+  // This backend makes all other arguments, so only the image or the options can be invalid.
   if (status == ANYPLACE_STATUS_INVALID_ARGUMENT || status == ANYPLACE_STATUS_UNSUPPORTED) {
     status = ANYPLACE_STATUS_INVALID_IMAGE;
   }
@@ -166,7 +166,8 @@ bool RetiredModules::keep_until_over(Module& module) {
     known = true;
     if (pending.is_over()) return false;
   } catch (...) {
-    // A device that fails needs it no more. Else it can't be known now what is pending: the exit ends it.
+    // A lost device doesn't need the module any more. After any other failure it isn't known what is pending, and the
+    // module is kept until the exit.
     if (device_.lost()) return false;
   }
   const std::lock_guard lock(mutex_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module: a built image and the kernels that were asked for. RetiredModules: those whose handle is gone while kernels
-// of theirs may still be queued: Level Zero forbids destroying them then, so they go after it.
+// Module: a built image and its kernels that were asked for. RetiredModules: modules whose handle is gone while their
+// kernels may still be queued. Level Zero forbids destroying them before that work is done.
 #pragma once
 
 #include <map>
@@ -27,11 +27,11 @@ class Module {
   Module(const Module&) = delete;  // it owns the ze_module
   Module& operator=(const Module&) = delete;
 
-  /// The same for the same name. Throws NO_SUCH_KERNEL.
+  /// The kernel of that name, the same one at each call. Throws NO_SUCH_KERNEL.
   Kernel& kernel(const char* name);
-  /// Ends it once nothing that is queued can need it. Never waits.
+  /// Destroys the module once no queued work can need it. Never waits.
   static void unload(Module* module);
-  /// Destroys it and its kernels; the first result that isn't success. Nothing needs it any more.
+  /// Destroys the module and its kernels, which nothing needs any more. Returns the first result that isn't success.
   ze_result_t end() noexcept;
 
  private:
@@ -39,7 +39,7 @@ class Module {
 
   Device& device_;
   ze_module_handle_t native_ = nullptr;
-  std::map<std::string, int, std::less<>> shared_arguments_;  ///< by kernel, as the metadata has it
+  std::map<std::string, int, std::less<>> shared_arguments_;  ///< by the kernel's name, from the module's metadata
   std::mutex mutex_;                                          // guards kernels_; Level Zero is called under it
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
 };
@@ -50,14 +50,14 @@ class RetiredModules {
   RetiredModules(const RetiredModules&) = delete;  // it owns modules
   RetiredModules& operator=(const RetiredModules&) = delete;
 
-  /// There is a module, until forget().
+  /// Notes that the module exists, until forget().
   void add(Module& module);
   void forget(Module& module) noexcept;
-  /// Takes over one that was added, if work is pending that may need it; false if there is none.
+  /// Takes over an added module if pending work may need it; false if no work is pending.
   bool keep_until_over(Module& module);
-  /// Destroys those whose time has come.
+  /// Destroys the retired modules whose work is done.
   void sweep();
-  /// Destroys all there are. Nothing runs any more.
+  /// Destroys all modules. Called when nothing runs any more.
   void close(FirstFailure& failure) noexcept;
 
  private:
@@ -68,7 +68,7 @@ class RetiredModules {
   };
 
   Device& device_;
-  std::mutex mutex_;  // guards modules_; PendingWork is asked under it
+  std::mutex mutex_;  // guards modules_; PendingWork is queried under it
   std::vector<Entry> modules_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device says of itself, and which capabilities it has. Nothing here makes a context.
+// A device's properties and capabilities. Nothing here makes a context.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -25,7 +25,8 @@ std::string hexadecimal(const char* format, unsigned value) {
 }
 
 void read_properties(ze_device_handle_t device, const Context& context, Facts& facts) {
-  // From 1.2 on the timer's resolution can be had in ticks a second; before, in nanoseconds a tick.
+  // From version 1.2 on the timer's resolution can be queried in ticks per second; before that it is in nanoseconds per
+  // tick.
   facts.properties.stype = context.version() >= ZE_API_VERSION_1_2 ? ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES_1_2
                                                                    : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
   DeviceIpVersion ip{structure_type_device_ip_version, nullptr, 0};
@@ -44,7 +45,7 @@ void read_queue_groups(ze_device_handle_t device, Facts& facts) {
   check(api().DeviceGetCommandQueueGroupProperties(device, &count, groups.data()),
         "zeDeviceGetCommandQueueGroupProperties");
   for (std::uint32_t i = 0; i < std::min<std::size_t>(count, groups.size()); ++i) {
-    // Engines that only copy are left alone: a stream has to take everything.
+    // Queue groups that can only copy aren't used, because a stream needs both.
     constexpr auto wanted = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
     if ((groups[i].flags & wanted) != wanted || groups[i].numQueues == 0) continue;
     facts.has_queue_group = true;
@@ -85,7 +86,7 @@ std::string driver_text(const Context& context) {
   ze_driver_properties_t properties{};
   properties.stype = ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES;
   const bool known = api().DriverGetProperties(context.driver(), &properties) == ZE_RESULT_SUCCESS;
-  // How a vendor counts its driver's versions is its own affair; the API's version everybody understands.
+  // The number of a driver's version is encoded in the vendor's own way, so the API's version is shown with it.
   const std::string version = known ? std::to_string(properties.driverVersion) + " (" : "(";
   return version + "API " + version_text(context.version()) + ")";
 }
@@ -120,7 +121,7 @@ Facts read_facts(ze_device_handle_t device, const Context& context) {
 std::uint64_t Device::capabilities() const {
   std::uint64_t all = 0;
   const auto add = [&](bool there, unsigned number) { all |= there ? bit(number) : 0; };
-  add(facts_.ticks_per_second != 0, ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS);
+  add(facts().ticks_per_second != 0, ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS);
   add(true, ANYPLACE_CAPABILITY_BIT_PRIORITIES);
   add(true, ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS);
   add(true, ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS);
@@ -138,12 +139,12 @@ std::uint64_t Device::capabilities() const {
 }
 
 void Device::properties(anyplace_device_properties& out) const {
-  const ze_device_properties_t& p = facts_.properties;
-  const ze_device_compute_properties_t& c = facts_.compute;
+  const ze_device_properties_t& p = facts().properties;
+  const ze_device_compute_properties_t& c = facts().compute;
   out.compute_units = std::max<std::uint32_t>(p.numSlices * p.numSubslicesPerSlice * p.numEUsPerSubslice, 1);
   out.capabilities = capabilities();
   out.image_formats = bit(ANYPLACE_IMAGE_SPIRV) | bit(ANYPLACE_IMAGE_NATIVE);
-  out.total_memory = facts_.total_memory;
+  out.total_memory = facts().total_memory;
   out.address_alignment = Memory::alignment;
   out.max_shared_bytes = c.maxSharedLocalMemory;
   const std::uint32_t grid[3] = {c.maxGroupCountX, c.maxGroupCountY, c.maxGroupCountZ};
@@ -158,28 +159,28 @@ void Device::properties(anyplace_device_properties& out) const {
   set_text(out.name, std::string(p.name, strnlen(p.name, sizeof(p.name))));
   set_text(out.vendor, p.vendorId == 0x8086 ? "Intel" : hexadecimal("PCI vendor 0x%04x", p.vendorId));
   set_text(out.architecture, architecture());
-  set_text(out.driver_version, driver_text(context_));
+  set_text(out.driver_version, driver_text(driver_context()));
   set_text(out.uuid, uuid_text(p.uuid));
-  set_text(out.pci, pci_text(native_));
+  set_text(out.pci, pci_text(native()));
 }
 
 std::string Device::architecture() const {
-  const std::uint32_t ip = facts_.ip_version;  // 10 bits architecture, 8 release, 8 not used, 6 revision
-  if (ip == 0) return hexadecimal("0x%04x", facts_.properties.deviceId);
+  const std::uint32_t ip = facts().ip_version;  // 10 bits architecture, 8 release, 8 not used, 6 revision
+  if (ip == 0) return hexadecimal("0x%04x", facts().properties.deviceId);
   return std::to_string(ip >> 22) + "." + std::to_string(ip >> 14 & 0xff) + "." + std::to_string(ip & 0x3f);
 }
 
 std::uint32_t Device::spirv_version() const {
   ze_device_module_properties_t properties{};
   properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
-  return api().DeviceGetModuleProperties(native_, &properties) == ZE_RESULT_SUCCESS ? properties.spirvVersionSupported
-                                                                                    : 0;
+  return api().DeviceGetModuleProperties(native(), &properties) == ZE_RESULT_SUCCESS ? properties.spirvVersionSupported
+                                                                                     : 0;
 }
 
-/// What is free only the system management interface knows, which is a library of its own.
+/// The free memory is unknown: only the system management interface has it, which is another library.
 void Device::memory_info(anyplace_memory_info& out) const {
   out.free_bytes = ANYPLACE_UNKNOWN;
-  out.total_bytes = facts_.total_memory;
+  out.total_bytes = facts().total_memory;
 }
 
 }  // namespace anyplace::levelzero

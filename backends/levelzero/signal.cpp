@@ -2,13 +2,14 @@
 #include "signal.h"
 
 #include <algorithm>
+#include <chrono>
 
-#include "device.h"
+#include "device_base.h"
 
 namespace anyplace::levelzero {
 namespace {
 
-/// In the first page; each has twice as many as the one before, up to a limit.
+/// The number of signals in the first page, and the most in one page. Each page has twice as many as the one before.
 constexpr std::uint32_t signals_at_first = 32, signals_at_most = 512;
 
 }  // namespace
@@ -23,7 +24,7 @@ bool Signal::is_complete() {
     return false;
   }
   device_->check(result, "zeEventQueryStatus");
-  device_->require();  // a lost device's signals were only let go
+  device_->require();  // a lost device's events are signalled only to release waiters
   set_complete();
   return true;
 }
@@ -37,8 +38,28 @@ bool Signal::is_complete_for_sure() noexcept {
   return true;
 }
 
+bool Signal::wait(const Deadline& deadline) {
+  // In between it is looked whether the device still lives: not every driver lets go who waits.
+  constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(100);
+  while (true) {
+    if (is_known_complete()) return true;
+    device_->require();
+    const auto left = deadline.left(slice);
+    if (left.count() == 0) return is_complete();
+    const ze_result_t result = api().EventHostSynchronize(native_, static_cast<std::uint64_t>(left.count()));
+    if (result == ZE_RESULT_SUCCESS) {
+      // Of a lost device it may only have been let go.
+      if (!device_->lost()) set_complete();
+    } else if (result != ZE_RESULT_NOT_READY) {
+      device_->fail(result, "zeEventHostSynchronize");
+    } else {
+      device_->check_health();
+    }
+  }
+}
+
 ze_result_t Signal::signal_from_host() noexcept {
-  // What waits for it would wait for ever, so one refusal isn't taken for an answer.
+  // Streams that wait for it would wait for ever, so a failed call is tried again.
   constexpr int attempts = 3;
   ze_result_t result = ZE_RESULT_SUCCESS;
   for (int i = 0; i < attempts; ++i) {
@@ -51,7 +72,7 @@ ze_result_t Signal::signal_from_host() noexcept {
 void SignalRef::release() noexcept {
   Signal* const signal = std::exchange(signal_, nullptr);
   if (signal == nullptr || signal->references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  signal->device_->signals().give(*signal);
+  signal->pool_->give(*signal);
 }
 
 // ---- SignalPool ----------------------------------------------------------------------------------------------------
@@ -65,7 +86,7 @@ struct SignalPool::Page {
   std::uint64_t* timestamps = nullptr;
 };
 
-SignalPool::SignalPool(Device& device) noexcept : device_(device) {}
+SignalPool::SignalPool(DeviceBase& device) noexcept : device_(device) {}
 
 SignalPool::~SignalPool() = default;
 
@@ -83,7 +104,7 @@ SignalRef SignalPool::take() {
 }
 
 void SignalPool::give(Signal& signal) noexcept {
-  // One of a lost device, or that can't be reset, isn't used again.
+  // A signal of a lost device, or one that can't be reset, isn't reused.
   if (device_.lost()) return;
   ze_result_t result = ZE_RESULT_SUCCESS;
   {
@@ -120,19 +141,20 @@ void SignalPool::add_page() {
   for (std::uint32_t i = 0; i < size; ++i) {
     Signal& signal = pages_.back()->signals[i];
     signal.device_ = &device_;
+    signal.pool_ = this;
     signal.next_idle_ = idle_;
     idle_ = &signal;
   }
 }
 
-/// False, with the call and what it returned, if something isn't to be had.
+/// Makes a page. On failure returns false, and sets `call` and `result` to the call that failed and its result.
 bool SignalPool::make_page(Page& page, ze_context_handle_t context, ze_result_t& result, const char*& call) noexcept {
   ze_event_pool_desc_t pool{};
   pool.stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC;
   pool.flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE;
   pool.count = page.count;
   call = "zeEventPoolCreate";
-  // No devices named: all of the driver's see the events.
+  // Without a list of devices the events are visible to all of the driver's devices.
   result = api().EventPoolCreate(context, &pool, 0, nullptr, &page.pool);
   if (result != ZE_RESULT_SUCCESS || page.pool == nullptr) return false;
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Signal: a ze_event that is signalled once and then waited for by anybody: by streams, by the host. Everything that
-// has to be known as done has a fresh one, so recording an anyplace event again disturbs no earlier wait. It goes back
-// to its pool, reset, when the last reference is gone. SignalRef is such a reference.
+// Signal: a ze_event that is signalled once and that streams and the host can wait for. Each completion that has to be
+// known takes a fresh one, so recording an anyplace event again doesn't affect earlier waits. When its last reference
+// (SignalRef) is gone, it is reset and goes back to its pool.
 //
-// Who holds one: the stream whose list signals it, until it is signalled; each stream that waits for it, until the
-// wait is over; events, gates and the Waiter as long as they need it. So what is reset is in nobody's use.
+// References are held by the stream whose list signals it, until it is signalled; by each stream that waits for it,
+// until the wait is over; and by events, gates and the Waiter as long as they need it. So a signal that is reset is in
+// nobody's use.
 //
-// Each has 8 bytes of host memory beside it, for the timestamp that a list may write when it signals.
+// Each signal has 8 bytes of host memory, for the timestamp that a list may write when it signals.
 #pragma once
 
 #include <atomic>
@@ -17,12 +18,15 @@
 #include <utility>
 #include <vector>
 
+#include "anyplace/backend/kit/deadline.h"
 #include "driver.h"
 #include "error.h"
 
 namespace anyplace::levelzero {
 
-class Device;
+using anyplace::backend::Deadline;
+
+class DeviceBase;
 class SignalPool;
 
 class Signal {
@@ -32,24 +36,27 @@ class Signal {
   Signal& operator=(const Signal&) = delete;
 
   ze_event_handle_t native() const noexcept { return native_; }
-  Device& device() const noexcept { return *device_; }
+  DeviceBase& device() const noexcept { return *device_; }
   std::uint64_t* timestamp() const noexcept { return timestamp_; }
 
-  /// Asks the driver unless the answer is known. Throws what it says, DEVICE_LOST for one.
+  /// Asks the driver unless the signal is known to be complete. Throws the driver's error, such as DEVICE_LOST.
   bool is_complete();
-  /// What can't be asked is not complete.
+  /// Like is_complete(), but false if the driver can't be asked.
   bool is_complete_for_sure() noexcept;
+  /// False if time ran out.
+  bool wait(const Deadline& deadline);
   /// Seen to be signalled earlier. Asks nobody.
   bool is_known_complete() const noexcept { return complete_.load(std::memory_order_acquire); }
   void set_complete() noexcept { complete_.store(true, std::memory_order_release); }
-  /// By the host. May be called from anywhere; a failure is tried to be mended. Twice is fine.
+  /// Signals from the host. May be called on any thread, and more than once. Tries again if it fails.
   ze_result_t signal_from_host() noexcept;
 
  private:
   friend class SignalPool;
   friend class SignalRef;
 
-  Device* device_ = nullptr;
+  DeviceBase* device_ = nullptr;
+  SignalPool* pool_ = nullptr;
   ze_event_handle_t native_ = nullptr;
   std::uint64_t* timestamp_ = nullptr;
   Signal* next_idle_ = nullptr;
@@ -83,19 +90,19 @@ class SignalRef {
   Signal* signal_ = nullptr;
 };
 
-/// A device's signals, in event pools; there are as many as were needed at once.
+/// A device's signals, in event pools. Its number grows to the number that was needed at the same time.
 class SignalPool {
  public:
-  explicit SignalPool(Device& device) noexcept;
+  explicit SignalPool(DeviceBase& device) noexcept;
   SignalPool(const SignalPool&) = delete;  // it owns the events
   SignalPool& operator=(const SignalPool&) = delete;
   ~SignalPool();
 
-  /// Not signalled.
+  /// Takes a signal that isn't signalled.
   SignalRef take();
-  /// The device is lost: what waits for its signals on other devices is let go.
+  /// Called when the device is lost: signals everything, so that waits on other devices end.
   void release_waits() noexcept;
-  /// Nothing is in use any more.
+  /// Destroys all signals. Called when nothing uses them any more.
   void close(FirstFailure& failure) noexcept;
 
  private:
@@ -107,7 +114,7 @@ class SignalPool {
   static bool make_page(Page& page, ze_context_handle_t context, ze_result_t& result, const char*& call) noexcept;
   static void end_page(Page& page, ze_context_handle_t context, FirstFailure& failure) noexcept;
 
-  Device& device_;
+  DeviceBase& device_;
   std::mutex mutex_;  // guards idle_ and pages_; the last in the lock order; events are reset under it
   Signal* idle_ = nullptr;
   std::vector<std::unique_ptr<Page>> pages_;

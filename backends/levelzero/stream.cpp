@@ -9,7 +9,7 @@
 namespace anyplace::levelzero {
 namespace {
 
-/// As many waits without a marker behind them are remembered; then there is one.
+/// The most waits that are remembered without a marker behind them; then a marker is added.
 constexpr std::size_t kept_at_most = 32;
 
 }  // namespace
@@ -32,28 +32,28 @@ ze_result_t Stream::end() noexcept {
 
 // ---- Commands ------------------------------------------------------------------------------------------------------
 
-/// Ahead of it all is done, behind it nothing has begun.
+/// Adds a barrier: commands behind it begin only after all commands before it are done.
 void Stream::add_barrier() {
   device_.check(api().CommandListAppendBarrier(list_, nullptr, 0, nullptr), "zeCommandListAppendBarrier");
 }
 
 void Stream::forget_what_is_over() noexcept {
   while (!in_flight_.empty() && in_flight_.front().done->is_complete_for_sure()) {
-    for (const SignalRef& signal : in_flight_.front().kept) report_if_let_go(signal);
+    for (const SignalRef& signal : in_flight_.front().kept) report_if_released(signal);
     in_flight_.pop_front();
   }
 }
 
 /// A wait for work of another device that was lost ended without that work being done.
-void Stream::report_if_let_go(const SignalRef& signal) noexcept {
-  const Device& other = signal->device();
+void Stream::report_if_released(const SignalRef& signal) noexcept {
+  const DeviceBase& other = signal->device();
   if (&other == &device_ || !other.lost() || signal->is_known_complete()) return;
   try {
     const std::string text = "the stream waited for work of levelzero:" + std::to_string(other.index()) +
                              ", which was lost: it waits no longer, and what comes after may not find that work done";
     device_.host().stream_fault(cookie_, ANYPLACE_STATUS_BACKEND_FAILED, text.c_str(), other.loss(),
                                 name_of(other.loss()).c_str());
-  } catch (...) {  // no memory for words
+  } catch (...) {  // there is no memory for the message
     device_.host().stream_fault(cookie_, ANYPLACE_STATUS_BACKEND_FAILED, "a device that was waited for was lost");
   }
 }
@@ -68,7 +68,7 @@ void Stream::wait(const SignalRef& signal) {
     wait_locked(&signal, 1);
     return;
   }
-  // Drivers know nothing of each other's events: a thread waits for the one and signals another.
+  // Drivers can't wait for each other's events, so a thread waits for the one event and then signals another.
   SignalRef here = device_.signals().take();
   Waiter::JobRef job = device_.helper().make_job(signal, here, nullptr, cookie_);
   const std::lock_guard lock(mutex_);
@@ -76,7 +76,8 @@ void Stream::wait(const SignalRef& signal) {
   device_.helper().add(std::move(job));
 }
 
-/// The step isn't added yet: should this fail half-way, nobody else signals what the list may wait for already.
+/// Makes the list wait for a step's signal, before the step is added. If this fails half-way, it signals itself, since
+/// nobody else will.
 void Stream::wait_for_step(const SignalRef& after) {
   try {
     wait_locked(&after, 1);
@@ -107,7 +108,7 @@ void Stream::wait_locked(const SignalRef* signals, std::size_t count) {
             return api().CommandListAppendBarrier(list, signal, static_cast<std::uint32_t>(events.size()),
                                                   events.data());
           });
-      // The entry is the last one, unless it is over already.
+      // The entry in question is the last one, unless it is complete and was removed.
       if (!in_flight_.empty()) in_flight_.back().kept = std::move(kept);
       return;
     }
@@ -181,7 +182,7 @@ SignalRef Stream::timestamp() {
   return signal;
 }
 
-/// The null stream isn't done before the blocking streams are.
+/// The markers to wait for. The null stream counts as done only when the blocking streams are done.
 std::vector<SignalRef> Stream::markers() {
   device_.require();
   std::vector<SignalRef> all;
@@ -204,7 +205,7 @@ bool Stream::synchronize(std::uint64_t timeout_ns) {
   const Deadline deadline(timeout_ns);
   const std::vector<SignalRef> all = markers();
   for (const SignalRef& marker : all) {
-    if (!device_.wait(*marker, deadline)) return false;
+    if (!marker->wait(deadline)) return false;
   }
   const std::lock_guard lock(mutex_);
   forget_what_is_over();
@@ -232,7 +233,7 @@ ze_command_queue_priority_t priority_of(std::int32_t priority) {
   return priority > 0 ? ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW : ZE_COMMAND_QUEUE_PRIORITY_NORMAL;
 }
 
-/// What a driver answers to a flag or priority that it doesn't know; a validation layer of an old version does too.
+/// Whether a driver, or an old validation layer, returns this for a flag or priority that it doesn't know.
 bool refuses_value(ze_result_t result) {
   return result == ZE_RESULT_ERROR_INVALID_ENUMERATION || result == ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION ||
          result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
@@ -298,7 +299,7 @@ Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream
   auto* const list = anyplace::backend::from_handle<std::remove_pointer_t<ze_command_list_handle_t>>(native);
   if (list == nullptr) refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the command list is null");
   device.context();
-  // One of ours is the same stream again: its order, and the lock that keeps threads apart, are what they are.
+  // If the list belongs to a stream of this backend, the result is that stream, with its order and its mutex.
   if (Stream* const known = device.work().share(list)) return known;
   ze_bool_t immediate = 1;
   if (api().CommandListIsImmediate != nullptr && api().CommandListIsImmediate(list, &immediate) == ZE_RESULT_SUCCESS &&

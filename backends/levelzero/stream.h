@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream: an immediate command list, kept in order. Three ways to do that:
+// Stream: an immediate command list whose commands are kept in order, in one of three ways:
 //   in_order  the driver does it (newer than version 1.4 of the API); only what is waited for has a signal;
 //   chained   each command waits for the signal of the one before it and has one of its own;
 //   adopted   a list of the user's, of which it isn't known how it is ordered: barriers around each command.
 //
-// Level Zero knows no null stream. The device's default stream and blocking streams are ordered with each other here,
-// as CUDA's are: what is submitted to the one waits for what the others have (Legacy in work.h).
+// Level Zero has no null stream. This backend orders the device's default stream and its blocking streams with each
+// other as CUDA does: a submission to the one waits for the others' earlier work (LegacyTurn in work.h).
 //
-// Level Zero forbids that two threads use one list at a time, hence the mutex. A Submission holds it for all commands
-// of one call: a staged copy is two, and between them nobody else may fill the staging memory.
+// Level Zero forbids that two threads use one list at the same time, hence the mutex. A Submission holds it for all
+// commands of one call: a staged copy has two, and no other thread may fill the staging memory between them.
 #pragma once
 
 #include <cstdint>
@@ -40,19 +40,20 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   /// end() was called.
   ~Stream();
-  /// Hands the list on, if it is ours, and ends the staging memory. Nothing runs in it any more.
+  /// Gives the list to Work for reuse, if this backend made it, and frees the staging memory. Called when nothing runs
+  /// in the stream any more.
   ze_result_t end() noexcept;
 
   Device& device() const noexcept { return device_; }
   ze_command_list_handle_t native() const noexcept { return list_; }
   StreamKind kind() const noexcept { return kind_; }
 
-  /// Holds back what comes later until it is signalled. Of any driver's.
+  /// Makes later commands wait for the signal, which may be of any driver.
   void wait(const SignalRef& signal);
 
-  /// Signalled when all that was submitted is done. Null if nothing was.
+  /// A signal that is signalled when everything submitted so far is done. Null if nothing was submitted.
   SignalRef marker();
-  /// The same, with the device's time written when it is signalled. Never null.
+  /// The same, with the device's time written to it. Never null.
   SignalRef timestamp();
 
   bool query();
@@ -64,20 +65,20 @@ class Stream {
   // -- For Work.
   /// marker(), without the order between the null stream and blocking ones.
   SignalRef own_marker();
-  /// Signals that each must be done before what comes next.
+  /// Makes later commands wait for all these signals.
   void wait_own(const std::vector<SignalRef>& signals);
   bool is_adopted() const noexcept { return order_ == StreamOrder::adopted; }
   /// The last marker there was.
   SignalRef last_marker() const;
-  /// Whether all that has a signal is done, and nothing without one is left.
+  /// Whether all commands with a signal are done and there is none without a signal behind them.
   bool is_seen_over();
-  std::uint32_t handles = 1;   ///< that the user has of it. Under Work's mutex
-  bool retired = false;        ///< has no handle any more, and is not over yet. Likewise
+  std::uint32_t handles = 1;   ///< handles that the user has; guarded by Work's mutex
+  bool retired = false;        ///< whether it has no handle any more but still work; guarded by Work's mutex
   Stream* next = nullptr;      ///< likewise
   Stream* previous = nullptr;  ///< likewise
-  // Under LegacyTurn's mutex.
-  SignalRef joined;           ///< of this stream, the last that the null stream waits for
-  SignalRef waited_for_null;  ///< of the null stream, the last that this one waits for
+  // Guarded by Work's legacy_mutex_.
+  SignalRef joined;           ///< the last marker of this stream that the null stream waits for
+  SignalRef waited_for_null;  ///< the last marker of the null stream that this stream waits for
 
  private:
   friend class Submission;
@@ -96,7 +97,7 @@ class Stream {
   SignalRef timestamp_locked();
   void add_barrier();
   void forget_what_is_over() noexcept;
-  void report_if_let_go(const SignalRef& signal) noexcept;
+  void report_if_released(const SignalRef& signal) noexcept;
 
   Device& device_;
   const ze_command_list_handle_t list_;
@@ -104,15 +105,16 @@ class Stream {
   const std::int32_t priority_;
   const StreamKind kind_;
   const std::uint64_t cookie_;
-  mutable std::mutex mutex_;  // guards the list and all below; taken after Legacy's and Work's, before SignalPool's
-  SignalRef tail_;            ///< signalled by the last command that has a signal
-  bool tail_is_last_ = true;  ///< no command comes behind it
+  mutable std::mutex mutex_;  // guards the list and all below; taken after Work's two, before SignalPool's
+  SignalRef tail_;            ///< the signal of the last command that has one
+  bool tail_is_last_ = true;  ///< whether no command is behind that one
   std::deque<InFlight> in_flight_;
-  std::vector<SignalRef> kept_;  ///< waited for by commands without a signal; they go with the next marker
+  /// Signals that commands without a signal wait for; kept until the next marker is done.
+  std::vector<SignalRef> kept_;
   void* staging_ = nullptr;
 };
 
-/// What one call of the plugin's submits to a stream: while it lives, no other thread's commands come in between.
+/// Everything that one call submits to a stream. While it lives, no other thread can submit to the stream.
 class Submission {
  public:
   /// Throws DEVICE_LOST.
@@ -125,10 +127,10 @@ class Submission {
   /// Appends one command: append(list, signal, wait_count, waits) returns what Level Zero did; `call` is its name.
   template <class Append>
   void append(const char* call, Append&& append);
-  /// Appends a step that the Waiter does on the host, in its place in the order.
+  /// Appends a step that the Waiter runs on the host, in the stream's order.
   void append_host_step(Waiter& waiter, Waiter::Step step);
-  /// Pinned memory for copies to and from memory that the device can't reach, at least Stream::staging_bytes big. All
-  /// submissions of the stream share it: the stream is in order, and each fills it before it empties it.
+  /// Pinned memory of at least Stream::staging_bytes, for copies to and from memory that the device can't reach. All
+  /// submissions of the stream share it: the stream is in order, and each copy fills it before it empties it.
   void* staging();
 
  private:
@@ -145,8 +147,7 @@ class Submission {
 /// Makes a stream of the device. Throws.
 Stream* make_stream(Device& device, const anyplace_stream_desc& desc);
 Stream* make_null_stream(Device& device, const anyplace_stream_desc& desc);
-/// Wraps an immediate command list of the user's. Throws INVALID_ARGUMENT for one that isn't, as far as that can be
-/// told.
+/// Wraps an immediate command list of the user's. Throws INVALID_ARGUMENT if the handle is found not to be one.
 Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream_desc& desc);
 
 // ---- Inline --------------------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ void Submission::append(const char* call, Append&& append) {
   stream_.append_locked(call, signals ? device().signals().take() : SignalRef(), append);
 }
 
-/// With a signal the command becomes the tail; without one, something comes behind the tail.
+/// A command with a signal becomes the tail. After one without a signal, the tail is no longer the last command.
 template <class Append>
 void Stream::append_locked(const char* call, SignalRef signal, Append&& append) {
   const bool has_signal = static_cast<bool>(signal);

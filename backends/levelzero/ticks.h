@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Time between two values of a device's counter.
+// The time between two values of a device's counter.
 #pragma once
 
 #include <cstdint>
 
 namespace anyplace::levelzero {
 
-/// Milliseconds from `start` to `end`, values of a counter with `valid_bits` that may have begun again at 0 between
-/// them. Negative if `end` came first; which of the two it was is told by the shorter way round. `ticks_per_second`
-/// isn't 0.
+/// Milliseconds from `start` to `end`, values of a counter with `valid_bits` that may have wrapped around between them.
+/// Negative if `end` came first; the shorter of the two distances decides which came first. `ticks_per_second` isn't 0.
 inline double milliseconds_between(std::uint64_t start, std::uint64_t end, unsigned valid_bits,
                                    double ticks_per_second) noexcept {
   const bool whole = valid_bits == 0 || valid_bits >= 64;

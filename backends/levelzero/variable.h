@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Environment variables of this backend that are 0 or 1.
+// This backend's environment variables whose value is 0 or 1.
 #pragma once
 
 #include <cstdlib>
@@ -11,8 +11,8 @@
 
 namespace anyplace::levelzero {
 
-/// Nothing if it is unset or empty. Throws INVALID_ARGUMENT, which shows the text and what is allowed, for what is
-/// neither.
+/// The variable's value; empty if it is unset or empty. If it is neither 0 nor 1, throws INVALID_ARGUMENT, which shows
+/// the text and what is allowed.
 inline std::optional<bool> switch_variable(const char* name) {
   const char* const value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;

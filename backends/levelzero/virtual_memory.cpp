@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "device.h"
+#include "device_base.h"
 
 namespace anyplace::levelzero {
 namespace {
@@ -23,7 +23,7 @@ constexpr std::uintptr_t wished_address = std::uintptr_t{1} << 42;
 
 // ---- PhysicalMemory ------------------------------------------------------------------------------------------------
 
-PhysicalMemory::PhysicalMemory(Device& device, std::uint64_t bytes) : device_(device), bytes_(bytes) {
+PhysicalMemory::PhysicalMemory(DeviceBase& device, std::uint64_t bytes) : device_(device), bytes_(bytes) {
   ze_physical_mem_desc_t desc{};
   desc.stype = ZE_STRUCTURE_TYPE_PHYSICAL_MEM_DESC;
   desc.size = bytes;
@@ -58,7 +58,7 @@ bool VirtualMemory::is_offered() noexcept {
   return wanted && is_supported();
 }
 
-/// The size of a page depends on how much is wanted: the biggest one is good for all.
+/// The page size depends on the size of the memory. The largest page size suits all memory.
 std::uint64_t VirtualMemory::granularity() {
   if (const std::uint64_t known = granularity_.load(std::memory_order_relaxed)) return known;
   std::uint64_t biggest = 0;
@@ -80,8 +80,8 @@ anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
   void* made = nullptr;
   ze_result_t result = api().VirtualMemReserve(device_.context(), nullptr, bytes, &made);
   if (result == ZE_RESULT_ERROR_INVALID_NULL_POINTER) {
-    // Null leaves the choice to the driver, but the validation layer of Debian 12 takes it for a mistake. A wish that
-    // can't be fulfilled leaves the choice to the driver too.
+    // A null address would leave the choice to the driver, but Debian 12's validation layer refuses it. An address that
+    // isn't free leaves the choice to the driver too.
     result = api().VirtualMemReserve(device_.context(), reinterpret_cast<void*>(wished_address), bytes, &made);
   }
   if (result == ZE_RESULT_ERROR_UNSUPPORTED_SIZE) {
@@ -101,7 +101,7 @@ anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
 }
 
 void VirtualMemory::release(anyplace_address address, std::uint64_t bytes) {
-  std::vector<PhysicalRef> still_mapped;  // they go behind the range
+  std::vector<PhysicalRef> still_mapped;  // freed after the range
   {
     const std::lock_guard lock(mutex_);
     const auto range = reserved_.find(address);
@@ -130,7 +130,7 @@ PhysicalRef* VirtualMemory::create(std::uint64_t bytes) {
 
 void VirtualMemory::destroy(PhysicalRef* physical) {
   const std::unique_ptr<PhysicalRef> ended(physical);
-  Device& device = (*ended)->device();
+  DeviceBase& device = (*ended)->device();
   // Mappings hold it, too: then it ends with the last of them.
   if (ended->use_count() == 1) device.check_end((*ended)->end(), "zePhysicalMemDestroy");
 }
@@ -173,7 +173,7 @@ void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
     done += mapping->second.memory->bytes();
     const ze_result_t result = unmap(mapping->first, mapping->second);
     failure.add(result, "zeVirtualMemUnmap");
-    // Here the memory may go, if its handle is gone already.
+    // If the memory's handle is gone, this may destroy the memory.
     if (result == ZE_RESULT_SUCCESS || device_.lost()) mappings_.erase(mapping);
   }
   device_.check_end(failure.result, failure.call);

@@ -9,18 +9,18 @@
 #include <utility>
 
 #include "anyplace/backend/kit/signals_blocked.h"
-#include "device.h"
+#include "device_base.h"
 
 namespace anyplace::levelzero {
 namespace {
 
-/// So often in a row may a question about one job fail before its device counts as lost.
+/// The number of failed queries in a row about one job after which its device counts as lost.
 constexpr int most_refusals = 100;
 
 }  // namespace
 
 Waiter::~Waiter() {
-  // The backend is never destroyed; a thread is left only where the exit had to leave it.
+  // The thread still runs only if the exit had to leave it behind, since the backend is never destroyed.
   if (thread_.joinable()) thread_.detach();
 }
 
@@ -58,7 +58,7 @@ void Waiter::wake() noexcept {
   changed_.notify_one();
 }
 
-/// False if time ran out before the flag, which the mutex guards, was so.
+/// Waits until the flag, which the mutex guards, is set; false if time ran out.
 bool Waiter::wait_until(std::unique_lock<std::mutex>& lock, const Deadline& deadline, const bool& flag,
                         bool value) noexcept {
   while (flag != value) {
@@ -95,7 +95,7 @@ bool Waiter::wait_for_last_call(const Deadline& deadline) noexcept {
   return wait_until(lock, deadline, calling_, false);
 }
 
-/// False: the waiter was abandoned, and nothing of Level Zero's may be called or touched any more.
+/// Returns false if the waiter was abandoned; then nothing of Level Zero's may be called or touched any more.
 bool Waiter::begin_calls() noexcept {
   const std::lock_guard lock(mutex_);
   calling_ = !abandoned_.load();
@@ -116,7 +116,7 @@ bool Waiter::is_due(Job& job) noexcept {
     return due;
   } catch (const Failure& failure) {
     if (job.before->device().lost()) return false;
-    // Asked again: this once it may have been the question that failed.
+    // The query itself may have failed, so it is repeated a number of times.
     if (++job.refusals > most_refusals) job.before->device().lose(static_cast<ze_result_t>(failure.vendor_code()));
     return false;
   } catch (...) {
@@ -125,12 +125,12 @@ bool Waiter::is_due(Job& job) noexcept {
 }
 
 /// Another device's loss, which a job here waited for, isn't this one's.
-anyplace_status Waiter::status_of_loss(const Device& lost) const noexcept {
+anyplace_status Waiter::status_of_loss(const DeviceBase& lost) const noexcept {
   return &lost == &device_ ? ANYPLACE_STATUS_DEVICE_LOST : ANYPLACE_STATUS_BACKEND_FAILED;
 }
 
 /// So that the core knows why, before it is told that a step won't be done. Another device's loss is no loss of ours.
-void Waiter::report_loss(const Job& job, const Device& lost) const noexcept {
+void Waiter::report_loss(const Job& job, const DeviceBase& lost) const noexcept {
   const anyplace_status status = status_of_loss(lost);
   if (!lost.lost()) {
     device_.host().stream_fault(job.cookie, ANYPLACE_STATUS_BACKEND_FAILED,
@@ -140,13 +140,13 @@ void Waiter::report_loss(const Job& job, const Device& lost) const noexcept {
   try {
     const std::string text = "levelzero:" + std::to_string(lost.index()) + ": " + text_of(lost.loss());
     device_.host().stream_fault(job.cookie, status, text.c_str(), lost.loss(), name_of(lost.loss()).c_str());
-  } catch (...) {  // no memory for words
+  } catch (...) {  // there is no memory for the message
     device_.host().stream_fault(job.cookie, status, "a device was lost");
   }
 }
 
 /// Between begin_calls() and end_calls(), but for the user's step.
-void Waiter::finish(Job& job, const Device* lost) noexcept {
+void Waiter::finish(Job& job, const DeviceBase* lost) noexcept {
   if (lost != nullptr) report_loss(job, *lost);
   if (job.step) {
     const anyplace_status status = lost == nullptr ? ANYPLACE_STATUS_OK : status_of_loss(*lost);
@@ -156,9 +156,9 @@ void Waiter::finish(Job& job, const Device* lost) noexcept {
     if (steps_ == Steps::users && !begin_calls()) return;
   }
   if (!job.after || abandoned_.load()) return;
-  Device& device = job.after->device();
+  DeviceBase& device = job.after->device();
   const ze_result_t result = job.after->signal_from_host();
-  // The stream would never go on: better it is known.
+  // Without the signal the stream would never go on, so the device is marked lost.
   if (result != ZE_RESULT_SUCCESS && !device.lost()) device.lose(result);
 }
 
@@ -166,14 +166,14 @@ bool Waiter::look_at(Jobs& jobs) noexcept {
   bool done_any = false;
   for (auto job = jobs.begin(); job != jobs.end() && !abandoned_.load();) {
     const bool due = is_due(*job);
-    const Device* lost = device_.lost() ? &device_ : nullptr;
+    const DeviceBase* lost = device_.lost() ? &device_ : nullptr;
     if (lost == nullptr && job->before && !due && job->before->device().lost()) lost = &job->before->device();
     if (!due && lost == nullptr) {
       ++job;
       continue;
     }
     finish(*job, lost);
-    if (abandoned_.load()) break;  // letting go of its signals would call the driver
+    if (abandoned_.load()) break;  // releasing its signals would call the driver
     job = jobs.erase(job);
     done_any = true;
   }
@@ -208,7 +208,7 @@ void Waiter::run() noexcept {
       pause = changed_.wait_for(lock, pause, [this] { return woken_ || !added_.empty(); })
                   ? shortest_pause
                   : std::min(pause * 2, longest_pause);
-      if (stopping_) break;  // what isn't over now is of a lost device, or never will be
+      if (stopping_) break;  // jobs that aren't done now are of a lost device, or will never be done
     }
   }
   if (!abandoned_.load()) {
@@ -221,7 +221,7 @@ void Waiter::run() noexcept {
     lock.lock();
     calling_ = false;
   }
-  // Nothing is dropped but what must be: signals of jobs that are left are the driver's.
+  // Jobs that are left aren't destroyed, because releasing their signals would call the driver.
   left_behind_.splice(left_behind_.end(), jobs);
   ended_ = true;
   changed_.notify_all();

@@ -54,11 +54,11 @@ Stream* Work::find_and_share(ze_command_list_handle_t list) noexcept {
   return nullptr;
 }
 
-/// Where it can't be asked it isn't over, unless the device is lost.
+/// Whether the stream's work is done. If that can't be queried, it counts as done only if the device is lost.
 bool Work::is_over(Stream& stream) noexcept {
   if (device_.lost()) return true;
   try {
-    // The list of a user may be gone once its last handle here is: nothing is appended to it any more.
+    // The user may have destroyed the list once its last handle here is gone, so nothing is appended to it any more.
     if (stream.retired && stream.is_adopted()) return stream.is_seen_over();
     const SignalRef marker = stream.own_marker();
     return !marker || marker->is_complete();
@@ -130,7 +130,7 @@ void Work::keep_list(const IdleList& list) noexcept {
   try {
     const std::lock_guard lock(mutex_);
     idle_lists_.push_back(list);
-  } catch (...) {  // no memory to keep it in mind
+  } catch (...) {  // there is no memory to keep the list for reuse
     api().CommandListDestroy(list.list);
   }
 }
@@ -176,7 +176,7 @@ LegacyTurn::LegacyTurn(Stream& stream) {
   }
 }
 
-/// The null stream waits for what the blocking ones have.
+/// Makes the null stream wait for the blocking streams' work.
 void LegacyTurn::join_null(Stream& null) {
   Work& work = null.device().work();
   std::vector<SignalRef> markers;
@@ -193,7 +193,7 @@ void LegacyTurn::join_null(Stream& null) {
   for (std::size_t i = 0; i < streams.size(); ++i) streams[i]->joined = markers[i];
 }
 
-/// A blocking stream waits for what the null stream has.
+/// Makes a blocking stream wait for the null stream's work.
 void LegacyTurn::join_blocking(Stream& stream, Stream& null) {
   SignalRef marker = null.own_marker();
   if (!marker || marker == stream.waited_for_null || marker->is_complete()) return;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work: a device's streams, those included that the user destroyed while they had work: Level Zero forbids destroying
-// what is in use, so they are ended later, when it is over. PendingWork is a moment in all of them.
+// Work: a device's streams, including those that the user destroyed while they had work. Level Zero forbids destroying
+// what is in use, so these are ended when their work is done. PendingWork: the work that all streams have at one
+// moment.
 //
-// LegacyTurn: the order between the null stream and blocking streams, for the time of one submission.
+// LegacyTurn: orders one submission between the null stream and blocking streams.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,7 @@ namespace anyplace::levelzero {
 class Stream;
 enum class StreamOrder : std::uint8_t;
 
-/// A command list of ours that no stream has, and whose work is over.
+/// A command list that this backend made and that no stream uses any more.
 struct IdleList {
   ze_command_list_handle_t list = nullptr;
   StreamOrder order{};
@@ -31,7 +32,7 @@ struct IdleList {
 
 class PendingWork {
  public:
-  /// Throws what the driver says of the work, DEVICE_LOST for one.
+  /// Throws the driver's error for the work, such as DEVICE_LOST.
   bool is_over() const;
   const std::vector<SignalRef>& signals() const noexcept { return signals_; }
 
@@ -42,30 +43,30 @@ class PendingWork {
 
 class Work {
  public:
-  explicit Work(Device& device) noexcept : device_(device) {}
+  explicit Work(DeviceBase& device) noexcept : device_(device) {}
   Work(const Work&) = delete;  // streams are linked into it
   Work& operator=(const Work&) = delete;
 
   void add(Stream& stream) noexcept;
-  /// One more handle of the stream whose list this is; null if there is none.
+  /// Adds a handle to the stream that has this list; null if there is none.
   Stream* share(ze_command_list_handle_t list) noexcept;
-  /// Adds it, unless there is one of its list meanwhile: that one is shared then.
+  /// Adds the stream, unless another thread has added one with the same list meanwhile: then adds a handle to that one.
   Stream* add_or_share(std::unique_ptr<Stream> stream) noexcept;
-  /// A handle of the stream is gone. After the last one it ends: now if its work is over, else at a later sweep. Never
-  /// waits. Throws what ending it gave.
+  /// Removes a handle of the stream. After the last one the stream is ended: now if its work is done, else at a later
+  /// sweep. Never waits. Throws the failure of ending it.
   void remove(Stream& stream);
-  /// Ends those whose time has come.
+  /// Ends the retired streams whose work is done.
   void sweep();
   /// Covers everything submitted before the call.
   PendingWork pending();
 
-  // -- Lists are used again and end with the process: when one ends, Intel's driver waits for all that its hardware
-  // queue has, and that is other streams' work too.
+  // -- Lists are reused and destroyed only at exit: when one is destroyed, Intel's driver waits for all work in its
+  // hardware queue, including other streams'.
   void keep_list(const IdleList& list) noexcept;
-  /// One of that priority; null if there is none.
+  /// Takes an idle list of that priority; null if there is none.
   IdleList take_list(StreamOrder order, std::int32_t priority) noexcept;
 
-  /// Ends all. Everything is over.
+  /// Ends all streams and lists. Called when all work is done.
   void close(FirstFailure& failure) noexcept;
 
   // -- For LegacyTurn.
@@ -77,13 +78,13 @@ class Work {
 
  private:
   friend class LegacyTurn;
-  // -- Under the mutex.
+  // -- Called under the mutex.
   void link(Stream& stream) noexcept;
   void unlink(Stream& stream) noexcept;
   Stream* find_and_share(ze_command_list_handle_t list) noexcept;
   bool is_over(Stream& stream) noexcept;
 
-  Device& device_;
+  DeviceBase& device_;
   std::mutex legacy_mutex_;  // guards the order of submissions to the null stream and blocking ones; taken first
   std::atomic<Stream*> null_stream_{nullptr};
   std::atomic<bool> has_blocking_{false};

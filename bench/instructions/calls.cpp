@@ -11,6 +11,7 @@
 // CALL is one of those in the tables below; those through the driver are fewer. IMAGE has the kernels empty and
 // empty_3. The loops are written alike: what they cost themselves is on both sides.
 #include <anyplace/anyplace.h>
+#include <anyplace/backend/abi.h>
 #include <dlfcn.h>
 
 #include <array>
@@ -79,25 +80,25 @@ MEASURED measured_stream_query(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) must(subject.stream.query());
 }
 MEASURED measured_launch(const Subject& subject, long count) {
-  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0);
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 1});
 }
 MEASURED measured_launch_3(const Subject& subject, long count) {
-  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0, std::uint64_t{0}, 1.0f, 2);
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 1}, std::uint64_t{0}, 1.0f, 2);
 }
 
 MEASURED measured_launch_buffers(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) {
-    subject.stream.launch(subject.kernel, {1}, {1}, 0, subject.buffer, subject.other_buffer, subject.buffer);
+    subject.stream.launch(subject.kernel, {1, 1}, subject.buffer, subject.other_buffer, subject.buffer);
   }
 }
 MEASURED measured_launch_2d(const Subject& subject, long count) {
-  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 2}, {4, 4}, 16);
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {{1, 2}, {4, 4}, 16});
 }
 MEASURED measured_callable(const Subject& subject, long count) {
-  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0);
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 1});
 }
 MEASURED measured_callable_3(const Subject& subject, long count) {
-  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1}, {1}, 0, std::uint64_t{0}, 1.0f, 2);
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 1}, std::uint64_t{0}, 1.0f, 2);
 }
 MEASURED measured_synchronize(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) subject.stream.synchronize();

@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
   const auto made = Clock::now();
   bool ran = false;
   const anyplace::Kernel kernel(device, [&ran](const anyplace::Block&) { ran = true; });
-  stream.launch(kernel, {1}, {1}, 0);
+  stream.launch(kernel, {1, 1});
   stream.synchronize();
   const auto end = Clock::now();
   const auto nanoseconds = [](auto duration) {

@@ -25,13 +25,13 @@ class AnyplaceStreams final : public Streams {
 
   void submit(std::size_t stream, std::size_t operations) override {
     const anyplace::StreamView to = streams_[stream];
-    for (std::size_t i = 0; i < operations; ++i) to.launch(empty_, {1}, {1}, 0);
+    for (std::size_t i = 0; i < operations; ++i) to.launch(empty_, {1, 1});
   }
 
   void submit_in_turn(std::size_t operations) override {
     auto to = streams_.begin();
     for (std::size_t i = 0; i < operations; ++i) {
-      to->launch(empty_, {1}, {1}, 0);
+      to->launch(empty_, {1, 1});
       if (++to == streams_.end()) to = streams_.begin();
     }
   }
@@ -41,13 +41,13 @@ class AnyplaceStreams final : public Streams {
   }
 
   void submit_one_and_synchronize(std::size_t stream) override {
-    streams_[stream].launch(empty_, {1}, {1}, 0);
+    streams_[stream].launch(empty_, {1, 1});
     streams_[stream].synchronize();
   }
 
   void block(std::size_t stream) override {
     gate_.reset();
-    streams_[stream].launch(hold_, {1}, {1}, 0);
+    streams_[stream].launch(hold_, {1, 1});
     gate_.wait_until_held();
   }
   void unblock(std::size_t) override { gate_.open(); }
@@ -69,7 +69,7 @@ class AnyplaceStreams final : public Streams {
     make_events();
     for (std::size_t i = 0; i < hops; ++i) {
       const std::size_t from = i % 2;
-      streams_[from].launch(empty_, {1}, {1}, 0);
+      streams_[from].launch(empty_, {1, 1});
       events_[from].record(streams_[from]);
       streams_[1 - from].wait_event(events_[from]);
     }
@@ -90,9 +90,9 @@ class AnyplaceStreams final : public Streams {
         stream.wait_event(events_[step.other]);
       }
       if (check != nullptr) {
-        stream.launch(checked, {1}, {1}, 0, i);
+        stream.launch(checked, {1, 1}, i);
       } else {
-        stream.launch(kernel, {1}, {1}, 0);
+        stream.launch(kernel, {1, 1});
       }
     }
   }

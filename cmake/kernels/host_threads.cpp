@@ -91,9 +91,9 @@ constinit thread_local BlockStrands strands{};
 
 // -- Stacks are kept for the next block, until the module is unloaded.
 
-constexpr size_t kStackBytes = ANYPLACE_HOST_STACK_BYTES;
+constexpr size_t stack_bytes = ANYPLACE_HOST_STACK_BYTES;
 // A guard page splits a mapping, and a process may have some 65000 of these; what comes after goes without.
-constexpr int kMostGuards = 8192;
+constexpr int most_guards = 8192;
 
 class Pool {
  public:
@@ -129,7 +129,7 @@ class Pool {
   static size_t page() noexcept { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
 
   Strand& make() {
-    const size_t bytes = kStackBytes + page();
+    const size_t bytes = stack_bytes + page();
     void* const mapping =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED) throw std::bad_alloc();
@@ -141,12 +141,12 @@ class Pool {
     }
     strand->mapping = mapping;
     strand->bottom = static_cast<char*>(mapping) + page();
-    strand->bytes = kStackBytes;
+    strand->bytes = stack_bytes;
     return *strand;
   }
   bool guard(void* mapping) noexcept {
     const std::lock_guard lock(mutex_);
-    return guards_ == kMostGuards || (++guards_, mprotect(mapping, page(), PROT_NONE) == 0);
+    return guards_ == most_guards || (++guards_, mprotect(mapping, page(), PROT_NONE) == 0);
   }
   static void destroy(Strand& strand) noexcept {
     munmap(strand.mapping, strand.bytes + page());

@@ -130,13 +130,7 @@ void open_a_gate(Bench& bench) {
 }
 
 void wrap_a_stream(Bench& bench) {
-  std::uint64_t native = 0;
-  MUST(bench.backend, stream_native, bench.stream, &native);
-  anyplace_stream_desc desc{};
-  desc.struct_size = sizeof(desc);
-  desc.cookie = 1000000;
-  anyplace_stream wrapper = 0;
-  MUST(bench.backend, stream_from_native, bench.backend.device(), native, &desc, &wrapper);
+  const anyplace_stream wrapper = bench.backend.wrapper_of(bench.backend.native(bench.stream));
   work_on(bench, wrapper);
   bench.backend.synchronize(wrapper);
   bench.backend.destroy(wrapper);
@@ -339,17 +333,10 @@ ANYPLACE_CASE("books", "process.books", "memory that is destroyed first and unma
 
 // ---- Kernels
 
-/// A vendor's compiler takes its time, and keeps what it likes.
-void need_no_compiler(const TableImage& image) {
-  const bool compiled = image.format() == ANYPLACE_IMAGE_PTX || image.format() == ANYPLACE_IMAGE_SPIRV ||
-                        image.format() == ANYPLACE_IMAGE_OPENCL_C;
-  if (compiled) skip("an image of the test kernels that no compiler is needed for");
-}
-
 ANYPLACE_CASE("books", "process.books", "a module leaves nothing behind", Capability::modules, test_module) {
   TableBackend backend(run);
   const TableImage image(run);
-  need_no_compiler(image);
+  image.need_no_compiler();
   const anyplace_stream stream = backend.stream();
   const anyplace_address memory = backend.allocate(4096);
   check_leaves_nothing(backend, 12, 0, [&] {
@@ -391,7 +378,7 @@ ANYPLACE_CASE("books", "process.books", "an image that is refused leaves nothing
               test_module) {
   TableBackend backend(run);
   TableImage image(run);
-  need_no_compiler(image);
+  image.need_no_compiler();
   image.bytes().resize(std::min<std::size_t>(image.bytes().size(), 64));  // it still says what kind it is
   check_leaves_nothing(backend, 12, 0, [&] {
     const anyplace_module_desc desc = image.desc();
@@ -400,21 +387,12 @@ ANYPLACE_CASE("books", "process.books", "an image that is refused leaves nothing
   });
 }
 
-anyplace_status do_nothing(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
-  return ANYPLACE_STATUS_OK;
-}
-void release_nothing(void*) {}
-
 ANYPLACE_CASE("books", "process.books", "a kernel of the process leaves nothing behind", Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   check_leaves_nothing(backend, 100, 0, [&] {
-    anyplace_kernel kernel = 0;
-    MUST(backend, kernel_from_host, backend.device(), do_nothing, nullptr, release_nothing, &kernel);
-    anyplace_launch launch{};
-    launch.struct_size = sizeof(launch);
-    std::fill_n(launch.grid, 3, 1u);
-    std::fill_n(launch.block, 3, 1u);
+    const anyplace_kernel kernel = backend.kernel(do_nothing);
+    anyplace_launch launch = launch_of(1);
     launch.shared_bytes = 256;
     MUST(backend, kernel_launch, stream, kernel, &launch);
     backend.synchronize(stream);

@@ -4,7 +4,6 @@
 // what fails late: paths on which a backend hands its resources from one owner to another.
 #include <elf.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "figures.h"
@@ -134,13 +133,7 @@ ANYPLACE_CASE("books", "process.books", "a stream and its wrapper leave nothing 
   TableBackend backend(run);
   check_leaves_nothing(backend, 40, 0, [&] {
     const anyplace_stream stream = backend.stream();
-    std::uint64_t native = 0;
-    MUST(backend, stream_native, stream, &native);
-    anyplace_stream_desc desc{};
-    desc.struct_size = sizeof(desc);
-    desc.cookie = 1000000;
-    anyplace_stream wrapper = 0;
-    MUST(backend, stream_from_native, backend.device(), native, &desc, &wrapper);
+    const anyplace_stream wrapper = backend.wrapper_of(backend.native(stream));
     backend.destroy(wrapper);
     backend.destroy(stream);
   });
@@ -218,18 +211,11 @@ ANYPLACE_CASE("books", "process.books", "memory that there isn't quite enough of
 
 // ---- Kernels
 
-/// A vendor's compiler takes its time, and keeps what it likes.
-void need_no_compiler(const TableImage& image) {
-  const bool compiled = image.format() == ANYPLACE_IMAGE_PTX || image.format() == ANYPLACE_IMAGE_SPIRV ||
-                        image.format() == ANYPLACE_IMAGE_OPENCL_C;
-  if (compiled) skip("an image of the test kernels that no compiler is needed for");
-}
-
 ANYPLACE_CASE("books", "process.books", "a module that is unloaded with its kernel pending leaves nothing behind",
               Capability::modules, test_module) {
   TableBackend backend(run);
   const TableImage image(run);
-  need_no_compiler(image);
+  image.need_no_compiler();
   const Held held{backend};
   check_leaves_nothing(backend, 12, 0, [&] {
     const anyplace_module_desc desc = image.desc();
@@ -249,7 +235,7 @@ ANYPLACE_CASE("books", "process.books", "images that break off somewhere leave n
               test_module) {
   TableBackend backend(run);
   TableImage image(run);
-  need_no_compiler(image);
+  image.need_no_compiler();
   const std::string whole = image.bytes();
   check_leaves_nothing(backend, 6, 0, [&] {
     for (const std::size_t eighths : {1, 2, 4, 6}) {
@@ -298,30 +284,13 @@ ANYPLACE_CASE("books", "kernels.images",
   });
 }
 
-anyplace_status fail(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
-  return ANYPLACE_STATUS_KERNEL_FAILED;
-}
-anyplace_status do_nothing(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
-  return ANYPLACE_STATUS_OK;
-}
-void release_nothing(void*) {}
-
-anyplace_launch one_block() {
-  anyplace_launch launch{};
-  launch.struct_size = sizeof(launch);
-  std::fill_n(launch.grid, 3, 1u);
-  std::fill_n(launch.block, 3, 1u);
-  return launch;
-}
-
 ANYPLACE_CASE("books", "process.books", "a kernel that is destroyed with its launch pending leaves nothing behind",
               Capability::host_kernels) {
   TableBackend backend(run);
   const Held held{backend};
-  const anyplace_launch launch = one_block();
+  const anyplace_launch launch = launch_of(1);
   check_leaves_nothing(backend, 100, 0, [&] {
-    anyplace_kernel kernel = 0;
-    MUST(backend, kernel_from_host, backend.device(), do_nothing, nullptr, release_nothing, &kernel);
+    const anyplace_kernel kernel = backend.kernel(do_nothing);
     held.during([&] {
       MUST(backend, kernel_launch, held.stream, kernel, &launch);
       MUST(backend, kernel_destroy, kernel);
@@ -333,11 +302,9 @@ ANYPLACE_CASE("books", "process.books", "kernels that were never launched, and t
               Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
-  const anyplace_launch launch = one_block();
+  const anyplace_launch launch = launch_of(1);
   check_leaves_nothing(backend, 100, 0, [&] {
-    anyplace_kernel kernel = 0, unused = 0;
-    MUST(backend, kernel_from_host, backend.device(), fail, nullptr, release_nothing, &kernel);
-    MUST(backend, kernel_from_host, backend.device(), do_nothing, nullptr, release_nothing, &unused);
+    const anyplace_kernel kernel = backend.kernel(fail), unused = backend.kernel(do_nothing);
     MUST(backend, kernel_launch, stream, kernel, &launch);
     backend.synchronize(stream);
     MUST(backend, kernel_destroy, kernel);

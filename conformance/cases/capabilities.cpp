@@ -205,7 +205,7 @@ ANYPLACE_CASE("capabilities", "devices.capabilities", "host_kernels: claimed and
   }
   const Stream stream = CALL(Stream(device));
   const Kernel kernel = CALL(Kernel(device, callable));
-  CALL(stream.launch(kernel, {4}, {4}, 0));
+  CALL(stream.launch(kernel, {4, 4}));
   CALL(stream.synchronize());
 }
 
@@ -262,6 +262,17 @@ ANYPLACE_CASE("capabilities", "devices.capabilities", "device_reset: claimed and
   CALL(device.reset());
   const Stream stream = CALL(Stream(device));
   CALL(stream.synchronize());
+}
+
+ANYPLACE_CASE("capabilities", "devices.capabilities", "list_processes: claimed and works, or refused") {
+  const Device device = run.device();
+  if (!device.has(Capability::list_processes)) {
+    CHECK_ERROR(unsupported, device.processes());
+    return;
+  }
+  const Stream stream = CALL(Stream(device));
+  const Buffer buffer = filled(stream, 4096, 1);
+  CHECK(!CALL(device.processes()).empty());
 }
 
 }  // namespace

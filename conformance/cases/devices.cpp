@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "anyplace/backend/abi.h"
 #include "support.h"
 
 namespace anyplace::conformance {

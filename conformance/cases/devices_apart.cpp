@@ -104,15 +104,6 @@ ANYPLACE_CASE("devices apart", "devices.peer", "what peer_query says is what ena
 
 // ---- Wrapped streams
 
-anyplace_stream wrapper_of(const TableBackend& backend, std::uint64_t native, std::uint64_t cookie) {
-  anyplace_stream_desc desc{};
-  desc.struct_size = sizeof(desc);
-  desc.cookie = cookie;
-  anyplace_stream wrapper = 0;
-  MUST(backend, stream_from_native, backend.device(), native, &desc, &wrapper);
-  return wrapper;
-}
-
 ANYPLACE_CASE("devices apart", "streams.native", "the end of a wrapper, or of two, leaves the vendor's stream as it is",
               Capability::native_handles, Capability::stream_from_native) {
   TableBackend backend(run);
@@ -120,12 +111,11 @@ ANYPLACE_CASE("devices apart", "streams.native", "the end of a wrapper, or of tw
   const anyplace_stream other = backend.stream();
   const anyplace_event event = backend.event();
   const anyplace_address memory = backend.allocate(4096);
-  std::uint64_t native = 0;
-  MUST(backend, stream_native, stream, &native);
+  const std::uint64_t native = backend.native(stream);
   for (std::uint8_t round = 1; round <= 20; ++round) {
     TableHold hold(backend);
-    const anyplace_stream first = wrapper_of(backend, native, 10000u + round);
-    const anyplace_stream second = wrapper_of(backend, native, 20000u + round);
+    const anyplace_stream first = backend.wrapper_of(native, 10000u + round);
+    const anyplace_stream second = backend.wrapper_of(native, 20000u + round);
     if (round % 3 == 0) hold.hold(first);
     MUST(backend, memory_set, first, memory, round, 1, 4096);
     backend.destroy(first);
@@ -142,9 +132,7 @@ ANYPLACE_CASE("devices apart", "streams.native", "the end of a wrapper, or of tw
     Bytes expected(4096, static_cast<std::uint8_t>(round + 100));
     std::fill_n(expected.begin(), 2048, static_cast<std::uint8_t>(round + 50));
     CHECK_BYTES(backend.read(other, memory, 4096), expected);
-    std::uint64_t again = 0;
-    MUST(backend, stream_native, stream, &again);
-    CHECK_EQUAL(again, native);
+    CHECK_EQUAL(backend.native(stream), native);
   }
   backend.destroy(stream);
 }

@@ -240,23 +240,13 @@ ANYPLACE_CASE("events", "events.unrecorded", "waiting for it from another backen
 // ---- Destroy
 
 ANYPLACE_CASE("events", "events.destroy", "a stream that waits for it still waits", Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream producer = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer source = filled(producer, bytes, 1);
-  const Buffer destination = filled(consumer, bytes, 0);
-  gate.hold(producer);
-  CALL(producer.memset8(source, 2));
+  Handover hand(run.device());
+  hand.hold_and_fill();
   {
-    const Event event = CALL(producer.record_event());
-    CALL(consumer.wait_event(event));
+    const Event event = CALL(hand.producer.record_event());
+    CALL(hand.consumer.wait_event(event));
   }
-  CALL(consumer.copy(destination, source));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
-  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+  hand.check_copy_waits();
 }
 
 ANYPLACE_CASE("events", "events.destroy", "destroying one whose record is pending is safe",

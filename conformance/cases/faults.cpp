@@ -182,7 +182,7 @@ ANYPLACE_CASE("faults", "devices.faults", "a kernel that throws is a fault of it
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Kernel kernel = CALL(Kernel(device, [](const Block&) { throw_on_purpose(); }));
-  CALL(stream.launch(kernel, {8}, {1}, 0));
+  CALL(stream.launch(kernel, {8, 1}));
   const Error error = CHECK_ERROR(kernel_failed, stream.synchronize());
   CHECK(std::string(error.what()).find("thrown on purpose") != std::string::npos);
   CALL(stream.synchronize());
@@ -195,7 +195,7 @@ ANYPLACE_CASE("faults", "devices.faults", "work after a kernel that threw still 
   const Kernel kernel = CALL(Kernel(device, [](const Block& block) {
     if (block.index().x == 3) throw_on_purpose();
   }));
-  CALL(stream.launch(kernel, {8}, {1}, 0));
+  CALL(stream.launch(kernel, {8, 1}));
   CALL(stream.memset8(buffer, 2));
   CHECK_ERROR(kernel_failed, stream.synchronize());
   CHECK_BYTES(read(buffer), Bytes(4096, 2));

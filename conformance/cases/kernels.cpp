@@ -46,7 +46,7 @@ ANYPLACE_CASES(shapes, "kernels", "kernels.launch", "a callable over {} runs eve
       ++runs[(thread.global[2] * height + thread.global[1]) * width + thread.global[0]];
     });
   }));
-  CALL(stream.launch(kernel, parameter.grid, parameter.block, 0));
+  CALL(stream.launch(kernel, {parameter.grid, parameter.block}));
   CALL(stream.synchronize());
   CHECK_EQUAL(wrong.load(), 0);
   for (const auto& one : runs) CHECK_EQUAL(one.load(), 1);
@@ -66,7 +66,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a callable gets its arguments in ord
             std::strcmp(g.text, "anyplace!!") == 0 && h == -7;
   }));
   const Odd odd{"anyplace!!"};
-  CALL(stream.launch(kernel, {1}, {1}, 0, std::uint8_t{0x12}, std::uint16_t{0x3456}, std::uint32_t{0x789abcde},
+  CALL(stream.launch(kernel, {1, 1}, std::uint8_t{0x12}, std::uint16_t{0x3456}, std::uint32_t{0x789abcde},
                      std::uint64_t{0x1122334455667788}, 1.5f, -2.25, odd, std::int8_t{-7}));
   CALL(stream.synchronize());
   CHECK(right.load());
@@ -79,12 +79,12 @@ ANYPLACE_CASE("kernels", "kernels.launch", "arguments are copied at the launch",
   const Stream stream = CALL(Stream(device));
   std::atomic<std::uint64_t> seen{0};
   const Kernel kernel = CALL(Kernel(device, [&](const Block&, std::uint64_t value) { seen = value; }));
-  CALL(stream.launch(kernel, {1}, {1}, 0, std::uint64_t{1}));
+  CALL(stream.launch(kernel, {1, 1}, std::uint64_t{1}));
   CALL(stream.synchronize());
   gate.hold(stream);
   auto value = std::make_unique<std::uint64_t>(42);
-  const std::array<anyplace_argument, 1> arguments{anyplace_argument{ANYPLACE_ARGUMENT_VALUE, 8, value.get()}};
-  CALL(stream.launch_arguments(kernel, {1}, {1}, 0, arguments));
+  const std::array<LaunchArgument, 1> arguments{LaunchArgument{LaunchArgument::Kind::value, 8, value.get()}};
+  CALL(stream.launch_arguments(kernel, {1, 1}, arguments));
   *value = 43;
   value.reset();
   gate.open();
@@ -104,7 +104,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a buffer as an argument is its devic
     part = b;
     none = c;
   }));
-  CALL(stream.launch(kernel, {1}, {1}, 0, buffer, buffer.sub(100, 10), BufferView()));
+  CALL(stream.launch(kernel, {1, 1}, buffer, buffer.sub(100, 10), BufferView()));
   CALL(stream.synchronize());
   CHECK_EQUAL(whole.load(), buffer.address());
   CHECK_EQUAL(part.load(), buffer.address() + 100);
@@ -121,7 +121,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a callable reads and writes device m
       if (thread.global[0] < count) data[thread.global[0]] = static_cast<std::uint8_t>(~data[thread.global[0]]);
     });
   }));
-  CALL(stream.launch(invert, {(100000 + 255) / 256}, {256}, 0, buffer, std::uint64_t{100000}));
+  CALL(stream.launch(invert, {(100000 + 255) / 256, 256}, buffer, std::uint64_t{100000}));
   Bytes expected = contents;
   for (std::uint8_t& byte : expected) byte = static_cast<std::uint8_t>(~byte);
   CHECK_BYTES(read(stream, buffer), expected);
@@ -148,7 +148,7 @@ ANYPLACE_CASES(shared_sizes, "kernels", "kernels.launch", "{} of shared memory a
     std::fill(shared.begin(), shared.end(), mine);
     for (const std::byte byte : shared) wrong += byte != mine;
   }));
-  CALL(stream.launch(kernel, {200}, {8}, parameter.bytes));
+  CALL(stream.launch(kernel, {200, 8, parameter.bytes}));
   CALL(stream.synchronize());
   CHECK_EQUAL(wrong.load(), 0);
 }
@@ -164,10 +164,10 @@ ANYPLACE_CASE("kernels", "kernels.launch", "as much shared memory as the device 
     std::fill(block.shared().begin(), block.shared().end(), std::byte{1});
     seen = block.shared().size();
   }));
-  CALL(stream.launch(kernel, {2}, {1}, most));
+  CALL(stream.launch(kernel, {2, 1, most}));
   CALL(stream.synchronize());
   CHECK_EQUAL(seen.load(), most);
-  CHECK_ERROR(invalid_argument, stream.launch(kernel, {1}, {1}, most + 1));
+  CHECK_ERROR(invalid_argument, stream.launch(kernel, {1, 1, most + 1}));
 }
 
 ANYPLACE_CASE("kernels", "kernels.launch", "a callable may be destroyed while its launches are queued",
@@ -179,10 +179,10 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a callable may be destroyed while it
   const std::weak_ptr<std::atomic<int>> watch = kept;
   {
     const Kernel kernel = CALL(Kernel(device, [kept](const Block&) { ++*kept; }));
-    CALL(stream.launch(kernel, {8}, {1}, 0));
+    CALL(stream.launch(kernel, {8, 1}));
     CALL(stream.synchronize());
     gate.hold(stream);
-    CALL(stream.launch(kernel, {8}, {1}, 0));
+    CALL(stream.launch(kernel, {8, 1}));
   }
   gate.open();
   CALL(stream.synchronize());
@@ -199,7 +199,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "one kernel may be launched on severa
   std::vector<std::atomic<int>> runs(5);
   const Kernel kernel = CALL(Kernel(device, [&](const Block&, std::uint32_t which) { ++runs[which]; }));
   for (int round = 0; round < 20; ++round) {
-    for (std::uint32_t i = 0; i < 5; ++i) CALL(streams[i].launch(kernel, {16}, {1}, 0, i));
+    for (std::uint32_t i = 0; i < 5; ++i) CALL(streams[i].launch(kernel, {16, 1}, i));
   }
   CALL(device.synchronize());
   for (const auto& one : runs) CHECK_EQUAL(one.load(), 320);
@@ -215,7 +215,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a kernel runs after earlier work of 
   }));
   for (int i = 0; i < 20; ++i) {
     CALL(stream.memset8(buffer, static_cast<std::uint8_t>(i)));
-    CALL(stream.launch(add, {256}, {1}, 0, buffer));
+    CALL(stream.launch(add, {256, 1}, buffer));
   }
   CHECK_BYTES(read(stream, buffer), Bytes(1 << 20, 20));
 }
@@ -232,7 +232,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a kernel may not call back into the 
       code = static_cast<int>(error.code());
     }
   }));
-  CALL(stream.launch(kernel, {1}, {1}, 0));
+  CALL(stream.launch(kernel, {1, 1}));
   CALL(stream.synchronize());
   CHECK_EQUAL(static_cast<ErrorCode>(code.load()), ErrorCode::not_permitted);
 }
@@ -245,7 +245,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a function is a callable too", Capab
     static void count(const Block&, int by) { ran += by; }
   };
   const Kernel kernel = CALL(Kernel(device, &Functions::count));
-  CALL(stream.launch(kernel, {3}, {1}, 0, 5));
+  CALL(stream.launch(kernel, {3, 1}, 5));
   CALL(stream.synchronize());
   CHECK_EQUAL(ran.load(), 15);
   CHECK_EQUAL(CALL(kernel.name()), std::string());
@@ -261,30 +261,50 @@ struct BadLaunch {
 
 /// The kernel takes (std::uint32_t, float).
 const std::vector<BadLaunch> bad_launches = {
-    {"a grid of no blocks", [](const Stream& s, const Kernel& k) { s.launch(k, {0}, {1}, 0, 1u, 1.0f); }},
+    {"a grid of no blocks",
+     [](const Stream& s, const Kernel& k) {
+       s.launch(k, {0, 1}, 1u, 1.0f);
+     }},
     {"a grid of no blocks in y",
      [](const Stream& s, const Kernel& k) {
-       s.launch(k, {1, 0}, {1}, 0, 1u, 1.0f);
+       s.launch(k, {{1, 0}, 1}, 1u, 1.0f);
      }},
     {"a grid of no blocks in z",
      [](const Stream& s, const Kernel& k) {
-       s.launch(k, {1, 1, 0}, {1}, 0, 1u, 1.0f);
+       s.launch(k, {{1, 1, 0}, 1}, 1u, 1.0f);
      }},
-    {"a block of no threads", [](const Stream& s, const Kernel& k) { s.launch(k, {1}, {0}, 0, 1u, 1.0f); }},
+    {"a block of no threads",
+     [](const Stream& s, const Kernel& k) {
+       s.launch(k, {1, 0}, 1u, 1.0f);
+     }},
     {"a block of no threads in z",
      [](const Stream& s, const Kernel& k) {
-       s.launch(k, {1}, {1, 1, 0}, 0, 1u, 1.0f);
+       s.launch(k, {1, {1, 1, 0}}, 1u, 1.0f);
      }},
     {"a block of more threads than 64 bits hold",
      [](const Stream& s, const Kernel& k) {
-       s.launch(k, {1}, {~0u, ~0u, ~0u}, 0, 1u, 1.0f);
+       s.launch(k, {1, {~0u, ~0u, ~0u}}, 1u, 1.0f);
      }},
     {"more shared memory than 64 bits hold",
-     [](const Stream& s, const Kernel& k) { s.launch(k, {1}, {1}, ~std::uint64_t{0}, 1u, 1.0f); }},
-    {"an argument too few", [](const Stream& s, const Kernel& k) { s.launch(k, {1}, {1}, 0, 1u); }},
-    {"an argument too many", [](const Stream& s, const Kernel& k) { s.launch(k, {1}, {1}, 0, 1u, 1.0f, 1u); }},
-    {"an argument of another size", [](const Stream& s, const Kernel& k) { s.launch(k, {1}, {1}, 0, 1u, 1.0); }},
-    {"no arguments", [](const Stream& s, const Kernel& k) { s.launch(k, {1}, {1}, 0); }},
+     [](const Stream& s, const Kernel& k) {
+       s.launch(k, {1, 1, ~std::uint64_t{0}}, 1u, 1.0f);
+     }},
+    {"an argument too few",
+     [](const Stream& s, const Kernel& k) {
+       s.launch(k, {1, 1}, 1u);
+     }},
+    {"an argument too many",
+     [](const Stream& s, const Kernel& k) {
+       s.launch(k, {1, 1}, 1u, 1.0f, 1u);
+     }},
+    {"an argument of another size",
+     [](const Stream& s, const Kernel& k) {
+       s.launch(k, {1, 1}, 1u, 1.0);
+     }},
+    {"no arguments",
+     [](const Stream& s, const Kernel& k) {
+       s.launch(k, {1, 1});
+     }},
 };
 
 ANYPLACE_CASES(bad_launches, "kernels", "kernels.images", "launching with {} is invalid_argument and runs nothing",
@@ -322,7 +342,7 @@ ANYPLACE_CASES(limits, "kernels", "kernels.images", "launching {} is invalid_arg
   std::atomic<bool> ran{false};
   const Kernel kernel = CALL(Kernel(device, [&](const Block&) { ran = true; }));
   CHECK_ERROR(invalid_argument,
-              stream.launch(kernel, parameter.grid ? over : Dim3{1}, parameter.grid ? Dim3{1} : over, 0));
+              stream.launch(kernel, {parameter.grid ? over : Dim3{1}, parameter.grid ? Dim3{1} : over}));
   CALL(stream.synchronize());
   CHECK(!ran.load());
 }
@@ -336,7 +356,7 @@ ANYPLACE_CASE("kernels", "kernels.images", "a block of too many threads in all i
   if (y > properties.max_block[1]) skip("a block that only the product is too big of");
   const Stream stream = CALL(Stream(device));
   const Kernel kernel = CALL(Kernel(device, [](const Block&) {}));
-  CHECK_ERROR(invalid_argument, stream.launch(kernel, {1}, {x, y}, 0));
+  CHECK_ERROR(invalid_argument, stream.launch(kernel, {1, {x, y}}));
 }
 
 ANYPLACE_CASE("kernels", "kernels.launch", "the largest block in x can be launched", Capability::host_kernels) {
@@ -345,7 +365,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "the largest block in x can be launch
   const Stream stream = CALL(Stream(device));
   std::atomic<std::uint64_t> threads_run{0};
   const Kernel kernel = CALL(Kernel(device, [&](const Block& block) { threads_run += block.size().x; }));
-  CALL(stream.launch(kernel, {3}, {x}, 0));
+  CALL(stream.launch(kernel, {3, x}));
   CALL(stream.synchronize());
   CHECK_EQUAL(threads_run.load(), std::uint64_t{3} * x);
 }
@@ -354,13 +374,13 @@ ANYPLACE_CASE("kernels", "streams.handles", "launching a null or destroyed kerne
               Capability::host_kernels) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
-  CHECK_ERROR(invalid_handle, stream.launch(KernelView(), {1}, {1}, 0));
+  CHECK_ERROR(invalid_handle, stream.launch(KernelView(), {1, 1}));
   KernelView gone;
   {
     const Kernel kernel = CALL(Kernel(device, [](const Block&) {}));
     gone = kernel;
   }
-  CHECK_ERROR(invalid_handle, stream.launch(gone, {1}, {1}, 0));
+  CHECK_ERROR(invalid_handle, stream.launch(gone, {1, 1}));
   CHECK_ERROR(invalid_handle, gone.device());
   CHECK_ERROR(invalid_handle, gone.name());
   CALL(stream.synchronize());
@@ -370,16 +390,16 @@ ANYPLACE_CASE("kernels", "streams.handles", "launching on a null or destroyed st
               Capability::host_kernels) {
   const Device device = run.device();
   const Kernel kernel = CALL(Kernel(device, [](const Block&) {}));
-  CHECK_ERROR(invalid_handle, StreamView().launch(kernel, {1}, {1}, 0));
+  CHECK_ERROR(invalid_handle, StreamView().launch(kernel, {1, 1}));
   const StreamView gone = CALL(Stream(device)).view();
-  CHECK_ERROR(invalid_handle, gone.launch(kernel, {1}, {1}, 0));
+  CHECK_ERROR(invalid_handle, gone.launch(kernel, {1, 1}));
 }
 
 ANYPLACE_CASE("kernels", "streams.handles", "launching another device's kernel is invalid_argument",
               Capability::host_kernels, second_device) {
   const Stream stream = CALL(Stream(run.device()));
   const Kernel kernel = CALL(Kernel(run.second(), [](const Block&) {}));
-  const Error error = CHECK_ERROR(invalid_argument, stream.launch(kernel, {1}, {1}, 0));
+  const Error error = CHECK_ERROR(invalid_argument, stream.launch(kernel, {1, 1}));
   CHECK(error.text().find(run.second().to_string()) != std::string::npos);
 }
 
@@ -389,7 +409,7 @@ ANYPLACE_CASE("kernels", "streams.handles", "a destroyed buffer as an argument i
   const Stream stream = CALL(Stream(device));
   const Kernel kernel = CALL(Kernel(device, [](const Block&, std::uint64_t) {}));
   const BufferView gone = CALL(Buffer(stream, 64)).view();
-  CHECK_ERROR(invalid_handle, stream.launch(kernel, {1}, {1}, 0, gone));
+  CHECK_ERROR(invalid_handle, stream.launch(kernel, {1, 1}, gone));
 }
 
 }  // namespace

@@ -75,24 +75,12 @@ anyplace_status note_arguments(void* user, const anyplace_block*, void* const* a
   return ANYPLACE_STATUS_OK;
 }
 
-void release_nothing(void*) {}
-
-anyplace_launch one_block() {
-  anyplace_launch launch{};
-  launch.struct_size = sizeof(launch);
-  std::fill_n(launch.grid, 3, 1u);
-  std::fill_n(launch.block, 3, 1u);
-  launch.argument_stride = sizeof(anyplace_argument);
-  return launch;
-}
-
 ANYPLACE_CASES(strides, "arguments", "kernels.launch", "a host kernel's arguments may lie {} bytes apart",
                Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   Called called;
-  anyplace_kernel kernel = 0;
-  MUST(backend, kernel_from_host, backend.device(), note_arguments, &called, release_nothing, &kernel);
+  const anyplace_kernel kernel = backend.kernel(note_arguments, &called);
   const std::uint8_t byte = 0x12;
   const std::uint16_t half = 0x3456;
   const std::uint32_t word = 0x789abcde;
@@ -108,7 +96,7 @@ ANYPLACE_CASES(strides, "arguments", "kernels.launch", "a host kernel's argument
   for (std::size_t i = 0; i < std::size(given); ++i) {
     std::memcpy(array.data() + i * parameter.bytes, &given[i], sizeof(given[i]));
   }
-  anyplace_launch launch = one_block();
+  anyplace_launch launch = launch_of(1);
   launch.argument_count = static_cast<std::uint32_t>(std::size(given));
   launch.argument_stride = parameter.bytes;
   launch.arguments = reinterpret_cast<const anyplace_argument*>(array.data());
@@ -125,15 +113,14 @@ ANYPLACE_CASE("arguments", "kernels.launch", "a host kernel may have none, and a
   const anyplace_stream stream = backend.stream();
   for (const std::uint32_t count : {0u, 1u, 255u}) {
     Called called;
-    anyplace_kernel kernel = 0;
-    MUST(backend, kernel_from_host, backend.device(), note_arguments, &called, release_nothing, &kernel);
+    const anyplace_kernel kernel = backend.kernel(note_arguments, &called);
     std::vector<std::uint64_t> values(count);
     std::vector<anyplace_argument> arguments(count);
     for (std::uint32_t i = 0; i < count; ++i) {
       values[i] = 1000 + i;
       arguments[i] = {ANYPLACE_ARGUMENT_VALUE, 8, &values[i]};
     }
-    anyplace_launch launch = one_block();
+    anyplace_launch launch = launch_of(1);
     launch.argument_count = count;
     launch.arguments = count == 0 ? nullptr : arguments.data();
     MUST(backend, kernel_launch, stream, kernel, &launch);
@@ -256,23 +243,14 @@ ANYPLACE_CASE("arguments", "kernels.images", "one image may be loaded twice, and
 
 // ---- Faults
 
-anyplace_status fail_on_purpose(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
-  return ANYPLACE_STATUS_KERNEL_FAILED;
-}
-
 ANYPLACE_CASE("arguments", "devices.faults",
               "a kernel that fails is told once, before anything that waits for it gets on", Capability::host_kernels) {
   TableBackend backend(run);
-  anyplace_stream_desc desc{};
-  desc.struct_size = sizeof(desc);
-  desc.cookie = 4711;
-  anyplace_stream stream = 0;
-  MUST(backend, stream_create, backend.device(), &desc, &stream);
+  const anyplace_stream stream = backend.stream_with(4711);
   const anyplace_stream waiter = backend.stream();
   const anyplace_event event = backend.event();
-  anyplace_kernel kernel = 0;
-  MUST(backend, kernel_from_host, backend.device(), fail_on_purpose, nullptr, release_nothing, &kernel);
-  const anyplace_launch launch = one_block();
+  const anyplace_kernel kernel = backend.kernel(fail);
+  const anyplace_launch launch = launch_of(1);
   for (std::size_t round = 1; round <= 20; ++round) {
     MUST(backend, kernel_launch, stream, kernel, &launch);
     MUST(backend, event_record, event, stream);

@@ -11,25 +11,6 @@
 namespace anyplace::conformance {
 namespace {
 
-void release_nothing(void*) {}
-
-anyplace_launch launch_of(std::uint32_t blocks) {
-  anyplace_launch launch{};
-  launch.struct_size = sizeof(launch);
-  launch.grid[0] = blocks;
-  launch.grid[1] = launch.grid[2] = 1;
-  std::fill_n(launch.block, 3, 1u);
-  launch.argument_stride = sizeof(anyplace_argument);
-  return launch;
-}
-
-anyplace_kernel kernel_of(const TableBackend& backend, anyplace_host_kernel function, void* user,
-                          void (*release)(void*) = release_nothing) {
-  anyplace_kernel kernel = 0;
-  MUST(backend, kernel_from_host, backend.device(), function, user, release, &kernel);
-  return kernel;
-}
-
 // ---- Arguments
 
 constexpr std::uint32_t large_sizes[] = {65, 257, 1024, 4000};
@@ -60,7 +41,7 @@ ANYPLACE_CASE("host kernels", "kernels.launch", "large arguments arrive whole, a
   const anyplace_stream stream = backend.stream();
   Expected expected;
   for (const std::uint32_t size : large_sizes) expected.values.push_back(pattern(size, size));
-  const anyplace_kernel kernel = kernel_of(backend, compare, &expected);
+  const anyplace_kernel kernel = backend.kernel(compare, &expected);
   std::vector<Bytes> given = expected.values;
   std::vector<anyplace_argument> arguments;
   for (const Bytes& value : given) {
@@ -110,7 +91,7 @@ ANYPLACE_CASE("host kernels", "kernels.launch", "a block says its size, and has 
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   Seen seen;
-  const anyplace_kernel kernel = kernel_of(backend, look_at_block, &seen);
+  const anyplace_kernel kernel = backend.kernel(look_at_block, &seen);
   for (const std::uint64_t shared : {0, 1, 64, 4000}) {
     anyplace_launch launch = launch_of(4);
     launch.shared_bytes = shared;
@@ -135,7 +116,7 @@ ANYPLACE_CASE("host kernels", "devices.faults", "what a kernel returns is the fa
   for (const anyplace_status status :
        {ANYPLACE_STATUS_KERNEL_FAILED, ANYPLACE_STATUS_INVALID_ARGUMENT, ANYPLACE_STATUS_OUT_OF_MEMORY}) {
     anyplace_status returned = status;
-    const anyplace_kernel kernel = kernel_of(backend, fail_with, &returned);
+    const anyplace_kernel kernel = backend.kernel(fail_with, &returned);
     const anyplace_launch launch = launch_of(1);
     const std::size_t before = TableBackend::faults().size();
     MUST(backend, kernel_launch, stream, kernel, &launch);
@@ -151,15 +132,9 @@ ANYPLACE_CASE("host kernels", "devices.faults", "a fault of a wrapper's work is 
               Capability::host_kernels, Capability::native_handles, Capability::stream_from_native) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
-  std::uint64_t native = 0;
-  MUST(backend, stream_native, stream, &native);
-  anyplace_stream_desc desc{};
-  desc.struct_size = sizeof(desc);
-  desc.cookie = 815;
-  anyplace_stream wrapper = 0;
-  MUST(backend, stream_from_native, backend.device(), native, &desc, &wrapper);
+  const anyplace_stream wrapper = backend.wrapper_of(backend.native(stream), 815);
   anyplace_status failed = ANYPLACE_STATUS_KERNEL_FAILED;
-  const anyplace_kernel kernel = kernel_of(backend, fail_with, &failed);
+  const anyplace_kernel kernel = backend.kernel(fail_with, &failed);
   const anyplace_launch launch = launch_of(1);
   MUST(backend, kernel_launch, wrapper, kernel, &launch);
   backend.synchronize(wrapper);
@@ -176,10 +151,6 @@ ANYPLACE_CASE("host kernels", "devices.faults", "a fault of a wrapper's work is 
 // ---- Its end
 
 void count_release(void* user) { ++*static_cast<std::atomic<int>*>(user); }
-anyplace_status do_nothing(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
-  return ANYPLACE_STATUS_OK;
-}
-
 ANYPLACE_CASE("host kernels", "kernels.launch", "a kernel is released once, launched or not",
               Capability::host_kernels) {
   TableBackend backend(run);
@@ -187,7 +158,7 @@ ANYPLACE_CASE("host kernels", "kernels.launch", "a kernel is released once, laun
   const anyplace_launch launch = launch_of(3);
   for (const int launches : {0, 1, 5}) {
     std::atomic<int> released{0};
-    const anyplace_kernel kernel = kernel_of(backend, do_nothing, &released, count_release);
+    const anyplace_kernel kernel = backend.kernel(do_nothing, &released, count_release);
     for (int i = 0; i < launches; ++i) MUST(backend, kernel_launch, stream, kernel, &launch);
     CHECK_EQUAL(released.load(), 0);
     MUST(backend, kernel_destroy, kernel);

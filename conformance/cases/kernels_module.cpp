@@ -51,7 +51,7 @@ ANYPLACE_CASES(counts, "modules", "kernels.launch", "fill sets {} and no more", 
   const Module module = load(run, device);
   const Buffer buffer = filled(stream, (parameter.count + 64) * 4, 0);
   const std::uint32_t blocks = (parameter.count + parameter.block - 1) / parameter.block;
-  CALL(stream.launch(module.kernel("fill"), {blocks}, {parameter.block}, 0, buffer, parameter.count, 0xabcd1234u));
+  CALL(stream.launch(module.kernel("fill"), {blocks, parameter.block}, buffer, parameter.count, 0xabcd1234u));
   std::vector<std::uint32_t> expected(parameter.count + 64, 0);
   std::fill_n(expected.begin(), parameter.count, 0xabcd1234u);
   CHECK(elements<std::uint32_t>(read(stream, buffer)) == expected);
@@ -72,7 +72,7 @@ ANYPLACE_CASE("modules", "kernels.launch", "axpy takes its arguments in order", 
   const Buffer y_buffer = CALL(Buffer(stream, count * 4));
   CALL(stream.copy(x_buffer, x));
   CALL(stream.copy(y_buffer, y));
-  CALL(stream.launch(module.kernel("axpy"), {(count + 63) / 64}, {64}, 0, y_buffer, x_buffer, 2.0f, count));
+  CALL(stream.launch(module.kernel("axpy"), {(count + 63) / 64, 64}, y_buffer, x_buffer, 2.0f, count));
   const std::vector<float> got = elements<float>(read(stream, y_buffer));
   for (std::uint32_t i = 0; i < count; ++i) CHECK_EQUAL(got[i], static_cast<float>(5 * i));
   CHECK(elements<float>(read(stream, x_buffer)) == x);
@@ -99,7 +99,7 @@ ANYPLACE_CASES(shapes, "modules", "kernels.launch", "indices over {} are each th
   const std::uint32_t height = parameter.grid.y * parameter.block.y;
   const std::uint32_t depth = parameter.grid.z * parameter.block.z;
   const Buffer buffer = filled(stream, std::uint64_t{48} * width * height * depth, 0xff);
-  CALL(stream.launch(module.kernel("indices"), parameter.grid, parameter.block, 0, buffer));
+  CALL(stream.launch(module.kernel("indices"), {parameter.grid, parameter.block}, buffer));
   const std::vector<std::uint32_t> got = elements<std::uint32_t>(read(stream, buffer));
   std::vector<std::uint32_t> expected;
   for (std::uint32_t z = 0; z < depth; ++z) {
@@ -131,7 +131,7 @@ ANYPLACE_CASE("modules", "kernels.launch", "block_sum has the shared memory that
   const Buffer input = CALL(Buffer(stream, values.size() * 4));
   const Buffer sums = filled(stream, blocks * 4, 0);
   CALL(stream.copy(input, values));
-  CALL(stream.launch(module.kernel("block_sum"), {blocks}, {threads}, threads * 4, sums, input));
+  CALL(stream.launch(module.kernel("block_sum"), {blocks, threads, threads * 4}, sums, input));
   CHECK(elements<std::uint32_t>(read(stream, sums)) == expected);
 }
 
@@ -141,7 +141,7 @@ ANYPLACE_CASE("modules", "kernels.launch", "arguments of every size arrive whole
   const Stream stream = CALL(Stream(device));
   const Module module = load(run, device);
   const Buffer out = filled(stream, 48, 0);
-  CALL(stream.launch(module.kernel("arguments"), {2}, {1}, 0, out, std::uint8_t{0xf1}, std::uint16_t{0xf2e3},
+  CALL(stream.launch(module.kernel("arguments"), {2, 1}, out, std::uint8_t{0xf1}, std::uint16_t{0xf2e3},
                      std::uint32_t{0xf3d4c5b6}, std::uint64_t{0xf1e2d3c4b5a69788}, 1.5f, std::int32_t{-5}));
   const std::vector<std::uint64_t> expected{
       0xf1, 0xf2e3, 0xf3d4c5b6, 0xf1e2d3c4b5a69788, 0x3fc00000, static_cast<std::uint64_t>(-5)};
@@ -157,16 +157,16 @@ ANYPLACE_CASE("modules", "kernels.launch", "a module's arguments are copied at t
   const KernelView kernel = CALL(module.kernel("fill"));
   const Buffer buffer = filled(stream, 400, 0);
   // Once before the gate: a first launch may have to load the code.
-  CALL(stream.launch(kernel, {1}, {64}, 0, buffer, 64u, 1u));
+  CALL(stream.launch(kernel, {1, 64}, buffer, 64u, 1u));
   CALL(stream.synchronize());
-  anyplace_address address = buffer.address();
+  std::uint64_t address = buffer.address();
   std::uint32_t count = 100;
   std::uint32_t value = 7;
-  const std::array<anyplace_argument, 3> arguments{anyplace_argument{ANYPLACE_ARGUMENT_ADDRESS, 8, &address},
-                                                   anyplace_argument{ANYPLACE_ARGUMENT_VALUE, 4, &count},
-                                                   anyplace_argument{ANYPLACE_ARGUMENT_VALUE, 4, &value}};
+  const std::array<LaunchArgument, 3> arguments{LaunchArgument{LaunchArgument::Kind::address, 8, &address},
+                                                LaunchArgument{LaunchArgument::Kind::value, 4, &count},
+                                                LaunchArgument{LaunchArgument::Kind::value, 4, &value}};
   gate.hold(stream);
-  CALL(stream.launch_arguments(kernel, {4}, {32}, 0, arguments));
+  CALL(stream.launch_arguments(kernel, {4, 32}, arguments));
   address = 0;
   count = 0;
   value = 8;
@@ -183,7 +183,7 @@ ANYPLACE_CASE("modules", "kernels.launch", "launches of one stream run in order"
   const Buffer buffer = filled(stream, count * 4, 0);
   const Buffer copy = filled(stream, count * 4, 0);
   for (std::uint32_t i = 1; i <= 20; ++i) {
-    CALL(stream.launch(fill, {(count + 63) / 64}, {64}, 0, buffer, count, i));
+    CALL(stream.launch(fill, {(count + 63) / 64, 64}, buffer, count, i));
     CALL(stream.copy(copy, buffer));
     CALL(stream.memset8(buffer, 0));
   }
@@ -205,12 +205,12 @@ ANYPLACE_CASE("modules", "kernels.launch", "a kernel on one stream waits for an 
   const Buffer source = CALL(Buffer(producer, count * 4));
   CALL(producer.copy(source, ones));
   CALL(producer.synchronize());
-  CALL(consumer.launch(axpy, {16}, {64}, 0, y, x, 0.0f, count));
+  CALL(consumer.launch(axpy, {16, 64}, y, x, 0.0f, count));
   CALL(consumer.synchronize());
   gate.hold(producer);
   CALL(producer.copy(x, source));
   CALL(consumer.wait_event(producer.record_event()));
-  CALL(consumer.launch(axpy, {16}, {64}, 0, y, x, 3.0f, count));
+  CALL(consumer.launch(axpy, {16, 64}, y, x, 3.0f, count));
   CHECK_STAYS_FALSE(consumer.query());
   gate.open();
   CHECK(elements<float>(read(consumer, y)) == std::vector<float>(count, 3.0f));
@@ -224,12 +224,12 @@ ANYPLACE_CASE("modules", "kernels.launch", "a module may be unloaded while its l
   const Buffer buffer = filled(stream, 400, 0);
   Module module = load(run, device);
   const KernelView kernel = CALL(module.kernel("fill"));
-  CALL(stream.launch(kernel, {4}, {32}, 0, buffer, 100u, 1u));
+  CALL(stream.launch(kernel, {4, 32}, buffer, 100u, 1u));
   CALL(stream.synchronize());
   gate.hold(stream);
-  CALL(stream.launch(kernel, {4}, {32}, 0, buffer, 100u, 9u));
+  CALL(stream.launch(kernel, {4, 32}, buffer, 100u, 9u));
   module = Module();
-  CHECK_ERROR(invalid_handle, stream.launch(kernel, {1}, {1}, 0, buffer, 1u, 1u));
+  CHECK_ERROR(invalid_handle, stream.launch(kernel, {1, 1}, buffer, 1u, 1u));
   gate.open();
   CHECK(elements<std::uint32_t>(read(stream, buffer)) == std::vector<std::uint32_t>(100, 9));
 }
@@ -244,7 +244,7 @@ ANYPLACE_CASE("modules", "kernels.launch", "several threads may launch one kerne
     const Buffer buffer = filled(stream, 4000, 0);
     for (std::uint32_t i = 0; i < 50; ++i) {
       const std::uint32_t value = static_cast<std::uint32_t>(thread) * 1000 + i;
-      CALL(stream.launch(fill, {16}, {64}, 0, buffer, 1000u, value));
+      CALL(stream.launch(fill, {16, 64}, buffer, 1000u, value));
       CHECK(elements<std::uint32_t>(read(stream, buffer)) == std::vector<std::uint32_t>(1000, value));
     }
   });
@@ -276,7 +276,7 @@ ANYPLACE_CASE("modules", "kernels.images", "an image from memory is as good as o
     module = CALL(Module(device, image, options_for(run.module_file())));
   }
   const Buffer buffer = filled(stream, 400, 0);
-  CALL(stream.launch(module.kernel("fill"), {4}, {32}, 0, buffer, 100u, 6u));
+  CALL(stream.launch(module.kernel("fill"), {4, 32}, buffer, 100u, 6u));
   CHECK(elements<std::uint32_t>(read(stream, buffer)) == std::vector<std::uint32_t>(100, 6));
 }
 
@@ -358,7 +358,7 @@ ANYPLACE_CASE("modules", "streams.handles", "another device's kernel is invalid_
   const Stream stream = CALL(Stream(run.device()));
   const Module module = load(run, run.second());
   const Buffer buffer = filled(stream, 64, 0);
-  CHECK_ERROR(invalid_argument, stream.launch(module.kernel("fill"), {1}, {1}, 0, buffer, 1u, 1u));
+  CHECK_ERROR(invalid_argument, stream.launch(module.kernel("fill"), {1, 1}, buffer, 1u, 1u));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ ANYPLACE_CASES(sizes, "memory", "memory.kinds", "{} of device memory can be had,
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = CALL(Buffer(stream, parameter.bytes));
-  CHECK_EQUAL(buffer.bytes(), parameter.bytes);
+  CHECK_EQUAL(buffer.size_bytes(), parameter.bytes);
   CHECK_EQUAL(CALL(buffer.device()), device);
   CHECK(CALL(buffer.address()) != 0);
   CHECK_EQUAL(buffer.address() % 256, 0u);
@@ -78,7 +78,7 @@ ANYPLACE_CASE("memory", "memory.kinds", "0 bytes of device memory is a null buff
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 0));
   CHECK(!buffer);
-  CHECK_EQUAL(buffer.bytes(), 0u);
+  CHECK_EQUAL(buffer.size_bytes(), 0u);
   const Buffer other = CALL(Buffer(run.device(), 0));
   CHECK(!other);
 }
@@ -190,11 +190,11 @@ ANYPLACE_CASE("memory", "memory.kinds", "a part of a buffer has the address and 
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 1000));
   const BufferView part = CALL(buffer.sub(100, 300));
-  CHECK_EQUAL(part.bytes(), 300u);
+  CHECK_EQUAL(part.size_bytes(), 300u);
   CHECK_EQUAL(CALL(part.address()), buffer.address() + 100);
-  CHECK_EQUAL(CALL(part.sub(50)).bytes(), 250u);
+  CHECK_EQUAL(CALL(part.sub(50)).size_bytes(), 250u);
   CHECK_EQUAL(CALL(part.sub(50)).address(), buffer.address() + 150);
-  CHECK_EQUAL(CALL(buffer.sub(1000)).bytes(), 0u);
+  CHECK_EQUAL(CALL(buffer.sub(1000)).size_bytes(), 0u);
   CHECK(CALL(buffer.sub(0, 1000)) == buffer.view());
 }
 

@@ -26,7 +26,8 @@ std::vector<Buffer> others(const Stream& free, std::uint64_t bytes, int count) {
 }
 
 void check_untouched(const std::vector<Buffer>& buffers) {
-  for (const Buffer& buffer : buffers) CHECK_BYTES(read(buffer), Bytes(static_cast<std::size_t>(buffer.bytes()), 0x55));
+  for (const Buffer& buffer : buffers)
+    CHECK_BYTES(read(buffer), Bytes(static_cast<std::size_t>(buffer.size_bytes()), 0x55));
 }
 
 ANYPLACE_CASES(sizes, "memory", "memory.ordered", "{} freed with a fill pending are handed to nobody before it ran",

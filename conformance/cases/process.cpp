@@ -158,20 +158,11 @@ void use_time(const TableBackend& backend) {
   backend.destroy(stream);
 }
 
-anyplace_status fail(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
-  return ANYPLACE_STATUS_KERNEL_FAILED;
-}
-void release_nothing(void*) {}
-
 void use_host_kernels(const TableBackend& backend) {
   if (!backend.has(Capability::host_kernels)) return;
   const anyplace_stream stream = backend.stream();
-  anyplace_kernel kernel = 0;
-  MUST(backend, kernel_from_host, backend.device(), fail, nullptr, release_nothing, &kernel);
-  anyplace_launch launch{};
-  launch.struct_size = sizeof(launch);
-  std::fill_n(launch.grid, 3, 2u);
-  std::fill_n(launch.block, 3, 1u);
+  const anyplace_kernel kernel = backend.kernel(fail);
+  const anyplace_launch launch = launch_of(8);
   MUST(backend, kernel_launch, stream, kernel, &launch);
   backend.synchronize(stream);
   MUST(backend, kernel_destroy, kernel);

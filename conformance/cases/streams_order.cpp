@@ -131,7 +131,7 @@ ANYPLACE_CASE("streams", "streams.order", "a blocked host function stops no kern
   const Kernel kernel = CALL(Kernel(device, [&](const Block&) { ++blocks; }));
   gate.hold(held);
   gate.wait_until_held();
-  CALL(free.launch(kernel, {16}, {1}, 0));
+  CALL(free.launch(kernel, {16, 1}));
   CHECK(CALL(free.synchronize(1h)));
   CHECK_EQUAL(blocks.load(), 16);
   gate.open();
@@ -184,8 +184,8 @@ ANYPLACE_CASE("streams", "streams.order", "kernels of one stream run one after t
   const Kernel add = CALL(Kernel(device, [&](const Block& block) { values[block.index().x] += 1; }));
   const Kernel twice = CALL(Kernel(device, [&](const Block& block) { values[999 - block.index().x] *= 2; }));
   for (int i = 0; i < 10; ++i) {
-    CALL(stream.launch(add, {1000}, {1}, 0));
-    CALL(stream.launch(twice, {1000}, {1}, 0));
+    CALL(stream.launch(add, {1000, 1}));
+    CALL(stream.launch(twice, {1000, 1}));
   }
   CALL(stream.synchronize());
   for (const int value : values) CHECK_EQUAL(value, 2046);
@@ -275,11 +275,11 @@ class PriorityRound {
     }));
     const Kernel low_kernel = CALL(Kernel(device_, [this](const Block&) { begin(false); }));
     const Kernel high_kernel = CALL(Kernel(device_, [this](const Block&) { begin(true); }));
-    CALL(blocker_.launch(hold, {static_cast<std::uint32_t>(units)}, {1}, 0));
+    CALL(blocker_.launch(hold, {static_cast<std::uint32_t>(units), 1}));
     const bool all_held = wait_until_held(units);
-    for (const Stream& stream : low_) CALL(stream.launch(low_kernel, {1}, {1}, 0));
+    for (const Stream& stream : low_) CALL(stream.launch(low_kernel, {1, 1}));
     const bool none_began = !began();
-    CALL(high_.launch(high_kernel, {1}, {1}, 0));
+    CALL(high_.launch(high_kernel, {1, 1}));
     std::unique_lock lock(mutex_);
     open_ = true;
     changed_.notify_all();

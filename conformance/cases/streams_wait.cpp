@@ -47,23 +47,13 @@ ANYPLACE_CASE("streams", "streams.record", "each call without an event makes ano
 // ---- wait_event
 
 ANYPLACE_CASE("streams", "streams.wait_event", "later work waits for the event", Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream producer = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer source = filled(producer, bytes, 1);
-  const Buffer destination = filled(consumer, bytes, 0);
-  const Event event = CALL(Event(device));
-  gate.hold(producer);
-  CALL(producer.memset8(source, 2));
-  CALL(event.record(producer));
-  CALL(consumer.wait_event(event));
-  CALL(consumer.copy(destination, source));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
+  Handover hand(run.device());
+  hand.hold_and_fill();
+  const Event event = CALL(Event(run.device()));
+  CALL(event.record(hand.producer));
+  CALL(hand.consumer.wait_event(event));
+  hand.check_copy_waits();
   CHECK(event.query());
-  CHECK_BYTES(read(destination), Bytes(bytes, 2));
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "earlier work doesn't wait", Capability::host_functions) {
@@ -88,114 +78,70 @@ ANYPLACE_CASE("streams", "streams.wait_event", "earlier work doesn't wait", Capa
 
 ANYPLACE_CASE("streams", "streams.wait_event", "waiting doesn't wait for what was submitted after the record",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream producer = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer buffer = filled(consumer, bytes, 1);
-  const Event event = CALL(Event(device));
-  CALL(event.record(producer));
-  gate.hold(producer);
-  CALL(consumer.wait_event(event));
-  CALL(consumer.memset8(buffer, 2));
-  CHECK(CALL(consumer.synchronize(1h)));
-  CHECK(!producer.query());
-  gate.open();
-  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+  Handover hand(run.device());
+  const Event event = CALL(Event(run.device()));
+  CALL(event.record(hand.producer));
+  hand.gate.hold(hand.producer);
+  CALL(hand.consumer.wait_event(event));
+  hand.check_fill_goes_on();
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "it never blocks the host", Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream producer = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Event event = CALL(Event(device));
-  gate.hold(producer);
-  CALL(event.record(producer));
-  for (int i = 0; i < 100; ++i) CALL(consumer.wait_event(event));
-  CHECK(!consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
+  Handover hand(run.device());
+  const Event event = CALL(Event(run.device()));
+  hand.gate.hold(hand.producer);
+  CALL(event.record(hand.producer));
+  for (int i = 0; i < 100; ++i) CALL(hand.consumer.wait_event(event));
+  CHECK(!hand.consumer.query());
+  hand.gate.open();
+  CALL(hand.consumer.synchronize());
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "a re-record on a free stream doesn't release an earlier wait",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream held = CALL(Stream(device));
-  const Stream free = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer source = filled(held, bytes, 1);
-  const Buffer destination = filled(consumer, bytes, 0);
-  const Event event = CALL(Event(device));
-  gate.hold(held);
-  CALL(held.memset8(source, 2));
-  CALL(event.record(held));
-  CALL(consumer.wait_event(event));
+  Handover hand(run.device());
+  const Stream free = CALL(Stream(run.device()));
+  const Event event = CALL(Event(run.device()));
+  hand.hold_and_fill();
+  CALL(event.record(hand.producer));
+  CALL(hand.consumer.wait_event(event));
   CALL(event.record(free));
   CALL(event.synchronize());
-  CALL(consumer.copy(destination, source));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
-  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+  hand.check_copy_waits();
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "a re-record on a held stream doesn't hold back an earlier wait",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream held = CALL(Stream(device));
-  const Stream free = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer buffer = filled(consumer, bytes, 1);
-  const Event event = CALL(Event(device));
+  Handover hand(run.device());
+  const Stream free = CALL(Stream(run.device()));
+  const Event event = CALL(Event(run.device()));
   CALL(event.record(free));
-  CALL(consumer.wait_event(event));
-  gate.hold(held);
-  CALL(event.record(held));
-  CALL(consumer.memset8(buffer, 2));
-  CHECK(CALL(consumer.synchronize(1h)));
-  CHECK(!event.query());
-  gate.open();
-  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+  CALL(hand.consumer.wait_event(event));
+  hand.gate.hold(hand.producer);
+  CALL(event.record(hand.producer));
+  hand.check_fill_goes_on();
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "a wait after a re-record takes the new record",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream held = CALL(Stream(device));
-  const Stream free = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer buffer = filled(consumer, bytes, 1);
-  const Event event = CALL(Event(device));
-  gate.hold(held);
-  CALL(event.record(held));
+  Handover hand(run.device());
+  const Stream free = CALL(Stream(run.device()));
+  const Event event = CALL(Event(run.device()));
+  hand.gate.hold(hand.producer);
+  CALL(event.record(hand.producer));
   CALL(event.record(free));
-  CALL(consumer.wait_event(event));
-  CALL(consumer.memset8(buffer, 2));
-  CHECK(CALL(consumer.synchronize(1h)));
-  CHECK(!held.query());
-  gate.open();
-  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+  CALL(hand.consumer.wait_event(event));
+  hand.check_fill_goes_on();
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "an event that is recorded after the wait isn't waited for",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream held = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer buffer = filled(consumer, bytes, 1);
-  const Event event = CALL(Event(device));
-  CALL(consumer.wait_event(event));
-  gate.hold(held);
-  CALL(event.record(held));
-  CALL(consumer.memset8(buffer, 2));
-  CHECK(CALL(consumer.synchronize(1h)));
-  gate.open();
-  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+  Handover hand(run.device());
+  const Event event = CALL(Event(run.device()));
+  CALL(hand.consumer.wait_event(event));
+  hand.gate.hold(hand.producer);
+  CALL(event.record(hand.producer));
+  hand.check_fill_goes_on();
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "several streams wait for one event", Capability::host_functions) {
@@ -272,88 +218,50 @@ ANYPLACE_CASE("streams", "streams.wait_event", "without a gate a wait still orde
 
 ANYPLACE_CASE("streams", "streams.wait_event", "an event of another device is waited for", Capability::host_functions,
               second_device) {
-  HostGate gate;
-  const Stream producer = CALL(Stream(run.second()));
-  const Stream consumer = CALL(Stream(run.device()));
-  const Buffer buffer = filled(consumer, bytes, 1);
-  gate.hold(producer);
-  const Event event = CALL(producer.record_event());
-  CALL(consumer.wait_event(event));
-  CALL(consumer.memset8(buffer, 2));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
+  Handover hand(run.second(), run.device());
+  hand.gate.hold(hand.producer);
+  const Event event = CALL(hand.producer.record_event());
+  CALL(hand.consumer.wait_event(event));
+  hand.check_fill_waits();
   CHECK(event.query());
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "an event of another backend is waited for", other_backend) {
   if (!run.other().has(Capability::host_functions)) skip("host functions of the other backend");
-  HostGate gate;
-  const Stream producer = CALL(Stream(run.other()));
-  const Stream consumer = CALL(Stream(run.device()));
-  const Buffer buffer = filled(consumer, bytes, 1);
-  gate.hold(producer);
-  const Event event = CALL(producer.record_event());
-  CALL(consumer.wait_event(event));
-  CALL(consumer.memset8(buffer, 2));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
+  Handover hand(run.other(), run.device());
+  hand.gate.hold(hand.producer);
+  const Event event = CALL(hand.producer.record_event());
+  CALL(hand.consumer.wait_event(event));
+  hand.check_fill_waits();
   CHECK(event.query());
-  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
 }
 
 ANYPLACE_CASE("streams", "streams.wait_event", "another backend waits for an event of this one",
               Capability::host_functions, other_backend) {
-  HostGate gate;
-  const Stream producer = CALL(Stream(run.device()));
-  const Stream consumer = CALL(Stream(run.other()));
-  const Buffer buffer = filled(consumer, bytes, 1);
-  gate.hold(producer);
-  const Event event = CALL(producer.record_event());
-  CALL(consumer.wait_event(event));
-  CALL(consumer.memset8(buffer, 2));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
+  Handover hand(run.device(), run.other());
+  hand.gate.hold(hand.producer);
+  const Event event = CALL(hand.producer.record_event());
+  CALL(hand.consumer.wait_event(event));
+  hand.check_fill_waits();
   CHECK(event.query());
-  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
 }
 
 // ---- wait_stream
 
 ANYPLACE_CASE("streams", "streams.wait_stream", "later work waits for the other stream's work so far",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream producer = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer source = filled(producer, bytes, 1);
-  const Buffer destination = filled(consumer, bytes, 0);
-  gate.hold(producer);
-  CALL(producer.memset8(source, 2));
-  CALL(consumer.wait_stream(producer));
-  CALL(consumer.copy(destination, source));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
-  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+  Handover hand(run.device());
+  hand.hold_and_fill();
+  CALL(hand.consumer.wait_stream(hand.producer));
+  hand.check_copy_waits();
 }
 
 ANYPLACE_CASE("streams", "streams.wait_stream", "work submitted to the other stream later isn't waited for",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream producer = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer buffer = filled(consumer, bytes, 1);
-  CALL(consumer.wait_stream(producer));
-  gate.hold(producer);
-  CALL(consumer.memset8(buffer, 2));
-  CHECK(CALL(consumer.synchronize(1h)));
-  CHECK(!producer.query());
-  gate.open();
-  CHECK_BYTES(read(buffer), Bytes(bytes, 2));
+  Handover hand(run.device());
+  CALL(hand.consumer.wait_stream(hand.producer));
+  hand.gate.hold(hand.producer);
+  hand.check_fill_goes_on();
 }
 
 ANYPLACE_CASE("streams", "streams.wait_stream", "waiting for a stream itself or an idle one is no wait") {
@@ -368,60 +276,35 @@ ANYPLACE_CASE("streams", "streams.wait_stream", "waiting for a stream itself or 
 
 ANYPLACE_CASE("streams", "streams.wait_stream", "the stream that is waited for may be destroyed meanwhile",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  Stream producer = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const Buffer source = filled(consumer, bytes, 1);
-  const Buffer destination = filled(consumer, bytes, 0);
-  gate.hold(producer);
-  CALL(producer.memset8(source, 2));
-  CALL(consumer.wait_stream(producer));
-  producer = Stream();
-  CALL(consumer.copy(destination, source));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
-  CHECK_BYTES(read(destination), Bytes(bytes, 2));
+  Handover hand(run.device());
+  hand.source = filled(hand.consumer, Handover::bytes, 1);
+  hand.hold_and_fill();
+  CALL(hand.consumer.wait_stream(hand.producer));
+  hand.producer = Stream();
+  hand.check_copy_waits();
 }
 
 ANYPLACE_CASE("streams", "streams.wait_stream", "the default stream can wait and be waited for",
               Capability::host_functions) {
-  const Device device = run.device();
-  HostGate gate;
-  const Stream producer = CALL(Stream(device));
-  const Stream consumer = CALL(Stream(device));
-  const StreamView null = CALL(device.default_stream());
-  const Buffer buffer = filled(consumer, bytes, 1);
-  gate.hold(producer);
-  CALL(null.wait_stream(producer));
-  CALL(consumer.wait_stream(null));
-  CALL(consumer.memset8(buffer, 2));
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
-  CHECK(producer.query());
+  Handover hand(run.device());
+  const StreamView null = CALL(run.device().default_stream());
+  hand.gate.hold(hand.producer);
+  CALL(null.wait_stream(hand.producer));
+  CALL(hand.consumer.wait_stream(null));
+  hand.check_fill_waits();
+  CHECK(hand.producer.query());
 }
 
 ANYPLACE_CASE("streams", "streams.wait_stream", "it waits between devices", Capability::host_functions, second_device) {
-  HostGate gate;
-  const Stream producer = CALL(Stream(run.second()));
-  const Stream consumer = CALL(Stream(run.device()));
-  const Buffer source = filled(producer, bytes, 1);
-  const Buffer destination = filled(consumer, bytes, 0);
-  source.record_stream(consumer);
-  gate.hold(producer);
-  CALL(producer.memset8(source, 2));
-  CALL(consumer.wait_stream(producer));
+  Handover hand(run.second(), run.device());
+  hand.source.record_stream(hand.consumer);
+  hand.hold_and_fill();
+  CALL(hand.consumer.wait_stream(hand.producer));
   if (run.device().has(Capability::peer_copy)) {
-    CALL(consumer.copy(destination, source));
+    hand.check_copy_waits();
   } else {
-    CALL(consumer.memset8(destination, 2));
+    hand.check_fill_waits();
   }
-  CHECK_STAYS_FALSE(consumer.query());
-  gate.open();
-  CALL(consumer.synchronize());
-  CHECK_BYTES(read(destination), Bytes(bytes, 2));
 }
 
 struct Direction {

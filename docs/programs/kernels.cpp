@@ -19,7 +19,7 @@ int main() {
 
   const auto count = static_cast<std::uint32_t>(data.size());
   stream.copy(buffer, data);
-  stream.launch(scale, {(count + 255) / 256}, {256}, 0, buffer, count, 21.0f);
+  stream.launch(scale, {(count + 255) / 256, 256}, buffer, count, 21.0f);
   stream.copy(data, buffer);
   stream.synchronize();
 

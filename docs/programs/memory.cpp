@@ -9,20 +9,22 @@
 int main() {
   const anyplace::Device here("cpu_sim:0"), there("cpu_sim:1");
   const anyplace::Stream stream(here);
-  constexpr std::uint64_t bytes = 1 << 20;
+  constexpr std::uint64_t count = 1 << 18;
 
-  const anyplace::HostBuffer pinned(here, bytes);  // a copy from or to it doesn't block the caller
+  // A copy from or to it doesn't block the caller, and it may go before the copy is done.
+  const anyplace::HostBuffer pinned(here, count * sizeof(std::uint32_t));
   const auto numbers = pinned.as<std::uint32_t>();
   std::iota(numbers.begin(), numbers.end(), 0u);
 
-  const anyplace::Buffer near(stream, bytes), back(stream, bytes);
-  const anyplace::Buffer far(there, bytes);  // belongs to the current stream of `there`
+  const anyplace::Buffer near = anyplace::Buffer::of<std::uint32_t>(stream, count);
+  const anyplace::Buffer back(stream, near.size_bytes());
+  const anyplace::Buffer far(there, near.size_bytes());  // belongs to the current stream of `there`
   far.record_stream(stream);
-  stream.copy(near, {pinned.data(), pinned.size()});
-  stream.memset8(near.sub(bytes / 2), 0);
+  stream.copy(near, pinned);
+  stream.fill(near.as<std::uint32_t>().last(count / 2), 0u);
   stream.copy(far, near);  // between devices, in the order of `stream`
 
-  std::vector<std::uint32_t> result(bytes / sizeof(std::uint32_t));
+  std::vector<std::uint32_t> result(count);
   stream.copy(back, far);
   stream.copy(result, back);
   stream.synchronize();

@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
   std::vector<std::uint32_t> data{1, 2, 3, 4, 5};
   const anyplace::Buffer buffer(stream, data.size() * sizeof(std::uint32_t));
   stream.copy(buffer, data);
-  stream.launch(square, {static_cast<std::uint32_t>(data.size())}, {1}, 0, buffer);
+  stream.launch(square, {static_cast<std::uint32_t>(data.size()), 1}, buffer);
   stream.copy(data, buffer);
   stream.synchronize();
 

@@ -19,7 +19,7 @@ int main(int argc, char** argv) try {
   std::vector<float> parts(blocks);
   const anyplace::Buffer numbers(stream, count * sizeof(float)), sums(stream, blocks * sizeof(float));
   stream.copy(numbers, host);
-  stream.launch(kernels.kernel("sum_blocks"), {blocks}, {256}, 0, sums, numbers, count);
+  stream.launch(kernels.kernel("sum_blocks"), {blocks, 256}, sums, numbers, count);
   stream.copy(parts, sums);
   stream.synchronize();
 

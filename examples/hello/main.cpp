@@ -9,9 +9,10 @@ int main(int argc, char** argv) try {
   const anyplace::Device device(argc > 1 ? argv[1] : "auto");
   const anyplace::Stream writer(device), reader(device);
   const anyplace::Buffer data(writer, 4 << 20);
-  std::vector<std::uint32_t> host(data.bytes() / sizeof(std::uint32_t));
+  const auto numbers = data.as<std::uint32_t>();
+  std::vector<std::uint32_t> host(numbers.size());
 
-  writer.memset32(data, 42);                 // submitted, not done
+  writer.fill(numbers, 42u);                 // submitted, not done
   reader.wait_event(writer.record_event());  // holds back `reader`, not this thread
   data.record_stream(reader);                // `reader` uses memory that belongs to `writer`
   reader.copy(host, data);

@@ -9,7 +9,7 @@
 namespace image_pipeline {
 namespace {
 
-constexpr std::uint32_t kWeights[5] = {1, 4, 6, 4, 1};
+constexpr std::uint32_t weights[5] = {1, 4, 6, 4, 1};
 
 std::uint8_t blurred(const Picture& source, std::uint32_t x, std::uint32_t y, std::uint32_t channel) {
   const std::int64_t last_x = std::int64_t{source.width} - 1, last_y = std::int64_t{source.height} - 1;
@@ -19,7 +19,7 @@ std::uint8_t blurred(const Picture& source, std::uint32_t x, std::uint32_t y, st
       const auto from_x = static_cast<std::uint32_t>(std::clamp<std::int64_t>(std::int64_t{x} + dx, 0, last_x));
       const auto from_y = static_cast<std::uint32_t>(std::clamp<std::int64_t>(std::int64_t{y} + dy, 0, last_y));
       const std::uint8_t pixel = source.row(from_y)[std::size_t{from_x} * source.channels + channel];
-      sum += kWeights[dx + 2] * kWeights[dy + 2] * pixel;
+      sum += weights[dx + 2] * weights[dy + 2] * pixel;
     }
   }
   return static_cast<std::uint8_t>((sum + 128) >> 8);

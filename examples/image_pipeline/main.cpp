@@ -44,9 +44,9 @@ class ProgressBar {
 
   void draw(std::uint64_t done, std::uint64_t total) {
     if (!terminal_) return;
-    constexpr std::uint64_t kWidth = 40;
-    const std::uint64_t filled = done * kWidth / total;
-    fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {} of {} tiles", "", filled, "", kWidth - filled, done, total);
+    constexpr std::uint64_t width = 40;
+    const std::uint64_t filled = done * width / total;
+    fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {} of {} tiles", "", filled, "", width - filled, done, total);
     std::fflush(stderr);
     drawn_ = true;
   }
@@ -120,7 +120,7 @@ int main(int argc, char** argv) {
       ->delimiter(',')
       ->excludes(place);
   app.add_option("--streams", options.streams, "compute streams of each device")
-      ->check(CLI::Range(1, image_pipeline::kMaxStreams))
+      ->check(CLI::Range(1, image_pipeline::max_streams))
       ->capture_default_str();
   try {
     app.parse(argc, argv);

@@ -33,10 +33,10 @@ double smoothstep(double low, double high, double x) {
   return t * t * (3 - 2 * t);
 }
 
-const Vec kSun = normalize({-0.42, 0.13, 0.90});
-const Vec kSunColor{1.0, 0.62, 0.34};
-constexpr double kFar = 9000;
-constexpr double kWater = 0;
+const Vec sun = normalize({-0.42, 0.13, 0.90});
+const Vec sun_color{1.0, 0.62, 0.34};
+constexpr double far = 9000;
+constexpr double water = 0;
 
 /// A number in 0..1 for each point of the integer lattice.
 double lattice(std::int64_t x, std::int64_t y) {
@@ -107,7 +107,7 @@ Vec land_normal(double x, double z, double distance) {
 double sunlight(Vec from) {
   double lit = 1;
   for (double t = 8; t < 4200; t *= 1.16) {
-    const Vec p = from + kSun * t;
+    const Vec p = from + sun * t;
     lit = std::min(lit, 14 * (p.y - land(p.x, p.z, 7)) / t);
     if (lit <= 0) return 0;
   }
@@ -116,9 +116,9 @@ double sunlight(Vec from) {
 
 Vec sky(Vec direction) {
   const double up = std::max(direction.y, 0.0);
-  const double toward = std::max(dot(direction, kSun), 0.0);
+  const double toward = std::max(dot(direction, sun), 0.0);
   Vec color = mix({0.80, 0.52, 0.38}, {0.10, 0.20, 0.44}, 1 - std::exp(-6.0 * up));
-  color = color + kSunColor * (0.42 * std::pow(toward, 7) + 0.40 * std::pow(toward, 60));
+  color = color + sun_color * (0.42 * std::pow(toward, 7) + 0.40 * std::pow(toward, 60));
   color = color + Vec{1.6, 1.25, 0.9} * smoothstep(0.99955, 0.99985, toward);
   // Two sheets of cloud; light comes through where they are thin.
   for (int sheet = 0; sheet < 2; ++sheet) {
@@ -137,7 +137,7 @@ Vec sky(Vec direction) {
 
 Vec haze(Vec color, Vec direction, double distance, double height) {
   const double amount = 1 - std::exp(-distance * (0.00006 + 0.00019 * std::exp(-std::max(height, 0.0) * 0.008)));
-  const double toward = std::max(dot(direction, kSun), 0.0);
+  const double toward = std::max(dot(direction, sun), 0.0);
   const Vec air = mix({0.36, 0.42, 0.58}, {1.0, 0.66, 0.42}, 0.25 + 0.75 * std::pow(toward, 4));
   return mix(color, air, std::min(amount, 0.96));
 }
@@ -152,26 +152,26 @@ Vec shade_land(Vec p, Vec direction, double distance) {
   ground = mix(ground, mix({0.075, 0.10, 0.030}, {0.22, 0.19, 0.055}, 0.5 * grain + 0.6 * patch), meadow);
   const double wood = meadow * smoothstep(0.46, 0.56, fractal(p.x * 0.0046 + 40, p.z * 0.0046, 6));
   ground = mix(ground, Vec{0.028, 0.048, 0.028} * (0.6 + 1.0 * grain), 0.9 * wood);
-  const double shore = 1 - smoothstep(1.0, 9.0, p.y - kWater);
+  const double shore = 1 - smoothstep(1.0, 9.0, p.y - water);
   ground = mix(ground, {0.27, 0.23, 0.18}, 0.8 * shore);
   const double snow =
       smoothstep(430, 640, p.y + 330 * (patch - 0.5)) * smoothstep(0.44, 0.66, n.y + 0.25 * (grain - 0.5));
   ground = mix(ground, {0.80, 0.83, 0.90}, snow);
-  const double facing = std::clamp(dot(n, kSun), 0.0, 1.0);
+  const double facing = std::clamp(dot(n, sun), 0.0, 1.0);
   const double lit = facing > 0 ? facing * sunlight(p + n * 2.0) : 0;
   const double above = std::clamp(0.5 + 0.5 * n.y, 0.0, 1.0);
-  const double bounce = std::clamp(dot(n, normalize({-kSun.x, 0, -kSun.z})), 0.0, 1.0);
+  const double bounce = std::clamp(dot(n, normalize({-sun.x, 0, -sun.z})), 0.0, 1.0);
   const Vec light =
-      kSunColor * (4.6 * lit) + Vec{0.30, 0.39, 0.58} * (1.05 * above) + Vec{0.34, 0.24, 0.18} * (0.6 * bounce);
+      sun_color * (4.6 * lit) + Vec{0.30, 0.39, 0.58} * (1.05 * above) + Vec{0.34, 0.24, 0.18} * (0.6 * bounce);
   return haze(ground * light, direction, distance, p.y);
 }
 
-/// The distance at which a ray meets the land, or kFar.
+/// The distance at which a ray meets the land, or far.
 double march(Vec from, Vec direction, double start) {
   double t = start, before = start;
-  for (int i = 0; i < 420 && t < kFar; ++i) {
+  for (int i = 0; i < 420 && t < far; ++i) {
     const Vec p = from + direction * t;
-    if (p.y > 1900 && direction.y > 0) return kFar;
+    if (p.y > 1900 && direction.y > 0) return far;
     const double over = p.y - land(p.x, p.z, t < 1200 ? 12 : 10);
     if (over < 0.0007 * t) {
       double low = before, high = t;
@@ -185,7 +185,7 @@ double march(Vec from, Vec direction, double start) {
     before = t;
     t += std::max(0.36 * over, 0.0006 * t);
   }
-  return kFar;
+  return far;
 }
 
 Vec see(Vec from, Vec direction, bool mirrored);
@@ -201,7 +201,7 @@ Vec shade_water(Vec p, Vec direction, double distance) {
   bounced.y = std::max(bounced.y, 0.004);
   bounced = normalize(bounced);
   const double mirror = 0.04 + 0.96 * std::pow(1 - std::clamp(-dot(direction, n), 0.0, 1.0), 5);
-  const Vec glitter = kSunColor * (2.2 * std::pow(std::max(dot(bounced, kSun), 0.0), 900));
+  const Vec glitter = sun_color * (2.2 * std::pow(std::max(dot(bounced, sun), 0.0), 900));
   const Vec deep = mix({0.020, 0.050, 0.060}, {0.05, 0.10, 0.09}, smoothstep(-14, 0, land(p.x, p.z, 6)));
   const Vec color = mix(deep, see(p, bounced, true), 0.12 + 0.86 * mirror) + glitter;
   return haze(color, direction, distance * 0.6, 0);
@@ -209,10 +209,10 @@ Vec shade_water(Vec p, Vec direction, double distance) {
 
 Vec see(Vec from, Vec direction, bool mirrored) {
   const double to_land = march(from, direction, mirrored ? 1.0 : 2.0);
-  const double to_water = direction.y < 0 ? (kWater - from.y) / direction.y : kFar;
-  if (!mirrored && to_water < std::min(to_land, kFar))
+  const double to_water = direction.y < 0 ? (water - from.y) / direction.y : far;
+  if (!mirrored && to_water < std::min(to_land, far))
     return shade_water(from + direction * to_water, direction, to_water);
-  if (to_land < kFar) return shade_land(from + direction * to_land, direction, to_land);
+  if (to_land < far) return shade_land(from + direction * to_land, direction, to_land);
   const Vec color = sky(direction);
   return mirrored ? color : haze(color, direction, 500 * std::exp(-14 * std::max(direction.y, 0.0)), 0);
 }
@@ -224,20 +224,20 @@ std::uint8_t develop(double light) {
 }
 
 void draw_row(image_pipeline::Picture& picture, std::uint32_t y) {
-  constexpr int kSamples = 2;  // in each direction
+  constexpr int samples = 2;  // in each direction
   const Vec eye{40, 46, -120}, forward = normalize({-0.17, 0.035, 1});
   const Vec right = normalize({forward.z, 0, -forward.x});
   const Vec up = {forward.y * right.z - forward.z * right.y, forward.z * right.x - forward.x * right.z,
                   forward.x * right.y - forward.y * right.x};
   for (std::uint32_t x = 0; x < picture.width; ++x) {
     Vec sum;
-    for (int s = 0; s < kSamples * kSamples; ++s) {
-      const double sx = x + (s % kSamples + 0.5) / kSamples, sy = y + (s / kSamples + 0.5) / kSamples;
+    for (int s = 0; s < samples * samples; ++s) {
+      const double sx = x + (s % samples + 0.5) / samples, sy = y + (s / samples + 0.5) / samples;
       const double u = (2 * sx - picture.width) / picture.height, v = 1 - 2 * sy / picture.height;
       const Vec seen = see(eye, normalize(forward * 1.75 + right * u + up * v), false);
       sum = sum + Vec{std::min(seen.x, 3.0), std::min(seen.y, 3.0), std::min(seen.z, 3.0)};
     }
-    sum = sum * (1.0 / (kSamples * kSamples));
+    sum = sum * (1.0 / (samples * samples));
     const double cx = 2.0 * x / picture.width - 1, cy = 2.0 * y / picture.height - 1;
     sum = sum * (1 - 0.16 * (cx * cx + cy * cy));
     std::uint8_t* pixel = picture.row(y) + std::size_t{x} * 3;

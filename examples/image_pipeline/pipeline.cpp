@@ -18,7 +18,7 @@
 namespace image_pipeline {
 namespace {
 
-constexpr anyplace::Dim3 kBlock{kBlockWidth, kBlockHeight, 1};
+constexpr anyplace::Dim3 block_threads{block_width, block_height, 1};
 
 /// How many parts of that size cover the whole.
 constexpr std::uint32_t parts(std::uint32_t whole, std::uint32_t part) { return (whole + part - 1) / part; }
@@ -37,14 +37,14 @@ struct Tile {
 
 Tile make_tile(const Picture& picture, std::uint32_t column, std::uint32_t row) {
   Tile tile{};
-  tile.x = column * kTileSize;
-  tile.y = row * kTileSize;
-  tile.source_x = std::max(tile.x, kHalo) - kHalo;
-  tile.source_y = std::max(tile.y, kHalo) - kHalo;
-  tile.shape.width = std::min(kTileSize, picture.width - tile.x);
-  tile.shape.height = std::min(kTileSize, picture.height - tile.y);
-  tile.shape.source_width = std::min(tile.x + tile.shape.width + kHalo, picture.width) - tile.source_x;
-  tile.shape.source_height = std::min(tile.y + tile.shape.height + kHalo, picture.height) - tile.source_y;
+  tile.x = column * tile_size;
+  tile.y = row * tile_size;
+  tile.source_x = std::max(tile.x, halo) - halo;
+  tile.source_y = std::max(tile.y, halo) - halo;
+  tile.shape.width = std::min(tile_size, picture.width - tile.x);
+  tile.shape.height = std::min(tile_size, picture.height - tile.y);
+  tile.shape.source_width = std::min(tile.x + tile.shape.width + halo, picture.width) - tile.source_x;
+  tile.shape.source_height = std::min(tile.y + tile.shape.height + halo, picture.height) - tile.source_y;
   tile.shape.left = tile.x - tile.source_x;
   tile.shape.top = tile.y - tile.source_y;
   tile.shape.channels = picture.channels;
@@ -108,9 +108,10 @@ struct Slot {
     station.upload.copy(source.sub(0, next.source_bytes()), staging_in.first(next.source_bytes()));
     station.upload.record_event(uploaded);
 
-    const anyplace::Dim3 grid{parts(next.shape.width, kBlock.x), parts(next.shape.height, kBlock.y * kRowsPerThread)};
+    const anyplace::Dim3 grid{parts(next.shape.width, block_threads.x),
+                              parts(next.shape.height, block_threads.y * rows_per_thread)};
     compute.wait_event(uploaded);
-    compute.launch(station.blur, grid, kBlock, 0, source, target, next.shape);
+    compute.launch(station.blur, {grid, block_threads}, source, target, next.shape);
     compute.record_event(computed);
 
     station.download.wait_event(computed);
@@ -134,8 +135,8 @@ class Pipeline {
  public:
   Pipeline(const Picture& source, const PipelineOptions& options, const Progress& progress)
       : source_(source), progress_(progress) {
-    columns_ = (source.width + kTileSize - 1) / kTileSize;
-    rows_ = (source.height + kTileSize - 1) / kTileSize;
+    columns_ = (source.width + tile_size - 1) / tile_size;
+    rows_ = (source.height + tile_size - 1) / tile_size;
     result_.width = source.width;
     result_.height = source.height;
     result_.channels = source.channels;
@@ -188,11 +189,11 @@ class Pipeline {
 
   /// Two slots a stream, devices taking turns; no more streams and slots than tiles can use.
   void make_slots(int streams) {
-    const std::uint32_t width = std::min(kTileSize + 2 * kHalo, source_.width);
-    const std::uint32_t height = std::min(kTileSize + 2 * kHalo, source_.height);
+    const std::uint32_t width = std::min(tile_size + 2 * halo, source_.width);
+    const std::uint32_t height = std::min(tile_size + 2 * halo, source_.height);
     const std::uint64_t source_bytes = std::uint64_t{width} * height * source_.channels;
     const std::uint64_t bytes =
-        std::uint64_t{std::min(kTileSize, source_.width)} * std::min(kTileSize, source_.height) * source_.channels;
+        std::uint64_t{std::min(tile_size, source_.width)} * std::min(tile_size, source_.height) * source_.channels;
     for (int turn = 0; turn < 2 * streams; ++turn) {
       for (const auto& station : stations_) {
         if (slots_.size() == tiles()) return;

@@ -18,12 +18,12 @@
 namespace image_pipeline {
 
 /// Width and height of a tile, in pixels, without its halo.
-inline constexpr std::uint32_t kTileSize = 256;
-inline constexpr int kMaxStreams = 1024;
+inline constexpr std::uint32_t tile_size = 256;
+inline constexpr int max_streams = 1024;
 
 struct PipelineOptions {
   std::vector<anyplace::Device> devices;  ///< at least one; tiles go round
-  int streams = 4;                        ///< compute streams of each device, 1 .. kMaxStreams
+  int streams = 4;                        ///< compute streams of each device, 1 .. max_streams
 };
 
 struct PipelineResult {

@@ -228,10 +228,10 @@ void OutputFile::commit() {
 }
 
 void write_png(OutputFile& file, const Picture& picture) {
-  constexpr std::array<int, 5> kColorTypes = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+  constexpr std::array<int, 5> color_types = {0, PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                               PNG_COLOR_TYPE_RGB_ALPHA};
   Writer writer(file.stream());
-  if (!writer.write(picture, kColorTypes.at(picture.channels))) {
+  if (!writer.write(picture, color_types.at(picture.channels))) {
     throw FileError("can't write '" + file.path() + "': " + writer.failure());
   }
 }

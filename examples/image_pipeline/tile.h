@@ -9,14 +9,14 @@
 namespace image_pipeline {
 
 /// How far the filter reaches, in pixels.
-constexpr uint32_t kHalo = 2;
+constexpr uint32_t halo = 2;
 
-/// A block has kBlockWidth x kBlockHeight threads; each makes kRowsPerThread pixels, one below the other.
-constexpr uint32_t kBlockWidth = 64;
-constexpr uint32_t kBlockHeight = 4;
-constexpr uint32_t kRowsPerThread = 8;
+/// A block has block_width x block_height threads; each makes rows_per_thread pixels, one below the other.
+constexpr uint32_t block_width = 64;
+constexpr uint32_t block_height = 4;
+constexpr uint32_t rows_per_thread = 8;
 
-/// The pixels that a launch makes, and the pixels it has. What it has is what it makes and kHalo pixels around, except
+/// The pixels that a launch makes, and the pixels it has. What it has is what it makes and halo pixels around, except
 /// where the picture ends; there the edge is clamped. Rows have no gaps. Passed by value, so it keeps to types that
 /// look the same on every device.
 struct TileShape {

@@ -2,8 +2,7 @@
 //
 // Allocators: where Buffers get their memory. By default each device has one caching allocator of the library's; an
 // application can configure it, wrap it, give a scope a pool of its own, or put in an allocator of its own.
-#ifndef ANYPLACE_ALLOCATOR_H
-#define ANYPLACE_ALLOCATOR_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -131,7 +130,7 @@ class ANYPLACE_API PressureRegistration {
  public:
   PressureRegistration() noexcept = default;
   /// Throws invalid_argument for an empty callback.
-  PressureRegistration(const Device& device, PressureCallback callback);
+  [[nodiscard]] PressureRegistration(const Device& device, PressureCallback callback);
   PressureRegistration(PressureRegistration&& other) noexcept;
   PressureRegistration& operator=(PressureRegistration&& other) noexcept;
   PressureRegistration(const PressureRegistration&) = delete;  // unregistered once
@@ -192,7 +191,9 @@ class ANYPLACE_API MemoryPool {
 /// is destroyed or moved meanwhile. Scopes nest. A guard lives and dies on one thread.
 class ANYPLACE_API MemoryPoolGuard {
  public:
-  explicit MemoryPoolGuard(const MemoryPool& pool);
+  [[nodiscard]] explicit MemoryPoolGuard(const MemoryPool& pool);
+  /// Null leaves everything as it is.
+  [[nodiscard]] explicit MemoryPoolGuard(const MemoryPool* pool);
   MemoryPoolGuard(const MemoryPoolGuard&) = delete;  // a scope
   MemoryPoolGuard& operator=(const MemoryPoolGuard&) = delete;
   ~MemoryPoolGuard();
@@ -203,5 +204,3 @@ class ANYPLACE_API MemoryPoolGuard {
 };
 
 }  // namespace anyplace
-
-#endif  // ANYPLACE_ALLOCATOR_H

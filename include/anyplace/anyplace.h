@@ -25,8 +25,7 @@
 //
 // Owning types (Stream, Event, Buffer, Kernel, Module) can be moved, not copied. Each derives from a view of the same
 // name, which is a number, free to copy, and safe to use wrongly: a destroyed handle is an error, not a crash.
-#ifndef ANYPLACE_ANYPLACE_H
-#define ANYPLACE_ANYPLACE_H
+#pragma once
 
 #include "allocator.h"
 #include "device.h"
@@ -42,5 +41,3 @@
 #include "plugins.h"
 #include "stream.h"
 #include "version.h"
-
-#endif  // ANYPLACE_ANYPLACE_H

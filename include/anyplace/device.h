@@ -5,8 +5,7 @@
 //
 // The current device is a property of each thread, for each backend on its own; it is 0 until set. It decides what a
 // bare name ("cuda") means and nothing else: a stream runs on its own device whichever is current.
-#ifndef ANYPLACE_DEVICE_H
-#define ANYPLACE_DEVICE_H
+#pragma once
 
 #include <chrono>
 #include <compare>
@@ -18,7 +17,6 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/abi.h"
 #include "export.h"
 #include "place.h"
 
@@ -33,11 +31,28 @@ class StreamView;
 /// By backend's name, then by index.
 ANYPLACE_API std::strong_ordering operator<=>(const Device& a, const Device& b) noexcept;
 
-/// What a device may lack. Generated from ANYPLACE_CAPABILITY_LIST; the texts are there.
+/// What a device may have, or lack.
 enum class Capability : std::uint32_t {
-#define ANYPLACE_CAPABILITY_VALUE(upper, lower, bit, text) lower = (bit),
-  ANYPLACE_CAPABILITY_LIST(ANYPLACE_CAPABILITY_VALUE)
-#undef ANYPLACE_CAPABILITY_VALUE
+  timed_events = 0,           ///< events that measure time
+  priorities = 1,             ///< streams of more than one priority
+  blocking_streams = 2,       ///< streams that synchronise with the null stream
+  host_functions = 3,         ///< host functions in a stream's order
+  gates = 4,                  ///< waits that the host opens
+  pinned_memory = 5,          ///< pinned host memory
+  managed_memory = 6,         ///< memory that host and device share
+  host_register = 7,          ///< pinning host memory of the user's own
+  stream_ordered_memory = 8,  ///< allocating and freeing in a stream's order
+  copy_2d = 9,                ///< pitched copies
+  peer_copy = 10,             ///< copies between this backend's devices
+  peer_access = 11,           ///< access to the memory of another device
+  modules = 12,               ///< kernels from module images
+  host_kernels = 13,          ///< kernels that are functions of this process
+  native_handles = 14,        ///< the vendor's own handles of devices, streams and events
+  stream_from_native = 15,    ///< wrapping the vendor's own streams
+  interprocess_events = 16,   ///< events for several processes
+  device_reset = 17,          ///< resetting the device
+  virtual_memory = 18,        ///< addresses apart from the memory behind them
+  list_processes = 19,        ///< telling which processes use the device
 };
 
 /// "timed_events" and so on. Never null, never throws.
@@ -57,11 +72,27 @@ struct MemoryInfo {
   std::optional<std::uint64_t> total;
 };
 
+/// The version of what an architecture can do: {9, 0} of "sm_90", {10, 3} of "gfx1030".
+struct ComputeCapability {
+  int major = 0;
+  int minor = 0;
+
+  friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
+};
+
+/// A process that uses a device.
+struct DeviceProcess {
+  std::uint64_t id = 0;                       ///< its number in this process's PID namespace
+  std::optional<std::uint64_t> memory_bytes;  ///< of the device's memory; nothing where the vendor can't tell
+};
+
 /// What a device says of itself. Texts are empty where the vendor can't tell.
 struct DeviceProperties {
   std::string name;
   std::string vendor;
   std::string architecture;  ///< what code must be built for
+  /// NVIDIA's and AMD's; nothing for an architecture that isn't named by numbers as theirs are.
+  std::optional<ComputeCapability> compute_capability;
   std::string driver_version;
   std::string uuid;
   std::string pci;
@@ -77,17 +108,18 @@ struct DeviceProperties {
   std::vector<std::string> image_formats;  ///< "ptx", "shared_object"
 };
 
-/// A device. Copying is free. Equality, order and hash go by backend and index. Every member may be called from any
-/// thread. Every member can throw device_lost, forked, shut_down, and not_permitted inside a host function or kernel;
-/// what else it throws is said at each.
+/// A device. Copying is free. Equality, order and hash go by backend and index. A text becomes one only where the code
+/// says so, since that may load a plugin: compare with another Device, or to_string() with a text. Every member may be
+/// called from any thread. Every member can throw device_lost, forked, shut_down, and not_permitted inside a host
+/// function or kernel; what else it throws is said at each.
 class ANYPLACE_API Device {
  public:
   /// Loads the backend if need be and finds the device. Throws no_such_backend (with what is there, and why a plugin
   /// that was found is refused) or no_such_device (with the devices that there are).
-  Device(const Place& place);
-  Device(std::string_view place) : Device(Place(place)) {}
-  Device(const char* place) : Device(Place(place)) {}
-  Device(const std::string& place) : Device(Place(place)) {}
+  explicit Device(const Place& place);
+  explicit Device(std::string_view place) : Device(Place(place)) {}
+  explicit Device(const char* place) : Device(Place(place)) {}
+  explicit Device(const std::string& place) : Device(Place(place)) {}
 
   /// "cuda:0": the backend's own name and the number, whatever alias or selector it was found by. Never throws.
   Place place() const;
@@ -100,6 +132,11 @@ class ANYPLACE_API Device {
   bool has(Capability capability) const;
   PriorityRange priority_range() const;
   MemoryInfo memory_info() const;
+  /// Which processes use the device, as the vendor's driver tells it at the time of the call, in no order: this one
+  /// too, at least while it has memory of the device. Those that ended aren't among them, nor those of other
+  /// containers, which have no number in this one's PID namespace. Throws unsupported where the device lacks
+  /// Capability::list_processes.
+  std::vector<DeviceProcess> processes() const;
 
   /// Returns when all work submitted to the device before the call is done. Faults of streams stay with their streams.
   void synchronize() const;
@@ -121,7 +158,9 @@ class ANYPLACE_API Device {
   std::uint64_t native_handle() const;
   std::uint64_t native_context() const;
 
-  /// Brings the device back to its first state; every handle of it is then invalid. Throws unsupported on most.
+  /// Waits for the device's work and brings the device back to its first state. Every handle of it is invalid then: of
+  /// streams but the null stream, events, buffers, modules and kernels; their owners may go before or after. Throws
+  /// unsupported on most, and invalid_argument while there are HostBuffers of it.
   void reset() const;
 
   friend bool operator==(const Device& a, const Device& b) noexcept { return a.state_ == b.state_; }
@@ -154,5 +193,3 @@ struct std::hash<anyplace::Device> {
     return std::hash<const void*>()(device.state());
   }
 };
-
-#endif  // ANYPLACE_DEVICE_H

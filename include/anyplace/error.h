@@ -4,8 +4,7 @@
 //
 // Every call that can fail throws anyplace::Error. Destructors never throw: what fails in one, and a stream's fault
 // that nobody collected before the stream was destroyed, goes to the error handler.
-#ifndef ANYPLACE_ERROR_H
-#define ANYPLACE_ERROR_H
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -99,5 +98,3 @@ using ErrorHandler = std::function<void(const Error&)>;
 ANYPLACE_API ErrorHandler set_error_handler(ErrorHandler handler);
 
 }  // namespace anyplace
-
-#endif  // ANYPLACE_ERROR_H

@@ -4,8 +4,7 @@
 //
 // Recording again overwrites; waits submitted before keep the record that they took. An event that was never recorded
 // is complete: query is true, synchronize and waiting return at once.
-#ifndef ANYPLACE_EVENT_H
-#define ANYPLACE_EVENT_H
+#pragma once
 
 #include <chrono>
 #include <compare>
@@ -81,5 +80,3 @@ template <>
 struct std::hash<anyplace::EventView> {
   std::size_t operator()(anyplace::EventView event) const noexcept { return std::hash<std::uint64_t>()(event.id()); }
 };
-
-#endif  // ANYPLACE_EVENT_H

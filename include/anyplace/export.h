@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the library shows to its users, as opposed to what it keeps hidden.
-#ifndef ANYPLACE_EXPORT_H
-#define ANYPLACE_EXPORT_H
+#pragma once
 
 #if defined(__GNUC__)
 #define ANYPLACE_API __attribute__((visibility("default")))
@@ -15,5 +14,3 @@
 #else
 #define ANYPLACE_HOT
 #endif
-
-#endif  // ANYPLACE_EXPORT_H

@@ -9,13 +9,12 @@
 //   anyplace::Kernel scale(device, [](const anyplace::Block& block, float* data, float factor) {
 //     block.for_each_thread([&](const anyplace::Thread& t) { data[t.global[0]] *= factor; });
 //   });
-//   stream.launch(scale, {blocks}, {256}, 0, buffer, 2.0f);
+//   stream.launch(scale, {blocks, 256}, buffer, 2.0f);  // blocks of 256 threads; LaunchConfig has the rest
 //
 // Arguments: a BufferView becomes the device address, a pointer is taken for one; everything else must be trivially
 // copyable and is copied at the launch. A callable's parameters must have the same number and sizes, else the launch
 // fails with invalid_argument.
-#ifndef ANYPLACE_KERNEL_H
-#define ANYPLACE_KERNEL_H
+#pragma once
 
 #include <array>
 #include <compare>
@@ -32,7 +31,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/abi.h"
 #include "device.h"
 #include "export.h"
 #include "kernel_images.h"
@@ -40,13 +38,35 @@
 
 namespace anyplace {
 
-/// A size or a position in three directions.
+namespace detail {
+/// What a size of a grid is made of. A number of 64 bits could lose its upper half, a fraction its rest: those don't
+/// compile.
+template <class T>
+concept GridNumber = std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= sizeof(std::uint32_t);
+}  // namespace detail
+
+/// A size or a position in three directions. A number alone is one in x.
 struct Dim3 {
   std::uint32_t x = 1;
   std::uint32_t y = 1;
   std::uint32_t z = 1;
 
+  constexpr Dim3() noexcept = default;
+  template <detail::GridNumber X, detail::GridNumber Y = std::uint32_t, detail::GridNumber Z = std::uint32_t>
+  constexpr Dim3(X x_size, Y y_size = 1, Z z_size = 1) noexcept
+      : x(static_cast<std::uint32_t>(x_size)),
+        y(static_cast<std::uint32_t>(y_size)),
+        z(static_cast<std::uint32_t>(z_size)) {}
+
   friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+/// Over what a kernel runs: {blocks, threads}, {{2, 3}, {16, 16}}, or with names,
+/// {.grid = blocks, .block = 256, .shared_bytes = 1024}.
+struct LaunchConfig {
+  Dim3 grid = {};                  ///< blocks
+  Dim3 block = {};                 ///< threads of each
+  std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of each block
 };
 
 /// One thread of a block of a host kernel.
@@ -55,10 +75,22 @@ struct Thread {
   std::uint64_t global[3];  ///< block index x block size + index
 };
 
+namespace detail {
+/// A block as a backend that runs host code describes it: the boundary's anyplace_block.
+struct BlockDescription {
+  std::uint32_t struct_size;
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+  std::uint32_t index[3];
+  void* shared;
+  std::uint64_t shared_bytes;
+};
+}  // namespace detail
+
 /// One block of a running host kernel. Valid during the call.
 class Block {
  public:
-  explicit Block(const anyplace_block& block) noexcept : block_(block) {}
+  explicit Block(const detail::BlockDescription& block) noexcept : block_(block) {}
 
   Dim3 grid_size() const noexcept { return {block_.grid[0], block_.grid[1], block_.grid[2]}; }
   Dim3 size() const noexcept { return {block_.block[0], block_.block[1], block_.block[2]}; }
@@ -83,7 +115,7 @@ class Block {
   }
 
  private:
-  const anyplace_block& block_;
+  const detail::BlockDescription& block_;
 };
 
 namespace detail {
@@ -173,35 +205,64 @@ ANYPLACE_CALL_SIGNATURE(&noexcept)
 ANYPLACE_CALL_SIGNATURE(const& noexcept)
 #undef ANYPLACE_CALL_SIGNATURE
 
+}  // namespace detail
+
+/// An argument of Stream::launch_arguments. `value` points at `size` bytes, which are copied at the launch.
+struct LaunchArgument {
+  enum class Kind : std::uint32_t {
+    value = 1,
+    address = 2,  ///< 8 bytes, for the device to follow
+  };
+  Kind kind = Kind::value;
+  std::uint32_t size = 0;
+  const void* value = nullptr;
+};
+
+namespace detail {
+
+/// A launch as it goes to the backend without another copy: the boundary's anyplace_launch.
+struct LaunchDescription {
+  std::uint32_t struct_size;
+  std::uint32_t grid[3];
+  std::uint32_t block[3];
+  std::uint32_t argument_count;
+  std::uint32_t argument_stride;
+  std::uint32_t reserved;
+  std::uint64_t shared_bytes;
+  const LaunchArgument* arguments;
+};
+
 /// The bytes of one launch argument, kept until the launch was submitted.
 template <class T>
 struct ArgumentValue {
   static_assert(std::is_trivially_copyable_v<T>, "kernel arguments are copied as bytes");
   T value;
   explicit ArgumentValue(const T& from) : value(from) {}
-  anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_VALUE, sizeof(T), &value}; }
+  LaunchArgument describe() const noexcept { return {LaunchArgument::Kind::value, sizeof(T), &value}; }
 };
 /// A pointer is meant for the device to follow.
 template <class T>
-requires(sizeof(T*) == sizeof(anyplace_address)) struct ArgumentValue<T*> {
+requires(sizeof(T*) == sizeof(std::uint64_t)) struct ArgumentValue<T*> {
   T* value;
   explicit ArgumentValue(T* from) : value(from) {}
-  anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_ADDRESS, sizeof(value), &value}; }
+  LaunchArgument describe() const noexcept { return {LaunchArgument::Kind::address, sizeof(value), &value}; }
 };
 template <class T>
 requires std::is_base_of_v<BufferView, T>
 struct ArgumentValue<T> {
-  anyplace_address value;
-  explicit ArgumentValue(const BufferView& from) : value(from.bytes() == 0 ? 0 : from.address()) {}
-  anyplace_argument describe() const noexcept { return {ANYPLACE_ARGUMENT_ADDRESS, sizeof(value), &value}; }
+  std::uint64_t value;
+  explicit ArgumentValue(const BufferView& from) : value(from.size_bytes() == 0 ? 0 : from.address()) {}
+  LaunchArgument describe() const noexcept { return {LaunchArgument::Kind::address, sizeof(value), &value}; }
 };
 
 /// Everything but the arguments' address. Sizes and the number of arguments are written 16 bytes at a time, which is
 /// how they are looked at next: what was written in smaller pieces would have to reach the cache first.
-inline void describe_launch(anyplace_launch& launch, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
+inline void describe_launch(LaunchDescription& launch, const LaunchConfig& config,
                             std::uint32_t argument_count) noexcept {
+  const Dim3& grid = config.grid;
+  const Dim3& block = config.block;
 #if defined(__GNUC__) && !defined(__clang__)
-  using Four = std::uint32_t __attribute__((vector_size(16), aligned(alignof(anyplace_launch)), may_alias));
+  using Four = std::uint32_t __attribute__((vector_size(16), aligned(alignof(LaunchDescription)), may_alias));
   Four* const numbers = reinterpret_cast<Four*>(&launch);
   numbers[0] = Four{sizeof(launch), grid.x, grid.y, grid.z};
   numbers[1] = Four{block.x, block.y, block.z, argument_count};
@@ -216,9 +277,9 @@ inline void describe_launch(anyplace_launch& launch, Dim3 grid, Dim3 block, std:
   launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
   launch.argument_count = argument_count;
 #endif
-  launch.argument_stride = sizeof(anyplace_argument);
+  launch.argument_stride = sizeof(LaunchArgument);
   launch.reserved = 0;
-  launch.shared_bytes = shared_bytes;
+  launch.shared_bytes = config.shared_bytes;
 }
 
 }  // namespace detail
@@ -311,5 +372,3 @@ template <>
 struct std::hash<anyplace::KernelView> {
   std::size_t operator()(anyplace::KernelView kernel) const noexcept { return std::hash<std::uint64_t>()(kernel.id()); }
 };
-
-#endif  // ANYPLACE_KERNEL_H

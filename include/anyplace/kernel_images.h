@@ -8,8 +8,7 @@
 //   stream.launch(module.kernel("blur"), ...);
 //
 // What loads them is Module (kernel.h). Nothing here is copied: the bytes must stay, as what is in the program does.
-#ifndef ANYPLACE_KERNEL_IMAGES_H
-#define ANYPLACE_KERNEL_IMAGES_H
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -53,5 +52,3 @@ class KernelImages {
 };
 
 }  // namespace anyplace
-
-#endif  // ANYPLACE_KERNEL_IMAGES_H

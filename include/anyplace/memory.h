@@ -5,8 +5,7 @@
 // A Buffer belongs to the stream it was made on and frees itself in that stream's order: work submitted before still
 // finds the memory, and nobody else gets it until that work is done. Memory used on a second stream is named with
 // record_stream, which extends the same promise to that stream.
-#ifndef ANYPLACE_MEMORY_H
-#define ANYPLACE_MEMORY_H
+#pragma once
 
 #include <compare>
 #include <cstddef>
@@ -52,7 +51,7 @@ class HostSpan {
   = delete;
 
   constexpr void* data() const noexcept { return data_; }
-  constexpr std::uint64_t bytes() const noexcept { return bytes_; }
+  constexpr std::uint64_t size_bytes() const noexcept { return bytes_; }
 
  private:
   void* data_ = nullptr;
@@ -64,7 +63,7 @@ class ConstHostSpan {
  public:
   constexpr ConstHostSpan() noexcept = default;
   constexpr ConstHostSpan(const void* data, std::uint64_t bytes) noexcept : data_(data), bytes_(bytes) {}
-  constexpr ConstHostSpan(HostSpan span) noexcept : data_(span.data()), bytes_(span.bytes()) {}
+  constexpr ConstHostSpan(HostSpan span) noexcept : data_(span.data()), bytes_(span.size_bytes()) {}
   template <class Range>
   requires(!std::is_same_v<std::remove_cvref_t<Range>, HostSpan> &&
            !std::is_same_v<std::remove_cvref_t<Range>, ConstHostSpan> && detail::ElementRange<const Range> &&
@@ -78,12 +77,15 @@ class ConstHostSpan {
   = delete;
 
   constexpr const void* data() const noexcept { return data_; }
-  constexpr std::uint64_t bytes() const noexcept { return bytes_; }
+  constexpr std::uint64_t size_bytes() const noexcept { return bytes_; }
 
  private:
   const void* data_ = nullptr;
   std::uint64_t bytes_ = 0;
 };
+
+template <class T>
+class BufferSpan;
 
 /// Names a range of a device buffer without owning it. Using one whose buffer was destroyed, or a null one that claims
 /// bytes, throws invalid_handle. A null one of 0 bytes, which is what an empty Buffer has, is fine everywhere, with
@@ -95,8 +97,9 @@ class ANYPLACE_API BufferView {
       : id_(id), offset_(offset), bytes_(bytes) {}
 
   constexpr std::uint64_t id() const noexcept { return id_; }
-  constexpr std::uint64_t offset() const noexcept { return offset_; }
-  constexpr std::uint64_t bytes() const noexcept { return bytes_; }
+  /// From the beginning of the buffer.
+  constexpr std::uint64_t offset_bytes() const noexcept { return offset_; }
+  constexpr std::uint64_t size_bytes() const noexcept { return bytes_; }
   constexpr explicit operator bool() const noexcept { return id_ != 0; }
 
   Device device() const;
@@ -106,6 +109,10 @@ class ANYPLACE_API BufferView {
   BufferView sub(std::uint64_t offset, std::uint64_t bytes) const;
   /// From `offset` to the end.
   BufferView sub(std::uint64_t offset) const;
+  /// The range as elements of T; a rest that is no whole element is left out. Throws invalid_argument if it doesn't
+  /// begin at a multiple of T's alignment in its buffer.
+  template <class T>
+  BufferSpan<T> as() const;
   /// Says that work on `stream`, submitted up to the moment the buffer is freed, uses the memory. The stream may be of
   /// any device and backend: a copy between two of them uses memory of the one that its stream isn't of.
   void record_stream(const StreamView& stream) const;
@@ -117,6 +124,57 @@ class ANYPLACE_API BufferView {
   std::uint64_t offset_ = 0;
   std::uint64_t bytes_ = 0;
 };
+
+namespace detail {
+
+/// The bytes of so many elements; UINT64_MAX, which no device has, for more than 64 bits count.
+template <class T>
+constexpr std::uint64_t bytes_of(std::uint64_t count) noexcept {
+  return count > UINT64_MAX / sizeof(T) ? UINT64_MAX : count * sizeof(T);
+}
+/// Throws the invalid_argument of a view that doesn't begin at a multiple of `alignment` in its buffer.
+[[noreturn]] ANYPLACE_API void refuse_misaligned(const BufferView& view, std::uint64_t alignment);
+/// `count` elements of `view` from `offset`, which are of `element` bytes. Throws as BufferView::sub.
+ANYPLACE_API BufferView sub_elements(const BufferView& view, std::uint64_t offset, std::uint64_t count,
+                                     std::uint64_t element);
+
+}  // namespace detail
+
+/// A range of a device buffer as elements of T: its counts and offsets are of elements. It is a BufferView, too, so it
+/// goes wherever one does; Stream::fill takes nothing else.
+template <class T>
+class BufferSpan : public BufferView {
+  static_assert(std::is_same_v<T, std::remove_cv_t<T>> && std::is_trivially_copyable_v<T>,
+                "elements of device memory are trivially copyable, and neither const nor volatile");
+
+ public:
+  using element_type = T;
+
+  constexpr BufferSpan() noexcept = default;
+  /// As BufferView::as.
+  explicit BufferSpan(const BufferView& view)
+      : BufferView(view.id(), view.offset_bytes(), view.size_bytes() / sizeof(T) * sizeof(T)) {
+    if (offset_ % alignof(T) != 0) detail::refuse_misaligned(view, alignof(T));
+  }
+
+  /// Elements.
+  constexpr std::uint64_t size() const noexcept { return bytes_ / sizeof(T); }
+  constexpr bool empty() const noexcept { return bytes_ == 0; }
+
+  /// `count` elements from the one of that number. Throws invalid_argument if they are not within.
+  BufferSpan subspan(std::uint64_t offset, std::uint64_t count) const {
+    return BufferSpan(detail::sub_elements(*this, offset, count, sizeof(T)));
+  }
+  /// From the element of that number to the end.
+  BufferSpan subspan(std::uint64_t offset) const { return subspan(offset, offset <= size() ? size() - offset : 0); }
+  BufferSpan first(std::uint64_t count) const { return subspan(0, count); }
+  BufferSpan last(std::uint64_t count) const { return subspan(count <= size() ? size() - count : count, count); }
+};
+
+template <class T>
+BufferSpan<T> BufferView::as() const {
+  return BufferSpan<T>(*this);
+}
 
 enum class MemoryKind { device, managed };
 
@@ -140,6 +198,15 @@ class ANYPLACE_API Buffer : public BufferView {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
+  /// The same for `count` elements of T.
+  template <class T>
+  static Buffer of(const Device& device, std::uint64_t count, BufferOptions options = {}) {
+    return Buffer(device, detail::bytes_of<T>(count), options);
+  }
+  template <class T>
+  static Buffer of(const StreamView& stream, std::uint64_t count, BufferOptions options = {}) {
+    return Buffer(stream, detail::bytes_of<T>(count), options);
+  }
   /// Memory that somebody else owns and will free after this Buffer is gone. Throws invalid_argument for address 0 or a
   /// range that wraps.
   static Buffer from_native(const Device& device, std::uint64_t address, std::uint64_t bytes);
@@ -150,9 +217,10 @@ class ANYPLACE_API Buffer : public BufferView {
 };
 
 /// Owns host memory that the devices of one backend can read and write directly (pinned); to other backends' it is
-/// ordinary host memory, which a copy may read at the call. Not cleared. It must outlive the copies that use it: its
-/// memory is kept, and the next HostBuffer of that size has it at once. 0 bytes gives a null buffer. Throws as Buffer
-/// does.
+/// ordinary host memory, which a copy may read at the call. Not cleared. Destroying it never waits. Its memory is kept
+/// for the next HostBuffers, and none gets it before the copies from and to it, submitted up to then, are done: however
+/// they named it, by as(), by its address, or by a Buffer that wraps it. Other work that uses it, such as a kernel that
+/// got its address, is named with record_stream, as a Buffer's is. 0 bytes gives a null buffer. Throws as Buffer does.
 class ANYPLACE_API HostBuffer {
  public:
   HostBuffer() noexcept = default;
@@ -164,8 +232,12 @@ class ANYPLACE_API HostBuffer {
   ~HostBuffer();
 
   std::byte* data() const noexcept { return data_; }
+  std::size_t size_bytes() const noexcept { return bytes_; }
+  /// The same: as a range, it has a std::byte for each.
   std::size_t size() const noexcept { return bytes_; }
   explicit operator bool() const noexcept { return data_ != nullptr; }
+  /// Says that work on `stream`, submitted up to the moment this is destroyed, uses the memory.
+  void record_stream(const StreamView& stream) const;
   /// The memory as elements of T; a rest that is no whole element is left out.
   template <class T>
   std::span<T> as() const noexcept {
@@ -185,7 +257,7 @@ class ANYPLACE_API HostBuffer {
 class ANYPLACE_API HostRegistration {
  public:
   HostRegistration() noexcept = default;
-  HostRegistration(const Device& device, HostSpan memory);
+  [[nodiscard]] HostRegistration(const Device& device, HostSpan memory);
   HostRegistration(HostRegistration&& other) noexcept;
   HostRegistration& operator=(HostRegistration&& other) noexcept;
   HostRegistration(const HostRegistration&) = delete;  // unregistered once
@@ -200,5 +272,3 @@ class ANYPLACE_API HostRegistration {
 };
 
 }  // namespace anyplace
-
-#endif  // ANYPLACE_MEMORY_H

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The allocator's books: figures with torch's names and meaning, a summary to read, a snapshot for a viewer.
+// The allocator statistics: figures with torch's names and meaning, a summary to read, a snapshot for a viewer.
 //
 // Any thread may call every function here. All throw forked and shut_down, and not_permitted inside a host function or
 // kernel. What asks the device something throws device_lost too; the statistics, the summary and the snapshot don't:
 // they are this process's own, and readable after the device was lost.
-#ifndef ANYPLACE_MEMORY_STATS_H
-#define ANYPLACE_MEMORY_STATS_H
+#pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,13 +21,21 @@
 namespace anyplace {
 
 /// torch.cuda.memory_stats()'s keys ("allocated_bytes.all.peak"), 122 of them, whether or not the device was used.
-/// docs/memory-books.md explains them.
+/// docs/memory-statistics.md explains them.
 class MemoryStats : public std::map<std::string, std::int64_t> {
  public:
   /// The figure of that name. Throws invalid_argument with the nearest name that there is: no name is made up.
   ANYPLACE_API const std::int64_t& at(const std::string& name) const;
   const std::int64_t& operator[](const std::string& name) const { return at(name); }
 };
+
+/// Single figures, without the map that memory_stats makes: the bytes of Buffers, and the bytes got from the device for
+/// them and for those to come; now, and at most since the start or reset_peak_memory_stats. Exact as memory_stats is,
+/// and unlike it they leave every thread's bins as they are.
+ANYPLACE_API std::uint64_t memory_allocated(const Device& device);
+ANYPLACE_API std::uint64_t max_memory_allocated(const Device& device);
+ANYPLACE_API std::uint64_t memory_reserved(const Device& device);
+ANYPLACE_API std::uint64_t max_memory_reserved(const Device& device);
 
 /// Exact at the moment of the call. With several threads a peak may read high, by at most what their bins hold.
 ANYPLACE_API MemoryStats memory_stats(const Device& device);
@@ -54,7 +62,8 @@ struct HostMemoryStats {
   std::uint64_t peak_allocated_bytes = 0;
   std::uint64_t reserved_bytes = 0;  ///< what the device gave for them, and for those to come
   std::uint64_t peak_reserved_bytes = 0;
-  std::uint64_t cached_bytes = 0;        ///< the part of it that no HostBuffer has
+  std::uint64_t cached_bytes = 0;        ///< the part of it that the next HostBuffer may have at once
+  std::uint64_t pending_bytes = 0;       ///< the part that HostBuffers gave up and that pending copies still use
   std::uint64_t allocations = 0;         ///< HostBuffers that there are
   std::uint64_t total_allocations = 0;   ///< that there were
   std::uint64_t device_allocations = 0;  ///< calls of the vendor's
@@ -80,15 +89,73 @@ struct MemoryHistoryOptions {
 /// Starts anew, with nothing in it, or ends.
 ANYPLACE_API void record_memory_history(const Device& device, MemoryHistoryOptions options = {});
 
+/// A part of a segment, free or not.
+struct MemoryBlock {
+  enum class State {
+    allocated,
+    pending_free,  ///< given up, and work may still use it
+    free,
+  };
+  std::uint64_t address = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t requested_bytes = 0;  ///< 0 where it is free
+  State state = State::free;
+};
+
+/// Memory got from the device in one piece.
+struct MemorySegment {
+  std::uint64_t address = 0;
+  std::uint64_t size_bytes = 0;
+  std::uint64_t stream_id = 0;      ///< StreamView::id(); 0: the device's null stream
+  std::uint64_t pool_id = 0;        ///< MemoryPool::id(); 0: the common pool
+  bool small = false;               ///< for small allocations
+  bool expandable = false;          ///< its pages were mapped one by one
+  std::vector<MemoryBlock> blocks;  ///< by address; they tile the segment
+};
+
+/// Something that happened to memory. The actions are torch's.
+struct MemoryEvent {
+  enum class Action {
+    alloc,
+    free_requested,
+    free_completed,
+    segment_alloc,
+    segment_free,
+    segment_map,
+    segment_unmap,
+    snapshot,
+    oom,
+  };
+  Action action = Action::alloc;
+  std::uint64_t address = 0;  ///< 0 for oom
+  std::uint64_t size_bytes = 0;
+  std::uint64_t stream_id = 0;  ///< as in MemorySegment
+  std::uint64_t pool_id = 0;
+  std::optional<std::uint64_t> device_free_bytes;  ///< of oom, where the device can tell
+  std::chrono::system_clock::time_point time;
+};
+
+/// "alloc", "free_requested" and so on. Never null, never throws.
+ANYPLACE_API const char* to_string(MemoryEvent::Action action) noexcept;
+/// "allocated", "pending_free", "free". Never null, never throws.
+ANYPLACE_API const char* to_string(MemoryBlock::State state) noexcept;
+
+/// All segments of one device's allocator at one moment, and what happened before.
+struct MemorySnapshot {
+  std::vector<MemorySegment> segments;
+  std::vector<MemoryEvent> history;       ///< the oldest first; empty while none is recorded
+  std::uint64_t max_history_entries = 0;  ///< 0 while none is recorded
+  bool history_overflowed = false;        ///< older entries were dropped
+};
+ANYPLACE_API MemorySnapshot memory_snapshot(const Device& device);
+
 enum class SnapshotFormat { pickle, json };
-/// Segments, their blocks and the history of the device and the others of its backend: a pickle (protocol 4, plain
-/// containers only) that PyTorch's memory viewer (pytorch.org/memory_viz) opens, or the same as JSON.
-ANYPLACE_API std::string memory_snapshot(const Device& device, SnapshotFormat format = SnapshotFormat::pickle);
+/// The same as text, of the device and the others of its backend: a pickle (protocol 4, plain containers only) that
+/// PyTorch's memory viewer (pytorch.org/memory_viz) opens, or JSON.
+ANYPLACE_API std::string memory_snapshot(const Device& device, SnapshotFormat format);
 /// Into a file, whole or not at all: what was there before stays if it fails. Throws invalid_argument with the path and
 /// the system's reason.
 ANYPLACE_API void write_memory_snapshot(const Device& device, const std::string& path,
                                         SnapshotFormat format = SnapshotFormat::pickle);
 
 }  // namespace anyplace
-
-#endif  // ANYPLACE_MEMORY_STATS_H

@@ -10,8 +10,7 @@
 //
 // A name alone means the calling thread's current device of that backend. `auto` means the first backend with a device,
 // in the order of the environment variable ANYPLACE_AUTO.
-#ifndef ANYPLACE_PLACE_H
-#define ANYPLACE_PLACE_H
+#pragma once
 
 #include <optional>
 #include <string>
@@ -28,9 +27,9 @@ class ANYPLACE_API Place {
 
   /// Parses `text`. Throws invalid_argument, which shows the text (shortened and escaped), what is allowed, and the
   /// nearest known name.
-  Place(std::string_view text);
-  Place(const char* text);
-  Place(const std::string& text);
+  explicit Place(std::string_view text);
+  explicit Place(const char* text);
+  explicit Place(const std::string& text);
   /// The device of that number. Throws as above.
   Place(std::string_view name, int index);
 
@@ -58,5 +57,3 @@ class ANYPLACE_API Place {
 };
 
 }  // namespace anyplace
-
-#endif  // ANYPLACE_PLACE_H

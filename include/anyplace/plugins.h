@@ -13,8 +13,7 @@
 //
 // Every call here may come from any thread, and can throw forked, shut_down, and not_permitted inside a host function,
 // a kernel or a plugin's entry; what else it throws is said at each.
-#ifndef ANYPLACE_PLUGINS_H
-#define ANYPLACE_PLUGINS_H
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -103,5 +102,3 @@ struct BackendInfo {
 ANYPLACE_API BackendInfo backend_info(std::string_view backend);
 
 }  // namespace anyplace
-
-#endif  // ANYPLACE_PLUGINS_H

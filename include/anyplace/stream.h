@@ -4,14 +4,14 @@
 //
 // Submitting returns before the work is done. What a host function or a host kernel throws becomes the stream's fault:
 // query and synchronize show it, synchronize clears it, and later work still runs.
-#ifndef ANYPLACE_STREAM_H
-#define ANYPLACE_STREAM_H
+#pragma once
 
 #include <array>
 #include <chrono>
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 
 #include "device.h"
 #include "event.h"
@@ -86,29 +86,46 @@ class ANYPLACE_API StreamView {
                std::uint64_t width, std::uint64_t rows) const;
   void copy_2d(BufferView destination, std::uint64_t destination_pitch, BufferView source, std::uint64_t source_pitch,
                std::uint64_t width, std::uint64_t rows) const;
-  /// Fill `destination` with an element of 8, 16 or 32 bits. Throws invalid_argument unless its address and size are
-  /// multiples of the element's size.
+  /// Fill `destination` with `value`. An element has 16 bytes at most. One submission if it has 1, 2 or 4 bytes, or
+  /// repeats those; else a few fills and copies within the destination, log2 of its size in number.
+  template <class T>
+  void fill(BufferSpan<T> destination, const std::type_identity_t<T>& value) const {
+    static_assert(sizeof(T) <= 16, "an element that fill writes has 16 bytes at most");
+    fill_elements(destination, &value, sizeof(T));
+  }
+  template <class T, class Value>
+  requires(std::is_integral_v<T>&& std::is_floating_point_v<Value>) void fill(
+      BufferSpan<T> destination, Value /*a fraction for elements that are whole numbers*/) const = delete;
+  /// Fill `destination` with an integer of 8, 16 or 32 bits. Throws invalid_argument unless its address and size are
+  /// multiples of the integer's size.
   void memset8(BufferView destination, std::uint8_t value) const;
   void memset16(BufferView destination, std::uint16_t value) const;
   void memset32(BufferView destination, std::uint32_t value) const;
+  template <class Value>
+  requires std::is_floating_point_v<Value>
+  void memset8(BufferView destination, Value /*an integer is meant; fill writes values of a type*/) const = delete;
+  template <class Value>
+  requires std::is_floating_point_v<Value>
+  void memset16(BufferView destination, Value /*an integer is meant; fill writes values of a type*/) const = delete;
+  template <class Value>
+  requires std::is_floating_point_v<Value>
+  void memset32(BufferView destination, Value /*an integer is meant; fill writes values of a type*/) const = delete;
 
   // -- Kernels.
   /// Throws invalid_argument if the kernel is of another device, a size is 0 or over the device's limit, or a
   /// callable's parameters don't fit the arguments.
   template <class... Args>
-  void launch(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes, const Args&... args) const {
+  void launch(KernelView kernel, const LaunchConfig& config, const Args&... args) const {
     const std::tuple<detail::ArgumentValue<Args>...> values{detail::ArgumentValue<Args>(args)...};
-    const std::array<anyplace_argument, sizeof...(Args)> arguments = std::apply(
-        [](const auto&... value) { return std::array<anyplace_argument, sizeof...(Args)>{value.describe()...}; },
-        values);
-    anyplace_launch launch;
-    detail::describe_launch(launch, grid, block, shared_bytes, sizeof...(Args));
+    const std::array<LaunchArgument, sizeof...(Args)> arguments = std::apply(
+        [](const auto&... value) { return std::array<LaunchArgument, sizeof...(Args)>{value.describe()...}; }, values);
+    detail::LaunchDescription launch;
+    detail::describe_launch(launch, config, sizeof...(Args));
     launch.arguments = arguments.data();
     launch_on(id_, kernel.id(), launch);
   }
   /// The same with arguments made at run time.
-  void launch_arguments(KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared_bytes,
-                        std::span<const anyplace_argument> arguments) const;
+  void launch_arguments(KernelView kernel, const LaunchConfig& config, std::span<const LaunchArgument> arguments) const;
 
   friend constexpr bool operator==(StreamView, StreamView) noexcept = default;
   friend constexpr auto operator<=>(StreamView, StreamView) noexcept = default;
@@ -117,8 +134,10 @@ class ANYPLACE_API StreamView {
   std::uint64_t id_ = 0;
 
  private:
+  void fill_elements(BufferView destination, const void* element, std::uint32_t size) const;
   /// launch_arguments() with arguments that ArgumentValue made: each has a value, of the size that its kind has.
-  ANYPLACE_HOT static void launch_on(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch);
+  ANYPLACE_HOT static void launch_on(std::uint64_t stream_id, std::uint64_t kernel_id,
+                                     const detail::LaunchDescription& launch);
 };
 
 /// Owns a stream. Destroying it returns at once: work that is pending still completes. Safe inside a host function.
@@ -149,5 +168,3 @@ template <>
 struct std::hash<anyplace::StreamView> {
   std::size_t operator()(anyplace::StreamView stream) const noexcept { return std::hash<std::uint64_t>()(stream.id()); }
 };
-
-#endif  // ANYPLACE_STREAM_H

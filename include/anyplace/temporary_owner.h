@@ -2,8 +2,7 @@
 //
 // What tells a temporary that owns its elements from a view: functions that keep an address after they return, as an
 // asynchronous copy does, are deleted for the former.
-#ifndef ANYPLACE_TEMPORARY_OWNER_H
-#define ANYPLACE_TEMPORARY_OWNER_H
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -19,5 +18,3 @@ concept TemporaryOwner = !std::is_lvalue_reference_v<T> && !std::is_pointer_v<st
                          !std::ranges::enable_borrowed_range<std::remove_cvref_t<T>>;
 
 }  // namespace anyplace::detail
-
-#endif  // ANYPLACE_TEMPORARY_OWNER_H

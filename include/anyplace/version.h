@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The version of the headers, and of the library at run time. The one place where it is written: CMake reads it here.
-#ifndef ANYPLACE_VERSION_H
-#define ANYPLACE_VERSION_H
+#pragma once
 
 #include "export.h"
 
@@ -13,5 +12,3 @@ namespace anyplace {
 ANYPLACE_API const char* version() noexcept;
 
 }  // namespace anyplace
-
-#endif  // ANYPLACE_VERSION_H

@@ -7,6 +7,8 @@
 source scripts/lib/cuda_header.sh
 
 jobs=$(nproc)
+# Many tests wait for a part of their time: for a limit, a child or a thread.
+tests_at_once=$((jobs + (jobs + 1) / 2))
 
 # configure PRESET BUILD_FOLDER [CMAKE_ARGUMENT...]: quiet, but for what was left out and why.
 configure() {
@@ -28,7 +30,7 @@ run_tests() {
   shift
   tests_passed=0 tests_failed=0 tests_skipped=0
   rm -f "$junit"
-  ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure --no-tests=error --output-junit junit.xml "$@" \
+  ctest --test-dir "$folder" --parallel "$tests_at_once" --output-on-failure --no-tests=error --output-junit junit.xml "$@" \
     </dev/null || status=$?
   if [[ ! -s $junit ]]; then
     echo "ctest left no results." >&2
@@ -39,6 +41,9 @@ run_tests() {
   if ((tests_passed + tests_failed == 0)); then
     echo "No test ran." >&2
     tests_failed=1
+  fi
+  if ((tests_failed > 0)); then
+    echo "One test alone: ctest --test-dir $folder --output-on-failure -R 'PART OF ITS NAME'"
   fi
   # What ctest holds for a failure without counting it as one (a program that isn't there) is one.
   if ((status != 0 && tests_failed == 0)); then

@@ -4,13 +4,18 @@
  *
  * Until 0.1.0 is released it may change, here as in abi.h. From then on no line changes, and what a minor version adds
  * is a list of its own. */
-#ifndef ANYPLACE_TESTS_ABI_GOLDEN_H
-#define ANYPLACE_TESTS_ABI_GOLDEN_H
+#pragma once
+
+#include <anyplace/backend/entries.h>
+
+/* Of the entry that has `index` others of the list before it. */
+#define ANYPLACE_GOLDEN_ENTRY_OFFSET(index) (216 + 8 * (index))
 
 /* X(struct, bytes) */
 #define ANYPLACE_GOLDEN_STRUCTS(X)   \
   X(anyplace_device_properties, 504) \
   X(anyplace_memory_info, 24)        \
+  X(anyplace_process, 16)            \
   X(anyplace_stream_desc, 24)        \
   X(anyplace_event_desc, 8)          \
   X(anyplace_copy_2d, 56)            \
@@ -20,9 +25,9 @@
   X(anyplace_launch, 56)             \
   X(anyplace_block, 56)              \
   X(anyplace_host, 64)               \
-  X(anyplace_backend_table, 640)
+  X(anyplace_backend_table, ANYPLACE_GOLDEN_ENTRY_OFFSET(ANYPLACE_ENTRY_COUNT))
 
-/* X(struct, field, offset, bytes), in order */
+/* X(struct, field, offset, bytes), in order. The table's entries come after these: ANYPLACE_ENTRY_LIST. */
 #define ANYPLACE_GOLDEN_FIELDS(X)                             \
   X(anyplace_device_properties, struct_size, 0, 4)            \
   X(anyplace_device_properties, compute_units, 4, 4)          \
@@ -47,6 +52,8 @@
   X(anyplace_memory_info, reserved, 4, 4)                     \
   X(anyplace_memory_info, free_bytes, 8, 8)                   \
   X(anyplace_memory_info, total_bytes, 16, 8)                 \
+  X(anyplace_process, id, 0, 8)                               \
+  X(anyplace_process, memory_bytes, 8, 8)                     \
   X(anyplace_stream_desc, struct_size, 0, 4)                  \
   X(anyplace_stream_desc, flags, 4, 4)                        \
   X(anyplace_stream_desc, priority, 8, 4)                     \
@@ -107,60 +114,7 @@
   X(anyplace_backend_table, name, 16, 32)                     \
   X(anyplace_backend_table, version, 48, 32)                  \
   X(anyplace_backend_table, description, 80, 128)             \
-  X(anyplace_backend_table, self, 208, 8)                     \
-  X(anyplace_backend_table, shutdown, 216, 8)                 \
-  X(anyplace_backend_table, device_count, 224, 8)             \
-  X(anyplace_backend_table, device_properties, 232, 8)        \
-  X(anyplace_backend_table, device_native, 240, 8)            \
-  X(anyplace_backend_table, device_memory, 248, 8)            \
-  X(anyplace_backend_table, device_synchronize, 256, 8)       \
-  X(anyplace_backend_table, device_reset, 264, 8)             \
-  X(anyplace_backend_table, peer_query, 272, 8)               \
-  X(anyplace_backend_table, peer_enable, 280, 8)              \
-  X(anyplace_backend_table, peer_disable, 288, 8)             \
-  X(anyplace_backend_table, stream_create, 296, 8)            \
-  X(anyplace_backend_table, stream_default, 304, 8)           \
-  X(anyplace_backend_table, stream_from_native, 312, 8)       \
-  X(anyplace_backend_table, stream_native, 320, 8)            \
-  X(anyplace_backend_table, stream_destroy, 328, 8)           \
-  X(anyplace_backend_table, stream_query, 336, 8)             \
-  X(anyplace_backend_table, stream_synchronize, 344, 8)       \
-  X(anyplace_backend_table, stream_wait_event, 352, 8)        \
-  X(anyplace_backend_table, stream_host_function, 360, 8)     \
-  X(anyplace_backend_table, gate_create, 368, 8)              \
-  X(anyplace_backend_table, gate_open, 376, 8)                \
-  X(anyplace_backend_table, gate_destroy, 384, 8)             \
-  X(anyplace_backend_table, stream_wait_gate, 392, 8)         \
-  X(anyplace_backend_table, event_create, 400, 8)             \
-  X(anyplace_backend_table, event_destroy, 408, 8)            \
-  X(anyplace_backend_table, event_record, 416, 8)             \
-  X(anyplace_backend_table, event_query, 424, 8)              \
-  X(anyplace_backend_table, event_synchronize, 432, 8)        \
-  X(anyplace_backend_table, event_elapsed, 440, 8)            \
-  X(anyplace_backend_table, event_native, 448, 8)             \
-  X(anyplace_backend_table, memory_allocate, 456, 8)          \
-  X(anyplace_backend_table, memory_free, 464, 8)              \
-  X(anyplace_backend_table, memory_allocate_async, 472, 8)    \
-  X(anyplace_backend_table, memory_free_async, 480, 8)        \
-  X(anyplace_backend_table, host_register, 488, 8)            \
-  X(anyplace_backend_table, host_unregister, 496, 8)          \
-  X(anyplace_backend_table, memory_copy, 504, 8)              \
-  X(anyplace_backend_table, memory_copy_2d, 512, 8)           \
-  X(anyplace_backend_table, memory_copy_peer, 520, 8)         \
-  X(anyplace_backend_table, memory_set, 528, 8)               \
-  X(anyplace_backend_table, module_load, 536, 8)              \
-  X(anyplace_backend_table, module_unload, 544, 8)            \
-  X(anyplace_backend_table, module_kernel, 552, 8)            \
-  X(anyplace_backend_table, kernel_from_host, 560, 8)         \
-  X(anyplace_backend_table, kernel_destroy, 568, 8)           \
-  X(anyplace_backend_table, kernel_launch, 576, 8)            \
-  X(anyplace_backend_table, virtual_granularity, 584, 8)      \
-  X(anyplace_backend_table, virtual_reserve, 592, 8)          \
-  X(anyplace_backend_table, virtual_release, 600, 8)          \
-  X(anyplace_backend_table, physical_create, 608, 8)          \
-  X(anyplace_backend_table, physical_destroy, 616, 8)         \
-  X(anyplace_backend_table, virtual_map, 624, 8)              \
-  X(anyplace_backend_table, virtual_unmap, 632, 8)
+  X(anyplace_backend_table, self, 208, 8)
 
 /* X(name, number) */
 #define ANYPLACE_GOLDEN_NUMBERS(X)                    \
@@ -207,6 +161,7 @@
   X(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS, 16)  \
   X(ANYPLACE_CAPABILITY_BIT_DEVICE_RESET, 17)         \
   X(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY, 18)       \
+  X(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES, 19)       \
   X(ANYPLACE_IMAGE_PTX, 1)                            \
   X(ANYPLACE_IMAGE_CUBIN, 2)                          \
   X(ANYPLACE_IMAGE_FATBIN, 3)                         \
@@ -233,5 +188,3 @@
   X(ANYPLACE_LOG_WARNING, 2)                          \
   X(ANYPLACE_ABI_MAJOR, 1)                            \
   X(ANYPLACE_MAX_DEVICES, 4096)
-
-#endif /* ANYPLACE_TESTS_ABI_GOLDEN_H */

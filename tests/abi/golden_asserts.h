@@ -16,10 +16,13 @@
 #define ANYPLACE_GOLDEN_FIELD(type, field, offset, bytes)                                       \
   ANYPLACE_GOLDEN_ASSERT(offsetof(type, field) == (offset), "the offset of " #type "." #field); \
   ANYPLACE_GOLDEN_ASSERT(sizeof(((type*)0)->field) == (bytes), "the size of " #type "." #field);
+#define ANYPLACE_GOLDEN_ENTRY(entry, presence, capabilities) \
+  ANYPLACE_GOLDEN_FIELD(anyplace_backend_table, entry, ANYPLACE_GOLDEN_ENTRY_OFFSET(ANYPLACE_ENTRY_INDEX_##entry), 8)
 #define ANYPLACE_GOLDEN_NUMBER(name, number) ANYPLACE_GOLDEN_ASSERT((int)(name) == (number), #name);
 
 ANYPLACE_GOLDEN_STRUCTS(ANYPLACE_GOLDEN_SIZE)
 ANYPLACE_GOLDEN_FIELDS(ANYPLACE_GOLDEN_FIELD)
+ANYPLACE_ENTRY_LIST(ANYPLACE_GOLDEN_ENTRY)
 ANYPLACE_GOLDEN_NUMBERS(ANYPLACE_GOLDEN_NUMBER)
 
 /* Unsigned or wider than an int, so not in the table. */

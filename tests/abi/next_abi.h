@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the boundary could look like one minor version from now: today's structs with something at their ends. */
-#ifndef ANYPLACE_TESTS_ABI_NEXT_ABI_H
-#define ANYPLACE_TESTS_ABI_NEXT_ABI_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 
@@ -23,5 +22,3 @@ typedef struct next_memory_info {
   anyplace_memory_info today;
   uint64_t cached_bytes;
 } next_memory_info;
-
-#endif /* ANYPLACE_TESTS_ABI_NEXT_ABI_H */

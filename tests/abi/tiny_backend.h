@@ -3,8 +3,7 @@
  * The smallest backend that is one, in C by hand: one device, whose memory is the host's and whose work is done when
  * the call returns. Included by plugins after the header that they are to be built against; they add the entry. Each
  * object is allocated, so that a leak checker sees one that is never destroyed. */
-#ifndef ANYPLACE_TESTS_ABI_TINY_BACKEND_H
-#define ANYPLACE_TESTS_ABI_TINY_BACKEND_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -187,5 +186,3 @@ static void tiny_fill(const anyplace_host* host, const char* name, anyplace_back
   table->memory_copy = tiny_memory_copy;
   table->memory_set = tiny_memory_set;
 }
-
-#endif /* ANYPLACE_TESTS_ABI_TINY_BACKEND_H */

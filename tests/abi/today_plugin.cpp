@@ -21,7 +21,7 @@ class TodayBackend final : public anyplace::backend::DeviceBackend {
   void device_properties(int32_t, anyplace_device_properties& out) override {
     out.compute_units = 1;
     out.total_memory = std::uint64_t{64} << 20;
-    out.address_alignment = kAlignment;
+    out.address_alignment = alignment;
     anyplace::backend::set_text(out.name, "today");
     anyplace::backend::set_text(out.vendor, "anyplace tests");
   }
@@ -50,7 +50,7 @@ class TodayBackend final : public anyplace::backend::DeviceBackend {
     }
     if (bytes > std::uint64_t{32} << 20)
       throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, "tiny gives 32 MiB at once", 8, "TINY_FULL");
-    void* memory = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (memory == nullptr) throw std::bad_alloc();
     return to_handle(memory);
   }
@@ -65,7 +65,7 @@ class TodayBackend final : public anyplace::backend::DeviceBackend {
   }
 
  private:
-  static constexpr std::uint64_t kAlignment = 256;
+  static constexpr std::uint64_t alignment = 256;
   char default_stream_ = 0;
 };
 

@@ -83,7 +83,7 @@ TEST_CASE("A process that ends while a kernel runs leaves the kernel its memory,
         begun = true;
       }
     });
-    stream.launch(endless, {1}, {1}, 0);
+    stream.launch(endless, {1, 1});
     while (!begun) std::this_thread::yield();
   });
   INFO(result.output);

@@ -12,7 +12,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "allocator/source.h"
+#include "memory/allocator/source.h"
 
 namespace anyplace::test {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/heap.h"
 #include "fake_source.h"
+#include "memory/allocator/heap.h"
 
 using anyplace::detail::Arena;
 using anyplace::detail::ArenaKey;

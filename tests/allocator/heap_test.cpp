@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The heap over a source that knows what it gave out: placement, pages that serve in two places, limits, faults.
-#include "allocator/heap.h"
+#include "memory/allocator/heap.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -39,8 +39,8 @@ std::size_t count(const nlohmann::json& history, const std::string& action) {
 
 /// Both formats at one moment, without a change in between: nothing else runs.
 void require_consistent(const Device& device, const std::string& options) {
-  const snapshot_check::Result result =
-      snapshot_check::check(memory_snapshot(device), memory_snapshot(device, SnapshotFormat::json), options);
+  const snapshot_check::Result result = snapshot_check::check(memory_snapshot(device, SnapshotFormat::pickle),
+                                                              memory_snapshot(device, SnapshotFormat::json), options);
   INFO(result.output);
   REQUIRE(result.status == 0);
 }

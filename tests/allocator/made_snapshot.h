@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "allocator/books.h"
+#include "memory/allocator/statistics.h"
 
 namespace snapshot_check {
 

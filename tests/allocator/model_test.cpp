@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random operations of several threads on several streams and in pools that come and go, against a reference that is a
-// map: no two allocations that are live overlap, contents stay until they are given back, and the books agree with what
-// the reference counted.
+// map: no two allocations that are live overlap, contents stay until they are given back, and the statistics agree with
+// what the reference counted.
 #include <anyplace/anyplace.h>
 
 #include <algorithm>
@@ -276,7 +276,7 @@ class Worker {
 std::int64_t at(const MemoryStats& stats, const std::string& key) { return stats.at(key); }
 
 /// When the device is idle and no thread is at it.
-void check_books(const World& world) {
+void check_statistics(const World& world) {
   const MemoryStats stats = anyplace::memory_stats(world.device);
   CHECK(at(stats, "allocation.all.current") == world.reference.count());
   CHECK(at(stats, "active.all.current") == world.reference.count());
@@ -298,7 +298,7 @@ void check_books(const World& world) {
   CHECK(at(stats, "reserved_bytes.all.current") >= at(stats, "active_bytes.all.current"));
 }
 
-/// The blocks tile their segments, and are what the books say.
+/// The blocks tile their segments, and are what the statistics say.
 void check_snapshot(const World& world) {
   const auto snapshot = nlohmann::json::parse(anyplace::memory_snapshot(world.device, anyplace::SnapshotFormat::json));
   std::int64_t allocated = 0;
@@ -349,7 +349,7 @@ void run_model(const char* memory, const char* config) {
     for (const auto& worker : workers) failed += worker->failed_checks();
     CHECK(failed == 0);
     CHECK(world.reference.faults() == 0);
-    check_books(world);
+    check_statistics(world);
     if (batch % 10 == 0) check_snapshot(world);
     // A stream goes while memory of its is out, and another comes.
     if (batch % 3 == 0)
@@ -366,7 +366,7 @@ void run_model(const char* memory, const char* config) {
   world.mailbox.clear();
   world.device.synchronize();
   anyplace::empty_cache(world.device);
-  check_books(world);
+  check_statistics(world);
   const MemoryStats stats = anyplace::memory_stats(world.device);
   CHECK(at(stats, "reserved_bytes.all.current") == 0);
   CHECK(world.reference.count() == 0);

@@ -41,6 +41,22 @@ TEST_CASE("In the scope of a guard memory comes from the pool, and nowhere else"
   CHECK(pool.allocated_bytes() == 0);
 }
 
+TEST_CASE("A guard of no pool leaves the one that is current") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  MemoryPool pool(device);
+  const MemoryPool* const none = nullptr;
+  {
+    const MemoryPoolGuard guard(none);
+    const Buffer outside(stream, mib);
+    CHECK(pool.allocated_bytes() == 0);
+  }
+  const MemoryPoolGuard guard(&pool);
+  const MemoryPoolGuard inner(none);
+  const Buffer inside(stream, 3 * mib);
+  CHECK(pool.allocated_bytes() == 3 * mib);
+}
+
 TEST_CASE("What is cached in a pool is used again in it and nowhere else") {
   const Device device("cpu_sim:0");
   const Stream stream(device);

@@ -39,8 +39,8 @@ inline Result run_python(const std::string& arguments) {
 /// The checker's verdict on a pickle and, if it isn't empty, the JSON that has to say the same.
 inline Result check(const std::string& pickle, const std::string& json, const std::string& options = "") {
   const test::TempDir folder;
-  std::string arguments = ANYPLACE_TEST_CHECKER " '" + folder.write("snapshot.pickle", pickle).string() + "'";
-  if (!json.empty()) arguments += " --json '" + folder.write("snapshot.json", json).string() + "'";
+  std::string arguments = ANYPLACE_TEST_CHECKER " '" + folder.write("snapshot.pickle", pickle) + "'";
+  if (!json.empty()) arguments += " --json '" + folder.write("snapshot.json", json) + "'";
   return run_python(arguments + " " + options);
 }
 

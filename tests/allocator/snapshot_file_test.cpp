@@ -53,7 +53,7 @@ TEST_CASE("a snapshot goes to a file, as a pickle or as JSON") {
   const test::TempDir folder;
   write_memory_snapshot(device, folder / "snapshot.pickle");
   write_memory_snapshot(device, folder / "snapshot.json", SnapshotFormat::json);
-  CHECK(contents(folder / "snapshot.pickle") == anyplace::memory_snapshot(device));
+  CHECK(contents(folder / "snapshot.pickle") == anyplace::memory_snapshot(device, anyplace::SnapshotFormat::pickle));
   CHECK(nlohmann::json::parse(contents(folder / "snapshot.json")).contains("segments"));
   CHECK(entries_of(folder.path()) == 2);
 }
@@ -66,7 +66,7 @@ TEST_CASE("a file that is there is replaced, with its permissions and behind its
   fs::create_symlink("real", folder / "link");
   write_memory_snapshot(device, folder / "link");
   CHECK(fs::is_symlink(folder / "link"));
-  CHECK(contents(file) == anyplace::memory_snapshot(device));
+  CHECK(contents(file) == anyplace::memory_snapshot(device, anyplace::SnapshotFormat::pickle));
   CHECK(fs::status(file).permissions() == (fs::perms::owner_read | fs::perms::owner_write | fs::perms::others_read));
   CHECK(entries_of(folder.path()) == 2);
 }

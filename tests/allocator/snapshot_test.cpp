@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/json_writer.h"
 #include "allocator/made_snapshot.h"
-#include "allocator/pickle.h"
-#include "allocator/snapshot.h"
 #include "allocator/snapshot_check.h"
+#include "memory/allocator/json_writer.h"
+#include "memory/allocator/pickle.h"
+#include "memory/allocator/snapshot.h"
 
 using namespace anyplace::detail;
 using namespace snapshot_check;

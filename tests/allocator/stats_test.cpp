@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures' names and meaning, and the summary, on books made by hand.
+// The figures' names and meaning, and the summary, on statistics made by hand.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 #include <sstream>
 #include <string>
 
-#include "allocator/books.h"
-#include "allocator/stat_names.h"
-#include "allocator/summary.h"
+#include "memory/allocator/stat_names.h"
+#include "memory/allocator/statistics.h"
+#include "memory/allocator/summary.h"
 
 using namespace anyplace::detail;
 using Catch::Contains;

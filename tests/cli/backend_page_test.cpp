@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // docs/writing-a-backend.md has every entry of the plugin boundary and every capability, says of each whether it may be
-// null, and names filters that find cases. It is compared with the headers here, so that it can't fall behind them.
-#include <anyplace/backend/abi.h>
+// null, and names filters that find cases. It is compared with the headers' lists here, so that it can't fall behind
+// them.
+#include <anyplace/backend/entries.h>
 
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -67,33 +68,47 @@ std::set<std::string> capability_names() {
   };
 }
 
-/// The entries of the table, from the header's text.
-std::set<std::string> entries() {
-  const std::string header = text_of(root / "include/anyplace/backend/abi.h");
-  const std::size_t table = header.find("typedef struct anyplace_backend_table {");
-  const std::size_t end = header.find("} anyplace_backend_table;");
-  REQUIRE(table < end);
-  REQUIRE(end != std::string::npos);
-  return matches(header.substr(table, end - table), R"(anyplace_status \(\*([a-z0-9_]+)\)\()");
+/// What entries.h says of an entry.
+struct Entry {
+  int presence = 0;
+  std::set<std::string> capabilities;
+};
+
+std::set<std::string> names_of(std::uint64_t capabilities) {
+  std::set<std::string> names;
+#define ADD_NAME(upper, lower, bit, text) \
+  if ((capabilities >> (bit)&1) != 0) names.insert(#lower);
+  ANYPLACE_CAPABILITY_LIST(ADD_NAME)
+#undef ADD_NAME
+  return names;
+}
+
+std::map<std::string, Entry> entries() {
+  return {
+#define ENTRY(entry, presence, capabilities) {#entry, {ANYPLACE_ENTRY_##presence, names_of(capabilities)}},
+      ANYPLACE_ENTRY_LIST(ENTRY)
+#undef ENTRY
+  };
 }
 
 }  // namespace
 
 TEST_CASE("The page for vendors has a row for every entry of the plugin boundary and no other") {
-  std::set<std::string> described;
+  std::set<std::string> described, there;
   for (const auto& [name, cells] : entry_rows()) described.insert(name);
-  const std::set<std::string> there = entries();
-  CHECK(there.size() == (sizeof(anyplace_backend_table) - offsetof(anyplace_backend_table, shutdown)) / sizeof(void*));
+  for (const auto& [name, entry] : entries()) there.insert(name);
   CHECK(described == there);
 }
 
-TEST_CASE("The page for vendors says of the entries that every backend needs that they may not be null") {
-  const std::set<std::string> required = matches(text_of(root / "include/anyplace/backend/device_backend.h"),
-                                                 R"(\n  ANYPLACE_REQUIRED_ENTRY\(\s*([a-z0-9_]+),)");
-  CHECK(required.size() == 19);
+TEST_CASE("The page for vendors says of each entry whether it may be null and with which others") {
+  const std::map<std::string, Entry> there = entries();
   for (const auto& [name, cells] : entry_rows()) {
-    CAPTURE(name);
-    CHECK((cells[2] == " no ") == (required.count(name) == 1));
+    CAPTURE(name, cells[2]);
+    const Entry& entry = there.at(name);
+    CHECK((cells[2] == " no ") == (entry.presence == ANYPLACE_ENTRY_REQUIRED));
+    CHECK(cells[2].starts_with(" yes") == (entry.presence == ANYPLACE_ENTRY_OPTIONAL));
+    CHECK((cells[2].starts_with(" with the ") || cells[2].starts_with(" all ")) ==
+          (entry.presence == ANYPLACE_ENTRY_TOGETHER));
   }
 }
 
@@ -104,14 +119,18 @@ TEST_CASE("The page for vendors has a row for every capability and names no othe
     if (known.count(name) == 1) described.insert(name);
   }
   CHECK(described == known);
+  const std::map<std::string, Entry> there = entries();
   for (const auto& [name, cells] : entry_rows()) {
     CAPTURE(name);
-    for (const std::string& capability : in_backticks(cells[3])) {
+    const std::set<std::string> named = in_backticks(cells[3]);
+    for (const std::string& capability : named) {
       CAPTURE(capability);
       CHECK(known.count(capability) == 1);
     }
+    // An entry that every backend has may do more for a device with a capability; any other is there for its own.
+    if (there.at(name).presence != ANYPLACE_ENTRY_REQUIRED) CHECK(named == there.at(name).capabilities);
     // Whatever may be missing stands for something that the device then lacks; shutdown alone does not.
-    CHECK((!in_backticks(cells[3]).empty() || cells[2] == " no " || name == "shutdown"));
+    CHECK((!named.empty() || cells[2] == " no " || name == "shutdown"));
   }
 }
 

@@ -87,7 +87,7 @@ TEST_CASE("new-backend names everything after the backend") {
     CAPTURE(left);
     CHECK_FALSE(contains(all, left));
   }
-  CHECK(contains(all, kind.empty() ? "class MyDev2Backend final" : "MY_DEV2_STREAM_H"));
+  CHECK(contains(all, kind.empty() ? "class MyDev2Backend final" : ".name = \"my_dev2\""));
   CHECK(contains(all, "MY_DEV2_BACKEND_VERSION"));
   CHECK(contains(all, "anyplace_add_backend(my_dev2"));
   // The package is compatible within a minor version.

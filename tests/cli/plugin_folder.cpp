@@ -1,26 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin_folder.h"
 
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <stdexcept>
 
 namespace anyplace::test {
 
-PluginFolder::PluginFolder() {
-  // The real path: what the command prints is compared with it.
-  std::string name = std::filesystem::canonical(std::filesystem::temp_directory_path()) / "anyplace-plugins-XXXXXX";
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-  path_ = name;
-}
-
-PluginFolder::~PluginFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::string PluginFolder::file(const std::string& name) const {
-  return (path_ / ("libanyplace_backend_" + name + ".so")).string();
+  return folder_.file("libanyplace_backend_" + name + ".so");
 }
 
 PluginFolder& PluginFolder::add(const std::string& plugin, const std::string& name) {

@@ -2,19 +2,15 @@
 // A folder of plugin files, made for one test and removed with it.
 #pragma once
 
-#include <filesystem>
 #include <string>
+
+#include "support/temp_dir.h"
 
 namespace anyplace::test {
 
 class PluginFolder {
  public:
-  PluginFolder();
-  PluginFolder(const PluginFolder&) = delete;
-  PluginFolder& operator=(const PluginFolder&) = delete;
-  ~PluginFolder();
-
-  std::string path() const { return path_.string(); }
+  std::string path() const { return folder_.path().string(); }
   std::string file(const std::string& name) const;
   /// A copy of one of the plugins under tests/, as the plugin `name`.
   PluginFolder& add(const std::string& plugin, const std::string& name);
@@ -26,7 +22,7 @@ class PluginFolder {
   PluginFolder& add_truncated(const std::string& name);
 
  private:
-  std::filesystem::path path_;
+  ::test::TempDir folder_;
 };
 
 }  // namespace anyplace::test

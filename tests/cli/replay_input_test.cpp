@@ -154,7 +154,8 @@ TEST_CASE("A snapshot that anyplace writes is a trace, and so is one of PyTorch"
   const anyplace::Device device("cpu_sim:0");
   anyplace::record_memory_history(device, {});
   work(device, *anyplace::caching_allocator(device));
-  const json own = replay(TextFile(anyplace::memory_snapshot(device), "own.pickle").path());
+  const json own =
+      replay(TextFile(anyplace::memory_snapshot(device, anyplace::SnapshotFormat::pickle), "own.pickle").path());
   CHECK(own.at("events") == 6);
   CHECK(own.at("streams") == 2);
   CHECK(own.at("left_out") == 0);

@@ -5,39 +5,15 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "support.h"
+#include "support/temp_dir.h"
 #include "xml.h"
 
 using namespace anyplace::test;
 
 namespace {
-
-/// A folder that is removed with what is in it.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "anyplace-stopped-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  std::string path(const std::string& name) const { return (path_ / name).string(); }
-  std::string contents(const std::string& name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-  }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// The suite on a backend that hangs in some cases, each of which is given an hour. The first case that hangs comes
 /// after some that pass, so the signal, which is sent when those were shown, meets it.
@@ -48,10 +24,10 @@ struct Interrupted {
 };
 
 Interrupted interrupt(int number, std::vector<std::string> more) {
-  const Folder folder;
-  const std::string output = folder.path("output");
+  const ::test::TempDir folder;
+  const std::string output = folder.file("output");
   std::string command = std::string("exec '") + ANYPLACE_COMMAND + "' conformance --place hangs:0 --plugin '" +
-                        plugin_file("hangs") + "' --filter streams. --timeout 3600 --junit '" + folder.path("junit") +
+                        plugin_file("hangs") + "' --filter streams. --timeout 3600 --junit '" + folder.file("junit") +
                         "'";
   for (const std::string& one : more) command += " " + one;
   command += " >'" + output + "' 2>&1";
@@ -61,14 +37,15 @@ Interrupted interrupt(int number, std::vector<std::string> more) {
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(127);
   }
-  while (!contains(folder.contents("output"), "passed  ") && waitpid(child, nullptr, WNOHANG) == 0) usleep(1000);
+  while (!contains(::test::read_file(folder.file("output")), "passed  ") && waitpid(child, nullptr, WNOHANG) == 0)
+    usleep(1000);
   kill(child, number);
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   Interrupted result;
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-  result.text = folder.contents("output");
-  result.junit = folder.contents("junit");
+  result.text = ::test::read_file(folder.file("output"));
+  result.junit = ::test::read_file(folder.file("junit"));
   return result;
 }
 

@@ -16,27 +16,27 @@ struct __attribute__((visibility("default"))) Unique {
 };
 
 /// Adds the 32-bit value of argument 1 to element `block index` of the array at argument 0.
-KERNEL add(void*, const anyplace_block* block, void* const* arguments, const uint32_t*, uint32_t) {
-  auto* elements = reinterpret_cast<uint32_t*>(*static_cast<const anyplace_address*>(arguments[0]));
-  elements[block->index[0]] += *static_cast<const uint32_t*>(arguments[1]);
+KERNEL add(void*, const anyplace_block* block, void* const* arguments, const std::uint32_t*, std::uint32_t) {
+  auto* elements = reinterpret_cast<std::uint32_t*>(*static_cast<const anyplace_address*>(arguments[0]));
+  elements[block->index[0]] += *static_cast<const std::uint32_t*>(arguments[1]);
   return ANYPLACE_STATUS_OK;
 }
 
-KERNEL throws(void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) {
+KERNEL throws(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
   throw std::runtime_error("the module's kernel threw this");
 }
 
-KERNEL fails(void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) {
+KERNEL fails(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
   return ANYPLACE_STATUS_INVALID_ARGUMENT;
 }
 
-KERNEL loses_device(void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) {
+KERNEL loses_device(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
   return ANYPLACE_STATUS_DEVICE_LOST;
 }
 
 /// Counts the atomic at argument 2 up, waits until the atomic flag at argument 0 is set, counts the one at argument 1
 /// up. (It polls: std::atomic::wait keeps its waiters in a table that each library has for itself.)
-KERNEL waits(void*, const anyplace_block*, void* const* arguments, const uint32_t*, uint32_t) {
+KERNEL waits(void*, const anyplace_block*, void* const* arguments, const std::uint32_t*, std::uint32_t) {
   const auto at = [arguments](int i) { return *static_cast<const anyplace_address*>(arguments[i]); };
   reinterpret_cast<std::atomic<int>*>(at(2))->fetch_add(1);
   while (!reinterpret_cast<std::atomic<bool>*>(at(0))->load()) std::this_thread::yield();
@@ -45,7 +45,7 @@ KERNEL waits(void*, const anyplace_block*, void* const* arguments, const uint32_
 }
 
 /// Writes how often it ran in this copy of the library to the int at argument 0.
-KERNEL count_runs(void*, const anyplace_block*, void* const* arguments, const uint32_t*, uint32_t) {
+KERNEL count_runs(void*, const anyplace_block*, void* const* arguments, const std::uint32_t*, std::uint32_t) {
   *reinterpret_cast<int*>(*static_cast<const anyplace_address*>(arguments[0])) = ++Unique<int>::count;
   return ANYPLACE_STATUS_OK;
 }

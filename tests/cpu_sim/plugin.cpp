@@ -15,7 +15,7 @@ thread_local std::string message;
 thread_local int depth = 0;
 
 void set_environment(const Environment& environment) {
-  for (const char* name : {"DEVICES", "MEMORY", "WORKERS", "DOZE"}) {
+  for (const char* name : {"DEVICES", "MEMORY", "WORKERS", "IDLE_BACKOFF"}) {
     const std::string variable = std::string("ANYPLACE_CPU_SIM_") + name;
     const auto value = environment.find(name);
     if (value == environment.end()) {
@@ -51,14 +51,16 @@ HostStub::HostStub() {
   host_.abi_major = ANYPLACE_ABI_MAJOR;
   host_.abi_minor = ANYPLACE_ABI_MINOR;
   host_.context = this;
-  host_.leave_message = [](void*, int64_t, const char*, const char* text) { message = text == nullptr ? "" : text; };
-  host_.stream_fault = [](void* context, uint64_t cookie, anyplace_status status, int64_t, const char*,
+  host_.leave_message = [](void*, std::int64_t, const char*, const char* text) {
+    message = text == nullptr ? "" : text;
+  };
+  host_.stream_fault = [](void* context, std::uint64_t cookie, anyplace_status status, std::int64_t, const char*,
                           const char* text) {
     static_cast<HostStub*>(context)->faults_.add({cookie, status, text != nullptr ? text : take_message()});
   };
   host_.user_code_begin = [](void*) { ++depth; };
   host_.user_code_end = [](void*) { --depth; };
-  host_.log = [](void*, uint32_t, const char*) {};
+  host_.log = [](void*, std::uint32_t, const char*) {};
 }
 
 int HostStub::user_code_depth() { return depth; }
@@ -94,7 +96,7 @@ Plugin::Plugin(const Environment& environment) : host_(new HostStub) {
 }
 
 Plugin::~Plugin() {
-  if (!left_) CHECK(shut_down(60'000 * kMillisecond));
+  if (!left_) CHECK(shut_down(60'000 * millisecond));
 }
 
 anyplace_status Plugin::enter(const Environment& environment, std::string* text) {
@@ -111,30 +113,37 @@ anyplace_status Plugin::enter(const Environment& environment, std::string* text)
   return status;
 }
 
-bool Plugin::shut_down(uint64_t timeout_ns) { return check_wait(table_.shutdown(self(), timeout_ns)); }
+bool Plugin::shut_down(std::uint64_t timeout_ns) { return check_wait(table_.shutdown(self(), timeout_ns)); }
 
-uint64_t Plugin::allocate(uint64_t bytes, int32_t device, uint32_t kind) {
+std::uint64_t Plugin::allocate(std::uint64_t bytes, std::int32_t device, std::uint32_t kind) {
   anyplace_address address = 0;
   check(table_.memory_allocate(self(), device, kind, bytes, &address));
   return address;
 }
 
-void Plugin::free(uint64_t address, int32_t device, uint32_t kind) {
+void Plugin::free(std::uint64_t address, std::int32_t device, std::uint32_t kind) {
   check(table_.memory_free(self(), device, kind, address));
 }
 
-uint64_t Plugin::free_bytes(int32_t device) {
+anyplace_device_properties Plugin::properties(std::int32_t device) {
+  anyplace_device_properties out{};
+  out.struct_size = sizeof(out);
+  check(table_.device_properties(self(), device, &out));
+  return out;
+}
+
+std::uint64_t Plugin::free_bytes(std::int32_t device) {
   anyplace_memory_info info{};
   info.struct_size = sizeof(info);
   check(table_.device_memory(self(), device, &info));
   return info.free_bytes;
 }
 
-bool Plugin::synchronize(int32_t device, uint64_t timeout_ns) {
+bool Plugin::synchronize(std::int32_t device, std::uint64_t timeout_ns) {
   return check_wait(table_.device_synchronize(self(), device, timeout_ns));
 }
 
-Gate::Gate(Plugin& plugin, int32_t device) : plugin_(plugin) {
+Gate::Gate(Plugin& plugin, std::int32_t device) : plugin_(plugin) {
   check(plugin->gate_create(plugin.self(), device, &handle));
 }
 Gate::~Gate() { plugin_->gate_destroy(plugin_.self(), handle); }
@@ -146,8 +155,8 @@ struct HostKernel {
   Flag* released;
 };
 
-anyplace_status run_block(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
-                          uint32_t count) {
+anyplace_status run_block(void* user, const anyplace_block* block, void* const* arguments, const std::uint32_t* sizes,
+                          std::uint32_t count) {
   return static_cast<HostKernel*>(user)->block(*block, arguments, sizes, count);
 }
 
@@ -159,7 +168,7 @@ void release_kernel(void* user) {
 }
 
 Block block_of(std::function<void()> body) {
-  return [run = std::move(body)](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  return [run = std::move(body)](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
     run();
     return anyplace_status{ANYPLACE_STATUS_OK};
   };
@@ -167,15 +176,15 @@ Block block_of(std::function<void()> body) {
 
 }  // namespace
 
-Kernel::Kernel(Plugin& plugin, Block block, int32_t device, Flag* released) : plugin_(plugin) {
+Kernel::Kernel(Plugin& plugin, Block block, std::int32_t device, Flag* released) : plugin_(plugin) {
   auto* kernel = new HostKernel{std::move(block), released};
   check(plugin->kernel_from_host(plugin.self(), device, &run_block, kernel, &release_kernel, &handle));
 }
-Kernel::Kernel(Plugin& plugin, std::function<void()> body, int32_t device)
+Kernel::Kernel(Plugin& plugin, std::function<void()> body, std::int32_t device)
     : Kernel(plugin, block_of(std::move(body)), device) {}
 Kernel::~Kernel() { plugin_->kernel_destroy(plugin_.self(), handle); }
 
-Event::Event(Plugin& plugin, uint32_t flags, int32_t device) : plugin_(plugin) {
+Event::Event(Plugin& plugin, std::uint32_t flags, std::int32_t device) : plugin_(plugin) {
   anyplace_event_desc desc{sizeof(desc), flags};
   check(plugin->event_create(plugin.self(), device, &desc, &handle));
 }
@@ -184,11 +193,11 @@ void Event::destroy() {
   if (const anyplace_event event = std::exchange(handle, 0)) plugin_->event_destroy(plugin_.self(), event);
 }
 bool Event::done() {
-  int32_t done = -1;
+  std::int32_t done = -1;
   check(plugin_->event_query(plugin_.self(), handle, &done));
   return done == 1;
 }
-bool Event::synchronize(uint64_t timeout_ns) {
+bool Event::synchronize(std::uint64_t timeout_ns) {
   return check_wait(plugin_->event_synchronize(plugin_.self(), handle, timeout_ns));
 }
 
@@ -206,23 +215,23 @@ void Stream::destroy() {
   if (const anyplace_stream stream = std::exchange(handle, 0)) plugin_->stream_destroy(plugin_.self(), stream);
 }
 bool Stream::done() {
-  int32_t done = -1;
+  std::int32_t done = -1;
   check(plugin_->stream_query(plugin_.self(), handle, &done));
   return done == 1;
 }
-bool Stream::synchronize(uint64_t timeout_ns) {
+bool Stream::synchronize(std::uint64_t timeout_ns) {
   return check_wait(plugin_->stream_synchronize(plugin_.self(), handle, timeout_ns));
 }
 
 void Stream::launch(anyplace_kernel kernel, Grid grid, const std::vector<anyplace_argument>& arguments,
-                    uint64_t shared_bytes) {
+                    std::uint64_t shared_bytes) {
   anyplace_launch launch{};
   launch.struct_size = sizeof(launch);
   launch.grid[0] = grid.x;
   launch.grid[1] = grid.y;
   launch.grid[2] = grid.z;
   launch.block[0] = launch.block[1] = launch.block[2] = 1;
-  launch.argument_count = static_cast<uint32_t>(arguments.size());
+  launch.argument_count = static_cast<std::uint32_t>(arguments.size());
   launch.argument_stride = sizeof(anyplace_argument);
   launch.arguments = arguments.data();
   launch.shared_bytes = shared_bytes;
@@ -244,9 +253,9 @@ void Stream::host(std::function<void()> body) {
   check(plugin_->stream_host_function(plugin_.self(), handle, function, heap));
 }
 
-void Stream::copy(void* destination, const void* source, uint64_t bytes, uint32_t kind) {
-  check(plugin_->memory_copy(plugin_.self(), handle, reinterpret_cast<uint64_t>(destination),
-                             reinterpret_cast<uint64_t>(source), bytes, kind));
+void Stream::copy(void* destination, const void* source, std::uint64_t bytes, std::uint32_t kind) {
+  check(plugin_->memory_copy(plugin_.self(), handle, reinterpret_cast<std::uint64_t>(destination),
+                             reinterpret_cast<std::uint64_t>(source), bytes, kind));
 }
 
 }  // namespace cpu_sim_test

@@ -2,8 +2,7 @@
 //
 // What the cases stand on: the plugin's table with a small host behind it, and owners of its handles that throw when an
 // entry fails. No core is involved.
-#ifndef ANYPLACE_TESTS_CPU_SIM_PLUGIN_H
-#define ANYPLACE_TESTS_CPU_SIM_PLUGIN_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 
@@ -19,8 +18,8 @@
 
 namespace cpu_sim_test {
 
-inline constexpr uint64_t kForever = ANYPLACE_FOREVER;
-inline constexpr uint64_t kMillisecond = 1'000'000;
+inline constexpr std::uint64_t forever = ANYPLACE_FOREVER;
+inline constexpr std::uint64_t millisecond = 1'000'000;
 
 /// Set once, waited for by any thread.
 class Flag {
@@ -64,7 +63,7 @@ class Log {
 };
 
 struct Fault {
-  uint64_t cookie;
+  std::uint64_t cookie;
   anyplace_status status;
   std::string text;
 };
@@ -114,25 +113,26 @@ class Plugin {
   const anyplace_backend_table* operator->() const { return &table_; }
   void* self() const { return table_.self; }
   HostStub& host() { return *host_; }
-  uint64_t next_cookie() { return ++cookies_; }
-  bool shut_down(uint64_t timeout_ns);
+  std::uint64_t next_cookie() { return ++cookies_; }
+  bool shut_down(std::uint64_t timeout_ns);
   void leave_running() { left_ = true; }
 
-  uint64_t allocate(uint64_t bytes, int32_t device = 0, uint32_t kind = ANYPLACE_MEMORY_DEVICE);
-  void free(uint64_t address, int32_t device = 0, uint32_t kind = ANYPLACE_MEMORY_DEVICE);
-  uint64_t free_bytes(int32_t device = 0);
-  bool synchronize(int32_t device, uint64_t timeout_ns = kForever);
+  std::uint64_t allocate(std::uint64_t bytes, std::int32_t device = 0, std::uint32_t kind = ANYPLACE_MEMORY_DEVICE);
+  void free(std::uint64_t address, std::int32_t device = 0, std::uint32_t kind = ANYPLACE_MEMORY_DEVICE);
+  anyplace_device_properties properties(std::int32_t device);
+  std::uint64_t free_bytes(std::int32_t device = 0);
+  bool synchronize(std::int32_t device, std::uint64_t timeout_ns = forever);
 
  private:
   HostStub* host_;
   anyplace_backend_table table_{};
-  std::atomic<uint64_t> cookies_{0};
+  std::atomic<std::uint64_t> cookies_{0};
   bool left_ = false;
 };
 
 class Gate {
  public:
-  explicit Gate(Plugin& plugin, int32_t device = 0);
+  explicit Gate(Plugin& plugin, std::int32_t device = 0);
   ~Gate();
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -144,13 +144,13 @@ class Gate {
   Plugin& plugin_;
 };
 
-using Block = std::function<anyplace_status(const anyplace_block&, void* const*, const uint32_t*, uint32_t)>;
+using Block = std::function<anyplace_status(const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t)>;
 
 /// A kernel of kernel_from_host.
 class Kernel {
  public:
-  Kernel(Plugin& plugin, Block block, int32_t device = 0, Flag* released = nullptr);
-  Kernel(Plugin& plugin, std::function<void()> body, int32_t device = 0);
+  Kernel(Plugin& plugin, Block block, std::int32_t device = 0, Flag* released = nullptr);
+  Kernel(Plugin& plugin, std::function<void()> body, std::int32_t device = 0);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
@@ -162,17 +162,17 @@ class Kernel {
 };
 
 struct Grid {
-  uint32_t x = 1, y = 1, z = 1;
+  std::uint32_t x = 1, y = 1, z = 1;
 };
 
 class Event {
  public:
-  explicit Event(Plugin& plugin, uint32_t flags = 0, int32_t device = 0);
+  explicit Event(Plugin& plugin, std::uint32_t flags = 0, std::int32_t device = 0);
   ~Event();
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
   bool done();
-  bool synchronize(uint64_t timeout_ns = kForever);
+  bool synchronize(std::uint64_t timeout_ns = forever);
   void destroy();
 
   anyplace_event handle = 0;
@@ -184,9 +184,9 @@ class Event {
 class Stream {
  public:
   struct Options {
-    int32_t device = 0;
-    int32_t priority = 0;
-    uint32_t flags = 0;
+    std::int32_t device = 0;
+    std::int32_t priority = 0;
+    std::uint32_t flags = 0;
   };
   explicit Stream(Plugin& plugin) : Stream(plugin, Options{}) {}
   Stream(Plugin& plugin, const Options& options);
@@ -195,34 +195,33 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   static Options null() { return {-1, 0, 0}; }
-  static Options on(int32_t device) { return {device, 0, 0}; }
-  static Options priority(int32_t priority) { return {0, priority, 0}; }
+  static Options on(std::int32_t device) { return {device, 0, 0}; }
+  static Options priority(std::int32_t priority) { return {0, priority, 0}; }
   static Options blocking() { return {0, 0, ANYPLACE_STREAM_BLOCKING}; }
 
   bool done();
-  bool synchronize(uint64_t timeout_ns = kForever);
+  bool synchronize(std::uint64_t timeout_ns = forever);
   void wait(Event& event) { check(plugin_->stream_wait_event(plugin_.self(), handle, event.handle)); }
   void wait(Gate& gate) { check(plugin_->stream_wait_gate(plugin_.self(), handle, gate.handle)); }
   void record(Event& event) { check(plugin_->event_record(plugin_.self(), event.handle, handle)); }
   void launch(Kernel& kernel, Grid grid = {}, const std::vector<anyplace_argument>& arguments = {},
-              uint64_t shared_bytes = 0) {
+              std::uint64_t shared_bytes = 0) {
     launch(kernel.handle, grid, arguments, shared_bytes);
   }
   void launch(anyplace_kernel kernel, Grid grid = {}, const std::vector<anyplace_argument>& arguments = {},
-              uint64_t shared_bytes = 0);
+              std::uint64_t shared_bytes = 0);
   /// A kernel of one block, destroyed as soon as it is submitted.
   void run(std::function<void()> body);
   void host(std::function<void()> body);
-  void copy(void* destination, const void* source, uint64_t bytes, uint32_t kind = ANYPLACE_COPY_HOST_TO_DEVICE);
+  void copy(void* destination, const void* source, std::uint64_t bytes,
+            std::uint32_t kind = ANYPLACE_COPY_HOST_TO_DEVICE);
   void destroy();
 
   anyplace_stream handle = 0;
-  uint64_t cookie = 0;
+  std::uint64_t cookie = 0;
 
  private:
   Plugin& plugin_;
 };
 
 }  // namespace cpu_sim_test
-
-#endif  // ANYPLACE_TESTS_CPU_SIM_PLUGIN_H

@@ -9,17 +9,10 @@ using namespace cpu_sim_test;
 
 namespace {
 
-int32_t count(Plugin& plugin) {
-  int32_t count = -1;
+std::int32_t count(Plugin& plugin) {
+  std::int32_t count = -1;
   check(plugin->device_count(plugin.self(), &count));
   return count;
-}
-
-anyplace_device_properties properties(Plugin& plugin, int32_t device) {
-  anyplace_device_properties out{};
-  out.struct_size = sizeof(out);
-  check(plugin->device_properties(plugin.self(), device, &out));
-  return out;
 }
 
 }  // namespace
@@ -28,18 +21,18 @@ TEST_CASE(
     "Given no variables, When the plugin is entered, Then there are two devices of 1 GiB and at least 2 workers") {
   Plugin plugin;
   CHECK(count(plugin) == 2);
-  CHECK(properties(plugin, 0).total_memory == uint64_t{1} << 30);
-  CHECK(properties(plugin, 0).compute_units >= 2);
+  CHECK(plugin.properties(0).total_memory == std::uint64_t{1} << 30);
+  CHECK(plugin.properties(0).compute_units >= 2);
 }
 
 TEST_CASE("Given an empty variable, Then it counts as unset") {
   Plugin plugin(Environment{{"DEVICES", ""}, {"MEMORY", ""}, {"WORKERS", ""}});
   CHECK(count(plugin) == 2);
-  CHECK(properties(plugin, 1).total_memory == uint64_t{1} << 30);
+  CHECK(plugin.properties(1).total_memory == std::uint64_t{1} << 30);
 }
 
 TEST_CASE("Given a number of devices from 0 to 4096, Then there are that many") {
-  for (int32_t devices : {0, 1, 64, 4096}) {
+  for (std::int32_t devices : {0, 1, 64, 4096}) {
     Plugin plugin(Environment{{"DEVICES", std::to_string(devices)}});
     CHECK(count(plugin) == devices);
   }
@@ -54,8 +47,8 @@ TEST_CASE("Given no device, When one is used, Then the answer is NO_SUCH_DEVICE 
 
 TEST_CASE("Given a device index out of range, Then every device entry answers NO_SUCH_DEVICE") {
   Plugin plugin;
-  for (int32_t device : {-1, 2, INT32_MAX, INT32_MIN}) {
-    CHECK(status_of([&] { properties(plugin, device); }) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
+  for (std::int32_t device : {-1, 2, INT32_MAX, INT32_MIN}) {
+    CHECK(status_of([&] { plugin.properties(device); }) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
     CHECK(status_of([&] { plugin.synchronize(device); }) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
     CHECK(status_of([&] { plugin.free_bytes(device); }) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
     CHECK(status_of([&] { Gate gate(plugin, device); }) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
@@ -65,29 +58,29 @@ TEST_CASE("Given a device index out of range, Then every device entry answers NO
 }
 
 TEST_CASE("Given a memory size with or without a suffix, Then each device has that much") {
-  const std::pair<const char*, uint64_t> sizes[] = {{"1", 1},
-                                                    {"4096", 4096},
-                                                    {"3KiB", 3 << 10},
-                                                    {"64MiB", 64 << 20},
-                                                    {"40GiB", uint64_t{40} << 30},
-                                                    {"2TiB", uint64_t{2} << 40}};
+  const std::pair<const char*, std::uint64_t> sizes[] = {{"1", 1},
+                                                         {"4096", 4096},
+                                                         {"3KiB", 3 << 10},
+                                                         {"64MiB", 64 << 20},
+                                                         {"40GiB", std::uint64_t{40} << 30},
+                                                         {"2TiB", std::uint64_t{2} << 40}};
   for (const auto& [text, bytes] : sizes) {
     Plugin plugin(Environment{{"MEMORY", text}});
-    CHECK(properties(plugin, 0).total_memory == bytes);
+    CHECK(plugin.properties(0).total_memory == bytes);
     CHECK(plugin.free_bytes(1) == bytes);
   }
 }
 
 TEST_CASE("Given a number of workers, Then that is the number of compute units") {
   Plugin plugin(Environment{{"WORKERS", "3"}});
-  CHECK(properties(plugin, 0).compute_units == 3);
+  CHECK(plugin.properties(0).compute_units == 3);
 }
 
 TEST_CASE("Given a bad value, When the plugin is entered, Then it refuses, showing the variable and the value") {
   const std::pair<const char*, std::vector<const char*>> bad[] = {
       {"DEVICES", {"-1", "4097", "two", "1x", " 1", "1 ", "+1", "0x2", "99999999999999999999"}},
       {"WORKERS", {"0", "-1", "1025", "many", "1.5"}},
-      {"DOZE", {"-1", "1000001", "50us", "0.5", "never"}},
+      {"IDLE_BACKOFF", {"-1", "1000001", "50us", "0.5", "never"}},
       {"MEMORY", {"0", "-1", "1GB", "1 GiB", "GiB", "1gib", "0KiB", "9223372036854775808", "8388608TiB", "1GiBx"}}};
   for (const auto& [name, values] : bad) {
     for (const char* value : values) {

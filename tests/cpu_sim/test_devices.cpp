@@ -15,13 +15,6 @@ using namespace cpu_sim_test;
 
 namespace {
 
-anyplace_device_properties properties(Plugin& plugin, int32_t device) {
-  anyplace_device_properties out{};
-  out.struct_size = sizeof(out);
-  check(plugin->device_properties(plugin.self(), device, &out));
-  return out;
-}
-
 int threads() {
   DIR* tasks = opendir("/proc/self/task");
   int count = 0;
@@ -41,7 +34,7 @@ TEST_CASE("Given the table, Then it names the backend and every entry is there b
   // All entries are pointers, from shutdown to the end.
   const auto* bytes = reinterpret_cast<const char*>(plugin.operator->());
   int missing = 0;
-  for (size_t at = offsetof(anyplace_backend_table, shutdown); at < sizeof(anyplace_backend_table);
+  for (std::size_t at = offsetof(anyplace_backend_table, shutdown); at < sizeof(anyplace_backend_table);
        at += sizeof(void*)) {
     void* entry = nullptr;
     std::memcpy(&entry, bytes + at, sizeof(entry));
@@ -52,7 +45,7 @@ TEST_CASE("Given the table, Then it names the backend and every entry is there b
 
 TEST_CASE("Given a device, Then its properties are complete and within the contract") {
   Plugin plugin;
-  const anyplace_device_properties p = properties(plugin, 1);
+  const anyplace_device_properties p = plugin.properties(1);
   CHECK(std::string(p.name) == "anyplace CPU simulator");
   CHECK(std::string(p.vendor) == "anyplace");
   CHECK(std::string(p.architecture) != "");
@@ -79,8 +72,8 @@ TEST_CASE("Given 4096 devices, Then their uuids and PCI addresses are well forme
            std::sscanf(text.c_str(), "%4x:%2x:%2x.%1o%c", &domain, &bus, &device, &function, &rest) == 4;
   };
   bool well_formed = true;
-  for (int32_t device = 0; device < 4096; ++device) {
-    const anyplace_device_properties p = properties(plugin, device);
+  for (std::int32_t device = 0; device < 4096; ++device) {
+    const anyplace_device_properties p = plugin.properties(device);
     uuids.insert(p.uuid);
     pcis.insert(p.pci);
     well_formed = well_formed && is_pci(p.pci);
@@ -103,7 +96,7 @@ TEST_CASE("Given an older core's shorter properties, Then no more than that is w
 
 TEST_CASE("Given a device, Then its native handle is its index and its context is stable") {
   Plugin plugin;
-  uint64_t native = 99, context = 0, again = 0;
+  std::uint64_t native = 99, context = 0, again = 0;
   check(plugin->device_native(plugin.self(), 1, ANYPLACE_NATIVE_DEVICE, &native));
   check(plugin->device_native(plugin.self(), 1, ANYPLACE_NATIVE_CONTEXT, &context));
   check(plugin->device_native(plugin.self(), 1, ANYPLACE_NATIVE_CONTEXT, &again));
@@ -115,7 +108,7 @@ TEST_CASE("Given a device, Then its native handle is its index and its context i
 
 TEST_CASE("Given two devices, Then each can reach the other, enabling twice and disabling twice is fine") {
   Plugin plugin;
-  int32_t can = 0;
+  std::int32_t can = 0;
   check(plugin->peer_query(plugin.self(), 0, 1, &can));
   CHECK(can == 1);
   for (int i = 0; i < 2; ++i) check(plugin->peer_enable(plugin.self(), 0, 1));
@@ -171,7 +164,7 @@ TEST_CASE("Given blocked work on one device, Then synchronising it times out, an
   other.run([] {});
   CHECK(plugin.synchronize(1));
   CHECK_FALSE(plugin.synchronize(0, 0));
-  CHECK_FALSE(plugin.synchronize(0, kMillisecond));
+  CHECK_FALSE(plugin.synchronize(0, millisecond));
   gate.open();
   CHECK(plugin.synchronize(0));
 }
@@ -188,7 +181,7 @@ TEST_CASE("Given a device synchronise, When others keep submitting, Then it wait
     done = plugin.synchronize(0);
   });
   waiting.wait();
-  CHECK_FALSE(plugin.synchronize(0, 5 * kMillisecond));
+  CHECK_FALSE(plugin.synchronize(0, 5 * millisecond));
   // Whether the other thread has looked already or not: it must come back when both are open, and the test ends.
   first.open();
   stream.wait(second);
@@ -205,7 +198,7 @@ TEST_CASE("Given unfinished work, When the plugin is shut down, Then it answers 
   stream.wait(gate);
   stream.run([&] { ran = true; });
   CHECK_FALSE(plugin.shut_down(0));
-  CHECK_FALSE(plugin.shut_down(kMillisecond));
+  CHECK_FALSE(plugin.shut_down(millisecond));
   CHECK_FALSE(ran);
   gate.open();
   CHECK(stream.synchronize());
@@ -228,8 +221,8 @@ TEST_CASE("Given a kernel that shuts the plugin down, Then it gets TIMEOUT at on
   Plugin plugin;
   Stream stream(plugin);
   std::atomic<int> timeouts{0};
-  stream.run([&] { timeouts += plugin.shut_down(kForever) ? 0 : 1; });
-  stream.host([&] { timeouts += plugin.shut_down(kForever) ? 0 : 1; });
+  stream.run([&] { timeouts += plugin.shut_down(forever) ? 0 : 1; });
+  stream.host([&] { timeouts += plugin.shut_down(forever) ? 0 : 1; });
   CHECK(stream.synchronize());
   CHECK(timeouts == 2);
 }

@@ -29,7 +29,7 @@ TEST_CASE("Given an event that was never recorded, Then it is done, and waiting 
 TEST_CASE("Given a record behind pending work, Then the event is done exactly when that work is") {
   Plugin plugin;
   Gate gate(plugin);
-  for (uint32_t flags : {0u, uint32_t{ANYPLACE_EVENT_TIMING}, uint32_t{ANYPLACE_EVENT_BLOCKING_SYNC}}) {
+  for (std::uint32_t flags : {0u, std::uint32_t{ANYPLACE_EVENT_TIMING}, std::uint32_t{ANYPLACE_EVENT_BLOCKING_SYNC}}) {
     Event event(plugin, flags);
     Gate before(plugin), after(plugin);
     Stream stream(plugin);
@@ -37,7 +37,7 @@ TEST_CASE("Given a record behind pending work, Then the event is done exactly wh
     stream.record(event);
     stream.wait(after);
     CHECK_FALSE(event.done());
-    CHECK_FALSE(event.synchronize(kMillisecond));
+    CHECK_FALSE(event.synchronize(millisecond));
     before.open();
     CHECK(event.synchronize());
     CHECK(event.done());
@@ -61,7 +61,7 @@ TEST_CASE("Given a stream that waits for another's event, Then only what it is g
   consumer.wait(event);
   consumer.run([&] { seen = produced.load(); });
   CHECK(passed.synchronize());
-  CHECK_FALSE(consumer.synchronize(kMillisecond));
+  CHECK_FALSE(consumer.synchronize(millisecond));
   CHECK(seen == -1);
   gate.open();
   CHECK(consumer.synchronize());
@@ -90,7 +90,7 @@ TEST_CASE("Given a wait, When the event is recorded again, Then the wait stays w
   Stream idle(plugin);
   idle.record(again);
   CHECK(again.done());
-  CHECK_FALSE(waiter.synchronize(kMillisecond));
+  CHECK_FALSE(waiter.synchronize(millisecond));
   pending.open();
   never.open();
   CHECK(waiter.synchronize());
@@ -107,7 +107,7 @@ TEST_CASE("Given a wait, When the event and its stream are destroyed, Then the w
     producer.record(event);
     waiter.wait(event);
   }
-  CHECK_FALSE(waiter.synchronize(kMillisecond));
+  CHECK_FALSE(waiter.synchronize(millisecond));
   gate.open();
   CHECK(waiter.synchronize());
 }
@@ -132,7 +132,7 @@ TEST_CASE("Given an event of another device, Then a stream can wait for it") {
   producer.wait(gate);
   producer.record(event);
   consumer.wait(event);
-  CHECK_FALSE(consumer.synchronize(kMillisecond));
+  CHECK_FALSE(consumer.synchronize(millisecond));
   gate.open();
   CHECK(consumer.synchronize());
 }
@@ -166,7 +166,7 @@ TEST_CASE("Given timed events around work, Then the time between them is in mill
   stream.record(end);
   REQUIRE(start.synchronize());
   // The work between takes at least as long as this wait that must run out.
-  REQUIRE_FALSE(stream.synchronize(20 * kMillisecond));
+  REQUIRE_FALSE(stream.synchronize(20 * millisecond));
   gate.open();
   REQUIRE(stream.synchronize());
   double forward = 0, backward = 0;
@@ -209,7 +209,7 @@ TEST_CASE("Given interprocess or unknown flags, Then no event is made") {
 TEST_CASE("Given events, Then their native numbers are unique") {
   Plugin plugin;
   Event a(plugin), b(plugin);
-  uint64_t native_a = 0, native_b = 0;
+  std::uint64_t native_a = 0, native_b = 0;
   check(plugin->event_native(plugin.self(), a.handle, &native_a));
   check(plugin->event_native(plugin.self(), b.handle, &native_b));
   CHECK(native_a != 0);

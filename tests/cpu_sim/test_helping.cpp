@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "plugin.h"
+#include "support/threads.h"
 
 using namespace cpu_sim_test;
 
@@ -41,9 +42,9 @@ TEST_CASE("Given a limit of time, Then the host runs nothing: it could not leave
   for (int i = 0; i < 100; ++i) {
     stream.run([&] { log.add(std::this_thread::get_id()); });
     stream.record(event);
-    if (i % 3 == 0) CHECK(stream.synchronize(60'000 * kMillisecond));
-    if (i % 3 == 1) CHECK(event.synchronize(60'000 * kMillisecond));
-    if (i % 3 == 2) CHECK(plugin.synchronize(0, 60'000 * kMillisecond));
+    if (i % 3 == 0) CHECK(stream.synchronize(60'000 * millisecond));
+    if (i % 3 == 1) CHECK(event.synchronize(60'000 * millisecond));
+    if (i % 3 == 2) CHECK(plugin.synchronize(0, 60'000 * millisecond));
   }
   const std::vector<ThreadId> ran = log.entries();
   CHECK(std::count(ran.begin(), ran.end(), std::this_thread::get_id()) == 0);
@@ -54,8 +55,8 @@ TEST_CASE("Given a kernel that never ends, When a host waits with a limit of tim
   Stream stream(plugin);
   Flag leave;
   stream.run([&] { leave.wait(); });
-  CHECK_FALSE(stream.synchronize(kMillisecond));
-  CHECK_FALSE(plugin.synchronize(0, kMillisecond));
+  CHECK_FALSE(stream.synchronize(millisecond));
+  CHECK_FALSE(plugin.synchronize(0, millisecond));
   leave.set();
   CHECK(stream.synchronize());
 }
@@ -102,34 +103,34 @@ TEST_CASE("Given a host that waits for a part of a stream, Then it isn't caught 
 
 TEST_CASE("Given a chain of streams that wait for each other, When the last is synchronised, Then all of it has run") {
   Plugin plugin(Environment{{"WORKERS", "2"}});
-  constexpr int kStreams = 40;  // more than a host follows
+  constexpr int stream_count = 40;  // more than a host follows
   std::vector<std::unique_ptr<Stream>> streams;
-  for (int i = 0; i < kStreams; ++i) streams.push_back(std::make_unique<Stream>(plugin));
+  for (int i = 0; i < stream_count; ++i) streams.push_back(std::make_unique<Stream>(plugin));
   std::vector<std::unique_ptr<Event>> events;
-  for (int i = 0; i < kStreams; ++i) events.push_back(std::make_unique<Event>(plugin));
+  for (int i = 0; i < stream_count; ++i) events.push_back(std::make_unique<Event>(plugin));
   for (int round = 0; round < 100; ++round) {
     std::atomic<int> ran{0}, wrong{0};
-    for (int i = 0; i < kStreams; ++i) {
+    for (int i = 0; i < stream_count; ++i) {
       if (i > 0) streams[i]->wait(*events[i - 1]);
       streams[i]->run([&, i] { wrong += ran++ != i; });
       streams[i]->record(*events[i]);
     }
     CHECK(streams.back()->synchronize());
-    CHECK(ran == kStreams);
+    CHECK(ran == stream_count);
     CHECK(wrong == 0);
   }
 }
 
 TEST_CASE("Given work that nobody waits for, Then it runs, also after the workers have gone to sleep") {
-  for (const char* doze : {"0", "50", "1000"}) {
-    Plugin plugin(Environment{{"WORKERS", "2"}, {"DOZE", doze}});
+  for (const char* idle_backoff : {"0", "50", "1000"}) {
+    Plugin plugin(Environment{{"WORKERS", "2"}, {"IDLE_BACKOFF", idle_backoff}});
     Stream stream(plugin);
     for (int i = 0; i < 20; ++i) {
       Flag ran;
       stream.run([&] { ran.set(); });
       ran.wait();
       // As long as it takes them to fall asleep, at times.
-      if (i % 5 == 0) stream.synchronize(kMillisecond);
+      if (i % 5 == 0) stream.synchronize(millisecond);
       const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(i % 2 == 0 ? 0 : 3);
       while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
     }
@@ -137,8 +138,8 @@ TEST_CASE("Given work that nobody waits for, Then it runs, also after the worker
 }
 
 TEST_CASE("Given two kernels of which one waits for the other, Then both run, whatever hosts do meanwhile") {
-  for (const char* doze : {"0", "50"}) {
-    Plugin plugin(Environment{{"WORKERS", "2"}, {"DOZE", doze}});
+  for (const char* idle_backoff : {"0", "50"}) {
+    Plugin plugin(Environment{{"WORKERS", "2"}, {"IDLE_BACKOFF", idle_backoff}});
     for (int i = 0; i < 20; ++i) {
       Stream first(plugin), second(plugin), busy(plugin);
       std::atomic<bool> met{false};
@@ -241,7 +242,7 @@ TEST_CASE(
     held.reset();
     stream.launch(*kernel);
     // Half of them are run by a worker, which may be yet to find that there is nothing more.
-    CHECK(stream.synchronize(i % 2 == 0 ? kForever : 60'000 * kMillisecond));
+    CHECK(stream.synchronize(i % 2 == 0 ? forever : 60'000 * millisecond));
     kernel.reset();
     CHECK(watch.expired());
   }
@@ -249,36 +250,32 @@ TEST_CASE(
 
 TEST_CASE("Given 64 threads that submit, wait, record and synchronise on streams they share, Then nothing is lost") {
   Plugin plugin(Environment{{"WORKERS", "4"}});
-  constexpr int kThreads = 64, kStreams = 16, kRounds = 200;
+  constexpr int thread_count = 64, stream_count = 16, rounds = 200;
   std::vector<std::unique_ptr<Stream>> streams;
   std::vector<std::unique_ptr<Event>> events;
-  for (int i = 0; i < kStreams; ++i) {
+  for (int i = 0; i < stream_count; ++i) {
     streams.push_back(std::make_unique<Stream>(plugin, Stream::priority(i % 4 - 2)));
     events.push_back(std::make_unique<Event>(plugin));
   }
-  std::atomic<uint64_t> ran{0};
+  std::atomic<std::uint64_t> ran{0};
   Kernel kernel(plugin, [&] { ran.fetch_add(1, std::memory_order_relaxed); });
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      uint32_t random = static_cast<uint32_t>(t) * 2654435761u + 1;
-      const auto pick = [&random](uint32_t of) { return (random = random * 1664525u + 1013904223u) / 65536u % of; };
-      for (int i = 0; i < kRounds; ++i) {
-        Stream& stream = *streams[pick(kStreams)];
-        Event& event = *events[pick(kStreams)];
-        stream.launch(kernel, {pick(8) == 0 ? 3u : 1u, 1, 1});
-        if (pick(4) == 0) stream.record(event);
-        if (pick(4) == 0) streams[pick(kStreams)]->wait(event);
-        if (pick(16) == 0) stream.synchronize();
-        if (pick(16) == 1) event.synchronize();
-        if (pick(64) == 0) plugin.synchronize(0);
-        if (pick(16) == 2) Stream(plugin).launch(kernel);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::on_threads(thread_count, [&](int t) {
+    std::uint32_t random = static_cast<std::uint32_t>(t) * 2654435761u + 1;
+    const auto pick = [&random](std::uint32_t of) { return (random = random * 1664525u + 1013904223u) / 65536u % of; };
+    for (int i = 0; i < rounds; ++i) {
+      Stream& stream = *streams[pick(stream_count)];
+      Event& event = *events[pick(stream_count)];
+      stream.launch(kernel, {pick(8) == 0 ? 3u : 1u, 1, 1});
+      if (pick(4) == 0) stream.record(event);
+      if (pick(4) == 0) streams[pick(stream_count)]->wait(event);
+      if (pick(16) == 0) stream.synchronize();
+      if (pick(16) == 1) event.synchronize();
+      if (pick(64) == 0) plugin.synchronize(0);
+      if (pick(16) == 2) Stream(plugin).launch(kernel);
+    }
+  });
   CHECK(plugin.synchronize(0));
-  CHECK(ran >= uint64_t{kThreads} * kRounds);
+  CHECK(ran >= std::uint64_t{thread_count} * rounds);
   for (auto& stream : streams) CHECK(stream->done());
   for (auto& event : events) CHECK(event->done());
 }

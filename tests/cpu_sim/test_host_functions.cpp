@@ -78,7 +78,7 @@ TEST_CASE("Given a blocked host function, Then those of the same device wait, th
   elsewhere.host([&] { elsewhere_ran = true; });
   CHECK(elsewhere.synchronize());
   CHECK(elsewhere_ran);
-  CHECK_FALSE(same.synchronize(kMillisecond));
+  CHECK_FALSE(same.synchronize(millisecond));
   CHECK_FALSE(same_ran);
   leave.set();
   CHECK(same.synchronize());

@@ -16,7 +16,7 @@ using namespace cpu_sim_test;
 namespace {
 
 anyplace_argument value_of(const auto& value) {
-  return {ANYPLACE_ARGUMENT_VALUE, static_cast<uint32_t>(sizeof(value)), &value};
+  return {ANYPLACE_ARGUMENT_VALUE, static_cast<std::uint32_t>(sizeof(value)), &value};
 }
 
 }  // namespace
@@ -25,28 +25,28 @@ TEST_CASE("Given grids of many shapes, Then each block runs exactly once with it
   Plugin plugin;
   Stream stream(plugin);
   for (const Grid& grid : {Grid{1, 1, 1}, Grid{7, 1, 1}, Grid{1, 5, 3}, Grid{13, 11, 7}, Grid{1, 1, 50}}) {
-    const size_t total = size_t{grid.x} * grid.y * grid.z;
+    const std::size_t total = std::size_t{grid.x} * grid.y * grid.z;
     std::vector<std::atomic<int>> ran(total);
     std::atomic<int> wrong{0};
-    Kernel kernel(plugin, Block([&](const anyplace_block& block, void* const*, const uint32_t*, uint32_t) {
+    Kernel kernel(plugin, Block([&](const anyplace_block& block, void* const*, const std::uint32_t*, std::uint32_t) {
                     if (block.struct_size != sizeof(block) || block.grid[0] != grid.x || block.grid[1] != grid.y ||
                         block.grid[2] != grid.z || block.block[0] != 1 || block.shared != nullptr) {
                       ++wrong;
                     }
-                    ++ran[(size_t{block.index[2]} * grid.y + block.index[1]) * grid.x + block.index[0]];
+                    ++ran[(std::size_t{block.index[2]} * grid.y + block.index[1]) * grid.x + block.index[0]];
                     return anyplace_status{ANYPLACE_STATUS_OK};
                   }));
     stream.launch(kernel, grid);
     CHECK(stream.synchronize());
     CHECK(wrong == 0);
-    CHECK(std::count(ran.begin(), ran.end(), 1) == static_cast<ptrdiff_t>(total));
+    CHECK(std::count(ran.begin(), ran.end(), 1) == static_cast<std::ptrdiff_t>(total));
   }
 }
 
 TEST_CASE("Given a large grid of empty blocks, Then all of them run") {
   Plugin plugin;
   Stream stream(plugin);
-  std::atomic<uint64_t> ran{0};
+  std::atomic<std::uint64_t> ran{0};
   Kernel kernel(plugin, [&] { ran.fetch_add(1, std::memory_order_relaxed); });
   stream.launch(kernel, {1'000'003, 1, 1});
   CHECK(stream.synchronize());
@@ -73,9 +73,9 @@ TEST_CASE("Given arguments of many sizes, Then the kernel sees copies made at th
   struct alignas(64) Wide {
     unsigned char bytes[64];
   };
-  uint8_t small = 1;
-  uint16_t odd = 2;
-  uint64_t large = 3;
+  std::uint8_t small = 1;
+  std::uint16_t odd = 2;
+  std::uint64_t large = 3;
   Wide wide{};
   wide.bytes[63] = 4;
   char text[13] = "hello, world";
@@ -88,15 +88,16 @@ TEST_CASE("Given arguments of many sizes, Then the kernel sees copies made at th
                                                     {ANYPLACE_ARGUMENT_VALUE, 0, nullptr},
                                                     {ANYPLACE_ARGUMENT_ADDRESS, 8, &address}};
   std::atomic<int> wrong{0}, calls{0};
-  Kernel kernel(plugin, Block([&](const anyplace_block&, void* const* values, const uint32_t* sizes, uint32_t count) {
+  Kernel kernel(plugin,
+                Block([&](const anyplace_block&, void* const* values, const std::uint32_t* sizes, std::uint32_t count) {
                   ++calls;
                   wrong += count != 7;
-                  wrong += sizes[0] != 1 || *static_cast<uint8_t*>(values[0]) != 1;
-                  wrong += sizes[1] != 2 || *static_cast<uint16_t*>(values[1]) != 2;
+                  wrong += sizes[0] != 1 || *static_cast<std::uint8_t*>(values[0]) != 1;
+                  wrong += sizes[1] != 2 || *static_cast<std::uint16_t*>(values[1]) != 2;
                   wrong += sizes[2] != 64 || static_cast<Wide*>(values[2])->bytes[63] != 4;
-                  wrong += reinterpret_cast<uintptr_t>(values[2]) % 64 != 0;
-                  wrong += sizes[3] != 8 || *static_cast<uint64_t*>(values[3]) != 3;
-                  wrong += reinterpret_cast<uintptr_t>(values[3]) % 8 != 0;
+                  wrong += reinterpret_cast<std::uintptr_t>(values[2]) % 64 != 0;
+                  wrong += sizes[3] != 8 || *static_cast<std::uint64_t*>(values[3]) != 3;
+                  wrong += reinterpret_cast<std::uintptr_t>(values[3]) % 8 != 0;
                   wrong += sizes[4] != 13 || std::strcmp(static_cast<char*>(values[4]), "hello, world") != 0;
                   wrong += sizes[5] != 0;
                   wrong += sizes[6] != 8 || *static_cast<anyplace_address*>(values[6]) != 5;
@@ -118,13 +119,14 @@ TEST_CASE("Given arguments of a newer core, Then its stride is kept") {
   Stream stream(plugin);
   struct Longer {
     anyplace_argument argument;
-    uint64_t more[3];
+    std::uint64_t more[3];
   };
   const int first = 11, second = 22;
   const Longer arguments[2] = {{value_of(first), {9, 9, 9}}, {value_of(second), {9, 9, 9}}};
   std::atomic<int> sum{0};
-  Kernel kernel(plugin, Block([&](const anyplace_block&, void* const* values, const uint32_t*, uint32_t count) {
-                  for (uint32_t i = 0; i < count; ++i) sum += *static_cast<int*>(values[i]);
+  Kernel kernel(plugin,
+                Block([&](const anyplace_block&, void* const* values, const std::uint32_t*, std::uint32_t count) {
+                  for (std::uint32_t i = 0; i < count; ++i) sum += *static_cast<int*>(values[i]);
                   return anyplace_status{ANYPLACE_STATUS_OK};
                 }));
   anyplace_launch launch{sizeof(launch), {1, 1, 1}, {1, 1, 1}, 2, sizeof(Longer), 0, 0, &arguments[0].argument};
@@ -139,15 +141,16 @@ TEST_CASE("Given many and large arguments, Then they all arrive") {
   std::vector<char> large(1 << 20, 'x');
   std::vector<int> numbers(1000);
   std::vector<anyplace_argument> arguments = {
-      {ANYPLACE_ARGUMENT_VALUE, static_cast<uint32_t>(large.size()), large.data()}};
+      {ANYPLACE_ARGUMENT_VALUE, static_cast<std::uint32_t>(large.size()), large.data()}};
   for (int i = 0; i < 1000; ++i) {
-    numbers[static_cast<size_t>(i)] = i;
-    arguments.push_back(value_of(numbers[static_cast<size_t>(i)]));
+    numbers[static_cast<std::size_t>(i)] = i;
+    arguments.push_back(value_of(numbers[static_cast<std::size_t>(i)]));
   }
   std::atomic<int> wrong{0};
-  Kernel kernel(plugin, Block([&](const anyplace_block&, void* const* values, const uint32_t* sizes, uint32_t count) {
+  Kernel kernel(plugin,
+                Block([&](const anyplace_block&, void* const* values, const std::uint32_t* sizes, std::uint32_t count) {
                   wrong += count != 1001 || sizes[0] != 1 << 20 || static_cast<char*>(values[0])[(1 << 20) - 1] != 'x';
-                  for (uint32_t i = 1; i < count; ++i) wrong += *static_cast<uint32_t*>(values[i]) != i - 1;
+                  for (std::uint32_t i = 1; i < count; ++i) wrong += *static_cast<std::uint32_t*>(values[i]) != i - 1;
                   return anyplace_status{ANYPLACE_STATUS_OK};
                 }));
   for (int i = 0; i < 3; ++i) stream.launch(kernel, {}, arguments);
@@ -158,12 +161,12 @@ TEST_CASE("Given many and large arguments, Then they all arrive") {
 TEST_CASE("Given shared memory, Then each block has its own, aligned to 64") {
   Plugin plugin;
   Stream stream(plugin);
-  for (uint64_t bytes : {uint64_t{1}, uint64_t{48 << 10}, uint64_t{228 << 10}}) {
+  for (std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{48 << 10}, std::uint64_t{228 << 10}}) {
     std::atomic<int> wrong{0};
-    Kernel kernel(plugin, Block([&](const anyplace_block& block, void* const*, const uint32_t*, uint32_t) {
-                    auto* shared = static_cast<uint8_t*>(block.shared);
-                    wrong += block.shared_bytes != bytes || reinterpret_cast<uintptr_t>(shared) % 64 != 0;
-                    const auto mine = static_cast<uint8_t>(block.index[0]);
+    Kernel kernel(plugin, Block([&](const anyplace_block& block, void* const*, const std::uint32_t*, std::uint32_t) {
+                    auto* shared = static_cast<std::uint8_t*>(block.shared);
+                    wrong += block.shared_bytes != bytes || reinterpret_cast<std::uintptr_t>(shared) % 64 != 0;
+                    const auto mine = static_cast<std::uint8_t>(block.index[0]);
                     std::memset(shared, mine, bytes);
                     std::this_thread::yield();
                     wrong += shared[0] != mine || shared[bytes - 1] != mine;
@@ -199,7 +202,7 @@ TEST_CASE("Given launches over the limits or with bad arguments, Then each is IN
   CHECK(refused([](auto& launch, auto&) { launch.block[2] = 65; }));
   CHECK(refused([](auto& launch, auto&) { launch.block[0] = 64, launch.block[1] = 32; }));
   CHECK(refused([](auto& launch, auto&) { launch.shared_bytes = (228 << 10) + 1; }));
-  CHECK(refused([](auto& launch, auto&) { launch.shared_bytes = uint64_t{1} << 32; }));
+  CHECK(refused([](auto& launch, auto&) { launch.shared_bytes = std::uint64_t{1} << 32; }));
   CHECK(refused([](auto& launch, auto&) { launch.argument_stride = 0; }));
   CHECK(refused([](auto& launch, auto&) { launch.arguments = nullptr; }));
   CHECK(refused([](auto&, auto& argument) { argument.kind = 3; }));
@@ -216,7 +219,7 @@ TEST_CASE("Given a kernel that fails, Then its stream's fault has its message, o
   Plugin plugin(Environment{{"WORKERS", "4"}});
   Stream stream(plugin), innocent(plugin);
   const anyplace_host* host = plugin.host().host();
-  Kernel failing(plugin, Block([&](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  Kernel failing(plugin, Block([&](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
                    host->leave_message(host->context, 0, nullptr, "left by the kernel");
                    return anyplace_status{ANYPLACE_STATUS_KERNEL_FAILED};
                  }));
@@ -238,7 +241,7 @@ TEST_CASE("Given a kernel whose first block fails, Then the blocks not yet hande
   Plugin plugin(Environment{{"WORKERS", "1"}});
   Stream stream(plugin);
   std::atomic<int> ran{0};
-  Kernel failing(plugin, Block([&](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  Kernel failing(plugin, Block([&](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
                    ++ran;
                    return anyplace_status{ANYPLACE_STATUS_INVALID_ARGUMENT};
                  }));
@@ -252,7 +255,7 @@ TEST_CASE("Given a kernel whose first block fails, Then the blocks not yet hande
 TEST_CASE("Given launches that each fail, Then there is a fault for each") {
   Plugin plugin;
   Stream stream(plugin);
-  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
                    return anyplace_status{ANYPLACE_STATUS_KERNEL_FAILED};
                  }));
   for (int i = 0; i < 5; ++i) stream.launch(failing, {8, 1, 1});
@@ -263,10 +266,10 @@ TEST_CASE("Given launches that each fail, Then there is a fault for each") {
 TEST_CASE("Given a failing kernel, When its completion is seen, Then the fault was reported before") {
   Plugin plugin;
   Stream stream(plugin);
-  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
                    return anyplace_status{ANYPLACE_STATUS_KERNEL_FAILED};
                  }));
-  for (size_t i = 1; i <= 300; ++i) {
+  for (std::size_t i = 1; i <= 300; ++i) {
     stream.launch(failing, {i % 2 == 0 ? 1u : 4u, 1, 1});
     while (!stream.done()) std::this_thread::yield();
     REQUIRE(plugin.host().faults().size() == i);
@@ -276,16 +279,14 @@ TEST_CASE("Given a failing kernel, When its completion is seen, Then the fault w
 TEST_CASE("Given a kernel that throws or returns what no kernel may, Then it is KERNEL_FAILED, never worse") {
   Plugin plugin;
   Stream stream(plugin);
-  Kernel throwing(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) -> anyplace_status {
-                    throw std::runtime_error("what it threw");
-                  }));
-  Kernel odd(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) -> anyplace_status {
-               throw 42;
-             }));
-  Kernel unknown(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  Kernel throwing(plugin, Block([](const anyplace_block&, void* const*, const std::uint32_t*,
+                                   std::uint32_t) -> anyplace_status { throw std::runtime_error("what it threw"); }));
+  Kernel odd(plugin, Block([](const anyplace_block&, void* const*, const std::uint32_t*,
+                              std::uint32_t) -> anyplace_status { throw 42; }));
+  Kernel unknown(plugin, Block([](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
                    return anyplace_status{-7};
                  }));
-  Kernel lost(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  Kernel lost(plugin, Block([](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
                 return anyplace_status{ANYPLACE_STATUS_DEVICE_LOST};
               }));
   for (Kernel* kernel : {&throwing, &odd, &unknown, &lost}) stream.launch(*kernel);
@@ -299,12 +300,12 @@ TEST_CASE("Given a kernel that throws or returns what no kernel may, Then it is 
 TEST_CASE("Given a wrapped stream, When a kernel launched through the wrapper fails, Then the fault is the wrapper's") {
   Plugin plugin;
   Stream stream(plugin);
-  uint64_t native = 0;
+  std::uint64_t native = 0;
   check(plugin->stream_native(plugin.self(), stream.handle, &native));
   const anyplace_stream_desc desc{sizeof(desc), 0, 0, 0, plugin.next_cookie()};
   anyplace_stream wrapper = 0;
   check(plugin->stream_from_native(plugin.self(), 0, native, &desc, &wrapper));
-  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  Kernel failing(plugin, Block([](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
                    return anyplace_status{ANYPLACE_STATUS_KERNEL_FAILED};
                  }));
   anyplace_launch launch{sizeof(launch), {1, 1, 1}, {1, 1, 1}, 0, 0, 0, 0, nullptr};
@@ -322,7 +323,7 @@ TEST_CASE("Given a queued kernel, When it is destroyed, Then it still runs, and 
   Flag released;
   std::atomic<int> ran{0};
   {
-    Kernel kernel(plugin, Block([&](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+    Kernel kernel(plugin, Block([&](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
                     ++ran;
                     return anyplace_status{ANYPLACE_STATUS_OK};
                   }),
@@ -359,7 +360,7 @@ TEST_CASE("Given a stream whose work is done, When kernels are destroyed, Then i
 TEST_CASE("Given an unused kernel, When it is destroyed, Then it is released at once") {
   Plugin plugin;
   Flag released;
-  const auto nothing = [](const anyplace_block&, void* const*, const uint32_t*, uint32_t) {
+  const auto nothing = [](const anyplace_block&, void* const*, const std::uint32_t*, std::uint32_t) {
     return anyplace_status{ANYPLACE_STATUS_OK};
   };
   { Kernel kernel(plugin, Block(nothing), 0, &released); }
@@ -367,8 +368,10 @@ TEST_CASE("Given an unused kernel, When it is destroyed, Then it is released at 
   anyplace_kernel kernel = 0;
   check(plugin->kernel_from_host(
       plugin.self(), 0,
-      [](void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) { return anyplace_status{0}; }, nullptr,
-      nullptr, &kernel));
+      [](void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
+        return anyplace_status{0};
+      },
+      nullptr, nullptr, &kernel));
   check(plugin->kernel_destroy(plugin.self(), kernel));
 }
 
@@ -384,7 +387,9 @@ TEST_CASE("Given a kernel's release function that calls the backend, Then no loc
   anyplace_kernel kernel = 0;
   check(plugin->kernel_from_host(
       plugin.self(), 0,
-      [](void*, const anyplace_block*, void* const*, const uint32_t*, uint32_t) { return anyplace_status{0}; },
+      [](void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
+        return anyplace_status{0};
+      },
       &context,
       [](void* user) {
         auto* mine = static_cast<Context*>(user);

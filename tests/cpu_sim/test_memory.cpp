@@ -7,13 +7,14 @@
 #include <thread>
 
 #include "plugin.h"
+#include "support/threads.h"
 
 using namespace cpu_sim_test;
 
 namespace {
 
-anyplace_status free_status(Plugin& plugin, uint64_t address, uint32_t kind = ANYPLACE_MEMORY_DEVICE,
-                            int32_t device = 0) {
+anyplace_status free_status(Plugin& plugin, std::uint64_t address, std::uint32_t kind = ANYPLACE_MEMORY_DEVICE,
+                            std::int32_t device = 0) {
   return plugin->memory_free(plugin.self(), device, kind, address);
 }
 
@@ -21,11 +22,11 @@ anyplace_status free_status(Plugin& plugin, uint64_t address, uint32_t kind = AN
 
 TEST_CASE("Given allocations of many sizes, Then each is aligned to 256, usable, apart, and counts with its size") {
   Plugin plugin(Environment{{"MEMORY", "64MiB"}});
-  std::vector<std::pair<uint64_t, uint64_t>> blocks;
-  uint64_t total = 0;
-  for (uint64_t bytes : {1, 2, 255, 256, 257, 4096, 65535, 65536, 65537, 1 << 20, 10 << 20}) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks;
+  std::uint64_t total = 0;
+  for (std::uint64_t bytes : {1, 2, 255, 256, 257, 4096, 65535, 65536, 65537, 1 << 20, 10 << 20}) {
     for (int i = 0; i < 3; ++i) {
-      const uint64_t address = plugin.allocate(bytes);
+      const std::uint64_t address = plugin.allocate(bytes);
       CHECK(address % 256 == 0);
       std::memset(reinterpret_cast<void*>(address), i, bytes);
       for (const auto& [other, size] : blocks) CHECK((address + bytes <= other || other + size <= address));
@@ -41,8 +42,8 @@ TEST_CASE("Given allocations of many sizes, Then each is aligned to 256, usable,
 
 TEST_CASE("Given a limit, When more is asked for, Then it is OUT_OF_MEMORY with requested, free and limit bytes") {
   Plugin plugin(Environment{{"MEMORY", "1MiB"}});
-  const uint64_t half = plugin.allocate(512 << 10);
-  const uint64_t rest = plugin.allocate(512 << 10);
+  const std::uint64_t half = plugin.allocate(512 << 10);
+  const std::uint64_t rest = plugin.allocate(512 << 10);
   std::string text;
   CHECK(status_of([&] { plugin.allocate(1); }, &text) == ANYPLACE_STATUS_OUT_OF_MEMORY);
   CHECK_THAT(text, Catch::Contains("1 bytes requested") && Catch::Contains("0 free of 1048576"));
@@ -57,26 +58,26 @@ TEST_CASE("Given a limit, When more is asked for, Then it is OUT_OF_MEMORY with 
 
 TEST_CASE("Given a limit of 40 GiB, When most of it is allocated and hardly touched, Then that works") {
   Plugin plugin(Environment{{"MEMORY", "40GiB"}});
-  const uint64_t bytes = uint64_t{39} << 30;
-  const uint64_t address = plugin.allocate(bytes);
+  const std::uint64_t bytes = std::uint64_t{39} << 30;
+  const std::uint64_t address = plugin.allocate(bytes);
   *reinterpret_cast<char*>(address + bytes - 1) = 1;
   plugin.free(address);
-  CHECK(plugin.free_bytes() == uint64_t{40} << 30);
+  CHECK(plugin.free_bytes() == std::uint64_t{40} << 30);
 }
 
 TEST_CASE("Given more than the host has, Then it is OUT_OF_MEMORY and the limit is as before") {
   Plugin plugin(Environment{{"MEMORY", "4194304TiB"}});
   std::string text;
-  CHECK(status_of([&] { plugin.allocate(uint64_t{1} << 61); }, &text) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(status_of([&] { plugin.allocate(std::uint64_t{1} << 61); }, &text) == ANYPLACE_STATUS_OUT_OF_MEMORY);
   CHECK_THAT(text, Catch::Contains("the host itself has no more"));
-  CHECK(plugin.free_bytes() == uint64_t{1} << 62);
+  CHECK(plugin.free_bytes() == std::uint64_t{1} << 62);
 }
 
 TEST_CASE("Given pinned and managed memory, Then managed counts against the limit and pinned doesn't") {
   Plugin plugin(Environment{{"MEMORY", "1MiB"}});
-  const uint64_t pinned = plugin.allocate(8 << 20, 0, ANYPLACE_MEMORY_PINNED);
+  const std::uint64_t pinned = plugin.allocate(8 << 20, 0, ANYPLACE_MEMORY_PINNED);
   CHECK(plugin.free_bytes() == 1 << 20);
-  const uint64_t managed = plugin.allocate(1 << 20, 0, ANYPLACE_MEMORY_MANAGED);
+  const std::uint64_t managed = plugin.allocate(1 << 20, 0, ANYPLACE_MEMORY_MANAGED);
   CHECK(plugin.free_bytes() == 0);
   std::memset(reinterpret_cast<void*>(pinned), 1, 8 << 20);
   std::memset(reinterpret_cast<void*>(managed), 1, 1 << 20);
@@ -87,7 +88,7 @@ TEST_CASE("Given pinned and managed memory, Then managed counts against the limi
 
 TEST_CASE("Given bad frees and allocations, Then each is INVALID_ARGUMENT and the address is in the text") {
   Plugin plugin;
-  const uint64_t address = plugin.allocate(1000);
+  const std::uint64_t address = plugin.allocate(1000);
   CHECK(free_status(plugin, address + 1) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK_THAT(HostStub::take_message(), Catch::Contains("0x"));
   CHECK(free_status(plugin, 0) == ANYPLACE_STATUS_INVALID_ARGUMENT);
@@ -105,7 +106,7 @@ TEST_CASE("Given a free in a stream's order, Then the bytes come back, and the a
   Plugin plugin(Environment{{"MEMORY", "1MiB"}});
   Gate gate(plugin);
   Stream stream(plugin);
-  uint64_t address = 0;
+  std::uint64_t address = 0;
   check(plugin->memory_allocate_async(plugin.self(), stream.handle, 1 << 20, &address));
   CHECK(address % 256 == 0);
   auto* bytes = reinterpret_cast<unsigned char*>(address);
@@ -130,15 +131,15 @@ TEST_CASE("Given a free in a stream's order, Then the bytes come back, and the a
 
 TEST_CASE("Given memory of either allocate, Then either free takes it") {
   Plugin plugin;
-  const uint64_t before = plugin.free_bytes();
+  const std::uint64_t before = plugin.free_bytes();
   Stream stream(plugin);
   check(plugin->memory_free_async(plugin.self(), stream.handle, plugin.allocate(100)));
-  uint64_t address = 0;
+  std::uint64_t address = 0;
   check(plugin->memory_allocate_async(plugin.self(), stream.handle, 1 << 20, &address));
   plugin.free(address);
   CHECK(stream.synchronize());
   CHECK(plugin.free_bytes() == before);
-  const uint64_t pinned = plugin.allocate(10, 0, ANYPLACE_MEMORY_PINNED);
+  const std::uint64_t pinned = plugin.allocate(10, 0, ANYPLACE_MEMORY_PINNED);
   CHECK(plugin->memory_free_async(plugin.self(), stream.handle, pinned) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK(plugin->memory_free_async(plugin.self(), stream.handle, 12345) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   plugin.free(pinned, 0, ANYPLACE_MEMORY_PINNED);
@@ -147,10 +148,10 @@ TEST_CASE("Given memory of either allocate, Then either free takes it") {
 TEST_CASE("Given registered host memory, Then overlaps and unknown addresses are INVALID_ARGUMENT") {
   Plugin plugin;
   static char memory[1000];
-  const auto add = [&](int at, uint64_t bytes, int32_t device = 0) {
+  const auto add = [&](int at, std::uint64_t bytes, std::int32_t device = 0) {
     return plugin->host_register(plugin.self(), device, memory + at, bytes);
   };
-  const auto remove = [&](int at, int32_t device = 0) {
+  const auto remove = [&](int at, std::int32_t device = 0) {
     return plugin->host_unregister(plugin.self(), device, memory + at);
   };
   CHECK(add(100, 100) == ANYPLACE_STATUS_OK);
@@ -174,33 +175,28 @@ TEST_CASE("Given registered host memory, Then overlaps and unknown addresses are
 
 TEST_CASE("Given many threads that allocate and free, Then the limit holds and nothing is lost") {
   Plugin plugin(Environment{{"MEMORY", "1MiB"}});
-  std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
-  for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&, t] {
-      Stream stream(plugin);
-      for (int i = 0; i < 300; ++i) {
-        const uint64_t bytes = static_cast<uint64_t>(1 + (i * 7919 + t) % 200000);
-        uint64_t address = 0;
-        const anyplace_status status =
-            plugin->memory_allocate(plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, bytes, &address);
-        if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) continue;
-        if (status != ANYPLACE_STATUS_OK) ++wrong;
-        auto* first = reinterpret_cast<unsigned char*>(address);
-        first[0] = static_cast<unsigned char>(t);
-        first[bytes - 1] = static_cast<unsigned char>(t);
-        std::this_thread::yield();
-        if (first[0] != t || (bytes > 1 && first[bytes - 1] != t)) ++wrong;
-        if (i % 2 == 0) {
-          plugin.free(address);
-        } else {
-          check(plugin->memory_free_async(plugin.self(), stream.handle, address));
-        }
+  test::on_threads(8, [&](int t) {
+    Stream stream(plugin);
+    for (int i = 0; i < 300; ++i) {
+      const std::uint64_t bytes = static_cast<std::uint64_t>(1 + (i * 7919 + t) % 200000);
+      std::uint64_t address = 0;
+      const anyplace_status status = plugin->memory_allocate(plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, bytes, &address);
+      if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) continue;
+      if (status != ANYPLACE_STATUS_OK) ++wrong;
+      auto* first = reinterpret_cast<unsigned char*>(address);
+      first[0] = static_cast<unsigned char>(t);
+      first[bytes - 1] = static_cast<unsigned char>(t);
+      std::this_thread::yield();
+      if (first[0] != t || (bytes > 1 && first[bytes - 1] != t)) ++wrong;
+      if (i % 2 == 0) {
+        plugin.free(address);
+      } else {
+        check(plugin->memory_free_async(plugin.self(), stream.handle, address));
       }
-      stream.synchronize();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+    }
+    stream.synchronize();
+  });
   CHECK(wrong == 0);
   CHECK(plugin.free_bytes() == 1 << 20);
 }

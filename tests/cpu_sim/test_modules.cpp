@@ -26,8 +26,8 @@ const std::vector<char>& image() {
   return bytes;
 }
 
-anyplace_module load(Plugin& plugin, const void* bytes, uint64_t count,
-                     uint32_t format = ANYPLACE_IMAGE_SHARED_OBJECT) {
+anyplace_module load(Plugin& plugin, const void* bytes, std::uint64_t count,
+                     std::uint32_t format = ANYPLACE_IMAGE_SHARED_OBJECT) {
   anyplace_module_desc desc{};
   desc.struct_size = sizeof(desc);
   desc.format = format;
@@ -77,7 +77,7 @@ std::string refusal(Plugin& plugin, const std::vector<char>& bytes) {
 }
 
 template <class T>
-std::vector<char> changed(size_t offset, T value) {
+std::vector<char> changed(std::size_t offset, T value) {
   std::vector<char> bytes = image();
   std::memcpy(bytes.data() + offset, &value, sizeof(value));
   return bytes;
@@ -89,13 +89,13 @@ TEST_CASE("Given a module's kernel, When it is launched over a grid, Then each b
   Plugin plugin;
   Module module(plugin);
   Stream stream(plugin);
-  std::vector<uint32_t> elements(1000, 5);
-  const anyplace_address address = reinterpret_cast<uint64_t>(elements.data());
-  const uint32_t addend = 37;
+  std::vector<std::uint32_t> elements(1000, 5);
+  const anyplace_address address = reinterpret_cast<std::uint64_t>(elements.data());
+  const std::uint32_t addend = 37;
   stream.launch(module.kernel("add"), {1000, 1, 1},
                 {address_of(address), {ANYPLACE_ARGUMENT_VALUE, sizeof(addend), &addend}});
   CHECK(stream.synchronize());
-  CHECK(elements == std::vector<uint32_t>(1000, 42));
+  CHECK(elements == std::vector<std::uint32_t>(1000, 42));
   CHECK(module.kernel("add") == module.kernel("add"));
 }
 
@@ -146,8 +146,8 @@ TEST_CASE("Given queued and running kernels, When their module is unloaded, Then
   Stream stream(plugin), second(plugin);
   std::atomic<bool> go{false};
   std::atomic<int> ran{0}, entered{0};
-  const anyplace_address flag = reinterpret_cast<uint64_t>(&go), counter = reinterpret_cast<uint64_t>(&ran),
-                         entry = reinterpret_cast<uint64_t>(&entered);
+  const anyplace_address flag = reinterpret_cast<std::uint64_t>(&go), counter = reinterpret_cast<std::uint64_t>(&ran),
+                         entry = reinterpret_cast<std::uint64_t>(&entered);
   {
     Module module(plugin);
     const anyplace_kernel waits = module.kernel("waits");
@@ -169,9 +169,9 @@ TEST_CASE("Given one image loaded again and again, Then each load is a library o
   Plugin plugin;
   Stream stream(plugin);
   for (int i = 0; i < 20; ++i) {
-    std::vector<uint32_t> elements(1, 1);
-    const anyplace_address address = reinterpret_cast<uint64_t>(elements.data());
-    const uint32_t addend = 1;
+    std::vector<std::uint32_t> elements(1, 1);
+    const anyplace_address address = reinterpret_cast<std::uint64_t>(elements.data());
+    const std::uint32_t addend = 1;
     Module module(plugin), another(plugin);
     CHECK(module.kernel("add") != another.kernel("add"));
     stream.launch(module.kernel("add"), {}, {address_of(address), {ANYPLACE_ARGUMENT_VALUE, sizeof(addend), &addend}});
@@ -187,7 +187,7 @@ TEST_CASE("Given a library that can't be unloaded, When another image is loaded 
   {
     Module module(plugin);
     int runs = 0;
-    const anyplace_address address = reinterpret_cast<uint64_t>(&runs);
+    const anyplace_address address = reinterpret_cast<std::uint64_t>(&runs);
     stream.launch(module.kernel("count_runs"), {}, {address_of(address)});
     CHECK(stream.synchronize());
     CHECK(runs >= 1);
@@ -210,7 +210,7 @@ TEST_CASE("Given an image cut off anywhere, Then it is INVALID_IMAGE and never a
   Plugin plugin;
   const std::vector<char>& whole = image();
   REQUIRE(whole.size() > 4096);
-  for (size_t bytes = 0; bytes < whole.size(); bytes += bytes < 1024 ? 1 : 509) {
+  for (std::size_t bytes = 0; bytes < whole.size(); bytes += bytes < 1024 ? 1 : 509) {
     CAPTURE(bytes);
     const std::string text =
         refusal(plugin, std::vector<char>(whole.begin(), whole.begin() + static_cast<long>(bytes)));
@@ -222,9 +222,9 @@ TEST_CASE("Given an image cut off anywhere, Then it is INVALID_IMAGE and never a
 
 TEST_CASE("Given images that aren't for this machine, or aren't shared objects, Then the reason says so") {
   Plugin plugin;
-  const uint16_t foreign = EM_AARCH64, executable = ET_EXEC;
+  const std::uint16_t foreign = EM_AARCH64, executable = ET_EXEC;
   CHECK_THAT(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_machine), foreign)), Catch::Contains("aarch64"));
-  CHECK_THAT(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_machine), uint16_t{190})), Catch::Contains("CUDA"));
+  CHECK_THAT(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_machine), std::uint16_t{190})), Catch::Contains("CUDA"));
   CHECK_THAT(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_type), executable)),
              Catch::Contains("not a shared object"));
   CHECK_THAT(refusal(plugin, changed(EI_CLASS, char{ELFCLASS32})), Catch::Contains("32 bits"));
@@ -241,27 +241,28 @@ TEST_CASE("Given an image whose headers lead outside it, Then it is INVALID_IMAG
   ElfW(Ehdr) header;
   std::memcpy(&header, image().data(), sizeof(header));
   CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phoff), UINT64_MAX - 10)) != "");
-  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phnum), uint16_t{0})) != "");
-  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phnum), uint16_t{65535})) != "");
-  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phentsize), uint16_t{8})) != "");
+  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phnum), std::uint16_t{0})) != "");
+  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phnum), std::uint16_t{65535})) != "");
+  CHECK(refusal(plugin, changed(offsetof(ElfW(Ehdr), e_phentsize), std::uint16_t{8})) != "");
   for (unsigned i = 0; i < header.e_phnum; ++i) {
-    const size_t at = header.e_phoff + i * sizeof(ElfW(Phdr));
+    const std::size_t at = header.e_phoff + i * sizeof(ElfW(Phdr));
     ElfW(Phdr) segment;
     std::memcpy(&segment, image().data() + at, sizeof(segment));
     if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
     CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_offset), UINT64_MAX - 4)) != "");
-    CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_filesz), uint64_t{1} << 40)) != "");
+    CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_filesz), std::uint64_t{1} << 40)) != "");
     if (segment.p_type == PT_LOAD) {
       CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_vaddr), UINT64_MAX - 0xfff)) != "");
-      if (segment.p_vaddr != 0) CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_vaddr), uint64_t{0})) != "");
+      if (segment.p_vaddr != 0)
+        CHECK(refusal(plugin, changed(at + offsetof(ElfW(Phdr), p_vaddr), std::uint64_t{0})) != "");
     }
     if (segment.p_type != PT_DYNAMIC) continue;
-    for (uint64_t entry = 0; entry < segment.p_filesz / sizeof(ElfW(Dyn)); ++entry) {
+    for (std::uint64_t entry = 0; entry < segment.p_filesz / sizeof(ElfW(Dyn)); ++entry) {
       ElfW(Dyn) dynamic;
-      const size_t where = segment.p_offset + entry * sizeof(dynamic);
+      const std::size_t where = segment.p_offset + entry * sizeof(dynamic);
       std::memcpy(&dynamic, image().data() + where, sizeof(dynamic));
       if (dynamic.d_tag == DT_STRTAB || dynamic.d_tag == DT_SYMTAB || dynamic.d_tag == DT_GNU_HASH) {
-        CHECK_THAT(refusal(plugin, changed(where + sizeof(dynamic.d_tag), uint64_t{1} << 40)),
+        CHECK_THAT(refusal(plugin, changed(where + sizeof(dynamic.d_tag), std::uint64_t{1} << 40)),
                    Catch::Contains("points outside"));
       }
     }

@@ -18,7 +18,7 @@ TEST_CASE("Given work on blocking streams, When work is given to the null stream
   null.run([&] { ran = true; });
   gate_a.open();
   CHECK(a.synchronize());
-  CHECK_FALSE(null.synchronize(kMillisecond));
+  CHECK_FALSE(null.synchronize(millisecond));
   CHECK_FALSE(ran);
   gate_b.open();
   CHECK(null.synchronize());
@@ -34,7 +34,7 @@ TEST_CASE(
   null.wait(gate);
   a.run([&] { ++ran; });
   b.host([&] { ++ran; });
-  CHECK_FALSE(a.synchronize(kMillisecond));
+  CHECK_FALSE(a.synchronize(millisecond));
   CHECK_FALSE(b.synchronize(0));
   CHECK(ran == 0);
   gate.open();
@@ -65,7 +65,7 @@ TEST_CASE("Given streams that aren't blocking, or of another device, Then the nu
 
 TEST_CASE("Given work on a blocking stream, When an event is recorded on the null stream, Then it is done only after") {
   Plugin plugin;
-  for (uint32_t flags : {0u, uint32_t{ANYPLACE_EVENT_TIMING}}) {
+  for (std::uint32_t flags : {0u, std::uint32_t{ANYPLACE_EVENT_TIMING}}) {
     Gate gate(plugin);
     Stream null(plugin, Stream::null()), blocking(plugin, Stream::blocking());
     Event event(plugin, flags);
@@ -98,7 +98,7 @@ TEST_CASE("Given a wait on the null stream for what is done, Then it still order
   a.wait(gate);
   null.wait(never_recorded);
   b.run([] {});
-  CHECK_FALSE(b.synchronize(kMillisecond));
+  CHECK_FALSE(b.synchronize(millisecond));
   gate.open();
   CHECK(b.synchronize());
 }
@@ -127,7 +127,7 @@ TEST_CASE("Given a blocking stream destroyed with work pending, Then the null st
     blocking.run([&] { blocking_ran = true; });
   }
   null.run([&] { order_held = blocking_ran.load(); });
-  CHECK_FALSE(null.synchronize(kMillisecond));
+  CHECK_FALSE(null.synchronize(millisecond));
   gate.open();
   CHECK(null.synchronize());
   CHECK(order_held);

@@ -22,7 +22,7 @@ using namespace cpu_sim_test;
 
 namespace {
 
-[[maybe_unused]] int64_t resident_bytes() {
+[[maybe_unused]] std::int64_t resident_bytes() {
   long pages = 0, resident = 0;
   std::FILE* file = std::fopen("/proc/self/statm", "r");
   const int read = std::fscanf(file, "%ld %ld", &pages, &resident);
@@ -36,19 +36,19 @@ TEST_CASE("Given 10,000 streams and 1,000,000 queued operations, Then they take 
 #ifdef CPU_SIM_SANITIZED
   std::printf("skipped: resident memory is not measured under a sanitizer, which has its own\n");
 #else
-  constexpr int kStreams = 10'000, kOperations = 100;
+  constexpr int stream_count = 10'000, operation_count = 100;
   Plugin plugin;
   Gate gate(plugin);
-  std::atomic<uint64_t> ran{0};
+  std::atomic<std::uint64_t> ran{0};
   Kernel kernel(plugin, [&] { ran.fetch_add(1, std::memory_order_relaxed); });
   malloc_trim(0);  // what earlier cases freed would hide what this one takes
-  const int64_t empty = resident_bytes();
+  const std::int64_t empty = resident_bytes();
   std::vector<std::unique_ptr<Stream> > streams;
-  for (int i = 0; i < kStreams; ++i) streams.push_back(std::make_unique<Stream>(plugin));
-  const int64_t idle = resident_bytes();
-  CHECK((idle - empty) / kStreams < 2048);
-  const uint64_t value = 1;
-  for (int i = 0; i < kOperations; ++i) {
+  for (int i = 0; i < stream_count; ++i) streams.push_back(std::make_unique<Stream>(plugin));
+  const std::int64_t idle = resident_bytes();
+  CHECK((idle - empty) / stream_count < 2048);
+  const std::uint64_t value = 1;
+  for (int i = 0; i < operation_count; ++i) {
     for (auto& stream : streams) {
       if (i == 0) {
         stream->wait(gate);
@@ -57,34 +57,34 @@ TEST_CASE("Given 10,000 streams and 1,000,000 queued operations, Then they take 
       }
     }
   }
-  const int64_t queued = resident_bytes();
+  const std::int64_t queued = resident_bytes();
   std::printf("idle stream: %lld bytes; queued kernel with an argument: %lld bytes; together %lld MiB\n",
-              static_cast<long long>((idle - empty) / kStreams),
-              static_cast<long long>((queued - idle) / (kStreams * kOperations)),
+              static_cast<long long>((idle - empty) / stream_count),
+              static_cast<long long>((queued - idle) / (stream_count * operation_count)),
               static_cast<long long>((queued - empty) >> 20));
-  CHECK((queued - idle) / (kStreams * kOperations) < 300);
-  CHECK(queued - empty < int64_t{1} << 30);
+  CHECK((queued - idle) / (stream_count * operation_count) < 300);
+  CHECK(queued - empty < std::int64_t{1} << 30);
   gate.open();
   CHECK(plugin.synchronize(0));
-  CHECK(ran == uint64_t{kStreams} * (kOperations - 1));
+  CHECK(ran == std::uint64_t{stream_count} * (operation_count - 1));
 #endif
 }
 
 TEST_CASE("Given a million operations queued on one stream, Then all run in order") {
 #ifdef CPU_SIM_SANITIZED
-  constexpr int kOperations = 50'000;
+  constexpr int operation_count = 50'000;
 #else
-  constexpr int kOperations = 1'000'000;
+  constexpr int operation_count = 1'000'000;
 #endif
   Plugin plugin;
   Gate gate(plugin);
   Stream stream(plugin);
-  std::atomic<uint64_t> ran{0};
+  std::atomic<std::uint64_t> ran{0};
   Kernel kernel(plugin, [&] { ran.fetch_add(1, std::memory_order_relaxed); });
   stream.wait(gate);
-  for (int i = 0; i < kOperations; ++i) stream.launch(kernel);
+  for (int i = 0; i < operation_count; ++i) stream.launch(kernel);
   CHECK(ran == 0);
   gate.open();
   CHECK(stream.synchronize());
-  CHECK(ran == kOperations);
+  CHECK(ran == operation_count);
 }

@@ -34,7 +34,7 @@ TEST_CASE("Given one worker and streams of all priorities, Then the lower number
   Log<int> log;
   std::vector<std::unique_ptr<Stream>> streams;
   BusyWorker busy(plugin);
-  for (int32_t priority : {1, 0, -1, -2, 1, 0, -1, -2}) {
+  for (std::int32_t priority : {1, 0, -1, -2, 1, 0, -1, -2}) {
     streams.push_back(std::make_unique<Stream>(plugin, Stream::priority(priority)));
     streams.back()->run([&log, priority] { log.add(priority); });
   }
@@ -55,7 +55,7 @@ TEST_CASE("Given one worker and streams of one priority, Then the first to be re
     expected.push_back(i);
   }
   busy.let_go();
-  CHECK(plugin.synchronize(0, 60'000 * kMillisecond));  // with a limit, so that this host runs none of them
+  CHECK(plugin.synchronize(0, 60'000 * millisecond));  // with a limit, so that this host runs none of them
   CHECK(log.entries() == expected);
 }
 

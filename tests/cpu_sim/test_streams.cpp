@@ -79,14 +79,14 @@ TEST_CASE("Given a blocked stream, When it is synchronised with a timeout, Then 
   stream.wait(gate);
   CHECK_FALSE(stream.synchronize(0));
   CHECK_FALSE(stream.synchronize(1));
-  CHECK_FALSE(stream.synchronize(3 * kMillisecond));
+  CHECK_FALSE(stream.synchronize(3 * millisecond));
   gate.open();
   CHECK(stream.synchronize(UINT64_MAX - 1));  // past any clock, so no limit
 }
 
 TEST_CASE("Given a very long timeout, When the work completes, Then the wait ends") {
   Plugin plugin;
-  for (uint64_t timeout : {uint64_t{1} << 62, uint64_t{1} << 63, UINT64_MAX - 1, UINT64_MAX}) {
+  for (std::uint64_t timeout : {std::uint64_t{1} << 62, std::uint64_t{1} << 63, UINT64_MAX - 1, UINT64_MAX}) {
     Gate gate(plugin);
     Stream stream(plugin);
     stream.wait(gate);
@@ -104,10 +104,10 @@ TEST_CASE("Given a very long timeout, When the work completes, Then the wait end
 TEST_CASE("Given many threads that wait on one stream at different places, Then each wakes when its place is reached") {
   Plugin plugin;
   Stream stream(plugin);
-  constexpr int kPlaces = 20;
+  constexpr int all_places = 20;
   std::vector<std::unique_ptr<Gate>> gates;
   std::vector<std::unique_ptr<Event>> events;
-  for (int i = 0; i < kPlaces; ++i) {
+  for (int i = 0; i < all_places; ++i) {
     gates.push_back(std::make_unique<Gate>(plugin));
     events.push_back(std::make_unique<Event>(plugin));
     stream.wait(*gates.back());
@@ -115,19 +115,19 @@ TEST_CASE("Given many threads that wait on one stream at different places, Then 
   }
   std::vector<std::thread> threads;
   std::atomic<int> woken{0};
-  for (int i = kPlaces; i-- > 0;) {
+  for (int i = all_places; i-- > 0;) {
     threads.emplace_back([&, i] {
       if (events[i]->synchronize() && events[i]->done()) ++woken;
     });
   }
-  for (int i = 0; i < kPlaces; ++i) {
+  for (int i = 0; i < all_places; ++i) {
     CHECK_FALSE(events[i]->done());
     gates[i]->open();
     CHECK(events[i]->synchronize());
-    if (i + 1 < kPlaces) CHECK_FALSE(events[i + 1]->done());
+    if (i + 1 < all_places) CHECK_FALSE(events[i + 1]->done());
   }
   for (std::thread& thread : threads) thread.join();
-  CHECK(woken == kPlaces);
+  CHECK(woken == all_places);
 }
 
 TEST_CASE("Given pending work, When the stream is destroyed, Then that returns at once and the work completes") {
@@ -151,7 +151,7 @@ TEST_CASE("Given pending work, When the stream is destroyed, Then that returns a
 
 TEST_CASE("Given a priority outside the range, Then it counts as the nearest end") {
   Plugin plugin;
-  for (int32_t priority : {INT32_MIN, -100, 100, INT32_MAX}) {
+  for (std::int32_t priority : {INT32_MIN, -100, 100, INT32_MAX}) {
     Stream stream(plugin, Stream::priority(priority));
     std::atomic<bool> ran{false};
     stream.run([&] { ran = true; });
@@ -163,7 +163,7 @@ TEST_CASE("Given a priority outside the range, Then it counts as the nearest end
 TEST_CASE("Given streams, Then their native numbers are unique, and a wrapper of one is the same stream") {
   Plugin plugin;
   Stream a(plugin), b(plugin);
-  uint64_t native_a = 0, native_b = 0, native_wrapped = 0;
+  std::uint64_t native_a = 0, native_b = 0, native_wrapped = 0;
   check(plugin->stream_native(plugin.self(), a.handle, &native_a));
   check(plugin->stream_native(plugin.self(), b.handle, &native_b));
   CHECK(native_a != native_b);
@@ -189,7 +189,7 @@ TEST_CASE("Given streams, Then their native numbers are unique, and a wrapper of
 TEST_CASE("Given a wrapper, When the stream it wraps is destroyed, Then the wrapper still works, its number not") {
   Plugin plugin;
   Stream stream(plugin);
-  uint64_t native = 0;
+  std::uint64_t native = 0;
   check(plugin->stream_native(plugin.self(), stream.handle, &native));
   const anyplace_stream_desc desc{sizeof(desc), 0, 0, 0, plugin.next_cookie()};
   anyplace_stream wrapper = 0, second = 0;
@@ -204,7 +204,7 @@ TEST_CASE("Given a wrapper, When the stream it wraps is destroyed, Then the wrap
     std::fill_n(launch.block, 3, 1u);
     check(plugin->kernel_launch(plugin.self(), wrapper, kernel.handle, &launch));
   }
-  CHECK(check_wait(plugin->stream_synchronize(plugin.self(), wrapper, kForever)));
+  CHECK(check_wait(plugin->stream_synchronize(plugin.self(), wrapper, forever)));
   CHECK(ran);
   CHECK(plugin->stream_from_native(plugin.self(), 0, native, &desc, &second) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   check(plugin->stream_destroy(plugin.self(), wrapper));
@@ -213,12 +213,12 @@ TEST_CASE("Given a wrapper, When the stream it wraps is destroyed, Then the wrap
 TEST_CASE("Given an unknown native number or another device's stream, Then wrapping it is INVALID_ARGUMENT") {
   Plugin plugin;
   Stream stream(plugin, Stream::on(1));
-  uint64_t native = 0;
+  std::uint64_t native = 0;
   check(plugin->stream_native(plugin.self(), stream.handle, &native));
   const anyplace_stream_desc desc{sizeof(desc), 0, 0, 0, plugin.next_cookie()};
   anyplace_stream out = 0;
   std::string text;
-  for (uint64_t unknown : {uint64_t{0}, native + 1000, UINT64_MAX}) {
+  for (std::uint64_t unknown : {std::uint64_t{0}, native + 1000, UINT64_MAX}) {
     CHECK(plugin->stream_from_native(plugin.self(), 1, unknown, &desc, &out) == ANYPLACE_STATUS_INVALID_ARGUMENT);
     CHECK_THAT(HostStub::take_message(), Catch::Contains(std::to_string(unknown)));
   }

@@ -9,9 +9,9 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
-#include <thread>
 
 #include "plugin.h"
+#include "support/threads.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CPU_SIM_SANITIZED 1
@@ -25,61 +25,61 @@ using namespace cpu_sim_test;
 
 namespace {
 
-constexpr uint64_t kPage = 2 << 20;
+constexpr std::uint64_t page_bytes = 2 << 20;
 
 /// The seven entries of device 0 with sizes in pages.
 struct Space {
   explicit Space(const Environment& environment = Environment()) : plugin(environment) {}
 
-  uint64_t reserve(uint64_t pages, int32_t device = 0) {
-    uint64_t address = 0;
-    check(plugin->virtual_reserve(plugin.self(), device, pages * kPage, &address));
+  std::uint64_t reserve(std::uint64_t pages, std::int32_t device = 0) {
+    std::uint64_t address = 0;
+    check(plugin->virtual_reserve(plugin.self(), device, pages * page_bytes, &address));
     return address;
   }
-  anyplace_physical create(uint64_t pages, int32_t device = 0) {
+  anyplace_physical create(std::uint64_t pages, std::int32_t device = 0) {
     anyplace_physical physical = 0;
-    check(plugin->physical_create(plugin.self(), device, pages * kPage, &physical));
+    check(plugin->physical_create(plugin.self(), device, pages * page_bytes, &physical));
     return physical;
   }
-  anyplace_status release_status(uint64_t address, uint64_t bytes, int32_t device = 0) {
+  anyplace_status release_status(std::uint64_t address, std::uint64_t bytes, std::int32_t device = 0) {
     return plugin->virtual_release(plugin.self(), device, address, bytes);
   }
-  anyplace_status map_status(uint64_t address, anyplace_physical physical, int32_t device = 0) {
+  anyplace_status map_status(std::uint64_t address, anyplace_physical physical, std::int32_t device = 0) {
     return plugin->virtual_map(plugin.self(), device, address, physical);
   }
-  anyplace_status unmap_status(uint64_t address, uint64_t bytes, int32_t device = 0) {
+  anyplace_status unmap_status(std::uint64_t address, std::uint64_t bytes, std::int32_t device = 0) {
     return plugin->virtual_unmap(plugin.self(), device, address, bytes);
   }
   anyplace_status destroy_status(anyplace_physical physical) {
     return plugin->physical_destroy(plugin.self(), physical);
   }
-  void release(uint64_t address, uint64_t pages) { check(release_status(address, pages * kPage)); }
-  void map(uint64_t address, anyplace_physical physical) { check(map_status(address, physical)); }
-  void unmap(uint64_t address, uint64_t pages) { check(unmap_status(address, pages * kPage)); }
+  void release(std::uint64_t address, std::uint64_t pages) { check(release_status(address, pages * page_bytes)); }
+  void map(std::uint64_t address, anyplace_physical physical) { check(map_status(address, physical)); }
+  void unmap(std::uint64_t address, std::uint64_t pages) { check(unmap_status(address, pages * page_bytes)); }
   void destroy(anyplace_physical physical) { check(destroy_status(physical)); }
 
   Plugin plugin;
 };
 
-unsigned char& byte_at(uint64_t address) { return *reinterpret_cast<unsigned char*>(address); }
+unsigned char& byte_at(std::uint64_t address) { return *reinterpret_cast<unsigned char*>(address); }
 
 /// A sanitizer has memory of its own for what is touched.
 #ifdef CPU_SIM_SANITIZED
-constexpr bool kMeasured = false;
+constexpr bool measured = false;
 #else
-constexpr bool kMeasured = true;
+constexpr bool measured = true;
 #endif
 
 /// Bytes of real memory that the process has.
-uint64_t resident_bytes() {
-  uint64_t size = 0, resident = 0;
+std::uint64_t resident_bytes() {
+  std::uint64_t size = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> size >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-uint64_t mapping_count() {
+std::uint64_t mapping_count() {
   std::ifstream maps("/proc/self/maps");
-  uint64_t lines = 0;
+  std::uint64_t lines = 0;
   for (std::string line; std::getline(maps, line);) ++lines;
   return lines;
 }
@@ -88,34 +88,32 @@ uint64_t mapping_count() {
 
 TEST_CASE("Given virtual memory, Then the device says so, and a page is 2 MiB") {
   Space space;
-  anyplace_device_properties properties{};
-  properties.struct_size = sizeof(properties);
-  check(space.plugin->device_properties(space.plugin.self(), 0, &properties));
-  CHECK((properties.capabilities >> ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY & 1) == 1);
-  uint64_t bytes = 0;
+  CHECK((space.plugin.properties(0).capabilities >> ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY & 1) == 1);
+  std::uint64_t bytes = 0;
   check(space.plugin->virtual_granularity(space.plugin.self(), 1, &bytes));
-  CHECK(bytes == kPage);
+  CHECK(bytes == page_bytes);
   CHECK(space.plugin->virtual_granularity(space.plugin.self(), 2, &bytes) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
 }
 
 TEST_CASE("Given mapped memory, Then copies, fills and kernels work on it, also across mappings that adjoin") {
   Space space;
-  const uint64_t range = space.reserve(4);
-  CHECK(range % kPage == 0);
+  const std::uint64_t range = space.reserve(4);
+  CHECK(range % page_bytes == 0);
   const anyplace_physical first = space.create(2), second = space.create(1);
-  space.map(range + kPage, first);
-  space.map(range + 3 * kPage, second);
+  space.map(range + page_bytes, first);
+  space.map(range + 3 * page_bytes, second);
   Stream stream(space.plugin);
-  check(space.plugin->memory_set(space.plugin.self(), stream.handle, range + kPage, 0x01020304, 4, 3 * kPage / 4));
-  std::vector<unsigned char> seen(3 * kPage);
-  stream.run([&] { byte_at(range + 4 * kPage - 1) = 9; });
-  stream.copy(seen.data(), reinterpret_cast<void*>(range + kPage), 3 * kPage, ANYPLACE_COPY_DEVICE_TO_HOST);
+  check(space.plugin->memory_set(space.plugin.self(), stream.handle, range + page_bytes, 0x01020304, 4,
+                                 3 * page_bytes / 4));
+  std::vector<unsigned char> seen(3 * page_bytes);
+  stream.run([&] { byte_at(range + 4 * page_bytes - 1) = 9; });
+  stream.copy(seen.data(), reinterpret_cast<void*>(range + page_bytes), 3 * page_bytes, ANYPLACE_COPY_DEVICE_TO_HOST);
   CHECK(stream.synchronize());
   CHECK(seen[0] == 4);
-  CHECK(seen[2 * kPage] == 4);
-  CHECK(seen[3 * kPage - 2] == 2);
-  CHECK(seen[3 * kPage - 1] == 9);
-  space.unmap(range + kPage, 3);
+  CHECK(seen[2 * page_bytes] == 4);
+  CHECK(seen[3 * page_bytes - 2] == 2);
+  CHECK(seen[3 * page_bytes - 1] == 9);
+  space.unmap(range + page_bytes, 3);
   space.destroy(first);
   space.destroy(second);
   space.release(range, 4);
@@ -124,27 +122,27 @@ TEST_CASE("Given mapped memory, Then copies, fills and kernels work on it, also 
 TEST_CASE(
     "Given memory that was written to, When it is mapped elsewhere, Then it holds what it held, and others don't") {
   Space space;
-  const uint64_t range = space.reserve(3), other = space.reserve(3, 0);
+  const std::uint64_t range = space.reserve(3), other = space.reserve(3, 0);
   const anyplace_physical moved = space.create(1), next = space.create(1), empty = space.create(1);
   space.map(range, moved);
   byte_at(range + 5) = 1;
   space.unmap(range, 1);
   space.map(range, next);  // where the first was
   byte_at(range + 5) = 2;
-  space.map(other + kPage, moved);
-  space.map(range + kPage, empty);
-  CHECK(byte_at(other + kPage + 5) == 1);
-  byte_at(range + kPage + 5) = 3;
+  space.map(other + page_bytes, moved);
+  space.map(range + page_bytes, empty);
+  CHECK(byte_at(other + page_bytes + 5) == 1);
+  byte_at(range + page_bytes + 5) = 3;
   CHECK(byte_at(range + 5) == 2);
-  CHECK(byte_at(other + kPage + 5) == 1);
+  CHECK(byte_at(other + page_bytes + 5) == 1);
   // And back again, each to where another was.
   space.unmap(range, 2);
-  space.unmap(other + kPage, 1);
+  space.unmap(other + page_bytes, 1);
   space.map(range, empty);
-  space.map(range + kPage, moved);
+  space.map(range + page_bytes, moved);
   space.map(other, next);
   CHECK(byte_at(range + 5) == 3);
-  CHECK(byte_at(range + kPage + 5) == 1);
+  CHECK(byte_at(range + page_bytes + 5) == 1);
   CHECK(byte_at(other + 5) == 2);
   space.unmap(range, 2);
   space.unmap(other, 1);
@@ -155,59 +153,59 @@ TEST_CASE(
 
 TEST_CASE("Given memory at several addresses, Then it is one memory, until the last of them is gone") {
   Space space;
-  const uint64_t range = space.reserve(3);
+  const std::uint64_t range = space.reserve(3);
   const anyplace_physical memory = space.create(1);
-  for (uint64_t i = 0; i < 3; ++i) space.map(range + i * kPage, memory);
-  byte_at(range + 2 * kPage + 7) = 5;
+  for (std::uint64_t i = 0; i < 3; ++i) space.map(range + i * page_bytes, memory);
+  byte_at(range + 2 * page_bytes + 7) = 5;
   CHECK(byte_at(range + 7) == 5);
-  CHECK(byte_at(range + kPage + 7) == 5);
+  CHECK(byte_at(range + page_bytes + 7) == 5);
   space.unmap(range, 2);
-  CHECK(byte_at(range + 2 * kPage + 7) == 5);
+  CHECK(byte_at(range + 2 * page_bytes + 7) == 5);
   space.map(range, memory);
   CHECK(byte_at(range + 7) == 5);
   space.unmap(range, 1);
-  space.unmap(range + 2 * kPage, 1);
+  space.unmap(range + 2 * page_bytes, 1);
   space.destroy(memory);
   space.release(range, 3);
 }
 
 TEST_CASE("Given memory that is destroyed while it is mapped, Then it stays, and counts, until it is unmapped") {
   Space space(Environment{{"MEMORY", "4MiB"}});
-  const uint64_t range = space.reserve(2);
+  const std::uint64_t range = space.reserve(2);
   const anyplace_physical memory = space.create(1);
   space.map(range, memory);
-  space.map(range + kPage, memory);
+  space.map(range + page_bytes, memory);
   space.destroy(memory);
   CHECK(space.destroy_status(memory) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK(space.map_status(range, memory) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   byte_at(range) = 6;
-  CHECK(byte_at(range + kPage) == 6);
-  CHECK(space.plugin.free_bytes() == kPage);
+  CHECK(byte_at(range + page_bytes) == 6);
+  CHECK(space.plugin.free_bytes() == page_bytes);
   space.unmap(range, 1);
-  CHECK(byte_at(range + kPage) == 6);
-  CHECK(space.plugin.free_bytes() == kPage);
-  space.unmap(range + kPage, 1);
-  CHECK(space.plugin.free_bytes() == 2 * kPage);
+  CHECK(byte_at(range + page_bytes) == 6);
+  CHECK(space.plugin.free_bytes() == page_bytes);
+  space.unmap(range + page_bytes, 1);
+  CHECK(space.plugin.free_bytes() == 2 * page_bytes);
   space.release(range, 2);
 }
 
 TEST_CASE("Given a limit, Then memory counts from its making on, mapped or not, and ranges don't") {
   Space space(Environment{{"MEMORY", "8MiB"}});
-  const uint64_t range = space.reserve(1024);
-  const uint64_t block = space.plugin.allocate(kPage);
+  const std::uint64_t range = space.reserve(1024);
+  const std::uint64_t block = space.plugin.allocate(page_bytes);
   const anyplace_physical memory = space.create(2);
-  CHECK(space.plugin.free_bytes() == kPage);
-  CHECK(space.plugin.free_bytes(1) == 4 * kPage);
+  CHECK(space.plugin.free_bytes() == page_bytes);
+  CHECK(space.plugin.free_bytes(1) == 4 * page_bytes);
   std::string text;
   CHECK(status_of([&] { space.create(2); }, &text) == ANYPLACE_STATUS_OUT_OF_MEMORY);
   CHECK_THAT(text, Catch::Contains("4194304 bytes requested") && Catch::Contains("2097152 free of 8388608"));
-  CHECK(status_of([&] { space.plugin.allocate(kPage + 1); }) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(status_of([&] { space.plugin.allocate(page_bytes + 1); }) == ANYPLACE_STATUS_OUT_OF_MEMORY);
   space.map(range, memory);
-  CHECK(space.plugin.free_bytes() == kPage);
+  CHECK(space.plugin.free_bytes() == page_bytes);
   space.unmap(range, 2);
-  CHECK(space.plugin.free_bytes() == kPage);
+  CHECK(space.plugin.free_bytes() == page_bytes);
   space.destroy(memory);
-  CHECK(space.plugin.free_bytes() == 3 * kPage);
+  CHECK(space.plugin.free_bytes() == 3 * page_bytes);
   space.plugin.free(block);
   space.release(range, 1024);
 }
@@ -220,44 +218,44 @@ TEST_CASE("Given sizes and addresses that make no sense, Then each is refused an
     CHECK(status == ANYPLACE_STATUS_INVALID_ARGUMENT);
     CHECK_THAT(HostStub::take_message(), Catch::Contains(text));
   };
-  const auto reserve = [&](uint64_t bytes) {
+  const auto reserve = [&](std::uint64_t bytes) {
     return space.plugin->virtual_reserve(space.plugin.self(), 0, bytes, &address);
   };
-  const auto create = [&](uint64_t bytes) {
+  const auto create = [&](std::uint64_t bytes) {
     return space.plugin->physical_create(space.plugin.self(), 0, bytes, &physical);
   };
   refused(reserve(0), "0 bytes");
   refused(create(0), "0 bytes");
-  refused(reserve(kPage + 4096), "no multiple");
-  refused(create(kPage / 2), "no multiple");
-  CHECK(reserve(uint64_t{1} << 62) == ANYPLACE_STATUS_OUT_OF_MEMORY);
-  CHECK(reserve(0 - kPage) == ANYPLACE_STATUS_OUT_OF_MEMORY);
-  CHECK(reserve(uint64_t{1} << 55) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  refused(reserve(page_bytes + 4096), "no multiple");
+  refused(create(page_bytes / 2), "no multiple");
+  CHECK(reserve(std::uint64_t{1} << 62) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(reserve(0 - page_bytes) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(reserve(std::uint64_t{1} << 55) == ANYPLACE_STATUS_OUT_OF_MEMORY);
   CHECK_THAT(HostStub::take_message(), Catch::Contains("addresses"));
-  CHECK(create(uint64_t{1} << 63) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(create(std::uint64_t{1} << 63) == ANYPLACE_STATUS_OUT_OF_MEMORY);
   CHECK(address == 0);
   CHECK(physical == 0);
 
-  const uint64_t range = space.reserve(4);
+  const std::uint64_t range = space.reserve(4);
   const anyplace_physical memory = space.create(2);
   refused(space.map_status(range + 4096, memory), "no multiple");
-  refused(space.map_status(range + 3 * kPage, memory), "inside one range");
-  refused(space.map_status(range - kPage, memory), "inside one range");
-  refused(space.map_status(range + 4 * kPage, memory), "inside one range");
+  refused(space.map_status(range + 3 * page_bytes, memory), "inside one range");
+  refused(space.map_status(range - page_bytes, memory), "inside one range");
+  refused(space.map_status(range + 4 * page_bytes, memory), "inside one range");
   refused(space.map_status(0, memory), "inside one range");
-  refused(space.map_status(0 - 2 * kPage, memory), "inside one range");
+  refused(space.map_status(0 - 2 * page_bytes, memory), "inside one range");
   refused(space.map_status(range, memory + 1), "no memory of cpu_sim");
   refused(space.map_status(range, 0), "no memory of cpu_sim");
   refused(space.destroy_status(memory + 1), "no memory of cpu_sim");
   refused(space.map_status(range, memory, 1), "memory of device 0");
-  refused(space.release_status(range, 3 * kPage), "whole range");
-  refused(space.release_status(range + kPage, 3 * kPage), "whole range");
-  refused(space.release_status(range, 4 * kPage, 1), "whole range");
+  refused(space.release_status(range, 3 * page_bytes), "whole range");
+  refused(space.release_status(range + page_bytes, 3 * page_bytes), "whole range");
+  refused(space.release_status(range, 4 * page_bytes, 1), "whole range");
   space.release(range, 4);
-  refused(space.release_status(range, 4 * kPage), "whole range");
+  refused(space.release_status(range, 4 * page_bytes), "whole range");
   refused(space.map_status(range, memory), "inside one range");
-  const anyplace_physical huge = space.create(uint64_t{1} << 35);  // ends behind the last address there could be
-  const uint64_t small = space.reserve(1);
+  const anyplace_physical huge = space.create(std::uint64_t{1} << 35);  // ends behind the last address there could be
+  const std::uint64_t small = space.reserve(1);
   refused(space.map_status(small, huge), "inside one range");
   space.release(small, 1);
   space.destroy(huge);
@@ -266,34 +264,34 @@ TEST_CASE("Given sizes and addresses that make no sense, Then each is refused an
 
 TEST_CASE("Given mappings, Then only whole ones are unmapped, and nothing is mapped or released over them") {
   Space space;
-  const uint64_t range = space.reserve(6), apart = space.reserve(1);
+  const std::uint64_t range = space.reserve(6), apart = space.reserve(1);
   const anyplace_physical large = space.create(2), small = space.create(1), other = space.create(2);
-  space.map(range + kPage, large);
-  space.map(range + 3 * kPage, small);
-  byte_at(range + kPage) = 1;
+  space.map(range + page_bytes, large);
+  space.map(range + 3 * page_bytes, small);
+  byte_at(range + page_bytes) = 1;
   const auto refused = [&](anyplace_status status, const char* text) {
     CHECK(status == ANYPLACE_STATUS_INVALID_ARGUMENT);
     CHECK_THAT(HostStub::take_message(), Catch::Contains(text));
   };
-  for (const uint64_t first : {0, 1, 2, 3}) {
-    refused(space.map_status(range + first * kPage, other), "unmap them first");
+  for (const std::uint64_t first : {0, 1, 2, 3}) {
+    refused(space.map_status(range + first * page_bytes, other), "unmap them first");
   }
-  refused(space.unmap_status(range + kPage, kPage), "each whole");
-  refused(space.unmap_status(range + 2 * kPage, kPage), "each whole");
-  refused(space.unmap_status(range + 2 * kPage, 2 * kPage), "each whole");
-  refused(space.unmap_status(range, 3 * kPage), "each whole");
-  refused(space.unmap_status(range + kPage, 4 * kPage), "each whole");
-  refused(space.unmap_status(range + 5 * kPage, kPage), "each whole");
-  refused(space.unmap_status(apart, kPage), "each whole");
-  refused(space.unmap_status(range + kPage, 0), "0 bytes");
-  refused(space.unmap_status(range + kPage, kPage + 1), "no multiple");
-  refused(space.unmap_status(range + kPage, 0 - kPage), "each whole");
-  refused(space.unmap_status(range + kPage, 3 * kPage, 1), "each whole");
-  refused(space.release_status(range, 6 * kPage), "unmap them first");
-  CHECK(byte_at(range + kPage) == 1);
-  space.unmap(range + kPage, 3);
-  space.map(range + 4 * kPage, other);
-  space.unmap(range + 4 * kPage, 2);
+  refused(space.unmap_status(range + page_bytes, page_bytes), "each whole");
+  refused(space.unmap_status(range + 2 * page_bytes, page_bytes), "each whole");
+  refused(space.unmap_status(range + 2 * page_bytes, 2 * page_bytes), "each whole");
+  refused(space.unmap_status(range, 3 * page_bytes), "each whole");
+  refused(space.unmap_status(range + page_bytes, 4 * page_bytes), "each whole");
+  refused(space.unmap_status(range + 5 * page_bytes, page_bytes), "each whole");
+  refused(space.unmap_status(apart, page_bytes), "each whole");
+  refused(space.unmap_status(range + page_bytes, 0), "0 bytes");
+  refused(space.unmap_status(range + page_bytes, page_bytes + 1), "no multiple");
+  refused(space.unmap_status(range + page_bytes, 0 - page_bytes), "each whole");
+  refused(space.unmap_status(range + page_bytes, 3 * page_bytes, 1), "each whole");
+  refused(space.release_status(range, 6 * page_bytes), "unmap them first");
+  CHECK(byte_at(range + page_bytes) == 1);
+  space.unmap(range + page_bytes, 3);
+  space.map(range + 4 * page_bytes, other);
+  space.unmap(range + 4 * page_bytes, 2);
   for (const anyplace_physical physical : {large, small, other}) space.destroy(physical);
   space.release(range, 6);
   space.release(apart, 1);
@@ -301,7 +299,7 @@ TEST_CASE("Given mappings, Then only whole ones are unmapped, and nothing is map
 
 TEST_CASE("Given what is unmapped, When it is touched, Then the process ends") {
   Space space;
-  const uint64_t range = space.reserve(2);
+  const std::uint64_t range = space.reserve(2);
   const anyplace_physical memory = space.create(1);
   space.map(range, memory);
   byte_at(range) = 1;
@@ -320,46 +318,46 @@ TEST_CASE("Given what is unmapped, When it is touched, Then the process ends") {
 }
 
 TEST_CASE("Given 40 GiB of pages in any order, When they are mapped, Then no memory is taken and few mappings") {
-  constexpr uint64_t kPages = 20480;
+  constexpr std::uint64_t page_count = 20480;
   Space space(Environment{{"MEMORY", "40GiB"}});
-  const uint64_t resident = resident_bytes(), mappings = mapping_count();
-  const uint64_t range = space.reserve(2 * kPages);
-  std::vector<anyplace_physical> pages(kPages);
+  const std::uint64_t resident = resident_bytes(), mappings = mapping_count();
+  const std::uint64_t range = space.reserve(2 * page_count);
+  std::vector<anyplace_physical> pages(page_count);
   for (anyplace_physical& page : pages) page = space.create(1);
   // 7919 is prime to the number of pages: every page is reached once, none beside the one before.
-  for (uint64_t i = 0; i < kPages; ++i) space.map(range + (i * 7919 % kPages) * kPage, pages[i]);
+  for (std::uint64_t i = 0; i < page_count; ++i) space.map(range + (i * 7919 % page_count) * page_bytes, pages[i]);
   CHECK(space.plugin.free_bytes() == 0);
-  CHECK((!kMeasured || resident_bytes() < resident + (uint64_t{64} << 20)));
+  CHECK((!measured || resident_bytes() < resident + (std::uint64_t{64} << 20)));
   CHECK(mapping_count() < mappings + 64);
   // Moved, each to the place of another.
-  space.unmap(range, kPages);
-  for (uint64_t i = 0; i < kPages; ++i) space.map(range + (kPages + i) * kPage, pages[i]);
-  CHECK((!kMeasured || resident_bytes() < resident + (uint64_t{64} << 20)));
+  space.unmap(range, page_count);
+  for (std::uint64_t i = 0; i < page_count; ++i) space.map(range + (page_count + i) * page_bytes, pages[i]);
+  CHECK((!measured || resident_bytes() < resident + (std::uint64_t{64} << 20)));
   CHECK(mapping_count() < mappings + 64);
-  space.unmap(range + kPages * kPage, kPages);
+  space.unmap(range + page_count * page_bytes, page_count);
   for (const anyplace_physical page : pages) space.destroy(page);
-  space.release(range, 2 * kPages);
-  CHECK(space.plugin.free_bytes() == uint64_t{40} << 30);
+  space.release(range, 2 * page_count);
+  CHECK(space.plugin.free_bytes() == std::uint64_t{40} << 30);
 }
 
 TEST_CASE("Given memory that was touched, When it is destroyed, Then it is the host's again") {
-  constexpr uint64_t kPages = 64;
+  constexpr std::uint64_t page_count = 64;
   Space space;
-  const uint64_t range = space.reserve(kPages);
-  const anyplace_physical memory = space.create(kPages);
-  const uint64_t before = resident_bytes();
+  const std::uint64_t range = space.reserve(page_count);
+  const anyplace_physical memory = space.create(page_count);
+  const std::uint64_t before = resident_bytes();
   space.map(range, memory);
-  std::memset(reinterpret_cast<void*>(range), 1, kPages * kPage);
-  CHECK((!kMeasured || resident_bytes() > before + kPages * kPage / 2));
-  space.unmap(range, kPages);
+  std::memset(reinterpret_cast<void*>(range), 1, page_count * page_bytes);
+  CHECK((!measured || resident_bytes() > before + page_count * page_bytes / 2));
+  space.unmap(range, page_count);
   space.destroy(memory);
-  CHECK((!kMeasured || resident_bytes() < before + kPages * kPage / 2));
-  const anyplace_physical again = space.create(kPages);
+  CHECK((!measured || resident_bytes() < before + page_count * page_bytes / 2));
+  const anyplace_physical again = space.create(page_count);
   space.map(range, again);
   CHECK(byte_at(range) == 0);
-  space.unmap(range, kPages);
+  space.unmap(range, page_count);
   space.destroy(again);
-  space.release(range, kPages);
+  space.release(range, page_count);
 }
 
 TEST_CASE(
@@ -367,22 +365,22 @@ TEST_CASE(
 #ifdef CPU_SIM_SANITIZED
   WARN("not under a sanitizer: it needs mappings of its own, and ends the process when it gets none");
 #else
-  uint64_t limit = 0;
+  std::uint64_t limit = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> limit;
   if (limit == 0 || limit > 200000) {
     WARN("vm.max_map_count is " << limit << ": no limit that is reached in a test");
     return;
   }
   Space space(Environment{{"MEMORY", "1TiB"}});
-  const uint64_t range = space.reserve(2 * limit);
+  const std::uint64_t range = space.reserve(2 * limit);
   std::vector<anyplace_physical> pages;
-  std::vector<uint64_t> mapped;
+  std::vector<std::uint64_t> mapped;
   pages.reserve(limit);
   mapped.reserve(limit);
   anyplace_status status = ANYPLACE_STATUS_OK;
   while (pages.size() < limit) {
     pages.push_back(space.create(1));
-    const uint64_t address = range + (2 * pages.size() - 1) * kPage;  // with a hole on either side
+    const std::uint64_t address = range + (2 * pages.size() - 1) * page_bytes;  // with a hole on either side
     status = space.map_status(address, pages.back());
     if (status != ANYPLACE_STATUS_OK) break;
     mapped.push_back(address);
@@ -390,28 +388,25 @@ TEST_CASE(
   CHECK(status == ANYPLACE_STATUS_OUT_OF_MEMORY);
   CHECK_THAT(HostStub::take_message(), Catch::Contains("vm.max_map_count = " + std::to_string(limit)));
   CHECK(mapped.size() > limit / 3);
-  for (const uint64_t address : mapped) check(space.unmap_status(address, kPage));
+  for (const std::uint64_t address : mapped) check(space.unmap_status(address, page_bytes));
   space.map(range, pages.back());
   byte_at(range) = 1;
   space.unmap(range, 1);
   for (const anyplace_physical page : pages) space.destroy(page);
   space.release(range, 2 * limit);
-  CHECK(space.plugin.free_bytes() == uint64_t{1} << 40);
+  CHECK(space.plugin.free_bytes() == std::uint64_t{1} << 40);
 #endif
 }
 
 // Run by the next case, in a process that has the limit from its beginning.
 TEST_CASE("a process with a limit on the size of files", "[.limited_files]") {
   Space space;
-  anyplace_device_properties properties{};
-  properties.struct_size = sizeof(properties);
-  check(space.plugin->device_properties(space.plugin.self(), 0, &properties));
-  CHECK((properties.capabilities >> ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY & 1) == 0);
+  CHECK((space.plugin.properties(0).capabilities >> ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY & 1) == 0);
   std::string text;
   CHECK(status_of([&] { space.reserve(1); }, &text) == ANYPLACE_STATUS_UNSUPPORTED);
   CHECK_THAT(text, Catch::Contains("RLIMIT_FSIZE"));
   CHECK(status_of([&] { space.create(1); }) == ANYPLACE_STATUS_UNSUPPORTED);
-  space.plugin.free(space.plugin.allocate(kPage));
+  space.plugin.free(space.plugin.allocate(page_bytes));
 }
 
 // Both cases with the tag, that of modules too.
@@ -431,26 +426,22 @@ TEST_CASE("Given a limit on the size of files, Then there is no virtual memory, 
 
 TEST_CASE("Given many threads that map, move and unmap, Then each finds what it wrote") {
   Space space(Environment{{"MEMORY", "64MiB"}});
-  std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      const auto mark = static_cast<unsigned char>(t + 1);
-      for (int i = 0; i < 100; ++i) {
-        const uint64_t range = space.reserve(4);
-        const anyplace_physical memory = space.create(1);
-        for (uint64_t at = 0; at < 4; ++at) {
-          space.map(range + at * kPage, memory);
-          if (at > 0 && byte_at(range + at * kPage) != mark) ++wrong;
-          byte_at(range + at * kPage) = mark;
-          space.unmap(range + at * kPage, 1);
-        }
-        space.destroy(memory);
-        space.release(range, 4);
+  test::on_threads(4, [&](int t) {
+    const auto mark = static_cast<unsigned char>(t + 1);
+    for (int i = 0; i < 100; ++i) {
+      const std::uint64_t range = space.reserve(4);
+      const anyplace_physical memory = space.create(1);
+      for (std::uint64_t at = 0; at < 4; ++at) {
+        space.map(range + at * page_bytes, memory);
+        if (at > 0 && byte_at(range + at * page_bytes) != mark) ++wrong;
+        byte_at(range + at * page_bytes) = mark;
+        space.unmap(range + at * page_bytes, 1);
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+      space.destroy(memory);
+      space.release(range, 4);
+    }
+  });
   CHECK(wrong == 0);
   CHECK(space.plugin.free_bytes() == 64 << 20);
 }

@@ -1,76 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launches over the limits, with the wrong arguments, and with much shared memory: refused before anything runs, or
-// run.
-#include <numeric>
+// Launches with CUDA's own limits: shared memory that a kernel has to be allowed, parameters that some drivers tell.
+#include "cuda_and_hip/launching.h"
 
-#include "support.h"
-
-namespace {
-
-using namespace cuda_test;
-using anyplace::Dim3;
-
-struct Launching {
-  Double cuda;
-  anyplace::Device device{"cuda:0"};
-  anyplace::Module module = load(device, read_image("kernels.ptx"));
-  anyplace::KernelView fill = module.kernel("fill");
-  anyplace::KernelView sum = module.kernel("block_sum");
-  anyplace::Stream stream{device};
-  anyplace::Buffer numbers{stream, 1024 * 4};
-  anyplace::Buffer sums{stream, 4};
-
-  template <class... Args>
-  void check_refused(anyplace::KernelView kernel, Dim3 grid, Dim3 block, std::uint64_t shared, const Args&... args) {
-    const auto error = test::error_of([&] { stream.launch(kernel, grid, block, shared, args...); });
-    REQUIRE(error.has_value());
-    INFO(error->what());
-    CHECK(error->code() == ErrorCode::invalid_argument);
-    CHECK(cuda.calls_of("cuLaunchKernel") == 0);
-  }
-};
-
-}  // namespace
-
-TEST_CASE("Grids and blocks over the limits of the device are refused before anything runs") {
-  Launching on;
-  const auto limits = on.device.properties();
-  const auto over = [](std::uint32_t limit) { return limit + 1; };
-  const auto refused = [&](Dim3 grid, Dim3 block) { on.check_refused(on.fill, grid, block, 0, on.numbers, 1u, 1u); };
-  refused({over(limits.max_grid[0])}, {1});
-  refused({1, over(limits.max_grid[1])}, {1});
-  refused({1, 1, over(limits.max_grid[2])}, {1});
-  refused({1}, {over(limits.max_block[0])});
-  refused({1}, {1, over(limits.max_block[1])});
-  refused({1}, {1, 1, over(limits.max_block[2])});
-  refused({1}, {limits.max_threads_per_block, 2});
-  refused({0}, {1});
-  refused({1}, {1, 0});
-  on.stream.launch(on.fill, {1}, {limits.max_threads_per_block}, 0, on.numbers, 1u, 1u);
-  on.stream.synchronize();
-}
-
-TEST_CASE("Shared memory over the limit of the device is refused before anything runs") {
-  Launching on;
-  const std::uint64_t limit = on.device.properties().max_shared_bytes;
-  on.check_refused(on.sum, {1}, {64}, limit + 1, on.sums, on.numbers);
-  on.check_refused(on.sum, {1}, {64}, std::uint64_t{1} << 40, on.sums, on.numbers);
-}
+using namespace vendor_test;
 
 TEST_CASE("Shared memory over 48 KiB is allowed once and then used") {
   Launching on;
   const std::uint64_t limit = on.device.properties().max_shared_bytes;
   REQUIRE(limit > 48 * 1024);
-  on.stream.memset32(on.numbers, 3);
-  for (const std::uint64_t shared : {std::uint64_t{48 * 1024}, std::uint64_t{64 * 1024}, limit}) {
-    std::uint32_t sum = 0;
-    on.stream.launch(on.sum, {1}, {1024}, shared, on.sums, on.numbers);
-    on.stream.copy(anyplace::HostSpan(&sum, sizeof(sum)), on.sums);
-    on.stream.synchronize();
-    CHECK(sum == 3 * 1024);
-  }
-  CHECK(on.cuda.calls_of("cuFuncSetAttribute") == 1);
+  on.check_sums_with({48 * 1024, 64 * 1024, limit});
+  CHECK(on.driver.calls_of("cuFuncSetAttribute") == 1);
 }
 
 TEST_CASE("Arguments of the wrong number or size are refused before anything runs") {
@@ -83,28 +23,11 @@ TEST_CASE("Arguments of the wrong number or size are refused before anything run
 }
 
 TEST_CASE("A driver that can not tell the parameters of a kernel launches all the same") {
-  const Double cuda({{"CUDA_DOUBLE_DRIVER_VERSION", "12030"}});
-  const anyplace::Device device("cuda:0");
-  const anyplace::Module module = load(device, read_image("kernels.ptx"));
-  const anyplace::Stream stream(device);
-  const anyplace::Buffer numbers(stream, 64 * 4);
+  Launching on({{"CUDA_DOUBLE_DRIVER_VERSION", "12030"}});
   std::vector<std::uint32_t> back(64);
-  stream.launch(module.kernel("fill"), {1}, {64}, 0, numbers, 64u, 5u);
-  stream.copy(back, numbers);
-  stream.synchronize();
-  CHECK(back == std::vector<std::uint32_t>(64, 5));
-  CHECK(cuda.calls_of("cuFuncGetParamInfo") == 0);
-}
-
-TEST_CASE("The values of the arguments are taken at the launch") {
-  Launching on;
-  std::vector<std::uint32_t> back(64);
-  std::uint32_t value = 11;
-  on.cuda.hold(0, true);
-  on.stream.launch(on.fill, {1}, {64}, 0, on.numbers.sub(0, 256), 64u, value);
-  value = 12;
-  on.cuda.hold(0, false);
+  on.stream.launch(on.fill, {1, 64}, on.numbers, 64u, 5u);
   on.stream.copy(back, on.numbers.sub(0, 256));
   on.stream.synchronize();
-  CHECK(back == std::vector<std::uint32_t>(64, 11));
+  CHECK(back == std::vector<std::uint32_t>(64, 5));
+  CHECK(on.driver.calls_of("cuFuncGetParamInfo") == 0);
 }

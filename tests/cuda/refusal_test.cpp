@@ -2,55 +2,12 @@
 //
 // Drivers that the backend can't work with, and those that it can work with in part. Each is a child: a process loads
 // one driver.
-#include <string>
-#include <vector>
-
-#include "anyplace/plugins.h"
 #include "cuda/driver.h"
-#include "support.h"
-#include "support/child.h"
+#include "cuda_and_hip/outcome.h"
 
 namespace {
 
-using namespace cuda_test;
-using Environment = std::vector<std::pair<std::string, std::string>>;
-
-/// What a process with that environment gets for cuda:0: "ok" and the capabilities, or the code of the refusal and why.
-std::string outcome_with(const Environment& environment) {
-  const test::ChildResult child = test::in_child([&] {
-    for (const auto& [name, value] : environment) test::set_env(name.c_str(), value);
-    try {
-      const anyplace::Device device("cuda:0");
-      std::string text = "ok";
-      for (const anyplace::Capability capability : device.properties().capabilities) {
-        text += std::string(" ") + to_string(capability);
-      }
-      std::printf("%s\n", text.c_str());
-    } catch (const anyplace::Error& error) {
-      std::printf("%s\n", error.what());
-      for (const anyplace::PluginCandidate& candidate : anyplace::plugin_candidates()) {
-        if (candidate.name != "cuda" || candidate.state != anyplace::PluginCandidate::State::refused) continue;
-        std::printf("refused: %s: %s\n", to_string(candidate.code), candidate.reason.c_str());
-      }
-    }
-    return 0;
-  });
-  CHECK_FALSE(child.timed_out);
-  CHECK(child.signal == 0);
-  return child.output;
-}
-
-/// Refused with that code, and both the Error and the list of candidates say why.
-void check_refused(const Environment& environment, const std::string& code, const std::vector<std::string>& reasons) {
-  const std::string outcome = outcome_with(environment);
-  INFO(outcome);
-  const std::size_t listed = outcome.find("refused: " + code + ": ");
-  REQUIRE(listed != std::string::npos);
-  for (const std::string& reason : reasons) {
-    CHECK_THAT(outcome.substr(0, listed), contains(reason));
-    CHECK_THAT(outcome.substr(listed), contains(reason));
-  }
-}
+using namespace vendor_test;
 
 struct Entry {
   bool required;
@@ -123,11 +80,11 @@ TEST_CASE("A driver that lacks a function that is not needed works without its c
     CHECK(outcome.substr(0, 2) == "ok");
     const bool pools = entry.symbol.find("Pool") != std::string::npos || entry.symbol == "cuMemFreeAsync";
     const bool figures = entry.symbol == "cuMemPoolGetAttribute";
-    const bool has_pools = outcome.find("stream_ordered_memory") != std::string::npos;
+    const bool has_pools = has(outcome, "stream_ordered_memory");
     CHECK(has_pools == (!pools || figures));
-    const bool gates = outcome.find(" gates") != std::string::npos;
+    const bool gates = has(outcome, "gates");
     CHECK(gates == (entry.symbol != "cuStreamWaitValue32_v2"));
-    const bool managed = outcome.find("managed_memory") != std::string::npos;
+    const bool managed = has(outcome, "managed_memory");
     CHECK(managed == (entry.symbol != "cuMemAllocManaged"));
   }
   for (const char* symbol : {"cuMemGetAllocationGranularity", "cuMemAddressReserve", "cuMemAddressFree", "cuMemCreate",
@@ -144,9 +101,9 @@ TEST_CASE("A driver from before cuGetProcAddress is asked through its exported s
   const test::ChildResult child = test::in_child([] {
     // Under the name that the backend opens there is then this one.
     if (dlopen(ANYPLACE_CUDA_OLD_DRIVER, RTLD_NOW | RTLD_LOCAL) == nullptr) return 1;
-    const anyplace::Device device("cuda:0");
-    const anyplace::Stream stream(device);
-    const anyplace::Buffer numbers(stream, 4096);
+    const Device device("cuda:0");
+    const Stream stream(device);
+    const Buffer numbers(stream, 4096);
     std::vector<std::uint32_t> back(1024);
     stream.memset32(numbers, 4);
     stream.copy(back, numbers);
@@ -164,8 +121,8 @@ TEST_CASE("Each older driver from CUDA 11 on is taken") {
     const std::string outcome = outcome_with({{"CUDA_DOUBLE_DRIVER_VERSION", version}});
     INFO(version << ": " << outcome);
     CHECK(outcome.substr(0, 2) == "ok");
-    CHECK((outcome.find("stream_ordered_memory") != std::string::npos) == (std::stoi(version) >= 11020));
-    CHECK((outcome.find(" gates") != std::string::npos) == (std::stoi(version) >= 11070));
+    CHECK(has(outcome, "stream_ordered_memory") == (std::stoi(version) >= 11020));
+    CHECK(has(outcome, "gates") == (std::stoi(version) >= 11070));
     CHECK_THAT(outcome, contains("timed_events"));
   }
 }

@@ -8,12 +8,6 @@
 namespace {
 
 using namespace cuda_test;
-using anyplace::Buffer;
-using anyplace::Device;
-using anyplace::Event;
-using anyplace::Stream;
-
-CUstream native(anyplace::StreamView stream) { return reinterpret_cast<CUstream>(stream.native_handle()); }
 
 void check_that_time_is_measured() {
   const Device device("cuda:0");
@@ -26,24 +20,6 @@ void check_that_time_is_measured() {
 }
 
 }  // namespace
-
-TEST_CASE("A stream of another library is wrapped and left alone") {
-  const Double cuda;
-  const Device device("cuda:0");
-  auto* const context = reinterpret_cast<CUcontext>(device.native_context());
-  REQUIRE(vendor<CUresult(CUcontext)>("cuCtxSetCurrent")(context) == CUDA_SUCCESS);
-  CUstream theirs = nullptr;
-  REQUIRE(vendor<CUresult(CUstream*, unsigned)>("cuStreamCreate")(&theirs, 0) == CUDA_SUCCESS);
-  {
-    const Stream wrapped = Stream::from_native(device, reinterpret_cast<std::uint64_t>(theirs));
-    CHECK(native(wrapped) == theirs);
-    const Buffer numbers(wrapped, 4096);
-    wrapped.memset32(numbers, 1);
-    wrapped.synchronize();
-  }
-  CHECK(vendor<CUresult(CUstream)>("cuStreamSynchronize")(theirs) == CUDA_SUCCESS);
-  CHECK(vendor<CUresult(CUstream)>("cuStreamDestroy_v2")(theirs) == CUDA_SUCCESS);
-}
 
 TEST_CASE("A stream of another context or device is not wrapped") {
   const Double cuda;

@@ -5,55 +5,71 @@
 
 #include <cuda.h>
 
-#include <catch2/catch.hpp>
 #include <cstdint>
 #include <utility>
 
-#include "anyplace/anyplace.h"
-#include "cuda_and_hip/library.h"
+#define VENDOR_CALL(name) "cu" name
+#define DOUBLE_VARIABLE(name) "CUDA_DOUBLE_" name  // which the double reads
+#define VISIBLE_DEVICES "CUDA_VISIBLE_DEVICES"     // which the vendor's library reads
 
-/// A variable that the double reads.
-#define DOUBLE_VARIABLE(name) "CUDA_DOUBLE_" name
-#define CALL_MAP "cuMemMap"
+// What names of cases say.
+#define LIBRARY "the driver"
+#define LIBRARY_FIRST "The driver"  // in a sentence
+#define UUID_TOOL "nvidia-smi"
+#define BINARY "A binary"
+#define STICKY_RESULT "result that CUDA calls sticky"
+#define FIRST_USE_OF_A_PEER "its context is made"
 
 namespace vendor_test {
 
 using Result = CUresult;
 using NativeStream = CUstream;
+using NativeContext = CUcontext;
+using MemoryLocation = CUmemLocation;
+using Address = CUdeviceptr;
+constexpr auto is_a_device = CU_MEM_LOCATION_TYPE_DEVICE;
 
 constexpr const char* backend = "cuda";
 constexpr const char* library_name = "libcuda.so.1";  ///< of the double
+
+}  // namespace vendor_test
+
+#include "cuda_and_hip/words.h"
+
+namespace vendor_test {
+
 constexpr const char* plugin_file = ANYPLACE_CUDA_PLUGIN;
 constexpr const char* image_folder = ANYPLACE_CUDA_IMAGES;
-constexpr const char* any_image = "kernels.ptx";  ///< of the suite's test kernels
+constexpr const char* any_image = "kernels.ptx";    ///< of the suite's test kernels
+constexpr const char* broken_image = "broken.ptx";  ///< doesn't load
+constexpr const char* binary_images[] = {"kernels.sm_90.cubin", "kernels.fatbin"};
+constexpr const char* uuid_of_nobody = "GPU-00000000-0000-0000-0000-000000000000";
 constexpr const char* per_thread_stream = "CU_STREAM_PER_THREAD";
-constexpr std::pair<const char*, const char*> without_virtual_memory{DOUBLE_VARIABLE("MISSING"), CALL_MAP};
+constexpr std::pair<const char*, const char*> without_virtual_memory{DOUBLE_VARIABLE("MISSING"), call::map};
 constexpr std::uint64_t contexts_of_a_device = 1;  ///< that the double counts, once it is used
 constexpr unsigned blocking_stream = CU_STREAM_DEFAULT;
 constexpr unsigned non_blocking_stream = CU_STREAM_NON_BLOCKING;
 constexpr unsigned long long readable = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+constexpr int sticky_results[] = {700, 702, 710, 714, 715, 716, 717, 718, 719};
 
 namespace result {
 constexpr Result success = CUDA_SUCCESS;
 constexpr Result out_of_memory = CUDA_ERROR_OUT_OF_MEMORY;
 constexpr Result illegal_address = CUDA_ERROR_ILLEGAL_ADDRESS;
 constexpr Result launch_failed = CUDA_ERROR_LAUNCH_FAILED;
+constexpr Result kernel_trapped = CUDA_ERROR_ILLEGAL_INSTRUCTION;
 constexpr Result unknown = CUDA_ERROR_UNKNOWN;
 constexpr Result peer_access_already_enabled = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 constexpr const char* name_of_unknown = "CUDA_ERROR_UNKNOWN";
 constexpr const char* name_of_out_of_memory = "CUDA_ERROR_OUT_OF_MEMORY";
+constexpr const char* name_of_illegal_address = "CUDA_ERROR_ILLEGAL_ADDRESS";
 }  // namespace result
 
 namespace call {
-constexpr const char* first_of_a_device = "cuDevicePrimaryCtxRetain";
-constexpr const char* map = CALL_MAP;
-constexpr const char* launch_host_function = "cuLaunchHostFunc";
-constexpr const char* reserve = "cuMemAddressReserve";
-constexpr const char* set_access = "cuMemSetAccess";
-constexpr const char* unmap = "cuMemUnmap";
-constexpr const char* create_stream = "cuStreamCreateWithPriority";
+constexpr const char* first_of_a_device = retain_context;
+constexpr const char* release_context = "cuDevicePrimaryCtxRelease_v2";
 constexpr const char* create_event = "cuEventCreate";
-constexpr const char* create_pool = "cuMemPoolCreate";
+constexpr const char* destroy_stream = "cuStreamDestroy_v2";
 constexpr const char* allocate_from_pool = "cuMemAllocFromPoolAsync";
 constexpr const char* allocate_pinned = "cuMemHostAlloc";
 constexpr const char* allocate_managed = "cuMemAllocManaged";
@@ -61,38 +77,17 @@ constexpr const char* register_host = "cuMemHostRegister_v2";
 constexpr const char* load_module = "cuModuleLoadDataEx";
 constexpr const char* copy_to_device = "cuMemcpyHtoDAsync_v2";
 constexpr const char* copy_to_host = "cuMemcpyDtoHAsync_v2";
-constexpr const char* fill_32 = "cuMemsetD32Async";
 constexpr const char* launch_kernel = "cuLaunchKernel";
 constexpr const char* allocate = "cuMemAlloc_v2";
-constexpr const char* set_pool_access = "cuMemPoolSetAccess";
 }  // namespace call
 
-/// An exported function of the double, which must be loaded.
-template <class Function>
-Function* vendor(const char* symbol) {
-  return function_of<Function>(library_name, symbol);
-}
-
-inline unsigned flags_of(CUstream stream) {
-  unsigned flags = 0;
-  REQUIRE(vendor<CUresult(CUstream, unsigned*)>("cuStreamGetFlags")(stream, &flags) == CUDA_SUCCESS);
-  return flags;
-}
-inline int priority_of(CUstream stream) {
-  int priority = 0;
-  REQUIRE(vendor<CUresult(CUstream, int*)>("cuStreamGetPriority")(stream, &priority) == CUDA_SUCCESS);
-  return priority;
-}
-
-/// The access that a device has to mapped memory.
-inline unsigned long long access_of(int device, std::uint64_t address) {
-  CUmemLocation location{};
-  location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  location.id = device;
-  unsigned long long flags = 0;
-  const auto get = vendor<CUresult(unsigned long long*, const CUmemLocation*, CUdeviceptr)>("cuMemGetAccess");
-  REQUIRE(get(&flags, &location, address) == CUDA_SUCCESS);
-  return flags;
+/// Of a device's primary context, which is left current.
+inline CUstream make_stream_of_another_library(const anyplace::Device& device) {
+  auto* const context = reinterpret_cast<CUcontext>(device.native_context());
+  REQUIRE(vendor<CUresult(CUcontext)>("cuCtxSetCurrent")(context) == CUDA_SUCCESS);
+  CUstream made = nullptr;
+  REQUIRE(vendor<CUresult(CUstream*, unsigned)>("cuStreamCreate")(&made, 0) == CUDA_SUCCESS);
+  return made;
 }
 
 /// What CUDA says to a library that enables access of device 0's primary context to device 1's memory.

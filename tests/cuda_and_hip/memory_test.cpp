@@ -5,14 +5,12 @@
 #include <vector>
 
 #include "support.h"
+#include "support/host_uses.h"
 #include "support/segments_instead.h"
 
 namespace {
 
 using namespace vendor_test;
-using anyplace::Buffer;
-using anyplace::Device;
-using anyplace::Stream;
 
 struct Allocating {
   const char* entry;
@@ -46,6 +44,16 @@ TEST_CASE("Out of memory at the first use of a device is no loss of it") {
   CHECK(driver.live("context") == contexts_of_a_device);
 }
 
+TEST_CASE("Out of memory in the middle of the first use leaves no context behind") {
+  const Double driver;
+  const Device device(place(0));
+  REQUIRE(driver.fail_nth(call::create_stream, 1, result::out_of_memory));
+  CHECK(test::code_of([&] { const Stream made(device); }) == ErrorCode::out_of_memory);
+  CHECK(driver.live("context") == 0);
+  { const Stream made(device); }
+  CHECK(driver.live("context") == contexts_of_a_device);
+}
+
 TEST_CASE("Out of memory at each allocating call is told as that and leaves nothing behind") {
   const Double driver;
   const Device device(place(0));
@@ -56,7 +64,7 @@ TEST_CASE("Out of memory at each allocating call is told as that and leaves noth
   check_each(driver,
              {
                  {call::create_stream, [&] { const Stream made(device); }},
-                 {call::create_event, [&] { const anyplace::Event made(device); }},
+                 {call::create_event, [&] { const Event made(device); }},
                  {call::create_pool, [&] { const Buffer made(stream, 4096); }},
                  {call::allocate_from_pool, [&] { const Buffer made(stream, 4096); }},
                  {call::allocate_pinned, [&] { const anyplace::HostBuffer made(device, 4096); }},
@@ -74,7 +82,7 @@ TEST_CASE("Out of memory at each allocating call is told as that and leaves noth
 TEST_CASE("Out of memory at a submission is told as that and the stream goes on") {
   const Double driver;
   const Device device(place(0));
-  const anyplace::Module module = load(device, read_image(any_image));
+  const Module module = load(device, read_image(any_image));
   const anyplace::KernelView fill = module.kernel("fill");
   const Stream stream(device);
   const Buffer numbers(stream, 1024 * 4);
@@ -84,7 +92,10 @@ TEST_CASE("Out of memory at a submission is told as that and the stream goes on"
                          {call::copy_to_host, [&] { stream.copy(host, numbers); }},
                          {call::fill_32, [&] { stream.memset32(numbers, 1); }},
                          {call::launch_host_function, [&] { stream.launch_host_func([] {}); }},
-                         {call::launch_kernel, [&] { stream.launch(fill, {16}, {64}, 0, numbers, 1024u, 4u); }},
+                         {call::launch_kernel,
+                          [&] {
+                            stream.launch(fill, {16, 64}, numbers, 1024u, 4u);
+                          }},
                      });
   stream.copy(host, numbers);
   stream.synchronize();
@@ -112,13 +123,11 @@ TEST_CASE("Memory that runs out is told with the figures and what was freed can 
   const Stream stream(device);
   constexpr std::uint64_t mebibyte = 1 << 20;
   std::vector<Buffer> all;
-  const auto error = test::error_of([&] {
+  const anyplace::Error error = test::required_error(ErrorCode::out_of_memory, [&] {
     while (true) all.emplace_back(stream, 8 * mebibyte);
   });
-  REQUIRE(error.has_value());
-  CHECK(error->code() == ErrorCode::out_of_memory);
-  REQUIRE(error->memory().has_value());
-  CHECK(error->memory()->requested == 8 * mebibyte);
+  REQUIRE(error.memory().has_value());
+  CHECK(error.memory()->requested == 8 * mebibyte);
   CHECK(all.size() >= 6);
   all.clear();
   const Buffer most(stream, 48 * mebibyte);
@@ -167,7 +176,7 @@ TEST_CASE("A pitch over the limit of the device is copied line by line") {
 
 TEST_CASE("Where the driver fails to map memory comes in segments and that is said once") {
   const Double driver(
-      {{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {DOUBLE_VARIABLE("FAIL"), CALL_MAP ":1:999:always"}});
+      {{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {DOUBLE_VARIABLE("FAIL"), VENDOR_CALL("MemMap") ":1:999:always"}});
   test::check_segments_instead(backend, result::name_of_unknown);
   CHECK(driver.live("reservation") == 0);
   CHECK(driver.live("physical") == 0);
@@ -175,8 +184,13 @@ TEST_CASE("Where the driver fails to map memory comes in segments and that is sa
 
 TEST_CASE("Where the driver has memory but none to map it comes in segments and that is said once") {
   const Double driver(
-      {{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {DOUBLE_VARIABLE("FAIL"), CALL_MAP ":1:2:always"}});
+      {{"ANYPLACE_ALLOCATOR", "segments:automatic"}, {DOUBLE_VARIABLE("FAIL"), VENDOR_CALL("MemMap") ":1:2:always"}});
   test::check_segments_instead(backend, result::name_of_out_of_memory);
   CHECK(driver.live("reservation") == 0);
   CHECK(driver.live("physical") == 0);
+}
+
+TEST_CASE("Pinned memory that goes while copies use it is nobody else's before they are done") {
+  const Double driver;
+  test::check_host_buffers_kept(driver, place(0));
 }

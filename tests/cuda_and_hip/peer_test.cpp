@@ -6,9 +6,6 @@
 namespace {
 
 using namespace vendor_test;
-using anyplace::Buffer;
-using anyplace::Device;
-using anyplace::Stream;
 
 void check_copy(const Device& device, const Device& peer) {
   const Stream here(device), there(peer);
@@ -25,12 +22,12 @@ void check_copy(const Device& device, const Device& peer) {
 
 /// A kernel of `device` that writes memory of `peer`.
 void check_kernel(const Device& device, const Device& peer) {
-  const anyplace::Module module = load(device, read_image(any_image));
+  const Module module = load(device, read_image(any_image));
   const Stream here(device), there(peer);
   const Buffer theirs(there, 256 * 4);
   std::vector<std::uint32_t> back(256);
   there.synchronize();
-  here.launch(module.kernel("fill"), {4}, {64}, 0, theirs.address(), 256u, 8u);
+  here.launch(module.kernel("fill"), {4, 64}, theirs.address(), 256u, 8u);
   here.synchronize();
   there.copy(back, theirs);
   there.synchronize();

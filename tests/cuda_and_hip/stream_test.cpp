@@ -8,14 +8,11 @@
 #include <vector>
 
 #include "support.h"
+#include "support/child.h"
 
 namespace {
 
 using namespace vendor_test;
-using anyplace::Buffer;
-using anyplace::Device;
-using anyplace::Event;
-using anyplace::Stream;
 using namespace std::chrono_literals;
 
 NativeStream native(anyplace::StreamView stream) { return reinterpret_cast<NativeStream>(stream.native_handle()); }
@@ -33,13 +30,27 @@ TEST_CASE("The null stream of the vendor is wrapped by each of its names") {
   }
 }
 
+TEST_CASE("A stream of another library is wrapped and left alone") {
+  const Double driver;
+  const Device device(place(0));
+  const NativeStream theirs = make_stream_of_another_library(device);
+  {
+    const Stream wrapped = Stream::from_native(device, reinterpret_cast<std::uint64_t>(theirs));
+    CHECK(native(wrapped) == theirs);
+    const Buffer numbers(wrapped, 4096);
+    wrapped.memset32(numbers, 1);
+    wrapped.synchronize();
+  }
+  CHECK(vendor<Result(NativeStream)>(call::synchronize_stream)(theirs) == result::success);
+  CHECK(vendor<Result(NativeStream)>(call::destroy_stream)(theirs) == result::success);
+}
+
 TEST_CASE("A handle that is another stream in each thread is not wrapped") {
   const Double driver;
   const Device device(place(0));
-  const auto error = test::error_of([&] { Stream::from_native(device, 2); });
-  REQUIRE(error.has_value());
-  CHECK(error->code() == ErrorCode::invalid_argument);
-  CHECK_THAT(error->what(), contains(per_thread_stream));
+  const anyplace::Error error =
+      test::required_error(ErrorCode::invalid_argument, [&] { Stream::from_native(device, 2); });
+  CHECK_THAT(error.what(), contains(per_thread_stream));
 }
 
 TEST_CASE("Streams do not block and have their priority unless asked otherwise") {
@@ -121,6 +132,13 @@ TEST_CASE("A stream that is destroyed with work pending goes at once and its wor
   CHECK(ran);
 }
 
+TEST_CASE("A stream that is destroyed with nothing pending goes at once") {
+  const Double driver;
+  const Device device(place(0));
+  { const Stream stream(device); }
+  CHECK(driver.calls_of(call::destroy_stream) == 1);
+}
+
 TEST_CASE("The work of a null stream counts as work of the device") {
   const Double driver;
   const Device device(place(0));
@@ -156,10 +174,9 @@ TEST_CASE("Time between events of two devices is refused with both named") {
   end.record(there);
   here.synchronize();
   there.synchronize();
-  const auto error = test::error_of([&] { static_cast<void>(anyplace::elapsed_time(start, end)); });
-  REQUIRE(error.has_value());
-  CHECK(error->code() == ErrorCode::invalid_argument);
-  CHECK_THAT(error->what(), contains(place(0)) && contains(place(1)));
+  const anyplace::Error error =
+      test::required_error(ErrorCode::invalid_argument, [&] { static_cast<void>(anyplace::elapsed_time(start, end)); });
+  CHECK_THAT(error.what(), contains(place(0)) && contains(place(1)));
 }
 
 TEST_CASE("Recording and waiting and asking are one call of the vendor each") {
@@ -178,4 +195,32 @@ TEST_CASE("Recording and waiting and asking are one call of the vendor each") {
   CHECK(calls_of([&] { second.wait_event(event); }) == 1);
   CHECK(calls_of([&] { static_cast<void>(stream.query()); }) == 1);
   CHECK(calls_of([&] { static_cast<void>(event.query()); }) <= 1);
+}
+
+TEST_CASE("Events that never complete hold up neither queries nor waits with a limit nor the end of the process") {
+  const test::ChildResult child = test::in_child([] {
+    const anyplace::doubles::Control driver(library_name, true);
+    const Device device(place(0));
+    static Stream& kept = *new Stream(device);
+    kept.synchronize();
+    driver.hold(0, true);
+    {
+      const Stream stream(device);
+      const Event event(device);
+      const Buffer numbers(stream, 4096);
+      stream.memset32(numbers, 1);
+      kept.wait_stream(stream);
+      event.record(stream);
+      const bool none = !stream.query() && !event.query() && !stream.synchronize(std::chrono::milliseconds(1)) &&
+                        !event.synchronize(std::chrono::milliseconds(1)) &&
+                        !device.synchronize(std::chrono::milliseconds(1));
+      std::printf("%s\n", none ? "not done" : "done");
+    }
+    std::exit(0);
+    return 0;
+  });
+  INFO(child.output);
+  CHECK_FALSE(child.timed_out);
+  CHECK(child.signal == 0);
+  CHECK_THAT(child.output, contains("not done"));
 }

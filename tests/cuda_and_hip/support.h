@@ -20,7 +20,12 @@
 
 namespace vendor_test {
 
+using anyplace::Buffer;
+using anyplace::Device;
 using anyplace::ErrorCode;
+using anyplace::Event;
+using anyplace::Module;
+using anyplace::Stream;
 using Variables = std::initializer_list<std::pair<const char*, const char*>>;
 
 /// "cuda:0"
@@ -51,6 +56,14 @@ inline std::string read_image(const char* name) {
 inline anyplace::Module load(const anyplace::Device& device, const std::string& image,
                              const anyplace::ModuleOptions& options = {}) {
   return anyplace::Module(device, std::as_bytes(std::span(image)), options);
+}
+
+/// What a device says of itself where the double has 96 MiB for it.
+inline void check_figures(const anyplace::DeviceProperties& properties, int least_priority) {
+  CHECK(properties.total_memory == 96u << 20);
+  CHECK(properties.max_threads_per_block == 1024);
+  CHECK(properties.priorities.least == least_priority);
+  CHECK(properties.priorities.greatest < 0);
 }
 
 inline Catch::Matchers::StdString::ContainsMatcher contains(const std::string& part) { return Catch::Contains(part); }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controls (double_control.h) of the instance of a double that this process uses, for tests that don't link it.
-#ifndef ANYPLACE_TESTS_DOUBLES_DOUBLE_CONTROL_HPP
-#define ANYPLACE_TESTS_DOUBLES_DOUBLE_CONTROL_HPP
+#pragma once
 
 #include <dlfcn.h>
 
@@ -89,5 +88,3 @@ class Control {
 };
 
 }  // namespace anyplace::doubles
-
-#endif  // ANYPLACE_TESTS_DOUBLES_DOUBLE_CONTROL_HPP

@@ -21,12 +21,12 @@ using namespace example_test;
 
 namespace {
 
-constexpr std::uint32_t kCount = 70'000;  // more than a block of any allocator's, and no round number
-constexpr std::uint32_t kRounds = 9;
+constexpr std::uint32_t count = 70'000;  // more than a block of any allocator's, and no round number
+constexpr std::uint32_t rounds = 9;
 
 struct Station {
   explicit Station(const std::string& place)
-      : device(place), stream(device), kernels(device, crossing_kernels), values(stream, kCount * 4) {}
+      : device(place), stream(device), kernels(device, crossing_kernels), values(stream, count * 4) {}
 
   anyplace::Device device;
   anyplace::Stream stream;
@@ -44,12 +44,12 @@ void pass_on(Station& from, Station& to, std::uint32_t round) {
   }
   from.values.record_stream(to.stream);
   to.stream.copy(to.values, from.values);
-  to.stream.launch(to.step, {(kCount + 255) / 256}, {256}, 0, to.values, kCount, round);
+  to.stream.launch(to.step, {(count + 255) / 256, 256}, to.values, count, round);
 }
 
 std::uint32_t expected(std::uint32_t i) {
   std::uint32_t value = 7;
-  for (std::uint32_t round = 0; round < kRounds; ++round) value = value * 3 + round + i;
+  for (std::uint32_t round = 0; round < rounds; ++round) value = value * 3 + round + i;
   return value;
 }
 
@@ -69,17 +69,17 @@ int go_round(const std::vector<std::string>& places) {
   test::HostGate gate;
   if (gated) gate.block(stations[0]->stream);
   stations[0]->stream.memset32(stations[0]->values, 7);
-  for (std::uint32_t round = 0; round < kRounds; ++round) {
+  for (std::uint32_t round = 0; round < rounds; ++round) {
     pass_on(*stations[round % stations.size()], *stations[(round + 1) % stations.size()], round);
   }
-  const Station& last = *stations[kRounds % stations.size()];
+  const Station& last = *stations[rounds % stations.size()];
   const bool early = gated && last.stream.query();
   gate.open();
-  std::vector<std::uint32_t> values(kCount);
+  std::vector<std::uint32_t> values(count);
   last.stream.copy(values, last.values);
   last.stream.synchronize();
   if (early) std::fputs("the last stream waited for nothing\n", stderr);
-  for (std::uint32_t i = 0; i < kCount; ++i) {
+  for (std::uint32_t i = 0; i < count; ++i) {
     if (values[i] == expected(i)) continue;
     std::fprintf(stderr, "value %u is %u, and should be %u\n", i, values[i], expected(i));
     return 1;

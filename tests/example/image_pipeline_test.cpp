@@ -14,7 +14,7 @@ using namespace example_test;
 
 namespace {
 
-constexpr std::uint32_t kTile = image_pipeline::kTileSize;
+constexpr std::uint32_t tile = image_pipeline::tile_size;
 
 /// Runs it and compares every pixel of the output.
 void check_blur(const Folder& folder, const Stored& picture, const std::vector<std::string>& options = {}) {
@@ -51,12 +51,12 @@ TEST_CASE("A picture of any size is blurred exactly") {
                                                                       {2, 2},
                                                                       {3, 2},
                                                                       {5, 5},
-                                                                      {kTile - 1, 3},
-                                                                      {kTile, kTile},
-                                                                      {kTile + 1, kTile - 1},
-                                                                      {kTile + 2, kTile + 3},
-                                                                      {2 * kTile, 7},
-                                                                      {2 * kTile + 1, kTile + 1}};
+                                                                      {tile - 1, 3},
+                                                                      {tile, tile},
+                                                                      {tile + 1, tile - 1},
+                                                                      {tile + 2, tile + 3},
+                                                                      {2 * tile, 7},
+                                                                      {2 * tile + 1, tile + 1}};
   for (const auto& [width, height] : sizes) {
     INFO(width << " x " << height);
     check_blur(folder, noise(width, height, Color::rgb), {"--place", "cpu_sim:0"});
@@ -134,7 +134,7 @@ TEST_CASE("Interlaced pictures of every kind are read whole") {
 
 TEST_CASE("1 stream and 16 streams and two places write the same bytes") {
   const Folder folder;
-  const std::string in = folder.write("in.png", encode(noise(3 * kTile + 11, 2 * kTile + 5, Color::rgba)));
+  const std::string in = folder.write("in.png", encode(noise(3 * tile + 11, 2 * tile + 5, Color::rgba)));
   const std::string one = blur_with(folder, in, {"--place", "cpu_sim:0", "--streams", "1"});
   CHECK(blur_with(folder, in, {"--place", "cpu_sim:0", "--streams", "16"}) == one);
   CHECK(blur_with(folder, in, {"--places", "cpu_sim:0,cpu_sim:1"}) == one);
@@ -172,7 +172,7 @@ TEST_CASE("An output that is there is replaced and a link to it followed") {
 
 TEST_CASE("Progress is shown nowhere but on a terminal") {
   const Folder folder;
-  const std::string in = folder.write("in.png", encode(noise(2 * kTile, kTile, Color::grey)));
+  const std::string in = folder.write("in.png", encode(noise(2 * tile, tile, Color::grey)));
   const Run run = run_program({"--in", in, "--out", folder.file("out.png")});
   CHECK(run.status == 0);
   CHECK(run.err.empty());
@@ -184,7 +184,7 @@ TEST_CASE("Progress is shown on a terminal") {
     return;
   }
   const Folder folder;
-  const std::string in = folder.write("in.png", encode(noise(2 * kTile, kTile, Color::grey)));
+  const std::string in = folder.write("in.png", encode(noise(2 * tile, tile, Color::grey)));
   RunOptions terminal;
   terminal.terminal = true;
   const Run run = run_program({"--in", in, "--out", folder.file("out.png")}, terminal);

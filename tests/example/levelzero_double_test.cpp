@@ -10,42 +10,29 @@
 
 #include "image_pipeline/pipeline.h"
 #include "over_doubles.h"
-#include "png_files.h"
 
 using namespace example_test;
 
 namespace {
 
-constexpr std::uint32_t kTile = image_pipeline::kTileSize;
+constexpr std::uint32_t tile = image_pipeline::tile_size;
 
 void check_bytes(LevelZero form) {
-  Over over{{"levelzero"}, form};
-  if (!is_built(over)) return;
-  const Folder folder;
-  const std::string in = folder.write("in.png", encode(noise(3 * kTile + 11, 2 * kTile + 5, Color::rgba)));
-  const std::string expected = blur_simulated(folder, in);
-  CHECK(blur_over(over, folder, in, {"--place", "levelzero:0"}) == expected);
-  CHECK(blur_over(over, folder, in, {"--place", "levelzero:1", "--streams", "16"}) == expected);
-  CHECK(blur_over(over, folder, in, {"--places", "levelzero:0,levelzero:1"}) == expected);
-  CHECK(blur_over(over, folder, in, {"--places", "cpu_sim:0,levelzero:0"}) == expected);
+  check_pixels({{"levelzero"}, form}, noise(3 * tile + 11, 2 * tile + 5, Color::rgba),
+               {{"--place", "levelzero:0"},
+                {"--place", "levelzero:1", "--streams", "16"},
+                {"--places", "levelzero:0,levelzero:1"},
+                {"--places", "cpu_sim:0,levelzero:0"}});
 }
 
 void check_orders(LevelZero form) {
-  Over over{{"levelzero"}, form};
-  if (!is_built(over)) return;
-  const Folder folder;
-  const std::string in = folder.write("in.png", encode(noise(2 * kTile + 1, kTile + 1, Color::rgb)));
-  const std::string expected = blur_simulated(folder, in);
-  for (const char* const seed : {"1", "2", "3", "4"}) {
-    INFO("seed " << seed);
-    over.seed = seed;
-    CHECK(blur_over(over, folder, in, {"--places", "levelzero:0,levelzero:1"}) == expected);
-  }
+  check_pixels({{"levelzero"}, form}, noise(2 * tile + 1, tile + 1, Color::rgb),
+               {{"--places", "levelzero:0,levelzero:1"}}, {"1", "2", "3", "4"});
 }
 
 /// That can't succeed; an output doesn't come of it.
 Run refused(const Folder& folder, std::vector<std::pair<std::string, std::string>> variables) {
-  const std::string in = folder.write("in.png", encode(noise(2 * kTile, kTile, Color::grey)));
+  const std::string in = folder.write("in.png", encode(noise(2 * tile, tile, Color::grey)));
   RunOptions options;
   options.variables = std::move(variables);
   Run run = run_program({"--in", in, "--out", folder.file("out.png"), "--place", "levelzero:0"}, options);

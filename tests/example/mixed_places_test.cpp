@@ -8,25 +8,17 @@
 
 #include "image_pipeline/pipeline.h"
 #include "over_doubles.h"
-#include "png_files.h"
 
 using namespace example_test;
 
 namespace {
 
-constexpr std::uint32_t kTile = image_pipeline::kTileSize;
+constexpr std::uint32_t tile = image_pipeline::tile_size;
 
-void check_together(Over over, const std::string& places) {
-  if (!is_built(over)) return;
-  const Folder folder;
-  // Two tiles for each of four devices.
-  const std::string in = folder.write("in.png", encode(noise(3 * kTile + 3, kTile + 2, Color::rgb)));
-  const std::string expected = blur_simulated(folder, in);
-  for (const char* const seed : {"0", "1", "2", "3"}) {
-    INFO("seed " << seed);
-    over.seed = seed;
-    CHECK(blur_over(over, folder, in, {"--places", places, "--streams", "2"}) == expected);
-  }
+/// Two tiles for each of four devices.
+void check_together(const Over& over, const std::string& places) {
+  check_pixels(over, noise(3 * tile + 3, tile + 2, Color::rgb), {{"--places", places, "--streams", "2"}},
+               {"0", "1", "2", "3"});
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include <string_view>
 
 // Empty is what was not built.
-constexpr std::string_view kCudaFolder = CUDA_DOUBLE_FOLDER, kHipFolder = HIP_DOUBLE_FOLDER,
-                           kLevelZeroFolder = LEVELZERO_DOUBLE_FOLDER, kLevelZeroDriver = LEVELZERO_DOUBLE_DRIVER;
+constexpr std::string_view cuda_folder = CUDA_DOUBLE_FOLDER, hip_folder = HIP_DOUBLE_FOLDER,
+                           level_zero_folder = LEVELZERO_DOUBLE_FOLDER, level_zero_driver = LEVELZERO_DOUBLE_DRIVER;
 
 namespace example_test {
 namespace {
@@ -20,9 +20,9 @@ bool is_driver(const std::string& backend, LevelZero form) {
 
 /// Of the library, or the driver.
 std::string_view location(const std::string& backend, LevelZero form) {
-  if (backend == "cuda") return kCudaFolder;
-  if (backend == "hip") return kHipFolder;
-  if (backend == "levelzero") return form == LevelZero::as_loader ? kLevelZeroFolder : kLevelZeroDriver;
+  if (backend == "cuda") return cuda_folder;
+  if (backend == "hip") return hip_folder;
+  if (backend == "levelzero") return form == LevelZero::as_loader ? level_zero_folder : level_zero_driver;
   throw std::invalid_argument("there is no double of " + backend);
 }
 
@@ -31,19 +31,6 @@ std::string prefix_of(const std::string& backend) {
 }
 
 std::string report_of(const std::string& backend, const Folder& folder) { return folder.file(backend + ".report"); }
-
-std::string blur(const Folder& folder, const std::string& in, const std::vector<std::string>& options,
-                 const RunOptions& how) {
-  const std::string out = folder.file("out.png");
-  std::vector<std::string> arguments{"--in", in, "--out", out};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  const Run run = run_program(arguments, how);
-  INFO(run.out << run.err);
-  REQUIRE(run.status == 0);
-  CHECK(contains(run.out, "checked: all "));
-  CHECK(run.err.empty());
-  return read_file(out);
-}
 
 }  // namespace
 
@@ -102,6 +89,19 @@ void check_reports(const Over& over, const Folder& folder) {
   }
 }
 
+std::string blur(const Folder& folder, const std::string& in, const std::vector<std::string>& options,
+                 const RunOptions& how) {
+  const std::string out = folder.file("out.png");
+  std::vector<std::string> arguments{"--in", in, "--out", out};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  const Run run = run_program(arguments, how);
+  INFO(run.out << run.err);
+  REQUIRE(run.status == 0);
+  CHECK(contains(run.out, "checked: all "));
+  CHECK(run.err.empty());
+  return read_file(out);
+}
+
 std::string blur_over(const Over& over, const Folder& folder, const std::string& in,
                       const std::vector<std::string>& options) {
   for (const std::string& backend : over.backends) std::filesystem::remove(report_of(backend, folder));
@@ -112,8 +112,19 @@ std::string blur_over(const Over& over, const Folder& folder, const std::string&
   return bytes;
 }
 
-std::string blur_simulated(const Folder& folder, const std::string& in) {
-  return blur(folder, in, {"--place", "cpu_sim:0"}, {});
+void check_pixels(Over over, const Stored& picture, const std::vector<std::vector<std::string>>& options,
+                  const std::vector<std::string>& seeds) {
+  if (!is_built(over)) return;
+  const Folder folder;
+  const std::string in = folder.write("in.png", encode(picture));
+  const std::string expected = blur(folder, in, {"--place", "cpu_sim:0"});
+  for (const std::string& seed : seeds) {
+    over.seed = seed;
+    for (std::size_t i = 0; i < options.size(); ++i) {
+      INFO("seed " << seed << ", options " << i);
+      CHECK(blur_over(over, folder, in, options[i]) == expected);
+    }
+  }
 }
 
 }  // namespace example_test

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "png_files.h"
 #include "run_program.h"
 
 namespace example_test {
@@ -34,11 +35,16 @@ std::vector<std::string> libraries_of(const Over& over);
 /// Nothing of any of them is left and nothing was misused, and each launched a kernel.
 void check_reports(const Over& over, const Folder& folder);
 
-/// Runs image_pipeline, which has to succeed, and checks the reports. Its output file's bytes.
+/// Runs image_pipeline, which has to succeed. Its output file's bytes.
+std::string blur(const Folder& folder, const std::string& in, const std::vector<std::string>& options,
+                 const RunOptions& how = {});
+
+/// The same over the doubles, whose reports are checked.
 std::string blur_over(const Over& over, const Folder& folder, const std::string& in,
                       const std::vector<std::string>& options);
 
-/// The same on cpu_sim, without doubles.
-std::string blur_simulated(const Folder& folder, const std::string& in);
+/// With each of the options, and each seed of the doubles' order, the pixels are those that cpu_sim makes.
+void check_pixels(Over over, const Stored& picture, const std::vector<std::vector<std::string>>& options,
+                  const std::vector<std::string>& seeds = {"0"});
 
 }  // namespace example_test

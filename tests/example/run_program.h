@@ -3,10 +3,11 @@
 // Runs image_pipeline as a user would, in a folder that is removed afterwards, and keeps what it said.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "support/temp_dir.h"
 
 namespace example_test {
 
@@ -31,23 +32,7 @@ bool has_terminals();
 
 bool contains(const std::string& text, const std::string& part);
 
-/// A new empty folder, removed with all that is in it.
-class Folder {
- public:
-  Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder();
-
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  /// The names of what is in it, sorted.
-  std::vector<std::string> names() const;
-  std::string write(const std::string& name, const std::string& bytes) const;
-
- private:
-  std::filesystem::path path_;
-};
-
-std::string read_file(const std::string& path);
+using Folder = test::TempDir;
+using test::read_file;
 
 }  // namespace example_test

@@ -13,8 +13,8 @@
 
 #include "anyplace/backend/abi.h"
 #include "anyplace/error.h"
-#include "elf_check.h"
-#include "plugin_table.h"
+#include "plugins/elf_check.h"
+#include "plugins/plugin_table.h"
 
 namespace {
 

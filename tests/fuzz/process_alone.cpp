@@ -3,9 +3,9 @@
 // bad places look at no directory for a suggestion, and the parser is all that runs.
 #include <cstdlib>
 
-#include "call.h"
-#include "process.h"
-#include "shortage.h"
+#include "runtime/call.h"
+#include "runtime/process.h"
+#include "runtime/shortage.h"
 
 namespace anyplace::detail {
 

@@ -8,16 +8,13 @@
 #include <vector>
 
 #include "cli/run_command.h"
-#include "support.h"
+#include "cuda_and_hip/support.h"
 #include "support/child.h"
 
 namespace {
 
-using namespace hip_test;
-using anyplace::Buffer;
+using namespace vendor_test;
 using anyplace::Capability;
-using anyplace::Device;
-using anyplace::Stream;
 
 /// hipErrorTbd, which older headers lack.
 constexpr int to_be_done = 1054;
@@ -31,11 +28,11 @@ std::string unimplemented(const std::vector<std::string>& entries, int code = hi
 
 /// What every runtime has to have: memory, fills, copies, kernels, events, host functions if there are any.
 bool works(const Device& device) {
-  const anyplace::Module module = load(device, read_image("kernels.hsaco"));
+  const Module module = load(device, read_image("kernels.hsaco"));
   const Stream first(device), second(device), simulated(Device("cpu_sim:0"));
   const Buffer a(first, 256 * 4), b(second, 256 * 4);
   std::vector<std::uint32_t> back(256);
-  first.launch(module.kernel("fill"), {4}, {64}, 0, a, 256u, 7u);
+  first.launch(module.kernel("fill"), {4, 64}, a, 256u, 7u);
   second.wait_stream(first);
   second.copy_2d(b, 128, a, 128, 128, 8);
   a.record_stream(second);
@@ -141,6 +138,7 @@ TEST_CASE("What a runtime does not tell of a device is unknown") {
   CHECK(properties.uuid.empty());
   CHECK(properties.pci.empty());
   CHECK(properties.architecture.empty());
+  CHECK_FALSE(properties.compute_capability);
   CHECK(properties.priorities.least == 0);
   CHECK(properties.priorities.greatest == 0);
   CHECK_FALSE(has(device, Capability::priorities));
@@ -160,7 +158,7 @@ TEST_CASE("Capabilities are those that the runtime has and not those that it exp
   CHECK_FALSE(has(device, Capability::stream_ordered_memory));
   CHECK(hip.live() == 0);
   CHECK(test::code_of([&] { static_cast<void>(device.native_context()); }) == ErrorCode::unsupported);
-  CHECK(test::code_of([&] { const anyplace::Event made(device, {.interprocess = true}); }) == ErrorCode::unsupported);
+  CHECK(test::code_of([&] { const Event made(device, {.interprocess = true}); }) == ErrorCode::unsupported);
   CHECK(works(device));
 }
 
@@ -171,7 +169,7 @@ TEST_CASE("Capabilities that the runtime has are there") {
   CHECK(has(device, Capability::native_handles));
   CHECK(has(device, Capability::stream_ordered_memory));
   CHECK(hip.live() == 0);
-  const anyplace::Event made(device, {.interprocess = true});
+  const Event made(device, {.interprocess = true});
 }
 
 TEST_CASE("A failure that says nothing about what the runtime has is told and not kept") {

@@ -28,7 +28,7 @@ class Run {
  public:
   template <class... Args>
   void operator()(const char* name, Dim3 grid, Dim3 block, std::uint64_t shared_bytes, const Args&... args) const {
-    stream.launch(module.kernel(name), grid, block, shared_bytes, args...);
+    stream.launch(module.kernel(name), {grid, block, shared_bytes}, args...);
   }
   template <class T>
   Buffer upload(const std::vector<T>& values) const {
@@ -45,7 +45,7 @@ class Run {
   }
   template <class T>
   std::vector<T> download(const Buffer& buffer) const {
-    std::vector<T> values(buffer.bytes() / sizeof(T));
+    std::vector<T> values(buffer.size_bytes() / sizeof(T));
     stream.copy(values, buffer);
     stream.synchronize();
     return values;

@@ -31,7 +31,7 @@ int stray() {
   const Device device("cpu_sim:0");
   const Stream stream(device);
   const Module module = Module::from_file(device, KERNEL_TEST_MODULE);
-  stream.launch(module.kernel("stray"), {1, 7}, {1}, 0, std::uint64_t{0x1230});  // a number: nobody can check it
+  stream.launch(module.kernel("stray"), {{1, 7}, 1}, std::uint64_t{0x1230});  // a number: nobody can check it
   stream.synchronize();
   return 0;
 }
@@ -62,7 +62,7 @@ TEST_CASE("A callable that leaves its memory is told with its block") {
     const Kernel kernel(device, [](const Block& block, std::uint64_t where) {
       if (block.index().x == 2) *reinterpret_cast<volatile int*>(static_cast<std::uintptr_t>(where)) = 1;
     });
-    stream.launch(kernel, {3}, {1}, 0, std::uint64_t{0x4560});
+    stream.launch(kernel, {3, 1}, std::uint64_t{0x4560});
     stream.synchronize();
     return 0;
   });
@@ -75,7 +75,7 @@ TEST_CASE("A division by zero in a kernel is told as well") {
     const Device device("cpu_sim:0");
     const Stream stream(device);
     const Module module = Module::from_file(device, KERNEL_TEST_MODULE);
-    stream.launch(module.kernel("divide"), {1}, {1}, 0, 0);
+    stream.launch(module.kernel("divide"), {1, 1}, 0);
     stream.synchronize();
     return 0;
   });
@@ -136,7 +136,7 @@ TEST_CASE("A fault outside of kernels is the application's alone") {
     const Device device("cpu_sim:0");
     const Stream stream(device);
     const Kernel kernel(device, [](const Block&) {});
-    stream.launch(kernel, {1}, {1}, 0);
+    stream.launch(kernel, {1, 1});
     stream.synchronize();
     for (int i = 0; i < 3; ++i) {
       if (sigsetjmp(way_out, 1) == 0) {
@@ -156,7 +156,7 @@ TEST_CASE("A signal that was sent is none of a kernel's, and does what it did") 
     const Device device("cpu_sim:0");
     const Stream stream(device);
     const Kernel kernel(device, [](const Block&) { ::raise(SIGBUS); });
-    stream.launch(kernel, {1}, {1}, 0);
+    stream.launch(kernel, {1, 1});
     stream.synchronize();
     return 0;
   });

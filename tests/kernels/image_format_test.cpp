@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the core takes bytes for. Every image that is cut off anywhere is read no further than it goes.
-#include "image_format.h"
+#include "kernels/image_format.h"
 
 #include <anyplace/backend/abi.h>
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "anyplace/backend/abi.h"
 #include "library_kernels.h"
 #include "memory/memory_support.h"
 #include "test_device_code.h"
@@ -17,8 +18,8 @@ namespace {
 KernelImage text_image(std::string_view format, std::string_view architecture, std::string_view text) {
   return {format, architecture, text.data(), text.size()};
 }
-constexpr std::string_view kPtx = ".version 8.0\n.target sm_90\n";
-constexpr std::string_view kCutOff(
+constexpr std::string_view ptx_text = ".version 8.0\n.target sm_90\n";
+constexpr std::string_view cut_off(
     "\x7f"
     "ELF",
     4);
@@ -63,15 +64,15 @@ TEST_CASE("What the build embedded has the name it was given and an image for cp
 }
 
 TEST_CASE("A device gets the image of its format whatever comes before") {
-  const std::vector<KernelImage> images{text_image("cubin", "sm_90", "no cubin"), text_image("ptx", "", kPtx),
+  const std::vector<KernelImage> images{text_image("cubin", "sm_90", "no cubin"), text_image("ptx", "", ptx_text),
                                         embedded("shared_object"), text_image("opencl_c", "", "kernel void f() {}")};
   const Module module(Device("cpu_sim:0"), KernelImages("several", images));
   CHECK(module.kernel("nothing"));
 }
 
 TEST_CASE("An image that is refused gives way to the next") {
-  const std::vector<KernelImage> images{text_image("shared_object", "first", kCutOff),
-                                        text_image("shared_object", "second", kPtx),
+  const std::vector<KernelImage> images{text_image("shared_object", "first", cut_off),
+                                        text_image("shared_object", "second", ptx_text),
                                         text_image("shared_object", "third", good_module())};
   const Device device("cpu_sim:0");
   const Module module(device, KernelImages("several", images));
@@ -103,15 +104,17 @@ TEST_CASE("An image for the very architecture of the device comes first") {
 
 TEST_CASE("The format that was picked is the one that is loaded") {
   const Device device("sim_images:0");
-  const std::vector<KernelImage> images{text_image("shared_object", "", good_module()), text_image("ptx", "", kPtx)};
+  const std::vector<KernelImage> images{text_image("shared_object", "", good_module()),
+                                        text_image("ptx", "", ptx_text)};
   const Module module(device, KernelImages("several", images));
   CHECK(controls_of(device).last_format == ANYPLACE_IMAGE_PTX);
   CHECK(controls_of(device).modules_loaded == 1);
 }
 
 TEST_CASE("When every image is refused the error says of each why") {
-  const std::vector<KernelImage> images{text_image("shared_object", "old", kCutOff), text_image("ptx", "sm_90", kPtx),
-                                        text_image("shared_object", "", kPtx), text_image("hsaco", "gfx90a", "?")};
+  const std::vector<KernelImage> images{text_image("shared_object", "old", cut_off),
+                                        text_image("ptx", "sm_90", ptx_text), text_image("shared_object", "", ptx_text),
+                                        text_image("hsaco", "gfx90a", "?")};
   const Error error = error_of([&] { const Module module(Device("cpu_sim:0"), KernelImages("blur_kernels", images)); });
   CHECK(error.code() == ErrorCode::invalid_image);
   CHECK(error.place() == "cpu_sim:0");
@@ -121,7 +124,7 @@ TEST_CASE("When every image is refused the error says of each why") {
 }
 
 TEST_CASE("When there is no image for the device the error says what there is and what it takes") {
-  const std::vector<KernelImage> images{text_image("ptx", "", kPtx)};
+  const std::vector<KernelImage> images{text_image("ptx", "", ptx_text)};
   const auto load = [](const KernelImages& from) { const Module module(Device("cpu_sim:0"), from); };
   check_order(refused(ErrorCode::invalid_image, [&] { load(KernelImages("blur_kernels", images)); }),
               {"blur_kernels", "no image for this device", "ptx", "takes: shared_object"});
@@ -143,11 +146,20 @@ TEST_CASE("A launch of a kernel with other arguments than it takes is refused be
   const Module module(device, test_device_code);
   const KernelView sum = module.kernel("sum_static");
   const Buffer buffer(stream, 1024);
-  check_order(refused(ErrorCode::invalid_argument, [&] { stream.launch(sum, {1}, {1}, 0, buffer); }),
+  check_order(refused(ErrorCode::invalid_argument,
+                      [&] {
+                        stream.launch(sum, {1, 1}, buffer);
+                      }),
               {"1 argument", "sum_static", "takes 2"});
-  check_order(refused(ErrorCode::invalid_argument, [&] { stream.launch(sum, {1}, {1}, 0, buffer, buffer, 1); }),
+  check_order(refused(ErrorCode::invalid_argument,
+                      [&] {
+                        stream.launch(sum, {1, 1}, buffer, buffer, 1);
+                      }),
               {"3 argument", "takes 2"});
-  check_order(refused(ErrorCode::invalid_argument, [&] { stream.launch(sum, {1}, {1}, 0, buffer, 1); }),
+  check_order(refused(ErrorCode::invalid_argument,
+                      [&] {
+                        stream.launch(sum, {1, 1}, buffer, 1);
+                      }),
               {"argument 1", "4 bytes", "has 8"});
   CHECK_NOTHROW(stream.synchronize());
 }
@@ -165,7 +177,7 @@ TEST_CASE("A module whose kernels met barriers is unloaded with everything it ha
     const Module module(device, test_device_code);
     const Buffer sums(stream, 64), values(stream, 16 * 64 * sizeof(std::uint32_t));
     stream.memset8(values, 0);
-    stream.launch(module.kernel("sum_static"), {16}, {64}, 0, sums, values);
+    stream.launch(module.kernel("sum_static"), {16, 64}, sums, values);
     stream.synchronize();
     CHECK(mappings() > 0);
   }
@@ -191,7 +203,7 @@ TEST_CASE("The kernels of a library are there for who links it, by its header") 
   std::vector<float> data{4, 8};
   const Buffer buffer(stream, 2 * sizeof(float));
   stream.copy(buffer, data);
-  stream.launch(module.kernel("halve"), {2}, {1}, 0, buffer);
+  stream.launch(module.kernel("halve"), {2, 1}, buffer);
   stream.copy(data, buffer);
   stream.synchronize();
   CHECK(data == std::vector<float>{2, 4});

@@ -42,7 +42,7 @@ TEST_CASE("A callable runs over the grid with the buffer's address and copies of
   CHECK(kernel.name().empty());
   {
     float factor = 2.5f;
-    stream.launch(kernel, {(count + 63) / 64}, {64}, 0, buffer, count, factor);
+    stream.launch(kernel, {(count + 63) / 64, 64}, buffer, count, factor);
     factor = 0;  // the launch has its copy
   }
   std::vector<float> result(count);
@@ -62,11 +62,52 @@ TEST_CASE("Each block of the grid runs once with its sizes and its place") {
     seen.insert({block.index().x, block.index().y, block.index().z});
     sizes_right = sizes_right && block.grid_size() == Dim3{3, 4, 5} && block.size() == Dim3{2, 3, 4};
   });
-  stream.launch(kernel, {3, 4, 5}, {2, 3, 4}, 0);
+  stream.launch(kernel, {{3, 4, 5}, {2, 3, 4}});
   stream.synchronize();
   CHECK(sizes_right);
   CHECK(seen.size() == 60);
   CHECK(std::set(seen.begin(), seen.end()).size() == 60);
+}
+
+TEST_CASE("A launch says its sizes by number, by direction or by name, and what it leaves out is 1 or none") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  Dim3 grid;
+  Dim3 size;
+  std::size_t shared_bytes = 0;
+  const Kernel kernel(device, [&](const Block& block) {
+    if (!(block.index() == Dim3{0, 0, 0})) return;
+    grid = block.grid_size();
+    size = block.size();
+    shared_bytes = block.shared().size();
+  });
+  const auto check_ran = [&](Dim3 expected_grid, Dim3 expected_size, std::size_t expected_bytes) {
+    stream.synchronize();
+    CHECK(grid == expected_grid);
+    CHECK(size == expected_size);
+    CHECK(shared_bytes == expected_bytes);
+  };
+  stream.launch(kernel, {2, 4});
+  check_ran({2, 1, 1}, {4, 1, 1}, 0);
+  stream.launch(kernel, {{2, 3}, 4, 64});
+  check_ran({2, 3, 1}, {4, 1, 1}, 64);
+  stream.launch(kernel, {.grid = 5, .block = {2, 2, 2}, .shared_bytes = 128});
+  check_ran({5, 1, 1}, {2, 2, 2}, 128);
+  stream.launch(kernel, {});
+  check_ran({1, 1, 1}, {1, 1, 1}, 0);
+  const LaunchConfig config{.grid = std::uint8_t{3}, .block = 7u};
+  stream.launch(kernel, config);
+  check_ran({3, 1, 1}, {7, 1, 1}, 0);
+}
+
+TEST_CASE("A negative size is refused as too large") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Kernel kernel(device, [](const Block&) {});
+  const int negative = -1;
+  for (const LaunchConfig& config : {LaunchConfig{negative, 1}, LaunchConfig{1, negative}}) {
+    CHECK_THROWS_AS(stream.launch(kernel, config), Error);
+  }
 }
 
 TEST_CASE("A block has shared memory of its own as large as the launch said") {
@@ -81,11 +122,11 @@ TEST_CASE("A block has shared memory of its own as large as the launch said") {
                                  [&](std::byte byte) { return byte == static_cast<std::byte>(block.index().x); });
     if (shared.size() == 100 * 1024 && aligned && own) ++right;
   });
-  stream.launch(kernel, {16}, {1}, 100 * 1024);
+  stream.launch(kernel, {16, 1, 100 * 1024});
   stream.synchronize();
   CHECK(right == 16);
   const Kernel none(device, [&](const Block& block) { right = block.shared().empty() ? -1 : -2; });
-  stream.launch(none, {1}, {1}, 0);
+  stream.launch(none, {1, 1});
   stream.synchronize();
   CHECK(right == -1);
 }
@@ -97,9 +138,9 @@ TEST_CASE("Functions and noexcept and mutable callables are kernels") {
   const Kernel function(device, plain_function);
   const Kernel careful(device, [&](const Block&) noexcept { ++calls; });
   const Kernel changing(device, [&calls, own = 0](const Block&, std::uint8_t, double) mutable { calls += ++own; });
-  stream.launch(function, {1}, {1}, 0, std::uint32_t{7});
-  stream.launch(careful, {1}, {1}, 0);
-  stream.launch(changing, {1}, {1}, 0, std::uint8_t{1}, 2.0);
+  stream.launch(function, {1, 1}, std::uint32_t{7});
+  stream.launch(careful, {1, 1});
+  stream.launch(changing, {1, 1}, std::uint8_t{1}, 2.0);
   stream.synchronize();
   CHECK(plain_calls == 7);
   CHECK(calls == 2);
@@ -110,7 +151,7 @@ TEST_CASE("A buffer of 0 bytes is address 0 to a kernel") {
   const Stream stream(device);
   std::atomic<bool> null{false};
   const Kernel kernel(device, [&](const Block&, const void* data) { null = data == nullptr; });
-  stream.launch(kernel, {1}, {1}, 0, Buffer(stream, 0));
+  stream.launch(kernel, {1, 1}, Buffer(stream, 0));
   stream.synchronize();
   CHECK(null);
 }
@@ -123,8 +164,8 @@ TEST_CASE("A kernel that throws is the stream's fault once and later work runs")
   });
   std::atomic<int> later{0};
   const Kernel counting(device, [&](const Block&) { ++later; });
-  stream.launch(throwing, {8}, {1}, 0);
-  stream.launch(counting, {4}, {1}, 0);
+  stream.launch(throwing, {8, 1});
+  stream.launch(counting, {4, 1});
   const Error error = error_of([&] { stream.synchronize(); });
   CHECK(error.code() == ErrorCode::kernel_failed);
   CHECK(error.place() == "cpu_sim:0");
@@ -141,7 +182,7 @@ TEST_CASE("What is thrown need not be an exception") {
   const Device device("cpu_sim:0");
   const Stream stream(device);
   const Kernel throwing(device, [](const Block&) { throw 42; });
-  stream.launch(throwing, {1}, {1}, 0);
+  stream.launch(throwing, {1, 1});
   const Error error = error_of([&] { stream.synchronize(); });
   CHECK(error.code() == ErrorCode::kernel_failed);
   CHECK_THAT(error.text(), Catch::Contains("block (0, 0, 0)") && Catch::Contains("no std::exception"));
@@ -161,11 +202,11 @@ TEST_CASE("A fault says which callable it was") {
   const Device device("cpu_sim:0");
   const Stream stream(device);
   const Kernel object(device, NamedKernel::Of<std::pair<int, float>>());
-  stream.launch(object, {1}, {1}, 0, 1);
+  stream.launch(object, {1, 1}, 1);
   CHECK_THAT(error_of([&] { stream.synchronize(); }).text(),
              Catch::Contains("NamedKernel::Of<std::pair<int, float> >, block"));
   const Kernel function(device, named_function);
-  stream.launch(function, {1}, {1}, 0);
+  stream.launch(function, {1, 1});
   CHECK_THAT(error_of([&] { stream.synchronize(); }).text(),
              Catch::Contains("void (*)(anyplace::Block const&), block"));
 }
@@ -175,7 +216,7 @@ TEST_CASE("A kernel's fault stays with its stream") {
   const Stream stream(device);
   const Stream other(device);
   const Kernel throwing(device, [](const Block&) { throw std::runtime_error("no"); });
-  stream.launch(throwing, {1}, {1}, 0);
+  stream.launch(throwing, {1, 1});
   CHECK_NOTHROW(device.synchronize());
   CHECK_NOTHROW(other.synchronize());
   CHECK(error_of([&] { static_cast<void>(stream.query()); }).code() == ErrorCode::kernel_failed);
@@ -196,14 +237,14 @@ TEST_CASE("A kernel that calls back into anyplace gets not_permitted") {
   };
   const Kernel calling(device, [&](const Block&) {
     count([&] { stream.synchronize(); });
-    count([&] { stream.launch(target, {1}, {1}, 0); });
+    count([&] { stream.launch(target, {1, 1}); });
     count([&] { const Kernel made(device, [](const Block&) {}); });
     count([&] { static_cast<void>(target.name()); });
     count([&] { static_cast<void>(target.device()); });
     count([&] { Module::from_file(device, "/nowhere"); });
     count([&] { const Buffer made(stream, 8); });
   });
-  stream.launch(calling, {1}, {1}, 0);
+  stream.launch(calling, {1, 1});
   stream.synchronize();
   CHECK(not_permitted == 7);
 }
@@ -218,7 +259,7 @@ TEST_CASE("A kernel destroyed while it is queued still runs and what it holds go
     {
       const Kernel kernel(device, [&runs, counted = Counted(living)](const Block&) { ++runs; });
       CHECK(living == 1);
-      stream.launch(kernel, {3}, {1}, 0);
+      stream.launch(kernel, {3, 1});
     }
     CHECK(living == 1);
     CHECK(runs == 0);
@@ -239,7 +280,7 @@ TEST_CASE("A callable may own handles and they end with it") {
     auto buffer = std::make_shared<Buffer>(stream, 100);
     const Kernel kernel(device, [buffer](const Block&) {});
     buffer.reset();
-    stream.launch(kernel, {1}, {1}, 0);
+    stream.launch(kernel, {1, 1});
   }
   stream.synchronize();
   while (controls.async_frees == 0) device.synchronize();
@@ -297,6 +338,6 @@ TEST_CASE("Null and destroyed kernels are invalid handles") {
   for (const KernelView view : {KernelView(), gone, KernelView(0x1234567)}) {
     refused(ErrorCode::invalid_handle, [&] { view.device(); });
     refused(ErrorCode::invalid_handle, [&] { static_cast<void>(view.name()); });
-    refused(ErrorCode::invalid_handle, [&] { stream.launch(view, {1}, {1}, 0); });
+    refused(ErrorCode::invalid_handle, [&] { stream.launch(view, {1, 1}); });
   }
 }

@@ -32,9 +32,15 @@ struct Scene {
 TEST_CASE("A grid or block of size 0 is refused") {
   const Scene scene;
   for (const Dim3 wrong : {Dim3{0, 1, 1}, Dim3{1, 0, 1}, Dim3{1, 1, 0}, Dim3{0, 0, 0}}) {
-    CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, wrong, {1}, 0); }),
+    CHECK_THAT(refused(ErrorCode::invalid_argument,
+                       [&] {
+                         scene.stream.launch(scene.kernel, {wrong, 1});
+                       }),
                Catch::Contains("grid"));
-    CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {1}, wrong, 0); }),
+    CHECK_THAT(refused(ErrorCode::invalid_argument,
+                       [&] {
+                         scene.stream.launch(scene.kernel, {1, wrong});
+                       }),
                Catch::Contains("block"));
   }
   CHECK(scene.nothing_ran());
@@ -49,67 +55,88 @@ TEST_CASE("A grid or block or shared memory over the device's limits is refused 
       (i == 0 ? size.x : i == 1 ? size.y : size.z) = limit[i] + 1;
       return size;
     };
-    CHECK_THAT(
-        refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, over(limits.max_grid), {1}, 0); }),
-        Catch::Contains("grid") && Catch::Contains(std::to_string(limits.max_grid[i])));
     CHECK_THAT(refused(ErrorCode::invalid_argument,
-                       [&] { scene.stream.launch(scene.kernel, {1}, over(limits.max_block), 0); }),
+                       [&] {
+                         scene.stream.launch(scene.kernel, {over(limits.max_grid), 1});
+                       }),
+               Catch::Contains("grid") && Catch::Contains(std::to_string(limits.max_grid[i])));
+    CHECK_THAT(refused(ErrorCode::invalid_argument,
+                       [&] {
+                         scene.stream.launch(scene.kernel, {1, over(limits.max_block)});
+                       }),
                Catch::Contains("block") && Catch::Contains(std::to_string(limits.max_block[i])));
   }
   // Each within, their product not.
   CHECK_THAT(refused(ErrorCode::invalid_argument,
                      [&] {
-                       scene.stream.launch(scene.kernel, {1}, {limits.max_block[0], limits.max_block[1], 1}, 0);
+                       scene.stream.launch(scene.kernel, {1, {limits.max_block[0], limits.max_block[1], 1}});
                      }),
              Catch::Contains(std::to_string(limits.max_threads_per_block)));
   const std::uint32_t most = UINT32_MAX;
-  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {most, most, most}, {1}, 0); });
-  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {1}, {most, most, most}, 0); });
+  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {{most, most, most}, 1}); });
+  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {1, {most, most, most}}); });
   CHECK_THAT(refused(ErrorCode::invalid_argument,
-                     [&] { scene.stream.launch(scene.kernel, {1}, {1}, limits.max_shared_bytes + 1); }),
+                     [&] {
+                       scene.stream.launch(scene.kernel, {1, 1, limits.max_shared_bytes + 1});
+                     }),
              Catch::Contains("shared") && Catch::Contains(std::to_string(limits.max_shared_bytes)));
-  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {1}, {1}, UINT64_MAX); });
+  refused(ErrorCode::invalid_argument, [&] { scene.stream.launch(scene.kernel, {1, 1, UINT64_MAX}); });
   CHECK(scene.nothing_ran());
-  CHECK_NOTHROW(scene.stream.launch(scene.kernel, {1}, {1}, limits.max_shared_bytes));
-  CHECK_NOTHROW(scene.stream.launch(scene.kernel, {1}, {limits.max_threads_per_block}, 0));
+  CHECK_NOTHROW(scene.stream.launch(scene.kernel, {1, 1, limits.max_shared_bytes}));
+  CHECK_NOTHROW(scene.stream.launch(scene.kernel, {1, limits.max_threads_per_block}));
 }
 
 TEST_CASE("Arguments that don't fit the callable are refused with number and sizes") {
   const Scene scene;
   const Buffer buffer(scene.stream, 8);
   const auto& stream = scene.stream;
-  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.typed, {1}, {1}, 0, buffer, 1u); }),
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] {
+                       stream.launch(scene.typed, {1, 1}, buffer, 1u);
+                     }),
              Catch::Contains("2") && Catch::Contains("3"));
-  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.typed, {1}, {1}, 0); }),
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] {
+                       stream.launch(scene.typed, {1, 1});
+                     }),
              Catch::Contains("0") && Catch::Contains("3"));
-  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.kernel, {1}, {1}, 0, 1); }),
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] {
+                       stream.launch(scene.kernel, {1, 1}, 1);
+                     }),
              Catch::Contains("1") && Catch::Contains("0"));
-  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.typed, {1}, {1}, 0, buffer, 1ull, 2.0); }),
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] {
+                       stream.launch(scene.typed, {1, 1}, buffer, 1ull, 2.0);
+                     }),
              Catch::Contains("argument 1") && Catch::Contains("8") && Catch::Contains("4"));
-  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { stream.launch(scene.typed, {1}, {1}, 0, buffer, 1u, 2.0f); }),
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] {
+                       stream.launch(scene.typed, {1, 1}, buffer, 1u, 2.0f);
+                     }),
              Catch::Contains("argument 2") && Catch::Contains("4") && Catch::Contains("8"));
   CHECK(scene.nothing_ran());
-  CHECK_NOTHROW(stream.launch(scene.typed, {1}, {1}, 0, buffer, 1u, 2.0));
+  CHECK_NOTHROW(stream.launch(scene.typed, {1, 1}, buffer, 1u, 2.0));
 }
 
 TEST_CASE("Arguments made at run time are checked") {
   const Scene scene;
   std::uint64_t value = 0;
-  const auto refuse = [&](std::vector<anyplace_argument> arguments) {
-    refused(ErrorCode::invalid_argument, [&] { scene.stream.launch_arguments(scene.typed, {1}, {1}, 0, arguments); });
+  const auto refuse = [&](std::vector<LaunchArgument> arguments) {
+    refused(ErrorCode::invalid_argument, [&] { scene.stream.launch_arguments(scene.typed, {1, 1}, arguments); });
   };
-  const anyplace_argument pointer{ANYPLACE_ARGUMENT_ADDRESS, 8, &value};
-  const anyplace_argument number{ANYPLACE_ARGUMENT_VALUE, 4, &value};
-  const anyplace_argument real{ANYPLACE_ARGUMENT_VALUE, 8, &value};
-  refuse({pointer, number, {0, 8, &value}});
-  refuse({pointer, number, {3, 8, &value}});
-  refuse({pointer, number, {ANYPLACE_ARGUMENT_VALUE, 8, nullptr}});
-  refuse({pointer, number, {ANYPLACE_ARGUMENT_VALUE, 0, &value}});
-  refuse({{ANYPLACE_ARGUMENT_ADDRESS, 4, &value}, number, real});
-  refuse(std::vector<anyplace_argument>(1025, number));
+  const LaunchArgument pointer{LaunchArgument::Kind::address, 8, &value};
+  const LaunchArgument number{LaunchArgument::Kind::value, 4, &value};
+  const LaunchArgument real{LaunchArgument::Kind::value, 8, &value};
+  refuse({pointer, number, {LaunchArgument::Kind{0}, 8, &value}});
+  refuse({pointer, number, {LaunchArgument::Kind{3}, 8, &value}});
+  refuse({pointer, number, {LaunchArgument::Kind::value, 8, nullptr}});
+  refuse({pointer, number, {LaunchArgument::Kind::value, 0, &value}});
+  refuse({{LaunchArgument::Kind::address, 4, &value}, number, real});
+  refuse(std::vector<LaunchArgument>(1025, number));
   CHECK(scene.nothing_ran());
-  const std::vector<anyplace_argument> good{pointer, number, real};
-  CHECK_NOTHROW(scene.stream.launch_arguments(scene.typed, {1}, {1}, 0, good));
+  const std::vector<LaunchArgument> good{pointer, number, real};
+  CHECK_NOTHROW(scene.stream.launch_arguments(scene.typed, {1, 1}, good));
   scene.stream.synchronize();
   CHECK(scene.runs == 1);
 }
@@ -121,7 +148,7 @@ TEST_CASE("Arguments that name a destroyed buffer are invalid handles") {
     const Buffer buffer(scene.stream, 8);
     gone = buffer;
   }
-  refused(ErrorCode::invalid_handle, [&] { scene.stream.launch(scene.typed, {1}, {1}, 0, gone, 1u, 2.0); });
+  refused(ErrorCode::invalid_handle, [&] { scene.stream.launch(scene.typed, {1, 1}, gone, 1u, 2.0); });
   CHECK(scene.nothing_ran());
 }
 
@@ -129,9 +156,15 @@ TEST_CASE("A kernel of another device is refused with both places") {
   const Scene scene;
   const Stream far(Device("sim_full:1"));
   const Stream farther(Device("cpu_sim:0"));
-  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { far.launch(scene.kernel, {1}, {1}, 0); }),
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] {
+                       far.launch(scene.kernel, {1, 1});
+                     }),
              Catch::Contains("sim_full:0") && Catch::Contains("sim_full:1"));
-  CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { farther.launch(scene.kernel, {1}, {1}, 0); }),
+  CHECK_THAT(refused(ErrorCode::invalid_argument,
+                     [&] {
+                       farther.launch(scene.kernel, {1, 1});
+                     }),
              Catch::Contains("sim_full:0") && Catch::Contains("cpu_sim:0"));
   CHECK(scene.nothing_ran());
 }
@@ -143,8 +176,8 @@ TEST_CASE("A launch on a null or destroyed stream is an invalid handle") {
     const Stream stream(scene.device);
     gone = stream;
   }
-  refused(ErrorCode::invalid_handle, [&] { gone.launch(scene.kernel, {1}, {1}, 0); });
-  refused(ErrorCode::invalid_handle, [&] { StreamView().launch(scene.kernel, {1}, {1}, 0); });
+  refused(ErrorCode::invalid_handle, [&] { gone.launch(scene.kernel, {1, 1}); });
+  refused(ErrorCode::invalid_handle, [&] { StreamView().launch(scene.kernel, {1, 1}); });
   CHECK(scene.nothing_ran());
 }
 
@@ -155,8 +188,8 @@ TEST_CASE("A launch on a lost device says so and kernels still go") {
   {
     const Kernel kernel(device, [](const Block&) {});
     controls.lost = true;
-    refused(ErrorCode::device_lost, [&] { stream.launch(kernel, {1}, {1}, 0); });
-    refused(ErrorCode::device_lost, [&] { stream.launch(kernel, {1}, {1}, 0); });
+    refused(ErrorCode::device_lost, [&] { stream.launch(kernel, {1, 1}); });
+    refused(ErrorCode::device_lost, [&] { stream.launch(kernel, {1, 1}); });
     CHECK(controls.launches == 0);
     refused(ErrorCode::device_lost, [&] { const Kernel another(device, [](const Block&) {}); });
     refused(ErrorCode::device_lost, [&] { Module::from_file(device, "/nowhere"); });
@@ -184,7 +217,7 @@ TEST_CASE("A launch on a held stream keeps copies of its values and its kernel")
       });
       auto large = std::make_unique<Large>();
       std::fill(std::begin(large->words), std::end(large->words), 3);
-      stream.launch(kernel, {2}, {1}, 0, std::uint8_t{5}, *large, 7.0);
+      stream.launch(kernel, {2, 1}, std::uint8_t{5}, *large, 7.0);
       std::fill(std::begin(large->words), std::end(large->words), 1000);
     }
     CHECK(controls_of(device).launches == 0);
@@ -202,7 +235,7 @@ TEST_CASE("Many threads launch one kernel on one stream") {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
-      for (std::uint32_t i = 1; i <= 250; ++i) stream.launch(kernel, {2}, {1}, 0, i);
+      for (std::uint32_t i = 1; i <= 250; ++i) stream.launch(kernel, {2, 1}, i);
     });
   }
   for (std::thread& thread : threads) thread.join();

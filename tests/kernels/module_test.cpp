@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "anyplace/backend/abi.h"
 #include "memory/memory_support.h"
+#include "support/temp_dir.h"
 
 using namespace anyplace;
 using namespace memory_test;
@@ -42,26 +44,6 @@ Image elf_of(std::uint8_t type, std::uint8_t machine) {
   return image;
 }
 
-/// A folder that goes with the object.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "anyplace-module-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;  // removed once
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace
 
 TEST_CASE("A kernel of a shared object runs") {
@@ -76,7 +58,7 @@ TEST_CASE("A kernel of a shared object runs") {
   std::vector<float> data(1000, 3.0f);
   const Buffer buffer(stream, data.size() * sizeof(float));
   stream.copy(buffer, data);
-  stream.launch(scale, {4}, {256}, 0, buffer, static_cast<std::uint32_t>(data.size()), 1.5f);
+  stream.launch(scale, {4, 256}, buffer, static_cast<std::uint32_t>(data.size()), 1.5f);
   stream.copy(data, buffer);
   stream.synchronize();
   CHECK(data == std::vector<float>(1000, 4.5f));
@@ -88,7 +70,7 @@ TEST_CASE("An image in memory is as good as a file and need not outlive the call
   Image image = read_image(KERNEL_TEST_MODULE);
   const Module module(device, image);
   std::fill(image.begin(), image.end(), std::byte{0});
-  CHECK_NOTHROW(stream.launch(module.kernel("nothing"), {1}, {1}, 0));
+  CHECK_NOTHROW(stream.launch(module.kernel("nothing"), {1, 1}));
   CHECK_NOTHROW(stream.synchronize());
 }
 
@@ -124,10 +106,10 @@ TEST_CASE("A module's kernels end with it and launches under way don't") {
     {
       const Module module = Module::from_file(device, KERNEL_TEST_MODULE);
       kernel = module.kernel("nothing");
-      stream.launch(kernel, {100}, {1}, 0);
+      stream.launch(kernel, {100, 1});
     }
     CHECK(controls.modules_unloaded == 1);
-    refused(ErrorCode::invalid_handle, [&] { stream.launch(kernel, {1}, {1}, 0); });
+    refused(ErrorCode::invalid_handle, [&] { stream.launch(kernel, {1, 1}); });
     refused(ErrorCode::invalid_handle, [&] { static_cast<void>(kernel.name()); });
     refused(ErrorCode::invalid_handle, [&] { static_cast<void>(kernel.device()); });
   }
@@ -172,15 +154,15 @@ TEST_CASE("A kernel of a module that fails is the stream's fault") {
   const Device device("cpu_sim:0");
   const Stream stream(device);
   const Module module = Module::from_file(device, KERNEL_TEST_MODULE);
-  stream.launch(module.kernel("failing"), {2}, {1}, 0);
+  stream.launch(module.kernel("failing"), {2, 1});
   CHECK(error_of([&] { stream.synchronize(); }).code() == ErrorCode::kernel_failed);
-  stream.launch(module.kernel("nothing"), {2}, {1}, 0);
+  stream.launch(module.kernel("nothing"), {2, 1});
   CHECK_NOTHROW(stream.synchronize());
 }
 
 TEST_CASE("A module file that can't be read is an invalid argument that names it and why") {
   const Device device("cpu_sim:0");
-  const Folder folder;
+  const test::TempDir folder;
   const auto refuse = [&](const std::string& path, const std::string& why) {
     CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { Module::from_file(device, path); }),
                Catch::Contains(path) && Catch::Contains(why));
@@ -291,7 +273,7 @@ TEST_CASE("Threads that look for kernels and launch them meet a module that goes
     for (int t = 0; t < 2; ++t) {
       threads.emplace_back([&] {
         try {
-          for (int i = 0; i < 1000; ++i) stream.launch(kernel, {1}, {1}, 0);
+          for (int i = 0; i < 1000; ++i) stream.launch(kernel, {1, 1});
         } catch (const Error& error) {
           if (error.code() != ErrorCode::invalid_handle) ++wrong;
         }

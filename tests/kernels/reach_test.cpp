@@ -18,9 +18,7 @@ struct Scene {
   Module module = Module::from_file(here, KERNEL_TEST_MODULE);
   KernelView scale = module.kernel("scale");
 
-  void launch(const auto& data, std::uint32_t count = 4) const {
-    stream.launch(scale, {1}, {count}, 0, data, count, 2.0f);
-  }
+  void launch(const auto& data, std::uint32_t count = 4) const { stream.launch(scale, {1, count}, data, count, 2.0f); }
   std::string refusal(const auto& data) const {
     const std::string text = refused(ErrorCode::invalid_argument, [&] { launch(data); });
     stream.synchronize();  // nothing was submitted
@@ -59,7 +57,7 @@ TEST_CASE("A callable isn't given it either") {
   const Scene scene;
   const Buffer foreign(scene.other_stream, 64), own(scene.stream, 64);
   const Kernel kernel(scene.here, [](const Block&, float* data) { *data = 1; });
-  const auto launch = [&](const Buffer& data) { scene.stream.launch(kernel, {1}, {1}, 0, data); };
+  const auto launch = [&](const Buffer& data) { scene.stream.launch(kernel, {1, 1}, data); };
   launch(own);
   CHECK_THAT(refused(ErrorCode::invalid_argument, [&] { launch(foreign); }), Catch::Contains("memory of device 1"));
   scene.here.enable_peer_access(scene.there);
@@ -114,7 +112,7 @@ TEST_CASE("Pinned, registered and managed memory is reached from every device") 
 TEST_CASE("A null pointer and the end of a buffer are arguments like others") {
   const Scene scene;
   const Buffer data(scene.stream, 1 << 20);
-  const auto nothing = [&](float* pointer) { scene.stream.launch(scene.scale, {1}, {1}, 0, pointer, 0U, 2.0f); };
+  const auto nothing = [&](float* pointer) { scene.stream.launch(scene.scale, {1, 1}, pointer, 0U, 2.0f); };
   nothing(nullptr);
   nothing(pointer_to<float>(data) + (1 << 20) / sizeof(float));
   nothing(pointer_to<float>(data.sub(100)));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support.h"
+#include "support/host_uses.h"
 #include "support/segments_instead.h"
 
 namespace {
@@ -63,9 +64,7 @@ TEST_CASE("A block that is too big for the device is out of memory and says what
   const Stream stream(device);
   CHECK(test::code_of([&] { Buffer(stream, std::size_t{1} << 40); }) == ErrorCode::out_of_memory);
   REQUIRE(ze.fail_nth("zeMemAllocDevice", 1, 0x78000009, true));  // UNSUPPORTED_SIZE
-  const auto error = test::error_of([&] { Buffer(stream, 1 << 20); });
-  REQUIRE(error.has_value());
-  CHECK(error->code() == ErrorCode::out_of_memory);
+  test::required_error(ErrorCode::out_of_memory, [&] { Buffer(stream, 1 << 20); });
 }
 
 TEST_CASE("A device without shared memory refuses it") {
@@ -80,9 +79,7 @@ TEST_CASE("Devices that can't reach each other copy through the host and refuse 
   const Double ze({{"LEVELZERO_DOUBLE_PEERS", "0"}});
   const Device one("levelzero:0"), other("levelzero:1");
   CHECK(!one.can_access_peer(other));
-  const auto error = test::error_of([&] { one.enable_peer_access(other); });
-  REQUIRE(error.has_value());
-  CHECK(error->code() == ErrorCode::unsupported);
+  test::required_error(ErrorCode::unsupported, [&] { one.enable_peer_access(other); });
   const Stream here(one), there(other);
   const Buffer a(here, 4096), b(there, 4096);
   here.memset32(a, 5);
@@ -146,4 +143,9 @@ TEST_CASE("Where physical memory has one address the caching allocator's memory 
   const test::Reports reports;
   test::use_memory("levelzero:0");
   CHECK(reports.all().empty());
+}
+
+TEST_CASE("Pinned memory that goes while copies use it is nobody else's before they are done") {
+  const Double ze;
+  test::check_host_buffers_kept(ze, "levelzero:0");
 }

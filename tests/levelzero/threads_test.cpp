@@ -7,11 +7,11 @@
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "support.h"
+#include "support/threads.h"
 
 namespace {
 
@@ -30,30 +30,11 @@ constexpr std::pair<const char*, const char*> slow_copies{
     "LEVELZERO_DOUBLE_SLOW", "zeCommandListAppendMemoryCopy:zeCommandListAppendMemoryCopyRegion"};
 constexpr std::uint64_t numbers = 256, bytes = numbers * sizeof(std::uint32_t);
 
-/// Runs body(i) on as many threads. An exception of any of them fails the case.
-void on_threads(std::uint32_t count, const std::function<void(std::uint32_t)>& body) {
-  std::vector<std::thread> threads;
-  std::mutex mutex;  // guards failure
-  std::string failure;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    threads.emplace_back([&, i] {
-      try {
-        body(i);
-      } catch (const std::exception& exception) {
-        const std::lock_guard lock(mutex);
-        failure = exception.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(failure == "");
-}
-
 /// How many numbers weren't what their thread had sent. `way` sends `value` through the buffer, and back.
 std::uint64_t wrong_of_all_threads(const StreamView& stream,
                                    const std::function<void(const Buffer&, std::uint32_t value, Numbers& back)>& way) {
   std::atomic<std::uint64_t> wrong{0};
-  on_threads(threads_at_once, [&](std::uint32_t thread) {
+  test::on_threads(threads_at_once, [&](std::uint32_t thread) {
     const Buffer buffer(stream, 2 * bytes);  // room for lines that lie apart
     for (std::uint32_t round = 0; round < rounds; ++round) {
       const std::uint32_t value = (thread + 1) * 0x01020305 + round * 0x10000;
@@ -131,7 +112,7 @@ TEST_CASE("An event that two threads record covers what either had submitted bef
     stream.synchronize();
     REQUIRE(ze.hold(0, true));
     std::atomic<bool> recorded{false};
-    on_threads(2, [&](std::uint32_t thread) {
+    test::on_threads(2, [&](std::uint32_t thread) {
       if (thread == 0) {
         while (!recorded.load()) event.record(stream);
       } else {
@@ -155,7 +136,7 @@ TEST_CASE("Threads that wrap one list at the same time have one stream") {
   for (int i = 0; i < tries; ++i) {
     void* const list = make_list(device);
     std::atomic<std::uint32_t> ready{0};
-    on_threads(threads_at_once, [&](std::uint32_t) {
+    test::on_threads(threads_at_once, [&](std::uint32_t) {
       const Buffer buffer(made, 4096);
       ++ready;
       while (ready.load() != threads_at_once) std::this_thread::yield();

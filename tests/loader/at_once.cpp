@@ -12,6 +12,7 @@
 
 #include "anyplace/anyplace.h"
 #include "loader/files.h"
+#include "support/threads.h"
 
 using anyplace::Device;
 using anyplace_test::Folder;
@@ -22,13 +23,9 @@ TEST_CASE("A backend asked for by many threads at once is loaded once") {
   anyplace_test::add_mimic(folder, "shy", "once=" + folder.file("was_here"));
   search_in(folder.path());
   std::atomic<int> good{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 16; ++i) {
-    threads.emplace_back([&] {
-      if (Device("shy").index() == 0) ++good;
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::on_threads(16, [&](int) {
+    if (Device("shy").index() == 0) ++good;
+  });
   CHECK(good == 16);
 }
 
@@ -58,13 +55,9 @@ TEST_CASE("Different backends are loaded by different threads at once") {
   for (int i = 0; i < 8; ++i) anyplace_test::add_mimic(folder, "b" + std::to_string(i), "good");
   search_in(folder.path());
   std::atomic<int> good{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&, i] {
-      if (Device("b" + std::to_string(i)).index() == 0) ++good;
-      (void)anyplace::plugin_candidates();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::on_threads(8, [&](int i) {
+    if (Device("b" + std::to_string(i)).index() == 0) ++good;
+    (void)anyplace::plugin_candidates();
+  });
   CHECK(good == 8);
 }

@@ -43,7 +43,7 @@ TEST_CASE("auto passes over backends that are refused or have no device") {
 }
 
 TEST_CASE("auto is the current device of the backend that it finds") {
-  anyplace::set_current_device("cpu_sim:1");
+  anyplace::set_current_device(anyplace::Device("cpu_sim:1"));
   CHECK(Device("auto").place().to_string() == "cpu_sim:1");
 }
 

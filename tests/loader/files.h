@@ -5,56 +5,28 @@
 #pragma once
 
 #include <catch2/catch.hpp>
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "anyplace/anyplace.h"
+#include "support/errors.h"
+#include "support/temp_dir.h"
 
 namespace anyplace_test {
 
-/// A new directory that goes away with everything in it.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "anyplace-test-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path_ = std::filesystem::canonical(name).string();
-  }
-  Folder(const Folder&) = delete;  // removes its directory
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
+using test::read_file;
+using test::write_file;
 
-  const std::string& path() const { return path_; }
-  std::string file(std::string_view name) const { return path_ + "/" + std::string(name); }
+class Folder : public test::TempDir {
+ public:
+  std::string path() const { return TempDir::path().string(); }
   /// The path of the plugin file of that name in this folder.
   std::string plugin(std::string_view name) const { return file("libanyplace_backend_" + std::string(name) + ".so"); }
-
- private:
-  std::string path_;
 };
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  REQUIRE(in.good());
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-inline void write_file(const std::string& path, std::string_view bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  REQUIRE(out.good());
-}
 
 /// The plugin file of that name that this build made for the tests.
 inline std::string built_plugin(std::string_view name) {
@@ -64,6 +36,7 @@ inline std::string built_plugin(std::string_view name) {
 
 /// A copy, not a link: a plugin's file is loaded once in a process.
 inline std::string copy_plugin(std::string_view built, const Folder& folder, std::string_view name) {
+  REQUIRE(std::filesystem::exists(built_plugin(built)));
   write_file(folder.plugin(name), read_file(built_plugin(built)));
   return folder.plugin(name);
 }
@@ -80,17 +53,8 @@ inline std::string add_mimic(const Folder& folder, const std::string& name, cons
   return copy_plugin("mimic", folder, name);
 }
 
-/// What `call` throws. Fails the test if it throws nothing.
-inline anyplace::Error error_of(const std::function<void()>& call) {
-  std::optional<anyplace::Error> caught;
-  try {
-    call();
-  } catch (const anyplace::Error& error) {
-    caught = error;
-  }
-  if (!caught) FAIL("no anyplace::Error was thrown");
-  return *caught;
-}
+/// What `call` throws, which must be an Error.
+inline anyplace::Error error_of(const std::function<void()>& call) { return test::required_error(call); }
 
 /// The Error of making a Device of that place.
 inline anyplace::Error device_error(const std::string& place) {

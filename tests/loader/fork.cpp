@@ -102,7 +102,10 @@ std::vector<Call> stream_calls(Handles& h) {
       {"memset8", [&] { h.stream.memset8(h.buffer, 1); }},
       {"memset16", [&] { h.stream.memset16(h.buffer, 1); }},
       {"memset32", [&] { h.stream.memset32(h.buffer, 1); }},
-      {"launch", [&] { h.stream.launch(h.kernel, {1}, {1}, 0, 5); }},
+      {"launch",
+       [&] {
+         h.stream.launch(h.kernel, {1, 1}, 5);
+       }},
       {"from_native", [&] { const Stream stream = Stream::from_native(h.device, 1); }},
       {"current_stream", [&] { anyplace::current_stream(h.device); }},
       {"set_current_stream", [&] { anyplace::set_current_stream(h.stream); }},
@@ -156,7 +159,7 @@ TEST_CASE("Every call in a forked child fails with forked") {
   CHECK(result.errors == "");
   CHECK(result.exited_with(0));
   // The parent is none the worse.
-  handles.stream.launch(handles.kernel, {1}, {1}, 0, 5);
+  handles.stream.launch(handles.kernel, {1, 1}, 5);
   handles.stream.synchronize();
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "anyplace/anyplace.h"
+#include "anyplace/backend/abi.h"
 #include "loader/files.h"
 
 using anyplace::Buffer;

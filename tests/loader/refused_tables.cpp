@@ -4,8 +4,10 @@
 #include <string>
 
 #include "anyplace/anyplace.h"
+#include "anyplace/backend/entries.h"
 #include "loader/files.h"
 
+using anyplace::Capability;
 using anyplace::ErrorCode;
 using anyplace_test::device_error;
 using anyplace_test::Folder;
@@ -33,6 +35,24 @@ std::string reason(const std::string& behaviour) {
   const anyplace::PluginCandidate candidate = refused(folder, "bad", behaviour);
   CHECK(candidate.code == ErrorCode::plugin_refused);
   return candidate.reason;
+}
+
+struct Entry {
+  const char* name;
+  int presence;
+  std::uint64_t capabilities;
+};
+#define ENTRY(entry, presence, capabilities) {#entry, ANYPLACE_ENTRY_##presence, capabilities},
+constexpr Entry entries[] = {ANYPLACE_ENTRY_LIST(ENTRY)};
+#undef ENTRY
+
+/// The first entry of that capability but `name`, with that presence or, if it is 0, with any; null if there is none.
+const Entry* first_of(std::uint64_t capability, int presence, const std::string& name) {
+  for (const Entry& entry : entries) {
+    if ((entry.capabilities & capability) == 0 || name == entry.name) continue;
+    if (presence == 0 || entry.presence == presence) return &entry;
+  }
+  return nullptr;
 }
 
 std::string reason_of_plus(const std::string& thrown, ErrorCode code) {
@@ -77,34 +97,28 @@ TEST_CASE("A name without an end is refused") { CHECK_THAT(reason("long_name"), 
 TEST_CASE("A table that lacks a required entry is refused with the name of the entry") {
   const Folder folder;
   int count = 0;
-  for (const char* const entry :
-       {"device_count", "device_properties", "device_memory", "device_synchronize", "stream_create", "stream_default",
-        "stream_destroy", "stream_query", "stream_synchronize", "stream_wait_event", "event_create", "event_destroy",
-        "event_record", "event_query", "event_synchronize", "memory_allocate", "memory_free", "memory_copy",
-        "memory_set"}) {
-    CAPTURE(entry);
-    const auto candidate = refused(folder, "lacks" + std::to_string(count++), std::string("without=") + entry);
+  for (const Entry& entry : entries) {
+    if (entry.presence != ANYPLACE_ENTRY_REQUIRED) continue;
+    CAPTURE(entry.name);
+    const auto candidate = refused(folder, "lacks" + std::to_string(count++), std::string("without=") + entry.name);
     CHECK(candidate.code == ErrorCode::plugin_refused);
-    CHECK_THAT(candidate.reason, Contains(entry));
+    CHECK_THAT(candidate.reason, Contains(entry.name));
   }
+  CHECK(count == 19);
 }
 
 TEST_CASE("A table with half of a group of entries is refused with the names of the halves") {
   const Folder folder;
-  const std::pair<const char*, const char*> halves[] = {
-      {"peer_enable", "peer_query"},
-      {"gate_open", "gate_create"},
-      {"memory_free_async", "memory_allocate_async"},
-      {"host_unregister", "host_register"},
-      {"module_unload", "module_load"},
-      {"kernel_destroy", "kernel_from_host"},
-  };
   int count = 0;
-  for (const auto& [there, missing] : halves) {
-    CAPTURE(there);
-    const auto candidate = refused(folder, "half" + std::to_string(count++), std::string("half=") + there);
-    CHECK_THAT(candidate.reason, Contains(there) && Contains(missing));
+  for (const Entry& there : entries) {
+    if (there.presence != ANYPLACE_ENTRY_TOGETHER) continue;
+    CAPTURE(there.name);
+    const Entry* const missing = first_of(there.capabilities, ANYPLACE_ENTRY_TOGETHER, there.name);
+    REQUIRE(missing != nullptr);
+    const auto candidate = refused(folder, "half" + std::to_string(count++), std::string("half=") + there.name);
+    CHECK_THAT(candidate.reason, Contains(std::string("entry ") + there.name + " without " + missing->name));
   }
+  CHECK(count >= 23);
 }
 
 TEST_CASE("A device count of minus 1 is refused") { CHECK_THAT(reason("count=-1"), Contains("-1 devices")); }
@@ -163,32 +177,22 @@ TEST_CASE("An entry that asks for its own backend is told no and doesn't hang") 
 
 TEST_CASE("A capability without its entries is refused when the properties are read") {
   const Folder folder;
-  const std::pair<int, const char*> claims[] = {
-      {ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS, "event_elapsed"},
-      {ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS, "stream_host_function"},
-      {ANYPLACE_CAPABILITY_BIT_GATES, "gate_create"},
-      {ANYPLACE_CAPABILITY_BIT_HOST_REGISTER, "host_register"},
-      {ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY, "memory_allocate_async"},
-      {ANYPLACE_CAPABILITY_BIT_COPY_2D, "memory_copy_2d"},
-      {ANYPLACE_CAPABILITY_BIT_PEER_COPY, "memory_copy_peer"},
-      {ANYPLACE_CAPABILITY_BIT_PEER_ACCESS, "peer_query"},
-      {ANYPLACE_CAPABILITY_BIT_MODULES, "module_load"},
-      {ANYPLACE_CAPABILITY_BIT_HOST_KERNELS, "kernel_from_host"},
-      {ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES, "device_native"},
-      {ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE, "stream_from_native"},
-      {ANYPLACE_CAPABILITY_BIT_DEVICE_RESET, "device_reset"},
-  };
   search_in(folder.path());
-  for (const auto& [bit, entry] : claims) {
-    CAPTURE(entry);
-    const std::string name = "claims" + std::to_string(bit);
-    anyplace_test::add_mimic(folder, name, "claims=" + std::to_string(1ull << bit));
+  int count = 0;
+  for (const Capability capability : anyplace::all_capabilities()) {
+    const std::uint64_t claim = std::uint64_t{1} << static_cast<unsigned>(capability);
+    const Entry* const missing = first_of(claim, 0, "");
+    if (missing == nullptr) continue;
+    CAPTURE(missing->name);
+    const std::string name = "claims" + std::to_string(count++);
+    anyplace_test::add_mimic(folder, name, "claims=" + std::to_string(claim));
     const anyplace::Device device(name);
     const anyplace::Error error = anyplace_test::error_of([&] { device.properties(); });
     CHECK(error.code() == ErrorCode::plugin_refused);
     CHECK(error.place() == name + ":0");
-    CHECK_THAT(error.text(), Contains(entry));
+    CHECK_THAT(error.text(), Contains(to_string(capability)) && Contains(missing->name));
     // Asked again, it says so again.
     CHECK(anyplace_test::error_of([&] { device.properties(); }).text() == error.text());
   }
+  CHECK(count >= 14);
 }

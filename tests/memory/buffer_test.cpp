@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers and views as values: making, cutting, moving, and what a wrong one gets.
-#include <thread>
 #include <unordered_set>
 
 #include "memory/memory_support.h"
+#include "support/threads.h"
 
 using namespace anyplace;
 using namespace memory_test;
@@ -13,8 +13,8 @@ TEST_CASE("A buffer has the bytes and the device asked for and is aligned") {
   const Stream stream(device);
   for (const std::uint64_t bytes : {1ull, 255ull, 4096ull, 1048577ull}) {
     const Buffer buffer(stream, bytes);
-    CHECK(buffer.bytes() == bytes);
-    CHECK(buffer.offset() == 0);
+    CHECK(buffer.size_bytes() == bytes);
+    CHECK(buffer.offset_bytes() == 0);
     CHECK(buffer.device() == device);
     CHECK(buffer.address() != 0);
     CHECK(buffer.address() % std::max<std::uint64_t>(256, device.properties().address_alignment) == 0);
@@ -44,7 +44,7 @@ TEST_CASE("A buffer of 0 bytes is null and frees fine") {
     const Buffer buffer(stream, 0);
     CHECK_FALSE(buffer);
     CHECK(buffer.id() == 0);
-    CHECK(buffer.bytes() == 0);
+    CHECK(buffer.size_bytes() == 0);
     CHECK(buffer.address() == 0);
     CHECK(buffer.sub(0, 0) == buffer.view());
     CHECK(buffer.sub(0) == buffer.view());
@@ -99,13 +99,13 @@ TEST_CASE("A view is a part of its buffer and a part of a part adds up") {
   const Bytes bytes = pattern(100);
   const Buffer buffer = upload(stream, bytes);
   const BufferView part = buffer.sub(10, 50);
-  CHECK(part.bytes() == 50);
+  CHECK(part.size_bytes() == 50);
   CHECK(part.address() == buffer.address() + 10);
   const BufferView rest = part.sub(5);
-  CHECK(rest.offset() == 15);
-  CHECK(rest.bytes() == 45);
+  CHECK(rest.offset_bytes() == 15);
+  CHECK(rest.size_bytes() == 45);
   CHECK(download(stream, rest) == Bytes(bytes.begin() + 15, bytes.begin() + 60));
-  CHECK(buffer.sub(100).bytes() == 0);
+  CHECK(buffer.sub(100).size_bytes() == 0);
   CHECK(buffer.sub(100, 0).address() == buffer.address() + 100);
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("A native buffer is used like another and never freed from here") {
   {
     const Buffer native = Buffer::from_native(device, owner.address() + 100, 200);
     CHECK(native.device() == device);
-    CHECK(native.bytes() == 200);
+    CHECK(native.size_bytes() == 200);
     CHECK_NOTHROW(native.record_stream(stream));
     CHECK(download(stream, native) == Bytes(bytes.begin() + 100, bytes.begin() + 300));
     refused(ErrorCode::invalid_argument, [&] { stream.copy(owner.sub(0, 200), native); });
@@ -264,27 +264,23 @@ TEST_CASE("A native buffer of address 0 or of a range that wraps is an invalid a
 TEST_CASE("Many threads make and use and destroy buffers at once") {
   const Device device("cpu_sim:0");
   const Stream shared(device);
-  std::vector<std::thread> threads;
-  for (std::uint32_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      const Stream own(device);
-      for (std::uint32_t i = 0; i < 50; ++i) {
-        const Bytes bytes = pattern(1000 + i, t * 100 + i);
-        const Buffer buffer(own, bytes.size());
-        own.copy(buffer, bytes);
-        const Event copied = own.record_event();
-        shared.wait_event(copied);
-        Buffer second(shared, bytes.size());
-        buffer.record_stream(shared);
-        shared.copy(second, buffer);
-        const Event done = shared.record_event();
-        own.wait_event(done);
-        second.record_stream(own);
-        if (download(own, second) != bytes) throw std::runtime_error("the bytes are not those that were copied");
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::on_threads(4u, [&](std::uint32_t t) {
+    const Stream own(device);
+    for (std::uint32_t i = 0; i < 50; ++i) {
+      const Bytes bytes = pattern(1000 + i, t * 100 + i);
+      const Buffer buffer(own, bytes.size());
+      own.copy(buffer, bytes);
+      const Event copied = own.record_event();
+      shared.wait_event(copied);
+      Buffer second(shared, bytes.size());
+      buffer.record_stream(shared);
+      shared.copy(second, buffer);
+      const Event done = shared.record_event();
+      own.wait_event(done);
+      second.record_stream(own);
+      if (download(own, second) != bytes) throw std::runtime_error("the bytes are not those that were copied");
+    }
+  });
   shared.synchronize();
   SUCCEED();
 }

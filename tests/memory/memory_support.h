@@ -9,30 +9,24 @@
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
-#include <future>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "memory/plugins/controls.h"
+#include "support/errors.h"
+#include "support/host_gate.h"
 
 namespace memory_test {
 
 using anyplace::ErrorCode;
 using Bytes = std::vector<std::uint8_t>;
 
-/// The Error that `call` throws. Fails the test if it throws none.
+/// What `call` throws, which must be an Error.
 template <class Call>
 anyplace::Error error_of(Call&& call) {
-  try {
-    call();
-  } catch (const anyplace::Error& error) {
-    return error;
-  }
-  FAIL("the call threw nothing");
-  throw 0;  // FAIL does
+  return test::required_error(std::forward<Call>(call));
 }
 
 /// Requires that `call` throws an Error of that code, and returns its text.
@@ -44,22 +38,9 @@ std::string refused(ErrorCode code, Call&& call) {
   return error.text();
 }
 
-/// Holds a stream back at a host function until open() is called or the gate goes. Work submitted later stays pending.
-class HostGate {
- public:
-  explicit HostGate(const anyplace::StreamView& stream) {
-    stream.launch_host_func([opened = std::shared_future<void>(open_.get_future())] { opened.wait(); });
-  }
-  HostGate(const HostGate&) = delete;  // opened once
-  HostGate& operator=(const HostGate&) = delete;
-  ~HostGate() { open(); }
-  void open() {
-    if (!std::exchange(is_open_, true)) open_.set_value();
-  }
-
- private:
-  std::promise<void> open_;
-  bool is_open_ = false;
+/// Holds a stream back until open() is called or the gate goes. Work submitted later stays pending.
+struct HostGate : test::HostGate {
+  explicit HostGate(const anyplace::StreamView& stream) { block(stream); }
 };
 
 /// Buffers are the backend's own allocations, for cases that look at what the backend is asked for. Before the first
@@ -87,7 +68,7 @@ inline anyplace::Buffer upload(const anyplace::StreamView& stream, const Bytes& 
 
 /// What is in the view when everything submitted to `stream` is done.
 inline Bytes download(const anyplace::StreamView& stream, anyplace::BufferView view) {
-  Bytes bytes(view.bytes());
+  Bytes bytes(view.size_bytes());
   stream.copy(bytes, view);
   stream.synchronize();
   return bytes;
@@ -101,28 +82,14 @@ inline Controls& controls_of(const anyplace::Device& device) {
 /// Collects what destructors and background threads report, instead of standard error.
 class CaughtReports {
  public:
-  CaughtReports() {
-    before_ = anyplace::set_error_handler([texts = texts_](const anyplace::Error& error) {
-      const std::lock_guard lock(texts->mutex);
-      texts->all.emplace_back(error.what());
-    });
-  }
-  CaughtReports(const CaughtReports&) = delete;  // one handler for the process
-  CaughtReports& operator=(const CaughtReports&) = delete;
-  ~CaughtReports() { anyplace::set_error_handler(before_); }
-
   std::vector<std::string> all() const {
-    const std::lock_guard lock(texts_->mutex);
-    return texts_->all;
+    std::vector<std::string> texts;
+    for (const anyplace::Error& error : reports_.all()) texts.emplace_back(error.what());
+    return texts;
   }
 
  private:
-  struct Texts {
-    std::mutex mutex;  // guards all
-    std::vector<std::string> all;
-  };
-  std::shared_ptr<Texts> texts_ = std::make_shared<Texts>();
-  anyplace::ErrorHandler before_;
+  test::Reports reports_;
 };
 
 }  // namespace memory_test

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "memory/memory_support.h"
+#include "support/threads.h"
 
 using namespace anyplace;
 using namespace memory_test;
@@ -163,25 +164,21 @@ TEST_CASE("More large staged copies than there are lanes are queued and none wai
 TEST_CASE("Threads copy between backends at once") {
   const Device first("cpu_sim:0");
   const Device second("sim_bare:0");
-  std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
-  for (std::uint32_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      const Stream here(first);
-      const Stream there(second);
-      for (std::uint32_t i = 0; i < 5; ++i) {
-        const Bytes bytes = pattern(300000 + i, t * 10 + i);
-        const Buffer a = upload(here, bytes);
-        const Buffer b(there, bytes.size());
-        const Buffer c(here, bytes.size());
-        here.copy(b, a);
-        here.copy(c, b);
-        b.record_stream(here);
-        if (download(here, c) != bytes) ++wrong;
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::on_threads(4u, [&](std::uint32_t t) {
+    const Stream here(first);
+    const Stream there(second);
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      const Bytes bytes = pattern(300000 + i, t * 10 + i);
+      const Buffer a = upload(here, bytes);
+      const Buffer b(there, bytes.size());
+      const Buffer c(here, bytes.size());
+      here.copy(b, a);
+      here.copy(c, b);
+      b.record_stream(here);
+      if (download(here, c) != bytes) ++wrong;
+    }
+  });
   CHECK(wrong == 0);
 }
 

@@ -12,14 +12,6 @@
 namespace anyplace::mutants {
 namespace {
 
-constexpr std::size_t lost_bytes = 64;
-
-/// Memory that nobody has the address of.
-void lose() {
-  static std::atomic<void*> last{nullptr};
-  last = std::malloc(lost_bytes);
-}
-
 /// The entry, which loses memory at each call.
 template <auto Entry, class... Args>
 Status losing(void* self, Args... args) {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutations of what a device says of itself: the table, counts, properties, capabilities, peers.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "mutation.h"
 
@@ -25,6 +30,33 @@ void claim_interprocess_events(int32_t, anyplace_device_properties& properties) 
 }
 void claim_reset(int32_t, anyplace_device_properties& properties) {
   properties.capabilities |= uint64_t{1} << ANYPLACE_CAPABILITY_BIT_DEVICE_RESET;
+}
+
+/// What cpu_sim lists, changed by Alter, and given as the table has to.
+template <void (*Alter)(std::vector<anyplace_process>& processes)>
+void alter_processes(Table& table) {
+  table.list_processes = [](void* self, int32_t device, anyplace_process* out, uint32_t stride, uint32_t* count) {
+    std::vector<anyplace_process> all(1);
+    uint32_t all_count = 1;
+    const Status status = real.list_processes(self, device, all.data(), sizeof(anyplace_process), &all_count);
+    Alter(all);
+    for (size_t i = 0; i < all.size() && i < *count; ++i) {
+      std::memcpy(reinterpret_cast<char*>(out) + i * stride, &all[i], std::min<size_t>(stride, sizeof(all[i])));
+    }
+    *count = static_cast<uint32_t>(all.size());
+    return status;
+  };
+}
+
+/// A process that is no more.
+uint64_t ended_process() {
+  static const pid_t id = [] {
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    waitpid(child, nullptr, 0);
+    return child;
+  }();
+  return static_cast<uint64_t>(id);
 }
 
 const Mutation mutations[] = {
@@ -139,6 +171,13 @@ const Mutation mutations[] = {
          return Status{ANYPLACE_STATUS_UNSUPPORTED};
        };
      }},
+    {"list_processes_absent", "listing processes is claimed and refused",
+     "capabilities: list_processes: claimed and works, or refused",
+     [](Table& table) {
+       table.list_processes = [](void*, int32_t, anyplace_process*, uint32_t, uint32_t*) {
+         return Status{ANYPLACE_STATUS_UNSUPPORTED};
+       };
+     }},
     {"interprocess_events_absent", "events for several processes are claimed and refused",
      "capabilities: interprocess_events: claimed and works, or refused",
      [](Table& table) {
@@ -203,6 +242,56 @@ const Mutation mutations[] = {
          real.device_memory(self, device == 0 ? 1 : 0, &other);
          out->free_bytes -= other.total_bytes - other.free_bytes;
          return status;
+       };
+     }},
+
+    // -- Processes.
+    {"process_not_listed", "the process itself isn't among those that use the device",
+     "processes: this process is listed, with the memory that it has",
+     alter_processes<+[](std::vector<anyplace_process>& processes) { processes[0].id = 1; }>},
+    {"process_without_memory", "no process is said to have memory",
+     "processes: this process is listed, with the memory that it has",
+     alter_processes<+[](std::vector<anyplace_process>& processes) { processes[0].memory_bytes = 0; }>},
+    {"process_listed_twice", "a process is listed for each of its threads",
+     "processes: every process is listed once, by a number that a process can have",
+     alter_processes<+[](std::vector<anyplace_process>& processes) { processes.push_back(processes[0]); }>},
+    {"process_that_ended", "a process that ended is listed still",
+     "processes: a process that ended is no longer listed",
+     alter_processes<+[](std::vector<anyplace_process>& processes) {
+       processes.push_back({ended_process(), 1});
+     }>},
+    {"process_memory_grows", "memory that a process had once counts for ever",
+     "processes: memory that was freed no longer counts",
+     alter_processes<+[](std::vector<anyplace_process>& processes) {
+       static std::atomic<uint64_t> most{0};
+       most = std::max(most.load(), processes[0].memory_bytes);
+       processes[0].memory_bytes = most;
+     }>},
+    {"processes_counted_as_written", "the number of processes is that of those that were written",
+     "processes: without room the number of processes is told",
+     [](Table& table) {
+       table.list_processes = [](void* self, int32_t device, anyplace_process* out, uint32_t stride, uint32_t* count) {
+         const uint32_t room = *count;
+         const Status status = real.list_processes(self, device, out, stride, count);
+         *count = std::min(*count, room);
+         return status;
+       };
+     }},
+    {"processes_past_the_room", "one process more is written than there is room for",
+     "processes: with room for one no more than one is written",
+     [](Table& table) {
+       table.list_processes = [](void* self, int32_t device, anyplace_process* out, uint32_t stride, uint32_t* count) {
+         const uint32_t room = *count;
+         const Status status = real.list_processes(self, device, out, stride, count);
+         if (room == *count) std::memset(reinterpret_cast<char*>(out) + size_t{room} * stride, 0, stride);
+         return status;
+       };
+     }},
+    {"processes_past_the_stride", "structs are written whole, whatever the stride",
+     "processes: structs of the number alone are filled as far as both sides know them",
+     [](Table& table) {
+       table.list_processes = [](void* self, int32_t device, anyplace_process* out, uint32_t stride, uint32_t* count) {
+         return real.list_processes(self, device, out, std::max<uint32_t>(stride, sizeof(*out)), count);
        };
      }},
     {"peer_of_itself", "a device is its own peer", "devices apart: a device is no peer of itself",

@@ -13,36 +13,6 @@
 namespace anyplace::mutants {
 namespace {
 
-// -- Kernels of this process, wrapped.
-
-struct Wrapped {
-  anyplace_host_kernel function;
-  void* user;
-  void (*release)(void*);
-  std::atomic<bool> dropped{false};
-};
-Notes<anyplace_kernel, Wrapped*> wrapped_kernels;
-
-void release_wrapped(void* user) {
-  const std::unique_ptr<Wrapped> wrapped(static_cast<Wrapped*>(user));
-  wrapped->release(wrapped->user);
-}
-
-/// Makes every kernel of this process run by `run`, whose user is a Wrapped.
-template <anyplace_host_kernel Run, void (*Release)(void*) = release_wrapped>
-void wrap_kernels(Table& table) {
-  table.kernel_from_host = [](void* self, int32_t device, anyplace_host_kernel function, void* user,
-                              void (*release)(void*), anyplace_kernel* out) {
-    auto wrapped = std::make_unique<Wrapped>();
-    wrapped->function = function;
-    wrapped->user = user;
-    wrapped->release = release;
-    const Status status = real.kernel_from_host(self, device, Run, wrapped.get(), Release, out);
-    if (status == ok) wrapped_kernels.set(*out, wrapped.release());
-    return status;
-  };
-}
-
 /// Launches with an altered copy of what the launch says.
 template <void (*Alter)(anyplace_launch&)>
 Status altered_launch(void* self, anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch* launch) {
@@ -69,9 +39,8 @@ struct Pointed {
 Status run_pointed(void* user, const anyplace_block* block, void* const* arguments, const uint32_t*, uint32_t) {
   const Pointed* pointed = nullptr;
   std::memcpy(&pointed, arguments[0], sizeof(pointed));
-  const auto* const wrapped = static_cast<Wrapped*>(user);
-  return wrapped->function(wrapped->user, block, pointed->values.data(), pointed->sizes.data(),
-                           static_cast<uint32_t>(pointed->values.size()));
+  return static_cast<HostKernel*>(user)->run(block, pointed->values.data(), pointed->sizes.data(),
+                                             static_cast<uint32_t>(pointed->values.size()));
 }
 
 Status launch_pointed(void* self, anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch* launch) {
@@ -93,20 +62,18 @@ Status run_on_shared_memory_of_all(void* user, const anyplace_block* block, void
   alignas(64) static std::array<char, 256 * 1024> memory;
   anyplace_block wrong = *block;
   if (wrong.shared != nullptr) wrong.shared = memory.data() + 1;
-  const auto* const wrapped = static_cast<Wrapped*>(user);
-  return wrapped->function(wrapped->user, &wrong, arguments, sizes, count);
+  return static_cast<HostKernel*>(user)->run(&wrong, arguments, sizes, count);
 }
 
 Status run_unless_dropped(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
                           uint32_t count) {
-  const auto* const wrapped = static_cast<Wrapped*>(user);
-  return wrapped->dropped ? ok : wrapped->function(wrapped->user, block, arguments, sizes, count);
+  const auto& kernel = *static_cast<HostKernel*>(user);
+  return kernel.dropped ? ok : kernel.run(block, arguments, sizes, count);
 }
 
 Status run_unchanged(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
                      uint32_t count) {
-  const auto* const wrapped = static_cast<Wrapped*>(user);
-  return wrapped->function(wrapped->user, block, arguments, sizes, count);
+  return static_cast<HostKernel*>(user)->run(block, arguments, sizes, count);
 }
 
 Status run_deaf(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
@@ -159,7 +126,7 @@ const Mutation launch_mutations[] = {
     {"arguments_not_copied", "argument values are read when the kernel runs",
      "kernels: arguments are copied at the launch",
      [](Table& table) {
-       wrap_kernels<run_pointed>(table);
+       wrap_host_kernels<run_pointed>(table);
        table.kernel_launch = launch_pointed;
      }},
     {"arguments_reversed", "arguments arrive in reverse order",
@@ -174,18 +141,19 @@ const Mutation launch_mutations[] = {
      "kernels: 16 KiB of shared memory are each block's own",
      [](Table& table) { table.kernel_launch = altered_launch<less_shared_memory>; }},
     {"shared_memory_of_all", "blocks share their shared memory, which is unaligned",
-     "kernels: 48 KiB of shared memory are each block's own", wrap_kernels<run_on_shared_memory_of_all>},
+     "kernels: 48 KiB of shared memory are each block's own", wrap_host_kernels<run_on_shared_memory_of_all>},
     {"kernel_destroy_drops_launches", "destroying a kernel drops its launches that are queued",
      "kernels: a callable may be destroyed while its launches are queued",
      [](Table& table) {
-       wrap_kernels<run_unless_dropped>(table);
+       wrap_host_kernels<run_unless_dropped>(table);
        table.kernel_destroy = [](void* self, anyplace_kernel kernel) {
-         if (Wrapped* const wrapped = wrapped_kernels.get(kernel)) wrapped->dropped = true;
+         if (HostKernel* const wrapped = host_kernels.get(kernel)) wrapped->dropped = true;
          return real.kernel_destroy(self, kernel);
        };
      }},
     {"kernel_kept_for_good", "what a kernel captured is never let go",
-     "kernels: a callable may be destroyed while its launches are queued", wrap_kernels<run_unchanged, keep_for_good>},
+     "kernels: a callable may be destroyed while its launches are queued",
+     wrap_host_kernels<run_unchanged, keep_for_good>},
 
     // -- Modules.
     {"unknown_kernel_accepted", "a name that a module lacks gives its first kernel",
@@ -251,7 +219,7 @@ const Mutation fault_mutations[] = {
      "faults: a kernel that throws is a fault of its stream",
      report_by<+[](void*, uint64_t, Status, int64_t, const char*, const char*) {}>},
     {"kernel_failure_ignored", "what a kernel returns is ignored",
-     "faults: a kernel that throws is a fault of its stream", wrap_kernels<run_deaf>},
+     "faults: a kernel that throws is a fault of its stream", wrap_host_kernels<run_deaf>},
     {"fault_twice", "a kernel's fault is reported again after it was collected",
      "faults: a kernel that throws is a fault of its stream",
      [](Table& table) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mutation.h"
 
+#include <cstdlib>
+#include <memory>
+
 namespace anyplace::mutants {
 
 Table real;
 const anyplace_host* core_host = nullptr;
 anyplace_host cpu_sim_host;
 Notes<anyplace_stream, StreamNote> streams;
+Notes<anyplace_kernel, HostKernel*> host_kernels;
 
 namespace {
 
@@ -72,6 +76,16 @@ anyplace_event new_event(void* self, int32_t device) {
   const anyplace_event_desc desc{sizeof(desc), 0};
   real.event_create(self, device, &desc, &event);
   return event;
+}
+
+void release_host_kernel(void* user) {
+  const std::unique_ptr<HostKernel> kernel(static_cast<HostKernel*>(user));
+  kernel->release(kernel->user);
+}
+
+void lose() {
+  static std::atomic<void*> last{nullptr};
+  last = std::malloc(64);
 }
 
 void before_submissions(Table& table, Status (*before)(void*, anyplace_stream)) {

@@ -11,6 +11,7 @@
 
 #include <anyplace/backend/abi.h>
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <span>
@@ -100,6 +101,40 @@ void note_streams(Table& table);
 /// A hidden stream of the same device, for work that loses its order; needs note_streams.
 anyplace_stream side_stream(void* self, anyplace_stream stream);
 anyplace_event new_event(void* self, int32_t device);
+
+/// A kernel of the host as the core gave it.
+struct HostKernel {
+  anyplace_host_kernel function;
+  void* user;
+  void (*release)(void*);
+  std::atomic<bool> dropped{false};
+
+  Status run(const anyplace_block* block, void* const* arguments, const uint32_t* sizes, uint32_t count) const {
+    return function(user, block, arguments, sizes, count);
+  }
+};
+extern Notes<anyplace_kernel, HostKernel*> host_kernels;
+void release_host_kernel(void* user);
+
+/// Makes every kernel of the host run by `Run`, whose user is its HostKernel.
+template <anyplace_host_kernel Run, void (*Release)(void*) = release_host_kernel>
+void wrap_host_kernels(Table& table) {
+  table.kernel_from_host = [](void* self, int32_t device, anyplace_host_kernel function, void* user,
+                              void (*release)(void*), anyplace_kernel* out) {
+    auto* const kernel = new HostKernel{function, user, release};
+    const Status status = real.kernel_from_host(self, device, Run, kernel, Release, out);
+    if (status == ok) host_kernels.set(*out, kernel);
+    if (status != ok) delete kernel;
+    return status;
+  };
+}
+
+/// Memory that nobody has the address of.
+void lose();
+
+/// The case that looks for what a call leaves of the caller's changed.
+constexpr const char* left_alone =
+    "process: signals, the directory, the locale and the rounding of numbers stay as they were";
 
 /// Calls `before` ahead of every submission to a stream; another status than OK is the submission's.
 void before_submissions(Table& table, Status (*before)(void* self, anyplace_stream stream));

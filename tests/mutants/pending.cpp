@@ -21,13 +21,6 @@
 namespace anyplace::mutants {
 namespace {
 
-constexpr const char* left_alone =
-    "process: signals, the directory, the locale and the rounding of numbers stay as they were";
-
-void lose() {
-  static std::atomic<void*> last{nullptr};
-  last = std::malloc(80);
-}
 void lose_descriptor() { static_cast<void>(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 bool is_busy(void* self, int32_t device) { return real.device_synchronize(self, device, 0) == ANYPLACE_STATUS_TIMEOUT; }
@@ -203,26 +196,6 @@ void names_of_other_libraries(Table& table) {
   };
 }
 
-/// A kernel of the host as it was given, and what a mutation makes of its calls.
-struct HostKernel {
-  anyplace_host_kernel function;
-  void* user;
-  void (*release)(void*);
-};
-
-void release_wrapped(void* wrapped) {
-  const std::unique_ptr<HostKernel> kernel(static_cast<HostKernel*>(wrapped));
-  kernel->release(kernel->user);
-}
-
-template <anyplace_host_kernel Run>
-void wrap_host_kernels(Table& table) {
-  table.kernel_from_host = [](void* self, int32_t device, anyplace_host_kernel function, void* user,
-                              void (*release)(void*), anyplace_kernel* out) {
-    return real.kernel_from_host(self, device, Run, new HostKernel{function, user, release}, release_wrapped, out);
-  };
-}
-
 Status with_cut_arguments(void* wrapped, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
                           uint32_t count) {
   const HostKernel& kernel = *static_cast<HostKernel*>(wrapped);
@@ -233,7 +206,7 @@ Status with_cut_arguments(void* wrapped, const anyplace_block* block, void* cons
     std::memcpy(copies.back().data(), arguments[i], sizes[i] > 256 ? 256 : sizes[i]);
     cut.push_back(copies.back().data());
   }
-  return kernel.function(kernel.user, block, cut.data(), sizes, count);
+  return kernel.run(block, cut.data(), sizes, count);
 }
 
 Status without_size(void* wrapped, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
@@ -241,7 +214,7 @@ Status without_size(void* wrapped, const anyplace_block* block, void* const* arg
   const HostKernel& kernel = *static_cast<HostKernel*>(wrapped);
   anyplace_block changed = *block;
   changed.struct_size = 0;
-  return kernel.function(kernel.user, &changed, arguments, sizes, count);
+  return kernel.run(&changed, arguments, sizes, count);
 }
 
 Status with_shared_always(void* wrapped, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
@@ -250,28 +223,25 @@ Status with_shared_always(void* wrapped, const anyplace_block* block, void* cons
   alignas(64) unsigned char some[64];
   anyplace_block changed = *block;
   if (changed.shared == nullptr) changed.shared = some;
-  return kernel.function(kernel.user, &changed, arguments, sizes, count);
+  return kernel.run(&changed, arguments, sizes, count);
 }
 
 Status always_kernel_failed(void* wrapped, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
                             uint32_t count) {
-  const HostKernel& kernel = *static_cast<HostKernel*>(wrapped);
-  const Status status = kernel.function(kernel.user, block, arguments, sizes, count);
+  const Status status = static_cast<HostKernel*>(wrapped)->run(block, arguments, sizes, count);
   return status == ok ? ok : ANYPLACE_STATUS_KERNEL_FAILED;
 }
 
 Status fault_that_leaks(void* wrapped, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
                         uint32_t count) {
-  const HostKernel& kernel = *static_cast<HostKernel*>(wrapped);
-  const Status status = kernel.function(kernel.user, block, arguments, sizes, count);
+  const Status status = static_cast<HostKernel*>(wrapped)->run(block, arguments, sizes, count);
   if (status != ok) lose();
   return status;
 }
 
 Status fault_that_is_printed(void* wrapped, const anyplace_block* block, void* const* arguments, const uint32_t* sizes,
                              uint32_t count) {
-  const HostKernel& kernel = *static_cast<HostKernel*>(wrapped);
-  const Status status = kernel.function(kernel.user, block, arguments, sizes, count);
+  const Status status = static_cast<HostKernel*>(wrapped)->run(block, arguments, sizes, count);
   if (status != ok) std::printf("a kernel failed\n");
   return status;
 }

@@ -14,9 +14,6 @@
 namespace anyplace::mutants {
 namespace {
 
-constexpr const char* left_alone =
-    "process: signals, the directory, the locale and the rounding of numbers stay as they were";
-
 void handle(int) {}
 
 /// stream_create, with something that it had better not do before.

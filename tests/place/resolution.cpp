@@ -21,7 +21,7 @@ using Catch::Matchers::Contains;
 
 TEST_CASE("A name alone is device 0 until the thread has set another") {
   CHECK(Device("cpu_sim").place().to_string() == "cpu_sim:0");
-  anyplace::set_current_device("cpu_sim:1");
+  anyplace::set_current_device(anyplace::Device("cpu_sim:1"));
   CHECK(Device("cpu_sim").place().to_string() == "cpu_sim:1");
   std::string elsewhere;
   std::thread([&] { elsewhere = Device("cpu_sim").place().to_string(); }).join();

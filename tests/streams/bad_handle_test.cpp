@@ -40,7 +40,10 @@ Calls stream_calls(StreamView bad, const Stream& good, const Event& event, Buffe
       {"memset8", [=, &buffer] { bad.memset8(buffer, 1); }},
       {"memset16", [=, &buffer] { bad.memset16(buffer, 1); }},
       {"memset32", [=, &buffer] { bad.memset32(buffer, 1); }},
-      {"launch", [=, &kernel] { bad.launch(kernel, {1}, {1}, 0); }},
+      {"launch",
+       [=, &kernel] {
+         bad.launch(kernel, {1, 1});
+       }},
       {"Event::record", [=, &event] { event.record(bad); }},
       {"set_current_stream", [=] { set_current_stream(bad); }},
       {"StreamGuard", [=] { const StreamGuard guard(bad); }},
@@ -138,7 +141,7 @@ TEST_CASE("Given an invalid handle then the error says what happened to it and w
   REQUIRE(null->text().find("null") != std::string::npos);
   EventView gone;
   {
-    const Event event("cpu_sim:0");
+    const Event event(Device("cpu_sim:0"));
     gone = event;
   }
   const auto destroyed = test::error_of([&] { gone.synchronize(); });
@@ -158,7 +161,10 @@ TEST_CASE("Given handles of another device then what must be of one names both p
       {"record_event", [&] { stream.record_event(all.event.view()); }},
       {"memset8", [&] { stream.memset8(all.buffer, 1); }},
       {"copy", [&] { stream.copy(all.buffer, host); }},
-      {"launch", [&] { stream.launch(all.kernel, {1}, {1}, 0); }},
+      {"launch",
+       [&] {
+         stream.launch(all.kernel, {1, 1});
+       }},
   };
   for (const auto& [name, call] : calls) {
     INFO(name);

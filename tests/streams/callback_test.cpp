@@ -76,7 +76,10 @@ struct Everything {
         {"memset8", [&] { other.memset8(buffer, 1); }},
         {"memset16", [&] { other.memset16(buffer, 1); }},
         {"memset32", [&] { other.memset32(buffer, 1); }},
-        {"launch", [&] { other.launch(kernel, {1}, {1}, 0); }},
+        {"launch",
+         [&] {
+           other.launch(kernel, {1, 1});
+         }},
         {"Event", [&] { const Event made(device); }},
         {"Event::device", [&] { event.device(); }},
         {"Event::record", [&] { event.record(other); }},
@@ -129,15 +132,15 @@ TEST_CASE("Given a kernel when it calls back then every call is not permitted") 
   const Kernel kernel(all.device, [&](const Block&) {
     for (const auto& [name, call] : calls) outcomes.emplace_back(name, code_of(call));
   });
-  all.stream.launch(kernel, {1}, {1}, 0);
+  all.stream.launch(kernel, {1, 1});
   all.stream.synchronize();
   REQUIRE(outcomes.size() == calls.size());
   require_refused(outcomes);
 }
 
 TEST_CASE("Given the call back's error when the host function lets it pass then it is the stream's fault") {
-  const Stream stream("cpu_sim:0");
-  const Stream other("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
+  const Stream other(Device("cpu_sim:0"));
   stream.launch_host_func([&] { other.synchronize(); });
   const auto error = test::error_of([&] { stream.synchronize(); });
   REQUIRE(error);

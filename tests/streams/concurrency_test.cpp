@@ -15,6 +15,7 @@
 
 #include "streams/plugins/forward.h"
 #include "support/errors.h"
+#include "support/threads.h"
 
 using namespace anyplace;
 using namespace std::chrono_literals;
@@ -22,26 +23,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr int thread_count = 6;
-
-/// Runs `body(i)` on as many threads; the first exception that passes fails the test.
-void on_threads(const std::function<void(int)>& body) {
-  std::vector<std::thread> threads;
-  std::mutex mutex;  // guards failure
-  std::string failure;
-  for (int i = 0; i < thread_count; ++i) {
-    threads.emplace_back([&, i] {
-      try {
-        body(i);
-      } catch (const std::exception& exception) {
-        const std::lock_guard lock(mutex);
-        failure = exception.what();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  INFO(failure);
-  REQUIRE(failure.empty());
-}
 
 /// Calls, and lets an invalid handle pass.
 template <class Call>
@@ -58,9 +39,9 @@ bool tolerate(Call&& call) {
 }  // namespace
 
 TEST_CASE("Given one stream and many threads when all submit then everything runs") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   std::atomic<int> ran{0};
-  on_threads([&](int) {
+  test::on_threads(thread_count, [&](int) {
     for (int i = 0; i < 300; ++i) {
       stream.launch_host_func([&] { ++ran; });
       if (i % 50 == 0) stream.synchronize();
@@ -74,8 +55,8 @@ TEST_CASE("Given one stream and many threads when all submit then everything run
 TEST_CASE("Given handles that some threads use and others replace then calls work or say that the handle is gone") {
   struct Shared {
     std::mutex mutex;  // guards the owners; the views are read without, as a user may
-    Stream stream{"cpu_sim:0"};
-    Event event{"cpu_sim:0"};
+    Stream stream{Device("cpu_sim:0")};
+    Event event{Device("cpu_sim:0")};
     std::atomic<std::uint64_t> stream_id{0};
     std::atomic<std::uint64_t> event_id{0};
   };
@@ -86,7 +67,7 @@ TEST_CASE("Given handles that some threads use and others replace then calls wor
   }
   std::atomic<int> accepted{0};
   std::atomic<int> ran{0};
-  on_threads([&](int seed) {
+  test::on_threads(thread_count, [&](int seed) {
     std::mt19937 random(static_cast<unsigned>(seed));
     for (int i = 0; i < 400; ++i) {
       Shared& one = shared[random() % shared.size()];
@@ -146,8 +127,8 @@ TEST_CASE("Given three backends with and without gates when threads make their s
   std::atomic<int> ran{0};
   {
     std::vector<Stream> streams;
-    for (const char* place : places) streams.emplace_back(place);
-    on_threads([&](int seed) {
+    for (const char* place : places) streams.emplace_back(Device(place));
+    test::on_threads(thread_count, [&](int seed) {
       std::mt19937 random(static_cast<unsigned>(seed));
       for (int i = 0; i < 120; ++i) {
         const Stream& one = streams[random() % streams.size()];
@@ -192,7 +173,7 @@ TEST_CASE("Given three backends with and without gates when threads make their s
 
 TEST_CASE("Given threads that come and go then each has its own current stream and per-thread stream") {
   const Device device("cpu_sim:0");
-  on_threads([&](int) {
+  test::on_threads(thread_count, [&](int) {
     for (int i = 0; i < 20; ++i) {
       std::thread([&] {
         const StreamView mine = device.per_thread_stream();
@@ -211,7 +192,7 @@ TEST_CASE("Given faults on many streams when threads collect them then each is r
   std::atomic<int> collected{0};
   const test::Reports reports;
   constexpr int rounds = 50;
-  on_threads([&](int) {
+  test::on_threads(thread_count, [&](int) {
     for (int i = 0; i < rounds; ++i) {
       const Stream stream(device);
       stream.launch_host_func([] { throw 1; });

@@ -28,9 +28,9 @@ struct Pair {
     waiter_side.gates = gates;
     producer_side.install("sim_b");
     waiter_side.install("sim_c");
-    blocker = std::make_unique<Stream>("cpu_sim:0");
-    producer = std::make_unique<Marked>("sim_b:0");
-    waiter = std::make_unique<Marked>("sim_c:0");
+    blocker = std::make_unique<Stream>(Device("cpu_sim:0"));
+    producer = std::make_unique<Marked>(Device("sim_b:0"));
+    waiter = std::make_unique<Marked>(Device("sim_c:0"));
   }
   void block() {
     gate.block(*blocker);
@@ -71,7 +71,7 @@ void takes_the_record_at_the_call(bool host_functions, bool gates) {
   {
     const Event event = pair.producer->stream.record_event();
     pair.waiter->stream.wait_event(event);
-    const Stream idle("sim_b:0");
+    const Stream idle(Device("sim_b:0"));
     event.record(idle);
     event.synchronize();
     // Recorded again, and destroyed.
@@ -89,9 +89,9 @@ void waits_don_t_depend_on_each_other(bool host_functions, bool gates) {
   pair.block();
   pair.waiter->stream.wait_stream(pair.producer->stream);
   // A second pair of streams of the same devices, not blocked: made to wait while the first still does.
-  const Stream blocker("cpu_sim:1");
-  const Stream producer("sim_b:0");
-  Marked waiter("sim_c:0");
+  const Stream blocker(Device("cpu_sim:1"));
+  const Stream producer(Device("sim_b:0"));
+  Marked waiter(Device("sim_c:0"));
   for (int i = 0; i < 20; ++i) {
     producer.wait_stream(blocker);
     Buffer buffer(producer, 64);
@@ -158,10 +158,10 @@ FOR_EACH_PAIR("Given many waits both ways across backends then all complete in o
 TEST_CASE("Given complete work of another backend when a stream waits for it then nothing is made for that") {
   test::Forward& waiter_side = test::new_forward();
   waiter_side.install("sim_c");
-  const Stream producer("cpu_sim:0");
+  const Stream producer(Device("cpu_sim:0"));
   const Event event = producer.record_event();
   event.synchronize();
-  const Stream waiter("sim_c:0");
+  const Stream waiter(Device("sim_c:0"));
   waiter.wait_event(event);
   REQUIRE(waiter_side.gates_made == 0);
   waiter.synchronize();
@@ -170,8 +170,8 @@ TEST_CASE("Given complete work of another backend when a stream waits for it the
 TEST_CASE("Given gates when the waits are over then none is left") {
   test::Forward& waiter_side = test::new_forward();
   waiter_side.install("sim_c");
-  const Stream producer("cpu_sim:0");
-  const Stream waiter("sim_c:0");
+  const Stream producer(Device("cpu_sim:0"));
+  const Stream waiter(Device("sim_c:0"));
   for (int i = 0; i < 20; ++i) {
     HostGate gate;
     gate.block(producer);
@@ -184,7 +184,7 @@ TEST_CASE("Given gates when the waits are over then none is left") {
   // is queued there as well, behind them.
   producer.synchronize();
   Device("cpu_sim:0").synchronize();
-  auto last = std::make_unique<Event>("sim_c:0");
+  auto last = std::make_unique<Event>(Device("sim_c:0"));
   const int events = waiter_side.live_events;
   producer.launch_host_func([&] { last.reset(); });
   producer.synchronize();

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <future>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -20,7 +21,7 @@ TEST_CASE("Given a thread that set nothing then device 0 is current on each back
 }
 
 TEST_CASE("Given a current device then a bare name means it and the other backends keep theirs") {
-  set_current_device("cpu_sim:1");
+  set_current_device(Device("cpu_sim:1"));
   REQUIRE(current_device("cpu_sim") == Device("cpu_sim:1"));
   REQUIRE(Device("cpu_sim") == Device("cpu_sim:1"));
   REQUIRE(current_device("custom_cpu") == Device("cpu_sim:1"));
@@ -53,17 +54,17 @@ TEST_CASE(
 }
 
 TEST_CASE("Given a current device on one thread then another thread has its own") {
-  set_current_device("cpu_sim:1");
-  const Stream mine("cpu_sim:1");
+  set_current_device(Device("cpu_sim:1"));
+  const Stream mine(Device("cpu_sim:1"));
   set_current_stream(mine);
   std::thread([&] {
     // Catch2's assertions are the main thread's; what is wrong here ends the case below.
     if (current_device("cpu_sim").index() != 0) throw std::logic_error("the device came along");
-    if (current_stream("cpu_sim:1") == mine) throw std::logic_error("the stream came along");
-    set_current_device("cpu_sim:0");
+    if (current_stream(Device("cpu_sim:1")) == mine) throw std::logic_error("the stream came along");
+    set_current_device(Device("cpu_sim:0"));
   }).join();
   REQUIRE(current_device("cpu_sim").index() == 1);
-  REQUIRE(current_stream("cpu_sim:1") == mine);
+  REQUIRE(current_stream(Device("cpu_sim:1")) == mine);
 }
 
 TEST_CASE("Given no such backend or not only a name then current_device says so") {
@@ -73,19 +74,19 @@ TEST_CASE("Given no such backend or not only a name then current_device says so"
 }
 
 TEST_CASE("Given a device guard when its scope ends or throws then the device before is current again") {
-  set_current_device("cpu_sim:1");
+  set_current_device(Device("cpu_sim:1"));
   {
-    const DeviceGuard guard("cpu_sim:0");
+    const DeviceGuard guard(Device("cpu_sim:0"));
     REQUIRE(current_device("cpu_sim").index() == 0);
     {
-      const DeviceGuard inner("cpu_sim:1");
+      const DeviceGuard inner(Device("cpu_sim:1"));
       REQUIRE(current_device("cpu_sim").index() == 1);
     }
     REQUIRE(current_device("cpu_sim").index() == 0);
   }
   REQUIRE(current_device("cpu_sim").index() == 1);
   try {
-    const DeviceGuard guard("cpu_sim:0");
+    const DeviceGuard guard(Device("cpu_sim:0"));
     throw std::runtime_error("passes");
   } catch (const std::runtime_error&) {
   }
@@ -98,7 +99,7 @@ TEST_CASE("Given a thread and a device then the current stream starts as the nul
   const Stream stream(device);
   set_current_stream(stream);
   REQUIRE(current_stream(device) == stream);
-  REQUIRE(current_stream("cpu_sim:0") == Device("cpu_sim:0").default_stream());
+  REQUIRE(current_stream(Device("cpu_sim:0")) == Device("cpu_sim:0").default_stream());
 }
 
 TEST_CASE("Given a stream guard then it switches device and stream and restores both") {
@@ -115,7 +116,7 @@ TEST_CASE("Given a stream guard then it switches device and stream and restores 
   REQUIRE(current_stream(one) == outer);
   try {
     const StreamGuard guard(inner);
-    set_current_device("cpu_sim:0");
+    set_current_device(Device("cpu_sim:0"));
     throw std::runtime_error("passes");
   } catch (const std::runtime_error&) {
   }
@@ -130,6 +131,37 @@ TEST_CASE("Given nothing set when a stream guard ends then the null stream is cu
     const StreamGuard guard(stream);
     REQUIRE(current_stream(device) == stream);
   }
+  REQUIRE(current_stream(device) == device.default_stream());
+}
+
+TEST_CASE("Given guards of nothing then everything stays as it is and what is set inside stays set") {
+  const Device device("cpu_sim:1");
+  const Stream outer(device);
+  const Stream inner(device);
+  set_current_device(device);
+  set_current_stream(outer);
+  {
+    const DeviceGuard device_guard(std::nullopt);
+    const StreamGuard stream_guard(std::nullopt);
+    REQUIRE(current_device("cpu_sim") == device);
+    REQUIRE(current_stream(device) == outer);
+    set_current_device(Device("cpu_sim:0"));
+    set_current_stream(inner);
+  }
+  REQUIRE(current_device("cpu_sim").index() == 0);
+  REQUIRE(current_stream(device) == inner);
+}
+
+TEST_CASE("Given guards of something that may be nothing then they switch if it is there") {
+  const Device device("cpu_sim:1");
+  const Stream stream(device);
+  for (const bool there : {true, false}) {
+    const DeviceGuard device_guard(there ? std::optional(device) : std::nullopt);
+    REQUIRE(current_device("cpu_sim").index() == (there ? 1 : 0));
+    const StreamGuard stream_guard(there ? std::optional(stream.view()) : std::nullopt);
+    REQUIRE((current_stream(device) == stream) == there);
+  }
+  REQUIRE(current_device("cpu_sim").index() == 0);
   REQUIRE(current_stream(device) == device.default_stream());
 }
 
@@ -182,11 +214,11 @@ TEST_CASE("Given a thread_local object when its destructor asks what is current 
   struct AtEnd {
     std::promise<StreamView>* answer = nullptr;
     ~AtEnd() {
-      if (answer != nullptr) answer->set_value(current_stream("cpu_sim:0"));
+      if (answer != nullptr) answer->set_value(current_stream(Device("cpu_sim:0")));
     }
   };
   std::promise<StreamView> answer;
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   std::thread([&] {
     static thread_local AtEnd at_end;
     at_end.answer = &answer;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices: identity, properties, capabilities, peers, synchronising, native handles, reset.
 #include <anyplace/anyplace.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -152,9 +154,9 @@ TEST_CASE("Given a device without a capability then what needs it is unsupported
   lacks("timed_events", [&] { const Event timed(device, {.timing = true}); });
   lacks("blocking_streams", [&] { const Stream blocking(device, {.blocking = true}); });
   lacks("blocking_streams", [&] { device.per_thread_stream(); });
-  lacks("peer_access", [&] { device.can_access_peer("sim_b:1"); });
-  lacks("peer_access", [&] { device.enable_peer_access("sim_b:1"); });
-  lacks("peer_access", [&] { device.disable_peer_access("sim_b:1"); });
+  lacks("peer_access", [&] { device.can_access_peer(Device("sim_b:1")); });
+  lacks("peer_access", [&] { device.enable_peer_access(Device("sim_b:1")); });
+  lacks("peer_access", [&] { device.disable_peer_access(Device("sim_b:1")); });
   lacks("native_handles", [&] { device.native_handle(); });
   lacks("native_handles", [&] { device.native_context(); });
   lacks("native_handles", [&] { stream.native_handle(); });
@@ -244,7 +246,7 @@ TEST_CASE("Given a device that can be reset then its handles are invalid afterwa
   const Device device("sim_b:0");
   const Stream stream(device);
   const Event event(device);
-  const Stream other("sim_b:1");
+  const Stream other(Device("sim_b:1"));
   const StreamView null_stream = device.default_stream();
   device.reset();
   REQUIRE(forward.was_reset);
@@ -252,6 +254,57 @@ TEST_CASE("Given a device that can be reset then its handles are invalid afterwa
   REQUIRE(code_of([&] { static_cast<void>(event.query()); }) == ErrorCode::invalid_handle);
   REQUIRE(other.query());
   REQUIRE(null_stream.query());
+}
+
+TEST_CASE("Given a device that can be reset then its work is done first and every kind of handle is invalid after") {
+  test::Forward& forward = test::new_forward();
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  const Stream stream(device);
+  const Buffer buffer(stream, 4096);
+  const Kernel kernel(device, [](const Block&) {});
+  const BufferView view = buffer;
+  const Buffer elsewhere(Device("sim_b:1"), 4096);
+  const Kernel kernel_elsewhere(Device("sim_b:1"), [](const Block&) {});
+  const StreamView own = device.per_thread_stream();
+  std::atomic<bool> ran{false};
+  std::vector<std::uint8_t> bytes(4096);
+  stream.memset8(buffer, 7);
+  stream.copy(bytes, buffer);
+  stream.launch_host_func([&] { ran = true; });
+  device.reset();
+  REQUIRE(ran);
+  REQUIRE(bytes == std::vector<std::uint8_t>(4096, 7));
+  const StreamView null_stream = device.default_stream();
+  REQUIRE(code_of([&] { stream.memset8(buffer, 1); }) == ErrorCode::invalid_handle);
+  REQUIRE(code_of([&] { null_stream.memset8(view, 1); }) == ErrorCode::invalid_handle);
+  REQUIRE(code_of([&] { static_cast<void>(view.address()); }) == ErrorCode::invalid_handle);
+  REQUIRE(code_of([&] { static_cast<void>(view.device()); }) == ErrorCode::invalid_handle);
+  REQUIRE(code_of([&] { null_stream.launch(kernel, {1, 1}); }) == ErrorCode::invalid_handle);
+  REQUIRE(code_of([&] { static_cast<void>(own.query()); }) == ErrorCode::invalid_handle);
+  REQUIRE(device.per_thread_stream().query());
+  REQUIRE(device.per_thread_stream() != own);
+  REQUIRE_NOTHROW(Stream(Device("sim_b:1")).launch(kernel_elsewhere, {1, 1}));
+  REQUIRE(elsewhere.address() != 0);
+}
+
+TEST_CASE("Given a device with HostBuffers then it isn't reset before they are gone") {
+  test::Forward& forward = test::new_forward();
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  const Stream stream(device);
+  HostBuffer host(device, 4096);
+  const Buffer buffer(stream, 4096);
+  stream.copy(buffer, host);
+  REQUIRE(code_of([&] { device.reset(); }) == ErrorCode::invalid_argument);
+  REQUIRE_FALSE(forward.was_reset);
+  REQUIRE_NOTHROW(stream.synchronize());
+  stream.copy(buffer, host);
+  host = HostBuffer();
+  device.reset();
+  REQUIRE(forward.was_reset);
+  REQUIRE(host_memory_stats(device).reserved_bytes == 0);
+  REQUIRE_NOTHROW(host = HostBuffer(device, 4096));
 }
 
 TEST_CASE("Given a device that was reset then buffers from before go without a word and others are made") {
@@ -276,4 +329,62 @@ TEST_CASE("Given a device that was reset then buffers from before go without a w
   CHECK(stats.at("active.all.current") == 1);
   CHECK(stats.at("reserved_bytes.all.current") > 0);
   CHECK(reports.all().empty());
+}
+
+TEST_CASE("Given a device of this process alone then it is listed with its memory") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Buffer buffer(stream, 1 << 20);
+  const std::vector<DeviceProcess> processes = device.processes();
+  REQUIRE(processes.size() == 1);
+  CHECK(processes[0].id == static_cast<std::uint64_t>(getpid()));
+  CHECK(processes[0].memory_bytes >= 1 << 20);
+}
+
+TEST_CASE("Given more processes than there is room for at first then all are listed") {
+  test::Forward& control = test::new_forward();
+  control.install("sim_b");
+  const Device device("sim_b:0");
+  for (const std::uint32_t count : {1u, 16u, 17u, 1000u, 100'000u}) {
+    control.processes = count;
+    const std::vector<DeviceProcess> processes = device.processes();
+    REQUIRE(processes.size() == count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      REQUIRE(processes[i].id == i + 1);
+      REQUIRE(processes[i].memory_bytes == (i % 2 == 0 ? std::optional(std::uint64_t{4096} * i) : std::nullopt));
+    }
+  }
+}
+
+TEST_CASE("Given processes that begin while they are listed then the list comes to an end") {
+  test::Forward& control = test::new_forward();
+  control.install("sim_b");
+  control.processes = 1;
+  control.new_processes = 1000;
+  const std::size_t listed = Device("sim_b:0").processes().size();
+  REQUIRE(listed + control.new_processes == control.processes);
+}
+
+TEST_CASE("Given a backend that says nonsense about processes then it has failed") {
+  test::Forward& control = test::new_forward();
+  control.install("sim_b");
+  const Device device("sim_b:0");
+  control.processes = UINT32_MAX;
+  const std::optional<Error> thrown = error_of([&] { device.processes(); });
+  REQUIRE(thrown);
+  REQUIRE(thrown->code() == ErrorCode::backend_failed);
+  REQUIRE(thrown->text().find("4294967295 processes") != std::string::npos);
+}
+
+TEST_CASE("Given a lost device or one that can't tell then its processes are an error") {
+  test::Forward& control = test::new_forward();
+  control.absent_capabilities = 1u << ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES;
+  control.install("sim_b");
+  REQUIRE(code_of([] { Device("sim_b:0").processes(); }) == ErrorCode::unsupported);
+  test::Forward& other = test::new_forward();
+  other.install("sim_c");
+  const Device device("sim_c:0");
+  REQUIRE(device.processes().size() == 1);
+  other.lost_device = 0;
+  REQUIRE(code_of([&] { device.processes(); }) == ErrorCode::device_lost);
 }

@@ -16,21 +16,21 @@ using test::error_of;
 using test::HostGate;
 
 TEST_CASE("Given an event that was never recorded then it is complete and nobody waits for it") {
-  const Event event("cpu_sim:0");
+  const Event event(Device("cpu_sim:0"));
   REQUIRE(event.query());
   event.synchronize();
   REQUIRE(event.synchronize(0ns));
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   stream.wait_event(event);
   stream.synchronize();
-  const Stream elsewhere("cpu_sim:1");
+  const Stream elsewhere(Device("cpu_sim:1"));
   elsewhere.wait_event(event);
   elsewhere.synchronize();
 }
 
 TEST_CASE("Given a record behind pending work then the event completes after that work") {
-  const Stream stream("cpu_sim:0");
-  const Event event("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
+  const Event event(Device("cpu_sim:0"));
   HostGate gate;
   gate.block(stream);
   event.record(stream);
@@ -44,8 +44,8 @@ TEST_CASE("Given a record behind pending work then the event completes after tha
 }
 
 TEST_CASE("Given a record when it is made again then the newer one counts") {
-  const Stream stream("cpu_sim:0");
-  const Event event("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
+  const Event event(Device("cpu_sim:0"));
   event.record(stream);
   event.synchronize();
   HostGate gate;
@@ -58,7 +58,7 @@ TEST_CASE("Given a record when it is made again then the newer one counts") {
 }
 
 TEST_CASE("Given a fault before a record then the event says nothing of it") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   stream.launch_host_func([] { throw 1; });
   const Event event = stream.record_event();
   event.synchronize();
@@ -67,8 +67,8 @@ TEST_CASE("Given a fault before a record then the event says nothing of it") {
 }
 
 TEST_CASE("Given a stream of another device when an event is recorded there then the error names both places") {
-  const Stream stream("cpu_sim:1");
-  const Event event("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:1"));
+  const Event event(Device("cpu_sim:0"));
   for (const auto& error :
        {error_of([&] { event.record(stream); }), error_of([&] { static_cast<void>(stream.record_event(event)); })}) {
     REQUIRE(error);
@@ -80,7 +80,7 @@ TEST_CASE("Given a stream of another device when an event is recorded there then
 }
 
 TEST_CASE("Given no event when a stream records one then it makes it with the options") {
-  const Stream stream("cpu_sim:1");
+  const Stream stream(Device("cpu_sim:1"));
   const Event plain = stream.record_event();
   REQUIRE(plain.device() == stream.device());
   const Event first = stream.record_event({.timing = true});
@@ -108,9 +108,9 @@ TEST_CASE("Given options that exclude each other or aren't to be had then making
 }
 
 TEST_CASE("Given events in order when the time between is asked for then it is finite and the sign tells the order") {
-  const Stream stream("cpu_sim:0");
-  const Event start("cpu_sim:0", {.timing = true});
-  const Event end("cpu_sim:0", {.timing = true});
+  const Stream stream(Device("cpu_sim:0"));
+  const Event start(Device("cpu_sim:0"), {.timing = true});
+  const Event end(Device("cpu_sim:0"), {.timing = true});
   start.record(stream);
   HostGate gate;
   gate.block(stream);
@@ -126,10 +126,10 @@ TEST_CASE("Given events in order when the time between is asked for then it is f
 }
 
 TEST_CASE("Given events that can't be measured then each reason is an error of its own") {
-  const Stream stream("cpu_sim:0");
-  const Event plain("cpu_sim:0");
-  const Event one("cpu_sim:0", {.timing = true});
-  const Event two("cpu_sim:0", {.timing = true});
+  const Stream stream(Device("cpu_sim:0"));
+  const Event plain(Device("cpu_sim:0"));
+  const Event one(Device("cpu_sim:0"), {.timing = true});
+  const Event two(Device("cpu_sim:0"), {.timing = true});
   plain.record(stream);
   one.record(stream);
   stream.synchronize();
@@ -148,8 +148,8 @@ TEST_CASE("Given events that can't be measured then each reason is an error of i
 }
 
 TEST_CASE("Given events of two backends when the time between is asked for then that is an invalid argument") {
-  const Stream a("cpu_sim:0");
-  const Stream b("sim_b:0");
+  const Stream a(Device("cpu_sim:0"));
+  const Stream b(Device("sim_b:0"));
   const Event first = a.record_event({.timing = true});
   const Event last = b.record_event({.timing = true});
   a.synchronize();
@@ -163,9 +163,9 @@ TEST_CASE("Given events of two backends when the time between is asked for then 
 
 TEST_CASE("Given events when they are compared then equality and order and hash go by an identity never reused") {
   std::unordered_set<EventView> seen;
-  for (int i = 0; i < 2000; ++i) REQUIRE(seen.insert(Event("cpu_sim:0").view()).second);
-  const Event a("cpu_sim:0");
-  const Event b("cpu_sim:0");
+  for (int i = 0; i < 2000; ++i) REQUIRE(seen.insert(Event(Device("cpu_sim:0")).view()).second);
+  const Event a(Device("cpu_sim:0"));
+  const Event b(Device("cpu_sim:0"));
   const EventView view = a;
   REQUIRE(view == a);
   REQUIRE(view != b);
@@ -173,12 +173,12 @@ TEST_CASE("Given events when they are compared then equality and order and hash 
 }
 
 TEST_CASE("Given an event when it is moved then its identity goes along and the source is null") {
-  Event a("cpu_sim:0");
+  Event a(Device("cpu_sim:0"));
   const std::uint64_t id = a.id();
   Event b = std::move(a);
   REQUIRE(a.id() == 0);  // NOLINT: what is left behind is the point
   REQUIRE(b.id() == id);
-  Event c("cpu_sim:0");
+  Event c(Device("cpu_sim:0"));
   const EventView gone = c;
   c = std::move(b);
   REQUIRE(c.id() == id);
@@ -186,8 +186,8 @@ TEST_CASE("Given an event when it is moved then its identity goes along and the 
 }
 
 TEST_CASE("Given an event that streams wait for when it is destroyed then they still wait for its record") {
-  const Stream first("cpu_sim:0");
-  const Stream second("cpu_sim:0");
+  const Stream first(Device("cpu_sim:0"));
+  const Stream second(Device("cpu_sim:0"));
   HostGate gate;
   gate.block(first);
   {
@@ -204,6 +204,6 @@ TEST_CASE("Given an event that streams wait for when it is destroyed then they s
 }
 
 TEST_CASE("Given native handles when an event has one then it isn't null") {
-  const Event event("cpu_sim:0");
+  const Event event(Device("cpu_sim:0"));
   REQUIRE(event.native_handle() != 0);
 }

@@ -44,8 +44,8 @@ void hold_a_stream() {
   at_exit = new AtExit;
   at_exit->forward.gates = false;
   at_exit->forward.install("sim_c");
-  const Stream blocker("cpu_sim:0");
-  const Stream held("sim_c:0");
+  const Stream blocker(Device("cpu_sim:0"));
+  const Stream held(Device("sim_c:0"));
   at_exit->gate.block(blocker);
   held.wait_stream(blocker);
   held.launch_host_func([] { say("done\n"); });
@@ -80,8 +80,8 @@ TEST_CASE("Given a held stream when the process exits and it never may go on the
 }
 
 TEST_CASE("Given handles of the child's parent when a forked child ends then it does nothing with them") {
-  auto stream = std::make_unique<Stream>("cpu_sim:0");
-  auto event = std::make_unique<Event>("cpu_sim:0");
+  auto stream = std::make_unique<Stream>(Device("cpu_sim:0"));
+  auto event = std::make_unique<Event>(Device("cpu_sim:0"));
   const Device device("cpu_sim:0");
   device.per_thread_stream();
   stream->launch_host_func([] {});

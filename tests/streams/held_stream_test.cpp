@@ -29,7 +29,7 @@ struct Held {
   Held() {
     forward.gates = false;
     forward.install("sim_c");
-    blocker = std::make_unique<Stream>("cpu_sim:0");
+    blocker = std::make_unique<Stream>(Device("cpu_sim:0"));
     stream = std::make_unique<Stream>(device());
     gate.block(*blocker);
     stream->wait_stream(*blocker);
@@ -58,7 +58,7 @@ TEST_CASE("Given a held stream when work of every kind is submitted then it all 
   std::vector<std::uint8_t> down(64);
   std::vector<std::uint8_t> seen;
   stream.copy(buffer, up);
-  stream.launch(add, {1}, {64}, 0, buffer, std::uint32_t{64}, std::uint8_t{5});
+  stream.launch(add, {1, 64}, buffer, std::uint32_t{64}, std::uint8_t{5});
   stream.copy(copy, buffer);
   stream.memset8(copy.sub(0, 8), 1);
   stream.memset16(copy.sub(8, 8), 0x0202);
@@ -122,7 +122,7 @@ TEST_CASE("Given a stream that is held no more then it submits as any other") {
 
 TEST_CASE("Given a held stream when it waits for more of other backends then each holds what comes after it") {
   Held held;
-  const Stream second("sim_b:0");
+  const Stream second(Device("sim_b:0"));
   HostGate second_gate;
   second_gate.block(second);
   Marked marked(Held::device());
@@ -142,7 +142,7 @@ TEST_CASE("Given a held stream when it waits for more of other backends then eac
 
 TEST_CASE("Given a held stream when the second wait is over first then the first still holds") {
   Held held;
-  const Stream second("sim_b:0");
+  const Stream second(Device("sim_b:0"));
   HostGate second_gate;
   second_gate.block(second);
   const Event of_second = second.record_event();
@@ -159,14 +159,14 @@ TEST_CASE("Given a held stream when the second wait is over first then the first
 
 TEST_CASE("Given a held stream when it waits for an event of its own backend then that holds too") {
   Held held;
-  const Stream other("sim_c:1");
+  const Stream other(Device("sim_c:1"));
   HostGate other_gate;
   other_gate.block(other);
   Marked marked(Held::device());
   {
     const Event event = other.record_event();
     held.stream->wait_event(event);
-    event.record(Stream("sim_c:1"));  // the wait keeps the record that it took
+    event.record(Stream(Device("sim_c:1")));  // the wait keeps the record that it took
   }
   held.stream->memset8(marked.mark, 1);
   held.gate.open();

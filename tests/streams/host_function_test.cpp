@@ -17,7 +17,7 @@ using test::code_of;
 using test::HostGate;
 
 TEST_CASE("Given a host function then it runs on another thread than the one that synchronizes") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   std::thread::id ran_on;
   stream.launch_host_func([&] { ran_on = std::this_thread::get_id(); });
   stream.synchronize();
@@ -26,7 +26,7 @@ TEST_CASE("Given a host function then it runs on another thread than the one tha
 }
 
 TEST_CASE("Given copies around a host function then it sees the first and the second sees it") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   const std::vector<int> up{1, 2, 3};
   std::vector<int> down(3);
   std::vector<int> seen;
@@ -44,7 +44,7 @@ TEST_CASE("Given copies around a host function then it sees the first and the se
 }
 
 TEST_CASE("Given a closure when its function ran then it is destroyed once and before the work counts as done") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   const auto counted = std::make_shared<int>(0);
   const std::weak_ptr<int> watch = counted;
   HostGate gate;
@@ -58,7 +58,7 @@ TEST_CASE("Given a closure when its function ran then it is destroyed once and b
 }
 
 TEST_CASE("Given a closure when its function throws then it is destroyed as well") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   const auto counted = std::make_shared<int>(0);
   stream.launch_host_func([counted] { throw std::runtime_error("no"); });
   REQUIRE(code_of([&] { stream.synchronize(); }) == ErrorCode::host_function_failed);
@@ -68,7 +68,7 @@ TEST_CASE("Given a closure when its function throws then it is destroyed as well
 TEST_CASE("Given a closure when submitting fails then it is destroyed and never called") {
   test::Forward& forward = test::new_forward();
   forward.install("sim_b");
-  const Stream stream("sim_b:0");
+  const Stream stream(Device("sim_b:0"));
   const auto counted = std::make_shared<int>(0);
   forward.fail_next = ANYPLACE_STATUS_BACKEND_FAILED;
   const auto error = test::error_of([&] { stream.launch_host_func([counted] { ++*counted; }); });
@@ -83,13 +83,13 @@ TEST_CASE("Given a closure when submitting fails then it is destroyed and never 
 }
 
 TEST_CASE("Given an empty function then launching it is an invalid argument") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   REQUIRE(code_of([&] { stream.launch_host_func(nullptr); }) == ErrorCode::invalid_argument);
   stream.synchronize();
 }
 
 TEST_CASE("Given something thrown that is no exception then it is a fault too") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   stream.launch_host_func([] { throw 7; });
   REQUIRE(code_of([&] { stream.synchronize(); }) == ErrorCode::host_function_failed);
 }
@@ -109,7 +109,7 @@ TEST_CASE("Given a blocked host function then kernels and copies of other stream
     });
   });
   other.copy(buffer, data);
-  other.launch(kernel, {4}, {256}, 0, buffer, std::uint32_t{1024});
+  other.launch(kernel, {4, 256}, buffer, std::uint32_t{1024});
   other.copy(data, buffer);
   other.synchronize();
   REQUIRE(data == std::vector<int>(1024, 2));

@@ -73,8 +73,8 @@ TEST_CASE("Given an entry that reports the loss then that call has the vendor's 
       {"Stream", [&] { const Stream made(device); }},
       {"Event", [&] { const Event made(device); }},
       {"Buffer", [&] { const Buffer made(stream, 64); }},
-      {"a wait from another device", [&] { Stream("sim_b:1").wait_event(event); }},
-      {"a wait from another backend", [&] { Stream("cpu_sim:0").wait_stream(stream); }},
+      {"a wait from another device", [&] { Stream(Device("sim_b:1")).wait_event(event); }},
+      {"a wait from another backend", [&] { Stream(Device("cpu_sim:0")).wait_stream(stream); }},
   };
   for (const auto& [name, call] : calls) {
     INFO(name);
@@ -89,7 +89,7 @@ TEST_CASE("Given an entry that reports the loss then that call has the vendor's 
 TEST_CASE("Given a lost device then other devices and backends go on") {
   test::Forward& forward = test::new_forward();
   forward.install("sim_b");
-  const Stream lost("sim_b:0");
+  const Stream lost(Device("sim_b:0"));
   forward.lost_device = 0;
   REQUIRE(code_of([&] { lost.synchronize(); }) == ErrorCode::device_lost);
   for (const char* place : {"sim_b:1", "cpu_sim:0"}) {
@@ -106,8 +106,8 @@ TEST_CASE("Given a lost device then its handles can be destroyed and the backend
   test::Forward& forward = test::new_forward();
   forward.install("sim_b");
   {
-    const Stream stream("sim_b:0");
-    const Event event("sim_b:0");
+    const Stream stream(Device("sim_b:0"));
+    const Event event(Device("sim_b:0"));
     const Buffer buffer(stream, 64);
     stream.synchronize();
     forward.lost_device = 0;
@@ -121,19 +121,19 @@ TEST_CASE("Given a lost device then its handles can be destroyed and the backend
 TEST_CASE("Given a fault that is a loss then the device is lost from then on") {
   test::Forward& forward = test::new_forward();
   forward.install("sim_b");
-  const Stream stream("sim_b:0");
-  const Stream other("sim_b:0");
+  const Stream stream(Device("sim_b:0"));
+  const Stream other(Device("sim_b:0"));
   report_loss(forward, stream);
   REQUIRE(code_of([&] { static_cast<void>(other.query()); }) == ErrorCode::device_lost);
   REQUIRE(code_of([&] { stream.synchronize(); }) == ErrorCode::device_lost);
-  REQUIRE(Stream("sim_b:1").query());
+  REQUIRE(Stream(Device("sim_b:1")).query());
 }
 
 TEST_CASE("Given a fault that is no loss then it belongs to its stream") {
   test::Forward& forward = test::new_forward();
   forward.install("sim_b");
-  const Stream stream("sim_b:0");
-  const Stream other("sim_b:0");
+  const Stream stream(Device("sim_b:0"));
+  const Stream other(Device("sim_b:0"));
   forward.host->stream_fault(forward.host->context, stream.id(), ANYPLACE_STATUS_KERNEL_FAILED, 3, "THREE", "a kernel");
   forward.host->stream_fault(forward.host->context, stream.id(), ANYPLACE_STATUS_KERNEL_FAILED, 4, "FOUR", "another");
   REQUIRE(other.query());
@@ -152,7 +152,7 @@ TEST_CASE("Given a fault of a stream that is gone or never was then the error ha
   const test::Reports reports;
   std::uint64_t id = 0;
   {
-    const Stream stream("sim_b:0");
+    const Stream stream(Device("sim_b:0"));
     id = stream.id();
   }
   for (const std::uint64_t cookie : {id, std::uint64_t{0}, ~std::uint64_t{0}}) {
@@ -172,8 +172,8 @@ void releases_the_waiter(bool host_functions, bool gates) {
   waiter_side.gates = gates;
   producer_side.install("sim_b");
   waiter_side.install("sim_c");
-  const Stream blocker("cpu_sim:0");
-  const Stream producer("sim_b:0");
+  const Stream blocker(Device("cpu_sim:0"));
+  const Stream producer(Device("sim_b:0"));
   Marked waiter(Device("sim_c:0"));
   HostGate gate;
   gate.block(blocker);
@@ -216,8 +216,8 @@ TEST_CASE("Given a lost producer then a host that synchronizes a held stream wak
   waiter_side.gates = false;
   producer_side.install("sim_b");
   waiter_side.install("sim_c");
-  const Stream producer("sim_b:0");
-  const Stream waiter("sim_c:0");
+  const Stream producer(Device("sim_b:0"));
+  const Stream waiter(Device("sim_c:0"));
   HostGate gate;
   gate.block(producer);
   waiter.wait_stream(producer);
@@ -231,15 +231,15 @@ TEST_CASE("Given a held stream when its own device is lost then hosts wake up an
   test::Forward& forward = test::new_forward();
   forward.gates = false;
   forward.install("sim_c");
-  const Stream blocker("cpu_sim:0");
+  const Stream blocker(Device("cpu_sim:0"));
   HostGate gate;
   gate.block(blocker);
-  auto stream = std::make_unique<Stream>("sim_c:0");
+  auto stream = std::make_unique<Stream>(Device("sim_c:0"));
   const auto counted = std::make_shared<int>(0);
   stream->wait_stream(blocker);
   stream->launch_host_func([counted] { ++*counted; });
   const Event event = stream->record_event();
-  const Stream other("sim_b:0");
+  const Stream other(Device("sim_b:0"));
   other.wait_event(event);
   const auto waiting = [](auto call) { return std::async(std::launch::async, [call] { return code_of(call); }); };
   auto first = waiting([&] { stream->synchronize(); });
@@ -269,12 +269,12 @@ TEST_CASE("Given a waiter's stream that is gone when the producer is lost then t
   producer_side.install("sim_b");
   waiter_side.install("sim_c");
   const test::Reports reports;
-  const Stream producer("sim_b:0");
+  const Stream producer(Device("sim_b:0"));
   HostGate gate;
   gate.block(producer);
   Marked marked(Device("sim_c:0"));
   {
-    const Stream waiter("sim_c:0");
+    const Stream waiter(Device("sim_c:0"));
     waiter.wait_stream(producer);
     waiter.memset8(marked.mark, 3);
   }

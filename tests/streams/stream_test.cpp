@@ -20,7 +20,7 @@ using test::code_of;
 using test::HostGate;
 
 TEST_CASE("Given work on one stream when it runs then it runs in the order of submission") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   std::vector<int> order;
   for (int i = 0; i < 1000; ++i) stream.launch_host_func([&order, i] { order.push_back(i); });
   stream.synchronize();
@@ -29,7 +29,7 @@ TEST_CASE("Given work on one stream when it runs then it runs in the order of su
 }
 
 TEST_CASE("Given pending work when the stream is asked then query is false and after synchronize true") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   REQUIRE(stream.query());
   HostGate gate;
   gate.block(stream);
@@ -52,7 +52,7 @@ TEST_CASE("Given a blocked stream when another one works then it isn't held up")
 }
 
 TEST_CASE("Given pending work when synchronize has a timeout then it is false and the work goes on") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   HostGate gate;
   gate.block(stream);
   bool ran = false;
@@ -107,15 +107,15 @@ TEST_CASE("Given a device when its null stream is asked for then it is the same 
 TEST_CASE("Given streams that come and go then no identity is ever reused") {
   std::set<std::uint64_t> seen;
   for (int i = 0; i < 2000; ++i) {
-    const Stream stream("cpu_sim:0");
+    const Stream stream(Device("cpu_sim:0"));
     REQUIRE(stream.id() != 0);
     REQUIRE(seen.insert(stream.id()).second);
   }
 }
 
 TEST_CASE("Given two views when they are compared then equality and order and hash go by identity") {
-  const Stream a("cpu_sim:0");
-  const Stream b("cpu_sim:0");
+  const Stream a(Device("cpu_sim:0"));
+  const Stream b(Device("cpu_sim:0"));
   const StreamView view = a.view();
   REQUIRE(view == a);
   REQUIRE(view != b);
@@ -128,12 +128,12 @@ TEST_CASE("Given two views when they are compared then equality and order and ha
 }
 
 TEST_CASE("Given a stream when it is moved then its identity goes along and the source is null") {
-  Stream a("cpu_sim:0");
+  Stream a(Device("cpu_sim:0"));
   const std::uint64_t id = a.id();
   Stream b = std::move(a);
   REQUIRE(b.id() == id);
   REQUIRE(a.id() == 0);  // NOLINT: what is left behind is the point
-  Stream c("cpu_sim:0");
+  Stream c(Device("cpu_sim:0"));
   const StreamView gone = c;
   c = std::move(b);
   REQUIRE(c.id() == id);
@@ -162,7 +162,7 @@ TEST_CASE("Given pending work when its stream is destroyed then that returns at 
 TEST_CASE("Given a stream of one device when another is current then it still runs on its own") {
   const Device one("cpu_sim:1");
   const Stream stream(one);
-  const DeviceGuard guard("cpu_sim:0");
+  const DeviceGuard guard(Device("cpu_sim:0"));
   REQUIRE(stream.device() == one);
   Buffer buffer(stream, 16);
   REQUIRE(buffer.device() == one);
@@ -196,7 +196,7 @@ TEST_CASE("Given a native handle when a stream is made from it then it runs ther
 // ---- Faults --------------------------------------------------------------------------------------------------------
 
 TEST_CASE("Given a fault when the stream is asked then query shows it and synchronize reports it once") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   stream.launch_host_func([] { throw std::runtime_error("first of two"); });
   stream.launch_host_func([] { throw std::runtime_error("second of two"); });
   Device("cpu_sim:0").synchronize();
@@ -213,7 +213,7 @@ TEST_CASE("Given a fault when the stream is asked then query shows it and synchr
 }
 
 TEST_CASE("Given a fault when later work was submitted then it still runs") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   bool ran = false;
   stream.launch_host_func([] { throw 42; });
   stream.launch_host_func([&] { ran = true; });
@@ -222,7 +222,7 @@ TEST_CASE("Given a fault when later work was submitted then it still runs") {
 }
 
 TEST_CASE("Given a fault when synchronize has a timeout then time running out leaves it and success reports it") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   HostGate gate;
   stream.launch_host_func([] { throw std::runtime_error("early"); });
   gate.block(stream);
@@ -248,7 +248,7 @@ TEST_CASE("Given a fault on one stream when another is synchronized then it says
 TEST_CASE("Given a fault nobody collected when the stream is destroyed then the error handler gets it") {
   const test::Reports reports;
   {
-    const Stream stream("cpu_sim:0");
+    const Stream stream(Device("cpu_sim:0"));
     stream.launch_host_func([] { throw std::runtime_error("left behind"); });
     Device("cpu_sim:0").synchronize();
     REQUIRE(reports.all().empty());
@@ -263,7 +263,7 @@ TEST_CASE("Given a destroyed stream when its work faults then the error handler 
   const test::Reports reports;
   HostGate gate;
   {
-    const Stream stream("cpu_sim:0");
+    const Stream stream(Device("cpu_sim:0"));
     gate.block(stream);
     stream.launch_host_func([] { throw std::runtime_error("too late"); });
   }

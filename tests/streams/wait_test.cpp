@@ -14,8 +14,8 @@ using test::HostGate;
 using test::Marked;
 
 TEST_CASE("Given a wait for an event then later work is held back and earlier work isn't") {
-  const Stream first("cpu_sim:0");
-  Marked second("cpu_sim:0");
+  const Stream first(Device("cpu_sim:0"));
+  Marked second(Device("cpu_sim:0"));
   HostGate gate;
   gate.block(first);
   const Event event = first.record_event();
@@ -62,8 +62,8 @@ TEST_CASE("Given a pending record when the event is recorded on an idle stream t
 }
 
 TEST_CASE("Given two devices when one waits for the other then the host goes on and the order holds") {
-  const Stream first("cpu_sim:0");
-  Marked second("cpu_sim:1");
+  const Stream first(Device("cpu_sim:0"));
+  Marked second(Device("cpu_sim:1"));
   HostGate gate;
   gate.block(first);
   second.stream.wait_event(first.record_event());
@@ -96,7 +96,7 @@ TEST_CASE("Given two streams when one waits for the other then that is for all s
 }
 
 TEST_CASE("Given a stream when it waits for itself then nothing is held up") {
-  const Stream stream("cpu_sim:0");
+  const Stream stream(Device("cpu_sim:0"));
   stream.wait_stream(stream);
   const Event event = stream.record_event();
   stream.wait_event(event);
@@ -107,7 +107,7 @@ TEST_CASE("Given a chain of streams over two devices then the last one's work co
   std::vector<Stream> streams;
   std::vector<int> order;
   for (int i = 0; i < 16; ++i) {
-    streams.emplace_back(i % 2 == 0 ? "cpu_sim:0" : "cpu_sim:1");
+    streams.emplace_back(Device(i % 2 == 0 ? "cpu_sim:0" : "cpu_sim:1"));
     if (i > 0) streams.back().wait_stream(streams[static_cast<std::size_t>(i) - 1]);
     streams.back().launch_host_func([&order, i] { order.push_back(i); });
   }

@@ -20,7 +20,7 @@
 namespace stress {
 namespace {
 
-constexpr std::size_t kMostText = 1 << 20;
+constexpr std::size_t most_text = 1 << 20;
 
 /// The double of a backend's library, with the prefix of its variables; empty where it isn't built or needed.
 struct Double {
@@ -60,7 +60,7 @@ void load_doubles(const std::vector<std::string>& places, const Bed& bed) {
 
 /// Output that grows without end is cut.
 void append(std::string& text, const char* bytes, std::size_t count) {
-  if (text.size() < kMostText) text.append(bytes, count);
+  if (text.size() < most_text) text.append(bytes, count);
 }
 
 struct Ended {
@@ -146,9 +146,9 @@ void read_reports(const Plan& plan, const Bed& bed, bool late_exit, Outcome& out
 
 /// Takes that line out of what was said.
 bool said_late_exit(Ended& ended) {
-  const std::size_t at = ended.output.find(kLateExit);
+  const std::size_t at = ended.output.find(late_exit_line);
   if (at == std::string::npos) return false;
-  ended.output.erase(at, kLateExit.size());
+  ended.output.erase(at, late_exit_line.size());
   return true;
 }
 
@@ -158,7 +158,7 @@ Outcome outcome_of(const Ended& ended) {
     outcome.finding = "hang";
   } else if (WIFSIGNALED(ended.status)) {
     outcome.finding = "signal " + std::to_string(WTERMSIG(ended.status));
-  } else if (WEXITSTATUS(ended.status) == kFound) {
+  } else if (WEXITSTATUS(ended.status) == found_status) {
     outcome.finding = said_finding(ended.output);
   } else if (WEXITSTATUS(ended.status) != 0) {
     outcome.finding = "status " + std::to_string(WEXITSTATUS(ended.status));

@@ -17,7 +17,7 @@ namespace stress {
 void found(const char* kind, const std::string& text) {
   const std::string line = std::string("FINDING ") + kind + ": " + text + "\n";
   static_cast<void>(!::write(2, line.data(), line.size()));
-  std::_Exit(kFound);
+  std::_Exit(found_status);
 }
 
 namespace {
@@ -33,8 +33,8 @@ using anyplace::Event;
 using anyplace::HostSpan;
 using anyplace::StreamView;
 
-constexpr std::chrono::hours kLong{1};
-constexpr std::uint32_t kBlock = 64;
+constexpr std::chrono::hours a_long_time{1};
+constexpr std::uint32_t block_threads = 64;
 
 std::size_t index(Number id) { return static_cast<std::size_t>(id); }
 
@@ -184,7 +184,7 @@ void Worker::run_stream(const Step& step, const Operation& operation) {
       return;
     case Kind::sync_device:
       if (operation.option != with_time_limit) return device.synchronize();
-      if (!device.synchronize(kLong)) found("time-out", "of an hour, at once");
+      if (!device.synchronize(a_long_time)) found("time-out", "of an hour, at once");
       return;
     default:
       static_cast<void>(device.synchronize(time));
@@ -196,7 +196,7 @@ void Worker::synchronize(const Step& step, const Operation& operation) {
   try {
     if (operation.option != with_time_limit) {
       stream(operation.stream).synchronize();
-    } else if (!stream(operation.stream).synchronize(kLong)) {
+    } else if (!stream(operation.stream).synchronize(a_long_time)) {
       found("time-out", "of an hour, at once");
     }
   } catch (const Error& error) {
@@ -229,7 +229,7 @@ void Worker::run_event(const Step& step, const Operation& operation) {
       return;
     case Kind::sync_event:
       if (operation.option != with_time_limit) return event.synchronize();
-      if (!event.synchronize(kLong)) found("time-out", "of an hour, at once");
+      if (!event.synchronize(a_long_time)) found("time-out", "of an hour, at once");
       return;
     case Kind::try_event:
       static_cast<void>(event.synchronize(std::chrono::microseconds(operation.value)));
@@ -260,7 +260,8 @@ void Worker::make_buffer(const Operation& operation) {
         Buffer(on, bytes, {operation.option == managed ? anyplace::MemoryKind::managed : anyplace::MemoryKind::device});
   }
   world_.buffer_views[index(operation.buffer)] = buffer.view();
-  if (buffer.bytes() != bytes || buffer.address() % 128 != 0) found("buffer", "its size or its alignment is wrong");
+  if (buffer.size_bytes() != bytes || buffer.address() % 128 != 0)
+    found("buffer", "its size or its alignment is wrong");
 }
 
 void Worker::run_memory(const Operation& operation) {
@@ -378,14 +379,14 @@ void Worker::run_copy(const Operation& operation) {
   }
   const auto count = static_cast<std::uint32_t>(bytes / 4), by = static_cast<std::uint32_t>(operation.value);
   const auto times = static_cast<std::uint32_t>(operation.rows);
-  const anyplace::Dim3 grid{(count + kBlock - 1) / kBlock};
+  const anyplace::Dim3 grid{(count + block_threads - 1) / block_threads};
   if (operation.option == callable) {
     const anyplace::Kernel kernel(world_.devices[index(world_.device_of(operation.stream))], mix_block);
-    on.launch(kernel, grid, {kBlock}, 0, to(bytes), from(bytes), count, by, times);
+    on.launch(kernel, {grid, block_threads}, to(bytes), from(bytes), count, by, times);
     return;
   }
-  on.launch(world_.modules[index(operation.module)].kernel("mix"), grid, {kBlock}, 0, to(bytes), from(bytes), count, by,
-            times);
+  on.launch(world_.modules[index(operation.module)].kernel("mix"), {grid, block_threads}, to(bytes), from(bytes), count,
+            by, times);
 }
 
 void Worker::run_call(const Step& step, const Operation& operation) {

@@ -12,10 +12,10 @@
 namespace stress {
 
 /// Exit status of a process that found something and said so: "FINDING kind: text" on standard error.
-constexpr int kFound = 70;
+constexpr int found_status = 70;
 /// Said when the exit's time ran out, which a machine with much else to do may bring about. What is then left is no
 /// finding.
-constexpr std::string_view kLateExit = "the exit was late\n";
+constexpr std::string_view late_exit_line = "the exit was late\n";
 
 [[noreturn]] void found(const char* kind, const std::string& text);
 

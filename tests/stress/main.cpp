@@ -25,7 +25,7 @@ namespace {
 
 using namespace stress;
 
-constexpr const char* kUsage =
+constexpr const char* usage_text =
     R"(usage: stress [--places PLACE,...] [--doubles] [--at-once N] [--seed N] [--seconds N] [--rounds N] [--operations N]
               [--threads N] [--length N] [--without KIND,...] [--limit SECONDS] [--shrink SECONDS] [--keep-going] [--save FOLDER]
        stress --round SEED | --replay FILE [--times N]   the same places and taste; --print shows it instead of running it
@@ -284,13 +284,13 @@ int run(Options& options) {
 
 int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
-    if (std::string(arguments[i]) == "--help") return std::fputs(kUsage, stdout) < 0 ? 2 : 0;
+    if (std::string(arguments[i]) == "--help") return std::fputs(usage_text, stdout) < 0 ? 2 : 0;
   }
   try {
     Options options = parse(count, arguments);
     return run(options);
   } catch (const Bad& bad) {
-    std::cerr << "stress: " << bad.what() << "\n" << kUsage;
+    std::cerr << "stress: " << bad.what() << "\n" << usage_text;
   } catch (const std::exception& exception) {
     std::cerr << "stress: " << exception.what() << "\n";
   }

@@ -14,7 +14,7 @@ struct Member {
   Number Operation::*number;
 };
 
-constexpr Member kMembers[] = {
+constexpr Member member_table[] = {
     {"stream", &Operation::stream},
     {"other", &Operation::other},
     {"event", &Operation::event},
@@ -39,16 +39,16 @@ struct KindEntry {
   const char* members;
 };
 
-constexpr KindEntry kKinds[] = {
+constexpr KindEntry kinds[] = {
 #define STRESS_KIND(name, members) {#name, members},
     STRESS_KINDS(STRESS_KIND)
 #undef STRESS_KIND
 };
 
-constexpr const char* kEndings[] = {"orderly", "busy", "abrupt"};
+constexpr const char* endings[] = {"orderly", "busy", "abrupt"};
 
 const Member& member_of(std::string_view name) {
-  for (const Member& member : kMembers) {
+  for (const Member& member : member_table) {
     if (member.name == name) return member;
   }
   throw std::invalid_argument("an operation has no '" + std::string(name) + "'");
@@ -97,8 +97,8 @@ void parse_line(Round& round, const std::string& line) {
   } else if (word == "ending") {
     rest >> value;
     std::size_t ending = 0;
-    while (ending < std::size(kEndings) && kEndings[ending] != value) ++ending;
-    if (ending == std::size(kEndings)) throw std::invalid_argument("an ending is orderly, busy or abrupt");
+    while (ending < std::size(endings) && endings[ending] != value) ++ending;
+    if (ending == std::size(endings)) throw std::invalid_argument("an ending is orderly, busy or abrupt");
     round.ending = static_cast<Ending>(ending);
   } else {
     round.operations.push_back(parse_operation(word, rest));
@@ -109,17 +109,17 @@ void parse_line(Round& round, const std::string& line) {
 }  // namespace
 
 Kind kind_of(std::string_view name) {
-  for (std::size_t kind = 0; kind < std::size(kKinds); ++kind) {
-    if (kKinds[kind].name == name) return static_cast<Kind>(kind);
+  for (std::size_t kind = 0; kind < std::size(kinds); ++kind) {
+    if (kinds[kind].name == name) return static_cast<Kind>(kind);
   }
   throw std::invalid_argument("there is no operation '" + std::string(name) + "'");
 }
 
-const char* name_of(Kind kind) { return kKinds[static_cast<std::size_t>(kind)].name; }
+const char* name_of(Kind kind) { return kinds[static_cast<std::size_t>(kind)].name; }
 
 std::string to_text(const Operation& operation) {
   std::string text = std::to_string(operation.thread) + " " + name_of(operation.kind);
-  std::istringstream members(kKinds[static_cast<std::size_t>(operation.kind)].members);
+  std::istringstream members(kinds[static_cast<std::size_t>(operation.kind)].members);
   for (std::string name; members >> name;) {
     text += " " + name + "=" + std::to_string(operation.*member_of(name).number);
   }
@@ -131,7 +131,7 @@ std::string to_text(const Round& round) {
   for (const std::string& place : round.places) text += " " + place;
   text += "\nthreads " + std::to_string(round.threads) + "\n";
   for (const auto& [name, value] : round.settings) text += "set " + name + " " + value + "\n";
-  text += std::string("ending ") + kEndings[static_cast<std::size_t>(round.ending)] + "\n";
+  text += std::string("ending ") + endings[static_cast<std::size_t>(round.ending)] + "\n";
   for (const Operation& operation : round.operations) text += to_text(operation) + "\n";
   return text;
 }

@@ -6,10 +6,7 @@ namespace stress {
 /// For some time, so that what isn't waited for shows.
 void Generator::keep_busy(std::uint32_t thread, Number stream) {
   if (model_.traits(model_.streams().at(stream).device).host_functions) {
-    take({.kind = Kind::call_delay,
-          .thread = thread,
-          .stream = stream,
-          .value = 200 + static_cast<Number>(random_.below(3000))});
+    take({.kind = Kind::call_delay, .thread = thread, .stream = stream, .value = 200 + below(3000)});
   }
 }
 
@@ -43,7 +40,7 @@ void Generator::end_pool_of_busy_stream() {
              .option = 1});
   }
   const Number host = make_host(thread, {}, bytes);
-  if (static_cast<Number>(model_.hosts().at(host).bytes.size()) < bytes) return;
+  if (size_of_host(host) < bytes) return;
   propose({.kind = Kind::download, .thread = thread, .stream = stream, .from = kept, .host = host, .bytes = bytes});
   propose({.kind = Kind::check_host, .thread = thread, .host = host, .bytes = bytes});
 }
@@ -56,7 +53,7 @@ void Generator::copy_on_shared_stream() {
   std::vector<std::pair<Number, Number>> pairs;  // a buffer and a host array of each thread
   for (std::uint32_t thread = 0; thread < round_.threads; ++thread) {
     const Number buffer = make_buffer(thread, stream, bytes, -1, on_stream), host = make_host(thread, pageable, bytes);
-    if (buffer < 0 || static_cast<Number>(model_.hosts().at(host).bytes.size()) < bytes) return;
+    if (buffer < 0 || size_of_host(host) < bytes) return;
     pairs.emplace_back(buffer, host);
   }
   const auto times = 1 + random_.below(6);
@@ -102,7 +99,7 @@ void Generator::free_while_used() {
              .option = 1});
   }
   const Number host = make_host(thread, {}, bytes);
-  if (static_cast<Number>(model_.hosts().at(host).bytes.size()) < bytes) return;
+  if (size_of_host(host) < bytes) return;
   propose({.kind = Kind::download,
            .thread = thread,
            .stream = any_stream(thread, other_device),

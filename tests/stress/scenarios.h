@@ -37,6 +37,10 @@ class Generator {
   Number any_range_offset(Number size, Number bytes);
   Number event_option(Number device);
   bool usable(std::uint32_t thread, Number stream) const;
+  /// Below `limit`, which is positive.
+  Number below(Number limit) { return static_cast<Number>(random_.below(static_cast<std::uint64_t>(limit))); }
+  Number size_of_buffer(Number buffer) const { return static_cast<Number>(model_.buffers().at(buffer).bytes.size()); }
+  Number size_of_host(Number host) const { return static_cast<Number>(model_.hosts().at(host).bytes.size()); }
 
   // Admission.
   bool is_left_out(const Operation& operation) const;
@@ -79,5 +83,14 @@ class Generator {
   Number next_event_ = 0, next_buffer_ = 0, next_host_ = 0, next_pool_ = 0, next_module_ = 0;
   std::map<Number, std::uint32_t> home_, host_home_;  ///< the thread that made it
 };
+
+template <class Things>
+Number Generator::any_of(const Things& things, std::optional<Number> device) {
+  std::vector<Number> all;
+  for (const auto& [id, thing] : things) {
+    if (thing.there && (!device || thing.device == *device)) all.push_back(id);
+  }
+  return all.empty() ? -1 : random_.pick(all);
+}
 
 }  // namespace stress

@@ -30,9 +30,9 @@ class Shrinker {
 
   /// How often a candidate has to be run before it is held for one that doesn't show it.
   void measure() {
-    constexpr unsigned kFirst = 8;
+    constexpr unsigned first = 8;
     const Plan plan = stress::plan(best_.round, traits_);
-    while (best_.tried < kFirst && !over()) {
+    while (best_.tried < first && !over()) {
       const Outcome outcome = run_(plan);
       ++best_.runs;
       ++best_.tried;

@@ -172,7 +172,7 @@ void execute(const Plan& plan, const std::vector<Traits>& traits) {
     // What is left at exit is leaked, and may be said; so is work that a machine with much else to do didn't get done.
     const bool at_exit = std::string_view(error.operation()) == "exit";
     if (at_exit && error.code() == anyplace::ErrorCode::timeout) {
-      static_cast<void>(!::write(2, kLateExit.data(), kLateExit.size()));
+      static_cast<void>(!::write(2, late_exit_line.data(), late_exit_line.size()));
       return;
     }
     if (at_exit && plan.round.ending == Ending::abrupt) return;

@@ -10,10 +10,13 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace test {
@@ -25,6 +28,26 @@ struct ChildResult {
   std::string output;      ///< standard output and standard error together
 };
 
+/// AddressSanitizer forks with its allocator's locks as they are. A thread that is just starting may hold one, and the
+/// child would wait for that forever. So other threads are given the time to fall asleep.
+inline void let_other_threads_settle() {
+#ifdef __SANITIZE_ADDRESS__
+  constexpr int most_looks = 10'000;  // a thread that is busy all the time is left to its luck
+  const auto all_asleep = [] {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+      if (task.path().filename() == std::to_string(::gettid())) continue;
+      std::ifstream stat(task.path() / "stat");
+      std::string line;
+      std::getline(stat, line);
+      const std::size_t name_end = line.rfind(") ");
+      if (name_end != std::string::npos && line[name_end + 2] == 'R') return false;
+    }
+    return true;
+  };
+  for (int look = 0; look < most_looks && !all_asleep(); ++look) std::this_thread::yield();
+#endif
+}
+
 /// Forks, and runs `body` in the child with its output caught; then the child ends through exit(), with the status that
 /// `body` returned. Fork before the first use of a backend, unless the fork is what is tested.
 inline ChildResult in_child(const std::function<int()>& body,
@@ -34,6 +57,7 @@ inline ChildResult in_child(const std::function<int()>& body,
   // What is buffered now would be written by both.
   std::cout.flush();
   std::fflush(nullptr);
+  let_other_threads_settle();
   const pid_t child = ::fork();
   if (child < 0) throw std::runtime_error("fork failed");
   if (child == 0) {

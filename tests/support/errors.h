@@ -39,6 +39,23 @@ anyplace::ErrorCode code_of(Call&& call) {
   return error ? error->code() : anyplace::ErrorCode::ok;
 }
 
+/// That Error, which there must be.
+template <class Call>
+anyplace::Error required_error(Call&& call) {
+  const std::optional<anyplace::Error> error = error_of(std::forward<Call>(call));
+  if (!error) FAIL("no anyplace::Error was thrown");
+  return *error;
+}
+
+/// The same, with that code.
+template <class Call>
+anyplace::Error required_error(anyplace::ErrorCode code, Call&& call) {
+  const anyplace::Error error = required_error(std::forward<Call>(call));
+  INFO(error.what());
+  CHECK(error.code() == code);
+  return error;
+}
+
 /// Collects what goes to the error handler, as long as it lives.
 class Reports {
  public:

@@ -28,7 +28,8 @@ inline std::ptrdiff_t count_of(const Reports& reports, const std::string& place,
 
 /// Buffers of all sizes on two streams of a device, each with bytes of its own.
 inline void use_memory(const std::string& place) {
-  const anyplace::Stream streams[] = {anyplace::Stream(place), anyplace::Stream(place)};
+  const anyplace::Stream streams[] = {anyplace::Stream(anyplace::Device(place)),
+                                      anyplace::Stream(anyplace::Device(place))};
   for (int round = 0; round < 2; ++round) {
     std::vector<anyplace::Buffer> buffers;
     std::uint8_t value = 0;
@@ -40,7 +41,7 @@ inline void use_memory(const std::string& place) {
     }
     value = 0;
     for (std::size_t i = 0; i < buffers.size(); ++i) {
-      std::vector<std::uint8_t> found(buffers[i].bytes());
+      std::vector<std::uint8_t> found(buffers[i].size_bytes());
       streams[i % 2].copy(found, buffers[i]);
       streams[i % 2].synchronize();
       ++value;

@@ -56,33 +56,33 @@ function(anyplace_add_sweep name)
   endforeach()
 endfunction()
 
-# anyplace_add_shortage(name WHAT allocations|threads PLACES place other MODULE file [HOW_MANY n|rest] [EVERY n] ENVIRONMENT NAME=VALUE...)
-# The n-th allocation or start of a thread fails, for each n.
+# anyplace_add_shortage(name WHAT allocations|threads PLACES place other MODULE file [EVERY n] ENVIRONMENT NAME=VALUE...)
+# The n-th allocation or start of a thread fails, for each n: that one in test <name>, and all that come after it in
+# <name>_for_long, where n is a multiple of EVERY.
 function(anyplace_add_shortage name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "WHAT;MODULE;HOW_MANY;EVERY" "PLACES;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "WHAT;MODULE;EVERY" "PLACES;ENVIRONMENT")
   list(GET arg_PLACES 0 place)
   list(GET arg_PLACES 1 other)
-  set(every 1)
-  if(arg_EVERY)
-    set(every ${arg_EVERY})
-  endif()
-  if(ANYPLACE_SANITIZE AND arg_WHAT STREQUAL "allocations")
-    set(every 101)  # for time's sake: the build without sanitizers takes every one
-  endif()
-  set(how_many 1)
-  if(arg_HOW_MANY)
-    set(how_many ${arg_HOW_MANY})
-  endif()
-  add_test(NAME ${name}
-           COMMAND sweep_shortage --what ${arg_WHAT} --place ${place} --other ${other} --simple sim_c:0 --module ${arg_MODULE}
-                   --how-many ${how_many} --every ${every})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 1200
-    ENVIRONMENT "ANYPLACE_BACKEND_PATH=${CMAKE_BINARY_DIR}/tests/plugins/forward;${arg_ENVIRONMENT}")
+  foreach(how_many IN ITEMS 1 rest)
+    set(test ${name})
+    set(every 1)
+    if(how_many STREQUAL "rest")
+      set(test ${name}_for_long)
+      if(arg_EVERY)
+        set(every ${arg_EVERY})
+      endif()
+    endif()
+    if(ANYPLACE_SANITIZE AND arg_WHAT STREQUAL "allocations")
+      set(every 101)  # for time's sake: the build without sanitizers takes every one
+    endif()
+    add_test(NAME ${test}
+             COMMAND sweep_shortage --what ${arg_WHAT} --place ${place} --other ${other} --simple sim_c:0 --module ${arg_MODULE}
+                     --how-many ${how_many} --every ${every})
+    set_tests_properties(${test} PROPERTIES TIMEOUT 1200 COST 100
+      ENVIRONMENT "ANYPLACE_BACKEND_PATH=${CMAKE_BINARY_DIR}/tests/plugins/forward;${arg_ENVIRONMENT}")
+  endforeach()
 endfunction()
 
 set(kernels ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/anyplace/conformance/kernels.so)
-anyplace_add_shortage(cpu_sim.shortage_of_memory WHAT allocations PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels})
-anyplace_add_shortage(cpu_sim.shortage_of_memory_for_long WHAT allocations PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels} HOW_MANY rest
-                      EVERY 7)
+anyplace_add_shortage(cpu_sim.shortage_of_memory WHAT allocations PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels} EVERY 7)
 anyplace_add_shortage(cpu_sim.shortage_of_threads WHAT threads PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels})
-anyplace_add_shortage(cpu_sim.shortage_of_threads_for_long WHAT threads PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels} HOW_MANY rest)

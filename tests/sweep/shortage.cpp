@@ -14,19 +14,14 @@
 // Of every process is asked:
 // - It ends by itself, with status 0.
 // - The program succeeds, or ends in a std::bad_alloc or an Error that says what was short: out_of_memory, or, of
-// threads,
-//   one whose text says so. It never gives a wrong result.
+// threads, one whose text says so. It never gives a wrong result.
 // - As soon as nothing fails any more the same program, in the same process, succeeds.
 // - What goes to the error handler is such an Error, too. At the end nothing is left behind.
 //
 // --show leaves the call stacks of what fails on standard error.
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <climits>
 #include <csignal>
 #include <cstdarg>
@@ -40,19 +35,15 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include "everything.h"
 #include "failing.h"
+#include "processes.h"
 #include "streams/plugins/forward.h"
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-/// For one process; a hang is what it is for, so it is long.
-constexpr auto patience = std::chrono::seconds(120);
 /// So many processes in a row in which nothing failed are the end: threads make the number of calls differ.
 constexpr int quiet_ones = 5;
 
@@ -164,59 +155,11 @@ bool attempt(const Options& options) {
   std::exit(0);
 }
 
-// ---- One process ---------------------------------------------------------------------------------------------------
-
-struct Child {
-  pid_t pid = -1;
-  int output = -1;
-  Clock::time_point deadline;
-  long first = 0;
-  bool hung = false;
-  int status = 0;
-  std::string said;
-};
-
-Child start(const Options& options, long first) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-  Child child;
-  child.first = first;
-  child.output = ends[0];
-  child.deadline = Clock::now() + patience;
-  std::fflush(nullptr);
-  child.pid = fork();
-  if (child.pid < 0) throw std::runtime_error("no process");
-  if (child.pid == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    run_child(options, first);
-  }
-  close(ends[1]);
-  return child;
-}
-
-/// Reads what there is. True when the process is over.
-bool advance(Child& child) {
-  pollfd ready{child.output, POLLIN, 0};
-  if (poll(&ready, 1, 20) > 0) {
-    char chunk[4096];
-    const ssize_t got = read(child.output, chunk, sizeof(chunk));
-    if (got > 0) {
-      child.said.append(chunk, static_cast<std::size_t>(got));
-      return false;
-    }
-  } else if (Clock::now() < child.deadline) {
-    return false;
-  } else {
-    child.hung = true;
-    kill(child.pid, SIGABRT);
-  }
-  close(child.output);
-  waitpid(child.pid, &child.status, 0);
-  return true;
-}
-
 // ---- What to think of it -------------------------------------------------------------------------------------------
+
+struct Child : sweep::Process {
+  long first = 0;
+};
 
 struct Tally {
   long processes = 0, wrong = 0, quiet = 0;
@@ -268,27 +211,21 @@ void judge(const Options& options, const Child& child, Tally& tally) {
 }
 
 int sweep_all(const Options& options) {
-  const std::size_t at_once = std::max(1u, std::thread::hardware_concurrency());
   Tally tally;
-  std::vector<Child> running;
   long next = options.from;
-  bool more = true;
-  while (more || !running.empty()) {
-    while (more && running.size() < at_once) {
-      running.push_back(start(options, next));
-      next += options.every;
-      more = next <= options.to && tally.quiet < quiet_ones;
-    }
-    for (std::size_t i = 0; i < running.size();) {
-      if (!advance(running[i])) {
-        ++i;
-        continue;
-      }
-      judge(options, running[i], tally);
-      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    more = more && tally.quiet < quiet_ones;
-  }
+  bool ended = false;
+  const auto more = [&] {
+    ended = ended || tally.quiet >= quiet_ones || (next != options.from && next > options.to);
+    return !ended;
+  };
+  const auto start = [&] {
+    Child child;
+    child.first = next;
+    sweep::start(child, [&] { run_child(options, child.first); });
+    next += options.every;
+    return child;
+  };
+  sweep::run_all<Child>(SIGABRT, more, start, [&](const Child& child) { judge(options, child, tally); });
   for (const auto& [ending, processes] : tally.ended) std::printf("%7ld %s\n", processes, ending.c_str());
   std::printf("%ld processes, %ld wrong\n", tally.processes, tally.wrong);
   if (options.every > 1) std::printf("only every %ldth call was failed in this build\n", options.every);

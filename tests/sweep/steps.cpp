@@ -132,8 +132,8 @@ void kernels(const Device& device, const std::string& image) {
   const anyplace::Module module = anyplace::Module::from_file(device, image, options);
   const anyplace::KernelView fill = module.kernel("fill"), sum = module.kernel("block_sum");
   const Buffer numbers(stream, count * 4), sums(stream, count / 64 * 4);
-  stream.launch(fill, {count / 64}, {64}, 0, numbers, count, 3u);
-  stream.launch(sum, {count / 64}, {64}, 64 * 4, sums, numbers);
+  stream.launch(fill, {count / 64, 64}, numbers, count, 3u);
+  stream.launch(sum, {count / 64, 64, 64 * 4}, sums, numbers);
   Numbers& back = host_numbers();
   back.resize(count / 64);
   stream.copy(back, sums);

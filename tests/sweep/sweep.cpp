@@ -3,9 +3,8 @@
 // Fails each call that a backend makes to its vendor, at its 1st, 2nd, ... nth use, over a double of the vendor's
 // library (tests/doubles), and looks at how the program ends that made it:
 //
-//   sweep --pipeline FILE --variables PREFIX --place P --other P --module FILE --failures CODE=WORD,... [--silent
-//   E,...]
-//         [--every N]
+//   sweep --pipeline FILE --variables PREFIX --place P --other P --module FILE --failures CODE=WORD,...
+//         [--silent E,...] [--every N]
 //
 // The first run fails nothing; the double's report says which entries it used and how often. Then each use of each
 // entry gives a run with the next of the failure codes. Of every run is asked: it ends by itself, with status 0, in
@@ -13,13 +12,9 @@
 // alive in the double at the end, and nothing was misused on the way. A run may succeed only if the failure was
 // reported to the error handler, or the entry is one of those that the backend can do without (--silent, each with a
 // reason where it is listed).
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -30,17 +25,14 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "processes.h"
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Words = std::vector<std::string>;
-
-/// For one run; a hang is what it is for, so it is long.
-constexpr auto patience = std::chrono::seconds(120);
 
 struct Failure {
   long code;
@@ -59,16 +51,6 @@ struct Case {
   std::string entry;
   unsigned nth = 0;
   Failure failure;
-};
-
-struct Result {
-  int status = 0;  ///< as waitpid gave it
-  bool hung = false;
-  std::string output;
-  std::map<std::string, unsigned> calls;  ///< of each entry
-  unsigned failures = 0;                  ///< that were made to happen; none if it went another way than the first run
-  Words live;                             ///< what the double still had at the end
-  Words misuse;
 };
 
 Words split(const std::string& text, char separator) {
@@ -99,14 +81,13 @@ Options parse(int argc, char** argv) {
 
 // ---- One run -------------------------------------------------------------------------------------------------------
 
-/// A run under way.
-struct Child {
-  pid_t pid = -1;
-  int output = -1;
-  Clock::time_point deadline;
+struct Run : sweep::Process {
   std::string report;
   Case what;
-  Result result;
+  std::map<std::string, unsigned> calls;  ///< of each entry
+  unsigned failures = 0;                  ///< that were made to happen; none if it went another way than the first run
+  Words live;                             ///< what the double still had at the end
+  Words misuse;
 };
 
 /// The order that a lost device was to keep is lost with it: lost_order.supp.
@@ -116,64 +97,36 @@ void expect_lost_order() {
   setenv("TSAN_OPTIONS", with.c_str(), 1);
 }
 
-Child start(const Options& options, const Case& what, const std::string& report) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
-  Child child;
-  child.what = what;
-  child.report = report;
-  child.deadline = Clock::now() + patience;
-  child.output = ends[0];
+Run start(const Options& options, const Case& what, const std::string& report) {
+  Run run;
+  run.what = what;
+  run.report = report;
   const std::string failure =
       what.nth == 0 ? "" : what.entry + ":" + std::to_string(what.nth) + ":" + std::to_string(what.failure.code);
-  child.pid = fork();
-  if (child.pid < 0) throw std::runtime_error("no process");
-  if (child.pid == 0) {
+  sweep::start(run, [&] {
     setenv((options.variables + "_REPORT").c_str(), report.c_str(), 1);
     if (!failure.empty()) setenv((options.variables + "_FAIL").c_str(), failure.c_str(), 1);
     if (what.failure.word == "device_lost") expect_lost_order();
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
     execl(options.pipeline.c_str(), options.pipeline.c_str(), options.place.c_str(), options.other.c_str(),
           options.module.c_str(), static_cast<char*>(nullptr));
-    _exit(127);
-  }
-  close(ends[1]);
-  return child;
+  });
+  return run;
 }
 
-/// Reads what there is. True when the run is over.
-bool advance(Child& child) {
-  pollfd ready{child.output, POLLIN, 0};
-  if (poll(&ready, 1, 20) > 0) {
-    char chunk[4096];
-    const ssize_t got = read(child.output, chunk, sizeof(chunk));
-    if (got > 0) {
-      child.result.output.append(chunk, static_cast<std::size_t>(got));
-      return false;
-    }
-  } else if (Clock::now() < child.deadline) {
-    return false;
-  } else {
-    child.result.hung = true;
-    kill(child.pid, SIGKILL);
-  }
-  close(child.output);
-  waitpid(child.pid, &child.result.status, 0);
-  std::ifstream report(child.report);
+void read_report(Run& run) {
+  std::ifstream report(run.report);
   for (std::string line; std::getline(report, line);) {
     std::istringstream words(line);
     std::string kind, name;
     unsigned number = 0;
     words >> kind >> name >> number;
-    if (kind == "call") child.result.calls[name] = number;
-    if (kind == "failures") child.result.failures = static_cast<unsigned>(std::stoul(name));
-    if (kind == "live") child.result.live.push_back(line.substr(5));
-    if (kind == "misuse") child.result.misuse.push_back(line.substr(7));
+    if (kind == "call") run.calls[name] = number;
+    if (kind == "failures") run.failures = static_cast<unsigned>(std::stoul(name));
+    if (kind == "live") run.live.push_back(line.substr(5));
+    if (kind == "misuse") run.misuse.push_back(line.substr(7));
   }
   report.close();
-  unlink(child.report.c_str());
-  return true;
+  unlink(run.report.c_str());
 }
 
 // ---- What to think of it -------------------------------------------------------------------------------------------
@@ -205,14 +158,15 @@ bool is_silent(const Options& options, const std::string& entry) {
 }
 
 /// Empty if all is well.
-std::string verdict(const Options& options, const Case& what, const Result& result) {
-  if (result.hung) return "it hung";
-  if (!WIFEXITED(result.status) || WEXITSTATUS(result.status) != 0) {
-    return "it ended with wait status " + std::to_string(result.status);
+std::string verdict(const Options& options, const Run& run) {
+  const Case& what = run.what;
+  if (run.hung) return "it hung";
+  if (!WIFEXITED(run.status) || WEXITSTATUS(run.status) != 0) {
+    return "it ended with wait status " + std::to_string(run.status);
   }
-  const Ending ending = ending_of(result.output);
-  if (!result.live.empty()) return "left alive: " + result.live.front();
-  if (!result.misuse.empty()) return "misuse: " + result.misuse.front();
+  const Ending ending = ending_of(run.said);
+  if (!run.live.empty()) return "left alive: " + run.live.front();
+  if (!run.misuse.empty()) return "misuse: " + run.misuse.front();
   if (ending.outcome != "success" && ending.outcome != "error") return "the outcome is '" + ending.outcome + "'";
   if (what.nth == 0) return ending.outcome == "success" ? "" : "it failed without a failure";
   const auto is_it = [&](const std::string& word, long code) {
@@ -226,11 +180,11 @@ std::string verdict(const Options& options, const Case& what, const Result& resu
     if (is_it(ending.word, ending.vendor_code) || refused) return "";
     // The loss of a device that has a part in another's call is no loss of that one.
     const bool of_a_peer = what.failure.word == "device_lost" && ending.word == "backend_failed" &&
-                           result.output.find("has a part in this") != std::string::npos;
+                           run.said.find("has a part in this") != std::string::npos;
     if (of_a_peer) return "";
     return "the Error is " + ending.word + " with vendor code " + std::to_string(ending.vendor_code);
   }
-  if (result.failures == 0) return "";
+  if (run.failures == 0) return "";
   const bool reported = std::any_of(ending.reported.begin(), ending.reported.end(),
                                     [&](const auto& error) { return is_it(error.first, error.second); });
   return reported || is_silent(options, what.entry) ? "" : "it succeeded, and nobody was told";
@@ -247,16 +201,17 @@ struct Tally {
   unsigned runs = 0, succeeded = 0, failed_well = 0, wrong = 0;
 };
 
-void judge(const Options& options, const Child& child, Tally& tally) {
+void judge(const Options& options, Run& run, Tally& tally) {
+  read_report(run);
   ++tally.runs;
-  const std::string problem = verdict(options, child.what, child.result);
+  const std::string problem = verdict(options, run);
   if (problem.empty()) {
-    ++(ending_of(child.result.output).outcome == "success" ? tally.succeeded : tally.failed_well);
+    ++(ending_of(run.said).outcome == "success" ? tally.succeeded : tally.failed_well);
     return;
   }
   ++tally.wrong;
-  std::printf("WRONG %s: %s\n", describe(child.what).c_str(), problem.c_str());
-  if (tally.wrong <= 5) std::printf("%s\n", child.result.output.c_str());
+  std::printf("WRONG %s: %s\n", describe(run.what).c_str(), problem.c_str());
+  if (tally.wrong <= 5) std::printf("%s\n", run.said.c_str());
   std::fflush(stdout);
 }
 
@@ -276,36 +231,27 @@ std::vector<Case> cases_of(const Options& options, const std::map<std::string, u
 }
 
 void run_all(const Options& options, const std::vector<Case>& cases, const std::string& folder, Tally& tally) {
-  const std::size_t at_once = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<Child> running;
-  for (std::size_t next = 0; next < cases.size() || !running.empty();) {
-    while (next < cases.size() && running.size() < at_once) {
-      running.push_back(start(options, cases[next], folder + "/report" + std::to_string(next)));
-      next += options.every;
-    }
-    for (std::size_t i = 0; i < running.size();) {
-      if (!advance(running[i])) {
-        ++i;
-        continue;
-      }
-      judge(options, running[i], tally);
-      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
+  std::size_t next = 0;
+  const auto start_next = [&] {
+    const std::size_t number = std::exchange(next, next + options.every);
+    return start(options, cases[number], folder + "/report" + std::to_string(number));
+  };
+  sweep::run_all<Run>(
+      SIGKILL, [&] { return next < cases.size(); }, start_next, [&](Run& run) { judge(options, run, tally); });
 }
 
-int sweep(const Options& options) {
+int sweep_all(const Options& options) {
   char folder[] = "/tmp/anyplace-sweep-XXXXXX";
   if (mkdtemp(folder) == nullptr) throw std::runtime_error("no folder for reports");
   Tally tally;
-  Child plain = start(options, {}, std::string(folder) + "/report");
-  while (!advance(plain)) {
+  Run plain = start(options, {}, std::string(folder) + "/report");
+  while (!advance(plain, SIGKILL)) {
   }
   judge(options, plain, tally);
-  if (tally.wrong == 0 && plain.result.calls.empty()) throw std::runtime_error("the double's report names no call");
-  if (tally.wrong == 0) run_all(options, cases_of(options, plain.result.calls), folder, tally);
+  if (tally.wrong == 0 && plain.calls.empty()) throw std::runtime_error("the double's report names no call");
+  if (tally.wrong == 0) run_all(options, cases_of(options, plain.calls), folder, tally);
   rmdir(folder);
-  std::printf("%zu entries, %u runs: %u succeeded, %u ended in the right Error, %u wrong\n", plain.result.calls.size(),
+  std::printf("%zu entries, %u runs: %u succeeded, %u ended in the right Error, %u wrong\n", plain.calls.size(),
               tally.runs, tally.succeeded, tally.failed_well, tally.wrong);
   if (options.every > 1) std::printf("only every %uth of the uses was failed in this build\n", options.every);
   return tally.wrong == 0 ? 0 : 1;
@@ -313,7 +259,7 @@ int sweep(const Options& options) {
 
 }  // namespace
 
-int main(int argc, char** argv) try { return sweep(parse(argc, argv)); } catch (const std::exception& exception) {
+int main(int argc, char** argv) try { return sweep_all(parse(argc, argv)); } catch (const std::exception& exception) {
   std::fprintf(stderr, "sweep: %s\n", exception.what());
   return 2;
 }

@@ -13,7 +13,7 @@ TEST_CASE("Given allocations of odd sizes when their addresses are looked at the
   const anyplace::Stream stream(on);
   for (std::size_t i = 0; i < buffers.size(); ++i) stream.memset8(buffers[i], static_cast<std::uint8_t>(i + 1));
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    std::vector<std::uint8_t> back(buffers[i].bytes());
+    std::vector<std::uint8_t> back(buffers[i].size_bytes());
     stream.copy(back, buffers[i]);
     stream.synchronize();
     CHECK(back == std::vector<std::uint8_t>(back.size(), static_cast<std::uint8_t>(i + 1)));

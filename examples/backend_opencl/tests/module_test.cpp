@@ -48,7 +48,7 @@ TEST_CASE(
   const anyplace::Buffer from(stream, 8000);
   const anyplace::Buffer to(stream, 4000);
   stream.copy(from.sub(4000), values);
-  stream.launch(module.kernel("scale"), {8}, {128}, 0, from.sub(4000), to, Shape{3, 7}, 1000);
+  stream.launch(module.kernel("scale"), {8, 128}, from.sub(4000), to, Shape{3, 7}, 1000);
   std::vector<std::uint32_t> expected = values;
   for (std::uint32_t& value : expected) value = value * 3 + 7;
   CHECK(read(stream, to) == expected);
@@ -68,7 +68,7 @@ TEST_CASE("Given a __local parameter when launched with shared memory then each 
     if (told) options.metadata.push_back({"reverse", 1});
     const anyplace::Module module = load(on, source, options);
     stream.copy(buffer, values);
-    stream.launch(module.kernel("reverse"), {8}, {64}, 64 * 4, buffer);
+    stream.launch(module.kernel("reverse"), {8, 64, 64 * 4}, buffer);
     CHECK(read(stream, buffer) == expected);
   }
 }
@@ -89,7 +89,7 @@ TEST_CASE("Given a grid in three directions when launched then every block has i
   const anyplace::Module module = load(on, source);
   const anyplace::Stream stream(on);
   const anyplace::Buffer at(stream, 4 * 6 * 6 * 6);
-  stream.launch(module.kernel("where"), {3, 2, 2}, {2, 3, 3}, 0, at);
+  stream.launch(module.kernel("where"), {{3, 2, 2}, {2, 3, 3}}, at);
   std::vector<std::uint32_t> expected;
   for (std::uint32_t z = 0; z < 6; ++z) {
     for (std::uint32_t y = 0; y < 6; ++y) {
@@ -105,7 +105,7 @@ TEST_CASE("Given compiler options when the module is loaded then the compiler ge
   const anyplace::Stream stream(on);
   const anyplace::Buffer to(stream, 4);
   const anyplace::Module module = load(on, text, {.compiler_options = "-DANSWER=42", .metadata = {}});
-  stream.launch(module.kernel("answer"), {1}, {1}, 0, to);
+  stream.launch(module.kernel("answer"), {1, 1}, to);
   CHECK(read(stream, to) == std::vector<std::uint32_t>{42});
   const anyplace::Error error = error_of([&] { load(on, text); });
   CHECK(error.code() == anyplace::ErrorCode::invalid_image);
@@ -126,11 +126,11 @@ TEST_CASE("Given arguments that don't fit when launched then it is refused and t
   const anyplace::KernelView store = module.kernel("store");
   const anyplace::Stream stream(on);
   const anyplace::Buffer to(stream, 8);
-  CHECK(error_of([&] { stream.launch(store, {1}, {1}, 0, to); }).code() == ErrorCode::invalid_argument);
-  CHECK(error_of([&] { stream.launch(store, {1}, {1}, 0, to, 1ull, 2); }).code() == ErrorCode::invalid_argument);
-  CHECK(error_of([&] { stream.launch(store, {1}, {1}, 0, to, 1); }).code() == ErrorCode::invalid_argument);
-  CHECK(error_of([&] { stream.launch(store, {1}, {1}, 0, 1, 1ull); }).code() == ErrorCode::invalid_argument);
-  stream.launch(store, {1}, {1}, 0, to.address(), 0x100000002ull);
+  CHECK(error_of([&] { stream.launch(store, {1, 1}, to); }).code() == ErrorCode::invalid_argument);
+  CHECK(error_of([&] { stream.launch(store, {1, 1}, to, 1ull, 2); }).code() == ErrorCode::invalid_argument);
+  CHECK(error_of([&] { stream.launch(store, {1, 1}, to, 1); }).code() == ErrorCode::invalid_argument);
+  CHECK(error_of([&] { stream.launch(store, {1, 1}, 1, 1ull); }).code() == ErrorCode::invalid_argument);
+  stream.launch(store, {1, 1}, to.address(), 0x100000002ull);
   CHECK(read(stream, to) == std::vector<std::uint32_t>{2, 1});
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("Given one kernel launched by several threads when they are done then 
       const anyplace::Stream stream(on);
       const anyplace::Buffer to(stream, launches * 8);
       for (std::uint64_t i = 0; i < launches; ++i) {
-        stream.launch(store, {1}, {1}, 0, to.sub(i * 8, 8), t * launches + i);
+        stream.launch(store, {1, 1}, to.sub(i * 8, 8), t * launches + i);
       }
       results[t].resize(launches);
       stream.copy(results[t], to);
@@ -167,7 +167,7 @@ TEST_CASE("Given a kernel that is held back when its module is unloaded then it 
   Hold hold(stream);
   {
     const anyplace::Module module = load(on, source);
-    stream.launch(module.kernel("store"), {1}, {1}, 0, to, 0x300000004ull);
+    stream.launch(module.kernel("store"), {1, 1}, to, 0x300000004ull);
   }
   hold.open();
   CHECK(read(stream, to) == std::vector<std::uint32_t>{4, 3});

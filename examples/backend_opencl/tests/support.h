@@ -52,7 +52,7 @@ inline std::vector<std::uint32_t> numbers(std::size_t count, std::uint32_t first
 }
 
 inline std::vector<std::uint32_t> read(const anyplace::StreamView& stream, const anyplace::BufferView& from) {
-  std::vector<std::uint32_t> values(from.bytes() / sizeof(std::uint32_t));
+  std::vector<std::uint32_t> values(from.size_bytes() / sizeof(std::uint32_t));
   stream.copy(values, from);
   stream.synchronize();
   return values;

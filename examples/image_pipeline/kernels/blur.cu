@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The blur of one tile: an integer 5 x 5 binomial filter, (1 4 6 4 1) in both directions, each channel by itself, edges
-// clamped, (sum + 128) >> 8. A thread goes down kRowsPerThread pixels of one column and keeps the last five sums along the
+// clamped, (sum + 128) >> 8. A thread goes down rows_per_thread pixels of one column and keeps the last five sums along the
 // rows, so that each source pixel is read five times instead of twenty-five; neighbouring threads read neighbouring pixels.
 #include <anyplace/device_code.h>
 
 #include "../tile.h"
 
-using image_pipeline::kHalo;
-using image_pipeline::kRowsPerThread;
+using image_pipeline::halo;
+using image_pipeline::rows_per_thread;
 using image_pipeline::TileShape;
 
 /// Where the filter's tap lies that belongs to `at`, without going below 0 or past the end.
 __device__ __forceinline__ uint32_t tap_position(uint32_t at, uint32_t tap, uint32_t size) {
-  const uint32_t from = at + tap < kHalo ? 0 : at + tap - kHalo;
+  const uint32_t from = at + tap < halo ? 0 : at + tap - halo;
   return from < size ? from : size - 1;
 }
 
 extern "C" __global__ void blur(const uint8_t* __restrict__ source, uint8_t* __restrict__ target, TileShape tile) {
   const uint32_t x = blockIdx.x * blockDim.x + threadIdx.x;
-  const uint32_t top = (blockIdx.y * blockDim.y + threadIdx.y) * kRowsPerThread;
+  const uint32_t top = (blockIdx.y * blockDim.y + threadIdx.y) * rows_per_thread;
   if (x >= tile.width || top >= tile.height) return;
-  const uint32_t bottom = min(top + kRowsPerThread, tile.height);
+  const uint32_t bottom = min(top + rows_per_thread, tile.height);
   const uint32_t row_bytes = tile.source_width * tile.channels;
   uint32_t columns[5];
   for (uint32_t tap = 0; tap < 5; ++tap) {

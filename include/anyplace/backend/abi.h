@@ -26,8 +26,7 @@
  *
  * Times are nanoseconds, sizes are bytes, device addresses are 64-bit numbers, devices are 0 .. device_count - 1.
  */
-#ifndef ANYPLACE_BACKEND_ABI_H
-#define ANYPLACE_BACKEND_ABI_H
+#pragma once
 
 #include <stdint.h>
 
@@ -83,7 +82,8 @@ typedef uint64_t anyplace_address; /* of device memory, or of host memory as see
   X(STREAM_FROM_NATIVE, stream_from_native, 15, "wrapping the vendor's own streams")               \
   X(INTERPROCESS_EVENTS, interprocess_events, 16, "events for several processes")                  \
   X(DEVICE_RESET, device_reset, 17, "resetting the device")                                        \
-  X(VIRTUAL_MEMORY, virtual_memory, 18, "addresses apart from the memory behind them")
+  X(VIRTUAL_MEMORY, virtual_memory, 18, "addresses apart from the memory behind them")             \
+  X(LIST_PROCESSES, list_processes, 19, "telling which processes use the device")
 
 enum {
 #define ANYPLACE_CAPABILITY_ENUM(upper, lower, bit, text) ANYPLACE_CAPABILITY_BIT_##upper = (bit),
@@ -148,6 +148,12 @@ typedef struct anyplace_memory_info {
   uint64_t free_bytes;  /* or ANYPLACE_UNKNOWN */
   uint64_t total_bytes; /* or ANYPLACE_UNKNOWN; the limit in force, where there is one */
 } anyplace_memory_info;
+
+/* A process that uses a device, filled by the backend. An element of an array with a stride. */
+typedef struct anyplace_process {
+  uint64_t id;           /* its number in the calling process's PID namespace */
+  uint64_t memory_bytes; /* of the device's memory that it has, or ANYPLACE_UNKNOWN */
+} anyplace_process;
 
 typedef struct anyplace_stream_desc {
   uint32_t struct_size;
@@ -411,6 +417,15 @@ typedef struct anyplace_backend_table {
    * the range any more. May synchronise. Where it failed the core uses the addresses no more, and destroys the memory
    * and releases the range as if it hadn't. */
   anyplace_status (*virtual_unmap)(void* self, int32_t device, anyplace_address address, uint64_t bytes);
+
+  /* -- Processes. */
+  /* Which processes use the device, each once, in any order: this one too, at least while it has memory of the device.
+   * Those without a number in its PID namespace are left out, and so are those that ended. *count: in, how many structs
+   * there is room for, which may be 0; out, how many processes there are. If those are more, the first are written for
+   * which there is room. The structs are stride bytes apart; of each no more is written than that. (optional):
+   * unsupported. */
+  anyplace_status (*list_processes)(void* self, int32_t device, anyplace_process* processes, uint32_t stride,
+                                    uint32_t* count);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
 
@@ -424,5 +439,3 @@ ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_hos
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
-
-#endif /* ANYPLACE_BACKEND_ABI_H */

@@ -7,8 +7,7 @@
  *
  * Numbers are part of the ABI: they are never changed or reused. New ones go at the end.
  */
-#ifndef ANYPLACE_BACKEND_STATUS_H
-#define ANYPLACE_BACKEND_STATUS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ enum {
 
 /* One of ANYPLACE_STATUS_*. A fixed-width integer, not the enum, because it crosses the boundary. */
 typedef int32_t anyplace_status;
-
-#endif /* ANYPLACE_BACKEND_STATUS_H */

@@ -7,8 +7,7 @@
 //
 // The runtime is found when the library is loaded, by symbols that may be missing: without it each call is a load and a
 // branch. In code that is compiled for ThreadSanitizer nothing is said, as it sees the atomics themselves.
-#ifndef ANYPLACE_BACKEND_THREAD_SANITIZER_H
-#define ANYPLACE_BACKEND_THREAD_SANITIZER_H
+#pragma once
 
 #if defined(__SANITIZE_THREAD__)
 #define ANYPLACE_SANITIZED_THREADS 1
@@ -51,5 +50,3 @@ inline void acquire_from_sanitizer([[maybe_unused]] const volatile void* tag) no
 }
 
 }  // namespace anyplace::backend
-
-#endif  // ANYPLACE_BACKEND_THREAD_SANITIZER_H

@@ -4,8 +4,7 @@
 // headers. Each returns the value before. Included by these two only, which define
 //   ANYPLACE_DEVICE_FUNCTION      what a function of the device begins with
 //   ANYPLACE_ATOMIC_ORDER         the memory order; CUDA promises none but the operation's own
-#ifndef ANYPLACE_DEVICE_CODE_ATOMICS_H
-#define ANYPLACE_DEVICE_CODE_ATOMICS_H
+#pragma once
 
 #if defined(ANYPLACE_DEVICE_FUNCTION)
 
@@ -92,4 +91,3 @@ ANYPLACE_ATOMIC_COMPARE(unsigned long long)
 #undef ANYPLACE_ATOMIC_CHANGE
 
 #endif  // ANYPLACE_DEVICE_FUNCTION
-#endif  // ANYPLACE_DEVICE_CODE_ATOMICS_H

@@ -4,8 +4,7 @@
 // code object (`-x hip -nogpuinc -nogpulib`) where no vendor's software is installed. Over Clang's built-in functions
 // for NVPTX and AMDGPU, which follow NVIDIA's PTX ISA and LLVM's User Guide for AMDGPU. anyplace_add_kernels defines
 // ANYPLACE_BARE_DEVICE for it. What needs the vendor's device library isn't here: sin, exp, pow and their kind, printf.
-#ifndef ANYPLACE_DEVICE_CODE_BARE_H
-#define ANYPLACE_DEVICE_CODE_BARE_H
+#pragma once
 
 #if defined(ANYPLACE_BARE_DEVICE)
 
@@ -104,4 +103,3 @@ ANYPLACE_DEVICE_FUNCTION double fma(double x, double y, double z) { return __bui
 ANYPLACE_DEVICE_FUNCTION int abs(int x) { return x < 0 ? -x : x; }
 
 #endif  // ANYPLACE_BARE_DEVICE
-#endif  // ANYPLACE_DEVICE_CODE_BARE_H

@@ -2,8 +2,7 @@
 //
 // CUDA's integer and bit functions, and min and max, by the built-in ones that GCC and Clang share: for the host and
 // for Clang without a vendor's headers. Included by these two only, which define ANYPLACE_DEVICE_FUNCTION.
-#ifndef ANYPLACE_DEVICE_CODE_BITS_H
-#define ANYPLACE_DEVICE_CODE_BITS_H
+#pragma once
 
 #if defined(ANYPLACE_DEVICE_FUNCTION)
 
@@ -77,4 +76,3 @@ ANYPLACE_MIN_MAX(double, float, double)
 #undef ANYPLACE_MIN_MAX
 
 #endif  // ANYPLACE_DEVICE_FUNCTION
-#endif  // ANYPLACE_DEVICE_CODE_BITS_H

@@ -4,8 +4,7 @@
 // call. What runs a block's threads is host_block.h.
 //
 // Everything of the standard library comes first: some of CUDA's words are names inside it.
-#ifndef ANYPLACE_DEVICE_CODE_HOST_H
-#define ANYPLACE_DEVICE_CODE_HOST_H
+#pragma once
 
 #include <assert.h>
 #include <math.h>
@@ -92,5 +91,3 @@ inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.
 #define ANYPLACE_EXPAND_3(...) ANYPLACE_EXPAND_2(ANYPLACE_EXPAND_2(ANYPLACE_EXPAND_2(__VA_ARGS__)))
 #define ANYPLACE_EXPAND_2(...) ANYPLACE_EXPAND_1(ANYPLACE_EXPAND_1(ANYPLACE_EXPAND_1(ANYPLACE_EXPAND_1(__VA_ARGS__))))
 #define ANYPLACE_EXPAND_1(...) __VA_ARGS__
-
-#endif  // ANYPLACE_DEVICE_CODE_HOST_H

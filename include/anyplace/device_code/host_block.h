@@ -8,8 +8,7 @@
 // host_threads.cpp, which anyplace_add_kernels links with every module.
 //
 // A thread of the host runs one block at a time, so what belongs to the block is thread_local.
-#ifndef ANYPLACE_DEVICE_CODE_HOST_BLOCK_H
-#define ANYPLACE_DEVICE_CODE_HOST_BLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -171,5 +170,3 @@ template <auto kernel, class... Args>
 struct Export<kernel, void (*)(Args...) noexcept> : Export<static_cast<void (*)(Args...)>(kernel)> {};
 
 }  // namespace anyplace::device_code
-
-#endif  // ANYPLACE_DEVICE_CODE_HOST_BLOCK_H

@@ -3,8 +3,7 @@
 // dim3 and the vector types of two to four, where no vendor's header brings them: same names, members and alignment as
 // the CUDA C++ Programming Guide says (section "Built-in Vector Types"), so that a struct of them has one layout.
 // No arithmetic on them, as in CUDA.
-#ifndef ANYPLACE_DEVICE_CODE_VECTORS_H
-#define ANYPLACE_DEVICE_CODE_VECTORS_H
+#pragma once
 
 #define ANYPLACE_VECTOR_TYPES(name, type, align2, align4)                        \
   struct alignas(align2) name##2 {                                               \
@@ -38,5 +37,3 @@ struct dim3 {
   constexpr dim3(uint3 from) : x(from.x), y(from.y), z(from.z) {}
   constexpr operator uint3() const { return {x, y, z}; }
 };
-
-#endif  // ANYPLACE_DEVICE_CODE_VECTORS_H

@@ -2,8 +2,7 @@
  *
  * A backend that is cpu_sim under another name: its table, and in it the entries that a test replaces.
  */
-#ifndef ANYPLACE_TESTS_CONFORMANCE_FORWARD_H
-#define ANYPLACE_TESTS_CONFORMANCE_FORWARD_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 #include <dlfcn.h>
@@ -27,5 +26,3 @@ static anyplace_status forward_cpu_sim(const anyplace_host* host, anyplace_backe
   cpu_sim = *table;
   return ANYPLACE_STATUS_OK;
 }
-
-#endif /* ANYPLACE_TESTS_CONFORMANCE_FORWARD_H */

@@ -2,6 +2,7 @@
  * Claims nothing that is optional: what a first backend of a vendor's may look like. It conforms.
  */
 #include "forward.h"
+#include "support/table_entries.h"
 
 static anyplace_status device_properties(void* self, int32_t device, anyplace_device_properties* out) {
   const anyplace_status status = cpu_sim.device_properties(self, device, out);
@@ -22,31 +23,6 @@ anyplace_status anyplace_backend_entry(const anyplace_host* host, anyplace_backe
   const anyplace_status status = forward_cpu_sim(host, table, "modest");
   table->device_properties = device_properties;
   table->memory_allocate = memory_allocate;
-  table->device_native = NULL;
-  table->device_reset = NULL;
-  table->peer_query = NULL;
-  table->peer_enable = NULL;
-  table->peer_disable = NULL;
-  table->stream_from_native = NULL;
-  table->stream_native = NULL;
-  table->stream_host_function = NULL;
-  table->gate_create = NULL;
-  table->gate_open = NULL;
-  table->gate_destroy = NULL;
-  table->stream_wait_gate = NULL;
-  table->event_elapsed = NULL;
-  table->event_native = NULL;
-  table->memory_allocate_async = NULL;
-  table->memory_free_async = NULL;
-  table->host_register = NULL;
-  table->host_unregister = NULL;
-  table->memory_copy_2d = NULL;
-  table->memory_copy_peer = NULL;
-  table->module_load = NULL;
-  table->module_unload = NULL;
-  table->module_kernel = NULL;
-  table->kernel_from_host = NULL;
-  table->kernel_destroy = NULL;
-  table->kernel_launch = NULL;
+  remove_entries(table, ~UINT64_C(0));
   return status;
 }

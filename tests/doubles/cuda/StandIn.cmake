@@ -4,7 +4,7 @@ include_guard(DIRECTORY)
 # The tool, made once, by whoever includes this first.
 if(NOT TARGET anyplace_make_stand_in)
   add_executable(anyplace_make_stand_in ${CMAKE_CURRENT_LIST_DIR}/make_stand_in.cpp ${CMAKE_CURRENT_LIST_DIR}/stand_in.cpp
-                 ${CMAKE_CURRENT_LIST_DIR}/../hip/stand_in.cpp)
+                 ${CMAKE_CURRENT_LIST_DIR}/../hip/stand_in.cpp ${CMAKE_CURRENT_LIST_DIR}/../engine/elf_mark.cpp)
   set_target_properties(anyplace_make_stand_in PROPERTIES OUTPUT_NAME make_stand_in
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/doubles/cuda)
 endif()

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // cuda.h, and what older ones lack: the double has the same entries whichever it is built with (CUDA 11.8 and newer).
-#ifndef ANYPLACE_TESTS_DOUBLES_CUDA_COMPAT_H
-#define ANYPLACE_TESTS_DOUBLES_CUDA_COMPAT_H
+#pragma once
 
 #include <cuda.h>
 
@@ -21,5 +20,3 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #if CUDA_VERSION < 12050
 struct CUctxCreateParams;
 #endif
-
-#endif  // ANYPLACE_TESTS_DOUBLES_CUDA_COMPAT_H

@@ -2,112 +2,57 @@
 #include "config.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdio>
-#include <cstdlib>
-#include <string_view>
+
+#include "../engine/runtime/vendor.h"
 
 #ifndef CUDA_DOUBLE_DEFAULT_VERSION
 #define CUDA_DOUBLE_DEFAULT_VERSION 13000
 #endif
 
-namespace anyplace::doubles::cuda {
+namespace anyplace::doubles {
+namespace cuda {
 namespace {
 
-[[noreturn]] void misconfigured(const char* variable, std::string_view value, const char* right) {
-  std::fprintf(stderr, "CUDA double: %s=%.*s: %s\n", variable, static_cast<int>(value.size()), value.data(), right);
-  std::abort();
-}
-
-/// The value with a suffix K, M or G where `bytes`.
-uint64_t number(const char* variable, uint64_t otherwise, uint64_t most, bool bytes = false) {
-  const char* const value = std::getenv(variable);
-  if (value == nullptr || *value == '\0') return otherwise;
-  std::string_view text = value;
-  unsigned shift = 0;
-  if (bytes && text.back() == 'K') shift = 10;
-  if (bytes && text.back() == 'M') shift = 20;
-  if (bytes && text.back() == 'G') shift = 30;
-  if (shift != 0) text.remove_suffix(1);
-  uint64_t result = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), result);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || result > most >> shift) {
-    misconfigured(variable, value, bytes ? "a number of bytes, with K, M or G behind it or not" : "a number in range");
+/// "GPU-..." of a physical device, or "MIG-..." of an instance, as nvidia-smi prints it.
+std::string uuid_text(const Config& config, int physical) {
+  unsigned char bytes[16];
+  uuid_bytes(config, physical, bytes);
+  std::string text = config.mig ? "MIG-" : "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    constexpr char digit_characters[] = "0123456789abcdef";
+    text += digit_characters[bytes[i] >> 4U];
+    text += digit_characters[bytes[i] & 0xfU];
   }
-  return result << shift;
-}
-
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    if (end != 0) parts.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-/// As NVIDIA documents the variable: indices, or beginnings of uuids; the first that names no device ends the list.
-std::vector<int> visible_devices(const Config& config) {
-  const int physical = config.physical_devices;
-  std::vector<int> visible;
-  const char* const value = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (value == nullptr) {
-    for (int i = 0; i < physical; ++i) visible.push_back(i);
-    return visible;
-  }
-  for (const std::string& part : split(value, ',')) {
-    int found = -1;
-    if (part.rfind("GPU-", 0) == 0 || part.rfind("MIG-", 0) == 0) {
-      for (int i = 0; i < physical; ++i) {
-        if (uuid_text(config, i).rfind(part, 0) == 0) found = i;
-      }
-    } else {
-      int index = -1;
-      const auto read = std::from_chars(part.data(), part.data() + part.size(), index);
-      if (read.ec == std::errc() && read.ptr == part.data() + part.size() && index < physical) found = index;
-    }
-    if (found < 0) break;
-    if (std::find(visible.begin(), visible.end(), found) != visible.end()) return {};  // twice: none at all
-    visible.push_back(found);
-  }
-  return visible;
+  return text;
 }
 
 Config read() {
+  const Variables& from = variables();
   Config config;
-  config.init_result = static_cast<int>(number("CUDA_DOUBLE_INIT", 0, 999));
-  config.driver_version = static_cast<int>(number("CUDA_DOUBLE_DRIVER_VERSION", CUDA_DOUBLE_DEFAULT_VERSION, 99990));
-  config.physical_devices = static_cast<int>(number("CUDA_DOUBLE_DEVICES", 2, 64));
-  config.device_bytes = number("CUDA_DOUBLE_MEMORY", config.device_bytes, uint64_t{1} << 38U, true);
-  config.host_bytes = number("CUDA_DOUBLE_HOST_MEMORY", config.host_bytes, uint64_t{1} << 38U, true);
-  config.sm = static_cast<int>(number("CUDA_DOUBLE_SM", 90, 255));
-  config.peers = number("CUDA_DOUBLE_PEERS", 1, 1) != 0;
-  config.pools = number("CUDA_DOUBLE_POOLS", 1, 1) != 0;
-  config.managed = number("CUDA_DOUBLE_MANAGED", 1, 1) != 0;
-  config.mig = number("CUDA_DOUBLE_MIG", 0, 1) != 0;
+  from.read(config, 999);
+  config.driver_version = from.integer("DRIVER_VERSION", CUDA_DOUBLE_DEFAULT_VERSION, 99990);
+  config.sm = from.integer("SM", 90, 255);
+  config.mig = from.flag("MIG", false);
   if (config.mig) config.peers = false;
-  config.pageable_async = number("CUDA_DOUBLE_PAGEABLE_ASYNC", 0, 1) != 0;
-  config.seed = number("CUDA_DOUBLE_SEED", 0, UINT64_MAX);
-  config.workers = static_cast<int>(std::max<uint64_t>(1, number("CUDA_DOUBLE_WORKERS", 3, 64)));
-  config.log = number("CUDA_DOUBLE_LOG", 0, 1) != 0;
-  if (const char* missing = std::getenv("CUDA_DOUBLE_MISSING")) config.missing = split(missing, ':');
-  if (const char* failures = std::getenv("CUDA_DOUBLE_FAIL")) config.failures = failures;
-  config.visible = visible_devices(config);
+  config.missing = from.list("MISSING");
+  // As NVIDIA documents the variable: a uuid may be cut short.
+  const auto has_uuid = [&config](const std::string& part, int physical) {
+    const std::string head = part.substr(0, 4);
+    return (head == "GPU-" || head == "MIG-") && uuid_text(config, physical).rfind(part, 0) == 0;
+  };
+  config.visible = visible_devices("CUDA_VISIBLE_DEVICES", config.physical_devices, has_uuid, true);
   return config;
 }
 
 }  // namespace
 
-const Config& config() {
-  static const Config& once = *new Config(read());
-  return once;
-}
+const Config& config() { return read_once(read); }
 
 void gpu_uuid_bytes(const Config& config, int physical, unsigned char* bytes) {
-  constexpr unsigned char kPattern[16] = {0xd0, 0xb1, 0xe0, 0x0c, 0xda, 0x00, 0x4a, 0x11,
-                                          0x8b, 0x5e, 0xca, 0xfe, 0x00, 0x00, 0x00, 0x00};
-  std::copy(kPattern, kPattern + 16, bytes);
+  constexpr unsigned char pattern[16] = {0xd0, 0xb1, 0xe0, 0x0c, 0xda, 0x00, 0x4a, 0x11,
+                                         0x8b, 0x5e, 0xca, 0xfe, 0x00, 0x00, 0x00, 0x00};
+  std::copy(pattern, pattern + 16, bytes);
   if (config.mig) physical = 0;
   bytes[0] = static_cast<unsigned char>(bytes[0] + physical);
   bytes[15] = static_cast<unsigned char>(physical);
@@ -120,17 +65,11 @@ void uuid_bytes(const Config& config, int physical, unsigned char* bytes) {
   bytes[15] = static_cast<unsigned char>(physical);
 }
 
-std::string uuid_text(const Config& config, int physical) {
-  unsigned char bytes[16];
-  uuid_bytes(config, physical, bytes);
-  std::string text = config.mig ? "MIG-" : "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    constexpr char kDigits[] = "0123456789abcdef";
-    text += kDigits[bytes[i] >> 4U];
-    text += kDigits[bytes[i] & 0xfU];
-  }
-  return text;
-}
+}  // namespace cuda
 
-}  // namespace anyplace::doubles::cuda
+const Settings& settings() { return cuda::config(); }
+
+const char* const double_title = "CUDA double";
+const char* const variable_prefix = "CUDA_DOUBLE_";
+
+}  // namespace anyplace::doubles

@@ -2,26 +2,27 @@
 //
 // Contexts: the primary ones and others, which is current in a thread, what they synchronise and whose memory they may
 // use.
-#include <algorithm>
 #include <utility>
 
-#include "state.h"
+#include "driver.h"
 
 namespace anyplace::doubles::cuda {
 namespace {
 
-constexpr unsigned kKnownFlags = 0xff;
+constexpr unsigned known_flags = 0xff;
 
 /// The scheduling flags say one of four things, and nothing unknown is set.
 bool flags_are_valid(unsigned flags) {
   const unsigned schedule = flags & CU_CTX_SCHED_MASK;
   const bool known = schedule == 0 || schedule == 1 || schedule == 2 || schedule == 4;
-  return known && (flags & ~kKnownFlags) == 0;
+  return known && (flags & ~known_flags) == 0;
 }
 
-CUresult create_context(CUcontext* context, unsigned flags, CUdevice device) {
+CUcontext handle_of(const Context& context) { return static_cast<CUcontext>(to_pointer(context.handle)); }
+
+int create_context(CUcontext* context, unsigned flags, CUdevice device) {
   if (context == nullptr || !flags_are_valid(flags)) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
+  const int result = check_device(device);
   if (result != CUDA_SUCCESS) return result;
   auto made = std::make_shared<Context>();
   made->device = device;
@@ -29,27 +30,46 @@ CUresult create_context(CUcontext* context, unsigned flags, CUdevice device) {
   {
     const Locked lock(state().mutex);
     made->handle = state().contexts.add(made);
-    begin_context(lock, *made);
+    begin_context(lock, made);
   }
   context_stack().push_back(made);
-  *context = made->handle;
+  *context = handle_of(*made);
   return CUDA_SUCCESS;
 }
 
-CUresult synchronize(const ContextRef& context) {
-  std::vector<CompletionRef> completions;
-  {
-    const Locked lock(state().mutex);
-    completions = pending(lock, *context);
+/// Waits for its work and gives back all that is in it.
+void end_context(const ContextRef& context) {
+  wait_for_all(*context);
+  State& all = state();
+  const Locked lock(all.mutex);
+  const bool failed = fault_of(*context) != CUDA_SUCCESS;
+  context->alive = false;
+  const auto belongs = [&context](const auto& object) { return object.context == context; };
+  all.left_behind += all.streams.remove_if(belongs) + all.events.remove_if(belongs);
+  all.functions.remove_if([&context](const Function& function) { return function.module->context == context; });
+  all.left_behind += all.modules.remove_if([&](Module& module) {
+    if (module.context == context) module.unloaded = true;
+    return module.context == context;
+  });
+  for (const Block& block : all.memory.live()) {
+    if (block.owner != context->id || block.pool != 0) continue;
+    all.memory.free(block.start, block.id, failed);
+    ++all.left_behind;
   }
-  return wait_for(completions, *context);
+  context->streams.clear();
+  context->legacy.reset();
+}
+
+/// The context that a call names, or the current one.
+int named_or_current(CUcontext handle, ContextRef& context) {
+  return handle == nullptr ? current_context(context) : find_context(handle, context);
 }
 
 }  // namespace
 
-CUresult find_context(CUcontext handle, ContextRef& context) {
+int find_context(CUcontext handle, ContextRef& context) {
   const Locked lock(state().mutex);
-  ContextRef found = state().contexts.find(handle);
+  ContextRef found = state().contexts.find(Word(handle));
   if (found == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (!found->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   context = std::move(found);
@@ -57,40 +77,22 @@ CUresult find_context(CUcontext handle, ContextRef& context) {
 }
 
 CUDA_DOUBLE_ENTRY(cuDevicePrimaryCtxRetain)(CUcontext* context, CUdevice device) {
-  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
-  if (result != CUDA_SUCCESS) return result;
-  const Locked lock(state().mutex);
-  Context& primary = *state().devices[static_cast<std::size_t>(device)].primary;
-  if (!primary.alive) begin_context(lock, primary);
-  ++primary.retained;
-  *context = primary.handle;
-  return CUDA_SUCCESS;
+  return retain_primary(context, device);
 }
 
 CUDA_DOUBLE_ENTRY(cuDevicePrimaryCtxRelease_v2)(CUdevice device) {
-  const CUresult result = check_device(device);
-  if (result != CUDA_SUCCESS) return result;
-  ContextRef primary;
-  {
-    const Locked lock(state().mutex);
-    primary = state().devices[static_cast<std::size_t>(device)].primary;
-    if (primary->retained == 0) {
-      misuses().add("a primary context was released more often than it was retained");
-      return CUDA_ERROR_INVALID_CONTEXT;
-    }
-    if (--primary->retained != 0 || !primary->alive) return CUDA_SUCCESS;
-  }
-  end_context(primary);
-  return CUDA_SUCCESS;
+  ContextRef ended;
+  const int result = release_primary(device, ended);
+  if (ended != nullptr) end_context(ended);
+  return result;
 }
 
 CUDA_DOUBLE_ENTRY(cuDevicePrimaryCtxGetState)(CUdevice device, unsigned* flags, int* active) {
   if (is_null(flags, active)) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
+  const int result = check_device(device);
   if (result != CUDA_SUCCESS) return result;
   const Locked lock(state().mutex);
-  const Context& primary = *state().devices[static_cast<std::size_t>(device)].primary;
+  const Context& primary = *primary_of(device);
   *flags = primary.flags;
   *active = primary.alive ? 1 : 0;
   return CUDA_SUCCESS;
@@ -98,20 +100,19 @@ CUDA_DOUBLE_ENTRY(cuDevicePrimaryCtxGetState)(CUdevice device, unsigned* flags, 
 
 CUDA_DOUBLE_ENTRY(cuDevicePrimaryCtxSetFlags_v2)(CUdevice device, unsigned flags) {
   if (!flags_are_valid(flags)) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
+  const int result = check_device(device);
   if (result != CUDA_SUCCESS) return result;
   const Locked lock(state().mutex);
-  state().devices[static_cast<std::size_t>(device)].primary->flags = flags;
+  primary_of(device)->flags = flags;
   return CUDA_SUCCESS;
 }
 
 CUDA_DOUBLE_ENTRY(cuDevicePrimaryCtxReset_v2)(CUdevice device) {
-  const CUresult result = check_device(device);
+  const int result = check_device(device);
   if (result != CUDA_SUCCESS) return result;
-  ContextRef primary;
+  const ContextRef primary = primary_of(device);
   {
     const Locked lock(state().mutex);
-    primary = state().devices[static_cast<std::size_t>(device)].primary;
     if (!primary->alive) return CUDA_SUCCESS;
   }
   end_context(primary);
@@ -134,22 +135,22 @@ CUDA_DOUBLE_ENTRY(cuCtxCreate_v4)(CUcontext* context, CUctxCreateParams*, unsign
 
 CUDA_DOUBLE_ENTRY(cuCtxDestroy_v2)(CUcontext context) {
   ContextRef found;
-  const CUresult result = find_context(context, found);
+  const int result = find_context(context, found);
   if (result != CUDA_SUCCESS) return result;
   if (found->primary) return CUDA_ERROR_INVALID_CONTEXT;
-  const CUresult fault = fault_of(*found);
+  const int fault = fault_of(*found);
   end_context(found);
   auto& stack = context_stack();
   if (!stack.empty() && stack.back() == found) stack.pop_back();
   const Locked lock(state().mutex);
-  state().contexts.remove(context);
+  state().contexts.remove(Word(context));
   return fault;
 }
 
 CUDA_DOUBLE_ENTRY(cuCtxGetCurrent)(CUcontext* context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto& stack = context_stack();
-  *context = stack.empty() ? nullptr : stack.back()->handle;
+  *context = stack.empty() ? nullptr : handle_of(*stack.back());
   return CUDA_SUCCESS;
 }
 
@@ -160,7 +161,7 @@ CUDA_DOUBLE_ENTRY(cuCtxSetCurrent)(CUcontext context) {
     return CUDA_SUCCESS;
   }
   ContextRef found;
-  const CUresult result = find_context(context, found);
+  const int result = find_context(context, found);
   if (result != CUDA_SUCCESS) return result;
   if (!stack.empty()) stack.pop_back();
   stack.push_back(std::move(found));
@@ -169,7 +170,7 @@ CUDA_DOUBLE_ENTRY(cuCtxSetCurrent)(CUcontext context) {
 
 CUDA_DOUBLE_ENTRY(cuCtxPushCurrent_v2)(CUcontext context) {
   ContextRef found;
-  const CUresult result = find_context(context, found);
+  const int result = find_context(context, found);
   if (result == CUDA_SUCCESS) context_stack().push_back(std::move(found));
   return result;
 }
@@ -177,24 +178,17 @@ CUDA_DOUBLE_ENTRY(cuCtxPushCurrent_v2)(CUcontext context) {
 CUDA_DOUBLE_ENTRY(cuCtxPopCurrent_v2)(CUcontext* context) {
   auto& stack = context_stack();
   if (stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  if (context != nullptr) *context = stack.back()->handle;
+  if (context != nullptr) *context = handle_of(*stack.back());
   stack.pop_back();
   return CUDA_SUCCESS;
 }
 
-CUDA_DOUBLE_ENTRY(cuCtxGetDevice)(CUdevice* device) {
-  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  ContextRef context;
-  const CUresult result = current_context(context);
-  if (result == CUDA_SUCCESS) *device = context->device;
-  return result;
-}
+CUDA_DOUBLE_ENTRY(cuCtxGetDevice)(CUdevice* device) { return do_cuCtxGetDevice_v2(device, nullptr); }
 
 CUDA_DOUBLE_ENTRY(cuCtxGetDevice_v2)(CUdevice* device, CUcontext context) {
-  if (context == nullptr) return do_cuCtxGetDevice(device);
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ContextRef found;
-  const CUresult result = find_context(context, found);
+  const int result = named_or_current(context, found);
   if (result == CUDA_SUCCESS) *device = found->device;
   return result;
 }
@@ -202,7 +196,7 @@ CUDA_DOUBLE_ENTRY(cuCtxGetDevice_v2)(CUdevice* device, CUcontext context) {
 CUDA_DOUBLE_ENTRY(cuCtxGetFlags)(unsigned* flags) {
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ContextRef context;
-  const CUresult result = current_context(context);
+  const int result = current_context(context);
   if (result != CUDA_SUCCESS) return result;
   const Locked lock(state().mutex);
   *flags = context->flags;
@@ -212,37 +206,29 @@ CUDA_DOUBLE_ENTRY(cuCtxGetFlags)(unsigned* flags) {
 CUDA_DOUBLE_ENTRY(cuCtxGetId)(CUcontext context, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ContextRef found;
-  const CUresult result = context == nullptr ? current_context(found) : find_context(context, found);
+  const int result = named_or_current(context, found);
   if (result == CUDA_SUCCESS) *id = found->id;
   return result;
 }
 
-CUDA_DOUBLE_ENTRY(cuCtxSynchronize)() {
-  ContextRef context;
-  const CUresult result = current_context(context);
-  return result == CUDA_SUCCESS ? synchronize(context) : result;
-}
+CUDA_DOUBLE_ENTRY(cuCtxSynchronize)() { return do_cuCtxSynchronize_v2(nullptr); }
 
 CUDA_DOUBLE_ENTRY(cuCtxSynchronize_v2)(CUcontext context) {
-  if (context == nullptr) return do_cuCtxSynchronize();
   ContextRef found;
-  const CUresult result = find_context(context, found);
-  return result == CUDA_SUCCESS ? synchronize(found) : result;
+  const int result = named_or_current(context, found);
+  return result == CUDA_SUCCESS ? wait_for_all(*found) : result;
 }
 
 CUDA_DOUBLE_ENTRY(cuCtxGetStreamPriorityRange)(int* least, int* greatest) {
   ContextRef context;
-  const CUresult result = current_context(context);
-  if (result != CUDA_SUCCESS) return result;
-  if (least != nullptr) *least = kLeastPriority;
-  if (greatest != nullptr) *greatest = kGreatestPriority;
-  return CUDA_SUCCESS;
+  const int result = current_context(context);
+  return result == CUDA_SUCCESS ? priority_range(least, greatest) : result;
 }
 
 CUDA_DOUBLE_ENTRY(cuCtxGetApiVersion)(CUcontext context, unsigned* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   ContextRef found;
-  const CUresult result = context == nullptr ? current_context(found) : find_context(context, found);
+  const int result = named_or_current(context, found);
   if (result == CUDA_SUCCESS) *version = 3020;
   return result;
 }
@@ -251,7 +237,7 @@ CUDA_DOUBLE_ENTRY(cuCtxGetLimit)(size_t* value, CUlimit limit) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (static_cast<unsigned>(limit) > CU_LIMIT_PERSISTING_L2_CACHE_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   ContextRef context;
-  const CUresult result = current_context(context);
+  const int result = current_context(context);
   if (result != CUDA_SUCCESS) return result;
   const Locked lock(state().mutex);
   const auto found = context->limits.find(limit);
@@ -262,7 +248,7 @@ CUDA_DOUBLE_ENTRY(cuCtxGetLimit)(size_t* value, CUlimit limit) {
 CUDA_DOUBLE_ENTRY(cuCtxSetLimit)(CUlimit limit, size_t value) {
   if (static_cast<unsigned>(limit) > CU_LIMIT_PERSISTING_L2_CACHE_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
   ContextRef context;
-  const CUresult result = current_context(context);
+  const int result = current_context(context);
   if (result != CUDA_SUCCESS) return result;
   const Locked lock(state().mutex);
   context->limits[limit] = value;
@@ -273,23 +259,20 @@ CUDA_DOUBLE_ENTRY(cuCtxEnablePeerAccess)(CUcontext peer, unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   ContextRef context;
   ContextRef other;
-  CUresult result = current_context(context);
+  int result = current_context(context);
   if (result == CUDA_SUCCESS) result = find_context(peer, other);
   if (result != CUDA_SUCCESS) return result;
   if (context == other) return CUDA_ERROR_INVALID_CONTEXT;
-  if (context->device == other->device || !state().config.peers) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-  const Locked lock(state().mutex);
-  return context->peers.insert(other->device).second ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  if (context->device == other->device || !state().settings.peers) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+  return add_peer(*context, other->device);
 }
 
 CUDA_DOUBLE_ENTRY(cuCtxDisablePeerAccess)(CUcontext peer) {
   ContextRef context;
   ContextRef other;
-  CUresult result = current_context(context);
+  int result = current_context(context);
   if (result == CUDA_SUCCESS) result = find_context(peer, other);
-  if (result != CUDA_SUCCESS) return result;
-  const Locked lock(state().mutex);
-  return context->peers.erase(other->device) != 0 ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  return result == CUDA_SUCCESS ? remove_peer(*context, other->device) : result;
 }
 
 }  // namespace anyplace::doubles::cuda

@@ -3,7 +3,6 @@
 // The controls of the double: failures on demand, counts, what lives, what was done wrong, faults of devices.
 #include <thread>
 
-#include "support/environment.h"
 #include "test_support.h"
 
 using test::Control;
@@ -142,10 +141,7 @@ TEST_CASE("everything that is made and not given back is listed") {
     ok(cuMemAllocHost(&pinned, 16));
     char bytes[64];
     ok(cuMemHostRegister(bytes, 64, 0));
-    for (const char* kind : {"stream", "event", "memory", "module", "host", "registered"}) {
-      INFO(kind);
-      CHECK(control.live(kind) == 1);
-    }
+    test::check_one_of_each(control, {"stream", "event", "memory", "module", "host", "registered"});
     CHECK(control.live() == 7);
     CHECK_THAT(control.live_text(), Catch::Contains("4711 bytes"));
     ok(cuStreamDestroy(stream));
@@ -230,37 +226,33 @@ TEST_CASE("many threads may use the double at the same time") {
   const Primary primary;
   const Control control;
   const CUcontext context = primary;
-  std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
-  for (int t = 0; t < 6; ++t) {
-    threads.emplace_back([&, t] {
-      const auto expect = [&](CUresult result) { wrong += result != CUDA_SUCCESS; };
-      expect(cuCtxSetCurrent(context));
-      for (int i = 0; i < 50; ++i) {
-        CUstream streams[2] = {};
-        CUevent event = nullptr;
-        CUdeviceptr memory = 0;
-        for (CUstream& stream : streams) expect(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-        expect(cuEventCreate(&event, 0));
-        expect(cuMemAllocAsync(&memory, 8, streams[0]));
-        expect(cuMemsetD32Async(memory, static_cast<unsigned>(t * 100 + i), 1, streams[0]));
-        expect(cuEventRecord(event, streams[0]));
-        expect(cuStreamWaitEvent(streams[1], event, 0));
-        expect(cuMemcpyDtoDAsync(memory + 4, memory, 4, streams[1]));
-        expect(cuEventRecord(event, streams[1]));
-        expect(cuStreamWaitEvent(CU_STREAM_PER_THREAD, event, 0));
-        std::uint32_t value = 0;
-        expect(cuMemcpyDtoHAsync(&value, memory + 4, 4, CU_STREAM_PER_THREAD));
-        expect(cuMemFreeAsync(memory, CU_STREAM_PER_THREAD));
-        expect(cuStreamSynchronize(CU_STREAM_PER_THREAD));
-        wrong += value != static_cast<std::uint32_t>(t * 100 + i);
-        expect(cuEventDestroy(event));
-        for (const CUstream stream : streams) expect(cuStreamDestroy(stream));
-      }
-      expect(cuCtxSetCurrent(nullptr));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::on_threads(6, [&](int t) {
+    const auto expect = [&](CUresult result) { wrong += result != CUDA_SUCCESS; };
+    expect(cuCtxSetCurrent(context));
+    for (int i = 0; i < 50; ++i) {
+      CUstream streams[2] = {};
+      CUevent event = nullptr;
+      CUdeviceptr memory = 0;
+      for (CUstream& stream : streams) expect(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+      expect(cuEventCreate(&event, 0));
+      expect(cuMemAllocAsync(&memory, 8, streams[0]));
+      expect(cuMemsetD32Async(memory, static_cast<unsigned>(t * 100 + i), 1, streams[0]));
+      expect(cuEventRecord(event, streams[0]));
+      expect(cuStreamWaitEvent(streams[1], event, 0));
+      expect(cuMemcpyDtoDAsync(memory + 4, memory, 4, streams[1]));
+      expect(cuEventRecord(event, streams[1]));
+      expect(cuStreamWaitEvent(CU_STREAM_PER_THREAD, event, 0));
+      std::uint32_t value = 0;
+      expect(cuMemcpyDtoHAsync(&value, memory + 4, 4, CU_STREAM_PER_THREAD));
+      expect(cuMemFreeAsync(memory, CU_STREAM_PER_THREAD));
+      expect(cuStreamSynchronize(CU_STREAM_PER_THREAD));
+      wrong += value != static_cast<std::uint32_t>(t * 100 + i);
+      expect(cuEventDestroy(event));
+      for (const CUstream stream : streams) expect(cuStreamDestroy(stream));
+    }
+    expect(cuCtxSetCurrent(nullptr));
+  });
   CHECK(wrong == 0);
   CHECK(control.misuse_text().empty());
   CHECK(control.live() == 1);

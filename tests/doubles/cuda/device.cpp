@@ -1,36 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Devices and what they say of themselves. No entry here makes a context.
-#include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <string>
 
-#include "device_limits.h"
-#include "state.h"
+#include "driver.h"
 
 namespace anyplace::doubles::cuda {
 namespace {
 
-struct Attribute {
-  int number;
-  int value;
-};
 // By number, as older headers lack the newer names. What a test device of compute capability 9.0 might say.
-constexpr Attribute kAttributes[] = {
-    {1, kMaxThreadsPerBlock},
-    {2, kMaxBlock[0]},
-    {3, kMaxBlock[1]},
-    {4, kMaxBlock[2]},
-    {5, kMaxGrid[0]},
-    {6, kMaxGrid[1]},
-    {7, kMaxGrid[2]},
-    {8, kMaxShared},
+constexpr Attribute attributes[] = {
+    {1, max_threads_per_block},
+    {2, max_block[0]},
+    {3, max_block[1]},
+    {4, max_block[2]},
+    {5, max_grid[0]},
+    {6, max_grid[1]},
+    {7, max_grid[2]},
+    {8, max_shared},
     {9, 65536},       // constant memory
     {10, 32},         // warp
-    {11, kMaxPitch},  //
+    {11, max_pitch},  //
     {12, 65536},      // registers of a block
-    {13, 1500000},    // kHz
+    {13, 1500000},    // hz
     {14, 512},        // alignment of textures
     {15, 1},          // copies overlap kernels
     {16, 16},         // multiprocessors
@@ -42,7 +35,7 @@ constexpr Attribute kAttributes[] = {
     {32, 0},          // ECC
     {34, 0},          // PCI device
     {35, 0},          // TCC
-    {36, 1500000},    // kHz of the memory
+    {36, 1500000},    // hz of the memory
     {37, 1024},       // bits of the memory bus
     {38, 8 << 20},    // L2 cache
     {39, 2048},       // threads of a multiprocessor
@@ -64,7 +57,7 @@ constexpr Attribute kAttributes[] = {
     {93, 0},          // likewise
     {94, 0},          // likewise
     {95, 1},          // cooperative launches
-    {97, kMaxSharedOptIn},
+    {97, max_shared_opt_in},
     {99, 1},      // memory can be registered
     {102, 1},     // virtual memory
     {103, 0},     // no handles to share
@@ -77,85 +70,63 @@ constexpr Attribute kAttributes[] = {
 };
 
 /// Of instances it is that of their GPU.
-int pci_bus_of(CUdevice device) {
-  const Config& config = state().config;
-  return 0x17 + (config.mig ? 0 : config.visible[static_cast<std::size_t>(device)]);
-}
+unsigned pci_bus_of(CUdevice device) { return 0x17U + static_cast<unsigned>(config().mig ? 0 : physical_of(device)); }
 
 int value_of(int attribute, CUdevice device, bool& known) {
-  const State& all = state();
   known = true;
   switch (attribute) {
     case 33:
-      return pci_bus_of(device);
+      return static_cast<int>(pci_bus_of(device));
     case 75:
-      return all.config.sm / 10;
+      return config().sm / 10;
     case 76:
-      return all.config.sm % 10;
+      return config().sm % 10;
     case 83:
     case 89:  // managed memory, also while kernels run
-      return all.config.managed ? 1 : 0;
+      return config().managed ? 1 : 0;
     case 115:
-      return all.config.pools ? 1 : 0;
+      return config().pools ? 1 : 0;
     default:
       break;
   }
-  for (const Attribute& entry : kAttributes) {
-    if (entry.number == attribute) return entry.value;
-  }
-  known = attribute > 0 && attribute < 150;
-  return 0;
+  const int* const fixed = find_attribute(attributes, attribute);
+  known = fixed != nullptr || (attribute > 0 && attribute < 150);
+  return fixed == nullptr ? 0 : *fixed;
 }
 
-CUresult check_devices(CUdevice first, CUdevice second) {
-  const CUresult result = check_device(first);
-  return result == CUDA_SUCCESS ? check_device(second) : result;
-}
+std::string pci_of(CUdevice device) { return pci_address(pci_bus_of(device)); }
 
-CUresult write_text(char* out, int bytes, const std::string& text) {
-  if (out == nullptr || bytes <= 0) return CUDA_ERROR_INVALID_VALUE;
-  std::snprintf(out, static_cast<std::size_t>(bytes), "%s", text.c_str());
+/// `bytes_of` writes the 16 bytes of a physical device's uuid.
+int write_uuid(CUuuid* uuid, CUdevice device, void (*bytes_of)(const Config&, int, unsigned char*)) {
+  if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const int result = check_device(device);
+  if (result != CUDA_SUCCESS) return result;
+  unsigned char bytes[16];
+  bytes_of(config(), physical_of(device), bytes);
+  std::memcpy(uuid->bytes, bytes, sizeof(bytes));
   return CUDA_SUCCESS;
-}
-
-std::string pci_of(CUdevice device) {
-  char text[16];
-  std::snprintf(text, sizeof(text), "0000:%02X:00.0", static_cast<unsigned>(pci_bus_of(device)));
-  return text;
 }
 
 }  // namespace
 
-CUDA_DOUBLE_ENTRY(cuDeviceGet)(CUdevice* device, int ordinal) {
-  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(ordinal);
-  if (result == CUDA_SUCCESS) *device = ordinal;
-  return result;
-}
+CUDA_DOUBLE_ENTRY(cuDeviceGet)(CUdevice* device, int ordinal) { return get_device(device, ordinal); }
 
 CUDA_DOUBLE_ENTRY(cuDeviceGetCount)(int* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *count = static_cast<int>(state().config.visible.size());
+  *count = static_cast<int>(config().visible.size());
   return CUDA_SUCCESS;
 }
 
 CUDA_DOUBLE_ENTRY(cuDeviceGetName)(char* name, int bytes, CUdevice device) {
-  const CUresult result = check_device(device);
-  if (result != CUDA_SUCCESS) return result;
-  const std::string instance = state().config.mig ? " MIG 1g.10gb" : "";
-  return write_text(name, bytes, "CUDA double of sm_" + std::to_string(state().config.sm) + instance);
+  const std::string instance = config().mig ? " MIG 1g.10gb" : "";
+  return write_text(name, bytes, device, "CUDA double of sm_" + std::to_string(config().sm) + instance);
 }
 
-CUDA_DOUBLE_ENTRY(cuDeviceTotalMem_v2)(size_t* bytes, CUdevice device) {
-  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
-  if (result == CUDA_SUCCESS) *bytes = state().memory.device_bytes();
-  return result;
-}
+CUDA_DOUBLE_ENTRY(cuDeviceTotalMem_v2)(size_t* bytes, CUdevice device) { return total_memory(bytes, device); }
 
 CUDA_DOUBLE_ENTRY(cuDeviceGetAttribute)(int* value, CUdevice_attribute attribute, CUdevice device) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
+  const int result = check_device(device);
   if (result != CUDA_SUCCESS) return result;
   bool known = false;
   const int found = value_of(static_cast<int>(attribute), device, known);
@@ -164,37 +135,18 @@ CUDA_DOUBLE_ENTRY(cuDeviceGetAttribute)(int* value, CUdevice_attribute attribute
   return CUDA_SUCCESS;
 }
 
-CUDA_DOUBLE_ENTRY(cuDeviceGetUuid)(CUuuid* uuid, CUdevice device) {
-  if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
-  if (result != CUDA_SUCCESS) return result;
-  unsigned char bytes[16];
-  gpu_uuid_bytes(state().config, state().config.visible[static_cast<std::size_t>(device)], bytes);
-  std::memcpy(uuid->bytes, bytes, sizeof(bytes));
-  return CUDA_SUCCESS;
-}
+CUDA_DOUBLE_ENTRY(cuDeviceGetUuid)(CUuuid* uuid, CUdevice device) { return write_uuid(uuid, device, gpu_uuid_bytes); }
 
 // What the reference says that it gives of a device in MIG mode: the uuid of the instance.
-CUDA_DOUBLE_ENTRY(cuDeviceGetUuid_v2)(CUuuid* uuid, CUdevice device) {
-  if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_device(device);
-  if (result != CUDA_SUCCESS) return result;
-  unsigned char bytes[16];
-  uuid_bytes(state().config, state().config.visible[static_cast<std::size_t>(device)], bytes);
-  std::memcpy(uuid->bytes, bytes, sizeof(bytes));
-  return CUDA_SUCCESS;
-}
+CUDA_DOUBLE_ENTRY(cuDeviceGetUuid_v2)(CUuuid* uuid, CUdevice device) { return write_uuid(uuid, device, uuid_bytes); }
 
 CUDA_DOUBLE_ENTRY(cuDeviceGetPCIBusId)(char* pci, int bytes, CUdevice device) {
-  const CUresult result = check_device(device);
-  if (result != CUDA_SUCCESS) return result;
-  // "Large enough for 13 characters with the NUL", says the reference.
-  return bytes < 13 ? CUDA_ERROR_INVALID_VALUE : write_text(pci, bytes, pci_of(device));
+  return write_pci_address(pci, bytes, device, pci_bus_of);
 }
 
 CUDA_DOUBLE_ENTRY(cuDeviceGetByPCIBusId)(CUdevice* device, const char* pci) {
   if (is_null(device, pci)) return CUDA_ERROR_INVALID_VALUE;
-  for (int i = 0; i < static_cast<int>(state().config.visible.size()); ++i) {
+  for (int i = 0; i < static_cast<int>(config().visible.size()); ++i) {
     const std::string known = pci_of(i);
     if (known != pci && known.substr(5) != pci && known.substr(0, 10) != pci) continue;
     *device = i;
@@ -203,21 +155,20 @@ CUDA_DOUBLE_ENTRY(cuDeviceGetByPCIBusId)(CUdevice* device, const char* pci) {
   return CUDA_ERROR_INVALID_DEVICE;
 }
 
-CUDA_DOUBLE_ENTRY(cuDeviceCanAccessPeer)(int* can_access, CUdevice device, CUdevice peer) {
-  if (can_access == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_devices(device, peer);
-  if (result == CUDA_SUCCESS) *can_access = device != peer && state().config.peers ? 1 : 0;
-  return result;
+CUDA_DOUBLE_ENTRY(cuDeviceCanAccessPeer)(int* can, CUdevice device, CUdevice peer) {
+  return can_access_peer(can, device, peer);
 }
 
 CUDA_DOUBLE_ENTRY(cuDeviceGetP2PAttribute)
 (int* value, CUdevice_P2PAttribute attribute, CUdevice source, CUdevice destination) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_devices(source, destination);
-  if (result != CUDA_SUCCESS || source == destination) return CUDA_ERROR_INVALID_DEVICE;
+  int can = 0;
+  if (can_access_peer(&can, source, destination) != CUDA_SUCCESS || source == destination) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
   const bool access = attribute == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
   if (static_cast<int>(attribute) < 1 || static_cast<int>(attribute) > 5) return CUDA_ERROR_INVALID_VALUE;
-  *value = access && state().config.peers ? 1 : 0;
+  *value = access ? can : 0;
   return CUDA_SUCCESS;
 }
 

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The limits of the double's devices, in one place for what reports and what enforces them.
-#ifndef ANYPLACE_TESTS_DOUBLES_CUDA_DEVICE_LIMITS_H
-#define ANYPLACE_TESTS_DOUBLES_CUDA_DEVICE_LIMITS_H
-
-#include <cstdint>
+#pragma once
 
 namespace anyplace::doubles::cuda {
 
-constexpr int kMaxThreadsPerBlock = 1024;
-constexpr int kMaxBlock[3] = {1024, 1024, 64};
-constexpr int kMaxGrid[3] = {2147483647, 65535, 65535};
-constexpr int kMaxShared = 48 * 1024;
-constexpr int kMaxSharedOptIn = 227 * 1024;
-constexpr int kMaxPitch = 2147483647;
-constexpr uint64_t kGranularity = uint64_t{2} << 20U;  // of virtual memory
+constexpr int max_threads_per_block = 1024;
+constexpr int max_block[3] = {1024, 1024, 64};
+constexpr int max_grid[3] = {2147483647, 65535, 65535};
+constexpr int max_shared = 48 * 1024;
+constexpr int max_shared_opt_in = 227 * 1024;
 
 }  // namespace anyplace::doubles::cuda
-
-#endif  // ANYPLACE_TESTS_DOUBLES_CUDA_DEVICE_LIMITS_H

@@ -5,12 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 
-#include "support/child.h"
-#include "support/environment.h"
-#include "support/temp_dir.h"
 #include "test_support.h"
 
 using test::Gate;
@@ -286,8 +281,7 @@ TEST_CASE("a report of calls and leaks and misuse is written at the end of the p
     return 0;
   });
   CHECK(result.status == 0);
-  std::ifstream file(path);
-  const std::string report{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string report = test::read_bytes(path);
   CHECK_THAT(report, Catch::Contains("call cuInit 1\n"));
   CHECK_THAT(report, Catch::Contains("call cuStreamCreate 2\n"));
   CHECK_THAT(report, Catch::Contains("call cuDevicePrimaryCtxRelease_v2 1\n"));

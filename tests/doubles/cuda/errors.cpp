@@ -2,18 +2,13 @@
 //
 // The names of CUresult and what they mean. Numbers, not enumerators: older headers lack the newer ones. The names are
 // cuda.h's, the texts our own.
+#include "../engine/error_text.h"
 #include "entries.h"
-#include "state.h"
 
 namespace anyplace::doubles::cuda {
 namespace {
 
-struct ErrorText {
-  int code;
-  const char* name;
-  const char* text;
-};
-constexpr ErrorText kErrors[] = {
+constexpr ErrorText errors[] = {
     {0, "CUDA_SUCCESS", "no error"},
     {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
@@ -86,27 +81,17 @@ constexpr ErrorText kErrors[] = {
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-const ErrorText* find(CUresult error) {
-  for (const ErrorText& entry : kErrors) {
-    if (entry.code == static_cast<int>(error)) return &entry;
-  }
-  return nullptr;
+/// Documented: the text is set to null for an unknown code.
+int tell(CUresult error, const char** text, const char* ErrorText::*which) {
+  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const ErrorText* const found = find_error(errors, error);
+  *text = found == nullptr ? nullptr : found->*which;
+  return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
 }  // namespace
 
-CUDA_DOUBLE_ENTRY(cuGetErrorName)(CUresult error, const char** text) {
-  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const ErrorText* const found = find(error);
-  *text = found == nullptr ? nullptr : found->name;  // documented: set to null for an unknown code
-  return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-CUDA_DOUBLE_ENTRY(cuGetErrorString)(CUresult error, const char** text) {
-  if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const ErrorText* const found = find(error);
-  *text = found == nullptr ? nullptr : found->text;
-  return found == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
+CUDA_DOUBLE_ENTRY(cuGetErrorName)(CUresult error, const char** text) { return tell(error, text, &ErrorText::name); }
+CUDA_DOUBLE_ENTRY(cuGetErrorString)(CUresult error, const char** text) { return tell(error, text, &ErrorText::text); }
 
 }  // namespace anyplace::doubles::cuda

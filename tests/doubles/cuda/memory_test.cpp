@@ -4,7 +4,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "support/environment.h"
 #include "test_support.h"
 
 using test::Gate;

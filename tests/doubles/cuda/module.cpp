@@ -2,16 +2,13 @@
 //
 // Modules: the stand-in formats (stand_in.h) loaded, with what the driver's compiler would say in the logs; functions
 // and variables by name.
-//
-// Stricter than the reference: a module that is unloaded while one of its kernels is queued is noted as misuse, and the
-// kernel fails.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "device_limits.h"
+#include "../engine/elf_mark.h"
+#include "driver.h"
 #include "stand_in.h"
-#include "state.h"
 
 namespace anyplace::doubles::cuda {
 namespace {
@@ -19,7 +16,7 @@ namespace {
 /// The buffers for logs among the options of a load.
 class JitLogs {
  public:
-  CUresult read(unsigned count, CUjit_option* options, void** values) {
+  int read(unsigned count, CUjit_option* options, void** values) {
     if (count != 0 && is_null(options, values)) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; ++i) {
       // Numbers travel in the place of the pointer.
@@ -88,7 +85,7 @@ struct Found {
   std::vector<std::string> entries;
 };
 
-CUresult image_of_ptx(std::string_view text, Found& out, std::string& log) {
+int image_of_ptx(std::string_view text, Found& out, std::string& log) {
   const bool printable = std::all_of(text.begin(), text.end(), [](char c) {
     return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';
   });
@@ -99,14 +96,14 @@ CUresult image_of_ptx(std::string_view text, Found& out, std::string& log) {
     log = "ptxas application ptx input, line 1; fatal   : " + why + "\n";
     return CUDA_ERROR_INVALID_PTX;
   }
-  if (cuda_version_of(*head) > state().config.driver_version) {
+  if (cuda_version_of(*head) > config().driver_version) {
     log = "ptxas application ptx input, line 1; fatal   : Unsupported .version " + std::to_string(head->version_major) +
           "." + std::to_string(head->version_minor) + "\n";
     return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
   }
-  if (head->target_sm > static_cast<unsigned>(state().config.sm)) {
+  if (head->target_sm > static_cast<unsigned>(config().sm)) {
     log = "ptxas fatal   : the .target sm_" + std::to_string(head->target_sm) + " is above the device's sm_" +
-          std::to_string(state().config.sm) + "\n";
+          std::to_string(config().sm) + "\n";
     return CUDA_ERROR_INVALID_PTX;
   }
   auto found = read_ptx_host_image(text, why);
@@ -120,14 +117,14 @@ CUresult image_of_ptx(std::string_view text, Found& out, std::string& log) {
 
 /// A cubin runs on devices of its own major architecture that aren't older.
 bool cubin_fits(unsigned sm) {
-  const auto device = static_cast<unsigned>(state().config.sm);
+  const auto device = static_cast<unsigned>(config().sm);
   return sm / 10 == device / 10 && sm <= device;
 }
 
-CUresult image_of_cubin(std::string_view cubin, Found& out, std::string& log) {
-  if (cubin.size() < 64 || !is_cubin(cubin.data())) return CUDA_ERROR_INVALID_IMAGE;
+int image_of_cubin(std::string_view cubin, Found& out, std::string& log) {
+  if (cubin.size() < 64 || !is_elf_for(cubin.data(), cuda_machine)) return CUDA_ERROR_INVALID_IMAGE;
   if (!cubin_fits(cubin_sm(cubin.data()))) return CUDA_ERROR_NO_BINARY_FOR_GPU;
-  auto found = read_cubin_host_image(cubin);
+  auto found = unmark_elf(cubin);
   if (!found) {
     log = "the cubin is a true one, and the double runs stand-ins alone\n";
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
@@ -137,17 +134,17 @@ CUresult image_of_cubin(std::string_view cubin, Found& out, std::string& log) {
 }
 
 /// The best entry: the cubin of the highest architecture that fits, else the PTX.
-CUresult image_of_fatbin(const void* fatbin, Found& out, std::string& log) {
+int image_of_fatbin(const void* fatbin, Found& out, std::string& log) {
   const auto entries = read_fatbin(fatbin, log);
   if (!entries) return CUDA_ERROR_INVALID_IMAGE;
   std::vector<FatbinEntry> sorted = *entries;
   std::stable_sort(sorted.begin(), sorted.end(), [](const FatbinEntry& first, const FatbinEntry& second) {
     return first.ptx != second.ptx ? second.ptx : first.sm > second.sm;
   });
-  CUresult result = CUDA_ERROR_NO_BINARY_FOR_GPU;
+  int result = CUDA_ERROR_NO_BINARY_FOR_GPU;
   for (const FatbinEntry& entry : sorted) {
     const std::string_view text = entry.image;
-    const CUresult found =
+    const int found =
         entry.ptx ? image_of_ptx(text.substr(0, text.find('\0')), out, log) : image_of_cubin(text, out, log);
     if (found == CUDA_SUCCESS) return found;
     if (entry.ptx) result = found;
@@ -171,69 +168,32 @@ struct FatbinWrapper {
   const void* name;
 };
 
-CUresult host_image_of(const void* bytes, Found& out, std::string& log) {
-  constexpr uint32_t kElf = 0x464c457fU;
-  if (begins_with(bytes, kElf)) {
+int host_image_of(const void* bytes, Found& out, std::string& log) {
+  constexpr uint32_t elf = 0x464c457fU;
+  if (begins_with(bytes, elf)) {
     return image_of_cubin(std::string_view(static_cast<const char*>(bytes), elf_bytes(bytes)), out, log);
   }
-  if (begins_with(bytes, kFatbinMagic)) return image_of_fatbin(bytes, out, log);
-  if (begins_with(bytes, kFatbinWrapperMagic)) {
+  if (begins_with(bytes, fatbin_magic)) return image_of_fatbin(bytes, out, log);
+  if (begins_with(bytes, fatbin_wrapper_magic)) {
     return image_of_fatbin(static_cast<const FatbinWrapper*>(bytes)->fatbin, out, log);
   }
   return image_of_ptx(static_cast<const char*>(bytes), out, log);
 }
 
-CUresult load(CUmodule* module, const void* image, JitLogs& logs) {
+int load(CUmodule* module, const void* image, JitLogs& logs) {
   if (is_null(module, image)) return CUDA_ERROR_INVALID_VALUE;
   ContextRef context;
-  CUresult result = current_context(context);
+  int result = current_context(context);
   if (result != CUDA_SUCCESS) return result;
   Found found;
   std::string log;
   result = host_image_of(image, found, log);
-  std::shared_ptr<HostImage> loaded;
-  if (result == CUDA_SUCCESS) {
-    loaded = HostImage::load(found.image, log);
-    if (loaded == nullptr) result = CUDA_ERROR_INVALID_IMAGE;
-  }
+  if (result == CUDA_SUCCESS) result = add_module(module, context, found.image, std::move(found.entries), log);
   logs.write(result == CUDA_SUCCESS ? "" : log, "");
-  if (result != CUDA_SUCCESS) return result;
-  auto made = std::make_shared<Module>();
-  made->context = context;
-  made->image = std::move(loaded);
-  made->entries = std::move(found.entries);
-  const Locked lock(state().mutex);
-  made->handle = state().modules.add(made);
-  *module = made->handle;
-  return CUDA_SUCCESS;
-}
-
-CUresult find_module(const Locked&, CUmodule handle, ModuleRef& module) {
-  ModuleRef found = state().modules.find(handle);
-  if (found == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  const CUresult fault = fault_of(*found->context);
-  if (fault == CUDA_SUCCESS) module = std::move(found);
-  return fault;
-}
-
-/// Where each parameter begins in a buffer of them, as a struct of the sizes would have it.
-std::vector<uint32_t> offsets_of(const std::vector<uint32_t>& sizes) {
-  std::vector<uint32_t> offsets;
-  uint32_t next = 0;
-  for (const uint32_t size : sizes) {
-    const uint32_t alignment = size == 0 ? 1 : std::min<uint32_t>(size & (~size + 1), 8);
-    next = (next + alignment - 1) / alignment * alignment;
-    offsets.push_back(next);
-    next += size;
-  }
-  return offsets;
+  return result;
 }
 
 }  // namespace
-
-Module::~Module() {
-  for (const auto& [name, block] : variables) state().memory.free(block.start, block.id);
-}
 
 CUDA_DOUBLE_ENTRY(cuModuleLoadData)(CUmodule* module, const void* image) {
   JitLogs none;
@@ -243,70 +203,33 @@ CUDA_DOUBLE_ENTRY(cuModuleLoadData)(CUmodule* module, const void* image) {
 CUDA_DOUBLE_ENTRY(cuModuleLoadDataEx)
 (CUmodule* module, const void* image, unsigned option_count, CUjit_option* options, void** values) {
   JitLogs logs;
-  const CUresult result = logs.read(option_count, options, values);
+  const int result = logs.read(option_count, options, values);
   return result == CUDA_SUCCESS ? load(module, image, logs) : result;
 }
 
 CUDA_DOUBLE_ENTRY(cuModuleLoadFatBinary)(CUmodule* module, const void* image) {
   JitLogs none;
-  const bool fatbin = image != nullptr && (begins_with(image, kFatbinMagic) || begins_with(image, kFatbinWrapperMagic));
+  const bool fatbin =
+      image != nullptr && (begins_with(image, fatbin_magic) || begins_with(image, fatbin_wrapper_magic));
   if (image != nullptr && !fatbin) return CUDA_ERROR_INVALID_IMAGE;
   return load(module, image, none);
 }
 
 CUDA_DOUBLE_ENTRY(cuModuleUnload)(CUmodule module) {
   ContextRef context;
-  const CUresult result = current_context_to_release(context);
-  if (result != CUDA_SUCCESS) return result;
-  ModuleRef found;  // goes behind the lock
-  const Locked lock(state().mutex);
-  found = state().modules.find(module);
-  if (found == nullptr) {
-    misuses().add("cuModuleUnload of what is no module, or no longer");
-    return CUDA_ERROR_INVALID_HANDLE;
-  }
-  if (found->context != context) return CUDA_ERROR_INVALID_CONTEXT;
-  const CUresult fault = fault_of(*context);
-  found->unloaded = true;
-  if (fault == CUDA_SUCCESS && found->launches.load() != 0) {
-    misuses().add("a module was unloaded while a kernel of it was queued or ran");
-  }
-  for (const auto& [name, function] : found->functions) state().functions.remove(function);
-  state().modules.remove(module);
-  return fault;
+  const int result = current_context_to_release(context);
+  return result == CUDA_SUCCESS ? unload_module(module, context) : result;
 }
 
 CUDA_DOUBLE_ENTRY(cuModuleGetFunction)(CUfunction* function, CUmodule module, const char* name) {
-  if (is_null(function, name)) return CUDA_ERROR_INVALID_VALUE;
-  const Locked lock(state().mutex);
-  ModuleRef found;
-  const CUresult result = find_module(lock, module, found);
-  if (result != CUDA_SUCCESS) return result;
-  if (const auto known = found->functions.find(name); known != found->functions.end()) {
-    *function = known->second;
-    return CUDA_SUCCESS;
-  }
-  const std::vector<std::string>& entries = found->entries;
-  if (!entries.empty() && std::find(entries.begin(), entries.end(), name) == entries.end()) return CUDA_ERROR_NOT_FOUND;
-  auto kernel = found->image->kernel(name);
-  if (!kernel) return CUDA_ERROR_NOT_FOUND;
-  auto made = std::make_shared<Function>();
-  made->name = name;
-  made->module = found;
-  made->offsets = offsets_of(kernel->sizes);
-  made->kernel = std::move(*kernel);
-  made->max_dynamic_shared = kMaxShared;
-  made->handle = state().functions.add(made);
-  found->functions[name] = made->handle;
-  *function = made->handle;
-  return CUDA_SUCCESS;
+  return get_function(function, module, name);
 }
 
 CUDA_DOUBLE_ENTRY(cuModuleGetGlobal_v2)(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
   if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   const Locked lock(state().mutex);
   ModuleRef found;
-  const CUresult result = find_module(lock, module, found);
+  const int result = find_module(lock, Word(module), found);
   if (result != CUDA_SUCCESS) return result;
   auto known = found->variables.find(name);
   if (known == found->variables.end()) {
@@ -314,8 +237,8 @@ CUDA_DOUBLE_ENTRY(cuModuleGetGlobal_v2)(CUdeviceptr* address, size_t* bytes, CUm
     if (!variable || variable->bytes == 0) return CUDA_ERROR_NOT_FOUND;
     Block model;
     model.device = found->context->device;
-    model.flags = kVariableOfModule;
-    const auto start = reinterpret_cast<uint64_t>(variable->address);  // NOLINT: a number
+    model.flags = variable_of_module;
+    const Word start = variable->address;
     if (!state().memory.add_registered(model, start, variable->bytes)) return CUDA_ERROR_NOT_FOUND;
     known = found->variables.emplace(name, *state().memory.block_at(start)).first;
   }

@@ -3,13 +3,12 @@
 // Modules in the stand-in formats, and launches of their kernels.
 #include <cstring>
 
-#include "support/environment.h"
 #include "test_support.h"
 
 using test::ok;
 using test::peek;
 using test::Primary;
-using test::read_file;
+using test::read_test_file;
 
 namespace {
 
@@ -37,7 +36,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 TEST_CASE("a module loads from PTX and cubin and fatbin stand-ins") {
   const Primary primary;
   const char* const name = GENERATE("test_kernels.ptx", "test_kernels.cubin", "test_kernels.fatbin");
-  const std::string image = read_file(name);
+  const std::string image = read_test_file(name);
   CUmodule module = nullptr;
   ok(cuModuleLoadData(&module, image.c_str()));
   CUfunction function = nullptr;
@@ -56,14 +55,14 @@ TEST_CASE("a module loads from PTX and cubin and fatbin stand-ins") {
 TEST_CASE("a cubin for another architecture has no binary for the device") {
   test::set_env("CUDA_DOUBLE_SM", "80");
   const Primary primary;
-  CHECK(load(read_file("test_kernels.cubin")) == CUDA_ERROR_NO_BINARY_FOR_GPU);
-  CHECK(load(read_file("test_kernels.ptx")) == CUDA_SUCCESS);
-  CHECK(load(read_file("test_kernels.fatbin")) == CUDA_SUCCESS);  // by its PTX
+  CHECK(load(read_test_file("test_kernels.cubin")) == CUDA_ERROR_NO_BINARY_FOR_GPU);
+  CHECK(load(read_test_file("test_kernels.ptx")) == CUDA_SUCCESS);
+  CHECK(load(read_test_file("test_kernels.fatbin")) == CUDA_SUCCESS);  // by its PTX
 }
 
 TEST_CASE("PTX for a newer architecture or of a newer version is refused") {
   const Primary primary;
-  const std::string ptx = read_file("test_kernels.ptx");
+  const std::string ptx = read_test_file("test_kernels.ptx");
   std::string log;
   CHECK(load(replaced(ptx, ".version 6.0", ".version 99.0"), &log) == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
   CHECK_FALSE(log.empty());
@@ -74,7 +73,7 @@ TEST_CASE("PTX for a newer architecture or of a newer version is refused") {
 TEST_CASE("an old driver refuses the PTX of a newer compiler") {
   test::set_env("CUDA_DOUBLE_DRIVER_VERSION", "12020");
   const Primary primary;
-  const std::string ptx = read_file("test_kernels.ptx");
+  const std::string ptx = read_test_file("test_kernels.ptx");
   CHECK(load(replaced(ptx, ".version 6.0", ".version 9.0")) == CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
   CHECK(load(replaced(ptx, ".version 6.0", ".version 8.2")) == CUDA_SUCCESS);
 }
@@ -108,7 +107,7 @@ TEST_CASE("the kernels of a PTX with entries are these, whatever the host image 
   const Primary primary;
   // As a compiler mangles a kernel without C linkage; `append` stands behind a line's end, as nvcc writes it.
   const std::string ptx =
-      read_file("test_kernels.ptx") +
+      read_test_file("test_kernels.ptx") +
       ".visible .entry _Z5countPjj(\n)\n{ ret; }\n// .entry noted()\n.visible .entry append\n(\n)\n{ ret; }\n";
   CUmodule module = nullptr;
   ok(cuModuleLoadData(&module, ptx.c_str()));
@@ -248,7 +247,7 @@ TEST_CASE("a module that is unloaded while its kernel is queued is misuse and th
   ok(cuMemsetD32(counter, 0, 1));
   ok(cuCtxSynchronize());
   CUmodule module = nullptr;
-  ok(cuModuleLoadData(&module, read_file("test_kernels.ptx").c_str()));
+  ok(cuModuleLoadData(&module, read_test_file("test_kernels.ptx").c_str()));
   CUfunction function = nullptr;
   ok(cuModuleGetFunction(&function, module, "count"));
   ok(test::launch(stream, function, counter, 1U));
@@ -269,7 +268,7 @@ TEST_CASE("a module that is unloaded while its kernel is queued is misuse and th
 TEST_CASE("a module is unloaded in its own context") {
   const Primary second(1);
   CUmodule module = nullptr;
-  ok(cuModuleLoadData(&module, read_file("test_kernels.ptx").c_str()));
+  ok(cuModuleLoadData(&module, read_test_file("test_kernels.ptx").c_str()));
   {
     const Primary first(0);
     CHECK(cuModuleUnload(module) == CUDA_ERROR_INVALID_CONTEXT);

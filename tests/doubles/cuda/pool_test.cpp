@@ -2,7 +2,6 @@
 //
 // Stream-ordered memory and its pools. A use that isn't ordered behind the allocation, or before the free, is what
 // these tests are about: on a device it may pass for years.
-#include "support/environment.h"
 #include "test_support.h"
 
 using test::Gate;

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stand_in.h"
 
-#include <elf.h>
-
 #include <algorithm>
 #include <cstring>
+
+#include "../engine/elf_mark.h"
 
 namespace anyplace::doubles::cuda {
 namespace {
 
-constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::size_t kBytesPerLine = 90;  // 120 digits
+constexpr std::string_view digit_characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::size_t bytes_per_line = 90;  // 120 digits
 
-// A cubin of ours keeps what it overwrote in the padding of e_ident, which the dynamic linker ignores.
-constexpr std::size_t kKeptMachine = 9, kKeptFlags = 11, kMark = 15;
-constexpr char kMarkValue = 'A';
-
-constexpr uint16_t kFatbinPtx = 1, kFatbinElf = 2;
+constexpr uint16_t fatbin_ptx = 1, fatbin_elf = 2;
 struct FatbinHead {
   uint32_t magic;
   uint16_t version;
@@ -48,7 +44,7 @@ void append_base64(std::string& text, std::string_view bytes) {
     for (std::size_t k = 0; k < 3; ++k) {
       group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
     }
-    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? kDigits[group >> (18 - 6 * k) & 63U] : '=';
+    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? digit_characters[group >> (18 - 6 * k) & 63U] : '=';
   }
 }
 
@@ -60,7 +56,7 @@ bool append_decoded(std::string& bytes, std::string_view digits) {
   uint32_t group = 0;
   unsigned bits = 0;
   for (const char digit : digits) {
-    const std::size_t value = kDigits.find(digit);
+    const std::size_t value = digit_characters.find(digit);
     if (value == std::string_view::npos) return false;
     group = group << 6 | static_cast<uint32_t>(value);
     bits += 6;
@@ -70,12 +66,6 @@ bool append_decoded(std::string& bytes, std::string_view digits) {
     }
   }
   return true;
-}
-
-Elf64_Ehdr elf_header(const void* image) noexcept {
-  Elf64_Ehdr header;
-  std::memcpy(&header, image, sizeof(header));
-  return header;
 }
 
 /// The text behind `directive` in the first line that begins with it.
@@ -111,26 +101,17 @@ std::string make_ptx(std::string_view ptx, std::string_view host_image) {
     text = "// No kernels for a device: the host image alone.\n.version 6.0\n.target sm_52\n.address_size 64\n";
   if (text.back() != '\n') text += '\n';
   text += "\n// What follows are comments: the same kernels for the host, for tests without a device.\n";
-  for (std::size_t i = 0; i < host_image.size(); i += kBytesPerLine) {
-    text += kHostImageLine;
-    append_base64(text, host_image.substr(i, kBytesPerLine));
+  for (std::size_t i = 0; i < host_image.size(); i += bytes_per_line) {
+    text += host_image_line;
+    append_base64(text, host_image.substr(i, bytes_per_line));
     text += '\n';
   }
   return text;
 }
 
 std::optional<std::string> make_cubin(std::string_view host_image, unsigned sm) {
-  if (host_image.size() < sizeof(Elf64_Ehdr) || host_image.substr(0, SELFMAG) != ELFMAG) return std::nullopt;
-  Elf64_Ehdr header = elf_header(host_image.data());
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine == kCudaMachine) return std::nullopt;
-  std::memcpy(header.e_ident + kKeptMachine, &header.e_machine, sizeof(header.e_machine));
-  std::memcpy(header.e_ident + kKeptFlags, &header.e_flags, sizeof(header.e_flags));
-  header.e_ident[kMark] = kMarkValue;
-  header.e_machine = kCudaMachine;
-  header.e_flags = sm << 16 | sm;  // as in cubins before CUDA 13: the virtual and the real architecture
-  std::string cubin(host_image);
-  std::memcpy(cubin.data(), &header, sizeof(header));
-  return cubin;
+  // As in cubins before CUDA 13: the virtual and the real architecture.
+  return mark_elf(host_image, cuda_machine, sm << 16 | sm);
 }
 
 std::string make_fatbin(const std::vector<FatbinEntry>& entries) {
@@ -139,7 +120,7 @@ std::string make_fatbin(const std::vector<FatbinEntry>& entries) {
     std::string image = entry.image;
     if (entry.ptx) image += '\0';
     FatbinEntryHead head{};
-    head.kind = entry.ptx ? kFatbinPtx : kFatbinElf;
+    head.kind = entry.ptx ? fatbin_ptx : fatbin_elf;
     head.version = 0x101;
     head.head_bytes = sizeof(head);
     image.resize((image.size() + 7) / 8 * 8, '\0');
@@ -149,7 +130,7 @@ std::string make_fatbin(const std::vector<FatbinEntry>& entries) {
     body.append(reinterpret_cast<const char*>(&head), sizeof(head));
     body += image;
   }
-  const FatbinHead head{kFatbinMagic, 1, sizeof(FatbinHead), body.size()};
+  const FatbinHead head{fatbin_magic, 1, sizeof(FatbinHead), body.size()};
   return std::string(reinterpret_cast<const char*>(&head), sizeof(head)) + body;
 }
 
@@ -198,60 +179,26 @@ std::optional<std::string> read_ptx_host_image(std::string_view ptx, std::string
     const std::string_view text = ptx.substr(0, end);
     ptx.remove_prefix(std::min(end + 1, ptx.size()));
     ++line;
-    if (text.substr(0, kHostImageLine.size()) != kHostImageLine) continue;
+    if (text.substr(0, host_image_line.size()) != host_image_line) continue;
     found = true;
-    if (!append_decoded(image, text.substr(kHostImageLine.size()))) {
+    if (!append_decoded(image, text.substr(host_image_line.size()))) {
       why = "line " + std::to_string(line) + "; error : the host image is not base 64";
       return std::nullopt;
     }
   }
   if (!found) {
-    why = "there is no host image in it (lines '" + std::string(kHostImageLine) +
+    why = "there is no host image in it (lines '" + std::string(host_image_line) +
           "...'), and the double compiles nothing";
     return std::nullopt;
   }
   return image;
 }
 
-bool is_cubin(const void* image) noexcept {
-  return std::memcmp(image, ELFMAG, SELFMAG) == 0 && elf_header(image).e_machine == kCudaMachine;
-}
-
-uint64_t elf_bytes(const void* image) noexcept {
-  const Elf64_Ehdr header = elf_header(image);
-  uint64_t end = sizeof(header);
-  end = std::max<uint64_t>(end, header.e_shoff + uint64_t{header.e_shnum} * header.e_shentsize);
-  end = std::max<uint64_t>(end, header.e_phoff + uint64_t{header.e_phnum} * header.e_phentsize);
-  const char* const bytes = static_cast<const char*>(image);
-  for (unsigned i = 0; i < header.e_phnum && header.e_phentsize == sizeof(Elf64_Phdr); ++i) {
-    Elf64_Phdr segment;
-    std::memcpy(&segment, bytes + header.e_phoff + i * sizeof(segment), sizeof(segment));
-    end = std::max<uint64_t>(end, segment.p_offset + segment.p_filesz);
-  }
-  for (unsigned i = 0; i < header.e_shnum && header.e_shentsize == sizeof(Elf64_Shdr); ++i) {
-    Elf64_Shdr section;
-    std::memcpy(&section, bytes + header.e_shoff + i * sizeof(section), sizeof(section));
-    if (section.sh_type != SHT_NOBITS) end = std::max<uint64_t>(end, section.sh_offset + section.sh_size);
-  }
-  return end;
-}
-
 unsigned cubin_sm(const void* image) noexcept {
   const Elf64_Ehdr header = elf_header(image);
   // CUDA 13 moved the architecture one byte up and says so in the ABI version.
-  const bool new_layout = header.e_ident[kMark] != kMarkValue && header.e_ident[EI_ABIVERSION] >= 8;
+  const bool new_layout = !is_marked(header) && header.e_ident[EI_ABIVERSION] >= 8;
   return header.e_flags >> (new_layout ? 8U : 0U) & 0xffU;
-}
-
-std::optional<std::string> read_cubin_host_image(std::string_view cubin) {
-  if (cubin.size() < sizeof(Elf64_Ehdr) || cubin[kMark] != kMarkValue) return std::nullopt;
-  Elf64_Ehdr header = elf_header(cubin.data());
-  std::memcpy(&header.e_machine, header.e_ident + kKeptMachine, sizeof(header.e_machine));
-  std::memcpy(&header.e_flags, header.e_ident + kKeptFlags, sizeof(header.e_flags));
-  std::memset(header.e_ident + kKeptMachine, 0, EI_NIDENT - kKeptMachine);
-  std::string image(cubin);
-  std::memcpy(image.data(), &header, sizeof(header));
-  return image;
 }
 
 std::optional<std::vector<FatbinEntry>> read_fatbin(const void* image, std::string& why) {
@@ -272,8 +219,8 @@ std::optional<std::vector<FatbinEntry>> read_fatbin(const void* image, std::stri
       return std::nullopt;
     }
     // Compressed entries are NVIDIA's own, and hold no host image that could be seen.
-    if (entry.compressed_bytes == 0 && (entry.kind == kFatbinPtx || entry.kind == kFatbinElf)) {
-      entries.push_back({entry.kind == kFatbinPtx, entry.sm, std::string(next + entry.head_bytes, entry.bytes)});
+    if (entry.compressed_bytes == 0 && (entry.kind == fatbin_ptx || entry.kind == fatbin_elf)) {
+      entries.push_back({entry.kind == fatbin_ptx, entry.sm, std::string(next + entry.head_bytes, entry.bytes)});
     }
     next += entry.head_bytes + entry.bytes;
     left -= entry.head_bytes + entry.bytes;

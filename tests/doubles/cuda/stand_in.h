@@ -3,8 +3,7 @@
 // The stand-in formats (README.md): PTX, cubins and fatbins that hold an image for the host, so that the double can run
 // the kernels. Made by make_stand_in, read by the double; needs nothing of CUDA. What is read may be damaged: every
 // reader checks and says what is wrong.
-#ifndef ANYPLACE_TESTS_DOUBLES_CUDA_STAND_IN_H
-#define ANYPLACE_TESTS_DOUBLES_CUDA_STAND_IN_H
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -16,11 +15,11 @@
 namespace anyplace::doubles::cuda {
 
 /// What a comment line of PTX begins with whose rest is a part of the host image in base 64.
-constexpr std::string_view kHostImageLine = "// anyplace-host-image: ";
+constexpr std::string_view host_image_line = "// anyplace-host-image: ";
 
-constexpr uint16_t kCudaMachine = 190;  // EM_CUDA
-constexpr uint32_t kFatbinMagic = 0xBA55ED50U;
-constexpr uint32_t kFatbinWrapperMagic = 0x466243B1U;
+constexpr uint16_t cuda_machine = 190;  // EM_CUDA
+constexpr uint32_t fatbin_magic = 0xBA55ED50U;
+constexpr uint32_t fatbin_wrapper_magic = 0x466243B1U;
 
 /// `ptx`, or a PTX without kernels if it is empty, followed by the host image as comments.
 std::string make_ptx(std::string_view ptx, std::string_view host_image);
@@ -48,18 +47,10 @@ std::vector<std::string> read_ptx_entries(std::string_view ptx);
 /// The host image in the comments of a PTX. nullopt, with `why`, if there is none or it is damaged.
 std::optional<std::string> read_ptx_host_image(std::string_view ptx, std::string& why);
 
-/// Whether the bytes begin like an ELF file for NVIDIA's devices; at least 64 of them are there.
-bool is_cubin(const void* image) noexcept;
-/// The length of the ELF file at `image`, by its own tables.
-uint64_t elf_bytes(const void* image) noexcept;
 /// The architecture that a cubin, of ours or of NVIDIA's, is for; 0 if it doesn't say.
 unsigned cubin_sm(const void* image) noexcept;
-/// The host image of a cubin; nullopt if it is not a stand-in.
-std::optional<std::string> read_cubin_host_image(std::string_view cubin);
 
 /// The entries of a fatbin at `image`, which begins with its magic number. nullopt, with `why`, if it is damaged.
 std::optional<std::vector<FatbinEntry>> read_fatbin(const void* image, std::string& why);
 
 }  // namespace anyplace::doubles::cuda
-
-#endif  // ANYPLACE_TESTS_DOUBLES_CUDA_STAND_IN_H

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <thread>
 
-#include "support/child.h"
-#include "support/environment.h"
 #include "test_support.h"
 
 using test::Gate;

@@ -6,15 +6,7 @@
 
 #include <cuda.h>
 
-#include <catch2/catch.hpp>
-#include <cstdint>
-#include <functional>
-#include <future>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "../double_control.hpp"
+#include "../test_support.hpp"
 
 namespace Catch {
 template <>
@@ -94,51 +86,16 @@ Value peek(CUdeviceptr address) {
 
 inline CUdeviceptr address_of(const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); }  // NOLINT
 
-/// Keeps streams waiting until the test lets them go. One gate for one stream at a time of each device: host functions
-/// of a device run one after the other.
-class Gate {
+class Gate : public AnyGate {
  public:
-  Gate() = default;
-  Gate(const Gate&) = delete;  // streams wait on it
-  Gate& operator=(const Gate&) = delete;
-  ~Gate() { open(); }
-
-  void block(CUstream stream) {
-    const CUhostFn wait = [](void* user) {
-      auto* const state = static_cast<State*>(user);
-      state->reached.set_value();
-      state->opened.get_future().wait();
-    };
-    ok(cuLaunchHostFunc(stream, wait, state_));
-  }
-  void wait_until_reached() { state_->reached.get_future().wait(); }
-  void open() {
-    if (!open_) state_->opened.set_value();
-    open_ = true;
-  }
-
- private:
-  struct State {
-    std::promise<void> reached;
-    std::promise<void> opened;
-  };
-  /// Never freed: a host function may outlive the gate, and one of a device that failed is never called.
-  static State* make_state() {
-    static auto* const all = new std::vector<std::unique_ptr<State>>;
-    return all->emplace_back(std::make_unique<State>()).get();
-  }
-  State* const state_ = make_state();
-  bool open_ = false;
+  void block(CUstream stream) { ok(cuLaunchHostFunc(stream, Latch::pass, &latch_)); }
 };
 
 /// Runs `body` as a host function of the stream. `body` lives until the stream is waited for.
-inline void launch(CUstream stream, std::function<void()>& body) {
-  ok(cuLaunchHostFunc(
-      stream, [](void* user) { (*static_cast<std::function<void()>*>(user))(); }, &body));
-}
+inline void launch(CUstream stream, std::function<void()>& body) { ok(cuLaunchHostFunc(stream, run_function, &body)); }
 
 /// A test's file of the folder where its stand-ins are; with a NUL behind it, as PTX needs.
-std::string read_file(const std::string& name);
+std::string read_test_file(const std::string& name);
 
 /// A function of the module stand-in test_kernels.ptx.
 class Kernels {

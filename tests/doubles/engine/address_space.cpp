@@ -14,11 +14,11 @@
 namespace anyplace::doubles {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kLeastArena = uint64_t{8} << 30U;
-constexpr uint64_t kMostBytes = uint64_t{1} << 56U;  // more than any process has
-constexpr uint64_t kTimesMemory = 4;                 // addresses for each byte of memory, so that freed ones rest
-constexpr uint64_t kGarbage = 64 * 1024;             // of new memory is filled, as what it holds is undefined
+constexpr uint64_t page_bytes = 4096;
+constexpr uint64_t least_arena = uint64_t{8} << 30U;
+constexpr uint64_t most_bytes = uint64_t{1} << 56U;  // more than any process has
+constexpr uint64_t times_memory = 4;                 // addresses for each byte of memory, so that freed ones rest
+constexpr uint64_t garbage = 64 * 1024;              // of new memory is filled, as what it holds is undefined
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }  // NOLINT: addresses are numbers here
@@ -26,14 +26,12 @@ void* pointer(uint64_t address) { return reinterpret_cast<void*>(address); }  //
 /// Takes the memory from behind the addresses; they stay taken.
 /// All pages that the range touches.
 void close_range(uint64_t start, uint64_t bytes) {
-  const uint64_t page = start & ~(kPage - 1);
-  mmap(pointer(page), round_up(start + bytes - page, kPage), PROT_NONE,
+  const uint64_t page = start & ~(page_bytes - 1);
+  mmap(pointer(page), round_up(start + bytes - page, page_bytes), PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-bool has_memory(const Block& block) {
-  return block.kind != MemoryKind::kRegistered && block.kind != MemoryKind::kMapped;
-}
+bool has_memory(const Block& block) { return block.kind != MemoryKind::registered && block.kind != MemoryKind::mapped; }
 
 }  // namespace
 
@@ -44,12 +42,12 @@ AddressSpace::AddressSpace(int devices, uint64_t device_bytes, uint64_t host_byt
 }
 
 AddressSpace::Arena& AddressSpace::arena_of(const Block& block) {
-  const bool on_device = block.kind == MemoryKind::kDevice || block.kind == MemoryKind::kMapped;
+  const bool on_device = block.kind == MemoryKind::device || block.kind == MemoryKind::mapped;
   return on_device ? arenas_[static_cast<std::size_t>(block.device)] : arenas_.back();
 }
 
 bool AddressSpace::open(Arena& arena) {
-  return arena.start != 0 || open(arena, round_up(std::max(kLeastArena, arena.limit * kTimesMemory), kPage));
+  return arena.start != 0 || open(arena, round_up(std::max(least_arena, arena.limit * times_memory), page_bytes));
 }
 
 bool AddressSpace::open(Arena& arena, uint64_t bytes) {
@@ -67,7 +65,7 @@ uint64_t AddressSpace::place(Arena& arena, uint64_t bytes, uint64_t alignment) {
   bool wrapped = false;
   uint64_t at = round_up(arena.next, alignment);
   for (;;) {
-    if (at + bytes + kPage > arena.start + arena.bytes) {
+    if (at + bytes + page_bytes > arena.start + arena.bytes) {
       if (wrapped) return 0;
       wrapped = true;
       at = round_up(arena.start, alignment);
@@ -76,21 +74,21 @@ uint64_t AddressSpace::place(Arena& arena, uint64_t bytes, uint64_t alignment) {
     uint64_t behind = 0;  // the end of something in the way
     auto block = blocks_.lower_bound(at);
     if (block != blocks_.begin()) --block;
-    for (; block != blocks_.end() && block->first < at + bytes + kPage; ++block) {
-      const uint64_t end = block->first + round_up(block->second.bytes, kPage) + kPage;
+    for (; block != blocks_.end() && block->first < at + bytes + page_bytes; ++block) {
+      const uint64_t end = block->first + round_up(block->second.bytes, page_bytes) + page_bytes;
       if (in_the_way(block->second) && end > at) behind = std::max(behind, end);
     }
     auto range = reserved_.lower_bound(at);
     if (range != reserved_.begin()) --range;
-    for (; range != reserved_.end() && range->first < at + bytes + kPage; ++range) {
-      if (range->first + range->second.bytes + kPage > at) {
-        behind = std::max(behind, range->first + range->second.bytes + kPage);
+    for (; range != reserved_.end() && range->first < at + bytes + page_bytes; ++range) {
+      if (range->first + range->second.bytes + page_bytes > at) {
+        behind = std::max(behind, range->first + range->second.bytes + page_bytes);
       }
     }
     if (behind == 0) break;
     at = round_up(behind, alignment);
   }
-  arena.next = at + bytes + kPage;
+  arena.next = at + bytes + page_bytes;
   forget_freed(at, at + bytes);
   return at;
 }
@@ -106,23 +104,23 @@ void AddressSpace::forget_freed(uint64_t start, uint64_t end) {
 
 void AddressSpace::set_alignment(uint64_t alignment) {
   const std::lock_guard lock(mutex_);
-  offset_ = alignment % kPage;
+  offset_ = alignment % page_bytes;
 }
 
 uint64_t AddressSpace::allocate(Block model, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   Arena& arena = arena_of(model);
   if (bytes > arena.limit || bytes > arena.limit - arena.used || !open(arena)) return 0;
-  const uint64_t offset = model.kind == MemoryKind::kDevice || model.kind == MemoryKind::kManaged ? offset_ : 0;
-  const uint64_t pages = round_up(bytes + offset, kPage);
-  const uint64_t page = place(arena, pages, kPage);
+  const uint64_t offset = model.kind == MemoryKind::device || model.kind == MemoryKind::managed ? offset_ : 0;
+  const uint64_t pages = round_up(bytes + offset, page_bytes);
+  const uint64_t page = place(arena, pages, page_bytes);
   if (page == 0) return 0;
   if (mprotect(pointer(page), pages, PROT_READ | PROT_WRITE) != 0) {
     close_range(page, pages);
     return 0;
   }
   const uint64_t start = page + offset;
-  std::memset(pointer(start), 0xA5, std::min(bytes, kGarbage));
+  std::memset(pointer(start), 0xA5, std::min(bytes, garbage));
   model.start = start;
   model.bytes = bytes;
   model.id = ++ids_;
@@ -136,13 +134,13 @@ bool AddressSpace::add_registered(Block model, uint64_t start, uint64_t bytes) {
   auto block = blocks_.lower_bound(start);
   if (block != blocks_.begin()) --block;
   for (; block != blocks_.end() && block->first < start + bytes; ++block) {
-    if (block->second.state != MemoryState::kFreed && block->first + block->second.bytes > start) return false;
+    if (block->second.state != MemoryState::freed && block->first + block->second.bytes > start) return false;
   }
   forget_freed(start, start + bytes);
   model.start = start;
   model.bytes = bytes;
   model.id = ++ids_;
-  model.kind = MemoryKind::kRegistered;
+  model.kind = MemoryKind::registered;
   blocks_[start] = model;
   return true;
 }
@@ -157,7 +155,7 @@ AddressSpace::Blocks::iterator AddressSpace::holding(uint64_t address) {
 std::optional<Block> AddressSpace::block_at(uint64_t start) {
   const std::lock_guard lock(mutex_);
   const auto block = blocks_.find(start);
-  if (block == blocks_.end() || block->second.state == MemoryState::kFreed) return std::nullopt;
+  if (block == blocks_.end() || block->second.state == MemoryState::freed) return std::nullopt;
   return block->second;
 }
 
@@ -177,14 +175,14 @@ void AddressSpace::set_state(uint64_t start, uint64_t id, MemoryState state) {
 bool AddressSpace::free(uint64_t start, uint64_t id, bool keep) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(start);
-  if (found == blocks_.end() || found->second.id != id || found->second.state == MemoryState::kFreed) return true;
+  if (found == blocks_.end() || found->second.id != id || found->second.state == MemoryState::freed) return true;
   Block& block = found->second;
   const bool unused = block.uses == 0;
-  if (block.kind == MemoryKind::kRegistered) {
+  if (block.kind == MemoryKind::registered) {
     blocks_.erase(found);  // the user's memory goes on without us
     return unused;
   }
-  block.state = MemoryState::kFreed;
+  block.state = MemoryState::freed;
   if (has_memory(block)) arena_of(block).used -= block.bytes;
   if (unused && !keep) close_range(start, block.bytes);
   return unused;
@@ -195,7 +193,7 @@ bool AddressSpace::begin_use(uint64_t address, uint64_t id) {
   const auto block = holding(address);
   if (block == blocks_.end() || block->second.id != id) return false;
   const MemoryState state = block->second.state;
-  if (state != MemoryState::kLive && state != MemoryState::kFreeQueued) return false;
+  if (state != MemoryState::live && state != MemoryState::free_queued) return false;
   ++block->second.uses;
   return true;
 }
@@ -205,7 +203,7 @@ void AddressSpace::end_use(uint64_t address, uint64_t id) {
   const auto found = holding(address);
   if (found == blocks_.end() || found->second.id != id) return;
   Block& block = found->second;
-  if (--block.uses == 0 && block.state == MemoryState::kFreed) close_range(block.start, block.bytes);
+  if (--block.uses == 0 && block.state == MemoryState::freed) close_range(block.start, block.bytes);
 }
 
 Finding AddressSpace::find(uint64_t start, uint64_t bytes) {
@@ -214,25 +212,25 @@ Finding AddressSpace::find(uint64_t start, uint64_t bytes) {
   if (block == blocks_.end()) {
     const auto holds = [start](const Arena& arena) { return arena.start != 0 && start - arena.start < arena.bytes; };
     if (std::any_of(arenas_.begin(), arenas_.end(), holds) || std::any_of(regions_.begin(), regions_.end(), holds)) {
-      return {Verdict::kOutOfRange, Block{}};
+      return {Verdict::out_of_range, Block{}};
     }
-    return {Verdict::kForeign, Block{}};
+    return {Verdict::foreign, Block{}};
   }
-  Finding finding{Verdict::kUsable, block->second};
-  if (finding.block.state == MemoryState::kFreed) finding.verdict = Verdict::kFreed;
-  if (finding.block.state == MemoryState::kFreeQueued) finding.verdict = Verdict::kFreeQueued;
-  if (finding.verdict != Verdict::kUsable) return finding;
+  Finding finding{Verdict::usable, block->second};
+  if (finding.block.state == MemoryState::freed) finding.verdict = Verdict::freed;
+  if (finding.block.state == MemoryState::free_queued) finding.verdict = Verdict::free_queued;
+  if (finding.verdict != Verdict::usable) return finding;
   if (bytes <= finding.block.bytes - (start - finding.block.start)) return finding;
-  finding.verdict = Verdict::kOutOfRange;
-  if (finding.block.kind != MemoryKind::kMapped) return finding;
+  finding.verdict = Verdict::out_of_range;
+  if (finding.block.kind != MemoryKind::mapped) return finding;
   // Mappings that adjoin are one memory, as long as the access is the same.
   uint64_t end = finding.block.start + finding.block.bytes;
   for (auto next = std::next(block); next != blocks_.end() && next->first == end; ++next) {
     const Block& more = next->second;
-    if (more.kind != MemoryKind::kMapped || more.state != MemoryState::kLive) break;
+    if (more.kind != MemoryKind::mapped || more.state != MemoryState::live) break;
     finding.block.access &= more.access;
     end += more.bytes;
-    if (end - start >= bytes) finding.verdict = Verdict::kUsable;
+    if (end - start >= bytes) finding.verdict = Verdict::usable;
     if (end - start >= bytes) break;
   }
   return finding;
@@ -247,15 +245,15 @@ std::vector<Block> AddressSpace::live() {
   const std::lock_guard lock(mutex_);
   std::vector<Block> live;
   for (const auto& [start, block] : blocks_) {
-    if (block.state != MemoryState::kFreed) live.push_back(block);
+    if (block.state != MemoryState::freed) live.push_back(block);
   }
   return live;
 }
 
 uint64_t AddressSpace::reserve(int device, uint64_t bytes, uint64_t alignment) {
   const std::lock_guard lock(mutex_);
-  alignment = std::max(alignment, kPage);
-  if (bytes > kMostBytes || alignment > kMostBytes) return 0;
+  alignment = std::max(alignment, page_bytes);
+  if (bytes > most_bytes || alignment > most_bytes) return 0;
   uint64_t start = 0;
   for (Arena& region : regions_) {
     start = place(region, bytes, alignment);
@@ -264,7 +262,7 @@ uint64_t AddressSpace::reserve(int device, uint64_t bytes, uint64_t alignment) {
   if (start == 0) {
     // Room for two, so that the addresses of one that is released rest.
     Arena region;
-    if (!open(region, round_up(std::max(kLeastArena, 2 * (bytes + alignment + kPage)), kPage))) return 0;
+    if (!open(region, round_up(std::max(least_arena, 2 * (bytes + alignment + page_bytes)), page_bytes))) return 0;
     start = place(regions_.emplace_back(region), bytes, alignment);
   }
   if (start != 0) reserved_[start] = Range{bytes, device};
@@ -276,7 +274,7 @@ bool AddressSpace::release(uint64_t start, uint64_t bytes) {
   const auto range = reserved_.find(start);
   if (range == reserved_.end() || range->second.bytes != bytes) return false;
   for (auto block = blocks_.lower_bound(start); block != blocks_.end() && block->first < start + bytes; ++block) {
-    if (block->second.state != MemoryState::kFreed) return false;
+    if (block->second.state != MemoryState::freed) return false;
   }
   reserved_.erase(range);
   return true;
@@ -312,27 +310,27 @@ void AddressSpace::destroy_memory(int device, uint64_t offset, uint64_t bytes) {
 AddressSpace::Mapping AddressSpace::map(Block model, uint64_t start, uint64_t bytes, uint64_t offset) {
   const std::lock_guard lock(mutex_);
   auto range = reserved_.upper_bound(start);
-  if (range == reserved_.begin()) return Mapping::kNotReserved;
+  if (range == reserved_.begin()) return Mapping::not_reserved;
   --range;
   const uint64_t into = start - range->first;
-  if (into > range->second.bytes || bytes > range->second.bytes - into) return Mapping::kNotReserved;
+  if (into > range->second.bytes || bytes > range->second.bytes - into) return Mapping::not_reserved;
   auto block = blocks_.lower_bound(start);
   if (block != blocks_.begin()) --block;
   for (; block != blocks_.end() && block->first < start + bytes; ++block) {
     const Block& there = block->second;
-    if (there.state != MemoryState::kFreed && there.start + there.bytes > start) return Mapping::kOccupied;
+    if (there.state != MemoryState::freed && there.start + there.bytes > start) return Mapping::occupied;
   }
   const int file = arenas_[static_cast<std::size_t>(model.device)].file;
   void* mapped = mmap(pointer(start), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset));
-  if (mapped == MAP_FAILED) return Mapping::kFailed;
+  if (mapped == MAP_FAILED) return Mapping::failed;
   forget_freed(start, start + bytes);
   model.start = start;
   model.bytes = bytes;
   model.id = ++ids_;
-  model.kind = MemoryKind::kMapped;
+  model.kind = MemoryKind::mapped;
   model.access = 0;
   blocks_[start] = model;
-  return Mapping::kDone;
+  return Mapping::done;
 }
 
 std::vector<Block> AddressSpace::mappings(uint64_t start, uint64_t bytes) {
@@ -341,8 +339,8 @@ std::vector<Block> AddressSpace::mappings(uint64_t start, uint64_t bytes) {
   uint64_t at = start;
   while (at < start + bytes) {
     const auto block = blocks_.find(at);
-    if (block == blocks_.end() || block->second.kind != MemoryKind::kMapped) return {};
-    if (block->second.state == MemoryState::kFreed) return {};
+    if (block == blocks_.end() || block->second.kind != MemoryKind::mapped) return {};
+    if (block->second.state == MemoryState::freed) return {};
     found.push_back(block->second);
     at += block->second.bytes;
   }
@@ -352,7 +350,7 @@ std::vector<Block> AddressSpace::mappings(uint64_t start, uint64_t bytes) {
 void AddressSpace::set_access(uint64_t start, uint64_t access) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(start);
-  if (found == blocks_.end() || found->second.state == MemoryState::kFreed) return;
+  if (found == blocks_.end() || found->second.state == MemoryState::freed) return;
   found->second.access = access;
   mprotect(pointer(start), found->second.bytes, access == 0 ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
@@ -361,7 +359,7 @@ bool AddressSpace::unmap(uint64_t start) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(start);
   if (found == blocks_.end()) return true;
-  found->second.state = MemoryState::kFreed;
+  found->second.state = MemoryState::freed;
   if (found->second.uses != 0) return false;
   close_range(start, found->second.bytes);
   return true;

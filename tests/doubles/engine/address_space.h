@@ -7,8 +7,7 @@
 // Invariants: a freed range is not given out again before the addresses behind it were, so that a use after free is
 // seen for what it is; between two allocations lies a page that nobody may touch; freed memory isn't accessible any
 // more.
-#ifndef ANYPLACE_TESTS_DOUBLES_ENGINE_ADDRESS_SPACE_H
-#define ANYPLACE_TESTS_DOUBLES_ENGINE_ADDRESS_SPACE_H
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -19,20 +18,20 @@
 
 namespace anyplace::doubles {
 
-enum class MemoryKind : uint8_t { kDevice, kPinned, kManaged, kRegistered, kMapped };
+enum class MemoryKind : uint8_t { device, pinned, managed, registered, mapped };
 enum class MemoryState : uint8_t {
-  kPending,  // its allocation is queued
-  kLive,
-  kFreeQueued,  // its free is queued: nothing that is submitted now may use it
-  kFreed,
+  pending,  // its allocation is queued
+  live,
+  free_queued,  // its free is queued: nothing that is submitted now may use it
+  freed,
 };
 
 struct Block {
   uint64_t start = 0;
   uint64_t bytes = 0;  // as asked for
   uint64_t id = 0;     // never reused
-  MemoryKind kind = MemoryKind::kDevice;
-  MemoryState state = MemoryState::kLive;
+  MemoryKind kind = MemoryKind::device;
+  MemoryState state = MemoryState::live;
   int device = 0;
   uint64_t owner = 0;              // the double's own: a context
   uint64_t pool = 0;               // the double's own: a pool, or the memory that is mapped
@@ -42,15 +41,15 @@ struct Block {
 };
 
 enum class Verdict : uint8_t {
-  kUsable,
-  kForeign,     // not of this address space: the user's own memory
-  kOutOfRange,  // begins in a block and ends outside it, or no access to a part of a mapping
-  kFreed,
-  kFreeQueued,
+  usable,
+  foreign,       // not of this address space: the user's own memory
+  out_of_range,  // begins in a block and ends outside it, or no access to a part of a mapping
+  freed,
+  free_queued,
 };
 struct Finding {
-  Verdict verdict = Verdict::kForeign;
-  Block block;  // where the range begins; unless kForeign
+  Verdict verdict = Verdict::foreign;
+  Block block;  // where the range begins; unless foreign
 };
 
 class AddressSpace {
@@ -97,8 +96,8 @@ class AddressSpace {
   /// The offset in the device's file of memory; nullopt when there is no memory left.
   std::optional<uint64_t> create_memory(int device, uint64_t bytes);
   void destroy_memory(int device, uint64_t offset, uint64_t bytes);
-  enum class Mapping : uint8_t { kDone, kNotReserved, kOccupied, kFailed };
-  /// Maps memory at [start, start + bytes), as a block of kind kMapped without access.
+  enum class Mapping : uint8_t { done, not_reserved, occupied, failed };
+  /// Maps memory at [start, start + bytes), as a block of kind mapped without access.
   Mapping map(Block model, uint64_t start, uint64_t bytes, uint64_t offset);
   /// The blocks that [start, start + bytes) consists of; empty if it isn't whole mappings that adjoin.
   std::vector<Block> mappings(uint64_t start, uint64_t bytes);
@@ -128,7 +127,7 @@ class AddressSpace {
   uint64_t place(Arena& arena, uint64_t bytes, uint64_t alignment);
   void forget_freed(uint64_t start, uint64_t end);
   Blocks::iterator holding(uint64_t address);
-  static bool in_the_way(const Block& block) noexcept { return block.state != MemoryState::kFreed || block.uses != 0; }
+  static bool in_the_way(const Block& block) noexcept { return block.state != MemoryState::freed || block.uses != 0; }
 
   const uint64_t device_bytes_;
   uint64_t offset_ = 0;         // of the device's and managed blocks, behind the page where they begin
@@ -141,5 +140,3 @@ class AddressSpace {
 };
 
 }  // namespace anyplace::doubles
-
-#endif  // ANYPLACE_TESTS_DOUBLES_ENGINE_ADDRESS_SPACE_H

@@ -9,7 +9,7 @@
 namespace anyplace::doubles {
 namespace {
 
-constexpr std::size_t kKeptMisuses = 256;
+constexpr std::size_t kept_misuses = 256;
 
 bool read_number(std::string_view text, uint64_t& value) {
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -111,7 +111,7 @@ void MisuseLog::add(std::string text) {
   if (print_) std::fprintf(stderr, "misuse: %s\n", text.c_str());
   count_.fetch_add(1);
   const std::lock_guard lock(mutex_);
-  if (lines_.size() < kKeptMisuses) lines_.push_back(std::move(text));
+  if (lines_.size() < kept_misuses) lines_.push_back(std::move(text));
 }
 
 std::string MisuseLog::text() {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counts the calls of each entry of a double, and says which of them are to fail. Safe from any thread.
-#ifndef ANYPLACE_TESTS_DOUBLES_ENGINE_CALL_BOOK_H
-#define ANYPLACE_TESTS_DOUBLES_ENGINE_CALL_BOOK_H
+#pragma once
 
 #include <atomic>
 #include <cstddef>
@@ -79,5 +78,3 @@ class MisuseLog {
 };
 
 }  // namespace anyplace::doubles
-
-#endif  // ANYPLACE_TESTS_DOUBLES_ENGINE_CALL_BOOK_H

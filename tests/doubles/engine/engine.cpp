@@ -8,10 +8,10 @@
 namespace anyplace::doubles {
 namespace {
 
-thread_local bool user_code = false;
+constinit thread_local bool user_code __attribute__((tls_model("initial-exec"))) = false;  // see life.cpp
 
-constexpr auto kPollEvery = std::chrono::microseconds(100);
-constexpr auto kStopWithin = std::chrono::seconds(2);
+constexpr auto poll_every = std::chrono::microseconds(100);
+constexpr auto stop_within = std::chrono::seconds(2);
 
 class UserCode {
  public:
@@ -86,9 +86,9 @@ bool Engine::wait(const std::vector<CompletionRef>& completions,
 
 bool Engine::wait_for(const CompletionRef& completion, const std::shared_ptr<FaultDomain>& domain,
                       uint64_t nanoseconds) {
-  constexpr uint64_t kLongest = uint64_t{3600} * 1'000'000'000;  // no overflow of the clock
+  constexpr uint64_t longest = uint64_t{3600} * 1'000'000'000;  // no overflow of the clock
   Lock lock(mutex_);
-  done_.wait_for(lock, std::chrono::nanoseconds(std::min(nanoseconds, kLongest)),
+  done_.wait_for(lock, std::chrono::nanoseconds(std::min(nanoseconds, longest)),
                  [&] { return stopped() || (domain != nullptr && domain->code.load() != 0) || completion->done; });
   return completion->done;
 }
@@ -147,18 +147,18 @@ bool Engine::advance_once(const QueueRef& queue) {
   }
   Device& device = *devices_[static_cast<std::size_t>(queue->device_)];
   switch (first.work) {
-    case Work::kPass:
+    case Work::pass:
       finish_front(queue);
       return true;
-    case Work::kTask:
+    case Work::task:
       device.ready.push_back(queue);
       device.work.notify_one();
       break;
-    case Work::kHost:
+    case Work::host:
       device.ready_host.push_back(queue);
       device.host_work.notify_one();
       break;
-    case Work::kPoll:
+    case Work::poll:
       polled_.push_back(queue);
       if (!poller_started_ && !stopped()) {
         poller_started_ = true;
@@ -280,7 +280,7 @@ void Engine::run_poller() {
     looked_at.swap(polled_);
     for (const QueueRef& queue : looked_at) {
       const int result = queue->domain_->code.load() != 0 ? 0 : queue->operations_.front().run();
-      if (result == kNotYet) {
+      if (result == not_yet) {
         polled_.push_back(queue);
         continue;
       }
@@ -291,7 +291,7 @@ void Engine::run_poller() {
       advance(queue);
       drain();
     }
-    if (!polled_.empty()) poll_.wait_for(lock, kPollEvery);
+    if (!polled_.empty()) poll_.wait_for(lock, poll_every);
   }
   ++threads_ended_;
   ended_.notify_all();
@@ -312,7 +312,7 @@ void Engine::stop() {
     const bool own =
         std::any_of(threads_.begin(), threads_.end(), [self](const auto& t) { return t.get_id() == self; });
     const std::size_t all = threads_.size() - (own ? 1U : 0U);
-    ended_.wait_for(lock, kStopWithin, [&] { return threads_ended_ >= all; });
+    ended_.wait_for(lock, stop_within, [&] { return threads_ended_ >= all; });
     const bool ended = threads_ended_ >= all;
     threads.swap(threads_);
     for (std::thread& thread : threads) {

@@ -10,8 +10,7 @@
 //
 // One mutex guards all queues, completions and threads of the engine. Operations run without it. Lock order: a double's
 // own locks, then this one, then that of the address space.
-#ifndef ANYPLACE_TESTS_DOUBLES_ENGINE_ENGINE_H
-#define ANYPLACE_TESTS_DOUBLES_ENGINE_ENGINE_H
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -41,16 +40,16 @@ struct FaultDomain {
 };
 
 enum class Work : uint8_t {
-  kTask,  // on one of the device's workers
-  kHost,  // on the device's thread for host functions
-  kPass,  // nothing runs: a point in the queue that its `after` hold back
-  kPoll,  // waits until `run` gives another value than kNotYet; looked at now and then
+  task,  // on one of the device's workers
+  host,  // on the device's thread for host functions
+  pass,  // nothing runs: a point in the queue that its `after` hold back
+  poll,  // waits until `run` gives another value than not_yet; looked at now and then
 };
-constexpr int kNotYet = -1;
+constexpr int not_yet = -1;
 
 struct Operation {
-  Work work = Work::kTask;
-  /// 0, or the code of a fault. kPoll: also kNotYet; it is called with the engine's mutex held.
+  Work work = Work::task;
+  /// 0, or the code of a fault. poll: also not_yet; it is called with the engine's mutex held.
   std::function<int()> run;
   /// Called instead of run, on the same thread, if the domain has failed. May be empty.
   std::function<void(int fault)> run_failed;
@@ -111,7 +110,7 @@ class Engine {
   /// While held, workers of the device begin nothing new.
   void hold(int device, bool held);
 
-  /// What kPoll looks at may have changed.
+  /// What poll looks at may have changed.
   void poke();
 
   /// Ends the threads: they begin nothing new. Waits at most two seconds for what is running; what still runs then goes
@@ -162,5 +161,3 @@ class Engine {
 uint64_t now_nanoseconds() noexcept;
 
 }  // namespace anyplace::doubles
-
-#endif  // ANYPLACE_TESTS_DOUBLES_ENGINE_ENGINE_H

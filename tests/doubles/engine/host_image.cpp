@@ -19,8 +19,8 @@
 namespace anyplace::doubles {
 namespace {
 
-constexpr uint32_t kMostParameters = 4096;
-constexpr uint64_t kSharedAlignment = 64;
+constexpr uint32_t most_parameters = 4096;
+constexpr uint64_t shared_alignment = 64;
 
 /// A name that no earlier image had: the dynamic linker takes two libraries of one name for the same, and descriptors
 /// are reused. Each load spells the folder in its own way, "/./" or "//" for each bit of a counter.
@@ -34,8 +34,8 @@ std::string unique_path(int descriptor) {
 }
 
 int make_file() {
-  constexpr unsigned kExecutable = 0x0010U;  // MFD_EXEC, since Linux 6.3
-  const int file = memfd_create("host image of a double", MFD_CLOEXEC | kExecutable);
+  constexpr unsigned executable = 0x0010U;  // MFD_EXEC, since Linux 6.3
+  const int file = memfd_create("host image of a double", MFD_CLOEXEC | executable);
   return file >= 0 ? file : memfd_create("host image of a double", MFD_CLOEXEC);
 }
 
@@ -105,7 +105,7 @@ std::optional<HostKernel> HostImage::kernel(const std::string& name) const {
   if (!function || !parameters || parameters->bytes < sizeof(uint32_t)) return std::nullopt;
   uint32_t count = 0;
   std::memcpy(&count, parameters->address, sizeof(count));
-  if (count > kMostParameters || parameters->bytes < (count + uint64_t{1}) * sizeof(uint32_t)) return std::nullopt;
+  if (count > most_parameters || parameters->bytes < (count + uint64_t{1}) * sizeof(uint32_t)) return std::nullopt;
   HostKernel kernel;
   kernel.function = reinterpret_cast<anyplace_host_kernel>(function->address);
   kernel.sizes.resize(count);
@@ -145,11 +145,11 @@ std::vector<uint64_t> KernelArguments::addresses() const {
 
 bool run_kernel(const HostKernel& kernel, const KernelShape& shape, const KernelArguments& arguments,
                 bool (*stopped)()) {
-  constexpr uint64_t kAskEvery = 1024;
+  constexpr uint64_t ask_every = 1024;
   std::unique_ptr<void, Free> shared;
   if (shape.shared_bytes != 0) {
     void* memory = nullptr;
-    if (posix_memalign(&memory, kSharedAlignment, shape.shared_bytes) != 0) return false;
+    if (posix_memalign(&memory, shared_alignment, shape.shared_bytes) != 0) return false;
     shared.reset(memory);
   }
   anyplace_block block{};
@@ -162,7 +162,7 @@ bool run_kernel(const HostKernel& kernel, const KernelShape& shape, const Kernel
   for (block.index[2] = 0; block.index[2] < shape.grid[2]; ++block.index[2]) {
     for (block.index[1] = 0; block.index[1] < shape.grid[1]; ++block.index[1]) {
       for (block.index[0] = 0; block.index[0] < shape.grid[0]; ++block.index[0]) {
-        if (++run % kAskEvery == 0 && stopped()) return true;
+        if (++run % ask_every == 0 && stopped()) return true;
         if (!run_block(kernel, block, arguments)) return false;
       }
     }

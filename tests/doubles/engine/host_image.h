@@ -3,8 +3,7 @@
 // Kernels as a double runs them: functions of a shared object for the host (the format shared_object of cpu_sim), each
 // with `NAME_parameters`, a const uint32_t[] of the number of its parameters and the size of each. Knows nothing of a
 // vendor, nor of the formats that such an image travels in.
-#ifndef ANYPLACE_TESTS_DOUBLES_ENGINE_HOST_IMAGE_H
-#define ANYPLACE_TESTS_DOUBLES_ENGINE_HOST_IMAGE_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 
@@ -79,5 +78,3 @@ bool run_kernel(const HostKernel& kernel, const KernelShape& shape, const Kernel
                 bool (*stopped)());
 
 }  // namespace anyplace::doubles
-
-#endif  // ANYPLACE_TESTS_DOUBLES_ENGINE_HOST_IMAGE_H

@@ -2,8 +2,7 @@
 //
 // hip_runtime_api.h, and what older ones lack or have in another layout: the double has the same entries whichever it
 // is built with (ROCm 5.2 and newer). Not the structs that changed between the majors: those are written by offset.
-#ifndef ANYPLACE_TESTS_DOUBLES_HIP_COMPAT_H
-#define ANYPLACE_TESTS_DOUBLES_HIP_COMPAT_H
+#pragma once
 
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__ 1
@@ -30,5 +29,3 @@ using HostFunction = void (*)(void*);
 using StreamCallback = void (*)(hipStream_t, hipError_t, void*);
 
 }  // namespace anyplace::doubles::hip
-
-#endif  // ANYPLACE_TESTS_DOUBLES_HIP_COMPAT_H

@@ -2,12 +2,7 @@
 //
 // The controls of the double, the environment, and the thread's last error.
 #include <csignal>
-#include <fstream>
-#include <iterator>
 
-#include "support/child.h"
-#include "support/environment.h"
-#include "support/temp_dir.h"
 #include "test_support.h"
 
 using Catch::Contains;
@@ -71,10 +66,7 @@ TEST_CASE("everything that is made and not given back is listed") {
   test::create_event();
   test::kernel("count");
   const Control control;
-  for (const char* kind : {"memory", "host", "registered", "stream", "event", "module"}) {
-    INFO(kind);
-    CHECK(control.live(kind) == 1);
-  }
+  test::check_one_of_each(control, {"memory", "host", "registered", "stream", "event", "module"});
   CHECK(control.live() == 6);
   CHECK_THAT(control.live_text(), Contains("4711 bytes"));
 }
@@ -211,8 +203,7 @@ TEST_CASE("a report of calls and what is alive and misuse is written when the pr
     return 0;
   });
   REQUIRE(ended.status == 0);
-  std::ifstream file(path);
-  const std::string report{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string report = test::read_bytes(path);
   CHECK_THAT(report, Contains("call hipMalloc 1\n") && Contains("failures 0\n") && Contains("live memory 1 ") &&
                          Contains("12 bytes") && Contains("misuse hipFree of what is no allocation"));
 }

@@ -2,17 +2,13 @@
 //
 // The names of hipError_t and what they mean. Numbers, not enumerators: older headers lack the newer ones. The names
 // are hip_runtime_api.h's, the texts our own.
-#include "state.h"
+#include "../engine/error_text.h"
+#include "runtime.h"
 
 namespace anyplace::doubles::hip {
 namespace {
 
-struct ErrorText {
-  int code;
-  const char* name;
-  const char* text;
-};
-constexpr ErrorText kErrors[] = {
+constexpr ErrorText errors[] = {
     {0, "hipSuccess", "no error"},
     {1, "hipErrorInvalidValue", "invalid argument"},
     {2, "hipErrorOutOfMemory", "out of memory"},
@@ -61,18 +57,14 @@ constexpr ErrorText kErrors[] = {
     {1053, "hipErrorRuntimeOther", "runtime call other than memory returned error"},
 };
 
-const ErrorText& find(hipError_t error) {
-  const ErrorText* unknown = nullptr;
-  for (const ErrorText& entry : kErrors) {
-    if (entry.code == static_cast<int>(error)) return entry;
-    if (entry.code == 999) unknown = &entry;
-  }
-  return *unknown;
+const ErrorText& known(hipError_t error) {
+  const ErrorText* const row = find_error(errors, error);
+  return row == nullptr ? *find_error(errors, hipErrorUnknown) : *row;
 }
 
 }  // namespace
 
-const char* error_name(hipError_t error) { return find(error).name; }
-const char* error_text(hipError_t error) { return find(error).text; }
+const char* error_name(hipError_t error) { return known(error).name; }
+const char* error_text(hipError_t error) { return known(error).text; }
 
 }  // namespace anyplace::doubles::hip

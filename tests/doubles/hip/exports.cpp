@@ -5,19 +5,62 @@
 // of the process), and the beginning of it all, which HIP does at the first call, hipInit or not. And what comes
 // behind: the thread's last error. Up to HIP 6 that is what the last call returned, success or not; from 7 on the last
 // error that a call returned, "not ready" aside.
-#include <pthread.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <new>
 #include <string>
-#include <utility>
 
-#include "entries.h"
-#include "exports.h"
-#include "state.h"
+#include "../engine/runtime/entry.h"
+#include "runtime.h"
 
-namespace anyplace::doubles::hip {
+namespace anyplace::doubles {
+
+// HIP has kept the numbers of the codes that the runtime gives.
+static_assert(code::invalid_value == hipErrorInvalidValue && code::out_of_memory == hipErrorOutOfMemory &&
+              code::not_initialized == hipErrorNotInitialized && code::deinitialized == hipErrorDeinitialized &&
+              code::invalid_device == hipErrorInvalidDevice && code::invalid_image == hipErrorInvalidImage &&
+              code::invalid_context == hipErrorInvalidContext && code::invalid_handle == hipErrorInvalidHandle &&
+              code::not_found == hipErrorNotFound && code::not_ready == hipErrorNotReady &&
+              code::illegal_address == hipErrorIllegalAddress &&
+              code::peer_access_already_enabled == hipErrorPeerAccessAlreadyEnabled &&
+              code::peer_access_not_enabled == hipErrorPeerAccessNotEnabled &&
+              code::context_is_destroyed == hipErrorContextIsDestroyed &&
+              code::already_registered == hipErrorHostMemoryAlreadyRegistered &&
+              code::not_registered == hipErrorHostMemoryNotRegistered && code::launch_failed == hipErrorLaunchFailure &&
+              code::not_supported == hipErrorNotSupported);
+
+SpecialStream special_stream(uint64_t handle) noexcept {
+  if (handle == Word(hip::per_thread_stream)) return SpecialStream::per_thread;
+  const bool legacy = handle == 0 || (handle == Word(hip::legacy_stream) && hip::config().major() >= 6);
+  return legacy ? SpecialStream::legacy : SpecialStream::none;
+}
+
+bool is_sticky(int code) noexcept { return code == 214 || code == 700 || code == 702 || code == 710 || code == 719; }
+
+namespace {
+
+/// What HIP answers without a device. HIP 5 says that the device is invalid, all but hipGetDeviceCount.
+int no_device() { return hip::config().major() < 6 ? hipErrorInvalidDevice : hipErrorNoDevice; }
+
+int may_begin() {
+  if (phase() != Phase::uninitialised) return hipSuccess;
+  if (settings().init_result != 0) return settings().init_result;
+  return settings().visible.empty() ? no_device() : static_cast<int>(hipSuccess);
+}
+
+int hip_begin() { return begin(may_begin, make_state, stop_engine); }
+
+}  // namespace
+
+const Vendor vendor{.handles = 0x0a3d,
+                    .unknown_stream = hipErrorContextIsDestroyed,  // what HIP says of a stream that it doesn't know
+                    .least_priority = 1,
+                    .greatest_priority = -1,
+                    .device_is_context = true,
+                    .memory_fails_with_device = true,
+                    .begin = hip_begin};
+
+// A call looks at the current device where it needs one.
+int check_current(Kind, const char*) { return hipSuccess; }
+
+namespace hip {
 namespace {
 
 enum Index : std::size_t {
@@ -26,168 +69,66 @@ enum Index : std::size_t {
 #undef HIP_DOUBLE_INDEX
 };
 
-enum class Phase : uint8_t { kUninitialised, kReady, kEnded, kForked };
-std::atomic<Phase> phase{Phase::kUninitialised};
+constinit thread_local hipError_t last_error __attribute__((tls_model("initial-exec"))) = hipSuccess;  // see life.cpp
 
-thread_local hipError_t last_error = hipSuccess;
-
-hipError_t remember(hipError_t result) {
+hipError_t remember(int code) {
+  const auto result = static_cast<hipError_t>(code);
   if (config().major() < 7 || (result != hipSuccess && result != hipErrorNotReady)) last_error = result;
   return result;
 }
 
-bool is_sticky(int code) noexcept { return code == 214 || code == 700 || code == 702 || code == 710 || code == 719; }
-
-void at_exit() {
-  Phase ready = Phase::kReady;
-  if (phase.compare_exchange_strong(ready, Phase::kEnded)) state().engine.stop();
-}
-
-void in_forked_child() {
-  Phase ready = Phase::kReady;
-  phase.compare_exchange_strong(ready, Phase::kForked);
-}
-
-/// What HIP answers without a device. HIP 5 says that the device is invalid, all but hipGetDeviceCount.
-hipError_t no_device() { return config().major() < 6 ? hipErrorInvalidDevice : hipErrorNoDevice; }
-
-hipError_t begin() {
-  static std::mutex& mutex = *new std::mutex;  // one call makes the state
-  const std::lock_guard lock(mutex);
-  if (phase.load() != Phase::kUninitialised) return hipSuccess;
-  if (config().init_result != 0) return static_cast<hipError_t>(config().init_result);
-  if (config().visible.empty()) return no_device();
-  make_state(config());
-  std::atexit(at_exit);
-  pthread_atfork(nullptr, nullptr, in_forked_child);
-  phase.store(Phase::kReady, std::memory_order_release);
-  return hipSuccess;
-}
-
-/// What the entry may not even begin with, or success.
-hipError_t check_phase(const char* symbol) {
-  if (Engine::in_user_code()) {
-    misuses().add(std::string(symbol) + " was called inside a host function or a kernel");
-    return hipErrorNotSupported;
-  }
-  if (phase.load(std::memory_order_acquire) == Phase::kUninitialised) {
-    const hipError_t result = begin();
-    if (result != hipSuccess) return result;
-  }
-  switch (phase.load(std::memory_order_acquire)) {
-    case Phase::kForked:
-      return hipErrorNotInitialized;
-    case Phase::kEnded:
-      return hipErrorDeinitialized;
-    default:
-      return hipSuccess;
-  }
-}
-
-/// The device that a call is about: that of its stream or event, or the one that memory is to be of, else the current
-/// one.
-DeviceRef device_of(hipStream_t stream) {
-  const StreamRef found = state().streams.find(stream);
-  return found == nullptr ? nullptr : found->device;
-}
-DeviceRef device_of(hipEvent_t event) {
-  const EventRef found = state().events.find(event);
-  return found == nullptr ? nullptr : found->device;
-}
-DeviceRef device_of(const AllocationProperties* properties) {
+// The device that a call is about: that of its stream or event, or the one that memory is to be of; else null.
+ContextRef device_of(hipStream_t stream) { return context_of_object(state().streams.find(Word(stream))); }
+ContextRef device_of(hipEvent_t event) { return context_of_object(state().events.find(Word(event))); }
+ContextRef device_of(const AllocationProperties* properties) {
   const bool known = properties != nullptr && properties->location.type == hipMemLocationTypeDevice &&
                      check_device(properties->location.id) == hipSuccess;
-  return known ? state().devices[static_cast<std::size_t>(properties->location.id)] : nullptr;
+  return known ? primary_of(properties->location.id) : nullptr;
 }
 template <class Argument>
-DeviceRef device_of(const Argument&) {
+ContextRef device_of(const Argument&) {
   return nullptr;
 }
-template <class... Arguments>
-DeviceRef device_of_call(const Arguments&... arguments) {
-  DeviceRef found;
-  static_cast<void>(((found = device_of(arguments), found != nullptr) || ...));
-  return found == nullptr ? current_device_or_first() : found;
-}
 
-template <class Victim>
-DeviceRef locked(Victim victim) {
-  const Locked lock(state().mutex);
-  return victim();
-}
-
-/// An error that stays has made the device unusable, also if it is only said to have happened.
-template <class Victim>
-void corrupt_if_sticky(Index index, int failure, Victim victim) {
-  if (!is_sticky(failure) || phase.load() != Phase::kReady || index == kIndex_hipThreadExchangeStreamCaptureMode)
-    return;
-  const Locked lock(state().mutex);
-  if (index == kIndex_hipGetDevice || index == kIndex_hipSetDevice) {
-    // About no device, so about all of them.
-    for (const DeviceRef& device : state().devices) state().engine.fail(device->fault, failure);
-    return;
+/// What an error that stays is lost with: the device that the call is about, else the current one; of calls that are
+/// about none, all of them.
+struct VictimsOf {
+  Index index;
+  template <class... Arguments>
+  std::vector<ContextRef> operator()(const Arguments&... arguments) const {
+    const Locked lock(state().mutex);
+    std::vector<ContextRef> lost;
+    if (index == kIndex_hipThreadExchangeStreamCaptureMode) return lost;
+    if (index == kIndex_hipGetDevice || index == kIndex_hipSetDevice) {
+      for (const DeviceState& device : state().devices) lost.push_back(device.primary);
+      return lost;
+    }
+    ContextRef about;
+    static_cast<void>(((about = device_of(arguments), about != nullptr) || ...));
+    if (about == nullptr) about = context_stack().empty() ? primary_of(0) : context_stack().back();
+    lost.push_back(about);
+    return lost;
   }
-  state().engine.fail(victim()->fault, failure);
-}
-
-template <class Call, class Victim>
-hipError_t enter(Index index, Kind kind, const char* symbol, Call call, Victim victim) noexcept {
-  const int failure = call_book().count(index);
-  if (failure != 0 && kind != Kind::kRelease) {
-    // Else there would be no device yet for the error to stay with.
-    if (kind == Kind::kPlain && is_sticky(failure)) static_cast<void>(check_phase(symbol));
-    corrupt_if_sticky(index, failure, victim);
-    return remember(static_cast<hipError_t>(failure));
-  }
-  const hipError_t allowed = kind == Kind::kEarly ? hipSuccess : check_phase(symbol);
-  if (allowed != hipSuccess) return remember(allowed);
-  try {
-    // Afterwards it may be gone.
-    const DeviceRef about = failure == 0 || phase.load() != Phase::kReady ? nullptr : locked(victim);
-    const hipError_t result = call();
-    if (failure == 0) return remember(result);
-    if (about != nullptr) corrupt_if_sticky(index, failure, [&] { return about; });
-    return remember(static_cast<hipError_t>(failure));
-  } catch (const std::bad_alloc&) {
-    return remember(hipErrorOutOfMemory);
-  }
-}
+};
 
 #define HIP_DOUBLE_VISIBLE extern "C" __attribute__((visibility("default")))
 
 // The symbols are given to the linker by name, and pass through one macro alone: newer headers have macros of some of
 // these names.
-#define HIP_DOUBLE_EXPORT(kind, symbol, parameters, arguments)                                       \
-  HIP_DOUBLE_VISIBLE hipError_t exported_##symbol parameters __asm__(#symbol);                       \
-  hipError_t exported_##symbol parameters {                                                          \
-    return enter(                                                                                    \
-        kIndex_##symbol, Kind::kind, #symbol, [&]() -> hipError_t { return do_##symbol arguments; }, \
-        [&] { return device_of_call arguments; });                                                   \
+#define HIP_DOUBLE_EXPORT(kind, symbol, parameters, arguments)                                \
+  HIP_DOUBLE_VISIBLE hipError_t exported_##symbol parameters __asm__(#symbol);                \
+  hipError_t exported_##symbol parameters {                                                   \
+    return remember(enter(                                                                    \
+        kIndex_##symbol, Kind::kind, #symbol, [&]() -> int { return do_##symbol arguments; }, \
+        [&] { return VictimsOf{kIndex_##symbol} arguments; }));                               \
   }
 HIP_DOUBLE_ENTRIES(HIP_DOUBLE_EXPORT)
 
-constexpr const char* kSymbols[] = {
+constexpr const char* symbols[] = {
 #define HIP_DOUBLE_SYMBOL(kind, symbol, parameters, arguments) #symbol,
     HIP_DOUBLE_ENTRIES(HIP_DOUBLE_SYMBOL)};
 
 }  // namespace
-
-CallBook& call_book() {
-  static CallBook& book = *[] {
-    auto* const made = new CallBook(std::vector<const char*>(std::begin(kSymbols), std::end(kSymbols)));
-    std::string wrong;
-    if (!made->read_failures(config().failures, wrong)) {
-      std::fprintf(stderr, "HIP double: HIP_DOUBLE_FAIL: '%s' is not entry:nth:code or entry:nth:code:always\n",
-                   wrong.c_str());
-      std::abort();
-    }
-    if (config().log) misuses().print_from_now_on();
-    return made;
-  }();
-  return book;
-}
-
-bool was_forked() noexcept { return phase.load(std::memory_order_acquire) == Phase::kForked; }
 
 // ---- What is exported without being an entry.
 
@@ -212,8 +153,8 @@ const char* exported_error_string(hipError_t error) {
 HIP_DOUBLE_VISIBLE int exported_stream_device(hipStream_t stream) __asm__("hipGetStreamDeviceId");
 int exported_stream_device(hipStream_t stream) {
   StreamRef found;
-  return check_phase("hipGetStreamDeviceId") == hipSuccess && resolve_stream(stream, found) == hipSuccess
-             ? found->device->index
+  return check_phase("hipGetStreamDeviceId") == hipSuccess && resolve_stream(Word(stream), found) == hipSuccess
+             ? found->context->device
              : -1;
 }
 
@@ -234,7 +175,7 @@ HIP_DOUBLE_ENTRY(hipDriverGetVersion)(int* version) { return do_hipRuntimeGetVer
 
 HIP_DOUBLE_ENTRY(hipGetDeviceCount)(int* count) {
   if (count == nullptr) return hipErrorInvalidValue;
-  const hipError_t result = check_phase("hipGetDeviceCount");
+  const int result = check_phase("hipGetDeviceCount");
   if (result == no_device()) {
     *count = 0;
     return hipErrorNoDevice;
@@ -243,4 +184,11 @@ HIP_DOUBLE_ENTRY(hipGetDeviceCount)(int* count) {
   return result;
 }
 
-}  // namespace anyplace::doubles::hip
+}  // namespace hip
+
+CallBook& call_book() {
+  static CallBook& made = make_call_book({std::begin(hip::symbols), std::end(hip::symbols)}, settings());
+  return made;
+}
+
+}  // namespace anyplace::doubles

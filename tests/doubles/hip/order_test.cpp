@@ -2,10 +2,7 @@
 //
 // Streams and events of the double: what runs when, seen from a program.
 #include <atomic>
-#include <thread>
 
-#include "support/child.h"
-#include "support/environment.h"
 #include "test_support.h"
 
 using test::Control;
@@ -195,28 +192,24 @@ TEST_CASE("a call of HIP inside a host function is refused") {
 
 TEST_CASE("many threads may use the double at the same time") {
   ok(hipInit(0));
-  std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
-  for (int t = 0; t < 6; ++t) {
-    threads.emplace_back([&wrong, t] {
-      const auto succeeds = [&wrong](hipError_t result) { wrong += result == hipSuccess ? 0 : 1; };
-      succeeds(hipSetDevice(t % 2));
-      for (std::uint32_t i = 0; i < 40; ++i) {
-        hipStream_t stream = nullptr;
-        void* made = nullptr;
-        std::uint32_t value = 0;
-        succeeds(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
-        succeeds(hipMalloc(&made, 4));
-        succeeds(test::fill(static_cast<std::uint32_t*>(made), i, 1, stream));
-        succeeds(hipMemcpyAsync(&value, made, 4, hipMemcpyDeviceToHost, stream));
-        succeeds(hipStreamSynchronize(stream));
-        wrong += value == i ? 0 : 1;
-        succeeds(hipFree(made));
-        succeeds(hipStreamDestroy(stream));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  test::on_threads(6, [&wrong](int t) {
+    const auto succeeds = [&wrong](hipError_t result) { wrong += result == hipSuccess ? 0 : 1; };
+    succeeds(hipSetDevice(t % 2));
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      hipStream_t stream = nullptr;
+      void* made = nullptr;
+      std::uint32_t value = 0;
+      succeeds(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+      succeeds(hipMalloc(&made, 4));
+      succeeds(test::fill(static_cast<std::uint32_t*>(made), i, 1, stream));
+      succeeds(hipMemcpyAsync(&value, made, 4, hipMemcpyDeviceToHost, stream));
+      succeeds(hipStreamSynchronize(stream));
+      wrong += value == i ? 0 : 1;
+      succeeds(hipFree(made));
+      succeeds(hipStreamDestroy(stream));
+    }
+  });
   CHECK(wrong == 0);
   const Control control;
   CHECK(control.misuse_text().empty());

@@ -1,44 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams: made, asked, waited for; what isn't a copy, a fill or a kernel but goes into them: waits on events, host
-// functions, waits on values in memory.
+// The entries of streams, and HIP's wait on a value in memory.
 //
 // hipStreamDestroy waits for the stream's work, as AMD's implementation does.
+#include <functional>
 #include <utility>
 
-#include "device_limits.h"
-#include "state.h"
+#include "runtime.h"
 
 namespace anyplace::doubles::hip {
-namespace {
-
-hipError_t create_stream(hipStream_t* stream, unsigned flags, int priority) {
-  if (stream == nullptr || (flags & ~static_cast<unsigned>(hipStreamNonBlocking)) != 0) return hipErrorInvalidValue;
-  DeviceRef device;
-  const hipError_t result = current_device(device);
-  if (result != hipSuccess) return result;
-  const Locked lock(state().mutex);
-  const StreamRef made = make_stream(lock, device, flags, priority);
-  made->handle = state().streams.add(made);
-  *stream = made->handle;
-  return hipSuccess;
-}
-
-/// As the reference says of the flags: of the value under the mask, and not cyclic.
-bool is_satisfied(uint64_t found, uint64_t value, unsigned condition) {
-  switch (condition) {
-    case hipStreamWaitValueGte:
-      return found >= value;
-    case hipStreamWaitValueEq:
-      return found == value;
-    case hipStreamWaitValueAnd:
-      return (found & value) != 0;
-    default:
-      return ~(found | value) != 0;
-  }
-}
-
-}  // namespace
+static_assert(hipStreamWaitValueGte == 0 && hipStreamWaitValueEq == 1 && hipStreamWaitValueAnd == 2);
 
 HIP_DOUBLE_ENTRY(hipStreamCreate)(hipStream_t* stream) { return create_stream(stream, hipStreamDefault, 0); }
 HIP_DOUBLE_ENTRY(hipStreamCreateWithFlags)(hipStream_t* stream, unsigned flags) {
@@ -49,136 +20,55 @@ HIP_DOUBLE_ENTRY(hipStreamCreateWithPriority)(hipStream_t* stream, unsigned flag
 }
 
 HIP_DOUBLE_ENTRY(hipStreamDestroy)(hipStream_t stream) {
-  if (stream == nullptr || stream == kPerThreadStream) return hipErrorInvalidHandle;
-  StreamRef found;
-  std::vector<CompletionRef> completions;
-  {
-    const Locked lock(state().mutex);
-    found = state().streams.find(stream);
-    if (found == nullptr) {
-      misuses().add("hipStreamDestroy of what is no stream, or no longer");
-      return hipErrorContextIsDestroyed;
-    }
-    found->destroyed = true;
-    state().streams.remove(stream);
-    completions = pending(lock, *found);
-  }
-  const hipError_t result = wait_for(completions, *found->device);
-  return result == hipErrorDeinitialized ? hipSuccess : result;
+  if (stream == nullptr || stream == per_thread_stream) return hipErrorInvalidHandle;
+  StreamRef taken;
+  const int unknown = take_stream(stream, taken);
+  if (taken == nullptr) return unknown;
+  const int waited = wait_for_all(*taken);
+  return waited == hipErrorDeinitialized ? hipSuccess : waited;
 }
 
-HIP_DOUBLE_ENTRY(hipStreamQuery)(hipStream_t stream) {
-  StreamRef found;
-  const hipError_t result = resolve_stream(stream, found);
-  if (result != hipSuccess) return result;
-  const Locked lock(state().mutex);
-  for (const CompletionRef& completion : pending(lock, *found)) {
-    if (!state().engine.is_done(completion)) return hipErrorNotReady;
-  }
-  return fault_of(*found->device);
-}
-
-HIP_DOUBLE_ENTRY(hipStreamSynchronize)(hipStream_t stream) {
-  StreamRef found;
-  const hipError_t result = resolve_stream(stream, found);
-  if (result != hipSuccess) return result;
-  std::vector<CompletionRef> completions;
-  {
-    const Locked lock(state().mutex);
-    completions = pending(lock, *found);
-  }
-  return wait_for(completions, *found->device);
-}
-
+HIP_DOUBLE_ENTRY(hipStreamQuery)(hipStream_t stream) { return query_stream(stream); }
+HIP_DOUBLE_ENTRY(hipStreamSynchronize)(hipStream_t stream) { return synchronize_stream(stream); }
 HIP_DOUBLE_ENTRY(hipStreamWaitEvent)(hipStream_t stream, hipEvent_t event, unsigned flags) {
-  if (flags != 0) return hipErrorInvalidValue;
-  StreamRef found;
-  const hipError_t result = resolve_stream(stream, found);
-  if (result != hipSuccess) return result;
-  const Locked lock(state().mutex);
-  const EventRef waited = state().events.find(event);
-  if (waited == nullptr) return hipErrorInvalidHandle;
-  if (waited->record == nullptr) return hipSuccess;
-  Operation operation;
-  operation.work = Work::kPass;
-  operation.after.push_back(waited->record);
-  submit(lock, found, std::move(operation));
-  return hipSuccess;
+  return wait_for_event(stream, event, flags);
 }
-
-HIP_DOUBLE_ENTRY(hipStreamGetPriority)(hipStream_t stream, int* priority) {
-  if (priority == nullptr) return hipErrorInvalidValue;
-  StreamRef found;
-  const hipError_t result = resolve_stream(stream, found);
-  if (result == hipSuccess) *priority = found->priority;
-  return result;
-}
-
-HIP_DOUBLE_ENTRY(hipStreamGetFlags)(hipStream_t stream, unsigned* flags) {
-  if (flags == nullptr) return hipErrorInvalidValue;
-  StreamRef found;
-  const hipError_t result = resolve_stream(stream, found);
-  if (result == hipSuccess) *flags = found->flags;
-  return result;
-}
+HIP_DOUBLE_ENTRY(hipStreamGetPriority)(hipStream_t stream, int* priority) { return stream_priority(stream, priority); }
+HIP_DOUBLE_ENTRY(hipStreamGetFlags)(hipStream_t stream, unsigned* flags) { return stream_flags(stream, flags); }
 
 HIP_DOUBLE_ENTRY(hipStreamGetDevice)(hipStream_t stream, hipDevice_t* device) {
   if (device == nullptr) return hipErrorInvalidValue;
-  StreamRef found;
-  const hipError_t result = resolve_stream(stream, found);
-  if (result == hipSuccess) *device = found->device->index;
-  return result;
+  StreamRef named;
+  if (const int result = resolve_stream(Word(stream), named); result != hipSuccess) return result;
+  *device = named->context->device;
+  return hipSuccess;
 }
 
 HIP_DOUBLE_ENTRY(hipStreamAddCallback)(hipStream_t stream, StreamCallback callback, void* user, unsigned flags) {
   if (callback == nullptr || flags != 0) return hipErrorInvalidValue;
-  StreamRef found;
-  const hipError_t result = resolve_stream(stream, found);
-  if (result != hipSuccess) return result;
-  Operation operation;
-  operation.work = Work::kHost;
-  operation.run = [=] {
-    callback(stream, hipSuccess, user);
-    return 0;
-  };
-  return submit_and(false, found, std::move(operation));
+  return call_host(stream, [=] { callback(stream, hipSuccess, user); });
 }
 
 HIP_DOUBLE_ENTRY(hipLaunchHostFunc)(hipStream_t stream, HostFunction function, void* user) {
-  if (function == nullptr) return hipErrorInvalidValue;
-  StreamRef found;
-  const hipError_t result = resolve_stream(stream, found);
-  if (result != hipSuccess) return result;
-  Operation operation;
-  operation.work = Work::kHost;
-  operation.run = [=] {
-    function(user);
-    return 0;
-  };
-  return submit_and(false, found, std::move(operation));
+  return function == nullptr ? hipErrorInvalidValue : call_host(stream, [=] { function(user); });
 }
 
 HIP_DOUBLE_ENTRY(hipStreamWaitValue64)
-(hipStream_t handle, void* address, uint64_t value, unsigned flags, uint64_t mask) {
-  if (!state().config.wait_value) return hipErrorNotSupported;
+(hipStream_t stream, void* address, uint64_t value, unsigned flags, uint64_t mask) {
+  if (!config().wait_value) return hipErrorNotSupported;
   if (address == nullptr || flags > hipStreamWaitValueNor) return hipErrorInvalidValue;
-  StreamRef stream;
-  hipError_t result = resolve_stream(handle, stream);
-  if (result != hipSuccess) return result;
-  std::vector<Use> uses;
-  result = check_range(*stream->device, to_address(address), kSignalBytes, Want::kAccess, uses);
-  if (result != hipSuccess) return result;
-  const auto block = state().memory.block_of(to_address(address));
-  if (!block || (block->flags & kSignalMemory) == 0) return hipErrorInvalidValue;
-  Operation operation;
-  operation.work = Work::kPoll;
-  operation.run = [uses = std::move(uses), address, value, flags, mask] {
-    return run_on(uses, "a wait on a value in memory", [&] {
-      const uint64_t found = __atomic_load_n(static_cast<uint64_t*>(address), __ATOMIC_ACQUIRE);
-      return is_satisfied(found & mask, value & mask, flags) ? 0 : kNotYet;
-    });
-  };
-  return submit_and(false, stream, std::move(operation));
+  StreamRef waiting;
+  if (const int result = resolve_stream(Word(stream), waiting); result != hipSuccess) return result;
+  Uses word;
+  const int reached = check_range(*waiting->context, Word(address), signal_bytes, Want::access, word);
+  if (reached != hipSuccess) return reached;
+  const auto memory = state().memory.block_of(Word(address));
+  if (!memory || (memory->flags & signal_memory) == 0) return hipErrorInvalidValue;
+  return wait_until(waiting, std::move(word), [address, value, flags, mask] {
+    const uint64_t there = __atomic_load_n(static_cast<uint64_t*>(address), __ATOMIC_ACQUIRE);
+    // As the reference says of the flags: of the value under the mask, and not cyclic.
+    return is_satisfied(flags, there & mask, value & mask, std::greater_equal<uint64_t>());
+  });
 }
 
 }  // namespace anyplace::doubles::hip

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "stand_in.h"
-#include "support/environment.h"
 #include "test_support.h"
 
 using Catch::Contains;
@@ -231,4 +230,33 @@ TEST_CASE("a kernel on freed memory loses the device") {
   ok(test::launch(nullptr, count, word, 1U));
   CHECK(hipDeviceSynchronize() == hipErrorIllegalAddress);
   CHECK_THAT(Control().misuse_text(), Contains("freed memory"));
+}
+
+TEST_CASE("mappings that adjoin are filled as one and each must be there when it runs") {
+  constexpr std::size_t piece = std::size_t{2} << 20U;
+  anyplace::doubles::hip::AllocationProperties asked{};
+  asked.type = hipMemAllocationTypePinned;
+  asked.location.type = hipMemLocationTypeDevice;
+  void* range = nullptr;
+  ok(hipMemAddressReserve(&range, 2 * piece, 0, nullptr, 0));
+  char* const second = static_cast<char*>(range) + piece;
+  for (char* const at : {static_cast<char*>(range), second}) {
+    hipMemGenericAllocationHandle_t handle = nullptr;
+    ok(hipMemCreate(&handle, piece, reinterpret_cast<const hipMemAllocationProp*>(&asked), 0));
+    ok(hipMemMap(at, piece, 0, handle, 0));
+  }
+  hipMemAccessDesc access{};
+  access.location = asked.location;
+  access.flags = hipMemAccessFlagsProtReadWrite;
+  ok(hipMemSetAccess(range, 2 * piece, &access, 1));
+  const hipStream_t stream = test::create_stream();
+  ok(test::fill(static_cast<std::uint32_t*>(range), 4, 2 * piece / 4, stream));
+  ok(hipStreamSynchronize(stream));
+  Gate gate(stream);
+  ok(test::fill(static_cast<std::uint32_t*>(range), 5, 2 * piece / 4, stream));
+  ok(hipMemUnmap(second, piece));
+  gate.open();
+  CHECK(hipStreamSynchronize(stream) == hipErrorIllegalAddress);
+  CHECK(*static_cast<std::uint32_t*>(range) == 4);
+  CHECK(Control().misuses() == 1);
 }

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test_support.h"
 
-#include <fstream>
-#include <iterator>
-
 #include "stand_in.h"
 
 namespace test {
 
-std::string kernels_image() {
-  std::ifstream file(ANYPLACE_DOUBLE_TEST_KERNELS, std::ios::binary);
-  REQUIRE(file);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
+std::string kernels_image() { return read_bytes(ANYPLACE_DOUBLE_TEST_KERNELS); }
 
 std::string code_object(const char* arch) {
   const auto made = anyplace::doubles::hip::make_code_object(kernels_image(), arch);

@@ -4,15 +4,7 @@
 // hip_runtime_api.h. Every case is a process of its own, so it may set environment variables before the first call.
 #pragma once
 
-#include <catch2/catch.hpp>
-#include <cstdint>
-#include <functional>
-#include <future>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "../double_control.hpp"
+#include "../test_support.hpp"
 #include "compat.h"
 
 namespace Catch {
@@ -62,35 +54,14 @@ inline hipError_t fill(std::uint32_t* to, std::uint32_t value, std::size_t count
 /// Runs `body` as a function of the host, in the stream's order. `body` lives until the stream is waited for.
 inline hipError_t call_back(hipStream_t stream, std::function<void()>& body) {
   return hipStreamAddCallback(
-      stream, [](hipStream_t, hipError_t, void* user) { (*static_cast<std::function<void()>*>(user))(); }, &body, 0);
+      stream, [](hipStream_t, hipError_t, void* user) { run_function(user); }, &body, 0);
 }
 
-/// Keeps a stream waiting until the test lets it go. One for a device at a time: its host functions run one after the
-/// other.
-class Gate {
- public:
+struct Gate : AnyGate {
   explicit Gate(hipStream_t stream) {
-    ok(hipStreamAddCallback(
-        stream,
-        [](hipStream_t, hipError_t, void* user) { static_cast<std::promise<void>*>(user)->get_future().wait(); },
-        opened_, 0));
+    const hipStreamCallback_t pass = [](hipStream_t, hipError_t, void* user) { Latch::pass(user); };
+    ok(hipStreamAddCallback(stream, pass, &latch_, 0));
   }
-  Gate(const Gate&) = delete;  // a stream waits on it
-  Gate& operator=(const Gate&) = delete;
-  ~Gate() { open(); }
-  void open() {
-    if (!open_) opened_->set_value();
-    open_ = true;
-  }
-
- private:
-  /// Never freed: a host function may outlive the gate, and one of a device that failed is never called.
-  static std::promise<void>* make() {
-    static auto* const all = new std::vector<std::unique_ptr<std::promise<void>>>;
-    return all->emplace_back(std::make_unique<std::promise<void>>()).get();
-  }
-  std::promise<void>* const opened_ = make();
-  bool open_ = false;
 };
 
 /// test_kernels.c as a shared object, and as a code object for the architecture.

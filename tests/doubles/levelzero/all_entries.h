@@ -43,8 +43,8 @@ struct Entry {
         [](std::uint64_t v) { return call_with_wrong_handle(symbol, v); }},
 #define LEVELZERO_TEST_OLD(table, member, kind, symbol, parameters, arguments) LEVELZERO_TEST_ENTRY(symbol)
 #define LEVELZERO_TEST_NEWER(symbol, parameters, arguments) LEVELZERO_TEST_ENTRY(symbol)
-inline const std::vector<Entry> kEntries = {LEVELZERO_DOUBLE_ENTRIES(LEVELZERO_TEST_OLD)
-                                                LEVELZERO_DOUBLE_NEWER_ENTRIES(LEVELZERO_TEST_NEWER)};
+inline const std::vector<Entry> all_entries = {LEVELZERO_DOUBLE_ENTRIES(LEVELZERO_TEST_OLD)
+                                                   LEVELZERO_DOUBLE_NEWER_ENTRIES(LEVELZERO_TEST_NEWER)};
 #undef LEVELZERO_TEST_NEWER
 #undef LEVELZERO_TEST_OLD
 #undef LEVELZERO_TEST_ENTRY

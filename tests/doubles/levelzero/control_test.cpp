@@ -16,22 +16,22 @@ using test::World;
 
 namespace {
 
-constexpr auto kAskedFor = static_cast<ze_result_t>(0x7ffffff0);  // no entry's own answer
+constexpr auto asked_for = static_cast<ze_result_t>(0x7ffffff0);  // no entry's own answer
 
 }  // namespace
 
 TEST_CASE("the nth call of every entry fails once or for good with the code asked for") {
   const World world;
-  for (const Entry& entry : test::kEntries) {
+  for (const Entry& entry : test::all_entries) {
     INFO(entry.symbol);
     world.control.reset();
-    REQUIRE(world.control.fail_nth(entry.symbol, 2, kAskedFor));
-    for (int call = 1; call <= 3; ++call) CHECK((entry.with_zeros() == kAskedFor) == (call == 2));
+    REQUIRE(world.control.fail_nth(entry.symbol, 2, asked_for));
+    for (int call = 1; call <= 3; ++call) CHECK((entry.with_zeros() == asked_for) == (call == 2));
     CHECK(world.control.failures() == 1);
-    REQUIRE(world.control.fail_nth(entry.symbol, 2, kAskedFor, true));
-    for (int call = 1; call <= 4; ++call) CHECK((entry.with_zeros() == kAskedFor) == (call >= 2));
+    REQUIRE(world.control.fail_nth(entry.symbol, 2, asked_for, true));
+    for (int call = 1; call <= 4; ++call) CHECK((entry.with_zeros() == asked_for) == (call >= 2));
     world.control.clear_failures();
-    CHECK(entry.with_zeros() != kAskedFor);
+    CHECK(entry.with_zeros() != asked_for);
     CHECK(world.control.calls_of(entry.symbol) == 8);
     CHECK(world.control.calls() == 8);
   }
@@ -39,12 +39,12 @@ TEST_CASE("the nth call of every entry fails once or for good with the code aske
 
 TEST_CASE("rules for entries that do not exist are refused") {
   const World world;
-  CHECK_FALSE(world.control.fail_nth("zeNoSuchEntry", 1, kAskedFor));
-  CHECK_FALSE(world.control.fail_nth("zeInit", 0, kAskedFor));
+  CHECK_FALSE(world.control.fail_nth("zeNoSuchEntry", 1, asked_for));
+  CHECK_FALSE(world.control.fail_nth("zeInit", 0, asked_for));
   CHECK(world.control.calls_of("zeNoSuchEntry") == 0);
   std::size_t index = 0;
   while (world.control.entry(index) != nullptr) ++index;
-  CHECK(index == test::kEntries.size());
+  CHECK(index == test::all_entries.size());
 }
 
 TEST_CASE("a call that is made to fail does nothing but what gives something back does so") {
@@ -53,13 +53,13 @@ TEST_CASE("a call that is made to fail does nothing but what gives something bac
   const auto list = world.list();
   const auto event = world.event();
   for (const char* entry : {"zeMemFree", "zeCommandListDestroy", "zeEventDestroy", "zeCommandListAppendMemoryFill"})
-    REQUIRE(world.control.fail_nth(entry, 1, kAskedFor));
-  CHECK(test::fill(list, word, 2) == kAskedFor);
+    REQUIRE(world.control.fail_nth(entry, 1, asked_for));
+  CHECK(test::fill(list, word, 2) == asked_for);
   test::finish(world, list);
   CHECK(*word == 1);
-  CHECK(zeMemFree(world.context, word) == kAskedFor);
-  CHECK(zeCommandListDestroy(list) == kAskedFor);
-  CHECK(zeEventDestroy(event) == kAskedFor);
+  CHECK(zeMemFree(world.context, word) == asked_for);
+  CHECK(zeCommandListDestroy(list) == asked_for);
+  CHECK(zeEventDestroy(event) == asked_for);
   CHECK(world.control.live("memory") == 0);
   CHECK(world.control.live("stream") == 0);
   CHECK(zeEventDestroy(event) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
@@ -187,7 +187,7 @@ TEST_CASE("the nth kernel can be made to fault") {
 TEST_CASE("a driver that does nothing answers success to all and gives nothing") {
   test::set_env("LEVELZERO_DOUBLE_NOTHING", "all");
   ok(zeInit(0));
-  for (const Entry& entry : test::kEntries) {
+  for (const Entry& entry : test::all_entries) {
     INFO(entry.symbol);
     CHECK(entry.with_zeros() == ZE_RESULT_SUCCESS);
   }

@@ -10,12 +10,12 @@
 namespace anyplace::doubles::levelzero {
 namespace {
 
-constexpr uint64_t kDriver = uint64_t{0x02e0} << 48U | 0xd;
-ze_driver_handle_t driver_handle() { return reinterpret_cast<ze_driver_handle_t>(kDriver); }  // NOLINT: a number
+constexpr uint64_t driver = uint64_t{0x02e0} << 48U | 0xd;
+ze_driver_handle_t driver_handle() { return reinterpret_cast<ze_driver_handle_t>(driver); }  // NOLINT: a number
 
-ze_result_t check_driver(ze_driver_handle_t driver) {
-  if (driver == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
-  return driver == driver_handle() ? ZE_RESULT_SUCCESS
+ze_result_t check_driver(ze_driver_handle_t handle) {
+  if (handle == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+  return handle == driver_handle() ? ZE_RESULT_SUCCESS
                                    : misuse("a handle that is no driver", ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
 }
 
@@ -47,14 +47,14 @@ struct IpVersion {  // ze_device_ip_version_ext_t
   void* pNext;
   uint32_t ipVersion;
 };
-constexpr auto kIpVersionType = static_cast<ze_structure_type_t>(0x1000f);
-constexpr const char* kIpVersionExtension = "ZE_extension_device_ip_version";
+constexpr auto ip_version_type = static_cast<ze_structure_type_t>(0x1000f);
+constexpr const char* ip_version_extension = "ZE_extension_device_ip_version";
 
 ze_device_uuid_t uuid_of(const Device& device) {
   ze_device_uuid_t uuid{};
-  constexpr unsigned char kPattern[16] = {0x86, 0x80, 0xa0, 0x56, 0x08, 0x00, 0x4a, 0x11,
-                                          0x8b, 0x5e, 0xca, 0xfe, 0x00, 0x00, 0x00, 0x00};
-  std::copy_n(kPattern, 16, uuid.id);
+  constexpr unsigned char pattern[16] = {0x86, 0x80, 0xa0, 0x56, 0x08, 0x00, 0x4a, 0x11,
+                                         0x8b, 0x5e, 0xca, 0xfe, 0x00, 0x00, 0x00, 0x00};
+  std::copy_n(pattern, 16, uuid.id);
   uuid.id[15] = static_cast<unsigned char>(device.index);
   return uuid;
 }
@@ -89,7 +89,7 @@ ze_result_t do_zeDriverGetExtensionProperties(ze_driver_handle_t driver, uint32_
                                               ze_driver_extension_properties_t* out) {
   LEVELZERO_DOUBLE_TRY(check_driver(driver));
   std::vector<ze_driver_extension_properties_t> all(2);
-  std::snprintf(all[0].name, sizeof(all[0].name), "%s", kIpVersionExtension);
+  std::snprintf(all[0].name, sizeof(all[0].name), "%s", ip_version_extension);
   std::snprintf(all[1].name, sizeof(all[1].name), "%s", ZE_RELAXED_ALLOCATION_LIMITS_EXP_NAME);
   for (auto& one : all) one.version = ZE_MAKE_VERSION(1, 0);
   return give(all, count, out);
@@ -132,7 +132,7 @@ ze_result_t do_zeDeviceGetProperties(ze_device_handle_t handle, ze_device_proper
   if (!in_ticks) {
     LEVELZERO_DOUBLE_TRY(check_desc(properties, ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES, "ze_device_properties_t"));
   }
-  if (auto* const ip = static_cast<IpVersion*>(properties->pNext); ip != nullptr && ip->stype == kIpVersionType) {
+  if (auto* const ip = static_cast<IpVersion*>(properties->pNext); ip != nullptr && ip->stype == ip_version_type) {
     ip->ipVersion = 12U << 22U | 55U << 14U | 8U;
   }
   const Config& c = state().config;
@@ -192,16 +192,16 @@ ze_result_t do_zeDeviceGetCommandQueueGroupProperties(ze_device_handle_t handle,
   DeviceRef device;
   LEVELZERO_DOUBLE_TRY(find_device(handle, device));
   if (count == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
-  constexpr uint32_t kGroups = 3;
-  const uint32_t given = out == nullptr ? 0 : std::min(*count, kGroups);
-  if (*count == 0 || *count > kGroups) *count = kGroups;
+  constexpr uint32_t groups = 3;
+  const uint32_t given = out == nullptr ? 0 : std::min(*count, groups);
+  if (*count == 0 || *count > groups) *count = groups;
   // One that has no queue, one that only copies, and the one that is meant.
-  const ze_command_queue_group_property_flags_t flags[kGroups] = {
+  const ze_command_queue_group_property_flags_t flags[groups] = {
       ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY,
       ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY,
       ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY |
           ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_METRICS};
-  const uint32_t queues[kGroups] = {0, 1, state().config.queues};
+  const uint32_t queues[groups] = {0, 1, state().config.queues};
   for (uint32_t i = 0; i < given; ++i) {
     LEVELZERO_DOUBLE_TRY(
         check_desc(&out[i], ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES, "ze_command_queue_group_properties_t"));

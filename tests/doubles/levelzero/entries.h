@@ -2,8 +2,7 @@
 //
 // The functions of Level Zero that the double has, once: for the tables that a loader asks for, for the symbols of a
 // library that stands in for the loader, and for the counts.
-#ifndef ANYPLACE_TESTS_DOUBLES_LEVELZERO_ENTRIES_H
-#define ANYPLACE_TESTS_DOUBLES_LEVELZERO_ENTRIES_H
+#pragma once
 
 #include <level_zero/ze_api.h>
 
@@ -12,73 +11,73 @@
 namespace anyplace::doubles::levelzero {
 
 enum class Kind : uint8_t {
-  kEarly,  // may be called before zeInit succeeded
-  kUse,
-  kRelease,  // gives something back, also when it is made to fail
+  early,  // may be called before zeInit succeeded
+  use,
+  release,  // gives something back, also when it is made to fail
 };
 
 // X(table of the loader, its member without pfn, kind, symbol, parameters, arguments)
 // clang-format off
 #define LEVELZERO_DOUBLE_ENTRIES(X) \
-  X(Global, Init, kEarly, zeInit, (ze_init_flags_t flags), (flags)) \
-  X(Driver, Get, kUse, zeDriverGet, (uint32_t* pCount, ze_driver_handle_t* phDrivers), (pCount, phDrivers)) \
-  X(Driver, GetApiVersion, kUse, zeDriverGetApiVersion, (ze_driver_handle_t hDriver, ze_api_version_t* version), (hDriver, version)) \
-  X(Driver, GetProperties, kUse, zeDriverGetProperties, (ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties), (hDriver, pDriverProperties)) \
-  X(Driver, GetExtensionProperties, kUse, zeDriverGetExtensionProperties, (ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties), (hDriver, pCount, pExtensionProperties)) \
-  X(Driver, GetExtensionFunctionAddress, kUse, zeDriverGetExtensionFunctionAddress, (ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress), (hDriver, name, ppFunctionAddress)) \
-  X(Device, Get, kUse, zeDeviceGet, (ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices), (hDriver, pCount, phDevices)) \
-  X(Device, GetSubDevices, kUse, zeDeviceGetSubDevices, (ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices), (hDevice, pCount, phSubdevices)) \
-  X(Device, GetProperties, kUse, zeDeviceGetProperties, (ze_device_handle_t hDevice, ze_device_properties_t* pDeviceProperties), (hDevice, pDeviceProperties)) \
-  X(Device, GetComputeProperties, kUse, zeDeviceGetComputeProperties, (ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties), (hDevice, pComputeProperties)) \
-  X(Device, GetModuleProperties, kUse, zeDeviceGetModuleProperties, (ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties), (hDevice, pModuleProperties)) \
-  X(Device, GetCommandQueueGroupProperties, kUse, zeDeviceGetCommandQueueGroupProperties, (ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties), (hDevice, pCount, pCommandQueueGroupProperties)) \
-  X(Device, GetMemoryProperties, kUse, zeDeviceGetMemoryProperties, (ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties), (hDevice, pCount, pMemProperties)) \
-  X(Device, GetMemoryAccessProperties, kUse, zeDeviceGetMemoryAccessProperties, (ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties), (hDevice, pMemAccessProperties)) \
-  X(Device, CanAccessPeer, kUse, zeDeviceCanAccessPeer, (ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value), (hDevice, hPeerDevice, value)) \
-  X(Device, GetStatus, kUse, zeDeviceGetStatus, (ze_device_handle_t hDevice), (hDevice)) \
-  X(Device, PciGetPropertiesExt, kUse, zeDevicePciGetPropertiesExt, (ze_device_handle_t hDevice, ze_pci_ext_properties_t* pPciProperties), (hDevice, pPciProperties)) \
-  X(Context, Create, kUse, zeContextCreate, (ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext), (hDriver, desc, phContext)) \
-  X(Context, Destroy, kRelease, zeContextDestroy, (ze_context_handle_t hContext), (hContext)) \
-  X(CommandList, CreateImmediate, kUse, zeCommandListCreateImmediate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList), (hContext, hDevice, altdesc, phCommandList)) \
-  X(CommandList, Destroy, kRelease, zeCommandListDestroy, (ze_command_list_handle_t hCommandList), (hCommandList)) \
-  X(CommandList, AppendBarrier, kUse, zeCommandListAppendBarrier, (ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)) \
-  X(CommandList, AppendSignalEvent, kUse, zeCommandListAppendSignalEvent, (ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent), (hCommandList, hEvent)) \
-  X(CommandList, AppendWaitOnEvents, kUse, zeCommandListAppendWaitOnEvents, (ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents), (hCommandList, numEvents, phEvents)) \
-  X(CommandList, AppendWriteGlobalTimestamp, kUse, zeCommandListAppendWriteGlobalTimestamp, (ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)) \
-  X(CommandList, AppendMemoryCopy, kUse, zeCommandListAppendMemoryCopy, (ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) \
-  X(CommandList, AppendMemoryCopyRegion, kUse, zeCommandListAppendMemoryCopyRegion, (ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) \
-  X(CommandList, AppendMemoryFill, kUse, zeCommandListAppendMemoryFill, (ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) \
-  X(CommandList, AppendLaunchKernel, kUse, zeCommandListAppendLaunchKernel, (ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)) \
-  X(EventPool, Create, kUse, zeEventPoolCreate, (ze_context_handle_t hContext, const ze_event_pool_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_event_pool_handle_t* phEventPool), (hContext, desc, numDevices, phDevices, phEventPool)) \
-  X(EventPool, Destroy, kRelease, zeEventPoolDestroy, (ze_event_pool_handle_t hEventPool), (hEventPool)) \
-  X(Event, Create, kUse, zeEventCreate, (ze_event_pool_handle_t hEventPool, const ze_event_desc_t* desc, ze_event_handle_t* phEvent), (hEventPool, desc, phEvent)) \
-  X(Event, Destroy, kRelease, zeEventDestroy, (ze_event_handle_t hEvent), (hEvent)) \
-  X(Event, HostSignal, kUse, zeEventHostSignal, (ze_event_handle_t hEvent), (hEvent)) \
-  X(Event, HostSynchronize, kUse, zeEventHostSynchronize, (ze_event_handle_t hEvent, uint64_t timeout), (hEvent, timeout)) \
-  X(Event, QueryStatus, kUse, zeEventQueryStatus, (ze_event_handle_t hEvent), (hEvent)) \
-  X(Event, HostReset, kUse, zeEventHostReset, (ze_event_handle_t hEvent), (hEvent)) \
-  X(Mem, AllocDevice, kUse, zeMemAllocDevice, (ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr), (hContext, device_desc, size, alignment, hDevice, pptr)) \
-  X(Mem, AllocHost, kUse, zeMemAllocHost, (ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, void** pptr), (hContext, host_desc, size, alignment, pptr)) \
-  X(Mem, AllocShared, kUse, zeMemAllocShared, (ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr), (hContext, device_desc, host_desc, size, alignment, hDevice, pptr)) \
-  X(Mem, Free, kRelease, zeMemFree, (ze_context_handle_t hContext, void* ptr), (hContext, ptr)) \
-  X(Mem, GetAllocProperties, kUse, zeMemGetAllocProperties, (ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice), (hContext, ptr, pMemAllocProperties, phDevice)) \
-  X(VirtualMem, Reserve, kUse, zeVirtualMemReserve, (ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr), (hContext, pStart, size, pptr)) \
-  X(VirtualMem, Free, kRelease, zeVirtualMemFree, (ze_context_handle_t hContext, const void* ptr, size_t size), (hContext, ptr, size)) \
-  X(VirtualMem, QueryPageSize, kUse, zeVirtualMemQueryPageSize, (ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize), (hContext, hDevice, size, pagesize)) \
-  X(VirtualMem, Map, kUse, zeVirtualMemMap, (ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access), (hContext, ptr, size, hPhysicalMemory, offset, access)) \
-  X(VirtualMem, Unmap, kRelease, zeVirtualMemUnmap, (ze_context_handle_t hContext, const void* ptr, size_t size), (hContext, ptr, size)) \
-  X(PhysicalMem, Create, kUse, zePhysicalMemCreate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* phPhysicalMemory), (hContext, hDevice, desc, phPhysicalMemory)) \
-  X(PhysicalMem, Destroy, kRelease, zePhysicalMemDestroy, (ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory), (hContext, hPhysicalMemory)) \
-  X(Module, Create, kUse, zeModuleCreate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog), (hContext, hDevice, desc, phModule, phBuildLog)) \
-  X(Module, Destroy, kRelease, zeModuleDestroy, (ze_module_handle_t hModule), (hModule)) \
-  X(ModuleBuildLog, Destroy, kRelease, zeModuleBuildLogDestroy, (ze_module_build_log_handle_t hModuleBuildLog), (hModuleBuildLog)) \
-  X(ModuleBuildLog, GetString, kUse, zeModuleBuildLogGetString, (ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog), (hModuleBuildLog, pSize, pBuildLog)) \
-  X(Kernel, Create, kUse, zeKernelCreate, (ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel), (hModule, desc, phKernel)) \
-  X(Kernel, Destroy, kRelease, zeKernelDestroy, (ze_kernel_handle_t hKernel), (hKernel)) \
-  X(Kernel, SetGroupSize, kUse, zeKernelSetGroupSize, (ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ), (hKernel, groupSizeX, groupSizeY, groupSizeZ)) \
-  X(Kernel, SetArgumentValue, kUse, zeKernelSetArgumentValue, (ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue), (hKernel, argIndex, argSize, pArgValue)) \
-  X(Kernel, SetIndirectAccess, kUse, zeKernelSetIndirectAccess, (ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags), (hKernel, flags)) \
-  X(Kernel, GetProperties, kUse, zeKernelGetProperties, (ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties), (hKernel, pKernelProperties))
+  X(Global, Init, early, zeInit, (ze_init_flags_t flags), (flags)) \
+  X(Driver, Get, use, zeDriverGet, (uint32_t* pCount, ze_driver_handle_t* phDrivers), (pCount, phDrivers)) \
+  X(Driver, GetApiVersion, use, zeDriverGetApiVersion, (ze_driver_handle_t hDriver, ze_api_version_t* version), (hDriver, version)) \
+  X(Driver, GetProperties, use, zeDriverGetProperties, (ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties), (hDriver, pDriverProperties)) \
+  X(Driver, GetExtensionProperties, use, zeDriverGetExtensionProperties, (ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties), (hDriver, pCount, pExtensionProperties)) \
+  X(Driver, GetExtensionFunctionAddress, use, zeDriverGetExtensionFunctionAddress, (ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress), (hDriver, name, ppFunctionAddress)) \
+  X(Device, Get, use, zeDeviceGet, (ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices), (hDriver, pCount, phDevices)) \
+  X(Device, GetSubDevices, use, zeDeviceGetSubDevices, (ze_device_handle_t hDevice, uint32_t* pCount, ze_device_handle_t* phSubdevices), (hDevice, pCount, phSubdevices)) \
+  X(Device, GetProperties, use, zeDeviceGetProperties, (ze_device_handle_t hDevice, ze_device_properties_t* pDeviceProperties), (hDevice, pDeviceProperties)) \
+  X(Device, GetComputeProperties, use, zeDeviceGetComputeProperties, (ze_device_handle_t hDevice, ze_device_compute_properties_t* pComputeProperties), (hDevice, pComputeProperties)) \
+  X(Device, GetModuleProperties, use, zeDeviceGetModuleProperties, (ze_device_handle_t hDevice, ze_device_module_properties_t* pModuleProperties), (hDevice, pModuleProperties)) \
+  X(Device, GetCommandQueueGroupProperties, use, zeDeviceGetCommandQueueGroupProperties, (ze_device_handle_t hDevice, uint32_t* pCount, ze_command_queue_group_properties_t* pCommandQueueGroupProperties), (hDevice, pCount, pCommandQueueGroupProperties)) \
+  X(Device, GetMemoryProperties, use, zeDeviceGetMemoryProperties, (ze_device_handle_t hDevice, uint32_t* pCount, ze_device_memory_properties_t* pMemProperties), (hDevice, pCount, pMemProperties)) \
+  X(Device, GetMemoryAccessProperties, use, zeDeviceGetMemoryAccessProperties, (ze_device_handle_t hDevice, ze_device_memory_access_properties_t* pMemAccessProperties), (hDevice, pMemAccessProperties)) \
+  X(Device, CanAccessPeer, use, zeDeviceCanAccessPeer, (ze_device_handle_t hDevice, ze_device_handle_t hPeerDevice, ze_bool_t* value), (hDevice, hPeerDevice, value)) \
+  X(Device, GetStatus, use, zeDeviceGetStatus, (ze_device_handle_t hDevice), (hDevice)) \
+  X(Device, PciGetPropertiesExt, use, zeDevicePciGetPropertiesExt, (ze_device_handle_t hDevice, ze_pci_ext_properties_t* pPciProperties), (hDevice, pPciProperties)) \
+  X(Context, Create, use, zeContextCreate, (ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext), (hDriver, desc, phContext)) \
+  X(Context, Destroy, release, zeContextDestroy, (ze_context_handle_t hContext), (hContext)) \
+  X(CommandList, CreateImmediate, use, zeCommandListCreateImmediate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList), (hContext, hDevice, altdesc, phCommandList)) \
+  X(CommandList, Destroy, release, zeCommandListDestroy, (ze_command_list_handle_t hCommandList), (hCommandList)) \
+  X(CommandList, AppendBarrier, use, zeCommandListAppendBarrier, (ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)) \
+  X(CommandList, AppendSignalEvent, use, zeCommandListAppendSignalEvent, (ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent), (hCommandList, hEvent)) \
+  X(CommandList, AppendWaitOnEvents, use, zeCommandListAppendWaitOnEvents, (ze_command_list_handle_t hCommandList, uint32_t numEvents, ze_event_handle_t* phEvents), (hCommandList, numEvents, phEvents)) \
+  X(CommandList, AppendWriteGlobalTimestamp, use, zeCommandListAppendWriteGlobalTimestamp, (ze_command_list_handle_t hCommandList, uint64_t* dstptr, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, dstptr, hSignalEvent, numWaitEvents, phWaitEvents)) \
+  X(CommandList, AppendMemoryCopy, use, zeCommandListAppendMemoryCopy, (ze_command_list_handle_t hCommandList, void* dstptr, const void* srcptr, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, dstptr, srcptr, size, hSignalEvent, numWaitEvents, phWaitEvents)) \
+  X(CommandList, AppendMemoryCopyRegion, use, zeCommandListAppendMemoryCopyRegion, (ze_command_list_handle_t hCommandList, void* dstptr, const ze_copy_region_t* dstRegion, uint32_t dstPitch, uint32_t dstSlicePitch, const void* srcptr, const ze_copy_region_t* srcRegion, uint32_t srcPitch, uint32_t srcSlicePitch, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, dstptr, dstRegion, dstPitch, dstSlicePitch, srcptr, srcRegion, srcPitch, srcSlicePitch, hSignalEvent, numWaitEvents, phWaitEvents)) \
+  X(CommandList, AppendMemoryFill, use, zeCommandListAppendMemoryFill, (ze_command_list_handle_t hCommandList, void* ptr, const void* pattern, size_t pattern_size, size_t size, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, ptr, pattern, pattern_size, size, hSignalEvent, numWaitEvents, phWaitEvents)) \
+  X(CommandList, AppendLaunchKernel, use, zeCommandListAppendLaunchKernel, (ze_command_list_handle_t hCommandList, ze_kernel_handle_t hKernel, const ze_group_count_t* pLaunchFuncArgs, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, hKernel, pLaunchFuncArgs, hSignalEvent, numWaitEvents, phWaitEvents)) \
+  X(EventPool, Create, use, zeEventPoolCreate, (ze_context_handle_t hContext, const ze_event_pool_desc_t* desc, uint32_t numDevices, ze_device_handle_t* phDevices, ze_event_pool_handle_t* phEventPool), (hContext, desc, numDevices, phDevices, phEventPool)) \
+  X(EventPool, Destroy, release, zeEventPoolDestroy, (ze_event_pool_handle_t hEventPool), (hEventPool)) \
+  X(Event, Create, use, zeEventCreate, (ze_event_pool_handle_t hEventPool, const ze_event_desc_t* desc, ze_event_handle_t* phEvent), (hEventPool, desc, phEvent)) \
+  X(Event, Destroy, release, zeEventDestroy, (ze_event_handle_t hEvent), (hEvent)) \
+  X(Event, HostSignal, use, zeEventHostSignal, (ze_event_handle_t hEvent), (hEvent)) \
+  X(Event, HostSynchronize, use, zeEventHostSynchronize, (ze_event_handle_t hEvent, uint64_t timeout), (hEvent, timeout)) \
+  X(Event, QueryStatus, use, zeEventQueryStatus, (ze_event_handle_t hEvent), (hEvent)) \
+  X(Event, HostReset, use, zeEventHostReset, (ze_event_handle_t hEvent), (hEvent)) \
+  X(Mem, AllocDevice, use, zeMemAllocDevice, (ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr), (hContext, device_desc, size, alignment, hDevice, pptr)) \
+  X(Mem, AllocHost, use, zeMemAllocHost, (ze_context_handle_t hContext, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, void** pptr), (hContext, host_desc, size, alignment, pptr)) \
+  X(Mem, AllocShared, use, zeMemAllocShared, (ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr), (hContext, device_desc, host_desc, size, alignment, hDevice, pptr)) \
+  X(Mem, Free, release, zeMemFree, (ze_context_handle_t hContext, void* ptr), (hContext, ptr)) \
+  X(Mem, GetAllocProperties, use, zeMemGetAllocProperties, (ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice), (hContext, ptr, pMemAllocProperties, phDevice)) \
+  X(VirtualMem, Reserve, use, zeVirtualMemReserve, (ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr), (hContext, pStart, size, pptr)) \
+  X(VirtualMem, Free, release, zeVirtualMemFree, (ze_context_handle_t hContext, const void* ptr, size_t size), (hContext, ptr, size)) \
+  X(VirtualMem, QueryPageSize, use, zeVirtualMemQueryPageSize, (ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize), (hContext, hDevice, size, pagesize)) \
+  X(VirtualMem, Map, use, zeVirtualMemMap, (ze_context_handle_t hContext, const void* ptr, size_t size, ze_physical_mem_handle_t hPhysicalMemory, size_t offset, ze_memory_access_attribute_t access), (hContext, ptr, size, hPhysicalMemory, offset, access)) \
+  X(VirtualMem, Unmap, release, zeVirtualMemUnmap, (ze_context_handle_t hContext, const void* ptr, size_t size), (hContext, ptr, size)) \
+  X(PhysicalMem, Create, use, zePhysicalMemCreate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_physical_mem_desc_t* desc, ze_physical_mem_handle_t* phPhysicalMemory), (hContext, hDevice, desc, phPhysicalMemory)) \
+  X(PhysicalMem, Destroy, release, zePhysicalMemDestroy, (ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory), (hContext, hPhysicalMemory)) \
+  X(Module, Create, use, zeModuleCreate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog), (hContext, hDevice, desc, phModule, phBuildLog)) \
+  X(Module, Destroy, release, zeModuleDestroy, (ze_module_handle_t hModule), (hModule)) \
+  X(ModuleBuildLog, Destroy, release, zeModuleBuildLogDestroy, (ze_module_build_log_handle_t hModuleBuildLog), (hModuleBuildLog)) \
+  X(ModuleBuildLog, GetString, use, zeModuleBuildLogGetString, (ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog), (hModuleBuildLog, pSize, pBuildLog)) \
+  X(Kernel, Create, use, zeKernelCreate, (ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel), (hModule, desc, phKernel)) \
+  X(Kernel, Destroy, release, zeKernelDestroy, (ze_kernel_handle_t hKernel), (hKernel)) \
+  X(Kernel, SetGroupSize, use, zeKernelSetGroupSize, (ze_kernel_handle_t hKernel, uint32_t groupSizeX, uint32_t groupSizeY, uint32_t groupSizeZ), (hKernel, groupSizeX, groupSizeY, groupSizeZ)) \
+  X(Kernel, SetArgumentValue, use, zeKernelSetArgumentValue, (ze_kernel_handle_t hKernel, uint32_t argIndex, size_t argSize, const void* pArgValue), (hKernel, argIndex, argSize, pArgValue)) \
+  X(Kernel, SetIndirectAccess, use, zeKernelSetIndirectAccess, (ze_kernel_handle_t hKernel, ze_kernel_indirect_access_flags_t flags), (hKernel, flags)) \
+  X(Kernel, GetProperties, use, zeKernelGetProperties, (ze_kernel_handle_t hKernel, ze_kernel_properties_t* pKernelProperties), (hKernel, pKernelProperties))
 
 // What is newer than the header's version, and not in its tables.
 #define LEVELZERO_DOUBLE_NEWER_ENTRIES(X) \
@@ -94,5 +93,3 @@ LEVELZERO_DOUBLE_NEWER_ENTRIES(LEVELZERO_DOUBLE_DECLARE)
 #undef LEVELZERO_DOUBLE_DECLARE
 
 }  // namespace anyplace::doubles::levelzero
-
-#endif  // ANYPLACE_TESTS_DOUBLES_LEVELZERO_ENTRIES_H

@@ -48,7 +48,7 @@ std::uint32_t api_version(const World& world) {
 ze_result_t create_in_order(const World& world) {
   auto desc = test::desc_of<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
   desc.ordinal = 2;
-  desc.flags = test::kInOrder;
+  desc.flags = test::in_order;
   ze_command_list_handle_t made = nullptr;
   return zeCommandListCreateImmediate(world.context, world.devices[0], &desc, &made);
 }

@@ -150,11 +150,11 @@ ze_result_t do_zeEventHostSynchronize(ze_event_handle_t handle, uint64_t timeout
   EventRef event;
   LEVELZERO_DOUBLE_TRY(find_visible(handle, event));
   CompletionRef signal;
-  std::shared_ptr<FaultDomain> fault;
+  std::shared_ptr<FaultDomain> domain;
   {
     const Locked lock(state().mutex);
     signal = event->signal;
-    if (event->device != nullptr) fault = event->device->fault;
+    if (event->device != nullptr) domain = event->device->fault;
   }
   if (state().config.stuck) {
     const auto end =
@@ -164,8 +164,8 @@ ze_result_t do_zeEventHostSynchronize(ze_event_handle_t handle, uint64_t timeout
     }
     return ZE_RESULT_NOT_READY;
   }
-  const bool done = state().engine.wait_for(signal, fault, timeout);
-  if (fault != nullptr && fault->code.load() != 0) return ZE_RESULT_ERROR_DEVICE_LOST;
+  const bool done = state().engine.wait_for(signal, domain, timeout);
+  if (domain != nullptr && domain->code.load() != 0) return ZE_RESULT_ERROR_DEVICE_LOST;
   return done ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }
 

@@ -293,7 +293,7 @@ TEST_CASE("every command checks its events") {
 TEST_CASE("the timer goes on and begins again when its valid bits are used up") {
   test::set_env("LEVELZERO_DOUBLE_TIMESTAMP_BITS", "30");
   const World world;
-  const auto list = world.list(test::kInOrder);
+  const auto list = world.list(test::in_order);
   std::uint32_t* const words = world.words({0, 0});
   auto* const stamp = reinterpret_cast<std::uint64_t*>(words);
   const auto done = world.event();

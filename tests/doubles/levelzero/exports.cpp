@@ -4,12 +4,9 @@
 // the same code can stand in for the loader. And what comes before every one of them: the count, the failures on
 // demand, whether the driver may be called at all (initialised, not in a forked child, not at the end of the process).
 // Also zeInit.
-#include "exports.h"
-
 #include <level_zero/ze_ddi.h>
 #include <level_zero/zes_ddi.h>
 #include <level_zero/zet_ddi.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,10 +17,12 @@
 #include <string_view>
 #include <thread>
 
+#include "../engine/control.h"
 #include "entries.h"
 #include "state.h"
 
-namespace anyplace::doubles::levelzero {
+namespace anyplace::doubles {
+namespace levelzero {
 namespace {
 
 enum Index : std::size_t {
@@ -35,7 +34,7 @@ enum Index : std::size_t {
 #undef LEVELZERO_DOUBLE_INDEX
 };
 
-const char* const kSymbols[] = {
+const char* const symbols[] = {
 #define LEVELZERO_DOUBLE_NAME(table, member, kind, symbol, parameters, arguments) #symbol,
     LEVELZERO_DOUBLE_ENTRIES(LEVELZERO_DOUBLE_NAME)
 #undef LEVELZERO_DOUBLE_NAME
@@ -44,14 +43,11 @@ const char* const kSymbols[] = {
 #undef LEVELZERO_DOUBLE_NAME
 };
 
-enum class Phase : uint8_t { kUninitialised, kReady, kEnded, kForked };
-std::atomic<Phase> phase{Phase::kUninitialised};
-
 // ---- A failure that says the device is lost makes it so
 // --------------------------------------------------------------
 
 void lose(const DeviceRef& device) {
-  if (device != nullptr) state().engine.fail(device->fault, kFault);
+  if (device != nullptr) state().engine.fail(device->fault, fault);
 }
 template <class Table, class Handle>
 auto found(const Table& table, Handle handle) {
@@ -85,7 +81,7 @@ void lose_of(const Other&) {}
 /// Of the arguments a device says most, and else the first does.
 template <class First, class... Others>
 void lose_device_of(const First& first, const Others&... others) {
-  if (phase.load() != Phase::kReady) return;
+  if (phase() != Phase::ready) return;
   if constexpr ((std::is_same_v<Others, ze_device_handle_t> || ...)) {
     const auto lose_if_device = [](const auto& argument) {
       if constexpr (std::is_same_v<std::decay_t<decltype(argument)>, ze_device_handle_t>) lose_of(argument);
@@ -121,7 +117,7 @@ class FragileCall {
   explicit FragileCall(const char* symbol) : counts_(config().fragile_end) {
     if (!counts_) return;
     ++calls_under_way;
-    if (phase.load() == Phase::kEnded) called_at_the_end(symbol);
+    if (phase() == Phase::ended) called_at_the_end(symbol);
   }
   ~FragileCall() {
     if (counts_) --calls_under_way;
@@ -147,11 +143,10 @@ ze_result_t enter(Index index, Kind kind, const char* symbol, Call call, const A
     const int failure = call_book().count(index);
     take_time(symbol);
     if (failure != 0 && is_loss(failure)) lose_device_of(arguments...);
-    if (failure != 0 && kind != Kind::kRelease) return static_cast<ze_result_t>(failure);
+    if (failure != 0 && kind != Kind::release) return static_cast<ze_result_t>(failure);
     // Ahead of the next: where zeInit does nothing, nothing ever is initialised.
     if (!config().nothing.empty() && names(config().nothing, symbol)) return ZE_RESULT_SUCCESS;
-    if (kind != Kind::kEarly && phase.load(std::memory_order_acquire) != Phase::kReady)
-      return ZE_RESULT_ERROR_UNINITIALIZED;
+    if (kind != Kind::early && phase() != Phase::ready) return ZE_RESULT_ERROR_UNINITIALIZED;
     const ze_result_t result = call();
     return failure != 0 ? static_cast<ze_result_t>(failure) : result;
   } catch (const std::bad_alloc&) {
@@ -169,12 +164,10 @@ ze_result_t enter(Index index, Kind kind, const char* symbol, Call call, const A
   ze_result_t exported_##symbol parameters { return LEVELZERO_DOUBLE_ENTER(Kind::kind, symbol, arguments); }
 LEVELZERO_DOUBLE_ENTRIES(LEVELZERO_DOUBLE_EXPORT)
 #define LEVELZERO_DOUBLE_EXPORT_NEWER(symbol, parameters, arguments) \
-  LEVELZERO_DOUBLE_EXPORT(, , kUse, symbol, parameters, arguments)
+  LEVELZERO_DOUBLE_EXPORT(, , use, symbol, parameters, arguments)
 LEVELZERO_DOUBLE_NEWER_ENTRIES(LEVELZERO_DOUBLE_EXPORT_NEWER)
 
-void at_exit() {
-  Phase ready = Phase::kReady;
-  if (!phase.compare_exchange_strong(ready, Phase::kEnded)) return;
+void end() {
   if (config().fragile_end) {
     if (calls_under_way.load() != 0) called_at_the_end("a call was under way");
     std::this_thread::sleep_for(end_of_driver);  // destructors of a true one take their time, too
@@ -182,47 +175,17 @@ void at_exit() {
   state().engine.stop();
 }
 
-void in_forked_child() {
-  Phase ready = Phase::kReady;
-  phase.compare_exchange_strong(ready, Phase::kForked);
-}
-
-std::mutex& init_mutex() {
-  static std::mutex& mutex = *new std::mutex;  // one zeInit makes the state
-  return mutex;
+int may_begin() {
+  const bool over = phase() == Phase::ended || phase() == Phase::forked;
+  return over ? ZE_RESULT_ERROR_UNINITIALIZED : ZE_RESULT_SUCCESS;
 }
 
 }  // namespace
 
-CallBook& call_book() {
-  static CallBook& book = *[] {
-    auto* const made = new CallBook(std::vector<const char*>(std::begin(kSymbols), std::end(kSymbols)));
-    std::string wrong;
-    if (!made->read_failures(config().failures, wrong)) {
-      std::fprintf(stderr,
-                   "Level Zero double: LEVELZERO_DOUBLE_FAIL: '%s' is not entry:nth:code or entry:nth:code:always\n",
-                   wrong.c_str());
-      std::abort();
-    }
-    if (config().log) misuses().print_from_now_on();
-    return made;
-  }();
-  return book;
-}
-
-bool was_forked() noexcept { return phase.load(std::memory_order_acquire) == Phase::kForked; }
-
 ze_result_t do_zeInit(ze_init_flags_t flags) {
   if (flags > 3) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
   if (config().init_result != 0) return static_cast<ze_result_t>(config().init_result);
-  const std::lock_guard lock(init_mutex());
-  if (phase.load() == Phase::kEnded || phase.load() == Phase::kForked) return ZE_RESULT_ERROR_UNINITIALIZED;
-  if (phase.load() == Phase::kReady) return ZE_RESULT_SUCCESS;
-  make_state();
-  std::atexit(at_exit);
-  pthread_atfork(nullptr, nullptr, in_forked_child);
-  phase.store(Phase::kReady, std::memory_order_release);
-  return ZE_RESULT_SUCCESS;
+  return static_cast<ze_result_t>(begin(may_begin, make_state, end));
 }
 
 // ---- The tables of a driver
@@ -330,4 +293,12 @@ LEVELZERO_DOUBLE_EMPTY_TABLES(LEVELZERO_DOUBLE_GIVE_EMPTY)
 LEVELZERO_DOUBLE_TOOL_TABLES(LEVELZERO_DOUBLE_GIVE_TOOL)
 
 }  // namespace
-}  // namespace anyplace::doubles::levelzero
+}  // namespace levelzero
+
+CallBook& call_book() {
+  static CallBook& book =
+      make_call_book({std::begin(levelzero::symbols), std::end(levelzero::symbols)}, levelzero::config());
+  return book;
+}
+
+}  // namespace anyplace::doubles

@@ -11,7 +11,7 @@
 namespace anyplace::doubles::levelzero {
 namespace {
 
-constexpr ze_command_queue_flags_t kInOrder = 1U << 1U;  // ZE_COMMAND_QUEUE_FLAG_IN_ORDER
+constexpr ze_command_queue_flags_t in_order = 1U << 1U;  // ZE_COMMAND_QUEUE_FLAG_IN_ORDER
 
 struct Events {
   ze_event_handle_t signal = nullptr;
@@ -19,7 +19,7 @@ struct Events {
   ze_event_handle_t* waits = nullptr;
 };
 
-enum class Order : uint8_t { kCommand, kBarrier };
+enum class Order : uint8_t { command, barrier };
 
 ze_result_t find_event(const CommandList& list, ze_event_handle_t handle, EventRef& event) {
   event = state().events.find(handle);
@@ -56,7 +56,7 @@ ze_result_t collect(const CommandList& list, const Events& events, Order order, 
   }
   if (list.in_order) return ZE_RESULT_SUCCESS;
   if (list.barrier != nullptr) operation.after.push_back(list.barrier);
-  if (order == Order::kBarrier && events.count == 0) {
+  if (order == Order::barrier && events.count == 0) {
     operation.after.insert(operation.after.end(), list.outstanding.begin(), list.outstanding.end());
   }
   return ZE_RESULT_SUCCESS;
@@ -90,14 +90,14 @@ ze_result_t enqueue(CommandList& list, const Events& events, Order order, Operat
   }
   if (list.outstanding.size() > 64) prune(list.outstanding);
   list.outstanding.push_back(operation.done);
-  if (order == Order::kBarrier) list.barrier = operation.done;
+  if (order == Order::barrier) list.barrier = operation.done;
   const QueueRef queue =
       list.in_order ? list.queue : std::make_shared<Queue>(list.device->index, list.priority, list.device->fault);
   state().engine.submit(queue, std::move(operation));
   if (signalled == nullptr) return ZE_RESULT_SUCCESS;
   // Apart from the command: the host may signal the event while the command runs.
   Operation signal;
-  signal.work = Work::kPass;
+  signal.work = Work::pass;
   signal.done = signalled->signal;
   state().engine.submit(queue, std::move(signal));
   return ZE_RESULT_SUCCESS;
@@ -122,7 +122,7 @@ ze_result_t append_task(CommandList& list, const Events& events, const char* wha
                         std::function<int()> task) {
   Operation operation;
   operation.run = [what, uses = std::move(uses), task = std::move(task)] { return run_on(uses, what, task); };
-  return append(list, events, Order::kCommand, std::move(operation));
+  return append(list, events, Order::command, std::move(operation));
 }
 
 /// The counter begins shortly before its end, so that it begins again while tests look.
@@ -158,7 +158,7 @@ ze_result_t do_zeCommandListCreateImmediate(ze_context_handle_t context_handle, 
   auto list = std::make_shared<CommandList>();
   list->context = context;
   list->device = device;
-  list->in_order = (desc->flags & kInOrder) != 0;
+  list->in_order = (desc->flags & in_order) != 0;
   list->synchronous = desc->mode == ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS;
   list->priority = desc->priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH  ? -1
                    : desc->priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW ? 1
@@ -207,8 +207,8 @@ ze_result_t do_zeCommandListAppendBarrier(ze_command_list_handle_t handle, ze_ev
   CommandListRef list;
   LEVELZERO_DOUBLE_TRY(find_list(handle, list));
   Operation operation;
-  operation.work = Work::kPass;
-  return append(*list, {signal, count, waits}, Order::kBarrier, std::move(operation));
+  operation.work = Work::pass;
+  return append(*list, {signal, count, waits}, Order::barrier, std::move(operation));
 }
 
 ze_result_t do_zeCommandListAppendSignalEvent(ze_command_list_handle_t handle, ze_event_handle_t event) {
@@ -216,8 +216,8 @@ ze_result_t do_zeCommandListAppendSignalEvent(ze_command_list_handle_t handle, z
   LEVELZERO_DOUBLE_TRY(find_list(handle, list));
   if (event == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
   Operation operation;
-  operation.work = Work::kPass;
-  return append(*list, {event, 0, nullptr}, Order::kCommand, std::move(operation));
+  operation.work = Work::pass;
+  return append(*list, {event, 0, nullptr}, Order::command, std::move(operation));
 }
 
 ze_result_t do_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t handle, uint32_t count,
@@ -227,8 +227,8 @@ ze_result_t do_zeCommandListAppendWaitOnEvents(ze_command_list_handle_t handle, 
   if (events == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   if (count == 0) return misuse("a wait for no events");
   Operation operation;
-  operation.work = Work::kPass;
-  return append(*list, {nullptr, count, events}, Order::kBarrier, std::move(operation));
+  operation.work = Work::pass;
+  return append(*list, {nullptr, count, events}, Order::barrier, std::move(operation));
 }
 
 ze_result_t do_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t handle, uint64_t* address,
@@ -237,7 +237,7 @@ ze_result_t do_zeCommandListAppendWriteGlobalTimestamp(ze_command_list_handle_t 
   CommandListRef list;
   LEVELZERO_DOUBLE_TRY(find_list(handle, list));
   std::vector<Use> uses;
-  LEVELZERO_DOUBLE_TRY(check_range(*list, address, sizeof(*address), Access::kWrite, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, address, sizeof(*address), Access::write, uses));
   if (reinterpret_cast<uint64_t>(address) % sizeof(*address) != 0) {
     return misuse("a timestamp's address isn't aligned", ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
   }
@@ -257,8 +257,8 @@ ze_result_t do_zeCommandListAppendMemoryCopy(ze_command_list_handle_t handle, vo
   LEVELZERO_DOUBLE_TRY(find_list(handle, list));
   if (bytes == 0) return misuse("a copy of no bytes", ZE_RESULT_ERROR_INVALID_SIZE);
   std::vector<Use> uses;
-  LEVELZERO_DOUBLE_TRY(check_range(*list, to, bytes, Access::kWrite, uses));
-  LEVELZERO_DOUBLE_TRY(check_range(*list, from, bytes, Access::kRead, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, to, bytes, Access::write, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, from, bytes, Access::read, uses));
   const auto a = reinterpret_cast<uint64_t>(to);
   const auto b = reinterpret_cast<uint64_t>(from);
   if (a < b + bytes && b < a + bytes) return misuse("a copy's ranges overlap", ZE_RESULT_ERROR_OVERLAPPING_REGIONS);
@@ -311,8 +311,8 @@ ze_result_t do_zeCommandListAppendMemoryCopyRegion(ze_command_list_handle_t hand
   const auto* const in = static_cast<const char*>(from) + s.originX + uint64_t{s.originY} * from_pitch;
   std::vector<Use> uses;
   const uint64_t rows = r.height - 1;
-  LEVELZERO_DOUBLE_TRY(check_range(*list, out, rows * to_pitch + r.width, Access::kWrite, uses));
-  LEVELZERO_DOUBLE_TRY(check_range(*list, in, rows * from_pitch + r.width, Access::kRead, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, out, rows * to_pitch + r.width, Access::write, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, in, rows * from_pitch + r.width, Access::read, uses));
   if (overlap({reinterpret_cast<uint64_t>(out), to_pitch}, {reinterpret_cast<uint64_t>(in), from_pitch}, r)) {
     return misuse("a copy's regions overlap", ZE_RESULT_ERROR_OVERLAPPING_REGIONS);
   }
@@ -337,7 +337,7 @@ ze_result_t do_zeCommandListAppendMemoryFill(ze_command_list_handle_t handle, vo
   if (bytes == 0 || bytes % pattern_bytes != 0)
     return misuse("a fill isn't a whole number of patterns", ZE_RESULT_ERROR_INVALID_SIZE);
   std::vector<Use> uses;
-  LEVELZERO_DOUBLE_TRY(check_range(*list, to, bytes, Access::kWrite, uses));
+  LEVELZERO_DOUBLE_TRY(check_range(*list, to, bytes, Access::write, uses));
   // As much of it as a large fill is made of at a time: by patterns of a byte 4 GiB take minutes under a sanitizer.
   constexpr size_t most = 1 << 16;
   std::vector<char> copies(std::min(bytes, most));
@@ -380,15 +380,15 @@ int run(const Launch& launch, Device& device) {
   if (const int fault = fault_asked_for(device); fault != 0) return fault;
   const bool done =
       run_kernel(launch.kernel->host, launch.shape, launch.arguments, [] { return state().engine.stopped(); });
-  return done ? 0 : kFault;
+  return done ? 0 : fault;
 }
 
 /// Values of 8 bytes that are addresses of the double's are taken for pointers.
 ze_result_t find_uses(const CommandList& list, const KernelArguments& arguments, std::vector<Use>& uses) {
   for (const uint64_t address : arguments.addresses()) {
     const Verdict verdict = state().memory.find(address, 1).verdict;
-    if (verdict == Verdict::kForeign || verdict == Verdict::kOutOfRange) continue;
-    LEVELZERO_DOUBLE_TRY(check_range(list, reinterpret_cast<const void*>(address), 1, Access::kRead, uses));  // NOLINT
+    if (verdict == Verdict::foreign || verdict == Verdict::out_of_range) continue;
+    LEVELZERO_DOUBLE_TRY(check_range(list, reinterpret_cast<const void*>(address), 1, Access::read, uses));  // NOLINT
   }
   return ZE_RESULT_SUCCESS;
 }

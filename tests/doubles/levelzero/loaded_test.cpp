@@ -15,7 +15,7 @@ TEST_CASE("the loader takes the double for a driver of version 1.4") {
   CHECK(version == ZE_API_VERSION_1_4);
   auto desc = test::desc_of<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
   desc.ordinal = 2;
-  desc.flags = test::kInOrder;
+  desc.flags = test::in_order;
   ze_command_list_handle_t made = nullptr;
   CHECK(zeCommandListCreateImmediate(world.context, world.devices[0], &desc, &made) ==
         ZE_RESULT_ERROR_INVALID_ENUMERATION);

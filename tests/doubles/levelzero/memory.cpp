@@ -10,8 +10,8 @@
 namespace anyplace::doubles::levelzero {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kSmallPage = 64 * 1024, kLargePage = 2 * 1024 * 1024;
+constexpr uint64_t page_bytes = 4096;
+constexpr uint64_t small_page = 64 * 1024, large_page = 2 * 1024 * 1024;
 
 uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 void* pointer(uint64_t number) { return reinterpret_cast<void*>(number); }  // NOLINT: a number
@@ -20,7 +20,7 @@ ze_result_t find_context(ze_context_handle_t handle, ContextRef& context) {
   return find(state().contexts, handle, context, "context");
 }
 
-constexpr uint32_t kOfNoDevice = 2;  // of Block::flags: shared memory that is associated with none
+constexpr uint32_t of_no_device = 2;  // of Block::flags: shared memory that is associated with none
 
 bool is_relaxed(const void* next) {
   const auto* const desc = static_cast<const ze_relaxed_allocation_limits_exp_desc_t*>(next);
@@ -31,11 +31,10 @@ bool is_relaxed(const void* next) {
 ze_result_t allocate(const Block& model, size_t bytes, size_t alignment, void** out) {
   if (out == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   if (bytes == 0) return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
-  if ((alignment & (alignment - 1)) != 0 || alignment > kPage) return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
+  if ((alignment & (alignment - 1)) != 0 || alignment > page_bytes) return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
   const uint64_t start = state().memory.allocate(model, bytes);
   if (start == 0) {
-    return model.kind == MemoryKind::kDevice ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
-                                             : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+    return model.kind == MemoryKind::device ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   }
   *out = pointer(start);
   return ZE_RESULT_SUCCESS;
@@ -60,7 +59,7 @@ ze_result_t do_zeMemAllocDevice(ze_context_handle_t context_handle, const ze_dev
   const uint64_t largest = state().config.largest_block;
   if (largest != 0 && bytes > largest && !is_relaxed(desc->pNext)) return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
   Block model;
-  model.kind = MemoryKind::kDevice;
+  model.kind = MemoryKind::device;
   model.owner = context->id;
   model.device = device->index;
   return allocate(model, bytes, alignment, out);
@@ -73,7 +72,7 @@ ze_result_t do_zeMemAllocHost(ze_context_handle_t context_handle, const ze_host_
   LEVELZERO_DOUBLE_TRY(check_desc(desc, ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC, "ze_host_mem_alloc_desc_t"));
   if (desc->flags > 0xf) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
   Block model;
-  model.kind = MemoryKind::kPinned;
+  model.kind = MemoryKind::pinned;
   model.owner = context->id;
   return allocate(model, bytes, alignment, out);
 }
@@ -90,10 +89,10 @@ ze_result_t do_zeMemAllocShared(ze_context_handle_t context_handle, const ze_dev
   if (desc->flags > 7 || host_desc->flags > 0xf) return ZE_RESULT_ERROR_INVALID_ENUMERATION;
   if (!state().config.managed) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
   Block model;
-  model.kind = MemoryKind::kManaged;
+  model.kind = MemoryKind::managed;
   model.owner = context->id;
   if (device != nullptr) model.device = device->index;
-  if (device == nullptr) model.flags = kOfNoDevice;
+  if (device == nullptr) model.flags = of_no_device;
   return allocate(model, bytes, alignment, out);
 }
 
@@ -102,7 +101,7 @@ ze_result_t do_zeMemFree(ze_context_handle_t context_handle, void* address) {
   LEVELZERO_DOUBLE_TRY(find_context(context_handle, context));
   if (address == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
   const auto block = state().memory.block_at(number(address));
-  if (!block || block->kind == MemoryKind::kMapped)
+  if (!block || block->kind == MemoryKind::mapped)
     return misuse("an address was freed that isn't one that was allocated");
   if (block->owner != context->id) return misuse("memory was freed on another context than its own");
   // What a lost device was at can't be waited for.
@@ -124,13 +123,13 @@ ze_result_t do_zeMemGetAllocProperties(ze_context_handle_t context_handle, const
   properties->pageSize = 0;
   if (device != nullptr) *device = nullptr;
   const auto block = state().memory.block_of(number(address));
-  if (!block || block->state == MemoryState::kFreed || block->owner != context->id) return ZE_RESULT_SUCCESS;
-  properties->type = block->kind == MemoryKind::kPinned    ? ZE_MEMORY_TYPE_HOST
-                     : block->kind == MemoryKind::kManaged ? ZE_MEMORY_TYPE_SHARED
-                                                           : ZE_MEMORY_TYPE_DEVICE;
+  if (!block || block->state == MemoryState::freed || block->owner != context->id) return ZE_RESULT_SUCCESS;
+  properties->type = block->kind == MemoryKind::pinned    ? ZE_MEMORY_TYPE_HOST
+                     : block->kind == MemoryKind::managed ? ZE_MEMORY_TYPE_SHARED
+                                                          : ZE_MEMORY_TYPE_DEVICE;
   properties->id = block->id;
-  properties->pageSize = kPage;
-  if (device != nullptr && block->kind != MemoryKind::kPinned && (block->flags & kOfNoDevice) == 0) {
+  properties->pageSize = page_bytes;
+  if (device != nullptr && block->kind != MemoryKind::pinned && (block->flags & of_no_device) == 0) {
     *device = state().devices[static_cast<std::size_t>(block->device)]->handle;
   }
   return ZE_RESULT_SUCCESS;
@@ -141,7 +140,7 @@ ze_result_t do_zeMemGetAllocProperties(ze_context_handle_t context_handle, const
 
 namespace {
 
-uint64_t page_for(uint64_t bytes) { return bytes >= kLargePage ? kLargePage : kSmallPage; }
+uint64_t page_for(uint64_t bytes) { return bytes >= large_page ? large_page : small_page; }
 
 /// A range of addresses, as all but the first reservation take it.
 ze_result_t check_pages(const void* address, uint64_t bytes) {
@@ -183,7 +182,7 @@ ze_result_t do_zeVirtualMemReserve(ze_context_handle_t context_handle, const voi
   if (bytes == 0 || bytes % page_for(bytes) != 0) return ZE_RESULT_ERROR_UNSUPPORTED_SIZE;
   // Where the range should start is a wish, and never fulfilled here.
   if (number(start) % page_for(bytes) != 0) return ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT;
-  const uint64_t made = state().memory.reserve(0, bytes, kLargePage);
+  const uint64_t made = state().memory.reserve(0, bytes, large_page);
   if (made == 0) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   const Locked lock(state().mutex);
   state().reserved[made] = Reservation{context, bytes};
@@ -202,7 +201,7 @@ ze_result_t do_zeVirtualMemFree(ze_context_handle_t context_handle, const void* 
   if (range->second.context != context) return misuse("a range of addresses was freed on another context than its own");
   // What is mapped in it is unmapped with it.
   for (const Block& block : state().memory.live()) {
-    if (block.kind == MemoryKind::kMapped && block.start - number(address) < bytes) unmap(block);
+    if (block.kind == MemoryKind::mapped && block.start - number(address) < bytes) unmap(block);
   }
   state().memory.release(number(address), bytes);
   state().reserved.erase(range);
@@ -260,14 +259,14 @@ ze_result_t do_zeVirtualMemMap(ze_context_handle_t context_handle, const void* a
   Block model;
   model.device = physical->device;
   model.owner = context->id;
-  if (access == ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY) model.flags = kReadOnly;
+  if (access == ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY) model.flags = read_only;
   const Locked lock(state().mutex);
   auto range = state().reserved.upper_bound(number(address));
   if (range != state().reserved.begin() && std::prev(range)->second.context != context)
     return misuse("memory was mapped in a range of another context");
   const auto mapping = state().memory.map(model, number(address), bytes, physical->offset + offset);
-  if (mapping == AddressSpace::Mapping::kFailed) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
-  if (mapping != AddressSpace::Mapping::kDone)
+  if (mapping == AddressSpace::Mapping::failed) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+  if (mapping != AddressSpace::Mapping::done)
     return misuse("memory was mapped where nothing is reserved, or over other memory");
   state().memory.set_access(number(address), access == ZE_MEMORY_ACCESS_ATTRIBUTE_NONE ? 0 : ~uint64_t{0});
   if (state().config.one_address) {

@@ -16,14 +16,14 @@ namespace {
 auto device_desc() { return test::desc_of<ze_device_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC); }
 auto host_desc() { return test::desc_of<ze_host_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC); }
 
-enum class Kind { kDevice, kHost, kShared };
+enum class Kind { device, host, shared };
 
 ze_result_t allocate(const World& world, Kind kind, std::size_t bytes, std::size_t alignment, void** made) {
   const auto device = device_desc();
   const auto host = host_desc();
   const auto of = world.devices[0];
-  if (kind == Kind::kDevice) return zeMemAllocDevice(world.context, &device, bytes, alignment, of, made);
-  if (kind == Kind::kHost) return zeMemAllocHost(world.context, &host, bytes, alignment, made);
+  if (kind == Kind::device) return zeMemAllocDevice(world.context, &device, bytes, alignment, of, made);
+  if (kind == Kind::host) return zeMemAllocHost(world.context, &host, bytes, alignment, made);
   return zeMemAllocShared(world.context, &device, &host, bytes, alignment, of, made);
 }
 
@@ -50,7 +50,7 @@ Properties properties_of(const World& world, const void* address, ze_context_han
 
 TEST_CASE("memory is aligned as asked for and of a size and flags that can be") {
   const World world;
-  const Kind kind = GENERATE(Kind::kDevice, Kind::kHost, Kind::kShared);
+  const Kind kind = GENERATE(Kind::device, Kind::host, Kind::shared);
   for (std::size_t alignment = 1; alignment <= 4096; alignment *= 2) {
     void* made = nullptr;
     ok(allocate(world, kind, 3, alignment, &made));
@@ -89,10 +89,9 @@ TEST_CASE("memory is used up and is there again when it was given back") {
   test::set_env("LEVELZERO_DOUBLE_MEMORY", "1M");
   test::set_env("LEVELZERO_DOUBLE_HOST_MEMORY", "2M");
   const World world;
-  const Kind kind = GENERATE(Kind::kDevice, Kind::kHost, Kind::kShared);
-  const std::size_t all = kind == Kind::kDevice ? 1U << 20U : 2U << 20U;
-  const auto used_up =
-      kind == Kind::kDevice ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
+  const Kind kind = GENERATE(Kind::device, Kind::host, Kind::shared);
+  const std::size_t all = kind == Kind::device ? 1U << 20U : 2U << 20U;
+  const auto used_up = kind == Kind::device ? ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY : ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
   void* made = nullptr;
   void* more = nullptr;
   ok(allocate(world, kind, all, 0, &made));
@@ -133,14 +132,14 @@ TEST_CASE("a device without shared memory says so and gives none") {
   CHECK(with.sharedSingleDeviceAllocCapabilities == 0);
   CHECK((with.deviceAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0);
   void* made = nullptr;
-  CHECK(allocate(world, Kind::kShared, 16, 0, &made) == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
+  CHECK(allocate(world, Kind::shared, 16, 0, &made) == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE);
 }
 
 TEST_CASE("what is said of an address") {
   const World world;
-  std::uint32_t* const device = allocate_words(world, Kind::kDevice, 4);
-  std::uint32_t* const host = allocate_words(world, Kind::kHost, 4);
-  std::uint32_t* const shared = allocate_words(world, Kind::kShared, 4);
+  std::uint32_t* const device = allocate_words(world, Kind::device, 4);
+  std::uint32_t* const host = allocate_words(world, Kind::host, 4);
+  std::uint32_t* const shared = allocate_words(world, Kind::shared, 4);
   const Properties first = properties_of(world, device);
   CHECK(first.type == ZE_MEMORY_TYPE_DEVICE);
   CHECK(first.device == world.devices[0]);
@@ -174,7 +173,7 @@ TEST_CASE("shared memory may be of no device") {
 
 TEST_CASE("only what was allocated is freed, once, and on its context") {
   const World world;
-  std::uint32_t* const words = allocate_words(world, GENERATE(Kind::kDevice, Kind::kHost, Kind::kShared), 4);
+  std::uint32_t* const words = allocate_words(world, GENERATE(Kind::device, Kind::host, Kind::shared), 4);
   world.control.reset();
   int own = 0;
   CHECK(zeMemFree(world.context, nullptr) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
@@ -189,10 +188,10 @@ TEST_CASE("only what was allocated is freed, once, and on its context") {
 
 TEST_CASE("copies and fills reach all kinds of memory") {
   const World world;
-  const auto list = world.list(test::kInOrder);
-  std::uint32_t* const device = allocate_words(world, Kind::kDevice, 100);
-  std::uint32_t* const host = allocate_words(world, Kind::kHost, 100);
-  std::uint32_t* const shared = allocate_words(world, Kind::kShared, 100);
+  const auto list = world.list(test::in_order);
+  std::uint32_t* const device = allocate_words(world, Kind::device, 100);
+  std::uint32_t* const host = allocate_words(world, Kind::host, 100);
+  std::uint32_t* const shared = allocate_words(world, Kind::shared, 100);
   std::iota(host, host + 100, 0U);
   ok(test::copy(list, device, host, 100));
   ok(test::copy(list, shared, device, 100));
@@ -209,8 +208,8 @@ TEST_CASE("copies and fills reach all kinds of memory") {
 TEST_CASE("a copy of what isn't Level Zero's, or isn't there, or overlaps is refused") {
   const World world;
   const auto list = world.list();
-  std::uint32_t* const words = allocate_words(world, Kind::kDevice, 8);
-  std::uint32_t* const other = allocate_words(world, Kind::kDevice, 8);
+  std::uint32_t* const words = allocate_words(world, Kind::device, 8);
+  std::uint32_t* const other = allocate_words(world, Kind::device, 8);
   std::uint32_t own[8] = {};
   const auto refused = [&](std::uint32_t* to, const std::uint32_t* from, std::size_t count, const char* why) {
     world.control.reset();
@@ -281,8 +280,8 @@ TEST_CASE("memory of another device is reached by a peer alone") {
 TEST_CASE("a region is copied row by row") {
   const World world;
   const auto list = world.list();
-  std::uint32_t* const from = allocate_words(world, Kind::kDevice, 5 * 4);
-  std::uint32_t* const to = allocate_words(world, Kind::kDevice, 4 * 3);
+  std::uint32_t* const from = allocate_words(world, Kind::device, 5 * 4);
+  std::uint32_t* const to = allocate_words(world, Kind::device, 4 * 3);
   std::iota(from, from + 20, 0U);
   std::fill(to, to + 12, 99U);
   const ze_copy_region_t source{4, 1, 0, 8, 2, 1};       // from column 1 of row 1: 2 columns, 2 rows
@@ -296,8 +295,8 @@ TEST_CASE("a region is copied row by row") {
 TEST_CASE("a region that isn't whole or isn't there or overlaps is refused") {
   const World world;
   const auto list = world.list();
-  std::uint32_t* const words = allocate_words(world, Kind::kDevice, 16);  // 4 rows of 4
-  std::uint32_t* const other = allocate_words(world, Kind::kDevice, 16);
+  std::uint32_t* const words = allocate_words(world, Kind::device, 16);  // 4 rows of 4
+  std::uint32_t* const other = allocate_words(world, Kind::device, 16);
   const auto append = [&](std::uint32_t* to, ze_copy_region_t to_region, std::uint32_t* from,
                           ze_copy_region_t from_region, std::uint32_t pitch = 16) {
     return zeCommandListAppendMemoryCopyRegion(list, to, &to_region, pitch, 0, from, &from_region, pitch, 0, nullptr, 0,
@@ -324,7 +323,7 @@ TEST_CASE("a region that isn't whole or isn't there or overlaps is refused") {
 TEST_CASE("a fill repeats its pattern, which is read when it is appended") {
   const World world;
   const auto list = world.list();
-  std::uint32_t* const words = allocate_words(world, Kind::kDevice, 8);
+  std::uint32_t* const words = allocate_words(world, Kind::device, 8);
   std::uint32_t pattern[4] = {1, 2, 3, 4};
   REQUIRE(world.control.hold(0, true));
   ok(zeCommandListAppendMemoryFill(list, words, pattern, 16, 32, nullptr, 0, nullptr));
@@ -343,7 +342,7 @@ TEST_CASE("a pattern is a power of two and no longer than the queue group says")
   ok(zeDeviceGetCommandQueueGroupProperties(world.devices[0], &count, groups.data()));
   CHECK(groups[2].maxMemoryFillPatternSize == 8);
   const auto list = world.list();
-  std::uint32_t* const words = allocate_words(world, Kind::kDevice, 16);
+  std::uint32_t* const words = allocate_words(world, Kind::device, 16);
   const unsigned char pattern[32] = {};
   const auto append = [&](std::size_t pattern_bytes, std::size_t bytes) {
     return zeCommandListAppendMemoryFill(list, words, pattern, pattern_bytes, bytes, nullptr, 0, nullptr);
@@ -362,7 +361,7 @@ TEST_CASE("a pattern is a power of two and no longer than the queue group says")
 TEST_CASE("a timestamp is written to whole aligned words") {
   const World world;
   const auto list = world.list();
-  std::uint32_t* const words = allocate_words(world, Kind::kDevice, 3);
+  std::uint32_t* const words = allocate_words(world, Kind::device, 3);
   const auto append = [&](std::uint32_t* to) {
     return zeCommandListAppendWriteGlobalTimestamp(list, reinterpret_cast<std::uint64_t*>(to), nullptr, 0, nullptr);
   };

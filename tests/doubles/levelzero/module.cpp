@@ -137,9 +137,9 @@ ze_result_t do_zeKernelSetGroupSize(ze_kernel_handle_t handle, uint32_t x, uint3
   LEVELZERO_DOUBLE_TRY(find(state().kernels, handle, kernel, "kernel"));
   const OneAtATime alone(kernel->busy, "kernel");
   LEVELZERO_DOUBLE_TRY(alone.result());
-  constexpr uint32_t kMost = 1024;  // of a dimension and of all
-  const bool each = x != 0 && y != 0 && z != 0 && x <= kMost && y <= kMost && z <= kMost;
-  const bool fits = each && uint64_t{x} * y * z <= kMost;
+  constexpr uint32_t most = 1024;  // of a dimension and of all
+  const bool each = x != 0 && y != 0 && z != 0 && x <= most && y <= most && z <= most;
+  const bool fits = each && uint64_t{x} * y * z <= most;
   if (!fits) return ZE_RESULT_ERROR_INVALID_GROUP_SIZE_DIMENSION;
   kernel->group[0] = x;
   kernel->group[1] = y;

@@ -203,7 +203,7 @@ TEST_CASE("an argument is of its index and size") {
 
 TEST_CASE("a launch keeps the arguments that were set when it was appended") {
   const World world;
-  const auto list = world.list(test::kInOrder);
+  const auto list = world.list(test::in_order);
   std::uint32_t* const words = world.words({0, 0});
   const auto kernel = world.kernel("count");
   const auto gate = world.event();

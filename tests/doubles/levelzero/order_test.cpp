@@ -43,7 +43,7 @@ std::vector<std::uint32_t> counted(std::uint32_t count) {
 
 TEST_CASE("a command is not done when the call that appends it returns") {
   const World world;
-  const auto list = world.list(GENERATE(ze_command_queue_flags_t{0}, test::kInOrder));
+  const auto list = world.list(GENERATE(ze_command_queue_flags_t{0}, test::in_order));
   std::uint32_t* const word = world.words({1});
   const auto done = world.event();
   CHECK_FALSE(world.control.hold(2, true));
@@ -67,13 +67,13 @@ TEST_CASE("commands of a list without an order run in any order") {
 
 TEST_CASE("commands of a list with an order run in it") {
   const World world;
-  CHECK(run_at_once(world, world.list(test::kInOrder), 30) == counted(30));
+  CHECK(run_at_once(world, world.list(test::in_order), 30) == counted(30));
 }
 
 TEST_CASE("a command that waits holds back the others of a list with an order alone") {
   const World world;
   const bool in_order = GENERATE(false, true);
-  const auto list = world.list(in_order ? test::kInOrder : 0);
+  const auto list = world.list(in_order ? test::in_order : 0);
   std::uint32_t* const words = world.words({1, 1, 1});
   const auto gate = world.event();
   const auto first = world.event();
@@ -176,7 +176,7 @@ TEST_CASE("a barrier or wait for events waits for those alone and holds back wha
 TEST_CASE("the signal of an event has the order of any command") {
   const World world;
   const bool in_order = GENERATE(false, true);
-  const auto list = world.list(in_order ? test::kInOrder : 0);
+  const auto list = world.list(in_order ? test::in_order : 0);
   std::uint32_t* const word = world.words({1});
   const auto gate = world.event();
   const auto signalled = world.event();
@@ -191,10 +191,10 @@ TEST_CASE("the signal of an event has the order of any command") {
 TEST_CASE("a chain of events through lists and devices keeps its order") {
   test::set_env("LEVELZERO_DOUBLE_SEED", "7");
   const World world;
-  constexpr std::uint32_t kLinks = 40;
-  std::uint32_t* const order = world.words(std::vector<std::uint32_t>(kLinks + 1));
+  constexpr std::uint32_t link_count = 40;
+  std::uint32_t* const order = world.words(std::vector<std::uint32_t>(link_count + 1));
   Waits links;
-  for (std::uint32_t i = 0; i < kLinks; ++i) {
+  for (std::uint32_t i = 0; i < link_count; ++i) {
     const std::size_t device = i % 2;
     const auto kernel = world.kernel("append", device);
     ok(test::set_argument(kernel, 0, order));
@@ -204,8 +204,8 @@ TEST_CASE("a chain of events through lists and devices keeps its order") {
     links.push_back(link);
   }
   ok(test::wait(links.back()));
-  REQUIRE(order[0] == kLinks);
-  CHECK(std::vector<std::uint32_t>(order + 1, order + 1 + kLinks) == counted(kLinks));
+  REQUIRE(order[0] == link_count);
+  CHECK(std::vector<std::uint32_t>(order + 1, order + 1 + link_count) == counted(link_count));
 }
 
 TEST_CASE("commands of a higher priority go first") {
@@ -269,7 +269,7 @@ TEST_CASE("a process may end with commands that never ran") {
     const World world;
     const auto gate = world.event();
     std::uint32_t* const word = world.words({1});
-    for (int i = 0; i < 10; ++i) ok(test::fill(world.list(test::kInOrder), word, 2, 1, nullptr, {gate}));
+    for (int i = 0; i < 10; ++i) ok(test::fill(world.list(test::in_order), word, 2, 1, nullptr, {gate}));
     world.control.hold(1, true);
     ok(test::fill(world.list(0, 1), word, 2));
     return 3;
@@ -289,7 +289,7 @@ TEST_CASE("many threads may use lists of their own at the same time") {
   };
   std::vector<Mine> all;
   for (std::size_t t = 0; t < 6; ++t)
-    all.push_back({world.list(t < 3 ? 0 : test::kInOrder, t % 2), world.event(), world.event(), world.words({0, 0})});
+    all.push_back({world.list(t < 3 ? 0 : test::in_order, t % 2), world.event(), world.event(), world.words({0, 0})});
   for (const Mine& mine : all) {
     threads.emplace_back([&wrong, &mine] {
       const auto expect = [&wrong](bool right) { wrong += right ? 0 : 1; };

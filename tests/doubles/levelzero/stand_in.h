@@ -12,8 +12,7 @@
 // No compiler could make anything of the former, and not every one refuses in peace what it can't read. So a stand-in
 // that may come before a true driver is of version 255.0, which only a double takes that LEVELZERO_DOUBLE_SPIRV says
 // so.
-#ifndef ANYPLACE_TESTS_DOUBLES_LEVELZERO_STAND_IN_H
-#define ANYPLACE_TESTS_DOUBLES_LEVELZERO_STAND_IN_H
+#pragma once
 
 #include <cstdint>
 #include <cstdlib>
@@ -24,22 +23,22 @@
 
 namespace anyplace::doubles::levelzero {
 
-constexpr uint32_t kSpirvMagic = 0x07230203, kSpirv1 = 0x00010000;
-constexpr std::size_t kSpirvHeaderBytes = 20;
-constexpr std::string_view kSpirvMark = "anyplace stand-in\n", kNativeMark = "anyplace native\n";
+constexpr uint32_t spirv_magic = 0x07230203, spirv1 = 0x00010000;
+constexpr std::size_t spirv_header_bytes = 20;
+constexpr std::string_view spirv_mark = "anyplace stand-in\n", native_mark = "anyplace native\n";
 
 struct StandIn {
   std::map<std::string, uint32_t, std::less<>> shared_arguments;  // by kernel
   std::string image;
-  uint32_t spirv_version = kSpirv1;  // as a module has it: 0, major, minor, 0
+  uint32_t spirv_version = spirv1;  // as a module has it: 0, major, minor, 0
 };
 
 inline std::string make_stand_in(const StandIn& of, bool native) {
-  const uint32_t header[] = {kSpirvMagic, of.spirv_version, 0, 1, 0};
-  static_assert(sizeof(header) == kSpirvHeaderBytes);
+  const uint32_t header[] = {spirv_magic, of.spirv_version, 0, 1, 0};
+  static_assert(sizeof(header) == spirv_header_bytes);
   std::string made;
   if (!native) made.assign(reinterpret_cast<const char*>(header), sizeof(header));
-  made += native ? kNativeMark : kSpirvMark;
+  made += native ? native_mark : spirv_mark;
   for (const auto& [kernel, index] : of.shared_arguments)
     made += "shared " + kernel + " " + std::to_string(index) + "\n";
   made += "image " + std::to_string(of.image.size()) + "\n" + of.image;
@@ -50,14 +49,14 @@ inline std::string make_stand_in(const StandIn& of, bool native) {
 /// False, with the reason as a compiler would say it.
 inline bool read_stand_in(std::string_view text, bool native, StandIn& out, std::string& why) {
   if (!native) {
-    if (text.size() < kSpirvHeaderBytes || std::memcmp(text.data(), &kSpirvMagic, sizeof(kSpirvMagic)) != 0) {
+    if (text.size() < spirv_header_bytes || std::memcmp(text.data(), &spirv_magic, sizeof(spirv_magic)) != 0) {
       why = "error: the input is no SPIR-V module";
       return false;
     }
     std::memcpy(&out.spirv_version, text.data() + 4, sizeof(out.spirv_version));
-    text.remove_prefix(kSpirvHeaderBytes);
+    text.remove_prefix(spirv_header_bytes);
   }
-  const std::string_view mark = native ? kNativeMark : kSpirvMark;
+  const std::string_view mark = native ? native_mark : spirv_mark;
   if (text.substr(0, mark.size()) != mark) {
     why = "error: there is no host image in it, and the double compiles nothing";
     return false;
@@ -84,5 +83,3 @@ inline bool read_stand_in(std::string_view text, bool native, StandIn& out, std:
 }
 
 }  // namespace anyplace::doubles::levelzero
-
-#endif  // ANYPLACE_TESTS_DOUBLES_LEVELZERO_STAND_IN_H

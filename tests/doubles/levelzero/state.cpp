@@ -52,11 +52,6 @@ State& state() { return *the_state.load(std::memory_order_acquire); }
 State* state_if_any() noexcept { return the_state.load(std::memory_order_acquire); }
 void make_state() { the_state.store(new State(config()), std::memory_order_release); }
 
-MisuseLog& misuses() {
-  static MisuseLog& log = *new MisuseLog;
-  return log;
-}
-
 ze_result_t misuse(const std::string& text, ze_result_t result) {
   misuses().add(text);
   return result;
@@ -86,12 +81,12 @@ namespace {
 
 ze_result_t check_block(const CommandList& list, const Block& block, Access access) {
   if (block.owner != list.context->id) return misuse("a command was given memory of another context");
-  if (block.kind == MemoryKind::kMapped && block.access == 0)
+  if (block.kind == MemoryKind::mapped && block.access == 0)
     return misuse("an address was given to a device that has no access to it");
-  const bool of_host = block.kind == MemoryKind::kPinned || block.kind == MemoryKind::kManaged;
+  const bool of_host = block.kind == MemoryKind::pinned || block.kind == MemoryKind::managed;
   if (!of_host && !reaches(*list.device, *state().devices[static_cast<std::size_t>(block.device)]))
     return misuse("an address was given to a device that has no access to it");
-  if (access == Access::kWrite && (block.flags & kReadOnly) != 0)
+  if (access == Access::write && (block.flags & read_only) != 0)
     return misuse("a command would write to memory that is mapped for reading");
   return ZE_RESULT_SUCCESS;
 }
@@ -104,14 +99,14 @@ ze_result_t check_range(const CommandList& list, const void* pointer, uint64_t b
   const auto address = reinterpret_cast<uint64_t>(pointer);
   const Finding finding = state().memory.find(address, bytes);
   switch (finding.verdict) {
-    case Verdict::kForeign:
+    case Verdict::foreign:
       return misuse("an address of memory that isn't Level Zero's was given to a command");
-    case Verdict::kFreed:
-    case Verdict::kFreeQueued:
+    case Verdict::freed:
+    case Verdict::free_queued:
       return misuse("a freed address was given to a command");
-    case Verdict::kOutOfRange:
+    case Verdict::out_of_range:
       return misuse("a command would reach behind the end of its memory");
-    case Verdict::kUsable:
+    case Verdict::usable:
       break;
   }
   const Block& block = finding.block;
@@ -148,16 +143,16 @@ int run_on(const std::vector<Use>& uses, const char* what, const std::function<i
   std::size_t begun = 0;
   for (; begun < uses.size(); ++begun) {
     if (moved_away(uses[begun])) {
-      result = kFault;
+      result = fault;
       break;
     }
     if (memory.begin_use(uses[begun].address, uses[begun].id)) continue;
     if (!any_device_lost()) {
       const auto block = memory.block_of(uses[begun].address);
-      const bool of_host = block && block->kind == MemoryKind::kPinned;
+      const bool of_host = block && block->kind == MemoryKind::pinned;
       misuse(std::string(what) + (of_host ? " ran on host memory that was freed" : " ran on memory that was freed"));
     }
-    result = kFault;
+    result = fault;
     break;
   }
   if (result == 0) result = work();

@@ -2,13 +2,9 @@
 //
 // The double's objects, the tables of their handles, and what all entries share.
 //
-// Handles are numbers that are never given out twice and point at nothing, so that a destroyed, a foreign and a made-up
-// handle are told apart from a good one, and none can crash.
-//
 // Lock order: State::mutex, then the engine's, then the address space's. State::mutex guards every object below but
 // what is atomic; it is not held while the double waits or runs an operation.
-#ifndef ANYPLACE_TESTS_DOUBLES_LEVELZERO_STATE_H
-#define ANYPLACE_TESTS_DOUBLES_LEVELZERO_STATE_H
+#pragma once
 
 #include <array>
 #include <atomic>
@@ -25,7 +21,9 @@
 #include "../engine/address_space.h"
 #include "../engine/call_book.h"
 #include "../engine/engine.h"
+#include "../engine/handle_table.h"
 #include "../engine/host_image.h"
+#include "../engine/life.h"
 #include "config.h"
 #include "entries.h"
 
@@ -134,29 +132,7 @@ struct Reservation {
   uint64_t bytes = 0;
 };
 
-enum class HandleKind : uint8_t { kDevice = 1, kContext, kPool, kEvent, kList, kModule, kKernel, kLog, kPhysical };
-
-/// The objects of one kind by their handles.
-template <class Handle, class Object, HandleKind kind>
-class Table {
- public:
-  Handle add(std::shared_ptr<Object> object) {
-    const uint64_t value = uint64_t{0x02e0} << 48U | ++last_ << 8U | static_cast<uint64_t>(kind);
-    objects_[value] = std::move(object);
-    return reinterpret_cast<Handle>(value);  // NOLINT: a number
-  }
-  /// Null, and a note, if there is none.
-  std::shared_ptr<Object> find(Handle handle) const {
-    const auto found = objects_.find(reinterpret_cast<uint64_t>(handle));
-    return found == objects_.end() ? nullptr : found->second;
-  }
-  void remove(Handle handle) { objects_.erase(reinterpret_cast<uint64_t>(handle)); }
-  const std::map<uint64_t, std::shared_ptr<Object>>& all() const noexcept { return objects_; }
-
- private:
-  uint64_t last_ = 0;
-  std::map<uint64_t, std::shared_ptr<Object>> objects_;
-};
+constexpr uint16_t handles = 0x02e0;  // a part of each
 
 /// Everything. Made by the first zeInit, and kept until the process ends.
 struct State {
@@ -168,15 +144,15 @@ struct State {
   std::vector<DeviceRef> devices;  // never changed
 
   std::mutex mutex;  // guards all below
-  Table<ze_device_handle_t, Device, HandleKind::kDevice> device_table;
-  Table<ze_context_handle_t, Context, HandleKind::kContext> contexts;
-  Table<ze_event_pool_handle_t, EventPool, HandleKind::kPool> pools;
-  Table<ze_event_handle_t, Event, HandleKind::kEvent> events;
-  Table<ze_command_list_handle_t, CommandList, HandleKind::kList> lists;
-  Table<ze_module_handle_t, Module, HandleKind::kModule> modules;
-  Table<ze_kernel_handle_t, Kernel, HandleKind::kKernel> kernels;
-  Table<ze_module_build_log_handle_t, BuildLog, HandleKind::kLog> logs;
-  Table<ze_physical_mem_handle_t, Physical, HandleKind::kPhysical> physicals;
+  HandleTable<Device, ze_device_handle_t> device_table{handles, 1};
+  HandleTable<Context, ze_context_handle_t> contexts{handles, 2};
+  HandleTable<EventPool, ze_event_pool_handle_t> pools{handles, 3};
+  HandleTable<Event, ze_event_handle_t> events{handles, 4};
+  HandleTable<CommandList, ze_command_list_handle_t> lists{handles, 5};
+  HandleTable<Module, ze_module_handle_t> modules{handles, 6};
+  HandleTable<Kernel, ze_kernel_handle_t> kernels{handles, 7};
+  HandleTable<BuildLog, ze_module_build_log_handle_t> logs{handles, 8};
+  HandleTable<Physical, ze_physical_mem_handle_t> physicals{handles, 9};
   std::map<uint64_t, PhysicalRef> mapped;    // by address
   std::set<uint64_t> moved_away;             // of `mapped`: memory that has another address since
   std::map<uint64_t, Reservation> reserved;  // by address
@@ -193,7 +169,6 @@ State* state_if_any() noexcept;
 /// Makes the state, once. Called by zeInit.
 void make_state();
 
-MisuseLog& misuses();
 /// Notes it and gives the result back.
 ze_result_t misuse(const std::string& text, ze_result_t result = ZE_RESULT_ERROR_INVALID_ARGUMENT);
 
@@ -238,8 +213,8 @@ struct Use {
   uint64_t address = 0;
   uint64_t id = 0;  // of the block
 };
-constexpr uint32_t kReadOnly = 1;  // of Block::flags
-enum class Access : uint8_t { kRead, kWrite };
+constexpr uint32_t read_only = 1;  // of Block::flags
+enum class Access : uint8_t { read, write };
 /// Whether commands of the list may use [address, address + bytes) so. Appends to `uses` what has to be there when they
 /// run.
 ze_result_t check_range(const CommandList& list, const void* address, uint64_t bytes, Access access,
@@ -251,8 +226,6 @@ bool serves(const Device& made_for, const Device& device);
 /// Runs `work` on what `uses` names. A fault, noted as misuse of `what`, if something of it isn't there.
 int run_on(const std::vector<Use>& uses, const char* what, const std::function<int()>& work);
 
-constexpr int kFault = static_cast<int>(ZE_RESULT_ERROR_DEVICE_LOST);
+constexpr int fault = static_cast<int>(ZE_RESULT_ERROR_DEVICE_LOST);
 
 }  // namespace anyplace::doubles::levelzero
-
-#endif  // ANYPLACE_TESTS_DOUBLES_LEVELZERO_STATE_H

@@ -25,7 +25,7 @@ bool takes_no_handle(const Entry& entry) {
 }  // namespace
 
 TEST_CASE("nothing works before zeInit") {
-  for (const Entry& entry : test::kEntries) {
+  for (const Entry& entry : test::all_entries) {
     INFO(entry.symbol);
     if (std::string(entry.symbol) != "zeInit") CHECK(entry.with_zeros() == ZE_RESULT_ERROR_UNINITIALIZED);
   }
@@ -33,7 +33,7 @@ TEST_CASE("nothing works before zeInit") {
 
 TEST_CASE("null for a handle is refused by every entry and is no misuse") {
   const World world;
-  for (const Entry& entry : test::kEntries) {
+  for (const Entry& entry : test::all_entries) {
     INFO(entry.symbol);
     if (!takes_no_handle(entry)) CHECK(entry.with_zeros() == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
   }
@@ -46,7 +46,7 @@ TEST_CASE("a handle that is none, or of something else, is refused by every entr
   // Made up; and a good one, but of an object that no entry's first handle is.
   const auto log = reinterpret_cast<std::uint64_t>(world.context) | 0xff;
   for (const std::uint64_t wrong : {std::uint64_t{0x1234}, log}) {
-    for (const Entry& entry : test::kEntries) {
+    for (const Entry& entry : test::all_entries) {
       if (takes_no_handle(entry)) continue;
       INFO(entry.symbol);
       world.control.reset();
@@ -92,7 +92,7 @@ TEST_CASE("a destroyed handle is none and is never given out again") {
 
 TEST_CASE("a list is not destroyed while its commands wait or run") {
   const World world;
-  const auto list = world.list(GENERATE(ze_command_queue_flags_t{0}, test::kInOrder));
+  const auto list = world.list(GENERATE(ze_command_queue_flags_t{0}, test::in_order));
   std::uint32_t* const word = world.words({1});
   const auto gate = world.event();
   const auto done = world.event();

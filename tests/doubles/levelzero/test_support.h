@@ -29,7 +29,7 @@ namespace test {
 
 using anyplace::doubles::Control;
 
-constexpr ze_command_queue_flags_t kInOrder = 1U << 1U;  // ZE_COMMAND_QUEUE_FLAG_IN_ORDER, of 1.9
+constexpr ze_command_queue_flags_t in_order = 1U << 1U;  // ZE_COMMAND_QUEUE_FLAG_IN_ORDER, of 1.9
 using Waits = std::vector<ze_event_handle_t>;
 
 /// The call is expected to succeed. For the thread that runs the case.

@@ -10,7 +10,7 @@ using test::World;
 
 namespace {
 
-constexpr std::size_t kPage = 64 << 10, kLargePage = 2 << 20;
+constexpr std::size_t page_bytes = 64 << 10, large_page = 2 << 20;
 
 char* reserve(const World& world, std::size_t bytes, const void* wish = nullptr) {
   void* made = nullptr;
@@ -38,12 +38,12 @@ std::uint32_t* words_at(char* address) { return reinterpret_cast<std::uint32_t*>
 TEST_CASE("a page is as big as what is wanted asks for") {
   const World world;
   std::size_t page = 0;
-  for (const std::size_t small : {std::size_t{1}, kPage, kLargePage - 1}) {
+  for (const std::size_t small : {std::size_t{1}, page_bytes, large_page - 1}) {
     ok(zeVirtualMemQueryPageSize(world.context, world.devices[0], small, &page));
-    CHECK(page == kPage);
+    CHECK(page == page_bytes);
   }
-  ok(zeVirtualMemQueryPageSize(world.context, world.devices[0], kLargePage, &page));
-  CHECK(page == kLargePage);
+  ok(zeVirtualMemQueryPageSize(world.context, world.devices[0], large_page, &page));
+  CHECK(page == large_page);
   CHECK(zeVirtualMemQueryPageSize(world.context, world.devices[0], 0, &page) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
   CHECK(zeVirtualMemQueryPageSize(world.context, world.devices[0], 1, nullptr) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
 }
@@ -52,34 +52,36 @@ TEST_CASE("addresses are reserved in whole pages and given back whole") {
   const World world;
   void* made = nullptr;
   CHECK(zeVirtualMemReserve(world.context, nullptr, 0, &made) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemReserve(world.context, nullptr, kPage + 1, &made) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemReserve(world.context, nullptr, kLargePage + kPage, &made) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemReserve(world.context, nullptr, kPage, nullptr) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
-  char* const range = reserve(world, 2 * kPage);
-  CHECK(reinterpret_cast<std::uintptr_t>(range) % kPage == 0);
+  CHECK(zeVirtualMemReserve(world.context, nullptr, page_bytes + 1, &made) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+  CHECK(zeVirtualMemReserve(world.context, nullptr, large_page + page_bytes, &made) ==
+        ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+  CHECK(zeVirtualMemReserve(world.context, nullptr, page_bytes, nullptr) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  char* const range = reserve(world, 2 * page_bytes);
+  CHECK(reinterpret_cast<std::uintptr_t>(range) % page_bytes == 0);
   CHECK(world.control.live("reservation") == 1);
-  CHECK(zeVirtualMemFree(world.context, nullptr, kPage) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  CHECK(zeVirtualMemFree(world.context, nullptr, page_bytes) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
   CHECK(zeVirtualMemFree(world.context, range, 0) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemFree(world.context, range, kPage + 1) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemFree(world.context, range + 1, kPage) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  CHECK(zeVirtualMemFree(world.context, range, page_bytes + 1) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+  CHECK(zeVirtualMemFree(world.context, range + 1, page_bytes) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
   CHECK(world.control.misuses() == 0);
-  CHECK(zeVirtualMemFree(world.context, range, kPage) == ZE_RESULT_ERROR_INVALID_ARGUMENT);          // half
-  CHECK(zeVirtualMemFree(world.context, range + kPage, kPage) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // the other
-  CHECK(zeVirtualMemFree(world.another_context(), range, 2 * kPage) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(zeVirtualMemFree(world.context, range, page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // half
+  CHECK(zeVirtualMemFree(world.context, range + page_bytes, page_bytes) ==
+        ZE_RESULT_ERROR_INVALID_ARGUMENT);  // the other
+  CHECK(zeVirtualMemFree(world.another_context(), range, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK(world.control.misuses() == 3);
-  ok(zeVirtualMemFree(world.context, range, 2 * kPage));
-  CHECK(zeVirtualMemFree(world.context, range, 2 * kPage) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  ok(zeVirtualMemFree(world.context, range, 2 * page_bytes));
+  CHECK(zeVirtualMemFree(world.context, range, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK(world.control.live("reservation") == 0);
 }
 
 TEST_CASE("where a reservation should start is a wish") {
   const World world;
-  char* const first = reserve(world, kPage);
-  char* const second = reserve(world, kPage, first);  // taken
+  char* const first = reserve(world, page_bytes);
+  char* const second = reserve(world, page_bytes, first);  // taken
   CHECK(second != first);
-  CHECK(reserve(world, kPage, first + 1024 * kPage) != nullptr);
+  CHECK(reserve(world, page_bytes, first + 1024 * page_bytes) != nullptr);
   void* made = nullptr;
-  CHECK(zeVirtualMemReserve(world.context, first + 1, kPage, &made) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  CHECK(zeVirtualMemReserve(world.context, first + 1, page_bytes, &made) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
   CHECK(made == nullptr);
 }
 
@@ -93,34 +95,34 @@ TEST_CASE("physical memory is of whole pages and of the device's memory") {
     return zePhysicalMemCreate(world.context, world.devices[0], &desc, &made);
   };
   CHECK(create(0) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(create(kPage + 1) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(create(kLargePage + kPage) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(create(3 * kLargePage) == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
+  CHECK(create(page_bytes + 1) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+  CHECK(create(large_page + page_bytes) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+  CHECK(create(3 * large_page) == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
   desc.flags = 2;
-  CHECK(create(kPage) == ZE_RESULT_ERROR_INVALID_ENUMERATION);
+  CHECK(create(page_bytes) == ZE_RESULT_ERROR_INVALID_ENUMERATION);
   desc.flags = 0;
   CHECK(made == nullptr);
-  ok(create(2 * kLargePage));
+  ok(create(2 * large_page));
   ze_physical_mem_handle_t all = made;
-  CHECK(create(kPage) == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
+  CHECK(create(page_bytes) == ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
   ok(zePhysicalMemDestroy(world.context, all));
-  ok(create(2 * kLargePage));
+  ok(create(2 * large_page));
   CHECK(world.control.misuses() == 0);
 }
 
 TEST_CASE("mapped memory is written and read through all its addresses") {
   const World world;
-  char* const range = reserve(world, 4 * kPage);
-  const auto memory = physical(world, 2 * kPage);
-  ok(map(world, range, 2 * kPage, memory));
-  ok(map(world, range + 2 * kPage, kPage, memory, kPage));  // its second page, again
+  char* const range = reserve(world, 4 * page_bytes);
+  const auto memory = physical(world, 2 * page_bytes);
+  ok(map(world, range, 2 * page_bytes, memory));
+  ok(map(world, range + 2 * page_bytes, page_bytes, memory, page_bytes));  // its second page, again
   const auto list = world.list();
-  ok(test::fill(list, words_at(range), 7, 2 * kPage / 4));
+  ok(test::fill(list, words_at(range), 7, 2 * page_bytes / 4));
   test::finish(world, list);
-  CHECK(*words_at(range + 2 * kPage) == 7);
-  ok(test::fill(list, words_at(range + 2 * kPage), 8));
+  CHECK(*words_at(range + 2 * page_bytes) == 7);
+  ok(test::fill(list, words_at(range + 2 * page_bytes), 8));
   test::finish(world, list);
-  CHECK(*words_at(range + kPage) == 8);
+  CHECK(*words_at(range + page_bytes) == 8);
   CHECK(*words_at(range) == 7);
   CHECK(world.control.live("mapping") == 2);
   CHECK(world.control.misuses() == 0);
@@ -129,14 +131,14 @@ TEST_CASE("mapped memory is written and read through all its addresses") {
 TEST_CASE("where physical memory has one address that is the last that it was mapped at") {
   test::set_env("LEVELZERO_DOUBLE_ONE_ADDRESS", "1");
   const World world;
-  char* const range = reserve(world, 2 * kPage);
-  const auto memory = physical(world, kPage);
-  ok(map(world, range, kPage, memory));
+  char* const range = reserve(world, 2 * page_bytes);
+  const auto memory = physical(world, page_bytes);
+  ok(map(world, range, page_bytes, memory));
   const auto list = world.list();
   ok(test::fill(list, words_at(range), 7));
   test::finish(world, list);
-  ok(map(world, range + kPage, kPage, memory));
-  ok(test::fill(list, words_at(range + kPage), 8));
+  ok(map(world, range + page_bytes, page_bytes, memory));
+  ok(test::fill(list, words_at(range + page_bytes), 8));
   test::finish(world, list);
   CHECK(world.control.misuses() == 0);
   const auto done = world.event();
@@ -147,61 +149,62 @@ TEST_CASE("where physical memory has one address that is the last that it was ma
 
 TEST_CASE("mappings that adjoin are one memory for commands and a gap isn't") {
   const World world;
-  char* const range = reserve(world, 3 * kPage);
-  const auto first = physical(world, kPage);
-  const auto second = physical(world, kPage);
-  ok(map(world, range, kPage, first));
+  char* const range = reserve(world, 3 * page_bytes);
+  const auto first = physical(world, page_bytes);
+  const auto second = physical(world, page_bytes);
+  ok(map(world, range, page_bytes, first));
   const auto list = world.list();
-  CHECK(test::fill(list, words_at(range), 1, 2 * kPage / 4) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(test::fill(list, words_at(range + kPage), 1) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(test::fill(list, words_at(range), 1, 2 * page_bytes / 4) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(test::fill(list, words_at(range + page_bytes), 1) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK(world.control.misuses() == 2);
-  ok(map(world, range + kPage, kPage, second));
-  ok(test::fill(list, words_at(range), 1, 2 * kPage / 4));
+  ok(map(world, range + page_bytes, page_bytes, second));
+  ok(test::fill(list, words_at(range), 1, 2 * page_bytes / 4));
   test::finish(world, list);
-  CHECK(*words_at(range + 2 * kPage - 4) == 1);
+  CHECK(*words_at(range + 2 * page_bytes - 4) == 1);
   CHECK(world.control.misuses() == 2);
 }
 
 TEST_CASE("a mapping is of whole pages that are reserved and free and in its memory") {
   const World world;
-  char* const range = reserve(world, 4 * kPage);
-  const auto memory = physical(world, 2 * kPage);
-  CHECK(map(world, nullptr, kPage, memory) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  char* const range = reserve(world, 4 * page_bytes);
+  const auto memory = physical(world, 2 * page_bytes);
+  CHECK(map(world, nullptr, page_bytes, memory) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
   CHECK(map(world, range, 0, memory) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(map(world, range, kPage + 1, memory) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(map(world, range + 1, kPage, memory) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
-  CHECK(map(world, range, kPage, memory, 1) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
-  CHECK(map(world, range, kPage, memory, 0, static_cast<ze_memory_access_attribute_t>(3)) ==
+  CHECK(map(world, range, page_bytes + 1, memory) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+  CHECK(map(world, range + 1, page_bytes, memory) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  CHECK(map(world, range, page_bytes, memory, 1) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  CHECK(map(world, range, page_bytes, memory, 0, static_cast<ze_memory_access_attribute_t>(3)) ==
         ZE_RESULT_ERROR_INVALID_ENUMERATION);
   CHECK(world.control.misuses() == 0);
-  CHECK(map(world, range, 3 * kPage, memory) == ZE_RESULT_ERROR_INVALID_ARGUMENT);              // more than there is
-  CHECK(map(world, range, kPage, memory, 2 * kPage) == ZE_RESULT_ERROR_INVALID_ARGUMENT);       // behind it
-  CHECK(map(world, range + 3 * kPage, 2 * kPage, memory) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // not reserved
-  ok(map(world, range + kPage, kPage, memory));
-  CHECK(map(world, range, 2 * kPage, memory) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // over another
+  CHECK(map(world, range, 3 * page_bytes, memory) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // more than there is
+  CHECK(map(world, range, page_bytes, memory, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // behind it
+  CHECK(map(world, range + 3 * page_bytes, 2 * page_bytes, memory) ==
+        ZE_RESULT_ERROR_INVALID_ARGUMENT);  // not reserved
+  ok(map(world, range + page_bytes, page_bytes, memory));
+  CHECK(map(world, range, 2 * page_bytes, memory) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // over another
   CHECK(world.control.misuses() == 4);
   CHECK(world.control.live("mapping") == 1);
 }
 
 TEST_CASE("commands have the access to a mapping that it was given") {
   const World world;
-  char* const range = reserve(world, 3 * kPage);
-  const auto memory = physical(world, kPage);
-  ok(map(world, range, kPage, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_NONE));
-  ok(map(world, range + kPage, kPage, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY));
-  ok(map(world, range + 2 * kPage, kPage, memory));
-  const auto list = world.list(test::kInOrder);
+  char* const range = reserve(world, 3 * page_bytes);
+  const auto memory = physical(world, page_bytes);
+  ok(map(world, range, page_bytes, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_NONE));
+  ok(map(world, range + page_bytes, page_bytes, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READONLY));
+  ok(map(world, range + 2 * page_bytes, page_bytes, memory));
+  const auto list = world.list(test::in_order);
   std::uint32_t* const word = world.words({0});
   CHECK(test::copy(list, word, words_at(range)) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK(test::fill(list, words_at(range), 1) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK_THAT(world.control.misuse_text(), Contains("no access"));
-  CHECK(test::fill(list, words_at(range + kPage), 1) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(test::fill(list, words_at(range + page_bytes), 1) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK_THAT(world.control.misuse_text(), Contains("mapped for reading"));
   // From memory that can be written into memory that can't, across their border.
-  CHECK(test::fill(list, words_at(range + 2 * kPage - 4), 1, 2) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(test::fill(list, words_at(range + 2 * page_bytes - 4), 1, 2) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK(world.control.misuses() == 4);
-  ok(test::fill(list, words_at(range + 2 * kPage), 7));
-  ok(test::copy(list, word, words_at(range + kPage)));
+  ok(test::fill(list, words_at(range + 2 * page_bytes), 7));
+  ok(test::copy(list, word, words_at(range + page_bytes)));
   test::finish(world, list);
   CHECK(*word == 7);
   CHECK(world.control.misuses() == 4);
@@ -209,49 +212,49 @@ TEST_CASE("commands have the access to a mapping that it was given") {
 
 TEST_CASE("what is unmapped is whole mappings and is out of reach then") {
   const World world;
-  char* const range = reserve(world, 4 * kPage);
-  const auto memory = physical(world, 2 * kPage);
-  ok(map(world, range, 2 * kPage, memory));
-  ok(map(world, range + 2 * kPage, kPage, memory));
-  CHECK(zeVirtualMemUnmap(world.context, nullptr, kPage) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  char* const range = reserve(world, 4 * page_bytes);
+  const auto memory = physical(world, 2 * page_bytes);
+  ok(map(world, range, 2 * page_bytes, memory));
+  ok(map(world, range + 2 * page_bytes, page_bytes, memory));
+  CHECK(zeVirtualMemUnmap(world.context, nullptr, page_bytes) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
   CHECK(zeVirtualMemUnmap(world.context, range, 0) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemUnmap(world.context, range, kPage + 1) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemUnmap(world.context, range + 1, kPage) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  CHECK(zeVirtualMemUnmap(world.context, range, page_bytes + 1) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
+  CHECK(zeVirtualMemUnmap(world.context, range + 1, page_bytes) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
   CHECK(world.control.misuses() == 0);
-  CHECK(zeVirtualMemUnmap(world.context, range, kPage) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // a half
-  CHECK(zeVirtualMemUnmap(world.context, range + 3 * kPage, kPage) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(zeVirtualMemUnmap(world.another_context(), range, 2 * kPage) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(zeVirtualMemUnmap(world.context, range, page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // a half
+  CHECK(zeVirtualMemUnmap(world.context, range + 3 * page_bytes, page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(zeVirtualMemUnmap(world.another_context(), range, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK(world.control.misuses() == 3);
-  ok(zeVirtualMemUnmap(world.context, range, 3 * kPage));  // both
+  ok(zeVirtualMemUnmap(world.context, range, 3 * page_bytes));  // both
   CHECK(world.control.live("mapping") == 0);
   CHECK(test::fill(world.list(), words_at(range), 1) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK(zeMemFree(world.context, range) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  ok(map(world, range, 2 * kPage, memory));  // and may be mapped again
+  ok(map(world, range, 2 * page_bytes, memory));  // and may be mapped again
 }
 
 TEST_CASE("physical memory is not destroyed while it is mapped and is of its context") {
   const World world;
-  char* const range = reserve(world, kPage);
-  const auto memory = physical(world, kPage);
+  char* const range = reserve(world, page_bytes);
+  const auto memory = physical(world, page_bytes);
   const auto other = world.another_context();
   CHECK(zePhysicalMemDestroy(other, memory) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(zeVirtualMemMap(other, range, kPage, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE) ==
+  CHECK(zeVirtualMemMap(other, range, page_bytes, memory, 0, ZE_MEMORY_ACCESS_ATTRIBUTE_READWRITE) ==
         ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  ok(map(world, range, kPage, memory));
+  ok(map(world, range, page_bytes, memory));
   CHECK(zePhysicalMemDestroy(world.context, memory) == ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
   CHECK(world.control.misuses() == 3);
-  ok(zeVirtualMemUnmap(world.context, range, kPage));
+  ok(zeVirtualMemUnmap(world.context, range, page_bytes));
   ok(zePhysicalMemDestroy(world.context, memory));
   CHECK(zePhysicalMemDestroy(world.context, memory) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
 }
 
 TEST_CASE("with its addresses a mapping goes but its memory stays") {
   const World world;
-  char* const range = reserve(world, 2 * kPage);
-  const auto memory = physical(world, kPage);
-  ok(map(world, range, kPage, memory));
-  ok(map(world, range + kPage, kPage, memory));
-  ok(zeVirtualMemFree(world.context, range, 2 * kPage));
+  char* const range = reserve(world, 2 * page_bytes);
+  const auto memory = physical(world, page_bytes);
+  ok(map(world, range, page_bytes, memory));
+  ok(map(world, range + page_bytes, page_bytes, memory));
+  ok(zeVirtualMemFree(world.context, range, 2 * page_bytes));
   CHECK(world.control.live("mapping") == 0);
   CHECK(world.control.live("reservation") == 0);
   CHECK(world.control.live("physical") == 1);
@@ -261,13 +264,13 @@ TEST_CASE("with its addresses a mapping goes but its memory stays") {
 
 TEST_CASE("memory unmapped ahead of the command that uses it loses the device") {
   const World world;
-  char* const range = reserve(world, kPage);
-  const auto memory = physical(world, kPage);
-  ok(map(world, range, kPage, memory));
+  char* const range = reserve(world, page_bytes);
+  const auto memory = physical(world, page_bytes);
+  ok(map(world, range, page_bytes, memory));
   const auto gate = world.event();
   const auto done = world.event();
   ok(test::fill(world.list(), words_at(range), 1, 1, done, {gate}));
-  ok(zeVirtualMemUnmap(world.context, range, kPage));
+  ok(zeVirtualMemUnmap(world.context, range, page_bytes));
   ok(zeEventHostSignal(gate));
   CHECK(test::wait(done) == ZE_RESULT_ERROR_DEVICE_LOST);
   CHECK_THAT(world.control.misuse_text(), Contains("ran on memory that was freed"));

@@ -18,8 +18,8 @@ int main(int argc, char** argv) try {
   std::vector<std::uint32_t> numbers{1, 2, 3, 4};
   const anyplace::Buffer data(stream, numbers.size() * sizeof(std::uint32_t));
   stream.copy(data, numbers);
-  stream.launch(kernels.kernel("square"), {2}, {2}, 0, data, std::uint32_t{4});
-  stream.launch(kernels.kernel("turn"), {1}, {4}, 4 * sizeof(std::uint32_t), data);
+  stream.launch(kernels.kernel("square"), {2, 2}, data, std::uint32_t{4});
+  stream.launch(kernels.kernel("turn"), {1, 4, 4 * sizeof(std::uint32_t)}, data);
   stream.copy(numbers, data);
   stream.synchronize();
   std::printf("%s: %u %u %u %u\n", device.to_string().c_str(), numbers[0], numbers[1], numbers[2], numbers[3]);

@@ -23,7 +23,7 @@ class AcmeBackend final : public anyplace::backend::DeviceBackend {
   void device_properties(int32_t device, anyplace_device_properties& out) override {
     out.compute_units = 1;
     out.total_memory = ANYPLACE_UNKNOWN;
-    out.address_alignment = kAlignment;
+    out.address_alignment = alignment;
     anyplace::backend::set_text(out.name, "Acme " + std::to_string(device));
     anyplace::backend::set_text(out.vendor, "Acme");
   }
@@ -50,8 +50,8 @@ class AcmeBackend final : public anyplace::backend::DeviceBackend {
 
   anyplace_address memory_allocate(int32_t, uint32_t kind, uint64_t bytes) override {
     if (kind != ANYPLACE_MEMORY_DEVICE) throw Failure(ANYPLACE_STATUS_UNSUPPORTED, "Acme has device memory only");
-    const bool fits = bytes <= SIZE_MAX - kAlignment;
-    void* memory = fits ? std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment) : nullptr;
+    const bool fits = bytes <= SIZE_MAX - alignment;
+    void* memory = fits ? std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment) : nullptr;
     if (memory == nullptr) throw std::bad_alloc();
     return to_handle(memory);
   }
@@ -66,7 +66,7 @@ class AcmeBackend final : public anyplace::backend::DeviceBackend {
   }
 
  private:
-  static constexpr std::uint64_t kAlignment = 256;
+  static constexpr std::uint64_t alignment = 256;
   char default_streams_[2] = {};
 };
 

@@ -65,7 +65,7 @@ void use_streams(const Device& device) {
     });
     if (round % 2 != 0) first.wait_stream(second);
     first.copy(data, in);
-    first.launch(scale, {4}, {250}, 0, data);
+    first.launch(scale, {4, 250}, data);
     const std::string text(100, 'x');
     first.launch_host_func([&calls, text] { calls += text.size(); });
     second.wait_event(first.record_event());
@@ -90,7 +90,7 @@ void use_kernels(const Device& device) {
   const Buffer data(stream, numbers.size() * sizeof(unsigned));
   for (int round = 0; round < 2; ++round) {
     stream.copy(data, numbers);
-    stream.launch(module.kernel("turn"), {64}, {64}, 64 * sizeof(unsigned), data);
+    stream.launch(module.kernel("turn"), {64, 64, 64 * sizeof(unsigned)}, data);
     stream.copy(turned, data);
     wait_for(stream, round);
     must(turned[0] == 63 && turned[64] == 127, "the turned numbers");
@@ -110,11 +110,11 @@ void use_threads(const Device& device) {
         int* const seen = value.get();
         const Buffer buffer(i % 2 == 0 ? own.view() : shared.view(), 1000 + 4096 * static_cast<std::uint64_t>(t));
         own.memset8(buffer, static_cast<std::uint8_t>(i));
-        std::vector<std::uint8_t> back(buffer.bytes());
+        std::vector<std::uint8_t> back(buffer.size_bytes());
         own.copy(back, buffer);
         {
           const Kernel kernel(device, [seen](const Block&) { ++*seen; });
-          own.launch(kernel, {1}, {1}, 0);
+          own.launch(kernel, {1, 1});
         }
         shared.launch_host_func([&written] { ++written; });
         buffer.record_stream(own);
@@ -140,7 +140,7 @@ void race_with_host(const Device& device) {
     shared_number = 1;
     ran.store(true, std::memory_order_relaxed);
   });
-  stream.launch(kernel, {1}, {1}, 0);
+  stream.launch(kernel, {1, 1});
   while (!ran.load(std::memory_order_relaxed)) std::this_thread::yield();
   std::printf("%d\n", shared_number);
   stream.synchronize();
@@ -166,8 +166,8 @@ void race_of_streams(const Device& device) {
     while (!wrote.load(std::memory_order_relaxed)) std::this_thread::yield();
     ++shared_number;
   });
-  first.launch(writes, {1}, {1}, 0);
-  second.launch(writes_after, {1}, {1}, 0);
+  first.launch(writes, {1, 1});
+  second.launch(writes_after, {1, 1});
   first.synchronize();
   second.synchronize();
 }
@@ -188,7 +188,7 @@ void race_of_blocks(const Device& device) {
   const Stream stream(device);
   const Module module(device, sanitized_kernels);
   const Buffer data(stream, sizeof(unsigned));
-  for (int round = 0; round < 20; ++round) stream.launch(module.kernel("trample"), {100'000}, {1}, 0, data);
+  for (int round = 0; round < 20; ++round) stream.launch(module.kernel("trample"), {100'000, 1}, data);
   stream.synchronize();
 }
 

@@ -79,19 +79,21 @@ std::string launches(const Device& device) {
   const KernelView fill = module.kernel("fill"), shared = module.kernel("shared_first");
   expect(fill.name() == "fill", "the kernel has its name");
   expect_error(ErrorCode::no_such_kernel, "nowhere", [&] { module.kernel("nowhere"); });
-  stream.launch(fill, {4}, {64}, 0, to, 5u);
-  stream.launch(fill, {1, 1, 1}, {1, 1, 1}, 0, to.sub(512), 5u);
-  stream.launch(fill, {2, 2, 2}, {7, 3, 1}, 0, to, 5u);
-  stream.launch(shared, {4}, {64}, 256, to);
-  stream.launch(shared, {4}, {64}, 0, to);
+  stream.launch(fill, {4, 64}, to, 5u);
+  stream.launch(fill, {{1, 1, 1}, {1, 1, 1}}, to.sub(512), 5u);
+  stream.launch(fill, {{2, 2, 2}, {7, 3, 1}}, to, 5u);
+  stream.launch(shared, {4, 64, 256}, to);
+  stream.launch(shared, {4, 64}, to);
   expect(!stream.query(), "launches aren't done");
   const auto limits = device.properties();
-  expect_error(ErrorCode::invalid_argument, "argument", [&] { stream.launch(fill, {1}, {64}, 0, to); });
-  expect_error(ErrorCode::invalid_argument, "",
-               [&] { stream.launch(fill, {1}, {limits.max_threads_per_block + 1}, 0, to, 5u); });
-  expect_error(ErrorCode::invalid_argument, "metadata", [&] { stream.launch(fill, {1}, {64}, 256, to, 5u); });
-  expect_error(ErrorCode::invalid_argument, "shared memory",
-               [&] { stream.launch(shared, {1}, {64}, limits.max_shared_bytes + 1, to); });
+  expect_error(ErrorCode::invalid_argument, "argument", [&] { stream.launch(fill, {1, 64}, to); });
+  expect_error(ErrorCode::invalid_argument, "", [&] {
+    stream.launch(fill, {1, limits.max_threads_per_block + 1}, to, 5u);
+  });
+  expect_error(ErrorCode::invalid_argument, "metadata", [&] { stream.launch(fill, {1, 64, 256}, to, 5u); });
+  expect_error(ErrorCode::invalid_argument, "shared memory", [&] {
+    stream.launch(shared, {1, 64, limits.max_shared_bytes + 1}, to);
+  });
   return "fill and shared_first, unloaded with launches pending";
 }
 
@@ -101,7 +103,7 @@ std::string argument_of_another_size(const Device& device) {
   const Buffer to(stream, 4096);
   const Module module = load(device, SpirvByHand::make());
   try {
-    stream.launch(module.kernel("fill"), {1}, {64}, 0, to, std::uint64_t{5});
+    stream.launch(module.kernel("fill"), {1, 64}, to, std::uint64_t{5});
   } catch (const anyplace::Error& error) {
     expect(error.code() == ErrorCode::invalid_argument, std::string("invalid_argument, not ") + error.what());
     return "refused";
@@ -114,8 +116,8 @@ std::string largest_block(const Device& device) {
   const auto limits = device.properties();
   const Buffer to(stream, 4 * limits.max_threads_per_block);
   const Module module = load(device, SpirvByHand::make(), with_shared());
-  stream.launch(module.kernel("fill"), {1}, {limits.max_threads_per_block}, 0, to, 5u);
-  stream.launch(module.kernel("shared_first"), {1}, {64}, limits.max_shared_bytes, to);
+  stream.launch(module.kernel("fill"), {1, limits.max_threads_per_block}, to, 5u);
+  stream.launch(module.kernel("shared_first"), {1, 64, limits.max_shared_bytes}, to);
   return std::to_string(limits.max_threads_per_block) + " threads; " + std::to_string(limits.max_shared_bytes) +
          " bytes of shared memory";
 }
@@ -143,7 +145,7 @@ std::string native_image(const Device& device) {
   const Stream stream(device);
   const Buffer to(stream, 4096);
   const Module loaded = load(device, binary);
-  stream.launch(loaded.kernel("fill"), {4}, {64}, 0, to, 5u);
+  stream.launch(loaded.kernel("fill"), {4, 64}, to, 5u);
   std::string damaged = binary;
   damaged.resize(damaged.size() / 2);
   expect_error(ErrorCode::invalid_image, "", [&] { load(device, damaged); });

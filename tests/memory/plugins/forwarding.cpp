@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "controls.h"
+#include "support/table_entries.h"
 
 namespace {
 
@@ -25,7 +26,6 @@ anyplace_backend_table engine;
 
 constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
 constexpr std::uint64_t without = FORWARDING_WITHOUT;
-constexpr bool lacks(unsigned number) { return (without & bit(number)) != 0; }
 
 /// What a lost device answers.
 #define RETURN_IF_LOST \
@@ -217,34 +217,6 @@ anyplace_status shutdown(void* self, uint64_t timeout_ns) {
   return engine.shutdown(self, timeout_ns);
 }
 
-void remove_entries(anyplace_backend_table& table) {
-  if (lacks(ANYPLACE_CAPABILITY_BIT_GATES)) {
-    table.gate_create = nullptr;
-    table.gate_open = nullptr;
-    table.gate_destroy = nullptr;
-    table.stream_wait_gate = nullptr;
-  }
-  if (lacks(ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY)) {
-    table.memory_allocate_async = nullptr;
-    table.memory_free_async = nullptr;
-  }
-  if (lacks(ANYPLACE_CAPABILITY_BIT_HOST_REGISTER)) {
-    table.host_register = nullptr;
-    table.host_unregister = nullptr;
-  }
-  if (lacks(ANYPLACE_CAPABILITY_BIT_COPY_2D)) table.memory_copy_2d = nullptr;
-  if (lacks(ANYPLACE_CAPABILITY_BIT_PEER_COPY)) table.memory_copy_peer = nullptr;
-  if (lacks(ANYPLACE_CAPABILITY_BIT_HOST_KERNELS)) {
-    table.kernel_from_host = nullptr;
-    table.kernel_destroy = nullptr;
-  }
-  if (lacks(ANYPLACE_CAPABILITY_BIT_MODULES)) {
-    table.module_load = nullptr;
-    table.module_unload = nullptr;
-    table.module_kernel = nullptr;
-  }
-}
-
 void replace_entries(anyplace_backend_table& table) {
   table.device_properties = device_properties;
   table.device_native = device_native;
@@ -287,6 +259,6 @@ extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const a
   std::memset(table->name, 0, sizeof(table->name));
   std::strncpy(table->name, FORWARDING_NAME, sizeof(table->name) - 1);
   replace_entries(*table);
-  remove_entries(*table);
+  remove_entries(table, without);
   return ANYPLACE_STATUS_OK;
 }

@@ -12,6 +12,8 @@
 #include <new>
 #include <utility>
 
+#include "support/table_entries.h"
+
 namespace {
 
 anyplace_backend_table inner{};
@@ -77,18 +79,37 @@ anyplace_status timed(void* self, Handle handle, std::uint64_t timeout) {
   return Entry<Member, Kind::plain>::call(self, handle, timeout);
 }
 
+/// Capabilities that are absent with their entries.
+std::uint64_t taken_away() {
+  std::uint64_t absent = 0;
+  if (!control->gates) absent |= ANYPLACE_FOR(GATES);
+  if (!control->host_functions) absent |= ANYPLACE_FOR(HOST_FUNCTIONS);
+  return absent;
+}
+
 anyplace_status device_properties(void* self, std::int32_t device, anyplace_device_properties* out) {
   const anyplace_status status = inner.device_properties(self, device, out);
-  std::uint64_t absent = control->absent_capabilities;
-  if (!control->gates) absent |= 1u << ANYPLACE_CAPABILITY_BIT_GATES;
-  if (!control->host_functions) absent |= 1u << ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS;
-  out->capabilities &= ~absent;
+  out->capabilities &= ~(control->absent_capabilities | taken_away());
   out->capabilities |= 1u << ANYPLACE_CAPABILITY_BIT_DEVICE_RESET;
   return status;
 }
 
 anyplace_status device_reset(void*, std::int32_t) {
   control->was_reset = true;
+  return ANYPLACE_STATUS_OK;
+}
+
+/// Every second process has memory that isn't known.
+anyplace_status list_processes(void* self, std::int32_t device, anyplace_process* out, std::uint32_t stride,
+                               std::uint32_t* count) {
+  const std::uint32_t there = control->processes;
+  if (there == 0) return Entry<&Table::list_processes, Kind::plain>::call(self, device, out, stride, count);
+  control->processes += control->new_processes;
+  for (std::uint32_t i = 0; i < there && i < *count; ++i) {
+    const anyplace_process process = {i + 1, i % 2 == 0 ? std::uint64_t{4096} * i : ANYPLACE_UNKNOWN};
+    std::memcpy(reinterpret_cast<char*>(out) + std::size_t{i} * stride, &process, sizeof(process));
+  }
+  *count = there;
   return ANYPLACE_STATUS_OK;
 }
 
@@ -137,6 +158,7 @@ anyplace_status gate_destroy(void* self, anyplace_gate gate) {
 void wrap_all(anyplace_backend_table& table) {
   table.device_properties = device_properties;
   table.device_reset = device_reset;
+  table.list_processes = list_processes;
   table.device_synchronize = timed<&Table::device_synchronize, std::int32_t>;
   table.stream_synchronize = timed<&Table::stream_synchronize, anyplace_stream>;
   table.event_synchronize = timed<&Table::event_synchronize, anyplace_event>;
@@ -180,13 +202,7 @@ extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const a
   std::memset(mine.name, 0, sizeof(mine.name));
   std::strcpy(mine.name, FORWARD_NAME);
   wrap_all(mine);
-  if (!control->gates) {
-    mine.gate_create = nullptr;
-    mine.gate_open = nullptr;
-    mine.gate_destroy = nullptr;
-    mine.stream_wait_gate = nullptr;
-  }
-  if (!control->host_functions) mine.stream_host_function = nullptr;
+  remove_entries(&mine, taken_away());
   std::memcpy(table, &mine, sizeof(mine));
   return ANYPLACE_STATUS_OK;
 }

@@ -28,6 +28,9 @@ struct Forward {
   std::atomic<int> fail_next{0};       ///< a status, for the next entry that submits something
   std::atomic<bool> was_reset{false};  ///< set by device_reset
 
+  std::atomic<std::uint32_t> processes{0};      ///< so many use each device, by numbers from 1 on; 0: what cpu_sim says
+  std::atomic<std::uint32_t> new_processes{0};  ///< so many more after each call
+
   // -- Counted.
   std::atomic<int> calls_when_lost{0};  ///< of entries that answered DEVICE_LOST
   std::atomic<int> ended_when_lost{0};  ///< destroy and free entries called for the lost device

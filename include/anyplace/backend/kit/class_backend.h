@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ClassBackend: DeviceBackend's entries on classes, for a vendor whose driver has one object for each of anyplace's
-// (CUDA, HIP). A handle is the address of its object. What is left null: device_reset, and kernels that are functions
-// of the host; the core does without. device_native is the derived class's to write.
+// (CUDA, HIP). A handle is the address of its object. An entry that isn't here is left null, such as device_reset and
+// kernels that are functions of the host; the core does without. device_native is the derived class's to write.
 //
 // `Parts` names the classes and functions; backends/cuda/backend.cpp is one.
 //
-//   Device, Stream, Event, Gate, Gates, Module, Kernel, Sharing, VirtualMemory, PhysicalMemory     types
-//   Stream* make_stream(Device&, const anyplace_stream_desc&)      these are static, and throw
-//   Stream* make_null_stream(Device&)
-//   Stream* adopt_stream(Device&, uint64_t native)
-//   double milliseconds_between(const Event&, const Event&)
-//   void copy(const Stream&, destination, source, bytes, kind);  copy_2d;  copy_peer;  fill      as the entries
+//   Device, Module, Kernel      types; Device is one as class_device.h makes it, Module one as module.h does
+//   Device::Stream has, beside what work.h asks for, device(), synchronize(timeout), wait(const Event&),
+//                               wait(const Gate&) and destroy(); and these, which are static and throw:
+//                               make(Device&, const anyplace_stream_desc&), make_null(Device&), adopt(Device&, native)
+//   double milliseconds_between(const Event&, const Event&)      of one device; static
+//   Copies                      as copies.h makes it
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -21,21 +22,22 @@
 
 #include "../device_backend.h"
 #include "deadline.h"
+#include "results.h"
 #include "watcher.h"
 
 namespace anyplace::backend {
 
 template <class Parts>
-class ClassBackend : public DeviceBackend {
+class ClassBackend : public DeviceBackend, private Watched {
  public:
   using Device = typename Parts::Device;
-  using Stream = typename Parts::Stream;
-  using Event = typename Parts::Event;
-  using Gate = typename Parts::Gate;
+  using Stream = typename Device::Stream;
+  using Event = typename Device::Event;
+  using Gate = typename Device::Gates::Gate;
   using Module = typename Parts::Module;
   using Kernel = typename Parts::Kernel;
-  using VirtualMemory = typename Parts::VirtualMemory;
-  using PhysicalMemory = typename Parts::PhysicalMemory;
+  using VirtualMemory = typename Device::VirtualMemory;
+  using PhysicalMemory = typename VirtualMemory::Physical;
 
   bool shutdown(std::uint64_t timeout_ns) override {
     const Deadline deadline(timeout_ns);
@@ -65,20 +67,20 @@ class ClassBackend : public DeviceBackend {
 
   // -- Peer access.
   bool peer_query(std::int32_t device, std::int32_t peer) override {
-    return device != peer && Parts::Sharing::can_access(at(device), at(peer));
+    return device != peer && Device::Sharing::can_access(at(device), at(peer));
   }
-  void peer_enable(std::int32_t device, std::int32_t peer) override { at(peer).sharing().enable(at(device)); }
-  void peer_disable(std::int32_t device, std::int32_t peer) override { at(peer).sharing().disable(at(device)); }
+  void peer_enable(std::int32_t device, std::int32_t peer) override { at(peer).share_with(at(device)); }
+  void peer_disable(std::int32_t device, std::int32_t peer) override { at(peer).end_sharing_with(at(device)); }
 
   // -- Streams.
   anyplace_stream stream_create(std::int32_t device, const anyplace_stream_desc& desc) override {
-    return to_handle(Parts::make_stream(at(device), desc));
+    return to_handle(Stream::make(at(device), desc));
   }
   anyplace_stream stream_default(std::int32_t device, const anyplace_stream_desc&) override {
-    return to_handle(Parts::make_null_stream(at(device)));
+    return to_handle(Stream::make_null(at(device)));
   }
   anyplace_stream stream_from_native(std::int32_t device, std::uint64_t native, const anyplace_stream_desc&) override {
-    return to_handle(Parts::adopt_stream(at(device), native));
+    return to_handle(Stream::adopt(at(device), native));
   }
   std::uint64_t stream_native(anyplace_stream stream) override { return to_handle(stream_at(stream).native()); }
   void stream_destroy(anyplace_stream stream) override { stream_at(stream).destroy(); }
@@ -91,7 +93,7 @@ class ClassBackend : public DeviceBackend {
   }
   void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
     const Stream& on = stream_at(stream);
-    on.device().host_functions().launch(on, function, user);
+    on.device().host_functions().launch(on.native(), function, user);
   }
 
   // -- Gates.
@@ -102,7 +104,7 @@ class ClassBackend : public DeviceBackend {
     ended.owner->destroy(ended);
   }
   void stream_wait_gate(anyplace_stream stream, anyplace_gate gate) override {
-    Parts::Gates::wait(stream_at(stream), *from_handle<Gate>(gate));
+    stream_at(stream).wait(*from_handle<Gate>(gate));
   }
 
   // -- Events.
@@ -121,7 +123,15 @@ class ClassBackend : public DeviceBackend {
     return event_at(event).synchronize(timeout_ns);
   }
   double event_elapsed(anyplace_event start, anyplace_event end) override {
-    return Parts::milliseconds_between(event_at(start), event_at(end));
+    const Event& from = event_at(start);
+    const Event& to = event_at(end);
+    if (&from.device() != &to.device()) {
+      refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the events are of " + from.device().place() + " and " +
+                                                   to.device().place() +
+                                                   "; time is measured between events of one "
+                                                   "device");
+    }
+    return Parts::milliseconds_between(from, to);
   }
   std::uint64_t event_native(anyplace_event event) override { return to_handle(event_at(event).hand_out()); }
 
@@ -134,11 +144,11 @@ class ClassBackend : public DeviceBackend {
   }
   anyplace_address memory_allocate_async(anyplace_stream stream, std::uint64_t bytes) override {
     const Stream& on = stream_at(stream);
-    return on.device().memory().allocate_async(on, bytes);
+    return on.device().memory().allocate_async(on.native(), bytes);
   }
   void memory_free_async(anyplace_stream stream, anyplace_address address) override {
     const Stream& on = stream_at(stream);
-    on.device().memory().free_async(on, address);
+    on.device().memory().free_async(on.native(), address);
   }
   void host_register(std::int32_t device, void* address, std::uint64_t bytes) override {
     at(device).memory().register_host(address, bytes);
@@ -148,18 +158,18 @@ class ClassBackend : public DeviceBackend {
   // -- Copies and fills.
   void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                    std::uint32_t kind) override {
-    Parts::copy(stream_at(stream), destination, source, bytes, kind);
+    Parts::Copies::copy(stream_at(stream), destination, source, bytes, kind);
   }
   void memory_copy_2d(anyplace_stream stream, const anyplace_copy_2d& lines) override {
-    Parts::copy_2d(stream_at(stream), lines);
+    Parts::Copies::copy_2d(stream_at(stream), lines);
   }
   void memory_copy_peer(anyplace_stream stream, std::int32_t destination_device, anyplace_address destination,
                         std::int32_t source_device, anyplace_address source, std::uint64_t bytes) override {
-    Parts::copy_peer(stream_at(stream), at(destination_device), destination, at(source_device), source, bytes);
+    Parts::Copies::copy_peer(stream_at(stream), at(destination_device), destination, at(source_device), source, bytes);
   }
   void memory_set(anyplace_stream stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                   std::uint64_t count) override {
-    Parts::fill(stream_at(stream), address, value, width, count);
+    Parts::Copies::fill(stream_at(stream), address, value, width, count);
   }
 
   // -- Kernels.
@@ -198,7 +208,7 @@ class ClassBackend : public DeviceBackend {
 
  protected:
   /// As Watcher's.
-  ClassBackend(const char* thread_name, Watched& watched) noexcept : watcher_(thread_name, watched) {}
+  explicit ClassBackend(const char* thread_name) noexcept : watcher_(thread_name, *this) {}
 
   Device& at(std::int32_t device) { return *devices_.at(static_cast<std::size_t>(device)); }
 
@@ -206,6 +216,19 @@ class ClassBackend : public DeviceBackend {
   std::vector<std::unique_ptr<Device>> devices_;  ///< filled by the derived class's constructor
 
  private:
+  // -- Watched: the vendor tells nobody unasked that a device failed, and doesn't call its host functions then.
+  void look(bool ask_vendor) noexcept override {
+    for (const auto& device : devices_) {
+      device->host_functions().settle_if_lost(ask_vendor);
+      device->work().sweep();
+    }
+  }
+  bool anything_pending() const noexcept override {
+    return std::any_of(devices_.begin(), devices_.end(), [](const auto& device) {
+      return device->host_functions().any_pending() || device->work().any_retired();
+    });
+  }
+
   static Stream& stream_at(anyplace_stream stream) { return *from_handle<Stream>(stream); }
   static Event& event_at(anyplace_event event) { return *from_handle<Event>(event); }
 

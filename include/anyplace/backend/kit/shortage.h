@@ -3,8 +3,7 @@
 // What has run out and may be there again a moment later: memory, descriptors, processes. A failure for want of one of
 // them says nothing about a file, a driver or a device. A backend reports it as OUT_OF_MEMORY, from its entry too, and
 // keeps nothing of it: the core asks again at the next use. Any thread; allocates nothing.
-#ifndef ANYPLACE_BACKEND_KIT_SHORTAGE_H
-#define ANYPLACE_BACKEND_KIT_SHORTAGE_H
+#pragma once
 
 #include <cerrno>
 #include <cstring>
@@ -28,5 +27,3 @@ inline int linker_shortage(int error, const char* said) noexcept {
 }
 
 }  // namespace anyplace::backend
-
-#endif  // ANYPLACE_BACKEND_KIT_SHORTAGE_H

@@ -3,8 +3,7 @@
  * Device: what it says of itself, its memory, and its streams as a whole.
  *
  * It is never destroyed: a process that exits may still have handles and threads that point at it. */
-#ifndef NEWNAME_DEVICE_H
-#define NEWNAME_DEVICE_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 #include <pthread.h>
@@ -44,5 +43,3 @@ anyplace_status device_shut_down(device* one, const deadline* until);
 /* For streams. */
 void device_add(device* one, stream* added);
 void device_remove(device* one, stream* removed);
-
-#endif /* NEWNAME_DEVICE_H */

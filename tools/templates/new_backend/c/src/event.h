@@ -2,8 +2,7 @@
  *
  * Event: the most recent record, to be replaced by the next. A wait takes the record that is there when it is
  * submitted, so recording again, or destroying the event, leaves it alone. */
-#ifndef NEWNAME_EVENT_H
-#define NEWNAME_EVENT_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 #include <pthread.h>
@@ -28,5 +27,3 @@ anyplace_status event_record_on(event* one, stream* on);
 point event_latest(event* one);
 /* When the record's place came. TIMING_DISABLED, NOT_RECORDED or NOT_READY, with a message, if it can't tell. */
 anyplace_status event_time(event* one, const anyplace_host* host, int64_t* ns);
-
-#endif /* NEWNAME_EVENT_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Heap: memory of one kind, up to a limit. It is the host's here; addresses are what the host sees. */
-#ifndef NEWNAME_HEAP_H
-#define NEWNAME_HEAP_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 #include <pthread.h>
@@ -22,5 +21,3 @@ void heap_init(heap* one, uint64_t total_bytes);
 anyplace_status heap_allocate(heap* one, const anyplace_host* host, uint64_t bytes, anyplace_address* out);
 void heap_free(heap* one, anyplace_address address);
 uint64_t heap_free_bytes(heap* one);
-
-#endif /* NEWNAME_HEAP_H */

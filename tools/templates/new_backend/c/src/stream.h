@@ -7,8 +7,7 @@
  *
  * Lock order in this backend: a device's mutex, a stream's, then the leaves (workers, timelines, events, heaps). No
  * command runs under any of them. */
-#ifndef NEWNAME_STREAM_H
-#define NEWNAME_STREAM_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 #include <pthread.h>
@@ -89,5 +88,3 @@ anyplace_status stream_submit(stream* one, command what, point* done);
 point stream_mark(stream* one);
 /* Holds back what is submitted later until `until`, whose share is taken over. Doesn't block the caller. */
 anyplace_status stream_wait_for(stream* one, point until);
-
-#endif /* NEWNAME_STREAM_H */

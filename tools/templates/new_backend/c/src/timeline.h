@@ -5,8 +5,7 @@
  * that completes it, a gate's goes from 0 to 1.
  *
  * On a device it is what the vendor calls a semaphore, a fence or a signal. */
-#ifndef NEWNAME_TIMELINE_H
-#define NEWNAME_TIMELINE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ void point_release(point one);
 bool point_reached(point one);
 /* False if time ran out first. */
 bool point_wait(point one, const deadline* until);
-
-#endif /* NEWNAME_TIMELINE_H */

@@ -2,8 +2,7 @@
  *
  * Workers: the threads that run the streams' commands in place of a device, one for each stream that has had work. They
  * are counted, so that the process can wait for them when it exits. */
-#ifndef NEWNAME_WORKERS_H
-#define NEWNAME_WORKERS_H
+#pragma once
 
 #include <anyplace/backend/abi.h>
 #include <pthread.h>
@@ -24,5 +23,3 @@ bool workers_init(workers* all);
 anyplace_status workers_start(workers* all, const anyplace_host* host, void (*body)(void* argument), void* argument);
 /* Returns when none runs; false if time ran out first. */
 bool workers_wait(workers* all, const deadline* until);
-
-#endif /* NEWNAME_WORKERS_H */

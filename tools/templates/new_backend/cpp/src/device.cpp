@@ -12,9 +12,10 @@ using anyplace::backend::Failure;
 using anyplace::backend::set_text;
 
 /// A claim to be held to: each of these is tried by `anyplace conformance`, and what isn't here is unsupported.
-constexpr uint64_t capabilities =
-    uint64_t{1} << ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS | uint64_t{1} << ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS |
-    uint64_t{1} << ANYPLACE_CAPABILITY_BIT_GATES | uint64_t{1} << ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY;
+constexpr std::uint64_t capabilities = std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS |
+                                       std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS |
+                                       std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_GATES |
+                                       std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY;
 
 }  // namespace
 
@@ -28,7 +29,7 @@ void Device::properties(anyplace_device_properties& out) const {
   set_text(out.vendor, "Newname");
 }
 
-Heap& Device::heap(uint32_t kind) {
+Heap& Device::heap(std::uint32_t kind) {
   if (kind == ANYPLACE_MEMORY_DEVICE) return device_memory_;
   if (kind == ANYPLACE_MEMORY_PINNED) return pinned_memory_;
   throw Failure(ANYPLACE_STATUS_UNSUPPORTED, "newname has device and pinned memory only");

@@ -21,13 +21,13 @@ namespace newname_backend {
 
 class Device {
  public:
-  Device(int32_t index, anyplace::backend::Host host) : index_(index), host_(host) {}
+  Device(std::int32_t index, anyplace::backend::Host host) : index_(index), host_(host) {}
   Device(const Device&) = delete;  // its streams point at it
   Device& operator=(const Device&) = delete;
 
   void properties(anyplace_device_properties& out) const;
   /// `kind` is ANYPLACE_MEMORY_*. Throws Failure(UNSUPPORTED) for one that this device lacks.
-  Heap& heap(uint32_t kind);
+  Heap& heap(std::uint32_t kind);
   Workers& workers() noexcept { return workers_; }
 
   std::shared_ptr<Stream> make_stream(const anyplace_stream_desc& desc);
@@ -41,10 +41,10 @@ class Device {
   void add(Stream& stream);
   void remove(Stream& stream) noexcept;
 
-  const int32_t index_;
+  const std::int32_t index_;
   const anyplace::backend::Host host_;
-  Heap device_memory_{uint64_t{1} << 30};
-  Heap pinned_memory_{uint64_t{1} << 30};
+  Heap device_memory_{std::uint64_t{1} << 30};
+  Heap pinned_memory_{std::uint64_t{1} << 30};
   Workers workers_;
   std::mutex mutex_;  // guards streams_
   std::set<Stream*> streams_;

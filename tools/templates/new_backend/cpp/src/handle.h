@@ -13,17 +13,17 @@
 namespace newname_backend {
 
 template <class T>
-uint64_t make_handle(std::shared_ptr<T> object) {
+std::uint64_t make_handle(std::shared_ptr<T> object) {
   return anyplace::backend::to_handle(new std::shared_ptr<T>(std::move(object)));
 }
 
 template <class T>
-const std::shared_ptr<T>& object_of(uint64_t handle) noexcept {
+const std::shared_ptr<T>& object_of(std::uint64_t handle) noexcept {
   return *anyplace::backend::from_handle<std::shared_ptr<T>>(handle);
 }
 
 template <class T>
-void drop_handle(uint64_t handle) noexcept {
+void drop_handle(std::uint64_t handle) noexcept {
   delete anyplace::backend::from_handle<std::shared_ptr<T>>(handle);
 }
 

@@ -13,14 +13,14 @@ using anyplace::backend::Failure;
 using anyplace::backend::from_handle;
 using anyplace::backend::to_handle;
 
-anyplace_address Heap::allocate(uint64_t bytes) {
+anyplace_address Heap::allocate(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > total_ - used_) {
     throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, std::to_string(bytes) + " bytes are wanted, " +
                                                      std::to_string(total_ - used_) + " of " + std::to_string(total_) +
                                                      " are free");
   }
-  const uint64_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  const std::uint64_t rounded = (bytes + alignment - 1) / alignment * alignment;
   std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(alignment, rounded), &std::free);
   if (memory == nullptr) throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, "the host has no more memory");
   sizes_.emplace(to_handle(memory.get()), bytes);
@@ -41,7 +41,7 @@ void Heap::free(anyplace_address address) {
   std::free(from_handle<void>(address));
 }
 
-uint64_t Heap::free_bytes() const {
+std::uint64_t Heap::free_bytes() const {
   const std::lock_guard lock(mutex_);
   return total_ - used_;
 }

@@ -14,25 +14,25 @@ namespace newname_backend {
 class Heap {
  public:
   /// Of every allocation, in bytes. anyplace asks for 256 at least.
-  static constexpr uint64_t alignment = 256;
+  static constexpr std::uint64_t alignment = 256;
 
-  explicit Heap(uint64_t total_bytes) : total_(total_bytes) {}
+  explicit Heap(std::uint64_t total_bytes) : total_(total_bytes) {}
   Heap(const Heap&) = delete;  // its allocations are freed where they were made
   Heap& operator=(const Heap&) = delete;
 
   /// Throws Failure(OUT_OF_MEMORY).
-  anyplace_address allocate(uint64_t bytes);
+  anyplace_address allocate(std::uint64_t bytes);
   /// Throws Failure(INVALID_ARGUMENT) for what allocate() didn't give.
   void free(anyplace_address address);
 
-  uint64_t total_bytes() const noexcept { return total_; }
-  uint64_t free_bytes() const;
+  std::uint64_t total_bytes() const noexcept { return total_; }
+  std::uint64_t free_bytes() const;
 
  private:
-  const uint64_t total_;
+  const std::uint64_t total_;
   mutable std::mutex mutex_;  // guards all below; a leaf
-  std::unordered_map<anyplace_address, uint64_t> sizes_;
-  uint64_t used_ = 0;
+  std::unordered_map<anyplace_address, std::uint64_t> sizes_;
+  std::uint64_t used_ = 0;
 };
 
 }  // namespace newname_backend

@@ -10,7 +10,7 @@ namespace newname_backend {
 
 using anyplace::backend::Failure;
 
-Stream::Stream(Device& device, anyplace::backend::Host host, uint64_t cookie)
+Stream::Stream(Device& device, anyplace::backend::Host host, std::uint64_t cookie)
     : device_(device), host_(host), cookie_(cookie) {
   device_.add(*this);
 }

@@ -29,7 +29,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   using Command = std::function<void()>;
 
   /// `cookie` names the stream to anyplace when one of its commands fails.
-  Stream(Device& device, anyplace::backend::Host host, uint64_t cookie);
+  Stream(Device& device, anyplace::backend::Host host, std::uint64_t cookie);
   Stream(const Stream&) = delete;  // its device and its worker point at it
   Stream& operator=(const Stream&) = delete;
   ~Stream();
@@ -49,13 +49,13 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   Device& device_;
   const anyplace::backend::Host host_;
-  const uint64_t cookie_;
+  const std::uint64_t cookie_;
   const std::shared_ptr<Timeline> completed_ = std::make_shared<Timeline>();
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Command> commands_;
-  uint64_t submitted_ = 0;
+  std::uint64_t submitted_ = 0;
   bool has_worker_ = false;
   bool closed_ = false;
 };

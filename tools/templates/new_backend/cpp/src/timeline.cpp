@@ -3,9 +3,9 @@
 
 namespace newname_backend {
 
-Deadline::Deadline(uint64_t timeout_ns) noexcept {
+Deadline::Deadline(std::uint64_t timeout_ns) noexcept {
   const Clock::time_point now = Clock::now();
-  const auto room = static_cast<uint64_t>((Clock::time_point::max() - now).count());
+  const auto room = static_cast<std::uint64_t>((Clock::time_point::max() - now).count());
   if (timeout_ns < room) end_ = now + std::chrono::nanoseconds(timeout_ns);
 }
 
@@ -15,12 +15,12 @@ void Timeline::advance() {
   changed_.notify_all();
 }
 
-bool Timeline::reached(uint64_t target) const {
+bool Timeline::reached(std::uint64_t target) const {
   const std::lock_guard lock(mutex_);
   return value_ >= target;
 }
 
-bool Timeline::wait(uint64_t target, const Deadline& deadline) const {
+bool Timeline::wait(std::uint64_t target, const Deadline& deadline) const {
   std::unique_lock lock(mutex_);
   return deadline.wait(changed_, lock, [&] { return value_ >= target; });
 }

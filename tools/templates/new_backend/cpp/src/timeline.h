@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 class Deadline {
  public:
   /// ANYPLACE_FOREVER, and whatever the clock can't hold, never runs out.
-  explicit Deadline(uint64_t timeout_ns) noexcept;
+  explicit Deadline(std::uint64_t timeout_ns) noexcept;
 
   /// False if time ran out before `ready()`. `lock` is held whenever that is called, and on return.
   template <class Ready>
@@ -44,21 +44,21 @@ class Timeline {
 
   /// What was done before is visible to whoever sees the new value.
   void advance();
-  bool reached(uint64_t target) const;
+  bool reached(std::uint64_t target) const;
   /// False if time ran out first.
-  bool wait(uint64_t target, const Deadline& deadline) const;
+  bool wait(std::uint64_t target, const Deadline& deadline) const;
 
  private:
   mutable std::mutex mutex_;  // guards value_; a leaf: nothing is locked under it
   mutable std::condition_variable changed_;
-  uint64_t value_ = 0;
+  std::uint64_t value_ = 0;
 };
 
 /// A moment on a timeline. It keeps the timeline alive, so that it may outlive the stream or gate whose that was. One
 /// without a timeline is always past.
 struct Point {
   std::shared_ptr<Timeline> timeline;
-  uint64_t target = 0;
+  std::uint64_t target = 0;
 
   bool reached() const { return timeline == nullptr || timeline->reached(target); }
   bool wait(const Deadline& deadline) const { return timeline == nullptr || timeline->wait(target, deadline); }

@@ -30,7 +30,7 @@ class Workers {
 
   std::mutex mutex_;  // guards running_; a leaf
   std::condition_variable changed_;
-  uint64_t running_ = 0;
+  std::uint64_t running_ = 0;
 };
 
 }  // namespace newname_backend

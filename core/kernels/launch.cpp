@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Launching kernels. The fast path (hazard_pointer.h) takes no lock, allocates nothing and builds no string: it
+// compares numbers with what the kernel's state holds, and when something doesn't fit it leaves it to the slow path to
+// say what.
+#include <fmt/format.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "anyplace/kernel.h"
+#include "anyplace/stream.h"
+#include "handles/use.h"
+#include "kernels/description.h"
+#include "kernels/kernel_state.h"
+#include "streams/stream_state.h"
+
+namespace anyplace {
+
+namespace detail {
+namespace {
+
+bool within(const std::uint32_t (&size)[3], const std::uint32_t (&limit)[3]) noexcept {
+  return size[0] - 1 < limit[0] && size[1] - 1 < limit[1] && size[2] - 1 < limit[2];
+}
+
+/// Each factor is within 32 bits, and the product is compared before it can overflow.
+bool threads_within(const std::uint32_t (&block)[3], std::uint32_t limit) noexcept {
+  const std::uint64_t plane = std::uint64_t{block[0]} * block[1];
+  return plane <= limit && plane * block[2] <= limit;
+}
+
+[[noreturn]] void refuse_size(const char* what, const std::uint32_t (&size)[3], const std::uint32_t (&limit)[3],
+                              const KernelState& kernel, const char* operation) {
+  fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+       fmt::format("the {} is {} x {} x {}\neach is at least 1, and this device's limits are {} x {} x {}", what,
+                   size[0], size[1], size[2], limit[0], limit[1], limit[2]));
+}
+
+void require_sizes(const KernelState& kernel, const anyplace_launch& launch, const char* operation) {
+  if (!within(launch.grid, kernel.max_grid)) [[unlikely]] {
+    refuse_size("grid", launch.grid, kernel.max_grid, kernel, operation);
+  }
+  if (!within(launch.block, kernel.max_block)) [[unlikely]] {
+    refuse_size("block", launch.block, kernel.max_block, kernel, operation);
+  }
+  if (!threads_within(launch.block, kernel.max_threads_per_block)) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+         fmt::format("a block of {} x {} x {} threads is too large\nthis device's limit is {} threads", launch.block[0],
+                     launch.block[1], launch.block[2], kernel.max_threads_per_block));
+  }
+  if (launch.shared_bytes > kernel.max_shared_bytes) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+         fmt::format("{} bytes of shared memory for each block are too many\nthis device's limit is {} bytes",
+                     launch.shared_bytes, kernel.max_shared_bytes));
+  }
+}
+
+[[noreturn]] void refuse_argument(std::size_t index, const std::string& why, const KernelState& kernel,
+                                  const char* operation) {
+  fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+       fmt::format("argument {} (counted from 0) {}", index, why));
+}
+
+void require_arguments(const KernelState& kernel, std::span<const anyplace_argument> arguments, const char* operation) {
+  if (arguments.size() > max_arguments) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+         fmt::format("{} arguments are too many\nthe limit is {}", arguments.size(), max_arguments));
+  }
+  const bool callable = !kernel.module;
+  if (callable && arguments.size() != kernel.argument_sizes.size()) [[unlikely]] {
+    fail(ErrorCode::invalid_argument, kernel.device->place, operation,
+         fmt::format("{} arguments were given\nthe kernel's callable takes {}", arguments.size(),
+                     kernel.argument_sizes.size()));
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const anyplace_argument& argument = arguments[i];
+    const bool address = argument.kind == ANYPLACE_ARGUMENT_ADDRESS;
+    if (!address && argument.kind != ANYPLACE_ARGUMENT_VALUE) [[unlikely]] {
+      refuse_argument(i, fmt::format("is of kind {}\nkinds are those of LaunchArgument::Kind", argument.kind), kernel,
+                      operation);
+    }
+    if (argument.value == nullptr || argument.size == 0) [[unlikely]] {
+      refuse_argument(i, "has no value", kernel, operation);
+    }
+    if (address && argument.size != sizeof(anyplace_address)) [[unlikely]] {
+      refuse_argument(i, fmt::format("is an address of {} bytes\naddresses have 8", argument.size), kernel, operation);
+    }
+    if (callable && argument.size != kernel.argument_sizes[i]) [[unlikely]] {
+      refuse_argument(
+          i, fmt::format("has {} bytes\nthe callable's parameter has {}", argument.size, kernel.argument_sizes[i]),
+          kernel, operation);
+    }
+  }
+}
+
+/// A launch with copies of its argument values, for a held stream.
+struct KeptLaunch {
+  Pin<KernelState> kernel;  ///< its owner may destroy it meanwhile
+  std::vector<std::unique_ptr<std::byte[]>> values;
+  std::vector<anyplace_argument> arguments;
+  anyplace_launch launch{};
+};
+
+HeldCommand keep_launch(const StreamState& stream, Pin<KernelState> kernel, const anyplace_launch& launch,
+                        std::span<const anyplace_argument> arguments) {
+  auto kept = std::make_shared<KeptLaunch>();
+  kept->kernel = std::move(kernel);
+  kept->launch = launch;
+  for (const anyplace_argument& argument : arguments) {
+    kept->values.push_back(std::make_unique<std::byte[]>(argument.size));
+    std::memcpy(kept->values.back().get(), argument.value, argument.size);
+    kept->arguments.push_back({argument.kind, argument.size, kept->values.back().get()});
+  }
+  kept->launch.arguments = kept->arguments.data();
+  return [table = stream.device->table, self = stream.device->self, handle = stream.handle, kept] {
+    return table->kernel_launch(self, handle, kept->kernel->handle, &kept->launch);
+  };
+}
+
+std::span<const anyplace_argument> arguments_of(const anyplace_launch& launch) noexcept {
+  return {launch.arguments, launch.argument_count};
+}
+
+constexpr const char* operation = "Stream::launch";
+
+// ---- The quick comparison ------------------------------------------------------------------------------------------
+
+static_assert(offsetof(anyplace_launch, grid) == 4 && offsetof(anyplace_launch, block) == 16 &&
+              offsetof(anyplace_launch, argument_count) == 28);
+
+/// 0 if the launch's numbers are within.
+std::uint64_t beyond(const LaunchLimits& limits, const anyplace_launch& launch) noexcept {
+#ifdef __SSE2__
+  const auto at = [](const void* numbers, int i) { return _mm_loadu_si128(static_cast<const __m128i*>(numbers) + i); };
+  const auto kept = [](const void* numbers, int i) { return *(static_cast<const __m128i*>(numbers) + i); };
+  const __m128i low = _mm_add_epi32(at(&launch, 0), kept(limits.add, 0));
+  const __m128i high = _mm_add_epi32(at(&launch, 1), kept(limits.add, 1));
+  const __m128i over =
+      _mm_or_si128(_mm_cmpgt_epi32(low, kept(limits.bound, 0)), _mm_cmpgt_epi32(high, kept(limits.bound, 1)));
+  return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(over)));
+#else
+  std::uint32_t numbers[LaunchLimits::count];
+  std::memcpy(numbers, &launch, sizeof(numbers));
+  std::uint64_t over = 0;
+  for (int i = 0; i < LaunchLimits::count; ++i) {
+    over |= static_cast<std::int32_t>(numbers[i] + limits.add[i]) > limits.bound[i];
+  }
+  return over;
+#endif
+}
+
+std::uint64_t difference(const DeviceState* a, const DeviceState* b) noexcept {
+  return reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b);
+}
+
+/// Of as many arguments as the callable takes.
+bool argument_sizes_fit(const KernelState& kernel, const anyplace_argument* arguments) noexcept {
+  const std::uint32_t* expected = kernel.argument_sizes.data();
+  const std::uint32_t* const end = expected + kernel.argument_sizes.size();
+  for (; expected != end; ++expected, ++arguments) {
+    if (arguments->size != *expected) return false;
+  }
+  return true;
+}
+
+anyplace_status launch_backend(const DeviceState& device, anyplace_stream stream, anyplace_kernel handle,
+                               const anyplace_launch* launch) {
+  return device.table->kernel_launch(device.self, stream, handle, launch);
+}
+
+[[gnu::noinline, gnu::cold]] anyplace_status refuse_arguments(void* state, anyplace_stream stream,
+                                                              anyplace_kernel handle, const anyplace_launch* launch) {
+  const KernelState& kernel = *static_cast<const KernelState*>(state);
+  require_arguments(kernel, arguments_of(*launch), operation);
+  return launch_backend(*kernel.device, stream, handle, launch);
+}
+
+/// What stands in a callable's slot in the place of the backend's entry. `state` is its KernelState; there are as many
+/// arguments as it takes. Ends in one call in any case, so that it has no registers to save.
+anyplace_status launch_callable(void* state, anyplace_stream stream, anyplace_kernel handle,
+                                const anyplace_launch* launch) {
+  const KernelState& kernel = *static_cast<const KernelState*>(state);
+  if (!argument_sizes_fit(kernel, launch->arguments)) [[unlikely]]
+    return refuse_arguments(state, stream, handle, launch);
+  return launch_backend(*kernel.device, stream, handle, launch);
+}
+
+// ---- What the quick comparison leaves ------------------------------------------------------------------------------
+
+[[noreturn]] void refuse_kernel(const KernelState& kernel, const StreamState& stream) {
+  fail(ErrorCode::invalid_argument, stream.device->place, operation,
+       fmt::format("the kernel is of {}, and the stream is of {}\nload it for each device", kernel.device->place,
+                   stream.device->place));
+}
+
+/// Whether the launch's numbers are right, without a word about it. For launches with shared memory or whose blocks are
+/// no lines, which are no mistake.
+bool sizes_fit(const KernelState& kernel, const anyplace_launch& launch) noexcept {
+  return beyond(kernel.wide_limits, launch) == 0 && threads_within(launch.block, kernel.max_threads_per_block) &&
+         launch.shared_bytes <= kernel.max_shared_bytes;
+}
+
+/// Throws what is wrong with the launch. Returns true if the stream is held and has taken it.
+[[gnu::noinline, gnu::cold]] bool check_launch(StreamState& stream, KernelState& kernel, std::uint64_t kernel_id,
+                                               const anyplace_launch& launch) {
+  if (kernel.device != stream.device) refuse_kernel(kernel, stream);
+  require_usable(*stream.device, operation);
+  require_sizes(kernel, launch, operation);
+  require_arguments(kernel, arguments_of(launch), operation);
+  if (!stream.held.load(std::memory_order_acquire)) return false;
+  Pin<KernelState> kept = kernels().pin_again(kernel_id, operation);
+  return hold_back(stream, keep_launch(stream, std::move(kept), launch, arguments_of(launch)));
+}
+
+/// Apart, and on the objects instead of a guard, so that the others have no registers to save for this.
+template <bool careful>
+[[gnu::noinline]] void launch_checked(KernelState& kernel, StreamState& stream, std::uint64_t kernel_id,
+                                      const anyplace_launch& launch) {
+  if (careful || kernel.device != stream.device || !sizes_fit(kernel, launch)) [[unlikely]] {
+    if (check_launch(stream, kernel, kernel_id, launch)) return;
+  }
+  check(kernel.launch(kernel.launch_self, stream.handle, kernel.handle, &launch), stream, operation);
+}
+
+/// A guard is of kernel and stream (handles/use.h).
+template <class Guard>
+[[gnu::always_inline]] inline void launch_kernel(const Guard& guard, std::uint64_t kernel_id,
+                                                 const anyplace_launch& launch) {
+  const Slot& kernel = guard.first_slot();
+  const Slot& stream = guard.second_slot();
+  const std::uint64_t odd =
+      difference(kernel.device.load(std::memory_order_relaxed), stream.device.load(std::memory_order_relaxed)) |
+      launch.shared_bytes | beyond(kernels().limits(kernel_id), launch);
+  if (guard.careful || odd != 0) [[unlikely]]
+    return launch_checked<Guard::careful>(guard.first(), guard.second(), kernel_id, launch);
+  guard.check(kernel.launch(kernel.launch_self(), stream.handle, kernel.handle, &launch), operation);
+}
+
+}  // namespace
+
+void KernelState::describe(Slot& slot, LaunchLimits* limits_of_slot) noexcept {
+  const bool checks_sizes = !module && !argument_sizes.empty();
+  launch = checks_sizes ? launch_callable : device->table->kernel_launch;
+  launch_self = checks_sizes ? this : device->self;
+  slot.launch = launch;
+  slot.extra = reinterpret_cast<std::uintptr_t>(launch_self);
+  if (limits_of_slot != nullptr) *limits_of_slot = limits;
+}
+
+}  // namespace detail
+
+void StreamView::launch_on(std::uint64_t stream_id, std::uint64_t kernel_id,
+                           const detail::LaunchDescription& description) {
+  using namespace detail;
+  const anyplace_launch& launch = boundary_launch(description);
+  use<KernelState, StreamState>(operation, kernel_id, stream_id,
+                                [kernel_id, &launch](const auto& guard) { launch_kernel(guard, kernel_id, launch); });
+}
+
+void StreamView::launch_arguments(KernelView kernel, const LaunchConfig& config,
+                                  std::span<const LaunchArgument> arguments) const {
+  anyplace_launch launch{};
+  launch.struct_size = sizeof(launch);
+  std::copy_n(std::array{config.grid.x, config.grid.y, config.grid.z}.data(), 3, launch.grid);
+  std::copy_n(std::array{config.block.x, config.block.y, config.block.z}.data(), 3, launch.block);
+  launch.shared_bytes = config.shared_bytes;
+  // More than the number can hold are as many too many.
+  launch.argument_count = static_cast<std::uint32_t>(std::min<std::size_t>(arguments.size(), UINT32_MAX));
+  launch.argument_stride = sizeof(anyplace_argument);
+  launch.arguments = reinterpret_cast<const anyplace_argument*>(arguments.data());
+  // Pinned, so that the body looks at each argument: these were put together at run time.
+  const std::uint64_t kernel_id = kernel.id();
+  detail::use_pinned<detail::KernelState, detail::StreamState>(
+      detail::operation, kernel_id, id_, [&](const auto& guard) { detail::launch_kernel(guard, kernel_id, launch); });
+}
+
+}  // namespace anyplace

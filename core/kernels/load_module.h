@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading one image. Every way to make a Module uses this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "anyplace/kernel.h"
+#include "runtime/backend.h"
+
+namespace anyplace::detail {
+
+/// Returns the new module's handle. Throws what Module's constructor from bytes throws.
+std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
+                          const char* operation);
+
+}  // namespace anyplace::detail

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// Module: reading, recognising and loading images, and finding their kernels.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "anyplace/kernel.h"
+#include "kernels/image_format.h"
+#include "kernels/kernel_state.h"
+#include "kernels/load_module.h"
+#include "plugins/device_properties.h"
+#include "runtime/no_destructor.h"
+#include "runtime/service.h"
+#include "runtime/text.h"
+
+namespace anyplace {
+
+namespace detail {
+
+SlotTable<ModuleState>& modules() noexcept {
+  static constinit NoDestructor<SlotTable<ModuleState>> table("module");
+  return table.value;
+}
+
+void ModuleState::dispose(ModuleState* module) noexcept {
+  if (in_callback()) {
+    post_to_service([module] { dispose(module); });
+    return;
+  }
+  const std::unique_ptr<ModuleState> owner(module);
+  if (!backends_callable()) return;
+  DeviceState& device = *owner->device;
+  const anyplace_status status = device.table->module_unload(device.self, owner->handle);
+  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "~Module");
+}
+
+namespace {
+
+constexpr std::uint64_t max_image_bytes = std::uint64_t{2} << 30;
+constexpr std::size_t max_kernels_with_metadata = 65536;
+constexpr std::size_t max_name_length = 64 * 1024;  // of a mangled name
+
+/// A descriptor that closes itself.
+class File {
+ public:
+  explicit File(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  File(const File&) = delete;  // closed once
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  int descriptor() const noexcept { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+std::vector<std::byte> read_file(const std::string& path, const DeviceState& device, const char* operation) {
+  const auto refuse = [&](const std::string& why) {
+    fail(ErrorCode::invalid_argument, device.place, operation,
+         fmt::format("can't read the module {}: {}", one_line(path), why));
+  };
+  const auto reason = [] { return std::generic_category().message(errno); };
+  if (path.empty() || path.find('\0') != std::string::npos) refuse("that is no file name");
+  const File file(path);
+  if (file.descriptor() < 0) refuse(reason());
+  struct stat status {};
+  if (::fstat(file.descriptor(), &status) != 0) refuse(reason());
+  if (S_ISDIR(status.st_mode)) refuse("it is a directory");
+  if (!S_ISREG(status.st_mode)) refuse("it is not a regular file");
+  if (status.st_size == 0) refuse("it is empty");
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (size > max_image_bytes) refuse(fmt::format("it has {} bytes; the limit is {}", size, max_image_bytes));
+  std::vector<std::byte> bytes(size);
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t got = ::read(file.descriptor(), bytes.data() + done, bytes.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) refuse(reason());
+    if (got == 0) refuse("it became shorter while it was read");
+    done += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+/// The format (ANYPLACE_IMAGE_*) under which the device takes the image. Throws invalid_image if it takes none.
+std::uint32_t format_for(DeviceState& device, std::span<const std::byte> image, const char* operation) {
+  const std::uint64_t accepted = properties_of(device, operation).image_formats;
+  const ImageFormat found = identify_image(image);
+  if (found.format != 0 && (accepted >> found.format & 1) != 0) return found.format;
+  // A vendor's own binary format can't be recognised here, so the vendor's driver checks the image.
+  const bool native = found.format == 0 && !image.empty() && (accepted >> ANYPLACE_IMAGE_NATIVE & 1) != 0;
+  if (native) return ANYPLACE_IMAGE_NATIVE;
+  fail(ErrorCode::invalid_image, device.place, operation,
+       fmt::format("the image is {}\nthis device takes {}", found.description, describe_formats(accepted)));
+}
+
+std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, const DeviceState& device,
+                                                  const char* operation) {
+  const auto refuse = [&](const std::string& why) { fail(ErrorCode::invalid_argument, device.place, operation, why); };
+  if (options.compiler_options.find('\0') != std::string::npos) refuse("the compiler options contain a NUL");
+  if (options.metadata.size() > max_kernels_with_metadata) {
+    refuse(fmt::format("metadata of {} kernels\nthe limit is {}", options.metadata.size(), max_kernels_with_metadata));
+  }
+  std::vector<anyplace_kernel_metadata> metadata;
+  metadata.reserve(options.metadata.size());
+  for (const KernelMetadata& kernel : options.metadata) {
+    if (kernel.name.empty() || kernel.name.find('\0') != std::string::npos) {
+      refuse("the metadata name a kernel whose name is empty or contains a NUL");
+    }
+    if (kernel.shared_argument < -1) {
+      refuse(fmt::format("the metadata of kernel {} say shared_argument {}; it is an argument's index, or -1 for none",
+                         kernel.name, kernel.shared_argument));
+    }
+    anyplace_kernel_metadata entry{};
+    entry.struct_size = sizeof(entry);
+    entry.shared_argument = kernel.shared_argument;
+    entry.name = kernel.name.c_str();
+    metadata.push_back(entry);
+  }
+  return metadata;
+}
+
+}  // namespace
+
+std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
+                          const char* operation) {
+  require_usable(device, operation);
+  require_capability(device, Capability::modules, operation);
+  if (image.data() == nullptr && !image.empty()) {
+    fail(ErrorCode::invalid_argument, device.place, operation, "the image's pointer is null");
+  }
+  const std::vector<anyplace_kernel_metadata> metadata = metadata_of(options, device, operation);
+  anyplace_module_desc desc{};
+  desc.struct_size = sizeof(desc);
+  desc.format = format_for(device, image, operation);
+  desc.image = image.data();
+  desc.image_bytes = image.size();
+  desc.metadata = metadata.empty() ? nullptr : metadata.data();
+  desc.metadata_count = static_cast<std::uint32_t>(metadata.size());
+  desc.metadata_stride = sizeof(anyplace_kernel_metadata);
+  desc.options = options.compiler_options.empty() ? nullptr : options.compiler_options.c_str();
+
+  auto state = std::make_unique<ModuleState>();
+  state->device = &device;
+  const std::uint64_t id = modules().reserve(operation);
+  const anyplace_status status = device.table->module_load(device.self, device.index, &desc, &state->handle);
+  if (status != ANYPLACE_STATUS_OK) {
+    modules().cancel(id);
+    raise(status, device, operation);
+  }
+  modules().publish(id, state.release());
+  return id;
+}
+
+namespace {
+
+void close_module(std::uint64_t id) noexcept {
+  if (id == 0 || !process_running()) return;
+  // Each kernel pins the module until its handle is closed. This pin keeps the module until all of them are closed.
+  const Pin<ModuleState> module = modules().try_pin(id);
+  if (!module || !modules().close(id)) return;
+  std::map<std::string, std::uint64_t, std::less<>> kernel_ids;
+  {
+    const std::lock_guard lock(module->mutex);
+    module->closed = true;
+    kernel_ids.swap(module->kernels);
+  }
+  for (const auto& [name, kernel] : kernel_ids) kernels().close(kernel);
+}
+
+std::uint64_t find_kernel(std::uint64_t module_id, std::string_view name, const char* operation) {
+  const Pin<ModuleState> module = modules().pin(module_id, operation);
+  DeviceState& device = *module->device;
+  require_usable(device, operation);
+  if (name.empty() || name.size() > max_name_length || name.find('\0') != std::string_view::npos) {
+    fail(
+        ErrorCode::no_such_kernel, device.place, operation,
+        "no kernel has such a name\na kernel's name is not empty, has no NUL in it and is not longer than 65536 bytes");
+  }
+  ModuleState& found = *module;
+  const std::lock_guard lock(found.mutex);
+  if (found.closed) fail(ErrorCode::invalid_handle, device.place, operation, "the module was destroyed");
+  if (const auto known = found.kernels.find(name); known != found.kernels.end()) return known->second;
+
+  auto state = std::make_unique<KernelState>();
+  state->device = &device;
+  state->name = std::string(name);
+  state->module = modules().pin_again(module_id, operation);
+  set_limits(*state, operation);
+  const auto place = found.kernels.emplace(state->name, 0).first;
+  std::uint64_t id = 0;
+  try {
+    check(device.table->module_kernel(device.self, found.handle, state->name.c_str(), &state->handle), device,
+          operation);
+    id = kernels().reserve(operation);
+  } catch (...) {
+    found.kernels.erase(place);
+    throw;
+  }
+  place->second = id;
+  kernels().publish(id, state.release());
+  return id;
+}
+
+}  // namespace
+
+}  // namespace detail
+
+Module::Module(const Device& device, std::span<const std::byte> image, const ModuleOptions& options) {
+  constexpr const char* operation = "Module";
+  detail::enter(operation);
+  id_ = detail::load_module(*device.state(), image, options, operation);
+}
+
+Module Module::from_file(const Device& device, const std::string& path, const ModuleOptions& options) {
+  constexpr const char* operation = "Module::from_file";
+  detail::enter(operation);
+  detail::require_usable(*device.state(), operation);
+  const std::vector<std::byte> image = detail::read_file(path, *device.state(), operation);
+  Module module;
+  module.id_ = detail::load_module(*device.state(), image, options, operation);
+  return module;
+}
+
+Module::Module(Module&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
+
+Module& Module::operator=(Module&& other) noexcept {
+  if (this != &other) {
+    detail::close_module(id_);
+    id_ = std::exchange(other.id_, 0);
+  }
+  return *this;
+}
+
+Module::~Module() { detail::close_module(id_); }
+
+Device Module::device() const {
+  constexpr const char* operation = "Module::device";
+  detail::enter(operation);
+  return Device(detail::modules().pin(id_, operation)->device);
+}
+
+KernelView Module::kernel(std::string_view name) const {
+  constexpr const char* operation = "Module::kernel";
+  detail::enter(operation);
+  return KernelView(detail::find_kernel(id_, name, operation));
+}
+
+}  // namespace anyplace

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeviceAllocator::State: the parts of a device's allocator, in four files: device_allocator.cpp hands out and takes
+// back, request.cpp finds memory for what the bins don't have, bins_life.cpp has the bins, allocator_statistics.cpp the
+// statistics and pools.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "memory/allocator/bins.h"
+#include "memory/allocator/device_allocator.h"
+#include "memory/allocator/heap.h"
+#include "memory/allocator/history.h"
+#include "memory/allocator/source.h"
+#include "memory/allocator/stream_work.h"
+#include "runtime/backend.h"
+
+namespace anyplace::detail {
+
+/// A lent block whose free was asked for: it goes back to its arena when the borrower's work is done.
+struct Returning {
+  Block* block = nullptr;
+  std::unique_ptr<EventState> behind;  ///< null: when the borrower is idle
+};
+
+/// The device's source. Once abandoned it gives nothing and takes nothing back: the memory that it gave is no more, or
+/// there is no time to give it back.
+class GuardedSource final : public MemorySource {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit GuardedSource(std::unique_ptr<MemorySource> source) noexcept : source_(std::move(source)) {}
+  void abandon() noexcept { abandoned_ = true; }
+  /// What isn't given back by then goes with the process.
+  void abandon_at(Clock::time_point deadline) noexcept { deadline_ = deadline; }
+
+  std::uint64_t page_bytes() noexcept override { return source_->page_bytes(); }
+  SourceResult allocate(std::uint64_t bytes, anyplace_address* address) noexcept override;
+  void free(anyplace_address address, std::uint64_t bytes) noexcept override;
+  SourceResult reserve(std::uint64_t bytes, anyplace_address* address) noexcept override;
+  void release(anyplace_address address, std::uint64_t bytes) noexcept override;
+  SourceResult create(std::uint64_t bytes, anyplace_physical* physical) noexcept override;
+  void destroy(anyplace_physical physical) noexcept override;
+  SourceResult map(anyplace_address address, anyplace_physical physical) noexcept override;
+  bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override;
+  anyplace_status last_status() const noexcept override { return source_->last_status(); }
+
+ private:
+  bool is_abandoned() noexcept {
+    if (deadline_ && Clock::now() >= *deadline_) abandoned_ = true;
+    return abandoned_;
+  }
+
+  std::unique_ptr<MemorySource> source_;
+  bool abandoned_ = false;
+  std::optional<Clock::time_point> deadline_;
+};
+
+/// A heap and what it stands on.
+struct HeapOnSource {
+  std::unique_ptr<GuardedSource> source;
+  std::unique_ptr<Heap> heap;
+
+  /// Ends the heap first, because it gives back what it has.
+  void close() noexcept {
+    heap.reset();
+    source.reset();
+  }
+};
+
+struct DeviceAllocator::State final : HeapUser {
+  explicit State(DeviceState& of) : device(of), work(of) {}
+
+  DeviceState& device;
+  std::size_t number = 0;
+
+  mutable std::mutex mutex;  // guards everything below, but for the insides of bins (bins.h)
+  std::optional<AllocatorConfig> config;
+  HeapOnSource memory;                  ///< made at the first allocation
+  std::vector<HeapOnSource> abandoned;  ///< by resets; blocks of theirs may still be out
+  StatTable stats;
+  StreamWork work;
+  History history;
+  ThreadBins* all_bins = nullptr;
+  bool bins_off = false;
+  std::deque<Returning> returning;
+  std::uint64_t pending_bytes = 0;  ///< of blocks whose free was asked for and isn't complete
+  std::uint64_t limit = UINT64_MAX;
+  struct Pool {
+    std::uint64_t limit = UINT64_MAX;
+  };
+  std::map<std::uint64_t, Pool> pools;  ///< those that haven't ended
+  std::uint64_t last_pool = 0;
+  std::uint64_t known_total = 0;  ///< bytes of the device, when it was asked last; UINT64_MAX: it doesn't tell
+  bool closed = false;
+  bool segments_only = false;  ///< virtual memory was given up
+
+  // -- HeapUser.
+  bool idle(const ArenaKey& arena) noexcept override { return arena.stream == 0 || work.idle(arena.stream); }
+  void note(TraceAction action, const ArenaKey& arena, std::uint64_t address, std::uint64_t bytes) noexcept override;
+
+  // -- Under the lock.
+  Heap& open_heap(const AllocatorConfig& config);
+  /// Ends a heap that never mapped anything, so nobody has anything of it. The next one has segments. Says so, with the
+  /// reason that the source left.
+  void give_up_virtual_memory(const char* operation);
+  Heap& heap_of(const Block* block) noexcept;
+  /// Adds the calling thread's counters to the statistics, with the peaks that were reached since the last look.
+  void look_at_counters() noexcept;
+  void note_block(TraceAction action, Block& block) noexcept;
+  /// Count a block in the statistics, and out of them.
+  void count_allocation(Block* block, std::uint64_t requested) noexcept;
+  void count_free_request(Block* block) noexcept;
+  void count_free_completion(Block* block) noexcept;
+  /// Ends a block that no stream but its own uses.
+  void give(Block* block) noexcept;
+  /// Frees a taken block: now or, if it was lent, when the borrower's work is done.
+  void free(Block* block) noexcept;
+  void complete(Block* block) noexcept;
+  Block* taken_at(std::uint64_t address, const char* operation) const;
+  /// Takes back up to `budget` lent blocks whose borrowers are done, and the memory of streams that have ended.
+  void settle_streams(std::size_t budget = 32) noexcept;
+  void end_arenas(std::uint64_t stream) noexcept;
+
+  // -- Bins, under the lock.
+  ThreadBins* bins_here() noexcept;  ///< the calling thread's; made at first need; null if it can't have any
+  void file_line(ArenaKey key, const Arena& arena) noexcept;  ///< from now on its frees go into a bin
+  void drain(Line& line) noexcept;
+  void drain(Line& line, bool small) noexcept;
+  void count_large(const ArenaKey& key, std::uint64_t requested) noexcept;  ///< a request or a free
+  void set_bins_off() noexcept;
+  void reclaim(ThreadBins& own) noexcept;
+  bool any_unfenced() const noexcept;
+  /// Empties all bins, and those of their lines for which fits(line) holds lead nowhere any more. What is unfenced does
+  /// so itself (reclaim); until then its blocks count as handed out, so that nothing becomes of their arenas.
+  template <class Fits>
+  void end_lines(Fits&& fits) noexcept;
+
+  /// Whether the device has as many bytes in all. It is asked if it hadn't the last time.
+  bool device_has(std::uint64_t bytes) noexcept;
+  /// Why a request can never be served, whatever is given up or waited for; empty if it could be.
+  std::string hopeless(std::uint64_t pool, std::uint64_t bytes) const;
+  [[noreturn]] void throw_out_of_memory(std::unique_lock<std::mutex>& lock, std::uint64_t pool, std::uint64_t bytes,
+                                        const char* operation);
+};
+
+/// Takes every thread's bins away for as long as it lives, empties them, and brings the statistics up to date. The
+/// allocator's lock is held.
+class Revocation {
+ public:
+  /// What becomes of the blocks in the bins: they go to the heap, or only the counters are looked at.
+  enum class Bins { emptied, left_alone };
+  explicit Revocation(DeviceAllocator::State& state, Bins contents = Bins::emptied) noexcept;
+  Revocation(const Revocation&) = delete;  // bound to its scope
+  Revocation& operator=(const Revocation&) = delete;
+  ~Revocation();
+  bool found_any() const noexcept { return found_any_; }
+
+ private:
+  DeviceAllocator::State& state_;
+  bool found_any_ = false;
+};
+
+template <class Fits>
+void DeviceAllocator::State::end_lines(Fits&& fits) noexcept {
+  const Revocation revocation(*this);
+  for (ThreadBins* bins = all_bins; bins != nullptr; bins = bins->next) {
+    if (bins->is_unfenced()) continue;
+    bins->for_each_line([&](Line& line) {
+      if (fits(line)) line.stream = 0;
+    });
+  }
+}
+
+}  // namespace anyplace::detail

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a heap says of itself: for snapshots, and for tests.
+#pragma once
+
+#include <vector>
+
+#include "memory/allocator/heap_state.h"
+#include "memory/allocator/statistics.h"
+
+namespace anyplace::detail {
+
+/// Appends a segment for each run of backed blocks, by address. Throws std::bad_alloc.
+void describe_heap(const HeapState& state, std::vector<SnapshotSegment>& segments);
+
+/// Recounts everything and compares every invariant. Throws std::logic_error that says which is broken.
+void check_heap(const HeapState& state);
+
+}  // namespace anyplace::detail

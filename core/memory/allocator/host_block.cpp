@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/allocator/host_block.h"
+
+#include "memory/memory_state.h"
+
+namespace anyplace::detail {
+
+HostBlock::HostBlock(DeviceState& device) : later(std::make_unique<BufferState>()) {
+  later->device = &device;
+  later->kind = ANYPLACE_MEMORY_PINNED;
+}
+HostBlock::~HostBlock() = default;
+
+}  // namespace anyplace::detail

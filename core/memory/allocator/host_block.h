@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// HostBlock: pinned memory that a HostPool has or gave out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "runtime/backend.h"
+
+namespace anyplace::detail {
+
+struct BufferState;
+
+/// One piece of pinned memory, from when the device gives it until it gets it back.
+struct HostBlock {
+  anyplace_address address = 0;
+  std::uint64_t bytes = 0;            ///< what the device was asked for
+  std::uint64_t requested = 0;        ///< by the HostBuffer
+  std::size_t size_class = SIZE_MAX;  ///< where it is kept; HostPool::no_class: nowhere
+  std::unique_ptr<HostBlock> next;
+  std::unique_ptr<BufferState> later;  ///< has its uses, and goes among the deferred frees, where nothing may fail
+
+  explicit HostBlock(DeviceState& device);
+  HostBlock(const HostBlock&) = delete;  // it owns memory
+  HostBlock& operator=(const HostBlock&) = delete;
+  ~HostBlock();
+};
+
+}  // namespace anyplace::detail

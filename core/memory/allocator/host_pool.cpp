@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/allocator/host_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "anyplace/allocator.h"
+#include "memory/allocator/device_allocator.h"
+#include "memory/deferred_free.h"
+#include "memory/host_ranges.h"
+#include "memory/memory_state.h"
+#include "runtime/call.h"
+#include "runtime/service.h"
+
+namespace anyplace {
+
+namespace detail {
+namespace {
+
+constexpr const char* free_operation = "~HostBuffer";
+
+/// The smallest class: a page of the host, as vendors pin whole pages anyway.
+constexpr std::uint64_t least_bytes = 4096;
+
+std::uint64_t step_of(std::uint64_t bytes) noexcept { return std::bit_floor(bytes) / 8; }
+
+}  // namespace
+
+// ---- Sizes ---------------------------------------------------------------------------------------------------------
+
+std::uint64_t HostPool::rounded(std::uint64_t bytes) noexcept {
+  bytes = std::max(bytes, least_bytes);
+  const std::uint64_t step = step_of(bytes);
+  return (bytes + step - 1) / step * step;
+}
+
+std::size_t HostPool::class_of(std::uint64_t bytes) noexcept {
+  const std::uint64_t size = rounded(bytes);
+  const auto exponent = static_cast<std::size_t>(std::bit_width(size) - 1);
+  return exponent * 8 + static_cast<std::size_t>(size / step_of(size) - 8);
+}
+
+// ---- What is kept and handed out, under the lock -------------------------------------------------------------------
+
+void HostPool::count_out(std::uint64_t requested) noexcept {
+  ++stats_.allocations;
+  ++stats_.total_allocations;
+  stats_.allocated_bytes += requested;
+  stats_.peak_allocated_bytes = std::max(stats_.peak_allocated_bytes, stats_.allocated_bytes);
+  stats_.peak_reserved_bytes = std::max(stats_.peak_reserved_bytes, stats_.reserved_bytes);
+}
+
+bool HostPool::reserve(std::uint64_t bytes, std::optional<std::uint64_t> limit) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t at_most = limit.value_or(INT64_MAX);
+  if (bytes > at_most || stats_.reserved_bytes > at_most - bytes) return false;
+  stats_.reserved_bytes += bytes;
+  return true;
+}
+
+void HostPool::unreserve(std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  stats_.reserved_bytes -= bytes;
+}
+
+// ---- Taking --------------------------------------------------------------------------------------------------------
+
+anyplace_address HostPool::allocate(std::uint64_t bytes, const char* operation) {
+  const AllocatorConfig config = device_.allocator->config();
+  reap_without_waiting(device_);  // what waited may be free by now
+  auto block = std::make_unique<HostBlock>(device_);
+  block->requested = bytes;
+  block->bytes = bytes;
+  if (config.caching && bytes <= INT64_MAX) {
+    block->size_class = class_of(bytes);
+    block->bytes = rounded(bytes);
+    if (const anyplace_address kept = take_kept(block->size_class, bytes)) return kept;
+  }
+  make_service_room(operation);  // its end may be handed over
+  const anyplace_status status = allocate_new(*block, config.pinned_limit_bytes);
+  if (status != ANYPLACE_STATUS_OK || block->address == 0) give_service_room();
+  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) refuse(bytes, config.pinned_limit_bytes, operation);
+  check(status, device_, operation);
+  if (block->address == 0) {
+    unreserve(block->bytes);
+    fail(ErrorCode::backend_failed, device_.place, operation,
+         fmt::format("the backend said it allocated {} bytes of pinned memory, and gave address 0", bytes));
+  }
+  return hand_out(std::move(block));
+}
+
+anyplace_address HostPool::take_kept(std::size_t size_class, std::uint64_t requested) {
+  const std::lock_guard lock(mutex_);
+  Chain& kept = kept_[size_class];
+  if (kept == nullptr) return 0;
+  const anyplace_address address = kept->address;
+  std::unique_ptr<HostBlock>& out = out_[address];
+  out = std::move(kept);
+  kept = std::move(out->next);
+  out->requested = requested;
+  stats_.cached_bytes -= out->bytes;
+  count_out(requested);
+  return address;
+}
+
+anyplace_address HostPool::hand_out(std::unique_ptr<HostBlock> block) {
+  const anyplace_address address = block->address;
+  const std::uint64_t requested = block->requested;
+  try {
+    host_ranges().add(*block);
+    const std::lock_guard lock(mutex_);
+    ++stats_.device_allocations;
+    out_[address] = std::move(block);
+    count_out(requested);
+  } catch (...) {
+    static_cast<void>(give_back(std::move(block)));
+    throw;
+  }
+  return address;
+}
+
+/// Before the request fails, what waits for work and then kept memory goes back to the device; then the request isn't
+/// rounded up any more.
+anyplace_status HostPool::allocate_new(HostBlock& block, std::optional<std::uint64_t> limit) {
+  anyplace_status status = ask_device(block, limit);
+  if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes > INT64_MAX) return status;
+  if (const HostMemoryStats now = stats(); now.cached_bytes != 0 || now.pending_bytes != 0) {
+    if (now.pending_bytes != 0) wait_for_deferred_frees(device_);
+    release();
+    status = ask_device(block, limit);
+  }
+  if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes == block.requested) return status;
+  block.bytes = block.requested;
+  block.size_class = no_class;
+  return ask_device(block, limit);
+}
+
+anyplace_status HostPool::ask_device(HostBlock& block, std::optional<std::uint64_t> limit) {
+  if (block.bytes > INT64_MAX) {
+    leave_message(0, nullptr, "no host has that much memory\nis the size a negative number?");
+    return ANYPLACE_STATUS_OUT_OF_MEMORY;
+  }
+  if (!reserve(block.bytes, limit)) {
+    leave_message(0, nullptr, "it would be over pinned_limit_mb, the limit of pinned memory");
+    return ANYPLACE_STATUS_OUT_OF_MEMORY;
+  }
+  static_cast<void>(take_message());                    // of an attempt before
+  device_.used.store(true, std::memory_order_relaxed);  // so that the exit looks at it
+  const anyplace_status status =
+      device_.table->memory_allocate(device_.self, device_.index, ANYPLACE_MEMORY_PINNED, block.bytes, &block.address);
+  if (status != ANYPLACE_STATUS_OK) unreserve(block.bytes);
+  return status;
+}
+
+void HostPool::refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, const char* operation) {
+  const Error plain = make_error(ANYPLACE_STATUS_OUT_OF_MEMORY, device_, operation);
+  const HostMemoryStats now = stats();
+  MemoryFigures figures;
+  figures.requested = bytes;
+  figures.in_use = now.allocated_bytes;
+  figures.cached = now.cached_bytes;
+  figures.limit = limit;
+  throw with_figures(plain, figures);
+}
+
+// ---- Giving back ---------------------------------------------------------------------------------------------------
+
+void HostPool::free(anyplace_address address) noexcept {
+  Chain block = take_out(address);
+  if (block == nullptr) return;
+  if (block->later->uses.empty()) {
+    keep(std::move(block));
+    return;
+  }
+  host_ranges().forget_uses(*block);
+  if (in_callback()) {  // where no stream can be asked
+    {
+      const std::lock_guard lock(mutex_);
+      stats_.pending_bytes += block->bytes;
+    }
+    post_to_service([this, waiting = block.release()] {
+      {
+        const std::lock_guard lock(mutex_);
+        stats_.pending_bytes -= waiting->bytes;
+      }
+      free_behind_work(Chain(waiting));
+    });
+    return;
+  }
+  free_behind_work(std::move(block));
+}
+
+HostPool::Chain HostPool::take_out(anyplace_address address) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = out_.find(address);
+  if (found == out_.end()) return nullptr;
+  Chain block = std::move(found->second);
+  out_.erase(found);
+  --stats_.allocations;
+  stats_.allocated_bytes -= block->requested;
+  return block;
+}
+
+/// Not inside callbacks.
+void HostPool::free_behind_work(Chain block) noexcept {
+  BufferState& uses = *block->later;
+  drop_idle_uses(uses);
+  if (uses.uses.empty()) {
+    keep(std::move(block));
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.pending_bytes += block->bytes;
+  }
+  std::unique_ptr<BufferState> waiting = std::move(block->later);
+  waiting->host = block.release();
+  waiting->take_back = [](std::unique_ptr<BufferState> waited) noexcept {
+    HostPool& pool = *waited->device->host_pool;
+    pool.take_back(std::move(waited));
+  };
+  free_later(std::move(waiting));
+}
+
+void HostPool::take_back(std::unique_ptr<BufferState> waited) noexcept {
+  Chain block(std::exchange(waited->host, nullptr));
+  waited->unmarked = false;
+  waited->sweep_at = first_sweep_at;
+  block->later = std::move(waited);
+  {
+    const std::lock_guard lock(mutex_);
+    stats_.pending_bytes -= block->bytes;
+  }
+  keep(std::move(block));
+}
+
+/// For the next HostBuffer, or for the device where it isn't to be kept. No work uses it.
+void HostPool::keep(Chain block) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (block->size_class != no_class && !closed_ && !device_.lost.load(std::memory_order_relaxed)) {
+      stats_.cached_bytes += block->bytes;
+      Chain& kept = kept_[block->size_class];
+      block->next = std::move(kept);
+      kept = std::move(block);
+      return;
+    }
+  }
+  static_cast<void>(give_back(std::move(block)));
+}
+
+HostPool::Chain HostPool::give_back(Chain blocks,
+                                    std::optional<std::chrono::steady_clock::time_point> deadline) noexcept {
+  while (blocks != nullptr) {
+    if (deadline && std::chrono::steady_clock::now() >= *deadline) break;
+    const Chain block = std::move(blocks);
+    blocks = std::move(block->next);
+    host_ranges().remove(*block);
+    give_service_room();
+    {
+      const std::lock_guard lock(mutex_);
+      stats_.reserved_bytes -= block->bytes;
+      ++stats_.device_frees;
+    }
+    if (in_callback()) {
+      // The vendor's free may wait for the very callback that runs here, and must not keep the service thread waiting.
+      std::unique_ptr<BufferState> later = std::move(block->later);
+      later->address = block->address;
+      free_later(std::move(later));
+      continue;
+    }
+    const anyplace_status status =
+        device_.table->memory_free(device_.self, device_.index, ANYPLACE_MEMORY_PINNED, block->address);
+    // The status of a lost device says nothing.
+    if (!device_.lost.load(std::memory_order_relaxed)) check_quietly(status, device_, free_operation);
+  }
+  return blocks;
+}
+
+HostPool::Chain HostPool::take_all_kept() noexcept {
+  Chain all;
+  const std::lock_guard lock(mutex_);
+  for (Chain& kept : kept_) {
+    while (kept != nullptr) {
+      Chain rest = std::move(kept->next);
+      kept->next = std::move(all);
+      all = std::move(kept);
+      kept = std::move(rest);
+    }
+  }
+  stats_.cached_bytes = 0;
+  return all;
+}
+
+void HostPool::release() noexcept { static_cast<void>(give_back(take_all_kept())); }
+
+void HostPool::close(std::chrono::steady_clock::time_point deadline) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  Chain left = give_back(take_all_kept(), deadline);
+  const std::lock_guard lock(mutex_);
+  left_ = std::move(left);
+}
+
+// ---- For others ----------------------------------------------------------------------------------------------------
+
+HostMemoryStats HostPool::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+void HostPool::reset_peak() noexcept {
+  const std::lock_guard lock(mutex_);
+  stats_.peak_allocated_bytes = stats_.allocated_bytes;
+  stats_.peak_reserved_bytes = stats_.reserved_bytes;
+}
+
+void HostPool::reset_accumulated() noexcept {
+  const std::lock_guard lock(mutex_);
+  stats_.total_allocations = 0;
+  stats_.device_allocations = 0;
+  stats_.device_frees = 0;
+}
+
+HostPool* make_host_pool(DeviceState& device) { return new HostPool(device); }
+
+void release_host_pool(DeviceState& device) noexcept { device.host_pool->release(); }
+
+}  // namespace detail
+
+HostMemoryStats host_memory_stats(const Device& device) {
+  detail::enter("host_memory_stats");
+  return device.state()->host_pool->stats();
+}
+
+}  // namespace anyplace

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HostPool: the pinned host memory of a device. Pinning costs as much as allocating on a device and may synchronise, so
+// what a HostBuffer gives up is kept by size and given to the next.
+//
+// Copies note the streams that use a HostBuffer's memory (host_ranges.h). Memory that no work uses is given out again
+// at once; other memory waits among the deferred frees (deferred_free.h), and comes back from there.
+// Invariant: the backend is called with no lock held, and giving memory up waits for no device, so a HostBuffer may go
+// anywhere, also inside a host function.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+#include "anyplace/memory_stats.h"
+#include "memory/allocator/host_block.h"
+#include "runtime/backend.h"
+
+namespace anyplace::detail {
+
+struct BufferState;
+
+class HostPool {
+ public:
+  explicit HostPool(DeviceState& device) noexcept : device_(device) {}
+  HostPool(const HostPool&) = delete;  // it owns memory
+  HostPool& operator=(const HostPool&) = delete;
+
+  /// bytes isn't 0. Gives kept memory back to the device before it throws out_of_memory.
+  anyplace_address allocate(std::uint64_t bytes, const char* operation);
+  /// Takes back what allocate() gave. Any thread may call it, also inside callbacks.
+  void free(anyplace_address address) noexcept;
+  /// Takes back what waited among the deferred frees and is used by no work any more.
+  void take_back(std::unique_ptr<BufferState> waited) noexcept;
+  /// Gives what is kept back to the device. It isn't called inside callbacks.
+  void release() noexcept;
+  /// The same, and nothing is kept from now on. For the exit.
+  void close(std::chrono::steady_clock::time_point deadline) noexcept;
+
+  HostMemoryStats stats() const;
+  void reset_peak() noexcept;
+  void reset_accumulated() noexcept;
+
+ private:
+  /// Three bits after the leading one: a class is at most an eighth larger than what it is used for.
+  static constexpr std::size_t class_count = 64 * 8;
+  static constexpr std::size_t no_class = SIZE_MAX;
+
+  using Chain = std::unique_ptr<HostBlock>;
+
+  static std::uint64_t rounded(std::uint64_t bytes) noexcept;
+  static std::size_t class_of(std::uint64_t bytes) noexcept;
+
+  // -- Each of these takes the lock.
+  anyplace_address take_kept(std::size_t size_class, std::uint64_t requested);
+  bool reserve(std::uint64_t bytes, std::optional<std::uint64_t> limit) noexcept;
+  void unreserve(std::uint64_t bytes) noexcept;
+  anyplace_address hand_out(std::unique_ptr<HostBlock> block);
+  Chain take_out(anyplace_address address) noexcept;
+  Chain take_all_kept() noexcept;
+  void keep(Chain block) noexcept;
+  // -- Under the lock.
+  void count_out(std::uint64_t requested) noexcept;
+
+  void free_behind_work(Chain block) noexcept;
+  anyplace_status allocate_new(HostBlock& block, std::optional<std::uint64_t> limit);
+  anyplace_status ask_device(HostBlock& block, std::optional<std::uint64_t> limit);
+  [[noreturn]] void refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, const char* operation);
+  /// Returns those for which there was no time.
+  Chain give_back(Chain blocks, std::optional<std::chrono::steady_clock::time_point> deadline = {}) noexcept;
+
+  DeviceState& device_;
+  mutable std::mutex mutex_;  // guards everything below; a leaf
+  std::unordered_map<anyplace_address, std::unique_ptr<HostBlock>> out_;
+  std::array<Chain, class_count> kept_;
+  bool closed_ = false;
+  Chain left_;  ///< when it was closed; goes with the process
+  HostMemoryStats stats_;
+};
+
+HostPool* make_host_pool(DeviceState& device);
+
+/// Calls HostPool::release. For code that gives memory back to the device.
+void release_host_pool(DeviceState& device) noexcept;
+
+}  // namespace anyplace::detail

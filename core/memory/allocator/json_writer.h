@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// JsonWriter: the same tree as JSON (RFC 8259), in ASCII but for what the texts have. Integers are written in full,
+// also beyond 2^53: a reader that makes doubles of them loses their last digits, JSON doesn't.
+#pragma once
+
+#include <vector>
+
+#include "memory/allocator/tree_writer.h"
+
+namespace anyplace::detail {
+
+class JsonWriter final : public TreeWriter {
+ public:
+  void begin_dict() override;
+  void end_dict() override;
+  void begin_list() override;
+  void end_list() override;
+  void key(std::string_view name) override;
+  void text(std::string_view value) override;
+  void number(std::int64_t value) override;
+  void unsigned_number(std::uint64_t value) override;
+  void truth(bool value) override;
+  std::string take() override;
+
+ private:
+  void begin_value();
+  void end_container(char closing);
+  void put_text(std::string_view value);
+
+  std::string written_;
+  bool first_ = true;  ///< nothing in this container yet
+  bool after_key_ = false;
+  std::size_t depth_ = 0;
+};
+
+}  // namespace anyplace::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PageNotes: what the planner notes of each page of memory during one search, so that the heap's state stays as it is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "memory/allocator/arena.h"
+
+namespace anyplace::detail {
+
+struct PageNote {
+  std::uint64_t free_in = 0;  ///< the last search that found it free
+  std::uint64_t seen_in = 0;  ///< the last candidate for a window that counted on it
+  bool movable = false;       ///< In search `free_in`: it may go to another place.
+  bool chosen = false;        ///< In search `free_in`: it will come home where it is mapped already.
+};
+
+class PageNotes {
+ public:
+  /// Starts a search over Physicals with numbers below `numbers`. Throws std::bad_alloc.
+  void start(std::size_t numbers) {
+    if (notes_.size() < numbers) notes_.resize(numbers);
+    ++search_;
+  }
+  /// A number that no candidate had before.
+  std::uint64_t next_candidate() noexcept { return ++candidates_; }
+
+  void found_free(const Physical& physical, bool movable) noexcept {
+    notes_[physical.number] = {search_, 0, movable, false};
+  }
+  bool is_free(const Physical& physical) const noexcept { return notes_[physical.number].free_in == search_; }
+  /// Of one that is free.
+  PageNote& of(const Physical& physical) noexcept { return notes_[physical.number]; }
+  const PageNote& of(const Physical& physical) const noexcept { return notes_[physical.number]; }
+  bool is_chosen(const Physical& physical) const noexcept { return is_free(physical) && of(physical).chosen; }
+
+ private:
+  std::vector<PageNote> notes_;
+  std::uint64_t search_ = 0;
+  std::uint64_t candidates_ = 0;
+};
+
+}  // namespace anyplace::detail

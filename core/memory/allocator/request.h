@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Request: finds memory for a request that the bins couldn't serve. Its steps are in the order of what they cost. Each
+// is taken only when those before it found nothing.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "memory/allocator/device_allocator_state.h"
+
+namespace anyplace::detail {
+
+class Request {
+ public:
+  Request(DeviceAllocator::State& state, StreamState& stream, std::uint64_t pool, std::uint64_t bytes,
+          const char* operation);
+
+  /// Returns a block, counted in the statistics. Throws out_of_memory, or what the backend failed with.
+  Block* serve();
+
+ private:
+  Block* take(Reach reach);
+  bool segments_instead(Reach reach);
+  Block* from_finished();
+  Block* from_bins();
+  Block* from_idle_lender();
+  Block* from_busy_lender();
+  Block* after_releasing();
+  Block* after_waiting();
+  Block* from_pinned();
+  Block* after_pressure();
+
+  Block* borrow(Arena& lender);
+  bool drain_own();       ///< the calling thread's bins of the arena; false if there was nothing in them
+  bool is_alive() const;  ///< whether the pool is still there, and the heap: a reset takes it
+  bool is_possible();
+  bool waiting_could_help() const;
+  void wait_for_streams();
+  [[noreturn]] void fail_for_good();
+  [[noreturn]] void fail_backend();
+
+  DeviceAllocator::State& state_;
+  DeviceState& device_;
+  StreamState& stream_;
+  ArenaKey key_;  ///< its arena
+  const std::uint64_t bytes_;
+  const std::uint64_t size_;  ///< rounded
+  const char* const operation_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace anyplace::detail

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What PyTorch's memory viewer reads: the segments, blocks and history of a backend's devices, as a pickle or as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "anyplace/memory_stats.h"
+#include "memory/allocator/statistics.h"
+
+namespace anyplace::detail {
+
+/// The devices are of one backend, by number; those left out have no segments and no history.
+std::string write_snapshot(const std::vector<Snapshot>& devices, SnapshotFormat format);
+
+}  // namespace anyplace::detail

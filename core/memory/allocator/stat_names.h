@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of the allocator statistics: the 122 of torch.cuda.memory_stats().
+#pragma once
+
+#include "anyplace/memory_stats.h"
+#include "memory/allocator/statistics.h"
+
+namespace anyplace::detail {
+
+/// Every figure by its name ("allocated_bytes.all.peak").
+MemoryStats named_stats(const StatTable& table);
+
+}  // namespace anyplace::detail

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/allocator/stream_work.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "memory/event_pool.h"
+
+namespace anyplace::detail {
+namespace {
+
+constexpr const char* operation = "the allocator";
+
+}  // namespace
+
+void StreamWork::add(StreamState& stream) {
+  if (streams_.count(stream.id) == 0) streams_[stream.id].state = &stream;
+}
+
+void StreamWork::given(std::uint64_t stream) noexcept {
+  const auto found = streams_.find(stream);
+  if (found != streams_.end() && found->second.state != nullptr) found->second.given = true;
+}
+
+/// This call doesn't report the failure. If the device is lost, that is kept with the vendor's reason.
+void StreamWork::note_failure(anyplace_status status) noexcept {
+  try {
+    static_cast<void>(make_error(status, device_, operation));
+  } catch (const std::exception&) {
+    if (status == ANYPLACE_STATUS_DEVICE_LOST) mark_lost(device_);
+  }
+}
+
+bool StreamWork::is_idle_now(StreamState& stream) noexcept {
+  if (stream.held.load(std::memory_order_acquire)) return false;
+  std::int32_t done = 0;
+  const anyplace_status status = device_.table->stream_query(device_.self, stream.handle, &done);
+  if (status == ANYPLACE_STATUS_OK) return done != 0;
+  note_failure(status);
+  return false;
+}
+
+bool StreamWork::is_complete(EventState& event) noexcept {
+  try {
+    return device_.lost.load(std::memory_order_relaxed) || query(event, operation);
+  } catch (const std::exception&) {
+    return device_.lost.load(std::memory_order_relaxed);
+  }
+}
+
+bool StreamWork::record_behind(Stream& stream) noexcept {
+  try {
+    if (stream.behind == nullptr) stream.behind = take_event(device_);
+    record(*stream.behind, *stream.state, operation);
+    stream.given = false;
+    return true;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+bool StreamWork::idle(std::uint64_t id) noexcept {
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || device_.lost.load(std::memory_order_relaxed)) return true;
+  Stream& stream = found->second;
+  if (!stream.given && stream.idle) return true;
+  if (stream.state == nullptr) {
+    if (stream.unmarked) return false;
+    stream.idle = stream.behind == nullptr || is_complete(*stream.behind);
+    return stream.idle;
+  }
+  // Most streams have nothing to do at all, and finding that out needs no event.
+  if (is_idle_now(*stream.state)) {
+    stream.given = false;
+    return stream.idle = true;
+  }
+  if (stream.given) {
+    stream.idle = false;
+    static_cast<void>(!stream.state->held.load(std::memory_order_acquire) && record_behind(stream));
+    return false;
+  }
+  stream.idle = stream.behind != nullptr && is_complete(*stream.behind);
+  return stream.idle;
+}
+
+bool StreamWork::all_idle(bool synchronized) noexcept {
+  return std::all_of(streams_.begin(), streams_.end(), [&](const auto& known) {
+    // Nothing can be submitted to a stream that is gone, so the wait for the device was for all of its work.
+    return idle(known.first) || (synchronized && known.second.state == nullptr);
+  });
+}
+
+std::unique_ptr<EventState> StreamWork::mark(std::uint64_t id) noexcept {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return nullptr;
+  StreamState* const stream = found->second.state;
+  if (stream == nullptr || stream->held.load(std::memory_order_acquire)) return nullptr;
+  try {
+    std::unique_ptr<EventState> event = take_event(device_);
+    record(*event, *stream, operation);
+    return event;
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+bool StreamWork::make_wait(StreamState& user, std::uint64_t id) noexcept {
+  if (user.held.load(std::memory_order_acquire)) return false;
+  std::unique_ptr<EventState> event = mark(id);
+  if (event == nullptr) return false;
+  // wait() of event_state.h isn't used: it may have to make streams, which isn't done under this lock.
+  const anyplace_status status = device_.table->stream_wait_event(device_.self, user.handle, event->handle);
+  if (status != ANYPLACE_STATUS_OK) note_failure(status);
+  give_event(std::move(event));
+  return status == ANYPLACE_STATUS_OK;
+}
+
+void StreamWork::ends(StreamState& state) noexcept {
+  const auto found = streams_.find(state.id);
+  if (found == streams_.end() || found->second.state == nullptr) return;
+  Stream& stream = found->second;
+  ++ended_;
+  if (device_.lost.load(std::memory_order_relaxed) || is_idle_now(state)) {
+    stream.idle = true;
+    if (stream.behind != nullptr) give_event(std::move(stream.behind));
+  } else {
+    stream.idle = false;
+    stream.unmarked = !record_behind(stream);
+  }
+  stream.given = false;
+  stream.state = nullptr;
+}
+
+std::vector<std::uint64_t> StreamWork::take_over() {
+  std::vector<std::uint64_t> over;
+  if (ended_ == 0) return over;
+  for (auto& [id, stream] : streams_) {
+    if (stream.state == nullptr && idle(id)) over.push_back(id);
+  }
+  for (const std::uint64_t id : over) {
+    const auto found = streams_.find(id);
+    if (found->second.behind != nullptr) give_event(std::move(found->second.behind));
+    streams_.erase(found);
+    --ended_;
+  }
+  return over;
+}
+
+std::vector<std::unique_ptr<EventState>> StreamWork::busy() {
+  std::vector<std::unique_ptr<EventState>> marks;
+  for (auto& [id, stream] : streams_) {
+    if (stream.state == nullptr || idle(id)) continue;
+    if (std::unique_ptr<EventState> event = mark(id)) marks.push_back(std::move(event));
+  }
+  return marks;
+}
+
+std::vector<std::uint64_t> StreamWork::busy_ended() {
+  std::vector<std::uint64_t> ids;
+  for (auto& [id, stream] : streams_) {
+    if (stream.state == nullptr && !idle(id)) ids.push_back(id);
+  }
+  return ids;
+}
+
+void StreamWork::were_idle(const std::vector<std::uint64_t>& ids) noexcept {
+  for (const std::uint64_t id : ids) {
+    const auto found = streams_.find(id);
+    if (found == streams_.end()) continue;
+    found->second.unmarked = false;
+    found->second.idle = true;
+  }
+}
+
+void StreamWork::drop_events() noexcept {
+  for (auto& [id, stream] : streams_) {
+    if (stream.behind != nullptr) give_event(std::move(stream.behind));
+    stream.given = true;
+  }
+}
+
+}  // namespace anyplace::detail

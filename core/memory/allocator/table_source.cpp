@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/allocator/table_source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+#include <utility>
+
+#include "plugins/device_properties.h"
+#include "runtime/backend.h"
+#include "runtime/call.h"
+
+namespace anyplace::detail {
+namespace {
+
+constexpr const char* by_allocator = "the allocator";
+/// A vendor's pages may be smaller. Each takes a call, so several make one page here (as min_page in heap_options.h).
+constexpr std::uint64_t least_page = 2 * 1024 * 1024;
+
+class TableSource final : public MemorySource {
+ public:
+  explicit TableSource(DeviceState& device) noexcept : device_(device) {}
+
+  std::uint64_t page_bytes() noexcept override {
+    if (!page_known_) {
+      page_bytes_ = ask_page_bytes();
+      page_known_ = true;
+    }
+    return page_bytes_;
+  }
+
+  anyplace_status last_status() const noexcept override { return last_status_; }
+
+  // -- Memory with an address.
+  SourceResult allocate(std::uint64_t bytes, anyplace_address* address) noexcept override {
+    if (bytes > INT64_MAX) return too_much();
+    return made("memory_allocate", bytes, address, [&](anyplace_address* out) {
+      return table().memory_allocate(device_.self, device_.index, ANYPLACE_MEMORY_DEVICE, bytes, out);
+    });
+  }
+  void free(anyplace_address address, std::uint64_t /*bytes*/) noexcept override {
+    static_cast<void>(given_back(table().memory_free(device_.self, device_.index, ANYPLACE_MEMORY_DEVICE, address)));
+  }
+
+  // -- Addresses and memory apart.
+  SourceResult reserve(std::uint64_t bytes, anyplace_address* address) noexcept override {
+    if (bytes > INT64_MAX) return too_much();
+    return made("virtual_reserve", bytes, address, [&](anyplace_address* out) {
+      return table().virtual_reserve(device_.self, device_.index, bytes, out);
+    });
+  }
+  void release(anyplace_address address, std::uint64_t bytes) noexcept override {
+    static_cast<void>(given_back(table().virtual_release(device_.self, device_.index, address, bytes)));
+  }
+  SourceResult create(std::uint64_t bytes, anyplace_physical* physical) noexcept override {
+    if (bytes > INT64_MAX) return too_much();
+    return made("physical_create", bytes, physical, [&](anyplace_physical* out) {
+      return table().physical_create(device_.self, device_.index, bytes, out);
+    });
+  }
+  void destroy(anyplace_physical physical) noexcept override {
+    static_cast<void>(given_back(table().physical_destroy(device_.self, physical)));
+  }
+  SourceResult map(anyplace_address address, anyplace_physical physical) noexcept override {
+    if (device_.lost.load(std::memory_order_relaxed)) return result_of(ANYPLACE_STATUS_DEVICE_LOST);
+    return result_of(table().virtual_map(device_.self, device_.index, address, physical));
+  }
+  bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override {
+    return given_back(table().virtual_unmap(device_.self, device_.index, address, bytes));
+  }
+
+ private:
+  const anyplace_backend_table& table() const noexcept { return *device_.table; }
+
+  /// A device that can't tell, or whose pages have no power of two, counts as one without virtual memory.
+  std::uint64_t ask_page_bytes() noexcept {
+    try {
+      if (!has_capability(device_, Capability::virtual_memory, by_allocator)) return 0;
+    } catch (const std::exception&) {
+      return 0;  // whatever is asked for next says why
+    }
+    std::uint64_t granularity = 0;
+    const anyplace_status status = table().virtual_granularity(device_.self, device_.index, &granularity);
+    if (result_of(status) != SourceResult::done) {
+      static_cast<void>(take_message());
+      return 0;
+    }
+    return std::has_single_bit(granularity) ? std::max(granularity, least_page) : 0;
+  }
+
+  SourceResult too_much() noexcept {
+    leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
+    return result_of(ANYPLACE_STATUS_OUT_OF_MEMORY);
+  }
+
+  /// Calls the entry, which makes something. Of a lost device nothing may be asked any more.
+  template <class Made, class Call>
+  SourceResult made(const char* entry, std::uint64_t bytes, Made* out, Call call) noexcept {
+    if (device_.lost.load(std::memory_order_relaxed)) return result_of(ANYPLACE_STATUS_DEVICE_LOST);
+    Made result = 0;
+    const SourceResult outcome = result_of(call(&result));
+    if (outcome != SourceResult::done) return outcome;
+    if (result == 0) return gave_nothing(entry, bytes);
+    *out = result;
+    return outcome;
+  }
+
+  SourceResult gave_nothing(const char* entry, std::uint64_t bytes) noexcept {
+    last_status_ = ANYPLACE_STATUS_BACKEND_FAILED;
+    try {
+      leave_message(0, nullptr,
+                    fmt::format("the backend's {} said it succeeded with {} bytes, and gave 0", entry, bytes).c_str());
+    } catch (const std::exception&) {  // the status has to do
+    }
+    return SourceResult::failed;
+  }
+
+  SourceResult result_of(anyplace_status status) noexcept {
+    last_status_ = status;
+    if (status == ANYPLACE_STATUS_OK) return SourceResult::done;
+    if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) return SourceResult::out_of_memory;
+    if (status == ANYPLACE_STATUS_DEVICE_LOST) lose();
+    return SourceResult::failed;
+  }
+
+  /// The message is kept for later calls to show, and left to whoever reports this one.
+  void lose() noexcept {
+    if (!device_.lost.load(std::memory_order_relaxed)) {
+      try {
+        Message message = take_message();
+        keep_loss(device_, error_of(ANYPLACE_STATUS_DEVICE_LOST, message, device_.place, by_allocator));
+        leave_message(message.vendor_code, message.vendor_name.c_str(), message.text.c_str());
+      } catch (const std::exception&) {  // no memory for the reason; that it is lost is what counts
+      }
+    }
+    mark_lost(device_);
+  }
+
+  /// Entries that give something back may be called on a lost device, but their status says nothing then.
+  bool given_back(anyplace_status status) noexcept {
+    if (status == ANYPLACE_STATUS_OK) return true;
+    if (device_.lost.load(std::memory_order_relaxed)) {
+      static_cast<void>(take_message());
+    } else {
+      check_quietly(status, device_, by_allocator);
+    }
+    return false;
+  }
+
+  DeviceState& device_;
+  bool page_known_ = false;
+  std::uint64_t page_bytes_ = 0;
+  anyplace_status last_status_ = ANYPLACE_STATUS_OK;
+};
+
+}  // namespace
+
+std::unique_ptr<MemorySource> make_table_source(DeviceState& device) { return std::make_unique<TableSource>(device); }
+
+}  // namespace anyplace::detail

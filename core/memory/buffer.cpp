@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffer and BufferView: handles, ranges, and the streams that use a buffer. buffer_memory.cpp decides where the memory
+// comes from.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "anyplace/memory.h"
+#include "anyplace/stream.h"
+#include "memory/host_ranges.h"
+#include "memory/memory_state.h"
+#include "plugins/device_properties.h"
+#include "runtime/service.h"
+
+namespace anyplace {
+
+namespace detail {
+
+constinit NoDestructor<SlotTable<BufferState>> buffer_table("buffer");
+
+void BufferState::dispose(BufferState* buffer) noexcept {
+  if (in_callback()) {
+    post_to_service([buffer] { dispose(buffer); });
+    return;
+  }
+  std::unique_ptr<BufferState> owner(buffer);
+  // Once the backend is shut down, the process's end frees the memory.
+  if (owner->owned && backends_callable()) free_memory_of(std::move(owner));
+}
+
+PinnedRange pin_range(const BufferView& view, const char* operation) {
+  PinnedRange range;
+  if (view.id() == 0 && view.size_bytes() == 0) return range;
+  range.buffer = buffers().pin(view.id(), operation);
+  BufferState& buffer = *range.buffer;
+  range.device = buffer.device;
+  if (view.offset_bytes() > buffer.bytes || view.size_bytes() > buffer.bytes - view.offset_bytes()) {
+    fail(ErrorCode::invalid_argument, buffer.device->place, operation,
+         fmt::format("a view of {} bytes from offset {} reaches beyond its buffer, which has {} bytes",
+                     view.size_bytes(), view.offset_bytes(), buffer.bytes));
+  }
+  range.address = buffer.address + view.offset_bytes();
+  range.bytes = view.size_bytes();
+  return range;
+}
+
+namespace {
+
+bool is_idle(const Pin<StreamState>& use) noexcept {
+  if (use->held.load(std::memory_order_acquire)) return false;
+  DeviceState& device = *use->device;
+  if (device.lost.load(std::memory_order_relaxed)) return true;
+  std::int32_t done = 0;
+  return device.table->stream_query(device.self, use->handle, &done) == ANYPLACE_STATUS_OK && done != 0;
+}
+
+bool is_over(const Pin<StreamState>& use) noexcept { return !streams().try_pin(use->id) && is_idle(use); }
+
+/// Lets go of streams that were destroyed and have no work left, so that a buffer that lives long doesn't keep every
+/// stream that it ever met. The buffer is pinned, so nobody frees it while its uses are out.
+void sweep_uses(BufferState& buffer) {
+  std::vector<Pin<StreamState>> uses;
+  {
+    const std::lock_guard lock(buffer.uses_mutex);
+    if (buffer.uses.size() < buffer.sweep_at) return;
+    uses.swap(buffer.uses);
+  }
+  std::erase_if(uses, is_over);
+  const std::lock_guard lock(buffer.uses_mutex);
+  for (Pin<StreamState>& added : buffer.uses) uses.push_back(std::move(added));
+  buffer.uses = std::move(uses);
+  buffer.sweep_at = std::max<std::size_t>(first_sweep_at, buffer.uses.size() * 2);
+}
+
+}  // namespace
+
+void add_use(BufferState& buffer, Pin<StreamState> user) {
+  sweep_uses(buffer);
+  const std::lock_guard lock(buffer.uses_mutex);
+  const auto is_user = [&](const auto& use) { return use.get() == user.get(); };
+  if (std::none_of(buffer.uses.begin(), buffer.uses.end(), is_user)) buffer.uses.push_back(std::move(user));
+}
+
+void drop_idle_uses(BufferState& buffer) noexcept { std::erase_if(buffer.uses, is_idle); }
+
+namespace {
+
+/// Whether it wraps a HostBuffer's memory, whose uses are noted.
+bool is_host_buffers(const BufferState& state) noexcept {
+  return !state.owned && host_ranges().contains(static_cast<std::uintptr_t>(state.address));
+}
+
+/// Copies of memory that isn't the device's own alone take care.
+void publish(std::uint64_t id, std::unique_ptr<BufferState> state) noexcept {
+  const bool careful = state->kind != ANYPLACE_MEMORY_DEVICE || is_host_buffers(*state);
+  buffers().publish(id, state.release(), careful);
+}
+
+std::uint64_t open_handle(std::unique_ptr<BufferState> state, const char* operation) {
+  const std::uint64_t id = buffers().reserve(operation);
+  publish(id, std::move(state));
+  return id;
+}
+
+std::uint32_t kind_of(MemoryKind kind, DeviceState& device, const char* operation) {
+  switch (kind) {
+    case MemoryKind::device:
+      return ANYPLACE_MEMORY_DEVICE;
+    case MemoryKind::managed:
+      require_capability(device, Capability::managed_memory, operation);
+      return ANYPLACE_MEMORY_MANAGED;
+  }
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("memory kind {} does not exist", static_cast<int>(kind)));
+}
+
+std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOptions options, const char* operation) {
+  Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  const std::uint32_t kind = kind_of(options.kind, device, operation);
+  if (bytes == 0) return 0;
+
+  auto state = std::make_unique<BufferState>();
+  state->device = &device;
+  state->bytes = bytes;
+  state->kind = kind;
+  const std::uint64_t id = buffers().reserve(operation);
+  try {
+    allocate_for(*state, *stream, operation);
+  } catch (...) {
+    buffers().cancel(id);
+    throw;
+  }
+  state->home = std::move(stream);
+  publish(id, std::move(state));
+  return id;
+}
+
+[[gnu::noinline]] anyplace_address address_slow_path(const BufferView& view, const char* operation) {
+  enter(operation);
+  detail::join_fast_path();
+  return pin_range(view, operation).address;
+}
+
+void close_buffer(std::uint64_t id) noexcept {
+  if (id != 0 && process_running()) buffers().close(id);
+}
+
+}  // namespace
+
+}  // namespace detail
+
+Device BufferView::device() const {
+  constexpr const char* operation = "BufferView::device";
+  detail::enter(operation);
+  return Device(detail::buffers().pin(id_, operation)->device);
+}
+
+std::uint64_t BufferView::address() const {
+  constexpr const char* operation = "BufferView::address";
+  // This is the fast path: a launch asks for the address of each buffer among its arguments.
+  if (detail::call_state.hazards != nullptr && detail::process_running()) [[likely]] {
+    std::uint64_t address = 0;
+    std::uint64_t bytes = 0;
+    if (detail::SlotTable<detail::BufferState>::read_range(id_, address, bytes) && offset_ <= bytes &&
+        bytes_ <= bytes - offset_) [[likely]] {
+      return address + offset_;
+    }
+  }
+  return detail::address_slow_path(*this, operation);
+}
+
+BufferView BufferView::sub(std::uint64_t offset, std::uint64_t bytes) const {
+  constexpr const char* operation = "BufferView::sub";
+  detail::enter(operation);
+  const detail::PinnedRange range = detail::pin_range(*this, operation);
+  if (offset > bytes_ || bytes > bytes_ - offset) {
+    detail::fail(
+        ErrorCode::invalid_argument, range.device != nullptr ? range.device->place : std::string(), operation,
+        fmt::format("{} bytes from offset {} are not within this view, which has {} bytes", bytes, offset, bytes_));
+  }
+  return BufferView(id_, offset_ + offset, bytes);
+}
+
+BufferView BufferView::sub(std::uint64_t offset) const { return sub(offset, offset <= bytes_ ? bytes_ - offset : 0); }
+
+void BufferView::record_stream(const StreamView& stream) const {
+  constexpr const char* operation = "BufferView::record_stream";
+  detail::enter(operation);
+  detail::Pin<detail::StreamState> user = detail::streams().pin(stream.id(), operation);
+  const detail::PinnedRange range = detail::pin_range(*this, operation);
+  if (!range.buffer || !range.buffer->owned || range.buffer->home.get() == user.get()) return;
+  detail::add_use(*range.buffer, std::move(user));
+}
+
+Buffer::Buffer(const Device& device, std::uint64_t bytes, BufferOptions options)
+    : Buffer(current_stream(device), bytes, options) {}
+
+Buffer::Buffer(const StreamView& stream, std::uint64_t bytes, BufferOptions options) {
+  constexpr const char* operation = "Buffer";
+  detail::enter(operation);
+  detail::join_fast_path();
+  id_ = detail::make_buffer(stream, bytes, options, operation);
+  bytes_ = bytes;
+}
+
+Buffer::Buffer(Buffer&& other) noexcept : BufferView(std::exchange(static_cast<BufferView&>(other), BufferView())) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this != &other) {
+    detail::close_buffer(id_);
+    BufferView::operator=(std::exchange(static_cast<BufferView&>(other), BufferView()));
+  }
+  return *this;
+}
+
+Buffer::~Buffer() { detail::close_buffer(id_); }
+
+Buffer Buffer::from_native(const Device& device, std::uint64_t address, std::uint64_t bytes) {
+  constexpr const char* operation = "Buffer::from_native";
+  detail::enter(operation);
+  detail::DeviceState& state = *device.state();
+  detail::require_usable(state, operation);
+  if (address == 0) {
+    detail::fail(ErrorCode::invalid_argument, state.place, operation, "address 0 is no memory");
+  }
+  if (bytes > UINT64_MAX - address) {
+    detail::fail(ErrorCode::invalid_argument, state.place, operation,
+                 fmt::format("{} bytes from address {:#x} reach beyond the end of the address space", bytes, address));
+  }
+  Buffer buffer;
+  if (bytes == 0) return buffer;
+  auto made = std::make_unique<detail::BufferState>();
+  made->device = &state;
+  made->address = address;
+  made->bytes = bytes;
+  made->owned = false;
+  static_cast<BufferView&>(buffer) = BufferView(detail::open_handle(std::move(made), operation), 0, bytes);
+  return buffer;
+}
+
+void* Buffer::host_data() const {
+  constexpr const char* operation = "Buffer::host_data";
+  detail::enter(operation);
+  const detail::PinnedRange range = detail::pin_range(*this, operation);
+  if (!range.buffer) return nullptr;
+  if (range.buffer->kind != ANYPLACE_MEMORY_MANAGED) {
+    detail::fail(ErrorCode::unsupported, range.device->place, operation,
+                 "the host can't reach device memory\nmake the buffer with MemoryKind::managed, or copy");
+  }
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(range.address));
+}
+
+}  // namespace anyplace

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses the allocator for a buffer's memory, and gives the memory back to it: at once, in stream order, if only one
+// stream used the memory, else behind events (deferred_free.h).
+#include <memory>
+#include <utility>
+
+#include "memory/allocator/current_pool.h"
+#include "memory/allocator/device_allocator.h"
+#include "memory/allocator/device_allocators.h"
+#include "memory/allocator/fast_path.h"
+#include "memory/deferred_free.h"
+#include "memory/memory_state.h"
+#include "plugins/device_properties.h"
+
+namespace anyplace::detail {
+namespace {
+
+void take_back_block(std::unique_ptr<BufferState> buffer) noexcept {
+  buffer->device->allocator->finish_free(buffer->block);
+}
+void take_back_custom(std::unique_ptr<BufferState> buffer) noexcept {
+  give_to(*buffer->custom, StreamView(buffer->home->id), buffer->address, buffer->bytes, *buffer->device);
+}
+
+}  // namespace
+
+void allocate_for(BufferState& buffer, StreamState& stream, const char* operation) {
+  DeviceState& device = *buffer.device;
+  if (buffer.kind == ANYPLACE_MEMORY_DEVICE) {
+    if (std::shared_ptr<Allocator> custom = custom_allocator(device)) {
+      buffer.address = allocate_from(*custom, StreamView(stream.id), buffer.bytes, device, operation);
+      buffer.custom = std::move(custom);
+      buffer.take_back = take_back_custom;
+      return;
+    }
+    if (device.allocator->caching(operation)) {
+      const std::uint64_t pool = current_pool(device);
+      Block* block = device.allocator->allocate_quickly(stream.id, pool, buffer.bytes);
+      if (block == nullptr) block = device.allocator->allocate(stream, pool, buffer.bytes, operation);
+      buffer.block = block;
+      buffer.take_back = take_back_block;
+      buffer.address = block->address;
+      return;
+    }
+    buffer.ordered = has_capability(device, Capability::stream_ordered_memory, operation);
+  }
+  buffer.address = allocate_device_memory(stream, buffer.kind, buffer.bytes, operation);
+}
+
+void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept {
+  DeviceState& device = *buffer->device;
+  if (buffer->block == nullptr && buffer->custom == nullptr) {
+    free_device_memory(std::move(buffer));
+  } else if (!buffer->uses.empty()) {
+    if (buffer->block != nullptr) device.allocator->begin_free(buffer->block);
+    free_later(std::move(buffer));
+  } else if (buffer->block != nullptr) {
+    device.allocator->free(buffer->block);
+  } else {
+    take_back_custom(std::move(buffer));
+  }
+}
+
+}  // namespace anyplace::detail

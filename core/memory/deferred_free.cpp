@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of deferred frees of each device.
+#include "memory/deferred_free.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "memory/event_pool.h"
+
+namespace anyplace::detail {
+
+namespace {
+
+constexpr const char* operation = "Buffer: freeing memory";
+
+/// The most entries that one allocation or free looks at, so that a long list costs each of them little.
+constexpr std::size_t reap_budget = 32;
+constexpr std::size_t everything = SIZE_MAX;
+/// The most streams that wait_for_deferred_frees() waits for one by one; with more it synchronises the device.
+constexpr std::size_t max_ordered_streams = 64;
+
+/// A queue that owns its buffers.
+class BufferList {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  std::size_t size() const noexcept { return size_; }
+
+  void push(std::unique_ptr<BufferState> buffer) noexcept {
+    BufferState* const added = buffer.release();
+    added->next = nullptr;
+    (first_ == nullptr ? first_ : last_->next) = added;
+    last_ = added;
+    ++size_;
+  }
+  std::unique_ptr<BufferState> pop() noexcept {
+    std::unique_ptr<BufferState> taken(first_);
+    first_ = taken->next;
+    --size_;
+    return taken;
+  }
+  BufferList take() noexcept { return std::exchange(*this, BufferList()); }
+
+ private:
+  BufferState* first_ = nullptr;
+  BufferState* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+struct DeferredFrees {
+  /// The size of `waiting`. An allocation reads it without the lock and skips an empty list.
+  std::atomic<std::size_t> count{0};
+
+  std::mutex mutex;  // guards everything below; a leaf
+  std::condition_variable freed;
+  BufferList waiting;
+  std::size_t freeing = 0;  ///< entries that threads have taken out, to look at them or to free them
+  std::array<std::uint64_t, max_ordered_streams> ordered_streams{};
+  std::size_t ordered_count = 0;
+  bool ordered_elsewhere = false;  ///< there were frees in the order of more streams than ordered_streams has room for
+};
+
+DeferredFrees* make_deferred_frees(DeviceState& /*device*/) { return new DeferredFrees; }
+
+namespace {
+
+/// Records an event behind the stream's work, for the buffer to wait for. False if that failed.
+bool mark(BufferState& buffer, StreamState& stream) noexcept {
+  if (stream.device->lost.load(std::memory_order_relaxed)) return true;  // a lost device's work is over
+  try {
+    std::unique_ptr<EventState> event = take_event(*stream.device);
+    record(*event, stream, operation);
+    buffer.behind.push_back(std::move(event));
+    return true;
+  } catch (const std::exception&) {
+    return stream.device->lost.load(std::memory_order_relaxed);
+  }
+}
+
+bool is_complete(const BufferState& buffer) noexcept {
+  if (buffer.device->lost.load(std::memory_order_relaxed)) return true;
+  if (buffer.unmarked) return false;
+  return std::all_of(buffer.behind.begin(), buffer.behind.end(), [](const std::unique_ptr<EventState>& event) {
+    try {
+      return event->device->lost.load(std::memory_order_relaxed) || query(*event, operation);
+    } catch (const std::exception&) {
+      return event->device->lost.load(std::memory_order_relaxed);
+    }
+  });
+}
+
+/// Gives memory that nothing uses any more back to where it came from. The caller holds no lock.
+void give_back(std::unique_ptr<BufferState> buffer) noexcept {
+  DeviceState& device = *buffer->device;
+  for (std::unique_ptr<EventState>& event : buffer->behind) give_event(std::move(event));
+  buffer->behind.clear();
+  if (buffer->take_back != nullptr) {
+    const auto take_back = buffer->take_back;
+    take_back(std::move(buffer));
+    return;
+  }
+  if (device.lost.load(std::memory_order_relaxed)) {
+    // Freeing memory of a lost device may fail, and that isn't reported.
+    static_cast<void>(device.table->memory_free(device.self, device.index, buffer->kind, buffer->address));
+    return;
+  }
+  if (buffer->ordered && buffer->home) {
+    // A free in stream order doesn't synchronise, unlike memory_free. The buffer's stream has no work left that it
+    // would have to follow.
+    const anyplace_status status = device.table->memory_free_async(device.self, buffer->home->handle, buffer->address);
+    if (status != ANYPLACE_STATUS_UNSUPPORTED) {
+      check_quietly(status, device, operation);
+      note_ordered_free(device, buffer->home->id);
+      return;
+    }
+    // The device turned out not to have it: the memory is freed as on devices that say so.
+    static_cast<void>(take_message());
+  }
+  check_quietly(device.table->memory_free(device.self, device.index, buffer->kind, buffer->address), device, operation);
+}
+
+/// Takes up to `budget` entries from the front of the list. They count as being freed until put_back().
+BufferList take_out(DeferredFrees& frees, std::size_t budget) noexcept {
+  BufferList taken;
+  const std::lock_guard lock(frees.mutex);
+  while (taken.size() < budget && !frees.waiting.empty()) taken.push(frees.waiting.pop());
+  frees.freeing += taken.size();
+  frees.count.store(frees.waiting.size(), std::memory_order_relaxed);
+  return taken;
+}
+
+/// Ends take_out(): entries that can't be freed yet go to the end of the list, so that the next call looks at others.
+void put_back(DeferredFrees& frees, std::size_t taken, BufferList unfinished) noexcept {
+  const std::lock_guard lock(frees.mutex);
+  while (!unfinished.empty()) frees.waiting.push(unfinished.pop());
+  frees.count.store(frees.waiting.size(), std::memory_order_relaxed);
+  frees.freeing -= taken;
+  frees.freed.notify_all();
+}
+
+/// Frees those of the first `budget` entries whose events are complete. If `may_wait` is false, only entries whose free
+/// can't synchronise.
+void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
+  DeferredFrees& frees = *device.deferred_frees;
+  if (frees.count.load(std::memory_order_relaxed) == 0) return;
+  const bool any = may_wait || device.lost.load(std::memory_order_relaxed);
+  BufferList looked_at = take_out(frees, budget);
+  const std::size_t taken = looked_at.size();
+  BufferList unfinished;
+  while (!looked_at.empty()) {
+    std::unique_ptr<BufferState> buffer = looked_at.pop();
+    const bool waits_for_nothing = buffer->ordered || buffer->block != nullptr || buffer->host != nullptr;
+    if ((any || waits_for_nothing) && is_complete(*buffer)) {
+      give_back(std::move(buffer));
+    } else {
+      unfinished.push(std::move(buffer));
+    }
+  }
+  put_back(frees, taken, unfinished.take());
+}
+
+void wait_for_device(DeviceState& device) noexcept {
+  if (device.lost.load(std::memory_order_relaxed)) return;
+  check_quietly(device.table->device_synchronize(device.self, device.index, ANYPLACE_FOREVER), device, operation);
+}
+
+void wait_for(BufferState& buffer) noexcept {
+  for (const std::unique_ptr<EventState>& event : buffer.behind) {
+    try {
+      static_cast<void>(synchronize(*event, ANYPLACE_FOREVER, operation));
+    } catch (const std::exception&) {
+      // If its device was lost, the work is over. After any other failure the end of the work isn't known.
+      if (!event->device->lost.load(std::memory_order_relaxed)) buffer.unmarked = true;
+    }
+  }
+  if (buffer.unmarked) wait_for_device(*buffer.device);
+}
+
+/// Waits for the streams in whose order the backend was told to free memory.
+void wait_for_ordered_frees(DeviceState& device) noexcept {
+  DeferredFrees& frees = *device.deferred_frees;
+  std::array<std::uint64_t, max_ordered_streams> ids;
+  std::size_t count = 0;
+  bool elsewhere = false;
+  {
+    const std::lock_guard lock(frees.mutex);
+    ids = frees.ordered_streams;
+    count = std::exchange(frees.ordered_count, 0);
+    elsewhere = std::exchange(frees.ordered_elsewhere, false);
+  }
+  for (std::size_t i = 0; i < count && !elsewhere; ++i) {
+    const Pin<StreamState> stream = streams().try_pin(ids[i]);
+    if (!stream) {
+      elsewhere = true;  // the stream was destroyed, and may still have work
+    } else if (!device.lost.load(std::memory_order_relaxed)) {
+      check_quietly(device.table->stream_synchronize(device.self, stream->handle, ANYPLACE_FOREVER), device, operation);
+    }
+  }
+  if (elsewhere) wait_for_device(device);
+}
+
+}  // namespace
+
+void free_later(std::unique_ptr<BufferState> buffer) noexcept {
+  DeviceState& device = *buffer->device;
+  // The caching allocator and an application's allocator take memory back in the order of its stream, so that stream's
+  // work needs no event.
+  const bool in_order = buffer->block != nullptr || buffer->custom != nullptr;
+  if (!in_order && buffer->home && !mark(*buffer, *buffer->home)) buffer->unmarked = true;
+  for (Pin<StreamState>& use : buffer->uses) {
+    if (!mark(*buffer, *use)) buffer->unmarked = true;
+  }
+  buffer->uses.clear();
+  if (!buffer->ordered && buffer->custom == nullptr) buffer->home.reset();
+
+  DeferredFrees& frees = *device.deferred_frees;
+  {
+    const std::lock_guard lock(frees.mutex);
+    frees.waiting.push(std::move(buffer));
+    frees.count.store(frees.waiting.size(), std::memory_order_relaxed);
+  }
+  if (!in_callback()) reap(device, reap_budget, false);
+}
+
+void reap_deferred_frees(DeviceState& device) noexcept { reap(device, reap_budget, true); }
+
+void reap_without_waiting(DeviceState& device) noexcept { reap(device, reap_budget, false); }
+
+void drain_deferred_frees(DeviceState& device) noexcept { reap(device, everything, true); }
+
+bool wait_for_deferred_frees(DeviceState& device) noexcept {
+  DeferredFrees& frees = *device.deferred_frees;
+  const auto none = [&] {
+    return frees.waiting.empty() && frees.freeing == 0 && frees.ordered_count == 0 && !frees.ordered_elsewhere;
+  };
+  {
+    const std::lock_guard lock(frees.mutex);
+    if (none()) return false;
+  }
+  // Another thread may have taken entries out and put them back unfinished, so this is repeated; but not for as long as
+  // other threads add more.
+  constexpr int rounds = 3;
+  for (int round = 0; round < rounds; ++round) {
+    BufferList mine = take_out(frees, everything);
+    const std::size_t taken = mine.size();
+    while (!mine.empty()) {
+      std::unique_ptr<BufferState> buffer = mine.pop();
+      wait_for(*buffer);
+      give_back(std::move(buffer));
+    }
+    wait_for_ordered_frees(device);
+    put_back(frees, taken, BufferList());
+    std::unique_lock lock(frees.mutex);
+    frees.freed.wait(lock, [&] { return frees.freeing == 0; });
+    if (none()) break;
+  }
+  return true;
+}
+
+void note_ordered_free(DeviceState& device, std::uint64_t stream_id) noexcept {
+  DeferredFrees& frees = *device.deferred_frees;
+  const std::lock_guard lock(frees.mutex);
+  const auto end = frees.ordered_streams.begin() + static_cast<std::ptrdiff_t>(frees.ordered_count);
+  if (std::find(frees.ordered_streams.begin(), end, stream_id) != end) return;
+  if (frees.ordered_count == max_ordered_streams) {
+    frees.ordered_elsewhere = true;
+  } else {
+    frees.ordered_streams[frees.ordered_count++] = stream_id;
+  }
+}
+
+}  // namespace anyplace::detail

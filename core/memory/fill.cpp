@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stream::fill. Backends fill with elements of 1, 2 and 4 bytes. An element that repeats one of those is such a fill;
+// any other is written once, in pieces, and what is written is copied behind itself until the destination is full.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "anyplace/error.h"
+#include "anyplace/stream.h"
+
+namespace anyplace {
+
+namespace {
+
+constexpr std::uint32_t widest = 4;
+
+/// Whether `element` is its first `width` bytes again and again.
+bool repeats(const unsigned char* element, std::uint32_t size, std::uint32_t width) noexcept {
+  return size % width == 0 && std::memcmp(element, element + width, size - width) == 0;
+}
+
+/// Both the size and the address are multiples of `width`, which is 1, 2 or 4.
+void fill_words(const StreamView& stream, BufferView destination, const unsigned char* word, std::uint32_t width) {
+  std::uint32_t value = 0;
+  if (width == 1) {
+    stream.memset8(destination, *word);
+  } else if (width == 2) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, word, sizeof(half));
+    stream.memset16(destination, half);
+  } else {
+    std::memcpy(&value, word, sizeof(value));
+    stream.memset32(destination, value);
+  }
+}
+
+void fill_range(const StreamView& stream, BufferView destination, const unsigned char* element, std::uint32_t size) {
+  const std::uint64_t address = destination.address();
+  const auto fits = [&](std::uint32_t width) { return size % width == 0 && address % width == 0; };
+  for (std::uint32_t width = 1; width <= widest; width *= 2) {
+    if (fits(width) && repeats(element, size, width)) return fill_words(stream, destination, element, width);
+  }
+  const std::uint32_t width = fits(4) ? 4 : fits(2) ? 2 : 1;
+  for (std::uint32_t at = 0; at < size; at += width) {
+    fill_words(stream, destination.sub(at, width), element + at, width);
+  }
+  const std::uint64_t whole = destination.size_bytes();
+  for (std::uint64_t written = size; written < whole;) {
+    const std::uint64_t next = std::min(written, whole - written);
+    stream.copy(destination.sub(written, next), destination.sub(0, next));
+    written += next;
+  }
+}
+
+/// The error as this call's own: the caller knows nothing of what it is made of.
+Error of_fill(const Error& error) {
+  ErrorDetails details;
+  details.code = error.code();
+  details.place = error.place();
+  details.operation = "Stream::fill";
+  details.text = error.problem();
+  details.remedy = error.remedy();
+  details.see = error.see();
+  details.vendor_code = error.vendor_code();
+  details.vendor_name = error.vendor_name();
+  details.vendor_text = error.vendor_text();
+  details.memory = error.memory();
+  return Error(std::move(details));
+}
+
+}  // namespace
+
+void StreamView::fill_elements(BufferView destination, const void* element, std::uint32_t size) const {
+  const auto* const bytes = static_cast<const unsigned char*>(element);
+  try {
+    // What is wrong with the stream or the destination is found out before anything is written.
+    if (destination.size_bytes() == 0) return memset8(destination, 0);
+    fill_range(*this, destination.sub(0), bytes, size);
+  } catch (const Error& error) {
+    throw of_fill(error);
+  }
+}
+
+}  // namespace anyplace

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// BufferState: the object of a buffer's handle; and the functions through which buffers get their memory: from the
+// device's caching allocator, from an allocator that the application put in its place, or from the backend itself.
+//
+// Invariant: a buffer pins its own stream and every stream that record_stream named. So the backend's streams still
+// exist when the buffer is freed, even if the user has destroyed them, and the free can always be put in their order.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "anyplace/memory.h"
+#include "handles/slots.h"
+#include "runtime/no_destructor.h"
+#include "streams/event_state.h"
+#include "streams/stream_state.h"
+
+namespace anyplace {
+class Allocator;
+}
+
+namespace anyplace::detail {
+
+struct Block;
+struct HostBlock;
+
+constexpr std::size_t first_sweep_at = 32;
+
+struct BufferState {
+  static constexpr HandleKind handle_kind = HandleKind::buffer;
+
+  DeviceState* device = nullptr;
+  anyplace_address address = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t kind = ANYPLACE_MEMORY_DEVICE;
+  bool owned = true;     ///< false: the memory is the user's, who frees it
+  bool ordered = false;  ///< the backend can free it in a stream's order
+  Pin<StreamState> home;
+  Block* block = nullptr;             ///< the caching allocator's, if it is from there
+  std::shared_ptr<Allocator> custom;  ///< the application's, if it is from there
+  /// Gives memory that isn't the backend's own back to one of those, once nothing uses it. Null: it is the backend's.
+  void (*take_back)(std::unique_ptr<BufferState> buffer) noexcept = nullptr;
+
+  std::mutex uses_mutex;  // guards uses and sweep_at; a leaf
+  /// Other streams that use the buffer, of any device, each once (rarely twice).
+  std::vector<Pin<StreamState>> uses;
+  std::size_t sweep_at = first_sweep_at;  ///< the number of uses at which sweep_uses() looks for some that are over
+
+  // -- Used by deferred_free.cpp alone, while the buffer waits to be freed.
+  std::vector<std::unique_ptr<EventState>> behind;  ///< the memory is unused once all of these are complete
+  /// An event is missing: the memory is known to be unused only when the device is idle.
+  bool unmarked = false;
+  BufferState* next = nullptr;
+  HostBlock* host = nullptr;  ///< the pinned memory that waits, which goes back to its device's HostPool
+
+  /// Frees the memory in the order of its streams. Never waits. Inside a callback, the service thread does it.
+  static void dispose(BufferState* buffer) noexcept;
+};
+
+extern constinit NoDestructor<SlotTable<BufferState>> buffer_table;
+inline SlotTable<BufferState>& buffers() noexcept { return buffer_table.value; }
+
+/// A view's address and size, with its buffer pinned. For an empty view nothing is pinned and device is null.
+struct PinnedRange {
+  Pin<BufferState> buffer;
+  DeviceState* device = nullptr;
+  anyplace_address address = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Throws invalid_handle, or invalid_argument for a view that reaches beyond its buffer.
+PinnedRange pin_range(const BufferView& view, const char* operation);
+
+/// Adds to the streams whose work uses the memory, unless it is among them. The caller keeps the buffer from being
+/// freed meanwhile. Throws bad_alloc.
+void add_use(BufferState& buffer, Pin<StreamState> user);
+/// Lets go of those among them that have nothing left to do.
+void drop_idle_uses(BufferState& buffer) noexcept;
+
+/// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use
+/// at once, and others after it. device, kind and bytes are set; bytes isn't 0. Throws out_of_memory with the figures,
+/// and what an application's own allocator throws.
+void allocate_for(BufferState& buffer, StreamState& stream, const char* operation);
+
+/// Gives memory back to where it came from, in the order of the buffer's streams. Never waits or throws. Not called
+/// inside callbacks.
+void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept;
+
+/// Allocates memory from the backend. `stream` may use it at once, other streams after that stream. kind is DEVICE or
+/// MANAGED; bytes isn't 0. Waits for deferred frees before it throws out_of_memory with the figures.
+anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind, std::uint64_t bytes,
+                                        const char* operation);
+
+/// Gives memory back to the backend once the work that the buffer's streams have now is done. Never waits or throws.
+/// Not called inside callbacks.
+void free_device_memory(std::unique_ptr<BufferState> buffer) noexcept;
+
+/// A copy of the Error, with figures.
+Error with_figures(const Error& plain, const MemoryFigures& figures);
+
+/// The Error of an out_of_memory that a backend just returned. Figures that `figures` lacks come from the device: free
+/// and, if that is less, limit. If `text` isn't null, the core itself refused the allocation for that reason, and no
+/// backend did. Takes the message away.
+Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char* text, const char* operation);
+
+}  // namespace anyplace::detail

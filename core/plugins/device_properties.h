@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device's properties and capabilities.
+#pragma once
+
+#include "anyplace/device.h"
+#include "runtime/backend.h"
+
+namespace anyplace::detail {
+
+/// The device's properties. The backend is asked for them once. Throws the backend's error.
+const anyplace_device_properties& properties_of(DeviceState& device, const char* operation);
+
+/// Whether the device has the capability. Its entries are in the table: properties_of() checks that.
+bool has_capability(DeviceState& device, Capability capability, const char* operation);
+
+/// Throws unsupported, naming the capability and the place.
+[[noreturn]] void refuse_capability(const DeviceState& device, Capability capability, const char* operation);
+
+/// Throws unsupported unless the device has it. A few instructions once the properties were asked for.
+inline void require_capability(DeviceState& device, Capability capability, const char* operation) {
+  const auto bit = static_cast<std::uint32_t>(capability);
+  if (device.properties_known.load(std::memory_order_acquire) && (device.properties.capabilities >> bit & 1) != 0)
+      [[likely]] {
+    return;
+  }
+  if (!has_capability(device, capability, operation)) refuse_capability(device, capability, operation);
+}
+
+}  // namespace anyplace::detail

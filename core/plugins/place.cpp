@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The parser of places. It looks at the text alone. Only when the text is bad does it read the names of plugin files,
+// to suggest one.
+#include "anyplace/place.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "anyplace/error.h"
+#include "plugins/names.h"
+#include "runtime/text.h"
+
+namespace anyplace {
+namespace {
+
+using detail::quoted;
+
+constexpr std::size_t uuid_limit = 63;
+constexpr std::string_view uuid_key = "uuid=";
+constexpr std::string_view pci_key = "pci=";
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+bool is_hex(char c) noexcept { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_uuid_character(char c) noexcept {
+  return is_digit(c) || c == '-' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+[[noreturn]] void refuse(std::string_view text, const std::string& problem) {
+  ErrorDetails details;
+  details.code = ErrorCode::invalid_argument;
+  details.place = quoted(text);
+  details.operation = "Place";
+  details.text = details.place + " names no device: " + problem;
+  details.remedy =
+      "allowed are NAME, NAME:INDEX, NAME:uuid=UUID, NAME:pci=ADDRESS and auto, where NAME is [a-z][a-z0-9_]* and "
+      "INDEX "
+      "is 0 to 2147483647 without sign or leading zeros, like cuda:0; " +
+      detail::suggestion(text);
+  details.see = "`anyplace devices` lists the places of this machine";
+  throw Error(std::move(details));
+}
+
+/// What is wrong with an index; empty, and *index set, if nothing is.
+std::string parse_index(std::string_view digits, int* index) {
+  if (digits.empty()) return "nothing follows the ':'";
+  const auto* const odd = std::find_if_not(digits.begin(), digits.end(), is_digit);
+  if (odd != digits.end()) return "the index has the character " + quoted({odd, 1});
+  if (digits.size() > 1 && digits.front() == '0') return "the index has a leading zero";
+  std::int64_t value = 0;
+  for (const char digit : digits) {
+    value = value * 10 + (digit - '0');
+    if (value > std::numeric_limits<int>::max()) return "the index is greater than 2147483647";
+  }
+  *index = static_cast<int>(value);
+  return "";
+}
+
+std::string uuid_problem(std::string_view uuid) {
+  if (uuid.empty()) return "nothing follows 'uuid='";
+  const auto* const odd = std::find_if_not(uuid.begin(), uuid.end(), is_uuid_character);
+  if (odd != uuid.end()) return "the uuid has the character " + quoted({odd, 1});
+  if (uuid.size() > uuid_limit) return "the uuid is longer than 63 characters";
+  return "";
+}
+
+/// dddd:dd:dd.d with 4 to 8 digits in the first place.
+bool is_pci_address(std::string_view text) noexcept {
+  constexpr std::string_view rest_shape = ":dd:dd.d";
+  const std::size_t domain = std::min(text.find(':'), text.size());
+  if (domain < 4 || domain > 8 || text.size() != domain + rest_shape.size()) return false;
+  if (!std::all_of(text.begin(), text.begin() + domain, is_hex)) return false;
+  return std::equal(rest_shape.begin(), rest_shape.end(), text.begin() + domain,
+                    [](char shape, char c) { return shape == 'd' ? is_hex(c) : c == shape; });
+}
+
+}  // namespace
+
+Place::Place(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  if (text.empty()) refuse(text, "the text is empty");
+  if (const std::string problem = detail::name_problem(name); !problem.empty()) refuse(text, problem);
+  name_ = name;
+  const bool automatic = name == detail::automatic_name;
+  if (colon == std::string_view::npos) {
+    kind_ = automatic ? Kind::automatic : Kind::current;
+    return;
+  }
+  if (automatic) refuse(text, "'auto' takes no index and no selector");
+  const std::string_view rest = text.substr(colon + 1);
+  if (rest.starts_with(uuid_key)) {
+    kind_ = Kind::uuid;
+    const std::string_view uuid = rest.substr(uuid_key.size());
+    if (const std::string problem = uuid_problem(uuid); !problem.empty()) refuse(text, problem);
+    selector_ = uuid;
+  } else if (rest.starts_with(pci_key)) {
+    kind_ = Kind::pci;
+    const std::string_view address = rest.substr(pci_key.size());
+    if (!is_pci_address(address)) {
+      refuse(text, "a pci address is dddd:dd:dd.d in hexadecimal digits, 4 to 8 of them before the first ':'");
+    }
+    selector_ = address;
+  } else {
+    kind_ = Kind::index;
+    if (const std::string problem = parse_index(rest, &index_); !problem.empty()) refuse(text, problem);
+  }
+}
+
+Place::Place(const char* text) : Place(text == nullptr ? std::string_view() : std::string_view(text)) {}
+
+Place::Place(const std::string& text) : Place(std::string_view(text)) {}
+
+Place::Place(std::string_view name, int index) : kind_(Kind::index), index_(index), name_(name) {
+  const auto whole = [&] { return std::string(name) + ":" + std::to_string(index); };
+  if (const std::string problem = detail::name_problem(name); !problem.empty()) refuse(whole(), problem);
+  if (name == detail::automatic_name) refuse(whole(), "'auto' takes no index and no selector");
+  if (index < 0) refuse(whole(), "the index is negative");
+}
+
+std::string Place::backend() const { return std::string(detail::without_table_alias(name_)); }
+
+std::optional<int> Place::index() const noexcept {
+  if (kind_ != Kind::index) return std::nullopt;
+  return index_;
+}
+
+std::string Place::to_string() const {
+  switch (kind_) {
+    case Kind::current:
+    case Kind::automatic:
+      return name_;
+    case Kind::index:
+      return name_ + ":" + std::to_string(index_);
+    case Kind::uuid:
+      return name_ + ":" + std::string(uuid_key) + selector_;
+    case Kind::pci:
+      return name_ + ":" + std::string(pci_key) + selector_;
+  }
+  return name_;
+}
+
+}  // namespace anyplace

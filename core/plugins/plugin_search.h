@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which directories are searched for plugins, and which plugin files they have. This reads directories and symbolic
+// links but opens no plugin. Everything has a limit, since the directories are the user's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "anyplace/plugins.h"
+
+namespace anyplace::detail {
+
+struct PluginFile {
+  std::string name;
+  std::string path;  ///< absolute
+  PluginCandidate::Source source = PluginCandidate::Source::installed;
+};
+
+struct SearchDirectory {
+  std::string path;  ///< absolute
+  PluginCandidate::Source source = PluginCandidate::Source::installed;
+  bool is_there = true;
+};
+
+struct SearchPath {
+  std::vector<SearchDirectory> directories;  ///< in order, each once; of the variable's directories those that exist
+  std::vector<PluginDirectoryProblem> problems;
+};
+
+/// Reads the environment at each call: the application may change it before it first uses a name.
+SearchPath search_path();
+
+struct PluginListing {
+  std::vector<PluginFile> files;  ///< in search order
+  std::vector<PluginDirectoryProblem> problems;
+};
+
+/// All plugin files in the directories, without symbolic links that are aliases.
+PluginListing list_plugins();
+
+/// The files for one name, in search order, without reading directories.
+std::vector<PluginFile> find_plugins(std::string_view name);
+
+/// The backend that a vendor's symbolic link libanyplace_backend_<name>.so makes `name` an alias of; empty if none
+/// does.
+std::string link_alias(std::string_view name);
+
+/// Puts a file before all others. The caller has checked that its path is absolute and its name a plugin's.
+void add_registered(PluginFile file);
+
+}  // namespace anyplace::detail

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Backend: an accepted plugin and its devices, as the core holds them. Made by the registry, never destroyed, so
+// pointers to a Backend or a DeviceState are good for the life of the process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "anyplace/backend/abi.h"
+#include "anyplace/device.h"
+#include "anyplace/error.h"
+
+namespace anyplace::detail {
+
+struct Backend;
+struct DeferredFrees;
+class DeviceAllocator;
+struct DeviceAllocators;
+struct EventPool;
+struct HelperStreams;
+class HostPool;
+class PressureCallbacks;
+
+struct DeviceState {
+  // -- Read on every call.
+  const anyplace_backend_table* table = nullptr;
+  void* self = nullptr;
+  std::int32_t index = 0;
+  /// Set by the first DEVICE_LOST of any entry (mark_lost in call.h), for good.
+  std::atomic<bool> lost{false};
+  /// The first Error with the vendor's reason for the loss; null if there was none. Later device_lost errors repeat
+  /// that reason. Never freed.
+  std::atomic<const Error*> loss{nullptr};
+  /// Set when a stream is made on the device: then there may be work to wait for at exit.
+  std::atomic<bool> used{false};
+
+  // -- Read now and then.
+  std::atomic<bool> idle_at_exit{false};  ///< at exit, all work of the backend's devices was seen to be done
+  Backend* backend = nullptr;
+  std::string place;  ///< "cuda:0"
+
+  std::mutex properties_mutex;  ///< serialises asking the backend for the properties; the backend is called under it
+  std::atomic<bool> properties_known{false};
+  anyplace_device_properties properties{};  ///< read through properties_of() (plugins/); never changes once known
+
+  std::mutex default_stream_mutex;  ///< serialises making the default stream; the backend is called under it
+  std::atomic<std::uint64_t> default_stream_id{0};
+
+  // -- The subsystems' data for the device (subsystem.h): made with it, never destroyed.
+  HelperStreams* helper_streams = nullptr;
+  EventPool* event_pool = nullptr;
+  DeferredFrees* deferred_frees = nullptr;
+  PressureCallbacks* pressure = nullptr;
+  DeviceAllocator* allocator = nullptr;
+  DeviceAllocators* allocators = nullptr;
+  HostPool* host_pool = nullptr;
+  /// Whether Buffers get their memory from an allocator that an application put in.
+  std::atomic<bool> has_custom_allocator{false};
+
+  /// Bytes of Buffers of this device that are allocated and whose free was not asked for.
+  std::atomic<std::uint64_t> bytes_in_use{0};
+};
+
+struct Backend {
+  std::string name;
+  std::string path;  ///< of the plugin's file
+  anyplace_host host{};
+  /// Entries beyond those that the plugin filled are null.
+  anyplace_backend_table table{};
+  std::vector<std::unique_ptr<DeviceState>> devices;
+};
+
+/// Adds a backend whose devices have been made. Throws bad_alloc.
+void add_accepted(Backend& backend);
+/// All accepted backends, in the order of their acceptance.
+std::vector<Backend*> accepted_backends();
+
+}  // namespace anyplace::detail

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Subsystem: what a room of the core does at moments that rooms below it notice: a backend is about to be loaded, a
+// device was made or lost, a stream ends, the process forks or exits. So that no room calls one above it, a room
+// registers its functions in its subsystem.cpp, and core/subsystems.cpp lists the rooms from the lowest to the highest.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "anyplace/backend/abi.h"
+
+namespace anyplace::detail {
+
+struct DeviceState;
+struct StreamState;
+
+/// A null function is skipped. Functions that are noexcept may run on any thread, also inside a callback.
+struct Subsystem {
+  /// Sets the functions of `host` that the subsystem offers to backends.
+  void (*offer)(anyplace_host& host) noexcept = nullptr;
+  /// Makes the subsystem's data for a device. Calls no entry of the backend. May throw bad_alloc, and is then called
+  /// again for the same device.
+  void (*device_made)(DeviceState& device) = nullptr;
+  /// The device was just marked lost.
+  void (*device_lost)(DeviceState& device) noexcept = nullptr;
+  /// Makes calls with handles of this device (null: of every device) take the slow path from now on.
+  void (*close_fast_path)(const DeviceState* device) noexcept = nullptr;
+  /// The stream's last pin was dropped; the backend's stream still exists. Not called inside a callback.
+  void (*stream_ended)(StreamState& stream) noexcept = nullptr;
+  /// A note about a stream's handle that leads nowhere, from the calling thread's state. It is appended to the error's
+  /// text. Throws bad_alloc.
+  std::string (*note_on_missing)(std::uint64_t stream_id) = nullptr;
+  /// Called in the child of a fork. It may not lock, allocate or call a backend.
+  void (*forked)() noexcept = nullptr;
+
+  // -- Called at exit, in this order, and not inside a callback.
+  using Clock = std::chrono::steady_clock;
+  /// Waits until the device's work is done. False if time ran out. Throws the error that the device failed with.
+  bool (*wait_for_device)(DeviceState& device, std::uint64_t timeout_ns) = nullptr;
+  /// Called when that wait is over for all devices of the backend. `all_idle`: none of them has work left.
+  void (*after_wait)(DeviceState& device, bool all_idle) noexcept = nullptr;
+  /// Waits until no submission is held back any more. False if time ran out.
+  bool (*settle)(std::chrono::nanoseconds timeout) noexcept = nullptr;
+  /// Releases the objects of closed handles, and what is kept for further calls. May call backends.
+  void (*end_unused)() noexcept = nullptr;
+  /// Frees what is kept of the device's memory and events, as far as there is time.
+  void (*give_back)(DeviceState& device, Clock::time_point deadline) noexcept = nullptr;
+};
+
+/// The runtime room's own subsystem, which offers backends the functions in host_table.cpp.
+extern constinit const Subsystem runtime_subsystem;
+
+/// From the lowest room to the highest. Defined in core/subsystems.cpp.
+std::span<const Subsystem* const> subsystems() noexcept;
+
+}  // namespace anyplace::detail

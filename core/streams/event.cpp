@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventView, Event and elapsed_time: the public face of event_state.h.
+#include "anyplace/event.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "anyplace/stream.h"
+#include "handles/use.h"
+#include "plugins/device_properties.h"
+#include "runtime/call.h"
+#include "runtime/deadline.h"
+#include "streams/event_state.h"
+#include "streams/stream_state.h"
+
+namespace anyplace {
+
+using detail::enter;
+using detail::events;
+using detail::EventState;
+using detail::Pin;
+
+Device EventView::device() const {
+  constexpr const char* operation = "Event::device";
+  enter(operation);
+  return Device(events().pin(id_, operation)->device);
+}
+
+// ---- The hot calls -------------------------------------------------------------------------------------------------
+
+void EventView::record(const StreamView& stream) const {
+  constexpr const char* operation = "Event::record";
+  detail::use<EventState, detail::StreamState>(operation, id_, stream.id(),
+                                               [](const auto& guard) { detail::record_event(guard, operation); });
+}
+
+bool EventView::query() const {
+  constexpr const char* operation = "Event::query";
+  return detail::use<EventState>(operation, id_,
+                                 [](const auto& guard) { return detail::query_event(guard, operation); });
+}
+
+void EventView::synchronize() const {
+  constexpr const char* operation = "Event::synchronize";
+  detail::use<EventState>(
+      operation, id_, [](const auto& guard) { return detail::synchronize_event(guard, ANYPLACE_FOREVER, operation); });
+}
+
+// ---- Waiting for a limited time, and the vendor's side -------------------------------------------------------------
+
+bool EventView::synchronize(std::chrono::nanoseconds timeout) const {
+  constexpr const char* operation = "Event::synchronize";
+  enter(operation);
+  const Pin<EventState> event = events().pin(id_, operation);
+  return detail::synchronize(*event, detail::to_timeout_ns(timeout), operation);
+}
+
+std::uint64_t EventView::native_handle() const {
+  constexpr const char* operation = "Event::native_handle";
+  enter(operation);
+  const Pin<EventState> event = events().pin(id_, operation);
+  detail::DeviceState& device = *event->device;
+  detail::require_usable(device, operation);
+  detail::require_capability(device, Capability::native_handles, operation);
+  const detail::Record record = detail::most_recent_record(*event);
+  std::uint64_t native = 0;
+  detail::check(device.table->event_native(device.self, record.handle, &native), device, operation);
+  return native;
+}
+
+// ---- The owner -----------------------------------------------------------------------------------------------------
+
+Event::Event(const Device& device, EventOptions options) {
+  constexpr const char* operation = "Event::Event";
+  enter(operation);
+  detail::DeviceState& state = *device.state();
+  detail::require_usable(state, operation);
+  if (options.interprocess && options.timing) {
+    detail::fail(ErrorCode::invalid_argument, state.place, operation,
+                 "an interprocess event can't have timing\nmake two events, or leave one of the options out");
+  }
+  std::uint32_t flags = 0;
+  if (options.timing) {
+    detail::require_capability(state, Capability::timed_events, operation);
+    flags |= ANYPLACE_EVENT_TIMING;
+  }
+  if (options.interprocess) {
+    detail::require_capability(state, Capability::interprocess_events, operation);
+    flags |= ANYPLACE_EVENT_INTERPROCESS;
+  }
+  if (options.blocking_sync) flags |= ANYPLACE_EVENT_BLOCKING_SYNC;
+  std::unique_ptr<EventState> event = detail::make_event(state, flags, operation);
+  id_ = event->id = events().reserve(operation);
+  events().publish(id_, event.release(), true);  // it is careful until the first record
+}
+
+Event::Event(Event&& other) noexcept : EventView(std::exchange(other.id_, 0)) {}
+
+Event& Event::operator=(Event&& other) noexcept {
+  if (this != &other) {
+    if (id_ != 0 && detail::process_running()) events().close(id_);
+    id_ = std::exchange(other.id_, 0);
+  }
+  return *this;
+}
+
+Event::~Event() {
+  if (id_ != 0 && detail::process_running()) events().close(id_);
+}
+
+// ---- Measuring -----------------------------------------------------------------------------------------------------
+namespace {
+
+/// Checks one of the two events; mistakes that last longest are reported first. Returns its record, which is complete.
+detail::Record measurable(EventState& event, const char* which, const char* operation) {
+  const std::string& place = event.device->place;
+  if ((event.flags & ANYPLACE_EVENT_TIMING) == 0) {
+    detail::fail(
+        ErrorCode::timing_disabled, place, operation,
+        fmt::format("the {} event was made without timing\nmake it with EventOptions{{.timing = true}}", which));
+  }
+  if (!event.recorded.load(std::memory_order_acquire)) {
+    detail::fail(ErrorCode::not_recorded, place, operation,
+                 fmt::format("the {} event was never recorded\nrecord it on a stream first", which));
+  }
+  if (!detail::query(event, operation)) {
+    detail::fail(ErrorCode::not_ready, place, operation,
+                 fmt::format("the {} event is not complete\nsynchronize it first", which));
+  }
+  return detail::most_recent_record(event);
+}
+
+}  // namespace
+
+double elapsed_time(EventView start, EventView end) {
+  constexpr const char* operation = "elapsed_time";
+  enter(operation);
+  const Pin<EventState> from = events().pin(start.id(), operation);
+  const Pin<EventState> to = events().pin(end.id(), operation);
+  detail::DeviceState& device = *from->device;
+  detail::require_usable(device, operation);
+  detail::require_usable(*to->device, operation);
+  if (device.backend != to->device->backend) {
+    detail::fail(ErrorCode::invalid_argument, device.place, operation,
+                 fmt::format("the start event is of {}, the end event of {}\nthere is no common clock between backends",
+                             device.place, to->device->place));
+  }
+  const detail::Record first = measurable(*from, "start", operation);
+  const detail::Record last = measurable(*to, "end", operation);
+  double milliseconds = 0;
+  detail::check(device.table->event_elapsed(device.self, first.handle, last.handle, &milliseconds), device, operation);
+  return milliseconds;
+}
+
+}  // namespace anyplace

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on events. Each begins with the question whether the most recent record was made on a held stream.
+#include "streams/event_state.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runtime/service.h"
+#include "streams/cross_wait.h"
+#include "streams/hold.h"
+
+namespace anyplace::detail {
+
+constinit NoDestructor<SlotTable<EventState>> event_table("event");
+
+EventState::EventState() = default;
+
+EventState::~EventState() {
+  if (handle != 0) destroy_event(*device, handle);
+}
+
+void EventState::dispose(EventState* event) noexcept { delete event; }
+
+void destroy_event(DeviceState& device, anyplace_event handle) noexcept {
+  if (!backends_callable()) return;
+  if (in_callback()) {
+    post_to_service([&device, handle] { destroy_event(device, handle); });
+    return;
+  }
+  const anyplace_status status = device.table->event_destroy(device.self, handle);
+  // Destroying a lost device's event may fail, and that isn't reported.
+  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "Event::~Event");
+}
+
+std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation) {
+  require_usable(device, operation);
+  auto event = std::make_unique<EventState>();
+  event->device = &device;
+  event->flags = flags;
+  anyplace_event_desc desc{};
+  desc.struct_size = sizeof(desc);
+  desc.flags = flags;
+  check(device.table->event_create(device.self, device.index, &desc, &event->handle), device, operation);
+  if (event->handle == 0) fail(ErrorCode::backend_failed, device.place, operation, "the backend made a null event");
+  return event;
+}
+
+// ---- Recording -----------------------------------------------------------------------------------------------------
+namespace {
+
+/// The event was just recorded on a stream that isn't held: drops the earlier record on a held stream.
+void forget_held_record(EventState& event) noexcept {
+  std::shared_ptr<HeldRecord> old;
+  const std::lock_guard lock(holds().mutex);
+  event.record_is_held.store(false, std::memory_order_relaxed);
+  old.swap(event.held_record);
+  if (event.id != 0) events().set_careful(event.id, false);
+}
+
+}  // namespace
+
+void refuse_stream(const EventState& event, const StreamState& stream, const char* operation) {
+  fail(
+      ErrorCode::invalid_argument, event.device->place, operation,
+      fmt::format("the event is of {}, the stream of {}\nrecord an event on a stream of its own device (waiting for it "
+                  "is allowed from any)",
+                  event.device->place, stream.device->place));
+}
+
+bool record_was_held_back(EventState& event, StreamState& stream, const char* operation) {
+  require_usable(*stream.device, operation);
+  return stream.held.load(std::memory_order_acquire) && hold_back_record(event, stream, operation);
+}
+
+void note_plain_record(EventState& event) noexcept {
+  const bool first = !event.recorded.exchange(true, std::memory_order_acq_rel);
+  // The order matters: a record that another thread makes on a held stream now is either seen below, or sets the event
+  // careful after this.
+  if (first && event.id != 0) events().set_careful(event.id, false);
+  if (event.record_is_held.load(std::memory_order_seq_cst)) [[unlikely]]
+    forget_held_record(event);
+}
+
+Record most_recent_record(EventState& event) {
+  if (event.record_is_held.load(std::memory_order_acquire)) [[unlikely]] {
+    const std::lock_guard lock(holds().mutex);
+    if (event.held_record) return {event.device, event.held_record->handle, event.held_record};
+  }
+  return {event.device, event.handle, nullptr};
+}
+
+// ---- Asking and waiting --------------------------------------------------------------------------------------------
+namespace {
+
+HeldRecord::State state_of(const HeldRecord& record) {
+  const std::lock_guard lock(holds().mutex);
+  return record.state;
+}
+
+bool is_complete(const Record& record, const char* operation) {
+  if (record.held) {
+    const HeldRecord::State state = state_of(*record.held);
+    if (state != HeldRecord::State::submitted) return state == HeldRecord::State::dropped;
+  }
+  DeviceState& device = *record.device;
+  std::int32_t done = 0;
+  check(device.table->event_query(device.self, record.handle, &done), device, operation);
+  return done != 0;
+}
+
+}  // namespace
+
+bool query_carefully(EventState& event, const char* operation) {
+  require_usable(*event.device, operation);
+  return is_complete(most_recent_record(event), operation);
+}
+
+bool synchronize_carefully(EventState& event, std::uint64_t timeout_ns, const char* operation) {
+  DeviceState& device = *event.device;
+  require_usable(device, operation);
+  const Record record = most_recent_record(event);
+  std::optional<Deadline> deadline;
+  if (record.held) [[unlikely]] {
+    deadline.emplace(timeout_ns);
+    if (!wait_until_submitted(*record.held, *deadline)) return false;
+    require_usable(device, operation);
+    if (state_of(*record.held) == HeldRecord::State::dropped) return true;
+    timeout_ns = deadline->left();
+  }
+  const anyplace_status status = device.table->event_synchronize(device.self, record.handle, timeout_ns);
+  if (status == ANYPLACE_STATUS_TIMEOUT) return false;
+  if (status == ANYPLACE_STATUS_UNSUPPORTED && timeout_ns != ANYPLACE_FOREVER) {
+    take_message();
+    if (!deadline) deadline.emplace(timeout_ns);
+    return poll_until(*deadline, [&] { return is_complete(record, operation); });
+  }
+  check(status, device, operation);
+  return true;
+}
+
+void wait_carefully(StreamState& stream, EventState& event, const char* operation) {
+  DeviceState& device = *stream.device;
+  require_usable(device, operation);
+  require_usable(*event.device, operation);
+  const bool plain = device.backend == event.device->backend && !stream.held.load(std::memory_order_acquire) &&
+                     !event.record_is_held.load(std::memory_order_acquire);
+  if (plain) [[likely]] {
+    check(device.table->stream_wait_event(device.self, stream.handle, event.handle), device, operation);
+    return;
+  }
+  if (!event.recorded.load(std::memory_order_acquire)) return;
+  const Record record = most_recent_record(event);
+  // Of the same stream, and so in front of whatever comes now.
+  if (record.held && record.held->stream_id == stream.id) return;
+  if (is_complete(record, operation)) return;
+  const bool submitted = !record.held || state_of(*record.held) == HeldRecord::State::submitted;
+  if (submitted && device.backend == event.device->backend && !stream.held.load(std::memory_order_acquire)) {
+    check(device.table->stream_wait_event(device.self, stream.handle, record.handle), device, operation);
+    return;
+  }
+  wait_across(stream, record, operation);
+}
+
+// ---- For the core's own events -------------------------------------------------------------------------------------
+
+void record(EventState& event, StreamState& stream, const char* operation) {
+  record_event(Given(event, stream), operation);
+}
+bool query(EventState& event, const char* operation) { return query_event(Given(event), operation); }
+bool synchronize(EventState& event, std::uint64_t timeout_ns, const char* operation) {
+  return synchronize_event(Given(event), timeout_ns, operation);
+}
+void wait(StreamState& stream, EventState& event, const char* operation) {
+  wait_event(Given(event, stream), operation);
+}
+
+}  // namespace anyplace::detail

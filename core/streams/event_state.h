@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// EventState: the object of an event's handle, and the operations on events. Other rooms use these operations too
+// (memory is freed behind events). All of them handle held streams (hold.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "handles/use.h"
+#include "streams/stream_state.h"
+
+namespace anyplace::detail {
+
+struct HeldRecord;
+
+struct EventState {
+  static constexpr HandleKind handle_kind = HandleKind::event;
+
+  DeviceState* device = nullptr;
+  anyplace_event handle = 0;
+  std::uint64_t id = 0;  ///< 0 for the core's own events, which have no handle
+  std::uint32_t flags = 0;
+  std::atomic<bool> recorded{false};
+
+  /// The most recent record if it was made on a held stream, else null. Such a record has a backend's event of its own,
+  /// and `handle` isn't used. Guarded by holds().mutex. record_is_held is set with it and can be read without the lock.
+  std::shared_ptr<HeldRecord> held_record;
+  std::atomic<bool> record_is_held{false};
+
+  EventState();
+  EventState(const EventState&) = delete;  // it owns the backend's event
+  EventState& operator=(const EventState&) = delete;
+  ~EventState();  ///< destroys the backend's event; inside a callback, the service thread does
+  static void dispose(EventState* event) noexcept;
+};
+
+/// A copy of an event's most recent record: later records don't change it.
+struct Record {
+  DeviceState* device = nullptr;
+  anyplace_event handle = 0;
+  std::shared_ptr<HeldRecord> held;  ///< keeps `handle` alive; null if the event does
+};
+
+extern constinit NoDestructor<SlotTable<EventState>> event_table;
+inline SlotTable<EventState>& events() noexcept { return event_table.value; }
+template <>
+inline SlotTable<EventState>& table_of<EventState>() noexcept {
+  return events();
+}
+
+/// An event without a handle. flags are ANYPLACE_EVENT_*. Throws.
+std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation);
+/// Destroys a backend's event; inside a callback, the service thread does.
+void destroy_event(DeviceState& device, anyplace_event handle) noexcept;
+
+Record most_recent_record(EventState& event);
+
+// -- The operations, for objects that the caller keeps alive. The public calls inline the same bodies.
+/// Throws invalid_argument, naming both places, if the stream is not of the event's device.
+void record(EventState& event, StreamState& stream, const char* operation);
+bool query(EventState& event, const char* operation);
+/// timeout_ns may be ANYPLACE_FOREVER. False when it ran out.
+bool synchronize(EventState& event, std::uint64_t timeout_ns, const char* operation);
+/// The stream and the event may be of different devices and backends.
+void wait(StreamState& stream, EventState& event, const char* operation);
+
+// -- The unusual cases, out of line.
+[[noreturn]] void refuse_stream(const EventState& event, const StreamState& stream, const char* operation);
+/// Returns true if the stream is held; its queue then has the record.
+bool record_was_held_back(EventState& event, StreamState& stream, const char* operation);
+/// Called after the event was recorded on a stream that isn't held.
+void note_plain_record(EventState& event) noexcept;
+bool query_carefully(EventState& event, const char* operation);
+/// The wait for a record that may be held back, or with a time limit.
+bool synchronize_carefully(EventState& event, std::uint64_t timeout_ns, const char* operation);
+/// For a wait across backends, or when the stream or the record may be held.
+void wait_carefully(StreamState& stream, EventState& event, const char* operation);
+
+// -- The bodies. handles/use.h has the guards.
+template <class Guard>  // of event and stream
+[[gnu::always_inline]] inline void record_event(const Guard& guard, const char* operation) {
+  EventState& event = guard.first();
+  StreamState& stream = guard.second();
+  DeviceState& device = *stream.device;
+  if (event.device != &device) [[unlikely]]
+    refuse_stream(event, stream, operation);
+  if (guard.careful) [[unlikely]] {
+    if (record_was_held_back(event, stream, operation)) return;
+  }
+  const anyplace_status status = device.table->event_record(device.self, event.handle, stream.handle);
+  guard.check(status, operation);
+  if (guard.careful) [[unlikely]]
+    note_plain_record(guard.first());
+}
+
+template <class Guard>  // of an event
+[[gnu::always_inline]] inline bool query_event(const Guard& guard, const char* operation) {
+  EventState& event = guard.first();
+  if (guard.careful) [[unlikely]]
+    return query_carefully(event, operation);
+  DeviceState& device = *event.device;
+  std::int32_t done = 0;
+  const anyplace_status status = device.table->event_query(device.self, event.handle, &done);
+  guard.check(status, operation);
+  return done != 0;
+}
+
+template <class Guard>  // of an event
+[[gnu::always_inline]] inline bool synchronize_event(const Guard& guard, std::uint64_t timeout_ns,
+                                                     const char* operation) {
+  EventState& event = guard.first();
+  if (guard.careful) [[unlikely]]
+    return synchronize_carefully(event, timeout_ns, operation);
+  DeviceState& device = *event.device;
+  const anyplace_status status = device.table->event_synchronize(device.self, event.handle, timeout_ns);
+  guard.check(status, operation);
+  return true;
+}
+
+template <class Guard>  // of event and stream
+[[gnu::always_inline]] inline void wait_event(const Guard& guard, const char* operation) {
+  EventState& event = guard.first();
+  StreamState& stream = guard.second();
+  DeviceState& device = *stream.device;
+  if (guard.careful || device.backend != event.device->backend) [[unlikely]]
+    return wait_carefully(stream, event, operation);
+  const anyplace_status status = device.table->stream_wait_event(device.self, stream.handle, event.handle);
+  guard.check(status, operation);
+}
+
+}  // namespace anyplace::detail

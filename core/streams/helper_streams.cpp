@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pool of helper streams of each device.
+#include "streams/helper_streams.h"
+
+namespace anyplace::detail {
+
+HelperStreams* make_helper_streams(DeviceState& /*device*/) { return new HelperStreams; }
+
+HelperStream take_helper_stream(DeviceState& device, const char* operation) {
+  HelperStreams& helpers = *device.helper_streams;
+  {
+    const std::lock_guard lock(helpers.mutex);
+    // There is room for a stream to come back, so that giving one back never allocates.
+    helpers.idle.reserve(HelperStreams::max_idle);
+    if (!helpers.idle.empty()) {
+      Pin<StreamState> taken = std::move(helpers.idle.back());
+      helpers.idle.pop_back();
+      return HelperStream(std::move(taken));
+    }
+  }
+  const std::uint64_t id = make_stream(device, 0, false, operation);
+  return HelperStream(streams().pin(id, operation));
+}
+
+void HelperStream::reset() noexcept {
+  if (!stream_) return;
+  HelperStreams& helpers = *stream_->device->helper_streams;
+  {
+    const std::lock_guard lock(helpers.mutex);
+    if (helpers.idle.size() < HelperStreams::max_idle) {
+      helpers.idle.push_back(std::move(stream_));
+      return;
+    }
+  }
+  streams().close(stream_->id);
+  stream_.reset();
+}
+
+}  // namespace anyplace::detail

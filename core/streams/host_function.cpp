@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Host functions: the user's code on a backend's thread. Invariant: the closure is destroyed exactly once, whether it
+// ran or not. Running and destroying it are marked as a callback, so that calls of the library are refused there and
+// the end of a handle is queued.
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "anyplace/stream.h"
+#include "handles/use.h"
+#include "plugins/device_properties.h"
+#include "runtime/call.h"
+#include "runtime/shortage.h"
+#include "streams/stream_state.h"
+
+namespace anyplace {
+namespace detail {
+namespace {
+
+constexpr const char* operation = "Stream::launch_host_func";
+
+struct Closure {
+  std::function<void()> function;
+  std::uint64_t stream_id = 0;
+  DeviceState* device = nullptr;
+};
+
+void fault_of(const Closure& closure, const char* text) noexcept {
+  record_fault(closure.stream_id, error_or_shortage([&] {
+                 ErrorDetails details;
+                 details.code = ErrorCode::host_function_failed;
+                 details.place = closure.device->place;
+                 details.operation = operation;
+                 details.text = text;
+                 return Error(std::move(details));
+               }));
+}
+
+/// The function that the backend calls, once.
+void run_closure(void* user, anyplace_status status) noexcept {
+  const CallbackScope scope;
+  const std::unique_ptr<Closure> closure(static_cast<Closure*>(user));
+  if (status != ANYPLACE_STATUS_OK) return;
+  try {
+    closure->function();
+  } catch (const std::exception& exception) {
+    fault_of(*closure, exception.what());
+  } catch (...) {
+    fault_of(*closure, "the host function threw something that is no std::exception");
+  }
+}
+
+anyplace_status submit_closure(DeviceState& device, anyplace_stream stream, std::unique_ptr<Closure>& closure) {
+  const anyplace_status status = device.table->stream_host_function(device.self, stream, run_closure, closure.get());
+  if (status == ANYPLACE_STATUS_OK) static_cast<void>(closure.release());  // the backend owns it now
+  return status;
+}
+
+}  // namespace
+}  // namespace detail
+
+void StreamView::launch_host_func(std::function<void()> function) const {
+  using namespace detail;
+  use<StreamState>(operation, id_, [&](const auto& guard) {
+    StreamState& stream = guard.first();
+    DeviceState& device = *stream.device;
+    if (guard.careful) require_usable(device, operation);
+    require_capability(device, Capability::host_functions, operation);
+    if (!function) [[unlikely]] {
+      fail(ErrorCode::invalid_argument, device.place, operation, "the function is empty: there is nothing to call");
+    }
+    // The closure is made in place, because make_unique would move the function once more.
+    std::unique_ptr<Closure> closure(new Closure{std::move(function), stream.id, &device});
+    // Owned by the held command, and by this function if the stream isn't held after all.
+    std::shared_ptr<std::unique_ptr<Closure>> shared;
+    submit_with(
+        guard, operation, [&] { return submit_closure(device, stream.handle, shared ? *shared : closure); },
+        [&]() -> HeldCommand {
+          shared = std::make_shared<std::unique_ptr<Closure>>(std::move(closure));
+          return [shared, &device, handle = stream.handle] { return submit_closure(device, handle, *shared); };
+        });
+  });
+}
+
+}  // namespace anyplace

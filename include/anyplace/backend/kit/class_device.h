@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ClassDevice: a device with everything that is kept for it, made of the other headers here: what ClassBackend asks of
+// a Device. The vendor's own class derives from it and adds properties() and memory_info(), which ClassBackend wants,
+// and what else it knows.
+//
+// Lock order, over all of them: RetiredModules', Work's, EventPool's. Sharing's, VirtualMemory's. Module's and Gates'
+// have no other of these under them. Under any of these the vendor may be called, hence its context's taken. Leaves,
+// under which nothing is called: HostCalls' and Watcher's.
+//
+// The parts are made of the structs of calls that work.h, host_functions.h, gates.h, virtual_memory.h and module.h ask
+// for. VirtualMemoryCalls says which classes Sharing and Memory are; Memory is the backend's own, constructed of
+// (Base&, Sharing&). It has allocate(kind, bytes), free(kind, address), allocate_async(native stream, bytes),
+// free_async(native stream, address), register_host(address, bytes) and unregister_host(address), as the entries are;
+// set_access(Access, Base& reader); idle_in_pool(); trim(); and Result close() noexcept.
+//
+// `Whole` says what is called for a whole device. All its members are static:
+//
+//   Called<Result> synchronize() noexcept              waits for all work of the current context
+//   Called<Result> end_context(Context&) noexcept      for Base::Vendor::Context
+//   const char* module_call, * gate_call, * pool_call, * event_call       those that close the parts
+#pragma once
+
+#include <cstdint>
+
+#include "../abi.h"
+#include "deadline.h"
+#include "device_base.h"
+#include "events.h"
+#include "gates.h"
+#include "host_functions.h"
+#include "retired_modules.h"
+#include "virtual_memory.h"
+#include "work.h"
+
+namespace anyplace::backend {
+
+/// Any thread.
+template <class Whole, class WorkCalls, class HostFunctionCalls, class GateCalls, class VirtualMemoryCalls,
+          class ModuleCalls>
+class ClassDevice : public WorkCalls::Device {
+ public:
+  using Base = typename WorkCalls::Device;
+  using Result = typename Base::Result;
+  using Event = RecordedEvent<typename WorkCalls::Events>;
+  using Work = backend::Work<WorkCalls>;
+  using Stream = typename WorkCalls::Stream;
+  using HostFunctions = backend::HostFunctions<HostFunctionCalls>;
+  using Sharing = typename VirtualMemoryCalls::Sharing;
+  using Memory = typename VirtualMemoryCalls::Memory;
+  using VirtualMemory = backend::VirtualMemory<VirtualMemoryCalls>;
+  using Gates = backend::Gates<GateCalls>;
+
+  /// The Vendor of retired_modules.h.
+  struct RetiredCalls {
+    using Device = ClassDevice;
+    using Native = typename ModuleCalls::Native;
+    using Result = typename Base::Result;
+    using Pending = PendingWork<WorkCalls>;
+    class Scope {
+     public:
+      explicit Scope(Device& device) noexcept
+          : scope_(device.handle(), typename Base::Vendor::ContextScope::Always{}) {}
+
+     private:
+      typename Base::Vendor::ContextScope scope_;
+    };
+
+    static Pending pending(Device& device) { return device.work().pending(); }
+    static void wait_for_all(Device&) noexcept { static_cast<void>(Whole::synchronize()); }
+    static Result unload(Device& device, Native module) noexcept {
+      const Result result = ModuleCalls::unload(module).result;
+      if (Base::Vendor::Results::is_sticky(result)) device.lose(result);
+      return result;
+    }
+  };
+  using RetiredModules = backend::RetiredModules<RetiredCalls>;
+
+  using Base::Base;
+
+  Work& work() noexcept { return work_; }
+  HostFunctions& host_functions() noexcept { return host_functions_; }
+  Gates& gates() noexcept { return gates_; }
+  Memory& memory() noexcept { return memory_; }
+  const Memory& memory() const noexcept { return memory_; }
+  VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+  const VirtualMemory& virtual_memory() const noexcept { return virtual_memory_; }
+  Sharing& sharing() noexcept { return sharing_; }
+  RetiredModules& retired_modules() noexcept { return retired_modules_; }
+
+  /// Gives `reader` access to all memory of this device, and takes it back.
+  void share_with(ClassDevice& reader) {
+    sharing_.enable(reader, [&](const auto& access) { set_access(access, reader); });
+  }
+  void end_sharing_with(ClassDevice& reader) {
+    sharing_.disable(reader, [&](const auto& access) { set_access(access, reader); });
+  }
+
+  /// All that was submitted before the call; false if time ran out.
+  bool synchronize(std::uint64_t timeout_ns) {
+    const Deadline deadline(timeout_ns);
+    if (deadline.forever()) {
+      const DeviceScope<typename Base::Vendor> scope(*this);
+      this->check(Whole::synchronize());
+    } else {
+      if (this->lost()) this->context();
+      if (!this->has_begun()) return true;  // nothing was ever submitted
+      if (timeout_ns == 0) return work_.is_idle();
+      const auto pending = work_.pending();
+      if (!poll_until(deadline, [&] { return pending.is_over(); })) return false;
+    }
+    retired_modules_.sweep();
+    return true;
+  }
+
+  /// After everything is over, while the process exits: gives back what is ours, and lets go of the context. Throws the
+  /// first failure, having gone on. Of a lost device nothing is given back.
+  void close() {
+    using Calls = typename Base::Vendor;
+    if (!this->has_begun()) return;
+    if (this->lost()) {
+      this->check(retired_modules_.failure(), Whole::module_call);
+      return this->check(work_.failure(), WorkCalls::destroy_call);
+    }
+    Called<Result> first{};
+    const auto note = [&](Result result, const char* call) {
+      if (first.result == Result{} && result != Result{} && !Calls::is_exit(result)) first = {result, call};
+    };
+    {
+      const typename Calls::ContextScope scope(this->handle(), typename Calls::ContextScope::Always{});
+      note(scope.result(), Calls::scope_call);
+      note(retired_modules_.close(), Whole::module_call);
+      note(gates_.close(), Whole::gate_call);
+      note(memory_.close(), Whole::pool_call);
+      note(work_.close(), WorkCalls::destroy_call);
+      note(event_pool_.close(), Whole::event_call);
+      note(WorkCalls::destroy(*this, this->internal_stream()), WorkCalls::destroy_call);
+    }
+    const Called<Result> ended = Whole::end_context(this->vendor_context());
+    note(ended.result, ended.call);
+    this->check(first);
+  }
+
+ private:
+  template <class Access>
+  void set_access(const Access& access, Base& reader) {
+    memory_.set_access(access, reader);
+    virtual_memory_.set_access(access, reader);
+  }
+
+  typename Work::EventPool event_pool_{*this};
+  Work work_{*this, event_pool_};
+  HostFunctions host_functions_{*this};
+  Gates gates_{*this};
+  Sharing sharing_{*this};
+  Memory memory_{*this, sharing_};
+  VirtualMemory virtual_memory_{*this, sharing_, memory_};
+  RetiredModules retired_modules_{*this};
+};
+
+}  // namespace anyplace::backend

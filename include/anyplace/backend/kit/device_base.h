@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeviceBase: one device of a vendor whose calls want a context current to the thread: the context, begun at the first
+// use and never before; each call's result, which may lose the device for good; and a stream of the backend's own.
+// DeviceScope and EndScope: that context, current for the time of a call.
+//
+// `Vendor` says what the vendor's calls are. All its members are static:
+//
+//   Native, Result, Stream    types: the vendor's device, its results (Result{} is success), its streams
+//   Results                   of results.h, or with the same members
+//   Context                   one device's context, constructed of its Native. It has
+//       Handle                        a type: what stands for the context in calls; Handle{} if there is none
+//       bool read(Handle&) noexcept   the handle; false if it was not begun. Called before most calls
+//       Result begin(made)            once, with the context current and before others see it: made(), whose Result
+//                                     says whether it began
+//   ContextScope              makes a Handle current while it lives, and nothing for Handle{}; has result().
+//                             ContextScope(handle, ContextScope::Always{}) tries it in any case; neither throws
+//   const char* name          of the backend: "cuda"
+//   const char* begin_call, * scope_call     the calls whose failures begin() and a ContextScope have
+//   Result make_stream(Stream&) noexcept     one that doesn't wait for others; the context is current
+//   Result query(Stream) noexcept            the result is sticky if the device is lost
+//   bool is_of(DeviceBase&, Result) noexcept   whether a sticky result is this device's, and no other context's
+//   const char* foreign                      what is said of a result that isn't
+//   bool is_exit(Result) noexcept            it says only that the process is exiting
+//   int attribute(Native, int attribute, int otherwise)
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "../device_backend.h"
+#include "results.h"
+#include "watcher.h"
+
+namespace anyplace::backend {
+
+/// Any thread.
+template <class Calls>
+class DeviceBase {
+ public:
+  using Vendor = Calls;
+  using Native = typename Vendor::Native;
+  using Result = typename Vendor::Result;
+  using Stream = typename Vendor::Stream;
+  using Handle = typename Vendor::Context::Handle;
+
+  DeviceBase(Host host, Watcher& watcher, Native id, std::int32_t index)
+      : host_(host), watcher_(watcher), id_(id), index_(index), context_(id) {}
+  DeviceBase(const DeviceBase&) = delete;  // streams and events point at it
+  DeviceBase& operator=(const DeviceBase&) = delete;
+
+  Native id() const noexcept { return id_; }
+  std::int32_t index() const noexcept { return index_; }
+  /// "cuda:0"
+  std::string place() const { return std::string(Vendor::name) + ":" + std::to_string(index_); }
+  Watcher& watcher() noexcept { return watcher_; }
+  /// `otherwise` where the driver doesn't know the attribute. Throws what else goes wrong.
+  int attribute(int attribute, int otherwise = 0) const { return Vendor::attribute(id_, attribute, otherwise); }
+
+  // -- The context.
+  /// Begun at the first call. Throws DEVICE_LOST when the device is.
+  Handle context() {
+    Handle handle{};
+    if (!context_.read(handle) || lost()) [[unlikely]]
+      return make_context();
+    return handle;
+  }
+  /// A peer's, for a call of this device. That the peer is lost is no loss of this one: throws BACKEND_FAILED then.
+  Handle context_of(DeviceBase& peer);
+  /// The context as it is, of a lost device too: for what ends things.
+  Handle handle() const noexcept {
+    Handle handle{};
+    static_cast<void>(context_.read(handle));
+    return handle;
+  }
+  bool has_begun() const noexcept {
+    Handle handle{};
+    return context_.read(handle);
+  }
+  /// A stream of our own, for what must be done at once and for asking how the device is. There once context()
+  /// returned.
+  Stream internal_stream() const noexcept { return internal_stream_.load(std::memory_order_acquire); }
+
+  // -- Results of calls.
+  void check(Result result, const char* call) {
+    if (result != Result{}) [[unlikely]]
+      fail(result, call);
+  }
+  void check(const Called<Result>& made) { check(made.result, made.call); }
+  /// For calls that end things: silent when the device was lost before, or the process is exiting.
+  void check_end(Result result, const char* call) {
+    if (result != Result{} && !Vendor::is_exit(result) && !lost()) fail(result, call);
+  }
+  /// Throws. A sticky result loses the device, unless it is of another context that is current to the thread.
+  [[noreturn]] void fail(Result result, const char* call);
+  [[noreturn]] void fail(const Called<Result>& made) { fail(made.result, made.call); }
+  /// The same for a call that another device had a part in: finds out which of them is lost, if one is.
+  [[noreturn]] void fail_with(Result result, const char* call, DeviceBase& other);
+
+  // -- Loss.
+  bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != Result{}; }
+  /// Leaves on this thread why it was lost.
+  void leave_loss() const noexcept {
+    const Result result = lost_.load(std::memory_order_acquire);
+    try {
+      host_.leave_message(static_cast<std::int64_t>(result), Vendor::Results::name_of(result).c_str(),
+                          Vendor::Results::text_of(result).c_str());
+    } catch (...) {  // the status alone has to do
+    }
+  }
+  /// For good. The first result is kept.
+  void lose(Result result) noexcept {
+    Result none{};
+    if (lost_.compare_exchange_strong(none, result, std::memory_order_acq_rel)) watcher_.wake();
+  }
+  /// Asks the driver. Loses the device if it is.
+  bool is_healthy() noexcept;
+
+ protected:
+  typename Vendor::Context& vendor_context() noexcept { return context_; }
+  const typename Vendor::Context& vendor_context() const noexcept { return context_; }
+
+ private:
+  Result begin_context() {
+    return context_.begin([this] {
+      Stream stream{};
+      const Result result = Vendor::make_stream(stream);
+      internal_stream_.store(stream, std::memory_order_release);
+      return result;
+    });
+  }
+  Handle make_context() {
+    if (lost()) fail(lost_.load(std::memory_order_relaxed), "the device failed earlier");
+    check(begin_context(), Vendor::begin_call);
+    return handle();
+  }
+
+  const Host host_;
+  Watcher& watcher_;
+  const Native id_;
+  const std::int32_t index_;
+  typename Vendor::Context context_;
+  std::atomic<Stream> internal_stream_{Stream{}};
+  std::atomic<Result> lost_{Result{}};
+};
+
+template <class Calls>
+auto DeviceBase<Calls>::context_of(DeviceBase& peer) -> Handle {
+  if (&peer == this || lost()) return context();
+  if (peer.lost()) {
+    refuse(ANYPLACE_STATUS_BACKEND_FAILED, peer.place() +
+                                               ", which has a part in this call, failed for good earlier in this "
+                                               "process; this device didn't");
+  }
+  if (!peer.has_begun()) {
+    const Result result = peer.begin_context();
+    if (Vendor::Results::is_sticky(result)) peer.lose(result);
+    if (result != Result{}) fail_with(result, Vendor::begin_call, peer);
+  }
+  return peer.handle();
+}
+
+template <class Calls>
+void DeviceBase<Calls>::fail(Result result, const char* call) {
+  using Results = typename Vendor::Results;
+  const bool sticky = Results::is_sticky(result);
+  if (sticky && Vendor::is_of(*this, result)) lose(result);
+  if (lost()) {
+    Results::fail(lost_.load(std::memory_order_relaxed), call, ANYPLACE_STATUS_DEVICE_LOST,
+                  "the device can't be used any more in this process: there is no way back from this");
+  }
+  if (!sticky) Results::fail(result, call);
+  Results::fail(result, call, ANYPLACE_STATUS_BACKEND_FAILED, Vendor::foreign);
+}
+
+template <class Calls>
+void DeviceBase<Calls>::fail_with(Result result, const char* call, DeviceBase& other) {
+  if (&other == this || !Vendor::Results::is_sticky(result) || other.is_healthy()) fail(result, call);
+  if (lost() || !is_healthy()) fail(result, call);
+  Vendor::Results::fail(result, call, ANYPLACE_STATUS_BACKEND_FAILED,
+                        "not this device, but " + other.place() + " is lost, which has a part in this");
+}
+
+template <class Calls>
+bool DeviceBase<Calls>::is_healthy() noexcept {
+  if (lost()) return false;
+  Handle handle{};
+  if (!context_.read(handle)) return true;
+  const typename Vendor::ContextScope scope(handle);
+  const Result result = scope.result() == Result{} ? Vendor::query(internal_stream()) : scope.result();
+  if (Vendor::Results::is_sticky(result)) lose(result);
+  return !lost();
+}
+
+/// A ContextScope for a device's context, which is begun if need be. Throws what DeviceBase::context throws.
+template <class Vendor>
+class DeviceScope {
+ public:
+  explicit DeviceScope(DeviceBase<Vendor>& device) : scope_(device.context()) {
+    device.check(scope_.result(), Vendor::scope_call);
+  }
+
+ private:
+  typename Vendor::ContextScope scope_;
+};
+
+/// A ContextScope for calls that end something: making one never throws. On a lost device they aren't made: nothing
+/// that it had can be relied on to be given back, and of a call that was the first to say so nobody knows what it did.
+template <class Vendor>
+class EndScope {
+ public:
+  using Result = typename Vendor::Result;
+
+  explicit EndScope(DeviceBase<Vendor>& device) noexcept
+      : device_(device), scope_(device.handle(), typename Vendor::ContextScope::Always{}) {}
+  /// Makes the call in it, which returns a Called<Result>. Throws as DeviceBase::check_end does.
+  template <class Call>
+  void end(Call&& call) const {
+    if (device_.lost()) return;
+    const Called<Result> made = call();
+    device_.check_end(scope_.result() == Result{} ? made.result : scope_.result(), made.call);
+  }
+  /// The same for a call that returns a Result, and its name.
+  template <class Call>
+  void end(const char* name, Call&& call) const {
+    end([&] { return Called<Result>{call(), name}; });
+  }
+
+ private:
+  DeviceBase<Vendor>& device_;
+  const typename Vendor::ContextScope scope_;
+};
+
+}  // namespace anyplace::backend

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bounds of an image before a driver or a linker sees it: they are given no size, believe what the headers say of
+// themselves, and read past the end of one that was cut off. ImageBytes: reads within the bounds, whatever the
+// alignment. gpu_elf_problem(): for the ELF files that GPUs' compilers make. own_elf and elf_machine_name(): for shared
+// objects, which must be made for the machine that this was compiled for. Any thread; runs nothing of the image.
+#pragma once
+
+#include <elf.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace anyplace::backend {
+
+/// What e_machine, e_ident[EI_CLASS] and e_ident[EI_DATA] of an ELF file for this process are.
+struct ElfKind {
+  unsigned machine;
+  unsigned char bits;   ///< ELFCLASS*
+  unsigned char order;  ///< ELFDATA2*
+};
+
+constexpr ElfKind own_elf = {
+#if defined(__x86_64__)
+    EM_X86_64,
+#elif defined(__aarch64__)
+    EM_AARCH64,
+#elif defined(__i386__)
+    EM_386,
+#elif defined(__arm__)
+    EM_ARM,
+#elif defined(__riscv)
+    EM_RISCV,
+#elif defined(__powerpc64__)
+    EM_PPC64,
+#elif defined(__s390x__)
+    EM_S390,
+#elif defined(__loongarch__)
+    258,  // EM_LOONGARCH, newer than some elf.h
+#else
+#error "name this machine's EM_ number here"
+#endif
+    sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32,
+    std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB};
+
+/// "x86-64"; null for a number that isn't known here.
+constexpr const char* elf_machine_name(unsigned machine) noexcept {
+  switch (machine) {
+    case EM_386:
+      return "i386";
+    case EM_X86_64:
+      return "x86-64";
+    case EM_ARM:
+      return "arm";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_RISCV:
+      return "riscv";
+    case EM_PPC:
+      return "ppc";
+    case EM_PPC64:
+      return "ppc64";
+    case EM_S390:
+      return "s390x";
+    case EM_MIPS:
+      return "mips";
+    case EM_SPARCV9:
+      return "sparc64";
+    case 258:
+      return "loongarch";
+    case EM_CUDA:
+      return "NVIDIA GPUs (CUDA)";
+    case EM_AMDGPU:
+      return "AMD GPUs";
+    default:
+      return nullptr;
+  }
+}
+
+class ImageBytes {
+ public:
+  ImageBytes(const void* image, std::uint64_t bytes) noexcept
+      : start_(static_cast<const std::byte*>(image)), bytes_(bytes) {}
+  explicit ImageBytes(std::span<const std::byte> image) noexcept : ImageBytes(image.data(), image.size()) {}
+
+  std::uint64_t size() const noexcept { return bytes_; }
+  bool holds(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    return offset <= bytes_ && bytes <= bytes_ - offset;
+  }
+  bool begins_with(std::string_view text) const noexcept {
+    return bytes_ >= text.size() && std::memcmp(start_, text.data(), text.size()) == 0;
+  }
+  /// The i-th T of a table at `offset`; the caller knows that it is within bounds.
+  template <class T>
+  T get(std::uint64_t offset, std::uint64_t i = 0) const noexcept {
+    T value;
+    std::memcpy(&value, start_ + offset + i * sizeof(T), sizeof(T));
+    return value;
+  }
+  /// False if it doesn't lie within the image.
+  template <class T>
+  bool read(std::uint64_t offset, T& out) const noexcept {
+    if (!holds(offset, sizeof(T))) return false;
+    std::memcpy(&out, start_ + offset, sizeof(T));
+    return true;
+  }
+  /// The text at `offset` up to a NUL, cut at `end`; both are within bounds.
+  std::string text(std::uint64_t offset, std::uint64_t end) const {
+    const auto* const first = reinterpret_cast<const char*>(start_ + offset);
+    return std::string(first, strnlen(first, end - offset));
+  }
+  /// A part that is within bounds.
+  ImageBytes part(std::uint64_t offset, std::uint64_t bytes) const noexcept { return {start_ + offset, bytes}; }
+
+  /// What is said of an image whose `what` reaches beyond it.
+  std::string cut_off(const char* what) const {
+    return "the image has " + std::to_string(bytes_) + " bytes and its " + what +
+           " reaches beyond: it was cut off or is damaged";
+  }
+
+ private:
+  const std::byte* start_;
+  std::uint64_t bytes_;
+};
+
+/// "" if all that the headers of a 64-bit little-endian ELF file point at lies within it. `what` is what it is called
+/// and whose those are: "the cubin is not a 64-bit little-endian ELF file, which CUDA's are".
+inline std::string gpu_elf_problem(const ImageBytes& image, const std::string& what, const std::string& whose) {
+  Elf64_Ehdr header{};
+  if (!image.read(0, header)) return image.cut_off("ELF header");
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    return "the " + what + " is not a 64-bit little-endian ELF file, which " + whose + "'s are";
+  }
+  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section{};
+    if (header.e_shoff > image.size() || header.e_shentsize < sizeof(section) ||
+        !image.read(header.e_shoff + i * header.e_shentsize, section)) {
+      return image.cut_off("section table");
+    }
+    const bool has_bytes = section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
+    if (has_bytes && !image.holds(section.sh_offset, section.sh_size)) return image.cut_off("section");
+  }
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    if (header.e_phoff > image.size() || header.e_phentsize < sizeof(segment) ||
+        !image.read(header.e_phoff + i * header.e_phentsize, segment)) {
+      return image.cut_off("segment table");
+    }
+    if (!image.holds(segment.p_offset, segment.p_filesz)) return image.cut_off("segment");
+  }
+  return "";
+}
+
+}  // namespace anyplace::backend

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MemoryPool: one pool of our own for a device, made at its first use, of a vendor that has pools whose memory is given
+// and taken in a stream's order.
+//
+// Why not the device's default pool: other libraries in the process use that, and its settings are theirs. Two of ours
+// should differ from the usual ones. What is freed stays in the pool, up to a share of the device, because else every
+// synchronisation gives it back to the system, and taking it again costs a thousand times more. And the pool makes no
+// dependencies between streams to use memory again: a stream held back would hold back one that only allocates.
+//
+// `Vendor` says what the vendor's calls are. All its members are static and noexcept:
+//
+//   Device, Sharing        DeviceBase of device_base.h and Sharing of sharing.h, or with the same members
+//   Pool                   type: the vendor's handle of a pool
+//   Called<Result> total_memory(Native, std::size_t&)
+//   Called<Result> create(Native, Pool&)            destroy(Pool)
+//   Called<Result> set_up(Pool, std::uint64_t kept)           those two settings
+//   Called<Result> set_access(Pool, const Access*, count)
+//   bool figures(Pool, std::uint64_t& reserved, std::uint64_t& used)     false where the vendor doesn't tell
+//   void trim(Pool)
+//   Result out_of_memory
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "results.h"
+
+namespace anyplace::backend {
+
+/// Any thread.
+template <class Vendor>
+class MemoryPool {
+ public:
+  using Device = typename Vendor::Device;
+  using Result = typename Device::Result;
+  using Pool = typename Vendor::Pool;
+  using Access = typename Vendor::Sharing::Access;
+
+  MemoryPool(Device& device, typename Vendor::Sharing& sharing) noexcept : device_(device), sharing_(sharing) {}
+  MemoryPool(const MemoryPool&) = delete;  // it owns the pool
+  MemoryPool& operator=(const MemoryPool&) = delete;
+
+  bool is_made() const noexcept { return made() != Pool{}; }
+  /// Runs allocate(pool), whose Result it returns; once more, with what is unused given to the system, where there was
+  /// no memory. Throws if no pool can be made.
+  template <class Allocate>
+  Result allocate_from(Allocate&& allocate) {
+    const Pool pool = made() != Pool{} ? made() : make();
+    const Result result = allocate(pool);
+    if (result != Vendor::out_of_memory) return result;
+    trim();
+    return allocate(pool);
+  }
+  /// What it holds and could give at once.
+  std::uint64_t idle() const noexcept {
+    std::uint64_t reserved = 0;
+    std::uint64_t used = 0;
+    const Pool pool = made();
+    return pool != Pool{} && Vendor::figures(pool, reserved, used) && reserved > used ? reserved - used : 0;
+  }
+  /// Gives that to the system: for whoever got nothing from there.
+  void trim() noexcept {
+    if (const Pool pool = made(); pool != Pool{}) Vendor::trim(pool);
+  }
+  /// For the pool, if there is one already, and the reader whose call it is.
+  void set_access(const Access& access, Device& reader) {
+    const Pool pool = made();
+    if (pool == Pool{}) return;
+    const auto set = Vendor::set_access(pool, &access, 1);
+    if (set.result != Result{}) reader.fail_with(set.result, set.call, device_);
+  }
+  Result close() noexcept {
+    const Pool pool = pool_.exchange(Pool{}, std::memory_order_acq_rel);
+    return pool == Pool{} ? Result{} : Vendor::destroy(pool).result;
+  }
+
+ private:
+  /// What may stay in the pool when nobody uses it, as a share of the device's memory.
+  static constexpr std::size_t kept_share = 16;
+
+  Pool made() const noexcept { return pool_.load(std::memory_order_acquire); }
+  Pool make() {
+    return sharing_.with_readers([this](const std::vector<Access>& readers) {
+      if (const Pool pool = made(); pool != Pool{}) return pool;
+      std::size_t total = 0;
+      device_.check(Vendor::total_memory(device_.id(), total));
+      Pool pool{};
+      device_.check(Vendor::create(device_.id(), pool));
+      auto set = Vendor::set_up(pool, total / kept_share);
+      if (set.result == Result{} && !readers.empty()) set = Vendor::set_access(pool, readers.data(), readers.size());
+      if (set.result != Result{}) {
+        static_cast<void>(Vendor::destroy(pool));
+        device_.fail(set);
+      }
+      pool_.store(pool, std::memory_order_release);
+      return pool;
+    });
+  }
+
+  Device& device_;
+  typename Vendor::Sharing& sharing_;
+  std::atomic<Pool> pool_{Pool{}};  ///< made under Sharing's mutex
+};
+
+}  // namespace anyplace::backend

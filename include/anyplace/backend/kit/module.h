@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Module: a loaded image and the kernels that were asked for. It is unloaded when nothing that is queued can need it,
+// which RetiredModules sees to.
+//
+// `Vendor` says what the vendor's calls are. All its members are static:
+//
+//   Device, Scope, End     a device with retired_modules() (retired_modules.h); DeviceScope and EndScope of
+//                          device_base.h, or with the same members
+//   Native, Function       types: the vendor's handles of a module and of a function in it
+//   Kernel                 the backend's class, constructed of (Device&, Function, const char* name) in a Scope
+//   Native load(Device&, const anyplace_module_desc&)        throws INVALID_IMAGE, with the reason
+//   Called<Result> find(Native, const char* name, Function&) noexcept
+//   Result not_found       what find() returns where there is no such function
+//   const char* names_tool which shows the names that an image has: "cuobjdump -elf"
+//   Called<Result> unload(Native) noexcept
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "../abi.h"
+#include "results.h"
+
+namespace anyplace::backend {
+
+/// Any thread.
+template <class Vendor>
+class Module {
+ public:
+  using Device = typename Vendor::Device;
+  using Kernel = typename Vendor::Kernel;
+
+  Module(Device& device, const anyplace_module_desc& desc) : device_(device), native_(Vendor::load(device, desc)) {}
+  Module(const Module&) = delete;  // it owns the vendor's module
+  Module& operator=(const Module&) = delete;
+
+  /// The same for the same name. Throws NO_SUCH_KERNEL.
+  Kernel& kernel(const char* name) {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
+    const typename Vendor::Scope scope(device_);
+    typename Vendor::Function function{};
+    const auto made = Vendor::find(native_, name, function);
+    if (made.result == Vendor::not_found) {
+      Device::Vendor::Results::fail(made.result, made.call, ANYPLACE_STATUS_NO_SUCH_KERNEL,
+                                    std::string("the module has no kernel \"") + name +
+                                        "\"; C++ mangles names that aren't extern \"C\" (" + Vendor::names_tool +
+                                        " shows them)");
+    }
+    device_.check(made);
+    return *kernels_.emplace(name, std::make_unique<Kernel>(device_, function, name)).first->second;
+  }
+  /// Ends it once nothing that is queued can need it. Never waits.
+  static void unload(Module* module) {
+    const std::unique_ptr<Module> ended(module);
+    Device& device = ended->device_;
+    const typename Vendor::End scope(device);
+    if (!device.lost() && device.retired_modules().keep_until_over(ended->native_)) return;
+    scope.end([&] { return Vendor::unload(ended->native_); });
+  }
+
+ private:
+  Device& device_;
+  const typename Vendor::Native native_;
+  std::mutex mutex_;  // guards kernels_; the vendor is called under it
+  std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
+};
+
+}  // namespace anyplace::backend

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StreamBase: what a backend's class for a stream has that isn't the vendor's: whose it is, and its place in Work. The
+// backend's class derives from it, with itself as `Stream`, and adds record, wait, query and synchronize.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "work.h"
+
+namespace anyplace::backend {
+
+enum class StreamOwner : std::uint8_t {
+  backend,  ///< made here, and destroyed here
+  others,   ///< the vendor's or the user's: never destroyed
+};
+
+/// `Device` is a ClassDevice.
+template <class Device, class Stream>
+class StreamBase {
+ public:
+  using Native = typename Device::Base::Stream;
+
+  StreamBase(const StreamBase&) = delete;  // handles and Work point at it
+  StreamBase& operator=(const StreamBase&) = delete;
+
+  Device& device() const noexcept { return device_; }
+  Native native() const noexcept { return native_; }
+  /// Whether it is the device's legacy default stream, for which the device's context has to be current: the null
+  /// stream is the current context's. All others say themselves whose they are.
+  bool is_null() const noexcept { return is_null_; }
+  /// Whether the vendor's stream was made here, and ends here.
+  bool is_ours() const noexcept { return owner_ == StreamOwner::backend; }
+  /// As Work::end.
+  void destroy() {
+    const std::unique_ptr<Stream> ended(static_cast<Stream*>(this));
+    device_.work().end(*ended);
+  }
+
+  StreamLinks<Stream> links;  ///< Work's, under its mutex
+
+ protected:
+  StreamBase(Device& device, Native native, StreamOwner owner, bool is_null) noexcept
+      : device_(device), native_(native), owner_(owner), is_null_(is_null) {
+    device.work().add(static_cast<Stream&>(*this));
+  }
+  ~StreamBase() = default;
+
+  /// For a stream that was made just now, and is destroyed if this fails.
+  static Stream* take_over(Device& device, Native native) {
+    try {
+      return new Stream(device, native, StreamOwner::backend);
+    } catch (...) {
+      static_cast<void>(Device::Work::destroy(device, native));
+      throw;
+    }
+  }
+
+  Device& device_;
+  const Native native_;
+
+ private:
+  const StreamOwner owner_;
+  const bool is_null_;
+};
+
+}  // namespace anyplace::backend

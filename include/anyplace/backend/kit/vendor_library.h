@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// VendorLibrary: the vendor's driver library, opened at run time, so that a machine without it gets a reason instead of
+// a link error. It is never closed: its threads and exit handlers live in it. What to do about a library that isn't
+// there, is too old or lacks something is the backend's to say.
+#pragma once
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "../device_backend.h"
+#include "shortage.h"
+
+namespace anyplace::backend {
+
+/// How a table of entries asks for each: an OPTIONAL one that is missing is null, and a capability goes with it.
+enum class Need { REQUIRED, OPTIONAL };
+
+class VendorLibrary {
+ public:
+  VendorLibrary() = default;
+  /// `name` is what it was opened by.
+  VendorLibrary(void* handle, const char* name) noexcept : handle_(handle), name_(name) {}
+
+  /// Is empty where it can't be opened; then `reason` is the linker's. Throws OUT_OF_MEMORY for a shortage, which says
+  /// nothing of the library.
+  static VendorLibrary open(const char* name, std::string& reason) {
+    errno = 0;
+    void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    const int error = errno;
+    if (handle != nullptr) return {handle, name};
+    const char* const said = dlerror();
+    reason = said == nullptr ? "no reason given" : said;
+    if (const int shortage = linker_shortage(error, said); shortage != 0) {
+      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
+                    std::string(name) + " can't be opened for now: " + std::strerror(shortage) + " (" + reason + ")",
+                    shortage, "dlopen");
+    }
+    return {};
+  }
+  /// One that this process has already; empty if it hasn't.
+  static VendorLibrary loaded(const char* name) noexcept {
+    return {dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD), name};
+  }
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+  /// What it exports under that name; null if nothing.
+  void* find(const char* exported) const noexcept { return dlsym(handle_, exported); }
+  template <class Function>
+  void read(const char* exported, Function& out) const noexcept {
+    out = reinterpret_cast<Function>(find(exported));
+  }
+  /// Where the file is that the linker found; its name where that can't be told.
+  std::string path() const {
+    const link_map* map = nullptr;
+    if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || *map->l_name == '\0') return name_;
+    return map->l_name;
+  }
+
+ private:
+  void* handle_ = nullptr;
+  const char* name_ = "";
+};
+
+}  // namespace anyplace::backend

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// VirtualMemory: addresses and the memory behind them, made apart. What is mapped is accessible to its device and to
+// those that Sharing lists. It knows what is mapped where, so that a wrong range is refused before anything is undone.
+//
+// `Vendor` says what the vendor's calls are. All its members are static and, but for is_supported, noexcept:
+//
+//   Device, Scope, End       DeviceBase, DeviceScope and EndScope of device_base.h, or with the same members
+//   Sharing, Memory          the device's; Sharing of sharing.h; Memory has trim(), which gives back what is unused
+//   Physical                 type: the vendor's handle of memory without an address
+//   bool is_supported(const Device&)                            throws
+//   Called<Result> granularity(Native, std::uint64_t&)
+//   Called<Result> reserve(anyplace_address&, bytes)            release(address, bytes)
+//   Called<Result> create(Native, Physical&, bytes)             destroy(Physical)
+//   Called<Result> map(address, bytes, Physical)                unmap(address, bytes)
+//   Called<Result> set_access(address, bytes, const Access*, count)
+//   Result out_of_memory
+//
+// Of release, destroy and unmap: when the process ends a failure is nobody's, and on a lost device they aren't called.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "../abi.h"
+#include "results.h"
+
+namespace anyplace::backend {
+
+/// Any thread.
+template <class Vendor>
+class VirtualMemory {
+ public:
+  using Device = typename Vendor::Device;
+  using Result = typename Device::Result;
+  using Access = typename Vendor::Sharing::Access;
+
+  /// Memory of a device without an address.
+  struct Physical {
+    Device* device = nullptr;
+    typename Vendor::Physical handle{};
+    std::uint64_t bytes = 0;
+  };
+
+  VirtualMemory(Device& device, typename Vendor::Sharing& sharing, typename Vendor::Memory& memory)
+      : device_(device), sharing_(sharing), memory_(memory), is_supported_(Vendor::is_supported(device)) {}
+  VirtualMemory(const VirtualMemory&) = delete;  // one per device
+  VirtualMemory& operator=(const VirtualMemory&) = delete;
+
+  /// Whether the driver and the device have it. Nothing below is called without.
+  bool is_supported() const noexcept { return is_supported_; }
+
+  std::uint64_t granularity() const {
+    std::uint64_t bytes = 0;
+    device_.check(Vendor::granularity(device_.id(), bytes));
+    return bytes;
+  }
+  anyplace_address reserve(std::uint64_t bytes) {
+    const typename Vendor::Scope scope(device_);
+    anyplace_address address = 0;
+    device_.check(Vendor::reserve(address, bytes));
+    return address;
+  }
+  void release(anyplace_address address, std::uint64_t bytes) {
+    const typename Vendor::End scope(device_);
+    const std::lock_guard lock(mutex_);
+    scope.end([&] { return Vendor::release(address, bytes); });
+    // Whatever couldn't be unmapped there isn't any more, and the addresses may be given out again.
+    mappings_.erase(mappings_.lower_bound(address), mappings_.lower_bound(address + bytes));
+  }
+  Physical* create(std::uint64_t bytes);
+  static void destroy(Physical* physical) {
+    const std::unique_ptr<Physical> ended(physical);
+    const typename Vendor::End scope(*ended->device);
+    scope.end([&] { return Vendor::destroy(ended->handle); });
+  }
+  void map(anyplace_address address, const Physical& physical);
+  /// Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several that adjoin. Of
+  /// several each is tried; throws what the first failed with, and those that failed count as mapped.
+  void unmap(anyplace_address address, std::uint64_t bytes);
+
+  /// For every mapping there is, and the reader whose call it is.
+  void set_access(const Access& access, Device& reader) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [address, bytes] : mappings_) {
+      const auto made = Vendor::set_access(address, bytes, &access, 1);
+      if (made.result != Result{}) reader.fail_with(made.result, made.call, device_);
+    }
+  }
+
+ private:
+  void require_whole_mappings(anyplace_address address, std::uint64_t bytes) const;
+
+  Device& device_;
+  typename Vendor::Sharing& sharing_;
+  typename Vendor::Memory& memory_;
+  const bool is_supported_;
+  std::mutex mutex_;  // guards mappings_; taken under Sharing's; the vendor is called under it
+  std::map<anyplace_address, std::uint64_t> mappings_;  ///< bytes by address
+};
+
+template <class Vendor>
+auto VirtualMemory<Vendor>::create(std::uint64_t bytes) -> Physical* {
+  const typename Vendor::Scope scope(device_);
+  auto physical = std::make_unique<Physical>(Physical{&device_, {}, bytes});
+  auto made = Vendor::create(device_.id(), physical->handle, bytes);
+  if (made.result == Vendor::out_of_memory) {
+    memory_.trim();
+    made = Vendor::create(device_.id(), physical->handle, bytes);
+  }
+  device_.check(made);
+  return physical.release();
+}
+
+template <class Vendor>
+void VirtualMemory<Vendor>::map(anyplace_address address, const Physical& physical) {
+  const typename Vendor::Scope scope(device_);
+  sharing_.with_readers([&](std::vector<Access>& readers) {
+    const std::lock_guard lock(mutex_);
+    // Whoever has access to the memory's device has it, and the device itself.
+    readers.push_back(Vendor::Sharing::access_of(device_.id(), true));
+    const auto [mapping, added] = mappings_.emplace(address, physical.bytes);
+    if (!added) {
+      refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+             "there is memory mapped at address " + std::to_string(address) + " already; unmap it first");
+    }
+    auto made = Vendor::map(address, physical.bytes, physical.handle);
+    const bool mapped = made.result == Result{};
+    if (mapped) made = Vendor::set_access(address, physical.bytes, readers.data(), readers.size());
+    if (made.result == Result{}) return;
+    mappings_.erase(mapping);
+    if (mapped) static_cast<void>(Vendor::unmap(address, physical.bytes));
+    device_.fail(made);
+  });
+}
+
+template <class Vendor>
+void VirtualMemory<Vendor>::require_whole_mappings(anyplace_address address, std::uint64_t bytes) const {
+  auto mapping = mappings_.find(address);
+  std::uint64_t covered = 0;
+  while (covered < bytes && mapping != mappings_.end() && mapping->first == address + covered) {
+    covered += mapping->second;
+    ++mapping;
+  }
+  if (covered == bytes) return;
+  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+         "the " + std::to_string(bytes) + " bytes from address " + std::to_string(address) +
+             " are not one mapping, nor several that adjoin, each whole: unmap what was mapped");
+}
+
+template <class Vendor>
+void VirtualMemory<Vendor>::unmap(anyplace_address address, std::uint64_t bytes) {
+  const typename Vendor::End scope(device_);
+  const std::lock_guard lock(mutex_);
+  require_whole_mappings(address, bytes);
+  const auto last = mappings_.lower_bound(address + bytes);
+  scope.end([&] {
+    Called<Result> first_failure{};
+    for (auto mapping = mappings_.find(address); mapping != last;) {
+      const Called<Result> made = Vendor::unmap(mapping->first, mapping->second);
+      if (first_failure.result == Result{}) first_failure = made;
+      mapping = made.result == Result{} ? mappings_.erase(mapping) : std::next(mapping);
+    }
+    return first_failure;
+  });
+  mappings_.erase(mappings_.lower_bound(address), last);  // where it was lost before
+}
+
+}  // namespace anyplace::backend

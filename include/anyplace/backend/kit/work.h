@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work: what was submitted to a device and may not be over: its streams, and what destroyed streams left behind. For a
+// vendor that waits for a device or a stream without a limit only: with this a wait can have one, a module can be
+// unloaded when nothing that was queued needs it, and a stream can be destroyed when its work is over. Where destroying
+// one waits for its work, a stream that ends before is retired, and a Watcher's sweep() destroys it.
+//
+// Invariant: what pending() returns covers everything submitted before it was called.
+//
+// `Vendor` says what the vendor's calls are. All its members are static:
+//
+//   Device               DeviceBase of device_base.h, or with the same members
+//   Events               the Vendor of events.h, of the same Device
+//   Stream               the backend's class for a stream. It has native(), is_null() (the vendor's default stream: a
+//                        marker in it would order the others), is_ours() (made by the backend), query() (whether it is
+//                        idle; throws), record(event) and a public StreamLinks<Stream> links, which is Work's
+//   destroying_waits     bool: a stream that is destroyed before its work is over blocks the thread
+//   context_has_streams  bool: the streams that are left at the end go with the device's context
+//   bool is_null_idle(Device&)                     throws
+//   bool is_idle(Device&, native stream)           throws
+//   Result destroy(Device&, native stream) noexcept
+//   const char* destroy_call                       its name
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "../device_backend.h"
+#include "deadline.h"
+#include "events.h"
+#include "watcher.h"
+
+namespace anyplace::backend {
+
+/// A list through the streams themselves, so that joining and leaving it allocates nothing.
+template <class Stream>
+struct StreamLinks {
+  Stream* next = nullptr;
+  Stream* previous = nullptr;
+};
+
+template <class Vendor>
+class Work;
+
+/// What is waited for. Any thread, one at a time.
+template <class Vendor>
+class PendingWork {
+ public:
+  /// Throws what the vendor says of the work, DEVICE_LOST for one; other failures only when they come again and again:
+  /// a question that failed says nothing of the work, whose end frees what would be left behind otherwise.
+  bool is_over() const {
+    try {
+      const bool over = ask();
+      failures_ = 0;
+      return over;
+    } catch (const Failure& failure) {
+      if (failure.status() == ANYPLACE_STATUS_DEVICE_LOST || ++failures_ > patience) throw;
+      return false;
+    }
+  }
+
+ private:
+  friend class Work<Vendor>;
+  static constexpr unsigned patience = 8;
+
+  bool ask() const {
+    if (null_stream_of_ != nullptr && !Vendor::is_null_idle(*null_stream_of_)) return false;
+    const auto over = [](const auto& pending) { return pending->is_over(); };
+    return std::all_of(markers_.begin(), markers_.end(), over) && std::all_of(retired_.begin(), retired_.end(), over);
+  }
+
+  mutable unsigned failures_ = 0;
+  std::vector<std::shared_ptr<Marker<typename Vendor::Events>>> markers_;
+  std::vector<std::shared_ptr<typename Work<Vendor>::RetiredStream>> retired_;
+  /// Whose null stream is asked as it is then: a marker in it would order the other streams, and wait for them.
+  typename Vendor::Device* null_stream_of_ = nullptr;
+};
+
+/// Any thread.
+template <class Vendor>
+class Work {
+ public:
+  using Device = typename Vendor::Device;
+  using Result = typename Device::Result;
+  using NativeStream = typename Device::Stream;
+  using Stream = typename Vendor::Stream;
+  using Marker = backend::Marker<typename Vendor::Events>;
+  using EventPool = backend::EventPool<typename Vendor::Events>;
+
+  Work(Device& device, EventPool& pool) noexcept : device_(device), pool_(pool) {}
+  Work(const Work&) = delete;  // streams are linked into it
+  Work& operator=(const Work&) = delete;
+
+  /// The vendor's call.
+  static Result destroy(Device& device, NativeStream stream) noexcept { return Vendor::destroy(device, stream); }
+
+  void add(Stream& stream) noexcept;
+  /// Ends a stream that was added: at once, and its work completes. Only one of ours takes the vendor's along. Silent
+  /// for a lost device. The stream is out of the list in any case.
+  void end(Stream& stream);
+  /// Waits for what is in the stream now. False when time ran out.
+  bool wait_for(const Stream& stream, std::uint64_t timeout_ns) const {
+    const Deadline deadline(timeout_ns);
+    // A marker in the null stream would order the other streams.
+    if (timeout_ns == 0 || stream.is_null()) return poll_until(deadline, [&] { return stream.query(); });
+    // What is submitted from now on isn't waited for: a stream that is always busy may never be found idle.
+    const std::shared_ptr<Marker> marker = mark(stream);
+    return marker == nullptr || poll_until(deadline, [&] { return marker->is_over(); });
+  }
+  PendingWork<Vendor> pending();
+  /// Whether everything is over now. Leaves the streams as they are, where pending() marks them, so that who looks at a
+  /// stream meanwhile finds nothing in it that isn't its own.
+  bool is_idle();
+  /// Destroys the retired streams whose work is over, and lets go of the markers.
+  void sweep() noexcept;
+  bool any_retired() const noexcept { return retired_count_.load(std::memory_order_acquire) != 0; }
+  /// Lets go of all, and destroys what streams of ours there still are. Everything is over. The first failure to
+  /// destroy a stream, also of a retired one earlier.
+  Result close() noexcept;
+  Result failure() const noexcept { return failed_.load(std::memory_order_acquire); }
+
+ private:
+  friend class PendingWork<Vendor>;
+
+  /// A stream of ours whose handle is gone: nothing is submitted to it any more, so asking it says whether its work is
+  /// over. Destroys it.
+  class RetiredStream {
+   public:
+    RetiredStream(Work& work, NativeStream native) noexcept : work_(work), native_(native) {}
+    RetiredStream(const RetiredStream&) = delete;  // it owns the stream
+    RetiredStream& operator=(const RetiredStream&) = delete;
+    ~RetiredStream() {
+      if (!work_.device_.lost()) work_.note_failure(Vendor::destroy(work_.device_, native_));
+    }
+
+    bool is_over() const { return Vendor::is_idle(work_.device_, native_); }
+
+   private:
+    Work& work_;
+    const NativeStream native_;
+  };
+  using RetiredStreams = std::vector<std::shared_ptr<RetiredStream>>;
+
+  /// False also if it can't be asked; throws only if the device is lost.
+  template <class Question>
+  bool surely(Question&& question) const {
+    try {
+      return question();
+    } catch (const Failure&) {
+      if (device_.lost()) throw;
+      return false;
+    }
+  }
+  /// True: it is ours and its work isn't over, so the vendor's stream is kept until then.
+  bool remove(Stream& stream);
+  /// Of what is in the stream now. Null if that is over. Not for the null stream, which it would let the others wait
+  /// for.
+  std::shared_ptr<Marker> mark(const Stream& stream) const;
+  /// What is over goes out of the lists; the streams are the caller's to let go of without the mutex.
+  RetiredStreams take_what_is_over();
+  /// Of destroying a retired stream: it is no failure of whoever happens to do it, so close() tells.
+  void note_failure(Result result) noexcept;
+
+  Device& device_;
+  EventPool& pool_;
+  std::atomic<std::size_t> retired_count_{0};
+  std::atomic<Result> failed_{Result{}};
+  std::mutex mutex_;  // guards all below; taken before EventPool's. Under it only calls that don't wait are made
+  Stream* first_ = nullptr;
+  bool null_stream_used_ = false;
+  RetiredStreams retired_;
+  std::vector<std::shared_ptr<Marker>> left_behind_;  ///< of the streams that weren't retired
+};
+
+template <class Vendor>
+void Work<Vendor>::add(Stream& stream) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (stream.is_null()) {
+    null_stream_used_ = true;
+    return;
+  }
+  stream.links.next = first_;
+  if (first_ != nullptr) first_->links.previous = &stream;
+  first_ = &stream;
+}
+
+template <class Vendor>
+bool Work<Vendor>::remove(Stream& stream) {
+  if (stream.is_null()) return false;
+  RetiredStreams over;
+  const std::lock_guard lock(mutex_);
+  const StreamLinks<Stream> links = std::exchange(stream.links, {});
+  (links.previous != nullptr ? links.previous->links.next : first_) = links.next;
+  if (links.next != nullptr) links.next->links.previous = links.previous;
+  if (device_.lost()) return false;
+  over = take_what_is_over();
+  if (!Vendor::destroying_waits || !stream.is_ours()) {
+    if (std::shared_ptr<Marker> marker = mark(stream)) left_behind_.push_back(std::move(marker));
+    return false;
+  }
+  if (stream.query()) return false;
+  retired_.reserve(retired_.size() + 1);
+  retired_.push_back(std::make_shared<RetiredStream>(*this, stream.native()));
+  retired_count_.store(retired_.size(), std::memory_order_release);
+  return true;
+}
+
+template <class Vendor>
+void Work<Vendor>::end(Stream& stream) {
+  try {
+    if (remove(stream)) return device_.watcher().wake();
+  } catch (...) {
+    if (stream.is_ours() && !device_.lost()) static_cast<void>(Vendor::destroy(device_, stream.native()));
+    throw;
+  }
+  if (!stream.is_ours() || device_.lost()) return;
+  device_.check_end(Vendor::destroy(device_, stream.native()), Vendor::destroy_call);
+}
+
+template <class Vendor>
+PendingWork<Vendor> Work<Vendor>::pending() {
+  PendingWork<Vendor> pending;
+  RetiredStreams over;
+  const std::lock_guard lock(mutex_);
+  over = take_what_is_over();
+  pending.markers_ = left_behind_;
+  pending.retired_ = retired_;
+  for (Stream* stream = first_; stream != nullptr; stream = stream->links.next) {
+    if (std::shared_ptr<Marker> marker = mark(*stream)) pending.markers_.push_back(std::move(marker));
+  }
+  const bool idle = !null_stream_used_ || surely([this] { return Vendor::is_null_idle(device_); });
+  if (!idle) pending.null_stream_of_ = &device_;
+  return pending;
+}
+
+template <class Vendor>
+bool Work<Vendor>::is_idle() {
+  RetiredStreams over;
+  const std::lock_guard lock(mutex_);
+  over = take_what_is_over();
+  if (!left_behind_.empty() || !retired_.empty()) return false;
+  return surely([this] {
+    if (null_stream_used_ && !Vendor::is_null_idle(device_)) return false;
+    for (Stream* stream = first_; stream != nullptr; stream = stream->links.next) {
+      if (!stream->query()) return false;
+    }
+    return true;
+  });
+}
+
+template <class Vendor>
+auto Work<Vendor>::mark(const Stream& stream) const -> std::shared_ptr<Marker> {
+  if (surely([&] { return stream.query(); })) return nullptr;
+  const auto event = pool_.take();
+  std::shared_ptr<Marker> marker;
+  try {
+    marker = std::make_shared<Marker>(device_, pool_, event);
+  } catch (...) {
+    pool_.give(event);
+    throw;
+  }
+  stream.record(event);
+  return marker;
+}
+
+template <class Vendor>
+auto Work<Vendor>::take_what_is_over() -> RetiredStreams {
+  RetiredStreams over;
+  over.reserve(retired_.size());
+  // What can't be asked because the device is lost isn't waited for either.
+  const auto is_over = [this](const auto& pending) {
+    try {
+      return pending->is_over();
+    } catch (...) {
+      return device_.lost();
+    }
+  };
+  left_behind_.erase(std::remove_if(left_behind_.begin(), left_behind_.end(), is_over), left_behind_.end());
+  const auto first_over =
+      std::stable_partition(retired_.begin(), retired_.end(), [&](const auto& each) { return !is_over(each); });
+  over.assign(std::make_move_iterator(first_over), std::make_move_iterator(retired_.end()));
+  retired_.erase(first_over, retired_.end());
+  retired_count_.store(retired_.size(), std::memory_order_release);
+  return over;
+}
+
+template <class Vendor>
+void Work<Vendor>::sweep() noexcept {
+  if (!any_retired()) return;
+  try {
+    RetiredStreams over;
+    const std::lock_guard lock(mutex_);
+    over = take_what_is_over();
+  } catch (...) {
+    return;  // no memory: later
+  }
+}
+
+template <class Vendor>
+void Work<Vendor>::note_failure(Result result) noexcept {
+  if (result == Result{}) return;
+  Result none{};
+  failed_.compare_exchange_strong(none, result, std::memory_order_acq_rel);
+  if (Device::Vendor::Results::is_sticky(result)) device_.lose(result);
+}
+
+template <class Vendor>
+auto Work<Vendor>::close() noexcept -> Result {
+  const std::lock_guard lock(mutex_);
+  left_behind_.clear();
+  if constexpr (!Vendor::context_has_streams) {
+    // Whose handles nobody will destroy any more.
+    for (const Stream* stream = first_; stream != nullptr; stream = stream->links.next) {
+      if (stream->is_ours()) note_failure(Vendor::destroy(device_, stream->native()));
+    }
+  }
+  retired_.clear();
+  retired_count_.store(0, std::memory_order_release);
+  return failure();
+}
+
+}  // namespace anyplace::backend

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Modules: their kernels and their end, and images that were cut off.
+#include "images.h"
+
+using namespace vendor_test;
+
+TEST_CASE(BINARY " that was cut off is refused before " LIBRARY " reads past its end") {
+  const Loading on;
+  for (const char* name : binary_images) {
+    const std::string whole = read_image(name);
+    for (const std::size_t bytes :
+         {std::size_t{24}, std::size_t{31}, std::size_t{63}, std::size_t{100}, whole.size() / 2, whole.size() - 1}) {
+      INFO(name << " cut to " << bytes);
+      on.error_of_invalid(whole.substr(0, bytes));
+    }
+  }
+  CHECK(on.calls_that_load() == 0);
+}
+
+TEST_CASE("A kernel that the module does not have is named") {
+  const Loading on;
+  const Module module = on.load(read_image(any_image));
+  const anyplace::Error error = test::required_error(ErrorCode::no_such_kernel, [&] { module.kernel("fyll"); });
+  CHECK_THAT(error.what(), contains("fyll"));
+}
+
+TEST_CASE("A module that is unloaded while its kernels are queued stays until they are done") {
+  const Loading on;
+  const Stream stream(on.device);
+  const Buffer numbers(stream, 256 * 4);
+  std::vector<std::uint32_t> back(256);
+  stream.synchronize();
+  on.driver.hold(0, true);
+  {
+    const Module module = on.load(read_image(any_image));
+    stream.launch(module.kernel("fill"), {4, 64}, numbers, 256u, 9u);
+  }
+  CHECK(on.driver.calls_of(call::unload_module) == 0);
+  on.driver.hold(0, false);
+  stream.copy(back, numbers);
+  stream.synchronize();
+  CHECK(back == std::vector<std::uint32_t>(256, 9));
+  on.device.synchronize();
+  CHECK(on.driver.calls_of(call::unload_module) == 1);
+  CHECK(on.driver.live("module") == 0);
+}
+
+TEST_CASE("A module that nothing needs is unloaded at once") {
+  const Loading on;
+  { const Module module = on.load(read_image(any_image)); }
+  CHECK(on.driver.live("module") == 0);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "calls.h"
+
+namespace anyplace::doubles {
+namespace {
+
+constexpr uint64_t most_staged = 64 * 1024;
+
+unsigned char* bytes_at(uint64_t address) { return static_cast<unsigned char*>(to_pointer(address)); }
+
+/// What is known of a copy's ends once they were checked.
+struct Checked {
+  Uses uses;
+  bool pageable_destination = false, pageable_source = false;
+  bool host_destination = false, host_source = false;
+};
+
+uint64_t extent(const End& end, const Copy& copy) { return end.pitch * (copy.height - 1) + copy.width; }
+
+int check_ends(const Context& context, const Copy& copy, Checked& checked) {
+  const End& to = copy.destination;
+  const End& from = copy.source;
+  int result = check_range(context, to.address, extent(to, copy), to.want, checked.uses, &checked.pageable_destination);
+  if (result != 0) return result;
+  result = check_range(context, from.address, extent(from, copy), from.want, checked.uses, &checked.pageable_source);
+  if (result != 0) return result;
+  checked.host_destination = is_host_memory(to.address);
+  checked.host_source = is_host_memory(from.address);
+  const bool overlap = to.address < from.address + copy.width && from.address < to.address + copy.width;
+  if (overlap && copy.height == 1) misuses().add("a copy whose ends overlap");
+  return 0;
+}
+
+void copy_rows(const Copy& copy) {
+  for (uint64_t row = 0; row < copy.height; ++row) {
+    std::memmove(bytes_at(copy.destination.address + row * copy.destination.pitch),
+                 bytes_at(copy.source.address + row * copy.source.pitch), copy.width);
+  }
+}
+
+/// The source's bytes now, as a copy that the operation can read later.
+std::shared_ptr<std::vector<unsigned char>> stage(Copy& copy) {
+  auto staged = std::make_shared<std::vector<unsigned char>>(copy.width * copy.height);
+  for (uint64_t row = 0; row < copy.height; ++row) {
+    std::memcpy(staged->data() + row * copy.width, bytes_at(copy.source.address + row * copy.source.pitch), copy.width);
+  }
+  copy.source.address = Word(staged->data());
+  copy.source.pitch = copy.width;
+  return staged;
+}
+
+int copy_in(const StreamRef& stream, Copy copy, Form form) {
+  if (copy.width == 0 || copy.height == 0) return 0;
+  Checked checked;
+  int result = check_ends(*stream->context, copy, checked);
+  if (result != 0) return result;
+  const bool synchronous = form == Form::synchronous;
+  const bool async_anyway = !synchronous && state().settings.pageable_async;
+  const bool on_host_alone = checked.host_destination && checked.host_source;
+  bool wait = !async_anyway && (checked.pageable_destination || on_host_alone);
+  if (synchronous && (checked.host_destination || (checked.host_source && !checked.pageable_source))) wait = true;
+  std::shared_ptr<std::vector<unsigned char>> staged;
+  if (checked.pageable_source && !async_anyway && !wait) {
+    // Without a stream, what was submitted before is waited for, but not the copy from the driver's own memory.
+    if (synchronous) {
+      result = wait_for_all(*stream);
+      if (result != 0) return result;
+    }
+    wait = copy.width * copy.height > most_staged;
+    if (!wait) staged = stage(copy);
+  }
+  Operation operation;
+  operation.run = [uses = std::move(checked.uses), staged = std::move(staged), copy] {
+    return run_on(uses, "a copy", [&] {
+      copy_rows(copy);
+      return 0;
+    });
+  };
+  return submit_and(wait, stream, std::move(operation));
+}
+
+}  // namespace
+
+int copy_on(Word stream, const Copy& copy, Form form) {
+  StreamRef found;
+  const int result = resolve_stream_for_work(stream, found);
+  return result == 0 ? copy_in(found, copy, form) : result;
+}
+
+int copy_bytes(Word destination, Want destination_is, Word source, Want source_is, uint64_t bytes, Word stream,
+               Form form) {
+  return copy_on(stream, {{destination, bytes, destination_is}, {source, bytes, source_is}, bytes, 1}, form);
+}
+
+template <class Element>
+int fill(const Fill& fill, Element value, Word stream, Form form) {
+  StreamRef found;
+  int result = resolve_stream_for_work(stream, found);
+  if (result != 0 || fill.width == 0 || fill.height == 0) return result;
+  if (fill.destination % sizeof(Element) != 0 || fill.width > SIZE_MAX / sizeof(Element)) return code::invalid_value;
+  const uint64_t row = fill.width * sizeof(Element);
+  if (fill.height > 1 && (fill.pitch < row || fill.pitch % sizeof(Element) != 0)) return code::invalid_value;
+  if (fill.height > 1 && fill.pitch > static_cast<size_t>(max_pitch)) return code::invalid_value;
+  Uses uses;
+  const uint64_t extent = (fill.height - 1) * fill.pitch + row;
+  result = check_range(*found->context, fill.destination, extent, Want::access, uses);
+  if (result != 0) return result;
+  Operation operation;
+  operation.run = [uses = std::move(uses), fill, value] {
+    return run_on(uses, "a fill", [&] {
+      for (size_t y = 0; y < fill.height; ++y) {
+        auto* const first = static_cast<Element*>(to_pointer(fill.destination + y * fill.pitch));
+        std::fill_n(first, fill.width, value);
+      }
+      return 0;
+    });
+  };
+  return submit_and(form == Form::synchronous && is_host_memory(fill.destination), found, std::move(operation));
+}
+template int fill(const Fill&, uint8_t, Word, Form);
+template int fill(const Fill&, uint16_t, Word, Form);
+template int fill(const Fill&, uint32_t, Word, Form);
+
+}  // namespace anyplace::doubles
