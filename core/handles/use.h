@@ -4,7 +4,7 @@
 // call's body runs: by hazard pointers where the thread has them and nothing is unusual, else by pins.
 //
 //   use<EventState, StreamState>("Event::record", event_id, stream_id,
-//                                [](const auto& guard) { record(guard, "Event::record"); });
+//                                [](const auto& guard) { record_event(guard, "Event::record"); });
 //
 // A body is written once, as a template over its guard, and compiled for each guard: PlainUse, PinnedUse and, for the
 // core's own objects that have no handle, Given. Where guard.careful is false, the comparison with the slots has shown
@@ -145,6 +145,18 @@ template <class First, class Second, class Body>
   }
   return use_pinned<First, Second>(operation, first, second, body);
 }
+/// The fast path alone, for calls whose two paths get hold of more than handles in two ways. False if the thread or the
+/// handle can't take it, or if body(guard) returned false, which it may before it did anything.
+template <class Only, class Body>
+[[gnu::always_inline]] inline bool use_plain(std::uint64_t id, Body body) {
+  ThreadHazards* const hazards = call_state.hazards;
+  if (hazards == nullptr) [[unlikely]]
+    return false;
+  const Publication published(*hazards, id);
+  const Slot& slot = SlotTable<Only>::first_slot(id);
+  return slot.is(id) && body(PlainUse<Only>(*hazards, slot, slot));
+}
+
 template <class Only, class Body>
 [[gnu::always_inline]] inline auto use(const char* operation, std::uint64_t id, Body body) {
   if (ThreadHazards* const hazards = call_state.hazards) [[likely]] {

@@ -5,60 +5,21 @@
 // Directives"), and CUDA's fatbinary_section.h.
 #include "kernels/image_format.h"
 
+#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 #include <string_view>
 
 #include "anyplace/backend/abi.h"
+#include "anyplace/backend/kit/elf.h"
 
 namespace anyplace::detail {
 
 namespace {
 
 constexpr std::size_t text_to_look_at = 64 * 1024;
-
-constexpr std::uint16_t et_rel = 1, et_exec = 2, et_dyn = 3;
-constexpr std::uint16_t em_cuda = 190, em_amdgpu = 224;
-struct Machine {
-  std::uint16_t number;
-  std::string_view name;
-};
-constexpr Machine machines[] = {{3, "i386"},
-                                {8, "mips"},
-                                {21, "ppc64"},
-                                {22, "s390x"},
-                                {40, "arm"},
-                                {62, "x86-64"},
-                                {183, "aarch64"},
-                                {em_cuda, "NVIDIA CUDA"},
-                                {em_amdgpu, "AMD GPUs"},
-                                {205, "Intel GPUs"},
-                                {243, "riscv"},
-                                {258, "loongarch"}};
-
-#if defined(__x86_64__)
-constexpr std::uint16_t host_machine = 62;
-#elif defined(__aarch64__)
-constexpr std::uint16_t host_machine = 183;
-#elif defined(__riscv)
-constexpr std::uint16_t host_machine = 243;
-#elif defined(__powerpc64__)
-constexpr std::uint16_t host_machine = 21;
-#elif defined(__s390x__)
-constexpr std::uint16_t host_machine = 22;
-#elif defined(__i386__)
-constexpr std::uint16_t host_machine = 3;
-#elif defined(__arm__)
-constexpr std::uint16_t host_machine = 40;
-#else
-constexpr std::uint16_t host_machine = 0;
-#endif
-constexpr unsigned host_class = sizeof(void*) == 8 ? 2 : 1;
-constexpr bool host_is_little = std::endian::native == std::endian::little;
 
 using Bytes = std::span<const std::byte>;
 
@@ -88,26 +49,26 @@ std::uint16_t half_at(Bytes image, std::size_t offset, bool little) {
   return static_cast<std::uint16_t>(little ? second << 8 | first : first << 8 | second);
 }
 
-std::string machine_name(std::uint16_t number) {
-  for (const Machine& machine : machines) {
-    if (machine.number == number) return std::string(machine.name);
-  }
-  return fmt::format("machine {}", number);
+std::string machine_name(unsigned machine) {
+  const char* const name = backend::elf_machine_name(machine);
+  return name != nullptr ? name : fmt::format("machine {}", machine);
 }
 
 ImageFormat identify_elf(Bytes image) {
   constexpr std::size_t to_machine = 20;
   if (image.size() < to_machine) return {0, "an ELF file that is cut off"};
-  const bool little = byte_at(image, 5) != 2;
+  const bool little = byte_at(image, EI_DATA) != ELFDATA2MSB;
   const std::uint16_t type = half_at(image, 16, little);
   const std::uint16_t machine = half_at(image, 18, little);
-  if (machine == em_cuda) return known(ANYPLACE_IMAGE_CUBIN);
-  if (machine == em_amdgpu) return known(ANYPLACE_IMAGE_HSACO);
-  const bool for_host = machine == host_machine && byte_at(image, 4) == host_class && little == host_is_little;
-  if (for_host && type == et_dyn) return known(ANYPLACE_IMAGE_SHARED_OBJECT);
-  const char* const what = type == et_dyn    ? "a shared object"
-                           : type == et_rel  ? "an object file; link it with -shared"
-                           : type == et_exec ? "a program"
+  if (machine == EM_CUDA) return known(ANYPLACE_IMAGE_CUBIN);
+  if (machine == EM_AMDGPU) return known(ANYPLACE_IMAGE_HSACO);
+  constexpr backend::ElfKind host = backend::own_elf;
+  const bool for_host =
+      machine == host.machine && byte_at(image, EI_CLASS) == host.bits && little == (host.order == ELFDATA2LSB);
+  if (for_host && type == ET_DYN) return known(ANYPLACE_IMAGE_SHARED_OBJECT);
+  const char* const what = type == ET_DYN    ? "a shared object"
+                           : type == ET_REL  ? "an object file; link it with -shared"
+                           : type == ET_EXEC ? "a program"
                                              : "neither a shared object nor a program";
   return {0, fmt::format("an ELF file for {} ({})", machine_name(machine), what)};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launching kernels. The fast path (hazard_pointer.h) takes no lock, allocates nothing and builds no string: it
-// compares numbers with what the kernel's state holds, and when something doesn't fit it leaves it to the slow path to
-// say what.
+// Launching kernels. A launch takes no lock, allocates nothing and builds no string: one quick comparison of its
+// numbers with the kernel's limits finds most of them right. check_launch() looks at the others one by one, and throws
+// what is wrong.
 #include <fmt/format.h>
 #ifdef __SSE2__
 #include <emmintrin.h>

@@ -11,12 +11,8 @@
 
 namespace anyplace::detail {
 
-/// One copy on one device; bytes isn't 0. kind is ANYPLACE_COPY_*.
-void submit_copy(StreamState& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
-                 std::uint32_t kind, const char* operation);
-
-/// Copies lines on one device; none of the sizes is 0. Where the device can't copy lines, each line is a copy of its
-/// own.
+/// Copies lines on one device; none of the sizes is 0. copy.kind is ANYPLACE_COPY_*. Where the device can't copy lines,
+/// each line is a copy of its own.
 void submit_copy_2d(StreamState& stream, const anyplace_copy_2d& copy, const char* operation);
 
 /// Copies lines between two devices that can't reach each other, of one backend or two; the stream is of either. The

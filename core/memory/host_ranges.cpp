@@ -60,6 +60,12 @@ void HostRanges::end_change() noexcept {
   version_.store(version_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
+std::size_t HostRanges::index_of(const HostBlock& block) const noexcept {
+  const Array* const array = array_.load(std::memory_order_relaxed);
+  const std::size_t index = array == nullptr ? 0 : find(*array, block.address);
+  return index < blocks_.size() && blocks_[index] == &block ? index : blocks_.size();
+}
+
 void HostRanges::move(Array& from, std::size_t first, Array& to, std::size_t target) noexcept {
   Range& source = from.ranges[first];
   Range& destination = to.ranges[target];
@@ -104,10 +110,9 @@ void HostRanges::add(HostBlock& block) {
 
 void HostRanges::remove(const HostBlock& block) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto place = std::find(blocks_.begin(), blocks_.end(), &block);
-  if (place == blocks_.end()) return;
-  const auto index = static_cast<std::size_t>(place - blocks_.begin());
-  blocks_.erase(place);
+  const std::size_t index = index_of(block);
+  if (index == blocks_.size()) return;
+  blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(index));
   Array& array = *array_.load(std::memory_order_relaxed);
   begin_change();
   for (std::size_t i = index; i < blocks_.size(); ++i) move(array, i + 1, array, i);
@@ -135,12 +140,15 @@ void HostRanges::note_use(std::uintptr_t address, StreamState& stream, const cha
   if (index != blocks_.size()) array.ranges[index].last_stream.store(stream.id, std::memory_order_relaxed);
 }
 
+void HostRanges::note_use_once(std::uintptr_t address, StreamState& stream, const char* operation) {
+  if (!is_noted(address, stream.id)) note_use(address, stream, operation);
+}
+
 void HostRanges::forget_uses(const HostBlock& block) noexcept {
   const std::lock_guard lock(mutex_);
-  const auto place = std::find(blocks_.begin(), blocks_.end(), &block);
-  if (place == blocks_.end()) return;
-  Array& array = *array_.load(std::memory_order_relaxed);
-  array.ranges[static_cast<std::size_t>(place - blocks_.begin())].last_stream.store(0, std::memory_order_relaxed);
+  const std::size_t index = index_of(block);
+  if (index == blocks_.size()) return;
+  array_.load(std::memory_order_relaxed)->ranges[index].last_stream.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace anyplace::detail

@@ -39,6 +39,8 @@ class HostRanges {
   /// Notes that work of the stream, submitted up to the moment the memory is given up, uses it. Does nothing for an
   /// address that is in no range. Throws bad_alloc.
   void note_use(std::uintptr_t address, StreamState& stream, const char* operation);
+  /// The same, unless is_noted().
+  void note_use_once(std::uintptr_t address, StreamState& stream, const char* operation);
   /// The block's uses are over or were taken over: the next is noted again.
   void forget_uses(const HostBlock& block) noexcept;
   /// Whether the address is in a range.
@@ -61,6 +63,8 @@ class HostRanges {
   /// The number of the range that has the address, or the count; under the lock, or to be checked with version_.
   static std::size_t find(const Array& array, std::uintptr_t address) noexcept;
   // -- Under the lock.
+  /// The block's number; the count if it isn't there.
+  std::size_t index_of(const HostBlock& block) const noexcept;
   void move(Array& from, std::size_t first, Array& to, std::size_t target) noexcept;
   void begin_change() noexcept;
   void end_change() noexcept;

@@ -16,13 +16,16 @@ bool has_capability(DeviceState& device, Capability capability, const char* oper
 /// Throws unsupported, naming the capability and the place.
 [[noreturn]] void refuse_capability(const DeviceState& device, Capability capability, const char* operation);
 
+/// Whether the properties were asked for, and the device has it by them.
+inline bool surely_has(const DeviceState& device, Capability capability) noexcept {
+  return device.properties_known.load(std::memory_order_acquire) &&
+         (device.properties.capabilities >> static_cast<std::uint32_t>(capability) & 1) != 0;
+}
+
 /// Throws unsupported unless the device has it. A few instructions once the properties were asked for.
 inline void require_capability(DeviceState& device, Capability capability, const char* operation) {
-  const auto bit = static_cast<std::uint32_t>(capability);
-  if (device.properties_known.load(std::memory_order_acquire) && (device.properties.capabilities >> bit & 1) != 0)
-      [[likely]] {
+  if (surely_has(device, capability)) [[likely]]
     return;
-  }
   if (!has_capability(device, capability, operation)) refuse_capability(device, capability, operation);
 }
 

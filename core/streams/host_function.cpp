@@ -64,6 +64,8 @@ anyplace_status submit_closure(DeviceState& device, anyplace_stream stream, std:
 
 void StreamView::launch_host_func(std::function<void()> function) const {
   using namespace detail;
+  // Destroyed after the guard, because the function's own destructor may make other calls.
+  std::unique_ptr<Closure> closure;
   use<StreamState>(operation, id_, [&](const auto& guard) {
     StreamState& stream = guard.first();
     DeviceState& device = *stream.device;
@@ -73,8 +75,8 @@ void StreamView::launch_host_func(std::function<void()> function) const {
       fail(ErrorCode::invalid_argument, device.place, operation, "the function is empty: there is nothing to call");
     }
     // The closure is made in place, because make_unique would move the function once more.
-    std::unique_ptr<Closure> closure(new Closure{std::move(function), stream.id, &device});
-    // Owned by the held command, and by this function if the stream isn't held after all.
+    closure.reset(new Closure{std::move(function), stream.id, &device});
+    // Owned by the held command, and by this function if the stream isn't held after all. Not with a plain guard.
     std::shared_ptr<std::unique_ptr<Closure>> shared;
     submit_with(
         guard, operation, [&] { return submit_closure(device, stream.handle, shared ? *shared : closure); },

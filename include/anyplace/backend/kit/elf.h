@@ -77,6 +77,8 @@ constexpr const char* elf_machine_name(unsigned machine) noexcept {
       return "NVIDIA GPUs (CUDA)";
     case EM_AMDGPU:
       return "AMD GPUs";
+    case 205:  // EM_INTELGT, newer than some elf.h
+      return "Intel GPUs";
     default:
       return nullptr;
   }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is checked of the sizes and addresses of copies and fills. The comparisons are inline; the refusals, which throw
+// invalid_argument, are in copy_checks.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "anyplace/memory.h"
+#include "runtime/backend.h"
+
+namespace anyplace::detail {
+
+[[noreturn]] void refuse_sizes(std::uint64_t destination, std::uint64_t source, const DeviceState& device,
+                               const char* operation);
+[[noreturn]] void refuse_null(std::uint64_t bytes, const char* side, const DeviceState& device, const char* operation);
+/// `side` is of `other`, and the stream is of `device`.
+[[noreturn]] void refuse_device(const char* side, const DeviceState& other, const DeviceState& device,
+                                const char* operation);
+/// Neither side is of the stream's device.
+[[noreturn]] void refuse_devices(const DeviceState& destination, const DeviceState& source, const DeviceState& device,
+                                 const char* operation);
+[[noreturn]] void refuse_overlap(anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+                                 const DeviceState& device, const char* operation);
+/// For lines that don't lie within `bytes`, or whose pitch is less than their width.
+[[noreturn]] void refuse_lines(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows, std::uint64_t bytes,
+                               const char* side, const DeviceState& device, const char* operation);
+[[noreturn]] void refuse_elements(std::uint64_t bytes, anyplace_address address, std::uint32_t width,
+                                  const DeviceState& device, const char* operation);
+
+/// Whether two ranges share a byte. Neither wraps around, nor is empty.
+inline bool overlap(anyplace_address a, std::uint64_t a_bytes, anyplace_address b, std::uint64_t b_bytes) noexcept {
+  return a < b ? b - a < a_bytes : a - b < b_bytes;
+}
+/// Whether any two lines of the copy share a byte, when the ranges from the first line to the last do. Both sides are
+/// within a buffer; width and rows aren't 0.
+bool lines_overlap(const anyplace_copy_2d& copy) noexcept;
+
+/// Throws unless the lines lie within `bytes`. width and rows aren't 0.
+inline void require_lines_within(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows, std::uint64_t bytes,
+                                 const char* side, const DeviceState& device, const char* operation) {
+  std::uint64_t needed = 0;
+  const bool too_many =
+      __builtin_mul_overflow(pitch, rows - 1, &needed) || __builtin_add_overflow(needed, width, &needed);
+  if (too_many || pitch < width || needed > bytes) [[unlikely]]
+    refuse_lines(pitch, width, rows, bytes, side, device, operation);
+}
+
+// ---- What is copied ------------------------------------------------------------------------------------------------
+// check() throws unless it fits both sides; it returns false if there is nothing to copy.
+
+/// All of both sides.
+struct WholeCopy {
+  std::uint64_t bytes = 0;
+
+  bool check(std::uint64_t destination, std::uint64_t source, const DeviceState& device, const char* operation) {
+    if (destination != source) [[unlikely]]
+      refuse_sizes(destination, source, device, operation);
+    bytes = source;
+    return bytes != 0;
+  }
+  bool overlaps(anyplace_address destination, anyplace_address source) const noexcept {
+    return overlap(destination, bytes, source, bytes);
+  }
+  anyplace_copy_2d as_lines(std::uint32_t kind, anyplace_address destination, anyplace_address source) const noexcept {
+    return {sizeof(anyplace_copy_2d), kind, destination, bytes, source, bytes, bytes, 1};
+  }
+};
+
+struct LineCopy {
+  std::uint64_t destination_pitch;
+  std::uint64_t source_pitch;
+  std::uint64_t width;
+  std::uint64_t rows;
+
+  bool check(std::uint64_t destination, std::uint64_t source, const DeviceState& device, const char* operation) const {
+    if (width == 0 || rows == 0) return false;
+    require_lines_within(destination_pitch, width, rows, destination, "destination", device, operation);
+    require_lines_within(source_pitch, width, rows, source, "source", device, operation);
+    return true;
+  }
+  bool overlaps(anyplace_address destination, anyplace_address source) const noexcept {
+    return overlap(destination, (rows - 1) * destination_pitch + width, source, (rows - 1) * source_pitch + width) &&
+           lines_overlap(as_lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, destination, source));
+  }
+  anyplace_copy_2d as_lines(std::uint32_t kind, anyplace_address destination, anyplace_address source) const noexcept {
+    return {sizeof(anyplace_copy_2d), kind, destination, destination_pitch, source, source_pitch, width, rows};
+  }
+};
+
+}  // namespace anyplace::detail
