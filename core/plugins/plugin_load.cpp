@@ -24,7 +24,7 @@
 namespace anyplace::detail {
 namespace {
 
-constexpr const char* operation = "anyplace_backend_entry";
+constexpr const char* entry_operation = "anyplace_backend_entry";
 
 /// A table with bytes behind it that a plugin must not write: a plugin that was built for a longer table is detected by
 /// them.
@@ -48,7 +48,7 @@ struct GuardedTable {
 std::optional<Error> entry_failure(anyplace_status status, const Backend& backend) {
   Message message = take_message();
   if (status == ANYPLACE_STATUS_OK) return std::nullopt;
-  Error error = error_of(status, std::move(message), backend.name, operation);
+  Error error = error_of(status, std::move(message), backend.name, entry_operation);
   if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) throw Error(std::move(error));
   return error;
 }
