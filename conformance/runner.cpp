@@ -123,7 +123,7 @@ void Child::drain() {
   std::array<char, 16384> chunk;
   ssize_t got = 0;
   // A bound, because a child that writes without end must not keep us here.
-  for (int rounds = 0; rounds < 64 && (got = read(output_, chunk.data(), chunk.size())) > 0; ++rounds) {
+  for (int rounds = 0; rounds < 64 && (got = ::read(output_, chunk.data(), chunk.size())) > 0; ++rounds) {
     text_.append(chunk.data(), static_cast<std::size_t>(got));
     if (text_.size() > kept_output) text_.erase(0, text_.size() - kept_output);
   }

@@ -219,9 +219,9 @@ std::string summary(const Report& report) {
 // ---- Progress
 
 /// What a run says while it goes on: each failure as it comes, and a line that counts where somebody looks.
-class Progress {
+class SuiteProgress {
  public:
-  Progress(std::size_t cases, bool json, bool verbose)
+  SuiteProgress(std::size_t cases, bool json, bool verbose)
       : cases_(cases), json_(json), verbose_(verbose), counted_(isatty(STDERR_FILENO) != 0) {}
 
   void begin(const Report& report) {
@@ -335,7 +335,7 @@ Answer ConformanceCommand::run() const {
   try {
     std::optional<conformance::JunitFile> junit;
     if (!junit_.empty()) junit.emplace(junit_);
-    Progress progress(count_matching(options.filter), json_, verbose_);
+    SuiteProgress progress(count_matching(options.filter), json_, verbose_);
     conformance::catch_interruptions();
     const Report report =
         conformance::run(options, {[&](const Report& found) { progress.begin(found); },

@@ -7,7 +7,7 @@
 #include "figures.h"
 #include "table_module.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::books_cases {
 namespace {
 
 constexpr std::uint64_t block_bytes = std::uint64_t{256} << 10;
@@ -445,4 +445,4 @@ ANYPLACE_CASE("books", "process.books", "memory that was used up is all to be ha
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::books_cases

@@ -9,7 +9,7 @@
 #include "figures.h"
 #include "table_module.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::books_pending_cases {
 namespace {
 
 constexpr std::uint64_t short_time = 1000;  // ns
@@ -313,4 +313,4 @@ ANYPLACE_CASE("books", "process.books", "kernels that were never launched, and t
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::books_pending_cases

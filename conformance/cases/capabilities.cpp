@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::capabilities_cases {
 namespace {
 
 ANYPLACE_CASE("capabilities", "devices.capabilities", "timed_events: claimed and works, or refused") {
@@ -276,4 +276,4 @@ ANYPLACE_CASE("capabilities", "devices.capabilities", "list_processes: claimed a
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::capabilities_cases

@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::copies_cases {
 namespace {
 
 struct Size {
@@ -180,4 +180,4 @@ ANYPLACE_CASE("copies", "memory.ranges", "copies of 0 bytes are no-ops in every 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::copies_cases

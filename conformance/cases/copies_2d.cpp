@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::copies_2d_cases {
 namespace {
 
 struct Shape {
@@ -129,4 +129,4 @@ ANYPLACE_CASE("pitched copies", "memory.copies_2d", "the lines of two copies may
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::copies_2d_cases

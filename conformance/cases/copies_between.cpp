@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::copies_between_cases {
 namespace {
 
 struct Size {
@@ -126,4 +126,4 @@ ANYPLACE_CASE("copies", "memory.copies", "a pitched copy between backends moves 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::copies_between_cases

@@ -7,7 +7,7 @@
 #include "anyplace/backend/abi.h"
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::devices_cases {
 namespace {
 
 using namespace std::chrono_literals;
@@ -368,4 +368,4 @@ ANYPLACE_CASE("devices", "devices.peer", "a device of another backend is no peer
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::devices_cases

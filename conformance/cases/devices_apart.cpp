@@ -4,7 +4,7 @@
 
 #include "table_backend.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::devices_apart_cases {
 namespace {
 
 std::int64_t free_bytes(const TableBackend& backend, std::int32_t device) {
@@ -138,4 +138,4 @@ ANYPLACE_CASE("devices apart", "streams.native", "the end of a wrapper, or of tw
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::devices_apart_cases

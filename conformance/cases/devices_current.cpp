@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::devices_current_cases {
 namespace {
 
 ANYPLACE_CASE("devices", "devices.current", "the current device is 0 until set") {
@@ -115,4 +115,4 @@ ANYPLACE_CASE("devices", "devices.current", "two threads work on two devices at 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::devices_current_cases

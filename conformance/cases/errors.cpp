@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::errors_cases {
 namespace {
 
 ANYPLACE_CASE("errors", "errors.exception",
@@ -132,4 +132,4 @@ ANYPLACE_CASE("errors", "errors.exception",
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::errors_cases

@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::events_cases {
 namespace {
 
 using namespace std::chrono_literals;
@@ -301,4 +301,4 @@ ANYPLACE_CASE("events", "events.destroy", "destroying one while another thread w
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::events_cases

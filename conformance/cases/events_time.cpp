@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::events_time_cases {
 namespace {
 
 using HostClock = std::chrono::steady_clock;
@@ -197,4 +197,4 @@ ANYPLACE_CASE("elapsed time", "events.elapsed", "between two backends it is inva
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::events_time_cases

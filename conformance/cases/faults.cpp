@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::faults_cases {
 namespace {
 
 using namespace std::chrono_literals;
@@ -212,4 +212,4 @@ ANYPLACE_CASE("faults", "devices.faults", "a fault on one device leaves the othe
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::faults_cases

@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::fills_cases {
 namespace {
 
 struct Fill {
@@ -119,4 +119,4 @@ ANYPLACE_CASE("fills", "memory.fills", "fills of managed memory are seen by the 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::fills_cases

@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::forked_cases {
 namespace {
 
 /// What a process has before it forks.
@@ -108,4 +108,4 @@ ANYPLACE_CASE("forked", "devices.fork", "a process that forks before the first u
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::forked_cases

@@ -5,7 +5,7 @@
 
 #include "table_backend.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::gates_cases {
 namespace {
 
 anyplace_gate new_gate(const TableBackend& backend, Caller caller = {}) {
@@ -146,4 +146,4 @@ ANYPLACE_CASE("gates", "streams.gates", "a stream that waits for a gate may be d
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::gates_cases

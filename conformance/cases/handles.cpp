@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::handles_cases {
 namespace {
 
 /// Good handles, to put one bad one among.
@@ -254,4 +254,4 @@ ANYPLACE_CASE("handles", "streams.handles", "using a handle while another thread
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::handles_cases

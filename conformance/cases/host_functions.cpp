@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::host_functions_cases {
 namespace {
 
 using namespace std::chrono_literals;
@@ -352,4 +352,4 @@ ANYPLACE_CASE("host functions", "streams.host_functions", "it may destroy pinned
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::host_functions_cases

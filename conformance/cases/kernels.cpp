@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::kernels_cases {
 namespace {
 
 struct Shape {
@@ -413,4 +413,4 @@ ANYPLACE_CASE("kernels", "streams.handles", "a destroyed buffer as an argument i
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::kernels_cases

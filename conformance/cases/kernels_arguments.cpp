@@ -9,7 +9,7 @@
 
 #include "table_module.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::kernels_arguments_cases {
 namespace {
 
 constexpr std::uint32_t elements = 1000;
@@ -269,4 +269,4 @@ ANYPLACE_CASE("arguments", "devices.faults",
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::kernels_arguments_cases

@@ -8,7 +8,7 @@
 
 #include "table_backend.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::kernels_host_cases {
 namespace {
 
 // ---- Arguments
@@ -170,4 +170,4 @@ ANYPLACE_CASE("host kernels", "kernels.launch", "a kernel is released once, laun
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::kernels_host_cases

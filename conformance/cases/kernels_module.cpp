@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::kernels_module_cases {
 namespace {
 
 /// block_sum has its shared memory as an argument where the image is OpenCL's.
@@ -362,4 +362,4 @@ ANYPLACE_CASE("modules", "streams.handles", "another device's kernel is invalid_
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::kernels_module_cases

@@ -9,7 +9,7 @@
 
 #include "table_device.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::limits_cases {
 namespace {
 
 // ---- Times
@@ -319,4 +319,4 @@ ANYPLACE_CASE("limits", "memory.copies_2d", "a pitched copy whose lines spread o
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::limits_cases

@@ -9,7 +9,7 @@
 
 #include "table_backend.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::liveness_cases {
 namespace {
 
 /// Keeps a stream busy for good: each of its host functions returns only when the next one is submitted. So the stream
@@ -331,4 +331,4 @@ ANYPLACE_CASE("liveness", "streams.query", "a query that races with submissions 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::liveness_cases

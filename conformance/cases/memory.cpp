@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::memory_cases {
 namespace {
 
 // ---- Kinds
@@ -411,4 +411,4 @@ ANYPLACE_CASE("memory", "memory.out_of_memory", "memory whose free is pending is
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::memory_cases

@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::memory_ordered_cases {
 namespace {
 
 struct Size {
@@ -263,4 +263,4 @@ ANYPLACE_CASE("memory", "memory.ordered", "managed memory is freed in order too"
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::memory_ordered_cases

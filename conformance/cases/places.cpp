@@ -4,7 +4,7 @@
 
 #include "case.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::places_cases {
 namespace {
 
 struct GoodText {
@@ -166,4 +166,4 @@ ANYPLACE_CASE("places", "places.aliases", "resolving an alias opens no plugin") 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::places_cases

@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::places_found_cases {
 namespace {
 
 ANYPLACE_CASE("places", "places.current", "a name alone is device 0 before a current device is set") {
@@ -151,4 +151,4 @@ ANYPLACE_CASE("places", "places.isolation", "this backend works after another on
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::places_found_cases

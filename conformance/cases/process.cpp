@@ -25,7 +25,7 @@
 #include "figures.h"
 #include "table_module.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::process_cases {
 namespace {
 
 // ---- What it leaves alone
@@ -418,4 +418,4 @@ ANYPLACE_CASE("process", "process.shutdown", "it waits for streams that were des
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::process_cases

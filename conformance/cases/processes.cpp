@@ -12,7 +12,7 @@
 
 #include "table_backend.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::processes_cases {
 namespace {
 
 constexpr std::uint64_t bytes = 4 << 20;
@@ -202,4 +202,4 @@ ANYPLACE_CASE("processes", "devices.processes", "memory that was freed no longer
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::processes_cases

@@ -12,7 +12,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::random_graphs_cases {
 namespace {
 
 enum class Waits { events, rerecorded, streams, mixed };
@@ -264,4 +264,4 @@ ANYPLACE_CASES(two_device_graphs, "random graphs", "streams.wait_stream", "order
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::random_graphs_cases

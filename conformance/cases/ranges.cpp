@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::ranges_cases {
 namespace {
 
 struct Ground {
@@ -90,4 +90,4 @@ ANYPLACE_CASE("ranges", "memory.ranges", "a refused call behind pending work is 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::ranges_cases

@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::streams_current_cases {
 namespace {
 
 ANYPLACE_CASE("streams", "streams.current", "the current stream starts as the default stream") {
@@ -142,4 +142,4 @@ ANYPLACE_CASE("streams", "streams.current", "a stream works on its own device wh
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::streams_current_cases

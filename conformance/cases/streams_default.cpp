@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::streams_default_cases {
 namespace {
 
 using namespace std::chrono_literals;
@@ -282,4 +282,4 @@ ANYPLACE_CASE("streams", "streams.per_thread", "the streams of a thousand thread
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::streams_default_cases

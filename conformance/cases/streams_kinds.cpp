@@ -8,7 +8,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::streams_kinds_cases {
 namespace {
 
 constexpr std::uint64_t bytes = 1 << 12;
@@ -239,4 +239,4 @@ ANYPLACE_CASE("kinds of streams", "streams.host_functions", "as many as there ma
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::streams_kinds_cases

@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::streams_order_cases {
 namespace {
 
 using namespace std::chrono_literals;
@@ -336,4 +336,4 @@ ANYPLACE_CASE("streams", "streams.options", "where compute units are scarce the 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::streams_order_cases

@@ -5,7 +5,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::streams_state_cases {
 namespace {
 
 using namespace std::chrono_literals;
@@ -376,4 +376,4 @@ ANYPLACE_CASE("streams", "streams.destroy", "a process may end with handles in s
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::streams_state_cases

@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::streams_wait_cases {
 namespace {
 
 using namespace std::chrono_literals;
@@ -371,4 +371,4 @@ ANYPLACE_CASE("streams", "streams.wait_stream", "two backends wait for each othe
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::streams_wait_cases

@@ -5,7 +5,7 @@
 
 #include "table_module.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::submission_cases {
 namespace {
 
 constexpr std::uint64_t bytes = 64 * 64;
@@ -153,4 +153,4 @@ ANYPLACE_CASE("submission", "kernels.launch", "a module's kernel waits for its t
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::submission_cases

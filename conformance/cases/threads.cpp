@@ -6,7 +6,7 @@
 
 #include "support.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::threads_cases {
 namespace {
 
 ANYPLACE_CASE("threads", "errors.threads", "the first use of a backend may come from several threads at once") {
@@ -198,4 +198,4 @@ ANYPLACE_CASE("threads", "errors.threads", "a thread that waits for work blocks 
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::threads_cases

@@ -11,7 +11,7 @@
 
 #include "table_device.h"
 
-namespace anyplace::conformance {
+namespace anyplace::conformance::virtual_memory_cases {
 namespace {
 
 struct Granules {
@@ -349,4 +349,4 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "pages that move at random hol
 }
 
 }  // namespace
-}  // namespace anyplace::conformance
+}  // namespace anyplace::conformance::virtual_memory_cases

@@ -18,6 +18,8 @@
 #include "golden.h"
 #include "next_abi.h"
 
+namespace abi_test {
+
 namespace {
 
 struct Field {
@@ -263,3 +265,5 @@ TEST_CASE("Every plugin keeps within a table and structs that are shorter than i
     CHECK(properties.get()->struct_size == shorter_properties);
   }
 }
+
+}  // namespace abi_test

@@ -5,6 +5,8 @@
 
 #include "memory/memory_support.h"
 
+namespace adaptors_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -270,3 +272,5 @@ TEST_CASE("An adaptor on nothing and one that makes no sense are refused when th
   refused(ErrorCode::invalid_argument, [&] { logging_allocator(caching_allocator(device), nullptr); });
   refused(ErrorCode::invalid_argument, [&] { failing_allocator(caching_allocator(device), 0); });
 }
+
+}  // namespace adaptors_test

@@ -7,6 +7,8 @@
 
 #include "memory/memory_support.h"
 
+namespace alignment_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -105,3 +107,5 @@ TEST_CASE("Buffers at odd addresses keep what is in them") {
   }
   for (std::size_t i = 0; i < buffers.size(); ++i) CHECK(download(stream, buffers[i]) == contents[i]);
 }
+
+}  // namespace alignment_test

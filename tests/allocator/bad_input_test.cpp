@@ -4,6 +4,8 @@
 
 #include "memory/memory_support.h"
 
+namespace bad_input_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -206,3 +208,5 @@ TEST_CASE("Inside a host function allocators are not permitted and buffers may g
     allocator->deallocate(stream, address, 4096);
   }
 }
+
+}  // namespace bad_input_test

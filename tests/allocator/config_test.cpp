@@ -3,6 +3,8 @@
 #include "memory/memory_support.h"
 #include "support/environment.h"
 
+namespace config_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -163,3 +165,5 @@ TEST_CASE("With caching off each Buffer is an allocation of the device's own") {
     CHECK(controls.allocations == static_cast<std::uint64_t>(i));
   }
 }
+
+}  // namespace config_test

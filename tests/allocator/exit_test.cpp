@@ -10,6 +10,8 @@
 #include "memory/memory_support.h"
 #include "support/child.h"
 
+namespace exit_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -92,3 +94,5 @@ TEST_CASE("A process that ends while a kernel runs leaves the kernel its memory,
   CHECK(result.status == 0);
   CHECK_THAT(result.output, Catch::Contains("left behind"));
 }
+
+}  // namespace exit_test

@@ -11,6 +11,8 @@
 #include "heap_layout.h"
 #include "memory/allocator/heap_planner.h"
 
+namespace heap_executor_test {
+
 using anyplace::detail::Arena;
 using anyplace::detail::Block;
 using anyplace::detail::BlockUse;
@@ -266,3 +268,5 @@ TEST_CASE("HeapExecutor: a classic segment that is refused leaves what was given
   REQUIRE_NOTHROW(check_heap(shop.state));
   CHECK(shop.take(shop.arena(2), 30 * mebibyte) != nullptr);
 }
+
+}  // namespace heap_executor_test

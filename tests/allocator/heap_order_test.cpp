@@ -14,6 +14,8 @@
 #include "fake_source.h"
 #include "memory/allocator/heap.h"
 
+namespace heap_order_test {
+
 using anyplace::detail::Arena;
 using anyplace::detail::ArenaKey;
 using anyplace::detail::Block;
@@ -209,3 +211,5 @@ TEST_CASE("Heap: what work may still use is its stream's alone, while pools and 
   CHECK(program.oracle.without_memory == 0);
   CHECK(program.source.broken.empty());
 }
+
+}  // namespace heap_order_test

@@ -6,6 +6,8 @@
 
 #include "heap_layout.h"
 
+namespace heap_planner_test {
+
 using anyplace::detail::Arena;
 using anyplace::detail::Block;
 using anyplace::detail::HeapOptions;
@@ -423,3 +425,5 @@ TEST_CASE("HeapPlanner: planning changes nothing, and the same state has the sam
   }
   CHECK(shape() == before);
 }
+
+}  // namespace heap_planner_test

@@ -10,6 +10,8 @@
 
 #include "fake_source.h"
 
+namespace heap_test {
+
 using anyplace::detail::Arena;
 using anyplace::detail::ArenaKey;
 using anyplace::detail::Block;
@@ -517,3 +519,5 @@ TEST_CASE("Heap: a snapshot's blocks tile its segments") {
   }
   CHECK(bytes == bench.heap->reserved_bytes());
 }
+
+}  // namespace heap_test

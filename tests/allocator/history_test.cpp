@@ -16,6 +16,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace history_test {
+
 using anyplace::Buffer;
 using anyplace::Device;
 using anyplace::memory_snapshot;
@@ -317,3 +319,5 @@ TEST_CASE("a snapshot has the other devices of the backend, each at its number")
   CHECK(count(snapshot["device_traces"][1], "alloc") == 1);
   require_consistent(second, "");
 }
+
+}  // namespace history_test

@@ -7,6 +7,8 @@
 #include "support/child.h"
 #include "support/environment.h"
 
+namespace host_pool_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -225,3 +227,5 @@ TEST_CASE("Pinned memory that is kept goes back before the process ends") {
   CHECK(child.status == 0);
   CHECK_THAT(child.output, Catch::Contains("pinned allocations 2, frees 2"));
 }
+
+}  // namespace host_pool_test

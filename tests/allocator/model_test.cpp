@@ -24,6 +24,8 @@
 
 #include "support/errors.h"
 
+namespace model_test {
+
 using anyplace::Allocator;
 using anyplace::Buffer;
 using anyplace::BufferView;
@@ -439,3 +441,5 @@ TEST_CASE("With one thread the peaks are exact") {
     }
   }
 }
+
+}  // namespace model_test

@@ -5,6 +5,8 @@
 
 #include "memory/memory_support.h"
 
+namespace own_allocator_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -253,3 +255,5 @@ TEST_CASE("Buffers are made while allocators change") {
   device.synchronize();
   CHECK(own->allocations == own->deallocations);
 }
+
+}  // namespace own_allocator_test

@@ -7,6 +7,8 @@
 #include "memory/memory_support.h"
 #include "support/environment.h"
 
+namespace pools_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -371,3 +373,5 @@ TEST_CASE("What a pool leaves behind outlives its stream too, for as long as its
   empty_cache(device);
   CHECK(memory_stats(device)["reserved_bytes.all.current"] == 0);
 }
+
+}  // namespace pools_test

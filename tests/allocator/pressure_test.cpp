@@ -6,6 +6,8 @@
 #include "memory/memory_support.h"
 #include "support/environment.h"
 
+namespace pressure_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -243,3 +245,5 @@ TEST_CASE("Allocators under pressure reach callbacks as Buffers do") {
   CHECK(kept == 0);
   allocator->deallocate(stream, address, 40 * mib);
 }
+
+}  // namespace pressure_test

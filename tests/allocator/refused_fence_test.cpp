@@ -16,6 +16,8 @@
 #include "memory/memory_support.h"
 #include "support/child.h"
 
+namespace refused_fence_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -177,3 +179,5 @@ TEST_CASE("Threads go on allocating while the system begins to refuse fences") {
   CHECK(figure(device, "allocation.all.current") == 0);
   CHECK(figure(device, "allocation.all.allocated") == 2 * rounds);
 }
+
+}  // namespace refused_fence_test

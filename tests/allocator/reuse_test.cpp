@@ -5,6 +5,8 @@
 
 #include "memory/memory_support.h"
 
+namespace reuse_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -212,3 +214,5 @@ TEST_CASE("Threads on their own streams and with their own pools come and go") {
   empty_cache(device);
   CHECK(figure(device, "reserved_bytes.all.current") == 0);
 }
+
+}  // namespace reuse_test

@@ -7,6 +7,8 @@
 #include "memory/memory_support.h"
 #include "support/child.h"
 
+namespace shortage_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -327,3 +329,5 @@ TEST_CASE("What is said of free memory when memory is out is one thing") {
   CHECK(error.memory()->free == 56 * mib);
   CHECK_THAT(error.what(), !Catch::Contains(" 0 free"));
 }
+
+}  // namespace shortage_test

@@ -18,6 +18,8 @@
 #include "support/errors.h"
 #include "support/temp_dir.h"
 
+namespace snapshot_file_test {
+
 namespace fs = std::filesystem;
 using anyplace::Device;
 using anyplace::ErrorCode;
@@ -144,3 +146,5 @@ TEST_CASE("a format that doesn't exist is refused before anything is written") {
         ErrorCode::invalid_argument);
   CHECK(entries_of(folder.path()) == 0);
 }
+
+}  // namespace snapshot_file_test

@@ -13,6 +13,8 @@
 #include "memory/allocator/pickle.h"
 #include "memory/allocator/snapshot.h"
 
+namespace snapshot_test {
+
 using namespace anyplace::detail;
 using namespace snapshot_check;
 using anyplace::SnapshotFormat;
@@ -268,3 +270,5 @@ TEST_CASE("the checker refuses a pickle that looks up a class") {
   INFO(result.output);
   CHECK(result.status != 0);
 }
+
+}  // namespace snapshot_test

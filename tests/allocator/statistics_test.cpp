@@ -14,6 +14,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace statistics_test {
+
 using anyplace::Buffer;
 using anyplace::Device;
 using anyplace::ErrorCode;
@@ -352,3 +354,5 @@ TEST_CASE("a figure that there isn't is an error that names it and the nearest t
   CHECK(memory_stats(device)["num_ooms"] == 0);
   CHECK(stats.size() == 122);
 }
+
+}  // namespace statistics_test

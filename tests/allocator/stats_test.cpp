@@ -10,6 +10,8 @@
 #include "memory/allocator/statistics.h"
 #include "memory/allocator/summary.h"
 
+namespace stats_test {
+
 using namespace anyplace::detail;
 using Catch::Contains;
 
@@ -201,3 +203,5 @@ TEST_CASE("every line of the summary's table is as wide as the others") {
   }
   CHECK(bars == 1 + 27 + 2);
 }
+
+}  // namespace stats_test

@@ -17,6 +17,8 @@
 
 #include "run_command.h"
 
+namespace backend_page_test {
+
 using namespace anyplace::test;
 
 namespace {
@@ -162,3 +164,5 @@ TEST_CASE("Every filter that the pages for vendors name finds cases") {
     CHECK(run_command({"conformance", "--list", "--filter", filter}).status == 0);
   }
 }
+
+}  // namespace backend_page_test

@@ -2,11 +2,14 @@
 // `anyplace devices`: the list is complete and right, and no plugin, whatever it does, keeps it from being made.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "plugin_folder.h"
 #include "run_command.h"
+
+namespace devices_test {
 
 using namespace anyplace::test;
 using nlohmann::json;
@@ -236,3 +239,5 @@ TEST_CASE("A backend whose settings are wrong is noted with what is allowed") {
   CHECK(contains(problem.at("text"), "ANYPLACE_CPU_SIM_DEVICES"));
   CHECK(contains(problem.at("text"), "many"));
 }
+
+}  // namespace devices_test

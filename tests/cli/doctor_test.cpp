@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "plugin_folder.h"
 #include "run_command.h"
+
+namespace doctor_test {
 
 using namespace anyplace::test;
 using nlohmann::json;
@@ -201,3 +204,5 @@ TEST_CASE("doctor shows what is wrong with ANYPLACE_AUTO") {
   CHECK(problem.at("code").is_string());
   CHECK(contains(problem.at("text"), "cuda"));
 }
+
+}  // namespace doctor_test

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace documentation_test {
+
 namespace {
 
 const std::filesystem::path root = ANYPLACE_SOURCE_ROOT;
@@ -133,3 +135,5 @@ TEST_CASE("Every program under docs is printed somewhere") {
     CHECK(printed.count(path) == 1);
   }
 }
+
+}  // namespace documentation_test

@@ -5,11 +5,14 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "plugin_folder.h"
 #include "run_command.h"
+
+namespace info_test {
 
 using namespace anyplace::test;
 using nlohmann::json;
@@ -164,3 +167,5 @@ TEST_CASE("info of one backend opens no other plugin") {
     CHECK_FALSE(contains(loads, std::string("libanyplace_backend_") + other));
   }
 }
+
+}  // namespace info_test

@@ -15,6 +15,8 @@
 #include "run_command.h"
 #include "support/temp_dir.h"
 
+namespace new_backend_test {
+
 using namespace anyplace::test;
 namespace fs = std::filesystem;
 
@@ -188,3 +190,5 @@ TEST_CASE("new-backend gives its files the permissions that the user lets new fi
   CHECK((fs::status(folder / "acme/ci.sh").permissions() & all) == static_cast<fs::perms>(0750));
   CHECK((fs::status(folder / "acme/README.md").permissions() & all) == static_cast<fs::perms>(0640));
 }
+
+}  // namespace new_backend_test

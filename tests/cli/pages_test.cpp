@@ -12,6 +12,8 @@
 #include "cli/run_command.h"
 #include "support/temp_dir.h"
 
+namespace pages_test {
+
 namespace {
 
 using anyplace::test::Run;
@@ -141,3 +143,5 @@ TEST_CASE("A page that there isn't is refused with those there are") {
   CHECK(output_of({"--help"}).find("pages") == std::string::npos);
   CHECK(run_command({"pagse"}).err.find("pages") == std::string::npos);
 }
+
+}  // namespace pages_test

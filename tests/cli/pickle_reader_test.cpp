@@ -14,6 +14,8 @@
 #include "tools/input_file.h"
 #include "tools/snapshot_trace.h"
 
+namespace pickle_reader_test {
+
 using anyplace::tool::InputError;
 using anyplace::tool::Pickle;
 using anyplace::tool::PickleError;
@@ -201,3 +203,5 @@ TEST_CASE("Damaged bytes are refused or give another trace, and nothing worse") 
   CHECK(refused > 0);
   CHECK(refused < rounds);
 }
+
+}  // namespace pickle_reader_test

@@ -2,10 +2,13 @@
 // `anyplace replay` over the doubles of the vendors' libraries: where memory is placed is the core's, so that a trace
 // takes the same of every backend with virtual memory.
 #include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 #include "run_command.h"
 #include "text_file.h"
 #include "training_trace.h"
+
+namespace replay_doubles_test {
 
 using namespace anyplace::test;
 using nlohmann::json;
@@ -58,3 +61,5 @@ TEST_CASE("A trace takes as much of every backend as of cpu_sim") {
     }
   }
 }
+
+}  // namespace replay_doubles_test

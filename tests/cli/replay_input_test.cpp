@@ -5,10 +5,13 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "run_command.h"
 #include "text_file.h"
+
+namespace replay_input_test {
 
 using namespace anyplace::test;
 using nlohmann::json;
@@ -234,3 +237,5 @@ TEST_CASE("A pickle that is no snapshot with a history is refused with how one i
   const std::string whole = read_file(data("snapshot-protocol-4.pickle"));
   check_refused(whole.substr(0, whole.size() / 2), "is cut off");
 }
+
+}  // namespace replay_input_test

@@ -3,10 +3,13 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "run_command.h"
 #include "text_file.h"
 #include "training_trace.h"
+
+namespace replay_test {
 
 using namespace anyplace::test;
 using nlohmann::json;
@@ -306,3 +309,5 @@ TEST_CASE("A device too small for a synthetic trace is out of memory") {
   CHECK(run.status == 1);
   CHECK(contains(run.err, "needs 320.0 MiB"));
 }
+
+}  // namespace replay_test

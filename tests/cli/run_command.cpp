@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <stdexcept>
 #include <string_view>
@@ -188,6 +189,8 @@ Run run_on_terminal(const std::vector<std::string>& arguments, const Variables& 
 std::string without_colour(const std::string& text) {
   return std::regex_replace(text, std::regex("\x1b\\[[0-9;]*m"), "");
 }
+
+nlohmann::json Run::json() const { return nlohmann::json::parse(out); }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

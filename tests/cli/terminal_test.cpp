@@ -9,6 +9,8 @@
 #include "run_command.h"
 #include "text_file.h"
 
+namespace terminal_test {
+
 using namespace anyplace::test;
 
 namespace {
@@ -145,3 +147,5 @@ TEST_CASE("A replay says nothing of its progress on a pipe") {
   CHECK_FALSE(contains(run.out, "\r"));
   CHECK_FALSE(contains(run.out, "replaying"));
 }
+
+}  // namespace terminal_test

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line itself: help, versions, exit statuses, and an output that can't be written.
 #include <anyplace/anyplace.h>
+#include <nlohmann/json.hpp>
 
 #include <catch2/catch.hpp>
 
 #include "run_command.h"
+
+namespace usage_test {
 
 using namespace anyplace::test;
 using nlohmann::json;
@@ -77,3 +80,5 @@ TEST_CASE("An output that can't be written is an error") {
     CHECK(contains(run.err, "can't write to standard output"));
   }
 }
+
+}  // namespace usage_test

@@ -4,6 +4,8 @@
 
 #include "support.h"
 
+namespace broken_test {
+
 using namespace anyplace::test;
 
 namespace {
@@ -74,3 +76,5 @@ TEST_CASE("The text for people shows the first thing that was wrong and the call
   CHECK(contains(run.out, "device.reset()"));
   CHECK(run.out.ends_with("liar:0 doesn't conform\n"));
 }
+
+}  // namespace broken_test

@@ -10,6 +10,8 @@
 #include "support.h"
 #include "xml.h"
 
+namespace junit_test {
+
 using namespace anyplace::test;
 
 namespace {
@@ -76,3 +78,5 @@ TEST_CASE("A longer report that was there before is replaced") {
   CHECK(conform({"--place", "cpu_sim:0", "--filter", "a big fill", "--junit", file.path()}).status == 0);
   CHECK(file.parse().all("testcase").size() == 1);
 }
+
+}  // namespace junit_test

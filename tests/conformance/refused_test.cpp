@@ -7,6 +7,8 @@
 
 #include "support.h"
 
+namespace refused_test {
+
 using namespace anyplace::test;
 
 namespace {
@@ -94,3 +96,5 @@ TEST_CASE("Options out of range are refused") {
   check_refused(conform({"--place", "cpu_sim:0", "--seed", "-1"}), "seed");
   check_refused(conform({"--no-such-option"}), "no-such-option");
 }
+
+}  // namespace refused_test

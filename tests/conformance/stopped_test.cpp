@@ -11,6 +11,8 @@
 #include "support/temp_dir.h"
 #include "xml.h"
 
+namespace stopped_test {
+
 using namespace anyplace::test;
 
 namespace {
@@ -96,3 +98,5 @@ TEST_CASE("A failure says in words what is promised, and comes on standard error
   CHECK(contains(json.err, "failed  capabilities: device_reset: claimed and works, or refused"));
   CHECK(json.json().at("failed") == 1);
 }
+
+}  // namespace stopped_test

@@ -5,6 +5,8 @@
 
 #include "support.h"
 
+namespace suite_test {
+
 using namespace anyplace::test;
 
 TEST_CASE("The whole suite passes on cpu_sim and its report counts at least 300 cases") {
@@ -125,3 +127,5 @@ TEST_CASE("The verbose text has a line for each case and the last line is the ve
   CHECK(contains(run.out, "passed  fills: a big fill reaches the last byte"));
   CHECK(run.out.ends_with("cpu_sim:0 conforms\n"));
 }
+
+}  // namespace suite_test

@@ -2,6 +2,7 @@
 // What the tests of `anyplace conformance` share.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 

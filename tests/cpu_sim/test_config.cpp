@@ -5,6 +5,8 @@
 
 #include "plugin.h"
 
+namespace test_config_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -100,3 +102,5 @@ TEST_CASE("Given a long value with control characters, Then the message shows it
   CHECK_THAT(text, Catch::Contains("\\x01\\x22aaa"));
   CHECK(text.size() < 300);
 }
+
+}  // namespace test_config_cases

@@ -7,6 +7,8 @@
 
 #include "plugin.h"
 
+namespace test_copies_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -140,3 +142,5 @@ TEST_CASE("Given copies and fills that can't be, Then each is INVALID_ARGUMENT a
   CHECK(plugin->memory_copy_2d(plugin.self(), stream.handle, &copy) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK(stream.done());
 }
+
+}  // namespace test_copies_cases

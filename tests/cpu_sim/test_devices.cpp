@@ -11,6 +11,8 @@
 
 #include "plugin.h"
 
+namespace test_devices_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -226,3 +228,5 @@ TEST_CASE("Given a kernel that shuts the plugin down, Then it gets TIMEOUT at on
   CHECK(stream.synchronize());
   CHECK(timeouts == 2);
 }
+
+}  // namespace test_devices_cases

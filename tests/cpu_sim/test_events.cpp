@@ -6,6 +6,8 @@
 
 #include "plugin.h"
 
+namespace test_events_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -215,3 +217,5 @@ TEST_CASE("Given events, Then their native numbers are unique") {
   CHECK(native_a != 0);
   CHECK(native_a != native_b);
 }
+
+}  // namespace test_events_cases

@@ -7,6 +7,8 @@
 
 #include "plugin.h"
 
+namespace test_gates_cases {
+
 using namespace cpu_sim_test;
 
 TEST_CASE("Given an open gate, Then waiting for it is no wait") {
@@ -66,3 +68,5 @@ TEST_CASE("Given gates opened while streams are about to wait, Then none is miss
     opener.join();
   }
 }
+
+}  // namespace test_gates_cases

@@ -12,6 +12,8 @@
 #include "plugin.h"
 #include "support/threads.h"
 
+namespace test_helping_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -279,3 +281,5 @@ TEST_CASE("Given 64 threads that submit, wait, record and synchronise on streams
   for (auto& stream : streams) CHECK(stream->done());
   for (auto& event : events) CHECK(event->done());
 }
+
+}  // namespace test_helping_cases

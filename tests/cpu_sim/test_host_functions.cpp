@@ -8,6 +8,8 @@
 
 #include "plugin.h"
 
+namespace test_host_functions_cases {
+
 using namespace cpu_sim_test;
 
 TEST_CASE("Given a host function, Then it runs once, in order, with OK, on a thread that is not the caller's") {
@@ -130,3 +132,5 @@ TEST_CASE("Given a null host function, Then it is INVALID_ARGUMENT and nothing i
         ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK(stream.done());
 }
+
+}  // namespace test_host_functions_cases

@@ -11,6 +11,8 @@
 
 #include "plugin.h"
 
+namespace test_kernels_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -404,3 +406,5 @@ TEST_CASE("Given a kernel's release function that calls the backend, Then no loc
   CHECK(context.released);
   CHECK(other.synchronize());
 }
+
+}  // namespace test_kernels_cases

@@ -9,6 +9,8 @@
 #include "plugin.h"
 #include "support/threads.h"
 
+namespace test_memory_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -200,3 +202,5 @@ TEST_CASE("Given many threads that allocate and free, Then the limit holds and n
   CHECK(wrong == 0);
   CHECK(plugin.free_bytes() == 1 << 20);
 }
+
+}  // namespace test_memory_cases

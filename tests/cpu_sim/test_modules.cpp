@@ -12,6 +12,8 @@
 
 #include "plugin.h"
 
+namespace test_modules_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -276,3 +278,5 @@ TEST_CASE("a module in a process with a limit on the size of files", "[.limited_
   CHECK(status_of([&] { load(plugin, image().data(), image().size()); }, &text) == ANYPLACE_STATUS_BACKEND_FAILED);
   CHECK_THAT(text, Catch::Contains("RLIMIT_FSIZE"));
 }
+
+}  // namespace test_modules_cases

@@ -6,6 +6,8 @@
 
 #include "plugin.h"
 
+namespace test_null_stream_cases {
+
 using namespace cpu_sim_test;
 
 TEST_CASE("Given work on blocking streams, When work is given to the null stream, Then it waits for theirs") {
@@ -158,3 +160,5 @@ TEST_CASE("Given the null stream, When it is asked for again, Then it is the sam
   gate.open();
   CHECK(second.synchronize());
 }
+
+}  // namespace test_null_stream_cases

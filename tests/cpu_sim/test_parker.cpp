@@ -6,6 +6,8 @@
 #include <array>
 #include <catch2/catch.hpp>
 
+namespace test_parker_cases {
+
 using anyplace::cpu_sim::Parker;
 
 namespace {
@@ -35,3 +37,5 @@ TEST_CASE("A parker's token is taken once, also when it came first") {
     CHECK_FALSE(parker.park_for(1000));
   }
 }
+
+}  // namespace test_parker_cases

@@ -10,6 +10,8 @@
 
 #include "plugin.h"
 
+namespace test_scale_cases {
+
 using namespace cpu_sim_test;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -88,3 +90,5 @@ TEST_CASE("Given a million operations queued on one stream, Then all run in orde
   CHECK(stream.synchronize());
   CHECK(ran == operation_count);
 }
+
+}  // namespace test_scale_cases

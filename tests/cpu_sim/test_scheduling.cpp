@@ -6,6 +6,8 @@
 
 #include "plugin.h"
 
+namespace test_scheduling_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -154,3 +156,5 @@ TEST_CASE("Given as many blocked kernels as workers but one, Then the last worke
   CHECK(plugin.synchronize(0));
   CHECK(plugin.synchronize(1));
 }
+
+}  // namespace test_scheduling_cases

@@ -8,6 +8,8 @@
 
 #include "plugin.h"
 
+namespace test_streams_cases {
+
 using namespace cpu_sim_test;
 
 TEST_CASE("Given a new stream, Then it is done and synchronises at once") {
@@ -229,3 +231,5 @@ TEST_CASE("Given unknown flags, Then no stream is made") {
   Plugin plugin;
   CHECK(status_of([&] { Stream stream(plugin, {0, 0, 1u << 7}); }) == ANYPLACE_STATUS_INVALID_ARGUMENT);
 }
+
+}  // namespace test_streams_cases

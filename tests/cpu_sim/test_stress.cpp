@@ -10,6 +10,8 @@
 #include "plugin.h"
 #include "support/threads.h"
 
+namespace test_stress_cases {
+
 using namespace cpu_sim_test;
 
 namespace {
@@ -163,3 +165,5 @@ TEST_CASE("Given waits that race with completion and with short timeouts, Then n
   });
   CHECK(plugin.synchronize(0));
 }
+
+}  // namespace test_stress_cases

@@ -13,6 +13,8 @@
 #include "plugin.h"
 #include "support/threads.h"
 
+namespace test_virtual_memory_cases {
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define CPU_SIM_SANITIZED 1
 #elif defined(__has_feature)
@@ -445,3 +447,5 @@ TEST_CASE("Given many threads that map, move and unmap, Then each finds what it 
   CHECK(wrong == 0);
   CHECK(space.plugin.free_bytes() == 64 << 20);
 }
+
+}  // namespace test_virtual_memory_cases

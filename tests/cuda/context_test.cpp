@@ -5,6 +5,8 @@
 #include "cuda_and_hip/calls.h"
 #include "support.h"
 
+namespace context_test {
+
 using namespace cuda_test;
 
 TEST_CASE("Counting devices and asking what they are makes no context") {
@@ -89,3 +91,5 @@ TEST_CASE("The primary context is shared with other libraries and its flags stay
   REQUIRE(vendor<CUresult(CUdevice)>("cuDevicePrimaryCtxRelease_v2")(0) == CUDA_SUCCESS);
   { const Stream stream(device); }
 }
+
+}  // namespace context_test

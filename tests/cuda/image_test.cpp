@@ -3,6 +3,8 @@
 // CUDA's kinds of images: those that load, and those that must not, each with a reason.
 #include "cuda_and_hip/images.h"
 
+namespace image_test {
+
 using namespace vendor_test;
 
 TEST_CASE("PTX and cubin and fatbin all load and run") {
@@ -58,3 +60,5 @@ TEST_CASE("Compiler options are the ones of the driver and others are refused by
     on.check_refused_options(options, "-maxrregcount=N");
   }
 }
+
+}  // namespace image_test

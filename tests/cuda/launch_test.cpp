@@ -3,6 +3,8 @@
 // Launches with CUDA's own limits: shared memory that a kernel has to be allowed, parameters that some drivers tell.
 #include "cuda_and_hip/launching.h"
 
+namespace launch_test {
+
 using namespace vendor_test;
 
 TEST_CASE("Shared memory over 48 KiB is allowed once and then used") {
@@ -31,3 +33,5 @@ TEST_CASE("A driver that can not tell the parameters of a kernel launches all th
   CHECK(back == std::vector<std::uint32_t>(64, 5));
   CHECK(on.driver.calls_of("cuFuncGetParamInfo") == 0);
 }
+
+}  // namespace launch_test

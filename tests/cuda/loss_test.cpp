@@ -6,6 +6,8 @@
 
 #include "cuda_and_hip/pipeline.h"
 
+namespace loss_test {
+
 using namespace vendor_test;
 
 TEST_CASE("A primary context that another library destroys is a lost device") {
@@ -51,3 +53,5 @@ TEST_CASE("The error of another library's context that is current is not the dev
   stream.synchronize();
   CHECK(pipeline_works(device));
 }
+
+}  // namespace loss_test

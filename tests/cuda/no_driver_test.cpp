@@ -10,6 +10,8 @@
 #include "cuda_and_hip/absence.h"
 #include "support/temp_dir.h"
 
+namespace no_driver_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -59,3 +61,5 @@ TEST_CASE("The stub of a toolkit is refused and named as one") {
   CHECK_THAT(info_of_missing_device("cuda", variables).err, Contains("stub") && Contains("libcuda.so.1"));
   CHECK_THAT(run_command({"doctor"}, variables).out, Contains("stub"));
 }
+
+}  // namespace no_driver_test

@@ -5,6 +5,8 @@
 #include "cuda/driver.h"
 #include "cuda_and_hip/outcome.h"
 
+namespace refusal_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -126,3 +128,5 @@ TEST_CASE("Each older driver from CUDA 11 on is taken") {
     CHECK_THAT(outcome, contains("timed_events"));
   }
 }
+
+}  // namespace refusal_test

@@ -4,6 +4,8 @@
 #include "cuda_and_hip/support.h"
 #include "support/child.h"
 
+namespace selector_test {
+
 using namespace vendor_test;
 
 TEST_CASE("A MIG instance is found by its uuid as nvidia-smi prints it") {
@@ -51,3 +53,5 @@ TEST_CASE("What a device says of itself is what the driver says") {
   CHECK(properties.max_shared_bytes > 48 * 1024);
   CHECK(properties.image_formats == std::vector<std::string>{"ptx", "cubin", "fatbin"});
 }
+
+}  // namespace selector_test

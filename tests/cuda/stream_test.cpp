@@ -5,6 +5,8 @@
 
 #include "support.h"
 
+namespace stream_test {
+
 namespace {
 
 using namespace cuda_test;
@@ -43,3 +45,5 @@ TEST_CASE("Time is measured by a driver that has only the newer form of the func
   const Double cuda({{"CUDA_DOUBLE_MISSING", "cuEventElapsedTime"}});
   check_that_time_is_measured();
 }
+
+}  // namespace stream_test

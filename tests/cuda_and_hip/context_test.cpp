@@ -6,6 +6,8 @@
 
 #include "support.h"
 
+namespace context_test {
+
 using namespace vendor_test;
 
 TEST_CASE("The native context is the one that other libraries get") {
@@ -32,3 +34,5 @@ TEST_CASE("A stream that belongs to one device works from a thread that uses ano
   }).join();
   CHECK(back == std::vector<std::uint32_t>(1024, 3));
 }
+
+}  // namespace context_test

@@ -3,6 +3,8 @@
 // Modules: their kernels and their end, and images that were cut off.
 #include "images.h"
 
+namespace image_test {
+
 using namespace vendor_test;
 
 TEST_CASE(BINARY " that was cut off is refused before " LIBRARY " reads past its end") {
@@ -51,3 +53,5 @@ TEST_CASE("A module that nothing needs is unloaded at once") {
   { const Module module = on.load(read_image(any_image)); }
   CHECK(on.driver.live("module") == 0);
 }
+
+}  // namespace image_test

@@ -3,6 +3,8 @@
 // Launches over the limits, refused before anything runs, and when arguments are taken.
 #include "launching.h"
 
+namespace launch_test {
+
 using namespace vendor_test;
 
 TEST_CASE("Grids and blocks over the limits of the device are refused before anything runs") {
@@ -42,3 +44,5 @@ TEST_CASE("The values of the arguments are taken at the launch") {
   on.stream.synchronize();
   CHECK(back == std::vector<std::uint32_t>(64, 11));
 }
+
+}  // namespace launch_test

@@ -8,6 +8,8 @@
 
 #include "pipeline.h"
 
+namespace loss_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -191,3 +193,5 @@ TEST_CASE("A device that is lost while it gets access to a peer does not take th
   CHECK(error.vendor_code() == result::launch_failed);
   CHECK(pipeline_works(good));
 }
+
+}  // namespace loss_test

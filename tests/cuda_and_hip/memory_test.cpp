@@ -8,6 +8,8 @@
 #include "support/host_uses.h"
 #include "support/segments_instead.h"
 
+namespace memory_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -194,3 +196,5 @@ TEST_CASE("Pinned memory that goes while copies use it is nobody else's before t
   const Double driver;
   test::check_host_buffers_kept(driver, place(0));
 }
+
+}  // namespace memory_test

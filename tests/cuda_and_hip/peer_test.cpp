@@ -3,6 +3,8 @@
 // Peer access: between devices, in the pool and in mappings, and what another library enabled.
 #include "support.h"
 
+namespace peer_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -92,3 +94,5 @@ TEST_CASE("Access that fails half way is taken back") {
   CHECK(test::code_of([&] { device.enable_peer_access(peer); }) == ErrorCode::out_of_memory);
   CHECK(enable_as_another_library(device, peer) == result::success);
 }
+
+}  // namespace peer_test

@@ -5,6 +5,8 @@
 
 #include "support.h"
 
+namespace selector_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -59,3 +61,5 @@ TEST_CASE("The last device is as good as the first") {
   stream.memset32(numbers, 1);
   stream.synchronize();
 }
+
+}  // namespace selector_test

@@ -10,6 +10,8 @@
 #include "support.h"
 #include "support/child.h"
 
+namespace stream_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -224,3 +226,5 @@ TEST_CASE("Events that never complete hold up neither queries nor waits with a l
   CHECK(child.signal == 0);
   CHECK_THAT(child.output, contains("not done"));
 }
+
+}  // namespace stream_test

@@ -7,6 +7,8 @@
 #include "plugin.h"
 #include "support.h"
 
+namespace table_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -199,3 +201,5 @@ TEST_CASE("A shutdown that runs out of time leaves things as they are") {
   Plugin::check(plugin->memory_free(plugin.self(), 0, ANYPLACE_MEMORY_DEVICE, memory));
   Plugin::check(plugin->stream_destroy(plugin.self(), stream));
 }
+
+}  // namespace table_test

@@ -6,6 +6,8 @@
 #include "plugin.h"
 #include "support.h"
 
+namespace virtual_memory_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -271,3 +273,5 @@ TEST_CASE("A device without virtual memory management says so") {
   CHECK(plugin->virtual_reserve(plugin.self(), 0, 1 << 21, &address) == ANYPLACE_STATUS_UNSUPPORTED);
   CHECK(plugin->physical_create(plugin.self(), 0, 1 << 21, &physical) == ANYPLACE_STATUS_UNSUPPORTED);
 }
+
+}  // namespace virtual_memory_test

@@ -9,6 +9,8 @@
 #include "png_files.h"
 #include "run_program.h"
 
+namespace bad_input_test {
+
 using namespace example_test;
 
 namespace {
@@ -194,3 +196,5 @@ TEST_CASE("Wrong options are usage errors") {
     CHECK(folder.names() == std::vector<std::string>{"in.png"});
   }
 }
+
+}  // namespace bad_input_test

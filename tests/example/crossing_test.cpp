@@ -17,6 +17,8 @@
 #include "support/environment.h"
 #include "support/host_gate.h"
 
+namespace crossing_test {
+
 using namespace example_test;
 
 namespace {
@@ -133,3 +135,5 @@ TEST_CASE("Data goes round devices of all four backends with levelzero behind it
   check_crossing({{"cuda", "hip", "levelzero"}, LevelZero::behind_loader},
                  {"cuda:0", "cpu_sim:0", "levelzero:0", "hip:0"});
 }
+
+}  // namespace crossing_test

@@ -9,6 +9,8 @@
 #include "image_pipeline/pipeline.h"
 #include "over_doubles.h"
 
+namespace cuda_double_test {
+
 using namespace example_test;
 
 constexpr std::uint32_t tile = image_pipeline::tile_size;
@@ -65,3 +67,5 @@ TEST_CASE("A launch that the driver refuses ends the program with the reason and
   CHECK(contains(run.err, "CUDA_ERROR_ILLEGAL_ADDRESS"));
   CHECK(folder.names() == std::vector<std::string>{"cuda.report", "in.png"});
 }
+
+}  // namespace cuda_double_test

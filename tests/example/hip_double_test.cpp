@@ -9,6 +9,8 @@
 #include "image_pipeline/pipeline.h"
 #include "over_doubles.h"
 
+namespace hip_double_test {
+
 using namespace example_test;
 
 constexpr std::uint32_t tile = image_pipeline::tile_size;
@@ -21,3 +23,5 @@ TEST_CASE("On hip over the double the bytes are those of cpu_sim") {
 TEST_CASE("Work that the double of HIP runs in another order changes no pixel") {
   check_pixels({{"hip"}}, noise(2 * tile + 1, tile + 1, Color::rgb), {{"--places", "hip:0,hip:1"}}, {"1", "2", "3"});
 }
+
+}  // namespace hip_double_test

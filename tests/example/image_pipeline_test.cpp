@@ -10,6 +10,8 @@
 #include "png_files.h"
 #include "run_program.h"
 
+namespace image_pipeline_test {
+
 using namespace example_test;
 
 namespace {
@@ -202,3 +204,5 @@ TEST_CASE("Throughput and places are reported") {
   CHECK(contains(run.out, "megapixels a second"));
   CHECK(contains(run.out, "300 x 200"));
 }
+
+}  // namespace image_pipeline_test

@@ -11,6 +11,8 @@
 #include "image_pipeline/pipeline.h"
 #include "over_doubles.h"
 
+namespace levelzero_double_test {
+
 using namespace example_test;
 
 namespace {
@@ -82,3 +84,5 @@ TEST_CASE("A launch that the Level Zero driver refuses ends the program with the
   INFO(run.err);
   CHECK(contains(run.err, "ZE_RESULT_ERROR_DEVICE_LOST"));
 }
+
+}  // namespace levelzero_double_test

@@ -9,6 +9,8 @@
 #include "image_pipeline/pipeline.h"
 #include "over_doubles.h"
 
+namespace mixed_places_test {
+
 using namespace example_test;
 
 namespace {
@@ -50,3 +52,5 @@ TEST_CASE("On all four backends at once the bytes are those of cpu_sim") {
 TEST_CASE("On all four backends with levelzero behind its loader the bytes are those of cpu_sim") {
   check_together({{"cuda", "hip", "levelzero"}, LevelZero::behind_loader}, "cuda:0,hip:0,levelzero:0,cpu_sim:0");
 }
+
+}  // namespace mixed_places_test

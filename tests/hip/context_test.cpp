@@ -4,6 +4,8 @@
 // notice nothing.
 #include "cuda_and_hip/calls.h"
 
+namespace context_test {
+
 using namespace vendor_test;
 
 TEST_CASE("Counting devices and asking what they are begins nothing on them") {
@@ -68,3 +70,5 @@ TEST_CASE("An error of another library stays the last error of the thread where 
   stream.synchronize();
   CHECK(peek() == hipErrorInvalidDevice);
 }
+
+}  // namespace context_test

@@ -9,6 +9,8 @@
 #include "anyplace/anyplace.h"
 #include "cli/run_command.h"
 
+namespace idle_test {
+
 namespace {
 
 using anyplace::test::Run;
@@ -50,3 +52,5 @@ TEST_CASE("A library that has a device but does nothing is found out and crashes
   INFO(suite.out << suite.err);
   CHECK(suite.status == 1);
 }
+
+}  // namespace idle_test

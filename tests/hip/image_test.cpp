@@ -3,6 +3,8 @@
 // HIP's kinds of images: those that load, and those that must not, each with a reason.
 #include "cuda_and_hip/images.h"
 
+namespace image_test {
+
 using namespace vendor_test;
 
 TEST_CASE("A code object and a bundle of several both load and run") {
@@ -59,3 +61,5 @@ TEST_CASE("There are no compiler options") {
   on.check_refused_options("-O3", "-O3");
   on.check_refused_options("-O3", "compiled already");
 }
+
+}  // namespace image_test

@@ -3,6 +3,8 @@
 // Launches with AMD's own limits.
 #include "cuda_and_hip/launching.h"
 
+namespace launch_test {
+
 using namespace vendor_test;
 
 TEST_CASE("All the shared memory of the device is used without asking for leave") {
@@ -19,3 +21,5 @@ TEST_CASE("More threads in a direction than AMD counts are refused with HIPs own
   });
   CHECK(error.vendor_code() == hipErrorInvalidConfiguration);
 }
+
+}  // namespace launch_test

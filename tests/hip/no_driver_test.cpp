@@ -10,6 +10,8 @@
 
 #include "cuda_and_hip/absence.h"
 
+namespace no_driver_test {
+
 namespace {
 
 using namespace vendor_test;
@@ -68,3 +70,5 @@ TEST_CASE("The command answers cleanly over the real runtime without a device") 
   CHECK_THAT(doctor.out, Contains("hip: no_such_device") && Contains("finds no device"));
   CHECK_THAT(info_of_missing_device("hip").err, Contains("finds no device") && Contains("/dev/kfd"));
 }
+
+}  // namespace no_driver_test

@@ -4,12 +4,15 @@
 // answer that they aren't there, memory that is aligned to less than anyplace promises. What needs them is unsupported,
 // and everything else works.
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/run_command.h"
 #include "cuda_and_hip/support.h"
 #include "support/child.h"
+
+namespace poor_runtime_test {
 
 namespace {
 
@@ -249,3 +252,5 @@ TEST_CASE("The doctor finds what stands in the way of the info of a device") {
     }
   }
 }
+
+}  // namespace poor_runtime_test

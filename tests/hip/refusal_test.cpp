@@ -4,6 +4,8 @@
 // one.
 #include "cuda_and_hip/outcome.h"
 
+namespace refusal_test {
+
 using namespace vendor_test;
 
 TEST_CASE("A runtime that finds no device is refused as having none whichever code it has for that") {
@@ -47,3 +49,5 @@ TEST_CASE("Each major from 5 to 7 is taken") {
     CHECK(has(outcome, "interprocess_events") == (version[0] > '5'));
   }
 }
+
+}  // namespace refusal_test

@@ -3,6 +3,8 @@
 // What HIP says of a device.
 #include "cuda_and_hip/support.h"
 
+namespace selector_test {
+
 using namespace vendor_test;
 
 TEST_CASE("What a device says of itself is what HIP says") {
@@ -15,3 +17,5 @@ TEST_CASE("What a device says of itself is what HIP says") {
   CHECK(properties.max_shared_bytes == 64 * 1024);
   CHECK(properties.image_formats == std::vector<std::string>{"hsaco"});
 }
+
+}  // namespace selector_test

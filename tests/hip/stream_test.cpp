@@ -6,6 +6,8 @@
 
 #include "cuda_and_hip/support.h"
 
+namespace stream_test {
+
 using namespace vendor_test;
 
 TEST_CASE("A stream of another device or of nobody is not wrapped") {
@@ -38,3 +40,5 @@ TEST_CASE("A stream that is destroyed with work pending is destroyed at HIP when
   while (hip.live("stream") != alive) std::this_thread::yield();
   CHECK(hip.calls_of("hipStreamDestroy") == before + 1);
 }
+
+}  // namespace stream_test

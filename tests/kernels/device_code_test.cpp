@@ -14,6 +14,8 @@
 #include "kernels/device_code_types.h"
 #include "test_device_code.h"
 
+namespace device_code_test {
+
 using namespace anyplace;
 
 namespace {
@@ -263,3 +265,5 @@ TEST_CASE("Parameters of every size arrive whole and in order", "[place]") {
   CHECK(got.e.several[2] == 65535);
   CHECK(reinterpret_cast<std::uintptr_t>(got.f) == buffer.address());
 }
+
+}  // namespace device_code_test

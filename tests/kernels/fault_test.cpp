@@ -9,6 +9,8 @@
 #include "support/child.h"
 #include "support/environment.h"
 
+namespace fault_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -179,3 +181,5 @@ TEST_CASE("A process without kernels keeps its handlers") {
   });
   CHECK(child.status == 0);
 }
+
+}  // namespace fault_test

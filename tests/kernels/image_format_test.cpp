@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+namespace image_format_test {
+
 using anyplace::detail::describe_formats;
 using anyplace::detail::identify_image;
 using namespace std::string_view_literals;
@@ -107,3 +109,5 @@ TEST_CASE("A device's formats are listed by what they are") {
   CHECK_THAT(describe_formats(1ull << ANYPLACE_IMAGE_PTX | 1ull << ANYPLACE_IMAGE_CUBIN),
              Catch::Contains("PTX") && Catch::Contains(", or ") && Catch::Contains("cubin"));
 }
+
+}  // namespace image_format_test

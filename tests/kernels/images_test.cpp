@@ -10,6 +10,8 @@
 #include "memory/memory_support.h"
 #include "test_device_code.h"
 
+namespace images_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -208,3 +210,5 @@ TEST_CASE("The kernels of a library are there for who links it, by its header") 
   stream.synchronize();
   CHECK(data == std::vector<float>{2, 4});
 }
+
+}  // namespace images_test

@@ -7,6 +7,8 @@
 
 #include "memory/memory_support.h"
 
+namespace kernel_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -341,3 +343,5 @@ TEST_CASE("Null and destroyed kernels are invalid handles") {
     refused(ErrorCode::invalid_handle, [&] { stream.launch(view, {1, 1}); });
   }
 }
+
+}  // namespace kernel_test

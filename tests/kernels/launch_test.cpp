@@ -4,6 +4,8 @@
 
 #include "memory/memory_support.h"
 
+namespace launch_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -242,3 +244,5 @@ TEST_CASE("Many threads launch one kernel on one stream") {
   stream.synchronize();
   CHECK(sum == 4 * 2 * (250 * 251 / 2));
 }
+
+}  // namespace launch_test

@@ -10,6 +10,8 @@
 #include "memory/memory_support.h"
 #include "support/temp_dir.h"
 
+namespace module_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -285,3 +287,5 @@ TEST_CASE("Threads that look for kernels and launch them meet a module that goes
   }
   CHECK_NOTHROW(stream.synchronize());
 }
+
+}  // namespace module_test

@@ -6,6 +6,8 @@
 
 #include "memory/memory_support.h"
 
+namespace reach_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -148,3 +150,5 @@ TEST_CASE("Memory that comes where other memory was is its new owner's") {
     empty_cache(scene.there);
   }
 }
+
+}  // namespace reach_test

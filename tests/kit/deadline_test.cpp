@@ -5,6 +5,8 @@
 
 #include "anyplace/backend/kit/deadline.h"
 
+namespace deadline_test {
+
 using anyplace::backend::Deadline;
 using namespace std::chrono_literals;
 
@@ -41,3 +43,5 @@ TEST_CASE("Polling asks at least once and says whether it was answered") {
   CHECK(anyplace::backend::poll_until(Deadline(ANYPLACE_FOREVER), [&] { return ++asked == 5; }));
   CHECK(asked == 5);
 }
+
+}  // namespace deadline_test

@@ -5,6 +5,8 @@
 
 #include "made_up.h"
 
+namespace device_base_test {
+
 using namespace made_up;
 
 TEST_CASE("A result has the table's status and one that isn't in it is BACKEND_FAILED") {
@@ -90,3 +92,5 @@ TEST_CASE("Asking a device that broke loses it") {
   CHECK_FALSE(house.device.is_healthy());
   CHECK(house.device.lost());
 }
+
+}  // namespace device_base_test

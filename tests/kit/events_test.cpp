@@ -12,6 +12,8 @@
 
 #include "anyplace/backend/kit/events.h"
 
+namespace events_test {
+
 namespace {
 
 /// The records of a stream are numbered, and done up to `done`.
@@ -35,8 +37,8 @@ struct Device {
 Device* device_in_use = nullptr;
 
 struct Vendor {
-  using Device = ::Device;
-  using Stream = ::Stream;
+  using Device = events_test::Device;
+  using Stream = events_test::Stream;
   using Native = int;
   using Result = int;
 
@@ -229,3 +231,5 @@ TEST_CASE_METHOD(Fixture, "A marker gives its event back and the pool makes no m
   CHECK(pool.close() == 0);
   CHECK(device.events.empty());
 }
+
+}  // namespace events_test

@@ -5,6 +5,8 @@
 
 #include "anyplace/backend/kit/host_calls.h"
 
+namespace host_calls_test {
+
 namespace {
 
 using anyplace::backend::HostCalls;
@@ -71,3 +73,5 @@ TEST_CASE("Only the first of several queued host functions is said to be the onl
   CHECK(calls.add(first));
   CHECK(calls.take(first));
 }
+
+}  // namespace host_calls_test

@@ -10,6 +10,8 @@
 #include "anyplace/backend/kit/virtual_memory.h"
 #include "made_up.h"
 
+namespace memory_parts_test {
+
 using namespace made_up;
 
 namespace {
@@ -261,3 +263,5 @@ TEST_CASE("A gate without memory is a failure and the next one is tried again") 
   CHECK(gates.create() != nullptr);
   CHECK(gates.close() == 0);
 }
+
+}  // namespace memory_parts_test

@@ -5,6 +5,8 @@
 
 #include "anyplace/backend/kit/retired_modules.h"
 
+namespace retired_modules_test {
+
 namespace {
 
 struct Device {
@@ -19,7 +21,7 @@ struct Device {
 };
 
 struct Vendor {
-  using Device = ::Device;
+  using Device = retired_modules_test::Device;
   using Native = int;
   using Result = int;
   struct Pending {
@@ -94,3 +96,5 @@ TEST_CASE("Nothing is unloaded of a lost device") {
   modules.sweep();
   CHECK(device.unloaded.empty());
 }
+
+}  // namespace retired_modules_test

@@ -10,6 +10,8 @@
 #include "anyplace/backend/kit/refusals.h"
 #include "anyplace/backend/kit/vendor_library.h"
 
+namespace texts_test {
+
 using namespace anyplace::backend;
 using Catch::Contains;
 
@@ -124,3 +126,5 @@ TEST_CASE("An argument is found by the stride of the caller") {
   launch.argument_stride = sizeof(Later);
   CHECK(argument_at(launch, 1).size == 12);
 }
+
+}  // namespace texts_test

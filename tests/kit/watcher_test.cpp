@@ -9,6 +9,8 @@
 
 #include "anyplace/backend/kit/watcher.h"
 
+namespace watcher_test {
+
 namespace {
 
 class Counting final : public anyplace::backend::Watched {
@@ -93,3 +95,5 @@ TEST_CASE("A watcher that was never started ends at once") {
   watcher.stop();
   CHECK(counting.looks == 0);
 }
+
+}  // namespace watcher_test

@@ -10,6 +10,8 @@
 #include "anyplace/backend/kit/work.h"
 #include "made_up.h"
 
+namespace work_test {
+
 using namespace made_up;
 
 namespace {
@@ -253,3 +255,5 @@ TEST_CASE("A module has one kernel for a name, says which it lacks, and is kept 
   Module<ModuleCalls>::unload(new Module<ModuleCalls>(device, {}));
   CHECK(driver.count("unload") == 1);
 }
+
+}  // namespace work_test

@@ -11,6 +11,8 @@
 #include "support/child.h"
 #include "support/host_gate.h"
 
+namespace exit_test {
+
 namespace {
 
 using namespace levelzero_test;
@@ -81,3 +83,5 @@ TEST_CASE("When a lost device's host function returns later than the exit waits 
     CHECK(test::code_of([&] { left.stream.synchronize(); }) == ErrorCode::device_lost);
   }));
 }
+
+}  // namespace exit_test

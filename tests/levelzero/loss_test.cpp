@@ -8,6 +8,8 @@
 #include "support.h"
 #include "support/child.h"
 
+namespace loss_test {
+
 namespace {
 
 using namespace levelzero_test;
@@ -138,3 +140,5 @@ TEST_CASE("Where events never complete questions are answered and nothing hangs 
   CHECK(result.status == 0);
   CHECK_THAT(result.output, Contains("left behind"));
 }
+
+}  // namespace loss_test

@@ -8,6 +8,8 @@
 #include "support/host_uses.h"
 #include "support/segments_instead.h"
 
+namespace memory_test {
+
 namespace {
 
 using namespace levelzero_test;
@@ -149,3 +151,5 @@ TEST_CASE("Pinned memory that goes while copies use it is nobody else's before t
   const Double ze;
   test::check_host_buffers_kept(ze, "levelzero:0");
 }
+
+}  // namespace memory_test

@@ -5,6 +5,8 @@
 
 #include "support.h"
 
+namespace module_test {
+
 namespace {
 
 using namespace levelzero_test;
@@ -121,3 +123,5 @@ TEST_CASE("A module that is dropped while its kernel is queued is destroyed afte
   CHECK(ze.live("module") == 0);
   CHECK(ze.live("kernel") == 0);
 }
+
+}  // namespace module_test

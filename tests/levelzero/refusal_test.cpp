@@ -13,6 +13,8 @@
 #include "support/child.h"
 #include "support/temp_dir.h"
 
+namespace refusal_test {
+
 namespace {
 
 using anyplace::test::Run;
@@ -71,3 +73,5 @@ TEST_CASE("No device at all is no error of the driver") {
   CHECK(info.status == 1);
   CHECK_THAT(info.err, Contains("levelzero"));
 }
+
+}  // namespace refusal_test

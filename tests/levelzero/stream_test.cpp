@@ -10,6 +10,8 @@
 #include "levelzero/ticks.h"
 #include "support.h"
 
+namespace stream_test {
+
 namespace {
 
 using namespace levelzero_test;
@@ -251,3 +253,5 @@ TEST_CASE("Sub-devices are no devices unless asked for") {
   const Double ze({{"LEVELZERO_DOUBLE_SUBDEVICES", "2"}});
   CHECK(anyplace::device_count("levelzero") == 2);
 }
+
+}  // namespace stream_test

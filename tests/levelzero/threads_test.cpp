@@ -13,6 +13,8 @@
 #include "support.h"
 #include "support/threads.h"
 
+namespace threads_test {
+
 namespace {
 
 using namespace levelzero_test;
@@ -150,3 +152,5 @@ TEST_CASE("Threads that wrap one list at the same time have one stream") {
     CHECK(reinterpret_cast<Destroy*>(dlsym(library, "zeCommandListDestroy"))(list) == 0);
   }
 }
+
+}  // namespace threads_test

@@ -11,6 +11,8 @@
 #include "anyplace/backend/abi.h"
 #include "support.h"
 
+namespace virtual_memory_test {
+
 namespace {
 
 using namespace levelzero_test;
@@ -109,3 +111,5 @@ TEST_CASE("At its end the backend gives back what couldn't be unmapped") {
   space.shut_down();
   space.check_nothing_left();
 }
+
+}  // namespace virtual_memory_test

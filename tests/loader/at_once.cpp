@@ -14,6 +14,8 @@
 #include "loader/files.h"
 #include "support/threads.h"
 
+namespace at_once_cases {
+
 using anyplace::Device;
 using anyplace_test::Folder;
 using anyplace_test::search_in;
@@ -61,3 +63,5 @@ TEST_CASE("Different backends are loaded by different threads at once") {
   });
   CHECK(good == 8);
 }
+
+}  // namespace at_once_cases

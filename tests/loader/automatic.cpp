@@ -6,6 +6,8 @@
 #include "anyplace/anyplace.h"
 #include "loader/files.h"
 
+namespace automatic_cases {
+
 using anyplace::Device;
 using anyplace::ErrorCode;
 using anyplace_test::device_error;
@@ -81,3 +83,5 @@ TEST_CASE("A long ANYPLACE_AUTO is an error and no more") {
   set_variable("ANYPLACE_AUTO", value.substr(0, 120'000));
   CHECK(device_error("auto").code() == ErrorCode::invalid_argument);
 }
+
+}  // namespace automatic_cases

@@ -15,6 +15,8 @@
 #include "loader/child.h"
 #include "loader/files.h"
 
+namespace exit_cases {
+
 using anyplace::Buffer;
 using anyplace::Device;
 using anyplace::ErrorCode;
@@ -176,3 +178,5 @@ TEST_CASE("A process that exits inside a host function ends and says what it lea
   CHECK_THAT(result.errors, Contains("exit was called inside a host function"));
   CHECK(result.exited_with(5));
 }
+
+}  // namespace exit_cases

@@ -19,6 +19,8 @@
 #include "loader/child.h"
 #include "loader/files.h"
 
+namespace fork_cases {
+
 using anyplace::Buffer;
 using anyplace::Device;
 using anyplace::ErrorCode;
@@ -237,3 +239,5 @@ TEST_CASE("Names and plugin files asked about before a fork don't count as use")
   });
   CHECK(result.exited_with(0));
 }
+
+}  // namespace fork_cases

@@ -10,6 +10,8 @@
 #include "anyplace/backend/abi.h"
 #include "loader/files.h"
 
+namespace good_plugins_cases {
+
 using anyplace::Buffer;
 using anyplace::Device;
 using anyplace::ErrorCode;
@@ -129,3 +131,5 @@ TEST_CASE("The greatest number of devices is taken") {
   CHECK(anyplace::device_count("many") == ANYPLACE_MAX_DEVICES);
   CHECK(Device("many:4095").index() == 4095);
 }
+
+}  // namespace good_plugins_cases

@@ -11,6 +11,8 @@
 #include "loader/child.h"
 #include "loader/files.h"
 
+namespace privileges_cases {
+
 using anyplace_test::Folder;
 using Catch::Matchers::Contains;
 
@@ -62,3 +64,5 @@ TEST_CASE("The path variable is ignored where the process runs with raised privi
   CHECK_THAT(said, !Contains("planted") && Contains("backend cpu_sim") &&
                        Contains("problem ANYPLACE_BACKEND_PATH: it is ignored"));
 }
+
+}  // namespace privileges_cases

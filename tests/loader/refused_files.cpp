@@ -12,6 +12,8 @@
 #include "anyplace/anyplace.h"
 #include "loader/files.h"
 
+namespace refused_files_cases {
+
 using anyplace::ErrorCode;
 using anyplace_test::built_plugin;
 using anyplace_test::device_error;
@@ -199,3 +201,5 @@ TEST_CASE("A refused plugin stays refused with the same reason") {
   anyplace_test::copy_plugin("mimic", folder, "bad");
   CHECK(reason_of(folder, "bad") == before);
 }
+
+}  // namespace refused_files_cases

@@ -7,6 +7,8 @@
 #include "anyplace/backend/entries.h"
 #include "loader/files.h"
 
+namespace refused_tables_cases {
+
 using anyplace::Capability;
 using anyplace::ErrorCode;
 using anyplace_test::device_error;
@@ -196,3 +198,5 @@ TEST_CASE("A capability without its entries is refused when the properties are r
   }
   CHECK(count >= 14);
 }
+
+}  // namespace refused_tables_cases

@@ -6,6 +6,8 @@
 #include "anyplace/anyplace.h"
 #include "loader/files.h"
 
+namespace register_cases {
+
 using anyplace::Device;
 using anyplace::ErrorCode;
 using anyplace::register_plugin;
@@ -90,3 +92,5 @@ TEST_CASE("The entry of a plugin is called once however often it is asked for") 
   CHECK(Device("shy:0").index() == 0);
   CHECK(anyplace::device_count("shy") == 1);
 }
+
+}  // namespace register_cases

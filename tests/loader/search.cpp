@@ -8,6 +8,8 @@
 #include "anyplace/anyplace.h"
 #include "loader/files.h"
 
+namespace search_cases {
+
 using anyplace::Device;
 using anyplace::PluginCandidate;
 using anyplace_test::candidate_at;
@@ -200,3 +202,5 @@ TEST_CASE("Every source and state has a name") {
   CHECK(anyplace::to_string(PluginCandidate::State::refused) == std::string("refused"));
   CHECK(anyplace::to_string(PluginCandidate::State::shadowed) == std::string("shadowed"));
 }
+
+}  // namespace search_cases

@@ -7,6 +7,8 @@
 #include "support/environment.h"
 #include "support/few_descriptors.h"
 
+namespace shortage_cases {
+
 TEST_CASE("Given too few descriptors at the first use then the error says so and the next use with enough succeeds") {
   if (test::descriptors_are_needed_by_sanitizer()) return;
   bool any_refused = false;
@@ -56,3 +58,5 @@ TEST_CASE("Given a switch in the environment that is neither 0 nor 1 then it is 
     }
   }
 }
+
+}  // namespace shortage_cases

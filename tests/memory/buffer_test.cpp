@@ -5,6 +5,8 @@
 #include "memory/memory_support.h"
 #include "support/threads.h"
 
+namespace buffer_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -284,3 +286,5 @@ TEST_CASE("Many threads make and use and destroy buffers at once") {
   shared.synchronize();
   SUCCEED();
 }
+
+}  // namespace buffer_test

@@ -7,6 +7,8 @@
 
 #include "memory/memory_support.h"
 
+namespace copy_arguments_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -232,3 +234,5 @@ TEST_CASE("Copies take no temporary that owns its elements, and every view of el
   CHECK_FALSE(std::is_convertible_v<const Floats&, HostSpan>);
   CHECK_FALSE(std::is_convertible_v<std::span<const float>, HostSpan>);
 }
+
+}  // namespace copy_arguments_test

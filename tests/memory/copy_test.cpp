@@ -3,6 +3,8 @@
 // order.
 #include "memory/memory_support.h"
 
+namespace copy_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -170,3 +172,5 @@ TEST_CASE("Work is submitted and not done when a copy returns") {
   stream.synchronize();
   CHECK(host.as<std::uint8_t>()[99] == 9);
 }
+
+}  // namespace copy_test

@@ -12,6 +12,8 @@
 #include "support/errors.h"
 #include "support/threads.h"
 
+namespace fast_path_test {
+
 using namespace anyplace;
 using namespace memory_test;
 using test::code_of;
@@ -210,3 +212,5 @@ TEST_CASE("In a host function a buffer's address is not told") {
   stream.synchronize();
   CHECK(said == ErrorCode::not_permitted);
 }
+
+}  // namespace fast_path_test

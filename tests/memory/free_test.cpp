@@ -6,6 +6,8 @@
 
 #include "memory/memory_support.h"
 
+namespace free_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -394,3 +396,5 @@ TEST_CASE("Memory that no event can stand for is freed when the device is idle")
   const Buffer next(stream, 900000);
   CHECK(controls.frees == 1);
 }
+
+}  // namespace free_test

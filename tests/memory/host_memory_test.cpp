@@ -2,6 +2,8 @@
 // Pinned and registered host memory.
 #include "memory/memory_support.h"
 
+namespace host_memory_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -123,3 +125,5 @@ TEST_CASE("Host memory let go of inside a host function is given back") {
   while (!try_again()) std::this_thread::yield();
   SUCCEED();
 }
+
+}  // namespace host_memory_test

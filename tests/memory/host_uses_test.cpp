@@ -6,6 +6,8 @@
 
 #include "memory/memory_support.h"
 
+namespace host_uses_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -423,3 +425,5 @@ TEST_CASE("Memory beside HostBuffers is copied as ever") {
     CHECK(download(stream, buffer) == plain[i]);
   }
 }
+
+}  // namespace host_uses_test

@@ -7,6 +7,8 @@
 
 #include "memory/memory_support.h"
 
+namespace span_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -195,3 +197,5 @@ TEST_CASE("What a fill is refused for is said as the fill's") {
   CHECK(error.code() == ErrorCode::invalid_argument);
   CHECK(error.operation() == "Stream::fill");
 }
+
+}  // namespace span_test

@@ -7,6 +7,8 @@
 #include "memory/memory_support.h"
 #include "support/threads.h"
 
+namespace staged_test {
+
 using namespace anyplace;
 using namespace memory_test;
 
@@ -251,3 +253,5 @@ TEST_CASE("A device that is lost in the middle of a staged copy leaves the other
   stream.synchronize();
   CHECK(download(stream, here) == bytes);
 }
+
+}  // namespace staged_test

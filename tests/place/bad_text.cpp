@@ -7,6 +7,8 @@
 #include "anyplace/place.h"
 #include "loader/files.h"
 
+namespace bad_text_cases {
+
 using anyplace::ErrorCode;
 using anyplace::Place;
 using anyplace_test::error_of;
@@ -180,3 +182,5 @@ TEST_CASE("The name of a plugin that is there is a known name") {
   anyplace_test::search_in(folder.path());
   CHECK_THAT(refused("Quantumthng:0"), Contains("did you mean \"quantumthing\""));
 }
+
+}  // namespace bad_text_cases

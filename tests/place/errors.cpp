@@ -8,6 +8,8 @@
 #include "anyplace/anyplace.h"
 #include "loader/files.h"
 
+namespace errors_cases {
+
 using anyplace::Error;
 using anyplace::ErrorCode;
 using anyplace::ErrorDetails;
@@ -134,3 +136,5 @@ TEST_CASE("A device that is lost says so from every call and others go on") {
 }
 
 TEST_CASE("The version is that of the headers") { CHECK(anyplace::version() == std::string(ANYPLACE_VERSION)); }
+
+}  // namespace errors_cases

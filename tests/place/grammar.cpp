@@ -8,6 +8,8 @@
 #include "anyplace/place.h"
 #include "anyplace/plugins.h"
 
+namespace grammar_cases {
+
 using anyplace::Place;
 using Kind = anyplace::Place::Kind;
 
@@ -105,3 +107,5 @@ TEST_CASE("A place that was copied or moved is the same place") {
   const Place moved = std::move(first);
   CHECK(copy == moved);
 }
+
+}  // namespace grammar_cases

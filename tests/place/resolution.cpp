@@ -11,6 +11,8 @@
 #include "anyplace/anyplace.h"
 #include "loader/files.h"
 
+namespace resolution_cases {
+
 using anyplace::Device;
 using anyplace::ErrorCode;
 using anyplace_test::device_error;
@@ -168,3 +170,5 @@ TEST_CASE("Selecting cpu_sim neither opens nor fails because of another plugin")
            candidate.state == anyplace::PluginCandidate::State::shadowed));
   }
 }
+
+}  // namespace resolution_cases

@@ -10,6 +10,8 @@
 
 #include "support/errors.h"
 
+namespace bad_handle_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 using test::code_of;
@@ -180,3 +182,5 @@ TEST_CASE("Given handles of another device then what must be of one names both p
   stream.wait_stream(all.stream);
   stream.synchronize();
 }
+
+}  // namespace bad_handle_test

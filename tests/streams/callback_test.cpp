@@ -15,6 +15,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace callback_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 using test::code_of;
@@ -189,3 +191,5 @@ TEST_CASE("Given captured handles when the closure is destroyed then they end") 
   stream.synchronize();
   REQUIRE(code_of([&] { static_cast<void>(view.query()); }) == ErrorCode::invalid_handle);
 }
+
+}  // namespace callback_test

@@ -4,6 +4,8 @@
 
 #include "devices/compute_capability.h"
 
+namespace compute_capability_test {
+
 using anyplace::ComputeCapability;
 using anyplace::detail::compute_capability_of;
 
@@ -54,3 +56,5 @@ TEST_CASE("Compute capabilities compare by the major number first") {
   CHECK(ComputeCapability{8, 6} > ComputeCapability{8, 0});
   CHECK(ComputeCapability{10, 0} == ComputeCapability{10, 0});
 }
+
+}  // namespace compute_capability_test

@@ -17,6 +17,8 @@
 #include "support/errors.h"
 #include "support/threads.h"
 
+namespace concurrency_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 
@@ -206,3 +208,5 @@ TEST_CASE("Given faults on many streams when threads collect them then each is r
   REQUIRE(collected == thread_count * rounds);
   REQUIRE(reports.all().empty());
 }
+
+}  // namespace concurrency_test

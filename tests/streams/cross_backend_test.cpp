@@ -13,6 +13,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace cross_backend_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 using test::HostGate;
@@ -216,3 +218,5 @@ void goes_on_when_waiting_fails(bool host_functions, bool gates) {
 
 FOR_EACH_PAIR("Given a wait across backends when arranging it fails then the error passes and the stream isn't blocked",
               goes_on_when_waiting_fails)
+
+}  // namespace cross_backend_test

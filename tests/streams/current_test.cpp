@@ -11,6 +11,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace current_test {
+
 using namespace anyplace;
 using test::code_of;
 
@@ -226,3 +228,5 @@ TEST_CASE("Given a thread_local object when its destructor asks what is current 
   }).join();
   REQUIRE(answer.get_future().get() == stream);
 }
+
+}  // namespace current_test

@@ -14,6 +14,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace device_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 using test::code_of;
@@ -388,3 +390,5 @@ TEST_CASE("Given a lost device or one that can't tell then its processes are an 
   other.lost_device = 0;
   REQUIRE(code_of([&] { device.processes(); }) == ErrorCode::device_lost);
 }
+
+}  // namespace device_test

@@ -9,6 +9,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace event_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 using test::code_of;
@@ -207,3 +209,5 @@ TEST_CASE("Given native handles when an event has one then it isn't null") {
   const Event event(Device("cpu_sim:0"));
   REQUIRE(event.native_handle() != 0);
 }
+
+}  // namespace event_test

@@ -15,6 +15,8 @@
 #include "support/child.h"
 #include "support/host_gate.h"
 
+namespace exit_test {
+
 using namespace anyplace;
 
 namespace {
@@ -102,3 +104,5 @@ TEST_CASE("Given handles of the child's parent when a forked child ends then it 
   REQUIRE(without_sanitizer(result.output) == "forked\n");
   REQUIRE(stream->query());
 }
+
+}  // namespace exit_test

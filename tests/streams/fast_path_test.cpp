@@ -29,6 +29,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace fast_path_test {
+
 using namespace anyplace;
 using test::code_of;
 
@@ -562,3 +564,5 @@ TEST_CASE("Given a thread that ends when its last destructors call then the call
   REQUIRE(said.load() == ErrorCode::ok);
   REQUIRE(fragile.misused == 0);
 }
+
+}  // namespace fast_path_test

@@ -21,6 +21,8 @@
 #include "support/errors.h"
 #include "support/threads.h"
 
+namespace hazard_pointer_test {
+
 using namespace anyplace;
 using test::code_of;
 
@@ -220,3 +222,5 @@ TEST_CASE("Given a handle that several threads are using when it ends then it ou
   fragile.wait_until_destroyed(before + 1);
   REQUIRE(fragile.misused == 0);
 }
+
+}  // namespace hazard_pointer_test

@@ -17,6 +17,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace held_stream_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 using test::code_of;
@@ -350,3 +352,5 @@ TEST_CASE("Given a host function that throws in a held stream then the fault com
   REQUIRE(error);
   REQUIRE(error->text() == "later");
 }
+
+}  // namespace held_stream_test

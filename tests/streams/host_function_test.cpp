@@ -12,6 +12,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace host_function_test {
+
 using namespace anyplace;
 using test::code_of;
 using test::HostGate;
@@ -115,3 +117,5 @@ TEST_CASE("Given a blocked host function then kernels and copies of other stream
   REQUIRE(data == std::vector<int>(1024, 2));
   REQUIRE_FALSE(blocked.query());
 }
+
+}  // namespace host_function_test

@@ -19,6 +19,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace lost_device_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 using test::code_of;
@@ -285,3 +287,5 @@ TEST_CASE("Given a waiter's stream that is gone when the producer is lost then t
   Device("sim_c:0").synchronize();
   REQUIRE(marked.get() == 3);
 }
+
+}  // namespace lost_device_test

@@ -14,6 +14,8 @@
 #include "support/errors.h"
 #include "support/host_gate.h"
 
+namespace stream_test {
+
 using namespace anyplace;
 using namespace std::chrono_literals;
 using test::code_of;
@@ -290,3 +292,5 @@ TEST_CASE("Given an error handler that calls anyplace then that is refused and n
   anyplace::set_error_handler(before);
   REQUIRE(code == ErrorCode::not_permitted);
 }
+
+}  // namespace stream_test

@@ -9,6 +9,8 @@
 #include "streams/marked.h"
 #include "support/host_gate.h"
 
+namespace wait_test {
+
 using namespace anyplace;
 using test::HostGate;
 using test::Marked;
@@ -115,3 +117,5 @@ TEST_CASE("Given a chain of streams over two devices then the last one's work co
   REQUIRE(order.size() == 16);
   REQUIRE(std::is_sorted(order.begin(), order.end()));
 }
+
+}  // namespace wait_test

@@ -8,6 +8,8 @@
 #include "model.h"
 #include "shrink.h"
 
+namespace model_test {
+
 using namespace stress;
 
 namespace {
@@ -248,3 +250,5 @@ TEST_CASE("Shrinking leaves the operations that show it, and what they need") {
   CHECK(shrunk.round.ending == Ending::orderly);
   CHECK(shrunk.outcome.finding == "bytes");
 }
+
+}  // namespace model_test

@@ -5,6 +5,8 @@
 
 #include "test_support.h"
 
+namespace control_test {
+
 using test::Control;
 using test::Gate;
 using test::ok;
@@ -257,3 +259,5 @@ TEST_CASE("many threads may use the double at the same time") {
   CHECK(control.misuse_text().empty());
   CHECK(control.live() == 1);
 }
+
+}  // namespace control_test

@@ -8,6 +8,8 @@
 
 #include "test_support.h"
 
+namespace environment_test {
+
 using test::Gate;
 using test::ok;
 using test::Primary;
@@ -290,3 +292,5 @@ TEST_CASE("a report of calls and leaks and misuse is written at the end of the p
   CHECK_THAT(report, Catch::Contains("misuse cuMemFree of what is no allocation"));
   CHECK_THAT(report, !Catch::Contains("live event"));
 }
+
+}  // namespace environment_test

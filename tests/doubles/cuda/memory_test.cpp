@@ -6,6 +6,8 @@
 
 #include "test_support.h"
 
+namespace memory_test {
+
 using test::Gate;
 using test::ok;
 using test::peek;
@@ -404,3 +406,5 @@ TEST_CASE("devices without peer access say so") {
   CHECK(can == 0);
   CHECK(cuCtxEnablePeerAccess(second, 0) == CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
 }
+
+}  // namespace memory_test

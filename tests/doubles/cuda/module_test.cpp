@@ -5,6 +5,8 @@
 
 #include "test_support.h"
 
+namespace module_test {
+
 using test::ok;
 using test::peek;
 using test::Primary;
@@ -386,3 +388,5 @@ TEST_CASE("an extended launch is a launch") {
   CHECK(peek(counter) == 6);
   CHECK(cuLaunchKernelEx(nullptr, kernels["count"], arguments, nullptr) == CUDA_ERROR_INVALID_VALUE);
 }
+
+}  // namespace module_test

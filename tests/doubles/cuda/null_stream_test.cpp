@@ -8,6 +8,8 @@
 
 #include "test_support.h"
 
+namespace null_stream_test {
+
 using test::Gate;
 using test::ok;
 using test::peek;
@@ -140,3 +142,5 @@ TEST_CASE("entries for the per-thread default stream take stream 0 for the threa
   ok(cuStreamSynchronize(CU_STREAM_PER_THREAD));
   CHECK(query(nullptr) == CUDA_SUCCESS);
 }
+
+}  // namespace null_stream_test

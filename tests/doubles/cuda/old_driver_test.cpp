@@ -9,6 +9,8 @@
 
 #include "../double_control.hpp"
 
+namespace old_driver_test {
+
 namespace {
 
 class Library {
@@ -61,3 +63,5 @@ TEST_CASE("an old driver lacks the symbols that came later") {
     CHECK(library.find<void>(symbol) != nullptr);
   }
 }
+
+}  // namespace old_driver_test

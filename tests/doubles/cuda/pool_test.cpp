@@ -4,6 +4,8 @@
 // these tests are about: on a device it may pass for years.
 #include "test_support.h"
 
+namespace pool_test {
+
 using test::Gate;
 using test::ok;
 using test::peek;
@@ -236,3 +238,5 @@ TEST_CASE("a device without pools says so") {
   CHECK(cuDeviceGetDefaultMemPool(&pool, 0) == CUDA_ERROR_NOT_SUPPORTED);
   CHECK((address == 7 && pool == nullptr));
 }
+
+}  // namespace pool_test

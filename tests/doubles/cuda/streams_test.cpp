@@ -7,6 +7,8 @@
 
 #include "test_support.h"
 
+namespace streams_test {
+
 using test::Gate;
 using test::ok;
 using test::peek;
@@ -387,3 +389,5 @@ TEST_CASE("the order between streams is drawn by chance and given by the seed") 
   CHECK(first.output != second.output);
   CHECK(first.output != "0 1 2 3 4 5 6 7 8 9 10 11 ");
 }
+
+}  // namespace streams_test

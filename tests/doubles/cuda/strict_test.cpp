@@ -6,6 +6,8 @@
 
 #include "test_support.h"
 
+namespace strict_test {
+
 using test::ok;
 using test::Primary;
 
@@ -367,3 +369,5 @@ TEST_CASE("a device tells what it is and refuses attributes that do not exist") 
   ok(cuDeviceGetUuid(&ids[1], 1));
   CHECK(std::string(ids[0].bytes, 16) != std::string(ids[1].bytes, 16));
 }
+
+}  // namespace strict_test

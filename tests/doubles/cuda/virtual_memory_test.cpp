@@ -3,6 +3,8 @@
 // Addresses and memory apart: what aliases, what is refused, who may touch it and when it is gone.
 #include "test_support.h"
 
+namespace virtual_memory_test {
+
 using test::Gate;
 using test::ok;
 using test::peek;
@@ -271,3 +273,5 @@ TEST_CASE("virtual memory needs no current context") {
   ok(cuMemRelease(handle));
   ok(cuMemAddressFree(range, piece));
 }
+
+}  // namespace virtual_memory_test

@@ -2,19 +2,15 @@
 #include "call_book.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <utility>
+
+#include "settings.h"
 
 namespace anyplace::doubles {
 namespace {
 
 constexpr std::size_t kept_misuses = 256;
-
-bool read_number(std::string_view text, uint64_t& value) {
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  return result.ec == std::errc() && result.ptr == text.data() + text.size();
-}
 
 /// What stands before the first `separator`; `text` is left with what stands behind it.
 std::string_view take_until(std::string_view& text, char separator) {

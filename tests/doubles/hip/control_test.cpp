@@ -5,6 +5,8 @@
 
 #include "test_support.h"
 
+namespace control_test {
+
 using Catch::Contains;
 using test::Control;
 using test::ok;
@@ -207,3 +209,5 @@ TEST_CASE("a report of calls and what is alive and misuse is written when the pr
   CHECK_THAT(report, Contains("call hipMalloc 1\n") && Contains("failures 0\n") && Contains("live memory 1 ") &&
                          Contains("12 bytes") && Contains("misuse hipFree of what is no allocation"));
 }
+
+}  // namespace control_test

@@ -5,6 +5,8 @@
 
 #include "test_support.h"
 
+namespace order_test {
+
 using test::Control;
 using test::Gate;
 using test::ok;
@@ -226,3 +228,5 @@ TEST_CASE("a process may end with work that never ran") {
   CHECK_FALSE(child.timed_out);
   CHECK(child.status == 3);
 }
+
+}  // namespace order_test

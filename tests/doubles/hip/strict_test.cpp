@@ -7,6 +7,8 @@
 #include "stand_in.h"
 #include "test_support.h"
 
+namespace strict_test {
+
 using Catch::Contains;
 using test::Control;
 using test::Gate;
@@ -260,3 +262,5 @@ TEST_CASE("mappings that adjoin are filled as one and each must be there when it
   CHECK(*static_cast<std::uint32_t*>(range) == 4);
   CHECK(Control().misuses() == 1);
 }
+
+}  // namespace strict_test

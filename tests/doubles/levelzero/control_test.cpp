@@ -8,6 +8,8 @@
 #include "support/environment.h"
 #include "test_support.h"
 
+namespace control_test {
+
 using Catch::Contains;
 using test::Control;
 using test::Entry;
@@ -227,3 +229,5 @@ TEST_CASE("counts and misuses can be forgotten but what lives stays") {
   CHECK(world.control.calls() == 0);
   CHECK(world.control.live("stream") == 1);
 }
+
+}  // namespace control_test

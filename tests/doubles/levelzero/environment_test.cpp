@@ -18,6 +18,8 @@
 #include "support/temp_dir.h"
 #include "test_support.h"
 
+namespace environment_test {
+
 using Catch::Contains;
 using test::ok;
 using test::World;
@@ -297,3 +299,5 @@ TEST_CASE("a forked child has no driver and its parent keeps its own") {
   CHECK(status == 0);
   test::finish(world, world.list());
 }
+
+}  // namespace environment_test

@@ -7,6 +7,8 @@
 #include "support/environment.h"
 #include "test_support.h"
 
+namespace event_test {
+
 using Catch::Contains;
 using test::ok;
 using test::Waits;
@@ -322,3 +324,5 @@ TEST_CASE("an event of a driver that is stuck is never seen to be signalled") {
   ok(zeEventHostSignal(done));
   CHECK(zeEventQueryStatus(done) == ZE_RESULT_NOT_READY);
 }
+
+}  // namespace event_test

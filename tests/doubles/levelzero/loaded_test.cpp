@@ -4,6 +4,8 @@
 // come through whole, and that its lists have no order, as those of version 1.4.
 #include "test_support.h"
 
+namespace loaded_test {
+
 using test::ok;
 using test::World;
 
@@ -53,3 +55,5 @@ TEST_CASE("refusals and failures and misuse come through the loader") {
   test::finish(world, list);
   CHECK(*word == 2);
 }
+
+}  // namespace loaded_test

@@ -7,6 +7,8 @@
 #include "support/environment.h"
 #include "test_support.h"
 
+namespace memory_test {
+
 using Catch::Contains;
 using test::ok;
 using test::World;
@@ -409,3 +411,5 @@ TEST_CASE("a kernel on memory that was freed before it ran loses the device") {
     return test::launch(list, kernel, done, {gate});
   });
 }
+
+}  // namespace memory_test

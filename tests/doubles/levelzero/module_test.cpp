@@ -7,6 +7,8 @@
 #include "support/environment.h"
 #include "test_support.h"
 
+namespace module_test {
+
 using Catch::Contains;
 using test::ok;
 using test::World;
@@ -309,3 +311,5 @@ TEST_CASE("a kernel that faults loses its device") {
   CHECK(zeDeviceGetStatus(world.devices[0]) == ZE_RESULT_ERROR_DEVICE_LOST);
   CHECK(zeDeviceGetStatus(world.devices[1]) == ZE_RESULT_SUCCESS);
 }
+
+}  // namespace module_test

@@ -11,6 +11,8 @@
 #include "support/environment.h"
 #include "test_support.h"
 
+namespace order_test {
+
 using test::ok;
 using test::Waits;
 using test::World;
@@ -308,3 +310,5 @@ TEST_CASE("many threads may use lists of their own at the same time") {
   CHECK(wrong == 0);
   CHECK(world.control.misuse_text().empty());
 }
+
+}  // namespace order_test

@@ -9,6 +9,8 @@
 #include "support/environment.h"
 #include "test_support.h"
 
+namespace strict_test {
+
 using Catch::Contains;
 using test::Entry;
 using test::ok;
@@ -281,3 +283,5 @@ TEST_CASE("flags that aren't defined are refused") {
   CHECK(zeKernelSetIndirectAccess(world.kernel("faulty"), 8) == ZE_RESULT_ERROR_INVALID_ENUMERATION);
   CHECK(zeKernelSetIndirectAccess(world.kernel("faulty"), 7) == ZE_RESULT_SUCCESS);
 }
+
+}  // namespace strict_test

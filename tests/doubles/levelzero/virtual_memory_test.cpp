@@ -4,6 +4,8 @@
 #include "support/environment.h"
 #include "test_support.h"
 
+namespace virtual_memory_test {
+
 using Catch::Contains;
 using test::ok;
 using test::World;
@@ -275,3 +277,5 @@ TEST_CASE("memory unmapped ahead of the command that uses it loses the device") 
   CHECK(test::wait(done) == ZE_RESULT_ERROR_DEVICE_LOST);
   CHECK_THAT(world.control.misuse_text(), Contains("ran on memory that was freed"));
 }
+
+}  // namespace virtual_memory_test
