@@ -25,6 +25,11 @@ add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-con
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
+# A file joined to others may shadow their names, and share types with them that are no other file's. The preset clang, which joins
+# nothing, looks for what is shadowed in a file itself.
+if(CMAKE_UNITY_BUILD)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endif()
 if(ANYPLACE_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -319,3 +319,5 @@ extern "C" int __lsan_is_turned_off() {
   const pid_t of_case = anyplace::conformance::case_process();
   return user != 0 || (of_case != 0 && of_case != getpid()) ? 1 : 0;
 }
+
+#undef TABLE_CALL
