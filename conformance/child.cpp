@@ -22,8 +22,9 @@ constexpr bool note_crashes = false;
 constexpr bool note_crashes = true;
 #endif
 
-/// How long check_stays_false looks.
+/// How long check_stays_false looks, and how long it leaves the processor to others in between.
 constexpr std::chrono::milliseconds look_for{25};
+constexpr std::chrono::microseconds look_every{200};
 
 extern "C" void note_crash(int number) {
   SharedPage* const page = page_in_use();
@@ -134,7 +135,7 @@ void check_stays_false(const char* file, int line, const char* text, const std::
   const auto end = std::chrono::steady_clock::now() + look_for;
   do {
     if (body()) check_failed(file, line, std::string(text) + " is true while it has to be false");
-    std::this_thread::yield();
+    std::this_thread::sleep_for(look_every);
   } while (std::chrono::steady_clock::now() < end);
 }
 
