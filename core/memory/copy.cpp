@@ -6,6 +6,7 @@
 #include "memory/copy.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
@@ -223,14 +224,15 @@ constexpr const char* copy_2d_operation = "Stream::copy_2d";
 template <std::uint32_t kind>
 struct HostCopy {
   static constexpr bool up = kind == ANYPLACE_COPY_HOST_TO_DEVICE;
+  static constexpr std::size_t buffer_side = up ? 0 : 1;  ///< of (to, from)
 
   template <class Guard, class To, class From, class Shape>
   [[gnu::always_inline]] bool operator()(const Guard& guard, const To& to, const From& from, Shape shape,
                                          const char* operation) const {
     StreamState& stream = guard.first();
     const DeviceState& device = *stream.device;
-    const auto& buffer = std::get < up ? 0 : 1 > (std::tie(to, from));
-    const auto& host = std::get < up ? 1 : 0 > (std::tie(to, from));
+    const auto& buffer = std::get<buffer_side>(std::tie(to, from));
+    const auto& host = std::get<1 - buffer_side>(std::tie(to, from));
     require_on_device(buffer.device(), up ? "destination" : "source", device, operation);
     if (!shape.check(to.bytes(), from.bytes(), device, operation)) return true;
     if (host.address() == 0) [[unlikely]]
