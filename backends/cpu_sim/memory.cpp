@@ -13,9 +13,6 @@ namespace {
 // From this size on memory is mapped by the system, so that untouched memory costs nothing. Smaller blocks come from
 // the C library with their exact size, so that a memory checker detects an access beyond them.
 constexpr std::uint64_t mapped = 64 << 10;
-// From this size on the system is asked for huge pages: memory is touched for the first time four times as fast, and
-// what may be touched for nothing at its ends, 2 MiB each, is little beside it.
-constexpr std::uint64_t in_huge_pages = 64 << 20;
 
 bool counts(std::uint32_t kind) noexcept { return kind != ANYPLACE_MEMORY_PINNED; }
 
@@ -23,9 +20,7 @@ bool counts(std::uint32_t kind) noexcept { return kind != ANYPLACE_MEMORY_PINNED
 void* take_from_host(std::uint64_t bytes) noexcept {
   if (bytes >= mapped) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    if (bytes >= in_huge_pages) madvise(memory, bytes, MADV_HUGEPAGE);  // not every system has them
-    return memory;
+    return memory == MAP_FAILED ? nullptr : memory;
   }
   void* memory = nullptr;
   return posix_memalign(&memory, address_alignment, bytes) == 0 ? memory : nullptr;

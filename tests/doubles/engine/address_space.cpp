@@ -18,7 +18,6 @@ constexpr uint64_t page_bytes = 4096;
 constexpr uint64_t least_arena = uint64_t{8} << 30U;
 constexpr uint64_t most_bytes = uint64_t{1} << 56U;  // more than any process has
 constexpr uint64_t times_memory = 4;                 // addresses for each byte of memory, so that freed ones rest
-constexpr uint64_t in_huge_pages = 64 << 20;         // from this size on: touching 4 GiB page by page takes a second
 constexpr uint64_t garbage = 64 * 1024;              // of new memory is filled, as what it holds is undefined
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
@@ -120,7 +119,6 @@ uint64_t AddressSpace::allocate(Block model, uint64_t bytes) {
     close_range(page, pages);
     return 0;
   }
-  if (bytes >= in_huge_pages) madvise(pointer(page), pages, MADV_HUGEPAGE);
   const uint64_t start = page + offset;
   std::memset(pointer(start), 0xA5, std::min(bytes, garbage));
   model.start = start;
