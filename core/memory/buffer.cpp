@@ -49,13 +49,7 @@ PinnedRange pin_range(const BufferView& view, const char* operation) {
 
 namespace {
 
-bool is_idle(const Pin<StreamState>& use) noexcept {
-  if (use->held.load(std::memory_order_acquire)) return false;
-  DeviceState& device = *use->device;
-  if (device.lost.load(std::memory_order_relaxed)) return true;
-  std::int32_t done = 0;
-  return device.table->stream_query(device.self, use->handle, &done) == ANYPLACE_STATUS_OK && done != 0;
-}
+bool is_idle(const Pin<StreamState>& use) noexcept { return is_surely_idle(*use, "Buffer: freeing memory"); }
 
 bool is_over(const Pin<StreamState>& use) noexcept { return !streams().try_pin(use->id) && is_idle(use); }
 

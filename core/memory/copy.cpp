@@ -45,8 +45,7 @@ template <class Guard>
     submit_bytes(guard, copy.kind, copy.destination, copy.source, copy.width * copy.rows, operation);
     return;
   }
-  if (surely_has(*stream.device, Capability::copy_2d) || has_capability(*stream.device, Capability::copy_2d, operation))
-      [[likely]] {
+  if (has_capability(*stream.device, Capability::copy_2d, operation)) [[likely]] {
     const auto submit_now = [&] {
       return stream.device->table->memory_copy_2d(stream.device->self, stream.handle, &copy);
     };
@@ -111,7 +110,7 @@ class BufferSide;
 template <>
 class BufferSide<false> {
  public:
-  BufferSide(const BufferView& view, std::uint64_t /*stream_id*/) noexcept
+  BufferSide(const BufferView& view, std::uint64_t /*stream_id*/, const char* /*operation*/) noexcept
       : view_(view), slot_(SlotTable<BufferState>::pin_quickly(view.id())) {}
   BufferSide(const BufferSide&) = delete;  // it has a pin
   BufferSide& operator=(const BufferSide&) = delete;
@@ -140,7 +139,8 @@ class BufferSide<false> {
 template <>
 class BufferSide<true> {
  public:
-  BufferSide(const BufferView& view, const char* operation) : range_(pin_range(view, operation)) {}
+  BufferSide(const BufferView& view, std::uint64_t /*stream_id*/, const char* operation)
+      : range_(pin_range(view, operation)) {}
 
   DeviceState* device() const noexcept { return range_.device; }
   anyplace_address address() const noexcept { return range_.address; }
@@ -161,47 +161,27 @@ class BufferSide<true> {
   PinnedRange range_;
 };
 
-class HostSideBase {
+template <bool careful>
+class HostSide {
  public:
-  HostSideBase(const void* data, std::uint64_t bytes) noexcept
-      : address_(reinterpret_cast<std::uintptr_t>(data)), bytes_(bytes) {}
+  template <class Span>
+  HostSide(const Span& span, std::uint64_t stream_id, const char* /*operation*/) noexcept
+      : address_(reinterpret_cast<std::uintptr_t>(span.data())), bytes_(span.size_bytes()), stream_id_(stream_id) {}
 
+  /// Not for a HostBuffer that doesn't know of the stream yet.
+  bool ready() const noexcept { return host_ranges().is_noted(address_, stream_id_); }
   anyplace_address address() const noexcept { return address_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
+
+  /// Before the copy is submitted: the HostBuffer then keeps the memory until the copy is done.
+  void note_use(StreamState& stream, const char* operation) const {
+    if constexpr (careful) host_ranges().note_use_once(address_, stream, operation);
+  }
 
  private:
   std::uintptr_t address_;
   std::uint64_t bytes_;
-};
-
-template <bool careful>
-class HostSide;
-
-template <>
-class HostSide<false> : public HostSideBase {
- public:
-  template <class Span>
-  HostSide(const Span& span, std::uint64_t stream_id) noexcept
-      : HostSideBase(span.data(), span.size_bytes()), stream_id_(stream_id) {}
-
-  /// Not for a HostBuffer that doesn't know of the stream yet.
-  bool ready() const noexcept { return host_ranges().is_noted(address(), stream_id_); }
-  void note_use(StreamState&, const char*) const noexcept {}
-
- private:
   std::uint64_t stream_id_;
-};
-
-template <>
-class HostSide<true> : public HostSideBase {
- public:
-  template <class Span>
-  HostSide(const Span& span, const char* /*operation*/) noexcept : HostSideBase(span.data(), span.size_bytes()) {}
-
-  /// Before the copy is submitted: the HostBuffer then keeps the memory until the copy is done.
-  void note_use(StreamState& stream, const char* operation) const {
-    host_ranges().note_use_once(address(), stream, operation);
-  }
 };
 
 template <class Range, bool careful>
@@ -285,8 +265,8 @@ template <class Body, class To, class From, class Shape>
                                               Shape shape) {
   use_pinned<StreamState>(operation, stream_id, [&](const auto& guard) {
     require_usable(*guard.first().device, operation);
-    const Side<To, true> to_side(to, operation);
-    const Side<From, true> from_side(from, operation);
+    const Side<To, true> to_side(to, stream_id, operation);
+    const Side<From, true> from_side(from, stream_id, operation);
     Body()(guard, to_side, from_side, shape, operation);
   });
 }
@@ -297,8 +277,8 @@ template <class Body, class To, class From, class Shape>
 [[gnu::always_inline]] inline void copy_with(const char* operation, std::uint64_t stream_id, const To& to,
                                              const From& from, const Shape& shape) {
   {
-    const Side<To, false> to_side(to, stream_id);
-    const Side<From, false> from_side(from, stream_id);
+    const Side<To, false> to_side(to, stream_id, operation);
+    const Side<From, false> from_side(from, stream_id, operation);
     if (to_side.ready() && from_side.ready() && use_plain<StreamState>(stream_id, [&](const auto& guard) {
           return Body()(guard, to_side, from_side, shape, operation);
         })) [[likely]] {
@@ -331,7 +311,7 @@ template <std::uint32_t width>
                                               std::uint32_t value) {
   use_pinned<StreamState>(operation, stream_id, [&](const auto& guard) {
     require_usable(*guard.first().device, operation);
-    const BufferSide<true> side(to, operation);
+    const BufferSide<true> side(to, stream_id, operation);
     fill(guard, side, value, width, operation);
   });
 }
@@ -340,7 +320,7 @@ template <std::uint32_t width>
 [[gnu::always_inline]] inline void fill_with(const char* operation, std::uint64_t stream_id, const BufferView& to,
                                              std::uint32_t value) {
   {
-    const BufferSide<false> side(to, stream_id);
+    const BufferSide<false> side(to, stream_id, operation);
     if (side.ready() && use_plain<StreamState>(stream_id, [&](const auto& guard) {
           return fill(guard, side, value, width, operation);
         })) [[likely]] {

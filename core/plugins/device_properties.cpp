@@ -56,10 +56,6 @@ const anyplace_device_properties& properties_of(DeviceState& device, const char*
   return device.properties;
 }
 
-bool has_capability(DeviceState& device, Capability capability, const char* operation) {
-  return (properties_of(device, operation).capabilities >> static_cast<std::uint32_t>(capability) & 1) != 0;
-}
-
 namespace {
 
 const char* meaning_of(Capability capability) noexcept {

@@ -10,23 +10,21 @@ namespace anyplace::detail {
 /// The device's properties. The backend is asked for them once. Throws the backend's error.
 const anyplace_device_properties& properties_of(DeviceState& device, const char* operation);
 
-/// Whether the device has the capability. Its entries are in the table: properties_of() checks that.
-bool has_capability(DeviceState& device, Capability capability, const char* operation);
+/// Whether the device has the capability. Its entries are in the table: properties_of() checks that. A few instructions
+/// once the properties were asked for.
+inline bool has_capability(DeviceState& device, Capability capability, const char* operation) {
+  const bool known = device.properties_known.load(std::memory_order_acquire);
+  const anyplace_device_properties& properties = known ? device.properties : properties_of(device, operation);
+  return (properties.capabilities >> static_cast<std::uint32_t>(capability) & 1) != 0;
+}
 
 /// Throws unsupported, naming the capability and the place.
 [[noreturn]] void refuse_capability(const DeviceState& device, Capability capability, const char* operation);
 
-/// Whether the properties were asked for, and the device has it by them.
-inline bool surely_has(const DeviceState& device, Capability capability) noexcept {
-  return device.properties_known.load(std::memory_order_acquire) &&
-         (device.properties.capabilities >> static_cast<std::uint32_t>(capability) & 1) != 0;
-}
-
-/// Throws unsupported unless the device has it. A few instructions once the properties were asked for.
+/// Throws unsupported unless the device has it.
 inline void require_capability(DeviceState& device, Capability capability, const char* operation) {
-  if (surely_has(device, capability)) [[likely]]
-    return;
-  if (!has_capability(device, capability, operation)) refuse_capability(device, capability, operation);
+  if (!has_capability(device, capability, operation)) [[unlikely]]
+    refuse_capability(device, capability, operation);
 }
 
 }  // namespace anyplace::detail

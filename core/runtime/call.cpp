@@ -167,6 +167,14 @@ void check_quietly(anyplace_status status, DeviceState& device, const char* oper
   report(error_or_shortage([&] { return make_error(status, device, operation); }));
 }
 
+void note_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept {
+  if (status == ANYPLACE_STATUS_OK) return;
+  try {
+    static_cast<void>(make_error(status, device, operation));
+  } catch (...) {  // there is no memory for the Error; make_error() marked the device lost if it is
+  }
+}
+
 void report_current(const std::string& place, const char* operation) noexcept {
   try {
     ErrorDetails details;

@@ -61,6 +61,9 @@ inline void check(anyplace_status status, const Object& object, const char* oper
 
 /// For destructors and background threads: gives a failure to the error handler instead of throwing it.
 void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept;
+/// For a call that goes on without what failed: takes the message away and reports nothing. A loss is kept with the
+/// vendor's reason.
+void note_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept;
 
 /// Gives `error` to the error handler.
 void report(const Error& error) noexcept;

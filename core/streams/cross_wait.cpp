@@ -115,8 +115,7 @@ void signal_status(CrossWait& wait, anyplace_status status) noexcept {
   if (status == ANYPLACE_STATUS_OK) {
     signal_cross_wait(wait, nullptr);
   } else if (status == ANYPLACE_STATUS_DEVICE_LOST) {
-    // make_error() marks the device lost, and that signals the wait.
-    static_cast<void>(error_or_shortage([&] { return make_error(status, *wait.producer, "Stream::wait_event"); }));
+    note_quietly(status, *wait.producer, "Stream::wait_event");  // the loss signals the wait
   } else {
     const Error error = error_or_shortage([&] { return make_error(status, *wait.producer, "Stream::wait_event"); });
     signal_cross_wait(wait, &error);

@@ -124,11 +124,7 @@ bool waits_timed(DeviceState& device) noexcept {
   std::atomic<Timed>& timed = device.helper_streams->timed;
   if (timed.load(std::memory_order_relaxed) == Timed::unknown) {
     const anyplace_status status = device.table->device_synchronize(device.self, device.index, 0);
-    if (status == ANYPLACE_STATUS_DEVICE_LOST) {  // make_error() marks the device lost
-      static_cast<void>(error_or_shortage([&] { return make_error(status, device, "Stream::synchronize"); }));
-    } else if (status != ANYPLACE_STATUS_OK) {
-      take_message();
-    }
+    note_quietly(status, device, "Stream::synchronize");
     timed.store(status == ANYPLACE_STATUS_UNSUPPORTED ? Timed::no : Timed::yes, std::memory_order_relaxed);
   }
   return timed.load(std::memory_order_relaxed) == Timed::yes;
@@ -233,6 +229,16 @@ bool backend_query(StreamState& stream, const char* operation) {
 }
 
 }  // namespace
+
+bool is_surely_idle(StreamState& stream, const char* operation) noexcept {
+  DeviceState& device = *stream.device;
+  if (device.lost.load(std::memory_order_relaxed)) return true;
+  if (stream.held.load(std::memory_order_acquire)) return false;
+  std::int32_t done = 0;
+  const anyplace_status status = device.table->stream_query(device.self, stream.handle, &done);
+  note_quietly(status, device, operation);
+  return status == ANYPLACE_STATUS_OK && done != 0;
+}
 
 void throw_fault(StreamState& stream, bool clear) {
   std::unique_lock lock(stream.fault_mutex);

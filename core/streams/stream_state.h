@@ -122,6 +122,9 @@ inline bool query(StreamState& stream, const char* operation) { return query_str
 inline bool synchronize(StreamState& stream, std::uint64_t timeout_ns, const char* operation) {
   return synchronize_stream(Given(stream), timeout_ns, operation);
 }
+/// Whether the stream has no work left, for those who only want to know whether something may go already: a query that
+/// fails says no. A lost device's stream has none.
+bool is_surely_idle(StreamState& stream, const char* operation) noexcept;
 /// Waits for all work that was submitted to the device. False when time ran out.
 bool synchronize(DeviceState& device, std::uint64_t timeout_ns, const char* operation);
 

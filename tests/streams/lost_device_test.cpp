@@ -288,4 +288,25 @@ TEST_CASE("Given a waiter's stream that is gone when the producer is lost then t
   REQUIRE(marked.get() == 3);
 }
 
+TEST_CASE("Given a query that fails while memory is given up then its message is in no later error") {
+  test::Forward& forward = test::new_forward();
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  const Stream stream(device);
+  const Buffer buffer(stream, 64);
+  {
+    const HostBuffer host(device, 64);
+    stream.copy(buffer, host);
+    stream.synchronize();
+    forward.fail_query = ANYPLACE_STATUS_BACKEND_FAILED;
+  }
+  forward.fail_query = 0;
+  forward.silent = true;
+  forward.fail_next = ANYPLACE_STATUS_BACKEND_FAILED;
+  const auto error = test::error_of([&] { stream.memset8(buffer, 1); });
+  REQUIRE(error);
+  REQUIRE(error->vendor_code() == 0);
+  REQUIRE(std::string(error->what()).find("query") == std::string::npos);
+}
+
 }  // namespace lost_device_test

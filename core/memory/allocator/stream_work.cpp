@@ -23,24 +23,6 @@ void StreamWork::given(std::uint64_t stream) noexcept {
   if (found != streams_.end() && found->second.state != nullptr) found->second.given = true;
 }
 
-/// This call doesn't report the failure. If the device is lost, that is kept with the vendor's reason.
-void StreamWork::note_failure(anyplace_status status) noexcept {
-  try {
-    static_cast<void>(make_error(status, device_, operation));
-  } catch (const std::exception&) {
-    if (status == ANYPLACE_STATUS_DEVICE_LOST) mark_lost(device_);
-  }
-}
-
-bool StreamWork::is_idle_now(StreamState& stream) noexcept {
-  if (stream.held.load(std::memory_order_acquire)) return false;
-  std::int32_t done = 0;
-  const anyplace_status status = device_.table->stream_query(device_.self, stream.handle, &done);
-  if (status == ANYPLACE_STATUS_OK) return done != 0;
-  note_failure(status);
-  return false;
-}
-
 bool StreamWork::is_complete(EventState& event) noexcept {
   try {
     return device_.lost.load(std::memory_order_relaxed) || query(event, operation);
@@ -71,7 +53,7 @@ bool StreamWork::idle(std::uint64_t id) noexcept {
     return stream.idle;
   }
   // Most streams have nothing to do at all, and finding that out needs no event.
-  if (is_idle_now(*stream.state)) {
+  if (is_surely_idle(*stream.state, operation)) {
     stream.given = false;
     return stream.idle = true;
   }
@@ -111,7 +93,7 @@ bool StreamWork::make_wait(StreamState& user, std::uint64_t id) noexcept {
   if (event == nullptr) return false;
   // wait() of event_state.h isn't used: it may have to make streams, which isn't done under this lock.
   const anyplace_status status = device_.table->stream_wait_event(device_.self, user.handle, event->handle);
-  if (status != ANYPLACE_STATUS_OK) note_failure(status);
+  note_quietly(status, device_, operation);
   give_event(std::move(event));
   return status == ANYPLACE_STATUS_OK;
 }
@@ -121,7 +103,7 @@ void StreamWork::ends(StreamState& state) noexcept {
   if (found == streams_.end() || found->second.state == nullptr) return;
   Stream& stream = found->second;
   ++ended_;
-  if (device_.lost.load(std::memory_order_relaxed) || is_idle_now(state)) {
+  if (is_surely_idle(state, operation)) {
     stream.idle = true;
     if (stream.behind != nullptr) give_event(std::move(stream.behind));
   } else {

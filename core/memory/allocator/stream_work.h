@@ -62,8 +62,6 @@ class StreamWork {
     bool idle = false;                   ///< `behind` was found complete
     bool unmarked = false;               ///< it ended, and no event could be put behind its work
   };
-  void note_failure(anyplace_status status) noexcept;
-  bool is_idle_now(StreamState& stream) noexcept;
   bool record_behind(Stream& stream) noexcept;
 
   DeviceState& device_;

@@ -56,7 +56,9 @@ struct Entry<Member, kind, anyplace_status (*anyplace_backend_table::*)(void*, F
     }
     if constexpr (kind == Kind::submits) {
       if (const int status = control->fail_next.exchange(0); status != 0) {
-        control->host->leave_message(control->host->context, 7, "FORWARD_FAILED", "failed on command");
+        if (!control->silent) {
+          control->host->leave_message(control->host->context, 7, "FORWARD_FAILED", "failed on command");
+        }
         return status;
       }
     }
@@ -92,6 +94,14 @@ anyplace_status device_properties(void* self, std::int32_t device, anyplace_devi
   out->capabilities &= ~(control->absent_capabilities | taken_away());
   out->capabilities |= 1u << ANYPLACE_CAPABILITY_BIT_DEVICE_RESET;
   return status;
+}
+
+anyplace_status stream_query(void* self, anyplace_stream stream, std::int32_t* done) {
+  if (const int status = control->fail_query; status != 0) {
+    control->host->leave_message(control->host->context, 8, "FORWARD_QUERY", "query failed on command");
+    return status;
+  }
+  return Entry<&Table::stream_query, Kind::plain>::call(self, stream, done);
 }
 
 anyplace_status device_reset(void*, std::int32_t) {
@@ -169,7 +179,7 @@ void wrap_all(anyplace_backend_table& table) {
   table.stream_destroy = stream_destroy;
   table.event_destroy = event_destroy;
   table.gate_destroy = gate_destroy;
-  wrap<&Table::stream_query>(table);
+  table.stream_query = stream_query;
   wrap<&Table::stream_wait_event, Kind::submits>(table);
   wrap<&Table::stream_host_function, Kind::submits>(table);
   wrap<&Table::stream_wait_gate, Kind::submits>(table);
