@@ -25,7 +25,8 @@ bool keeps_order(Peer& peer) {
 
 void run_graph(benchmark::State& state, Peer& peer, Body body, const std::vector<Step>& plan) {
   if (peer.checks_order() && !keeps_order(peer)) return state.SkipWithError("the order of the graph isn't kept");
-  const auto streams = peer.make_streams(graph_streams);
+  const auto streams =
+      body == Body::three_arguments ? peer.make_user_streams(graph_streams) : peer.make_streams(graph_streams);
   time_batches(state, *streams, plan.size(), [&] {
     streams->forget();
     const std::uint64_t start = ticks();
@@ -39,10 +40,13 @@ void run_graph(benchmark::State& state, Peer& peer, Body body, const std::vector
 }  // namespace
 
 void add_graph(Suite& suite) {
-  for (const Body body : {Body::empty, Body::microsecond}) {
-    const std::string metric = body == Body::empty ? "graph_empty" : "graph_1us";
-    const auto plan = std::make_shared<const std::vector<Step>>(
-        random_plan(graph_streams, static_cast<std::uint32_t>(suite.size(body == Body::empty ? 100'000 : 20'000))));
+  const std::pair<Body, const char*> metrics[] = {
+      {Body::empty, "graph_empty"}, {Body::microsecond, "graph_1us"}, {Body::three_arguments, "graph_3"}};
+  for (const auto& [of, name] : metrics) {
+    const Body body = of;
+    const std::string metric = name;
+    const auto plan = std::make_shared<const std::vector<Step>>(random_plan(
+        graph_streams, static_cast<std::uint32_t>(suite.size(body == Body::microsecond ? 20'000 : 100'000))));
     for (const auto& made : suite.peers) {
       Peer& peer = *made;
       if (!suite.can(peer, Feature::graphs, metric)) continue;

@@ -13,8 +13,11 @@ import report
 
 # The cases of the program `speed` that make each group.
 CASES = {"enqueue": "enqueue", "submit_drain": "submit_drain", "sync": "sync", "sync_after_idle": "sync_after_(idle|sleep)",
-         "hop": "hop_(live|ahead)", "graph": "graph_(empty|1us)", "events": "(record|record_blocked|query)"}
-MEMORY = {"queued": 100_000, "idle": 10_000, "used": 10_000}
+         "hop": "hop_(live|ahead)", "graph": "graph_(empty|1us|3)", "events": "(record|record_blocked|query|event_objects)",
+         "arguments": "(enqueue|submit_drain|sync|threads)_3|enqueue_8", "grid": "grid(_1us)?",
+         "host_functions": "host_functions?", "small": "(fill|copy)_(enqueue|drain)|buffers", "blur": "blur", "limits": "limit_[a-z]+"}
+MEMORY = {"queued": 100_000, "queued_3": 100_000, "queued_8": 100_000, "idle": 10_000, "used": 10_000}
+GRID_OF_MICROSECONDS = 4096  # blocks
 WHO = ["anyplace", "naive", "tbb", "asio", "pocl"]
 RECORDED = os.path.join(report.ROOT, "bench", "instructions", "expected.json")
 
@@ -54,17 +57,35 @@ class Measure:
         def add(metric, who, value):
             figures.setdefault(metric, {}).setdefault(who, []).append(value)
 
-        for metric, who, _, one in self.cases("|".join(CASES[group] for group in groups), 0.1):
-            if metric == "sync":
+        for metric, who, variant, one in self.cases("|".join(CASES[group] for group in groups), 0.1):
+            if metric in ("grid", "threads_3"):
+                add(f"{metric}_{variant}", who, one["median"] / one["operations"])
+            elif metric == "grid_1us":
+                add(metric, who, GRID_OF_MICROSECONDS * 1e3 / self.context["num_cpus"] / one["median"])
+            elif metric == "sync":
                 add("sync_p50", who, one["p50"])
                 add("sync_p99", who, one["p99"])
-            elif metric.startswith("sync_"):
+            elif metric.startswith("sync_after"):
                 add(metric, who, one["p50"])
             elif metric.startswith("graph_"):
                 add(metric, who, one["operations"] / one["median"] * 1e3)
             else:
                 add(metric, who, one["median"] / one["operations"])
+        if "threads_3_1" in figures:
+            figures["threads_3"] = {who: [statistics.median(values) / statistics.median(figures["threads_3_1"][who])]
+                                    for who, values in figures["threads_3_8"].items()}
+        if "blur" in figures:
+            plain = statistics.median(figures["blur"].pop("loop"))
+            figures["blur"] = {"anyplace": [plain / value for value in figures["blur"]["anyplace"]]}
         return figures
+
+    def matrix(self):
+        """Of a kernel with barriers, over the loop; one thread each."""
+        times = {}
+        for _, who, _, one in self.cases("matrix", 0.2, ANYPLACE_CPU_SIM_WORKERS="1"):
+            times.setdefault(who, []).append(one["median"])
+        plain = statistics.median(times["loop"])
+        return {"matrix": {"anyplace": [plain / value for value in times["anyplace"]]}}
 
     def scale(self):
         """{curve: {who: {streams or threads: [ns of an operation]}}}"""

@@ -48,6 +48,29 @@ METRICS = [
     Metric("memory_used", "memory", "memory of an idle stream that was used", "B"),
     Metric("first_use", "first_use", "first use of the place in a fresh process", "ms", 2, 1),
     Metric("first_process", "first_use", "the whole process, less that of one that does nothing", "ms"),
+    Metric("enqueue_3", "arguments", "enqueue a kernel with 3 arguments on a blocked stream", "ns", 20, 12),
+    Metric("enqueue_8", "arguments", "the same from an image, 8 arguments", "ns", 30, 20),
+    Metric("submit_drain_3", "arguments", "submit + drain 10^6 with 3 arguments, per operation", "ns", 60, 30),
+    Metric("sync_3", "arguments", "submit one with 3 arguments, synchronise", "ns", 140, 100),
+    Metric("threads_3", "arguments", "3 arguments, 8 host threads with a stream each, over one thread", "x", 1),
+    Metric("memory_queued_3", "memory", "memory of a queued operation with 3 arguments", "B", 64, 48),
+    Metric("memory_queued_8", "memory", "memory of a queued operation with 8 arguments", "B", 128, 96),
+    Metric("graph_3", "graph", "random DAG, each operation with 3 arguments", "million/s", 12, 20, True),
+    Metric("grid_16", "grid", "one launch of 16 empty blocks, synchronise, per block", "ns", 30, 15),
+    Metric("grid_256", "grid", "one launch of 256 empty blocks, synchronise, per block", "ns", 8, 4),
+    Metric("grid_4096", "grid", "one launch of 4,096 empty blocks, synchronise, per block", "ns", 3, 2),
+    Metric("grid_1us", "grid", "one launch of 4,096 blocks of 1 us, of the ideal on all cores", "x", 0.95, 0.98, True),
+    Metric("matrix", "matrix", "tiled matrix product with barriers from .cu source, over a tiled loop; one thread", "x", 0.8, 1,
+           True),
+    Metric("blur", "blur", "image_pipeline's blur, over the same in a plain loop on all cores", "x", 0.95, 1, True),
+    Metric("host_functions", "host_functions", "host functions queued ahead, drain, each", "ns", 80, 40),
+    Metric("host_function", "host_functions", "one host function, synchronise: median", "ns", 6000, 2000),
+    Metric("fill_enqueue", "small", "enqueue a fill of 64 bytes", "ns", 30, 20),
+    Metric("fill_drain", "small", "drain fills of 64 bytes, each", "ns", 25, 15),
+    Metric("copy_enqueue", "small", "enqueue a copy of 64 bytes", "ns", 30, 20),
+    Metric("copy_drain", "small", "drain copies of 64 bytes, each", "ns", 25, 15),
+    Metric("buffers", "small", "make a buffer, copy 64 bytes to it, free it; 1,000 at a time", "ns", 120, 80),
+    Metric("event_objects", "events", "make an event, record it, wait for it, destroy it", "ns", 60, 40),
     Metric("copy", "copy", "async copy of 64 MiB to the device, over memcpy's bandwidth", "x", 0.95, None, True),
     Metric("copy_1", "copy", "the same with one worker", "x", None, None, True),
     Metric("copy_2", "copy", "the same with two workers", "x", None, 1.2, True),
@@ -57,6 +80,15 @@ METRICS = [
     Metric("flat_threads", "scale", "an operation with 64 host threads, over one with 1", "x"),
     Metric("flat_one_stream", "scale", "the same, all on one stream", "x"),
 ]
+
+# What the machine allows: nobody's figures, and what they are held against.
+LIMITS = {
+    "limit_locked": "a locked instruction on a word that no other core has",
+    "limit_line": "a line of memory, from a core that writes it to one that looks at it",
+    "limit_clock": "reading the system's clock",
+    "limit_call": "a system call that does nothing",
+    "limit_wake": "waking a thread that sleeps, until it runs",
+}
 
 # What the points of a curve are, and its plot.
 CURVES = {
@@ -146,6 +178,12 @@ def curve_tables(curves):
 def instruction_table(by_call):
     rows = [[call, str(value)] for call, value in by_call.items()]
     return f"Instructions of the core:\n\n{report.markdown(['call', 'instructions'], rows)}"
+
+
+def limits_table(figures):
+    """Empty if they weren't measured."""
+    rows = [[text, report.figure(statistics.median(figures[key]["machine"]))] for key, text in LIMITS.items() if key in figures]
+    return f"What the machine allows, ns:\n\n{report.markdown(['step', 'ns'], rows)}" if rows else ""
 
 
 def plots(figures, curves):

@@ -18,15 +18,24 @@
 
 namespace bench {
 
-enum class Body { empty, microsecond, checked };
+enum class Body { empty, microsecond, checked, three_arguments };
+
+/// What an operation is given: memory of the stream's, a float and an int; or the eight of a kernel from an image.
+enum class Arguments { three, eight };
 
 /// What a library may lack.
 enum class Feature {
-  events,      ///< a point in a stream that can be asked about
-  live_hops,   ///< waiting for another stream, submitted while it runs
-  ahead_hops,  ///< the same, submitted before any of it runs
-  graphs,      ///< operations that wait for two others
-  copies,      ///< between host memory and a device's
+  events,          ///< a point in a stream that can be asked about
+  live_hops,       ///< waiting for another stream, submitted while it runs
+  ahead_hops,      ///< the same, submitted before any of it runs
+  graphs,          ///< operations that wait for two others
+  copies,          ///< between host memory and a device's
+  image,           ///< operations that were compiled apart and are found by name
+  grids,           ///< one operation of many equal parts
+  host_functions,  ///< functions of the host in a stream's order
+  small_copies,    ///< 64 bytes, with or without a source
+  buffers,         ///< memory that is made for an operation and freed behind it
+  event_objects,   ///< events that come and go
 };
 
 /// Some streams of one library, made together. Destroyed when they are idle.
@@ -61,6 +70,22 @@ class Streams {
   /// Submits all steps; `check` is for Body::checked.
   virtual void submit_plan(const std::vector<Step>&, Body, OrderCheck*) {}
 
+  // -- What users do beside that. Each only where it isn't lacking.
+  /// Operations with arguments.
+  virtual void submit_with(std::size_t, std::size_t, Arguments) {}
+  virtual void submit_one_with_and_synchronize(std::size_t) {}
+  /// One operation of so many parts on stream 0, each of which counts as one, and waits for it.
+  virtual void run_grid(std::uint32_t, Body) {}
+  virtual void submit_host_functions(std::size_t, std::size_t) {}
+  virtual void submit_host_function_and_synchronize(std::size_t) {}
+  /// So many fills, or copies, of 64 bytes each on stream 0.
+  virtual void submit_fills(std::size_t) {}
+  virtual void submit_copies(std::size_t) {}
+  /// For each of so many: makes memory of 4 KiB, copies to it on stream 0, and frees it. All live until the last copy.
+  virtual void use_buffers(std::size_t) {}
+  /// For each of so many: makes an event, records it on stream 0, has stream 1 wait for it, and destroys it.
+  virtual void use_events(std::size_t) {}
+
   /// Lets go of what work that is done has left. Not timed.
   virtual void forget() {}
   /// Operations that have run so far. Exact when the streams are idle; only differences mean something.
@@ -82,6 +107,8 @@ class Peer {
   /// Benches that would take minutes give it so many times less to do.
   virtual std::size_t slowness() const { return 1; }
   virtual std::unique_ptr<Streams> make_streams(std::size_t count) = 0;
+  /// For what has arguments and the like, where those are other streams.
+  virtual std::unique_ptr<Streams> make_user_streams(std::size_t count) { return make_streams(count); }
 
   /// Copies so many bytes of host memory to the device's again and again, and waits for each; the bytes are those of
   /// the last copy's source. Only where it isn't lacking.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "peer.h"
+#include "speed_kernels.h"
 
 namespace bench {
 namespace {
@@ -77,6 +78,7 @@ class AnyplaceStreams final : public Streams {
 
   void submit_plan(const std::vector<Step>& plan, Body body, OrderCheck* check) override {
     make_events();
+    if (body == Body::three_arguments) make_arguments();
     anyplace::Kernel checked;
     if (body == Body::checked) {
       checked = anyplace::Kernel(device_, [check](const anyplace::Block&, std::uint32_t step) { check->run(step); });
@@ -91,15 +93,96 @@ class AnyplaceStreams final : public Streams {
       }
       if (check != nullptr) {
         stream.launch(checked, {1, 1}, i);
+      } else if (body == Body::three_arguments) {
+        stream.launch(three_, {1, 1}, memory_[step.stream], 1.5F, static_cast<int>(i));
       } else {
         stream.launch(kernel, {1, 1});
       }
     }
   }
 
+  void submit_with(std::size_t stream, std::size_t operations, Arguments arguments) override {
+    make_arguments();
+    const anyplace::StreamView to = streams_[stream];
+    const anyplace::Buffer& memory = memory_[stream];
+    if (arguments == Arguments::three) {
+      for (std::size_t i = 0; i < operations; ++i) to.launch(three_, {1, 1}, memory, 1.5F, static_cast<int>(i));
+    } else {
+      const anyplace::Buffer& counts = counts_[stream];
+      for (std::size_t i = 0; i < operations; ++i) {
+        to.launch(eight_, {1, 1}, counts, memory, memory, memory, 1.5F, 0.5F, 16, static_cast<int>(i));
+      }
+    }
+  }
+  void submit_one_with_and_synchronize(std::size_t stream) override {
+    make_arguments();
+    streams_[stream].launch(three_, {1, 1}, memory_[stream], 1.5F, 1);
+    streams_[stream].synchronize();
+  }
+  void run_grid(std::uint32_t blocks, Body body) override {
+    streams_[0].launch(body == Body::empty ? empty_ : microsecond_, {blocks, 1});
+    streams_[0].synchronize();
+  }
+  void submit_host_functions(std::size_t stream, std::size_t functions) override {
+    const anyplace::StreamView to = streams_[stream];
+    for (std::size_t i = 0; i < functions; ++i) to.launch_host_func([] { run_empty(); });
+  }
+  void submit_host_function_and_synchronize(std::size_t stream) override {
+    streams_[stream].launch_host_func([] { run_empty(); });
+    streams_[stream].synchronize();
+  }
+  void submit_fills(std::size_t fills) override {
+    make_arguments();
+    for (std::size_t i = 0; i < fills; ++i) streams_[0].memset8(memory_[0], 1);
+  }
+  void submit_copies(std::size_t copies) override {
+    make_arguments();
+    for (std::size_t i = 0; i < copies; ++i) streams_[0].copy(memory_[0], anyplace::ConstHostSpan(host_));
+  }
+  void use_buffers(std::size_t count) override {
+    std::vector<anyplace::Buffer> buffers;
+    buffers.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      buffers.emplace_back(streams_[0], 4096);
+      streams_[0].copy(buffers.back().sub(0, sizeof(host_)), anyplace::ConstHostSpan(host_));
+    }
+  }
+  void use_events(std::size_t count) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      const anyplace::Event event(device_);
+      event.record(streams_[0]);
+      streams_[1].wait_event(event);
+    }
+  }
+  std::uint64_t ran() override {
+    std::uint64_t sum = operations_run();
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      std::uint64_t count = 0;
+      streams_[i].copy(anyplace::HostSpan(&count, sizeof(count)), counts_[i]);
+      streams_[i].synchronize();
+      sum += count;
+    }
+    return sum;
+  }
+
  private:
   void make_events() {
     while (events_.size() < streams_.size()) events_.emplace_back(device_);
+  }
+  /// What operations are given: made when first needed, by one thread.
+  void make_arguments() {
+    if (!memory_.empty()) return;
+    three_ = anyplace::Kernel(device_, [](const anyplace::Block&, float* memory, float factor, int index) {
+      run_three(memory, factor, index);
+    });
+    module_ = anyplace::Module(device_, speed_kernels);
+    eight_ = module_.kernel("eight");
+    for (const anyplace::Stream& stream : streams_) {
+      memory_.emplace_back(stream, 64);
+      counts_.emplace_back(stream, sizeof(std::uint64_t));
+      stream.memset8(counts_.back(), 0);
+    }
+    synchronize_all();
   }
 
   const anyplace::Device& device_;
@@ -107,8 +190,14 @@ class AnyplaceStreams final : public Streams {
   anyplace::Kernel empty_;
   anyplace::Kernel microsecond_;
   anyplace::Kernel hold_;
+  anyplace::Kernel three_;
+  anyplace::Module module_;
+  anyplace::KernelView eight_;
+  float host_[16] = {};
   std::vector<anyplace::Event> events_;  // one for each stream, made when first needed
   std::vector<anyplace::Stream> streams_;
+  std::vector<anyplace::Buffer> memory_;  // one for each stream; freed before their streams
+  std::vector<anyplace::Buffer> counts_;  // how often `eight` ran, for each stream
 };
 
 class AnyplaceCopy final : public Peer::Copy {

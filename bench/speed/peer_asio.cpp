@@ -21,7 +21,7 @@ using Strand = asio::strand<asio::thread_pool::executor_type>;
 
 class AsioStreams final : public Streams {
  public:
-  AsioStreams(asio::thread_pool& pool, std::size_t count) {
+  AsioStreams(asio::thread_pool& pool, std::size_t count) : memory_(count) {
     strands_.reserve(count);
     for (std::size_t i = 0; i < count; ++i) strands_.emplace_back(pool.get_executor());
   }
@@ -51,6 +51,21 @@ class AsioStreams final : public Streams {
     });
     one_done_.acquire();
   }
+  void submit_with(std::size_t stream, std::size_t operations, Arguments) override {
+    float* const to = memory_[stream].values;
+    for (std::size_t i = 0; i < operations; ++i) {
+      asio::post(strands_[stream], [to, factor = 1.5F, index = static_cast<int>(i)] { run_three(to, factor, index); });
+    }
+  }
+  void submit_one_with_and_synchronize(std::size_t stream) override {
+    asio::post(strands_[stream], [this, to = memory_[stream].values, factor = 1.5F, index = 1] {
+      run_three(to, factor, index);
+      one_done_.release();
+    });
+    one_done_.acquire();
+  }
+  void submit_host_functions(std::size_t stream, std::size_t functions) override { submit(stream, functions); }
+  void submit_host_function_and_synchronize(std::size_t stream) override { submit_one_and_synchronize(stream); }
   void block(std::size_t stream) override {
     gate_.reset();
     asio::post(strands_[stream], [this] { gate_.hold(); });
@@ -88,6 +103,10 @@ class AsioStreams final : public Streams {
   alignas(128) std::atomic<std::uint64_t> recorded_{0};  // by whoever runs the strand
   alignas(128) std::uint64_t records_ = 0;
   std::atomic<bool> hopping_{false};
+  struct alignas(128) Memory {
+    float values[16] = {};
+  };
+  std::vector<Memory> memory_;  // one for each stream
   std::vector<Strand> strands_;
 };
 
@@ -100,7 +119,11 @@ class Asio final : public Peer {
   std::string lacks(Feature feature) const override {
     if (feature == Feature::live_hops) return "nothing is submitted for a later time: each hop posts the next";
     if (feature == Feature::graphs) return "a strand is held back by nothing but a thread that waits";
-    if (feature == Feature::copies) return "has no copies";
+    if (feature == Feature::copies || feature == Feature::small_copies) return "has no copies";
+    if (feature == Feature::image) return "knows functions of its own program";
+    if (feature == Feature::grids) return "has no loop over parts";
+    if (feature == Feature::buffers) return "has no memory";
+    if (feature == Feature::event_objects) return "has no events";
     return {};
   }
   std::unique_ptr<Streams> make_streams(std::size_t count) override {

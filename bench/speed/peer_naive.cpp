@@ -5,6 +5,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -42,8 +44,26 @@ struct Operation {
   std::uint32_t step = 0;
   void* of = nullptr;       // OrderCheck, Gate or Mark
   std::uint64_t value = 0;  // of the mark
+
+  void operator()() const {
+    switch (kind) {
+      case Kind::empty:
+        return run_empty();
+      case Kind::microsecond:
+        return run_microsecond();
+      case Kind::checked:
+        return static_cast<OrderCheck*>(of)->run(step);
+      case Kind::hold:
+        return static_cast<Gate*>(of)->hold();
+      case Kind::record:
+        return static_cast<Mark*>(of)->reach(value);
+      case Kind::wait:
+        return static_cast<Mark*>(of)->wait(value);
+    }
+  }
 };
 
+template <class Operation>
 class alignas(128) Queue {
  public:
   Queue() : thread_([this] { work(); }) {}
@@ -58,11 +78,11 @@ class alignas(128) Queue {
     thread_.join();
   }
 
-  void push(const Operation& operation) {
+  void push(Operation operation) {
     bool sleeps = false;
     {
       const std::lock_guard lock(mutex_);
-      operations_.push_back(operation);
+      operations_.push_back(std::move(operation));
       sleeps = sleeps_;
     }
     if (sleeps) filled_.notify_one();
@@ -78,23 +98,6 @@ class alignas(128) Queue {
   std::uint64_t next_record() { return ++records_; }
 
  private:
-  static void run(const Operation& operation) {
-    switch (operation.kind) {
-      case Operation::Kind::empty:
-        return run_empty();
-      case Operation::Kind::microsecond:
-        return run_microsecond();
-      case Operation::Kind::checked:
-        return static_cast<OrderCheck*>(operation.of)->run(operation.step);
-      case Operation::Kind::hold:
-        return static_cast<Gate*>(operation.of)->hold();
-      case Operation::Kind::record:
-        return static_cast<Mark*>(operation.of)->reach(operation.value);
-      case Operation::Kind::wait:
-        return static_cast<Mark*>(operation.of)->wait(operation.value);
-    }
-  }
-
   void work() {
     std::vector<Operation> taken;
     for (;;) {
@@ -109,7 +112,7 @@ class alignas(128) Queue {
         }
         taken.swap(operations_);
       }
-      for (const Operation& operation : taken) run(operation);
+      for (const Operation& operation : taken) operation();
       taken.clear();
     }
   }
@@ -122,6 +125,95 @@ class alignas(128) Queue {
   Mark mark_;
   std::uint64_t records_ = 0;
   std::thread thread_;
+};
+
+/// What has arguments is a std::function that captures them, in queues of such.
+class NaiveFunctions final : public Streams {
+ public:
+  explicit NaiveFunctions(std::size_t count) : memory_(count), queues_(count) {}
+
+  void submit(std::size_t stream, std::size_t operations) override {
+    for (std::size_t i = 0; i < operations; ++i) queues_[stream].push([] { run_empty(); });
+  }
+  void submit_in_turn(std::size_t operations) override {
+    for (std::size_t i = 0; i < operations; ++i) submit(i % queues_.size(), 1);
+  }
+  void synchronize_all() override {
+    for (auto& queue : queues_) queue.drain();
+  }
+  void submit_one_and_synchronize(std::size_t stream) override {
+    submit(stream, 1);
+    queues_[stream].drain();
+  }
+  void block(std::size_t stream) override {
+    gate_.reset();
+    queues_[stream].push([this] { gate_.hold(); });
+    gate_.wait_until_held();
+  }
+  void unblock(std::size_t) override { gate_.open(); }
+
+  void submit_with(std::size_t stream, std::size_t operations, Arguments) override {
+    for (std::size_t i = 0; i < operations; ++i) push_three(stream, static_cast<int>(i));
+  }
+  void submit_one_with_and_synchronize(std::size_t stream) override {
+    push_three(stream, 1);
+    queues_[stream].drain();
+  }
+  void submit_host_functions(std::size_t stream, std::size_t functions) override { submit(stream, functions); }
+  void submit_host_function_and_synchronize(std::size_t stream) override { submit_one_and_synchronize(stream); }
+  void submit_fills(std::size_t fills) override {
+    for (std::size_t i = 0; i < fills; ++i) {
+      queues_[0].push([to = memory_[0].values] { std::memset(to, 1, 64); });
+    }
+  }
+  void submit_copies(std::size_t copies) override {
+    for (std::size_t i = 0; i < copies; ++i) {
+      queues_[0].push([to = memory_[0].values, from = &host_] { std::memcpy(to, from, sizeof(host_)); });
+    }
+  }
+  void use_buffers(std::size_t count) override {
+    std::vector<std::shared_ptr<unsigned char[]>> buffers(count);
+    for (auto& buffer : buffers) {
+      buffer = std::make_shared_for_overwrite<unsigned char[]>(4096);
+      queues_[0].push([buffer, from = &host_] { std::memcpy(buffer.get(), from, sizeof(host_)); });
+    }
+  }
+  void use_events(std::size_t count) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto event = std::make_shared<Mark>();
+      queues_[0].push([event] { event->reach(1); });
+      queues_[1].push([event] { event->wait(1); });
+    }
+  }
+  void submit_plan(const std::vector<Step>& plan, Body, OrderCheck* check) override {
+    for (std::uint32_t i = 0; i < plan.size(); ++i) {
+      if (plan[i].after != Step::nothing) {
+        auto& other = queues_[plan[i].other];
+        Mark* const mark = &other.mark();
+        const std::uint64_t record = other.next_record();
+        other.push([mark, record] { mark->reach(record); });
+        queues_[plan[i].stream].push([mark, record] { mark->wait(record); });
+      }
+      if (check != nullptr) {
+        queues_[plan[i].stream].push([check, i] { check->run(i); });
+      } else {
+        push_three(plan[i].stream, static_cast<int>(i));
+      }
+    }
+  }
+
+ private:
+  struct alignas(128) Memory {
+    float values[16] = {};
+  };
+  void push_three(std::size_t stream, int index) {
+    queues_[stream].push([to = memory_[stream].values, factor = 1.5F, index] { run_three(to, factor, index); });
+  }
+
+  Gate gate_;
+  float host_[16] = {};
+  std::vector<Memory> memory_;
+  std::vector<Queue<std::function<void()>>> queues_;
 };
 
 class NaiveStreams final : public Streams {
@@ -139,7 +231,7 @@ class NaiveStreams final : public Streams {
     }
   }
   void synchronize_all() override {
-    for (Queue& queue : queues_) queue.drain();
+    for (auto& queue : queues_) queue.drain();
   }
   void submit_one_and_synchronize(std::size_t stream) override {
     queues_[stream].push({});
@@ -189,7 +281,7 @@ class NaiveStreams final : public Streams {
 
   Gate gate_;
   std::uint64_t recorded_ = 0;  // the record submitted last
-  std::vector<Queue> queues_;
+  std::vector<Queue<Operation>> queues_;
 };
 
 /// memcpy itself, between memory of the general allocator: what copies are held against.
@@ -206,8 +298,16 @@ class Memcpy final : public Peer::Copy {
 class Naive final : public Peer {
  public:
   std::string name() const override { return "naive"; }
+  std::string lacks(Feature feature) const override {
+    if (feature == Feature::image) return "knows functions of its own program";
+    if (feature == Feature::grids) return "an operation is one thread's";
+    return {};
+  }
   std::size_t most_streams() const override { return 100; }  // each is a thread
   std::unique_ptr<Streams> make_streams(std::size_t count) override { return std::make_unique<NaiveStreams>(count); }
+  std::unique_ptr<Streams> make_user_streams(std::size_t count) override {
+    return std::make_unique<NaiveFunctions>(count);
+  }
   std::unique_ptr<Copy> make_copy(std::size_t bytes) override { return std::make_unique<Memcpy>(bytes); }
 };
 

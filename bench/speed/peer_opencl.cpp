@@ -15,6 +15,21 @@ namespace {
 
 constexpr const char* source = R"(
 kernel void empty(global ulong* count) { count[0] += 1; }
+kernel void three(global ulong* count, float factor, int index) {
+  ((global float*)(count + 2))[index & 3] = factor;
+  count[0] += 1;
+}
+kernel void eight(global ulong* count, global const float* a, global const float* b, global float* c, float alpha,
+                  float beta, int rows, int columns) {
+  if (columns < rows) c[4 + (columns & 3)] = alpha * a[4] + beta * b[4];
+  count[0] += 1;
+}
+kernel void part(global ulong* count, uint turns) {
+  uint value = (uint)get_global_id(0);
+  for (uint i = 0; i < turns; ++i) value = value * 1664525u + 1013904223u;
+  count[1] = value;
+  atomic_inc((global uint*)count);
+}
 kernel void longer(global ulong* count, uint turns) {
   uint value = (uint)count[0];
   for (uint i = 0; i < turns; ++i) value = value * 1664525u + 1013904223u;
@@ -55,12 +70,15 @@ struct OpenCl {
 /// One stream: a queue, and its own kernels.
 class Queue {
  public:
-  explicit Queue(const OpenCl& cl) : queue_(cl.queue()), counts_(cl.buffer(sizeof(cl_ulong) * 2)) {
-    const cl_ulong none[2] = {};
+  explicit Queue(const OpenCl& cl) : queue_(cl.queue()), counts_(cl.buffer(sizeof(cl_ulong) * 8)) {
+    const cl_ulong none[8] = {};
     check(clEnqueueWriteBuffer(queue_, counts_, CL_TRUE, 0, sizeof(none), none, 0, nullptr, nullptr),
           "clEnqueueWriteBuffer");
     empty_ = cl.kernel("empty");
     longer_ = cl.kernel("longer");
+    three_ = cl.kernel("three");
+    eight_ = cl.kernel("eight");
+    part_ = cl.kernel("part");
     check(clSetKernelArg(empty_, 0, sizeof(counts_), &counts_), "clSetKernelArg");
     check(clSetKernelArg(longer_, 0, sizeof(counts_), &counts_), "clSetKernelArg");
     set_turns(cl.turns);
@@ -71,16 +89,29 @@ class Queue {
     clFinish(queue_);
     clReleaseKernel(empty_);
     clReleaseKernel(longer_);
+    clReleaseKernel(three_);
+    clReleaseKernel(eight_);
+    clReleaseKernel(part_);
     clReleaseMemObject(counts_);
     clReleaseCommandQueue(queue_);
   }
 
   void set_turns(cl_uint turns) { check(clSetKernelArg(longer_, 1, sizeof(turns), &turns), "clSetKernelArg"); }
-  void submit(bool longer = false, const cl_event* after = nullptr) {
-    const std::size_t one = 1;
-    check(clEnqueueNDRangeKernel(queue_, longer ? longer_ : empty_, 1, nullptr, &one, &one, after != nullptr ? 1 : 0,
-                                 after, nullptr),
-          "clEnqueueNDRangeKernel");
+  void submit(bool longer = false, const cl_event* after = nullptr) { enqueue(longer ? longer_ : empty_, 1, after); }
+  void submit_three(cl_int index, const cl_event* after = nullptr) {
+    const cl_float factor = 1.5F;
+    set(three_, counts_, factor, index);
+    enqueue(three_, 1, after);
+  }
+  void submit_eight(cl_int columns) {
+    const cl_float alpha = 1.5F, beta = 0.5F;
+    const cl_int rows = 16;
+    set(eight_, counts_, counts_, counts_, counts_, alpha, beta, rows, columns);
+    enqueue(eight_, 1);
+  }
+  void submit_grid(std::size_t parts, cl_uint turns) {
+    set(part_, counts_, turns);
+    enqueue(part_, parts);
   }
   void wait(cl_event event) { check(clEnqueueBarrierWithWaitList(queue_, 1, &event, nullptr), "clEnqueueBarrier"); }
   /// The caller's to release.
@@ -89,6 +120,7 @@ class Queue {
     check(clEnqueueMarkerWithWaitList(queue_, 0, nullptr, &event), "clEnqueueMarker");
     return event;
   }
+  cl_command_queue handle() const { return queue_; }
   void flush() { check(clFlush(queue_), "clFlush"); }
   void finish() { check(clFinish(queue_), "clFinish"); }
   std::uint64_t ran() {
@@ -99,8 +131,22 @@ class Queue {
   }
 
  private:
+  template <class... Values>
+  static void set(cl_kernel kernel, const Values&... values) {
+    cl_uint i = 0;
+    (check(clSetKernelArg(kernel, i++, sizeof(values), &values), "clSetKernelArg"), ...);
+  }
+  void enqueue(cl_kernel kernel, std::size_t parts, const cl_event* after = nullptr) {
+    const std::size_t one = 1;
+    check(clEnqueueNDRangeKernel(queue_, kernel, 1, nullptr, &parts, &one, after != nullptr ? 1 : 0, after, nullptr),
+          "clEnqueueNDRangeKernel");
+  }
+
   cl_command_queue queue_;
   cl_mem counts_;
+  cl_kernel three_ = nullptr;
+  cl_kernel eight_ = nullptr;
+  cl_kernel part_ = nullptr;
   cl_kernel empty_ = nullptr;
   cl_kernel longer_ = nullptr;
 };
@@ -110,7 +156,12 @@ class OpenClStreams final : public Streams {
   OpenClStreams(const OpenCl& cl, std::size_t count) : cl_(cl) {
     for (std::size_t i = 0; i < count; ++i) queues_.push_back(std::make_unique<Queue>(cl));
   }
-  ~OpenClStreams() override { keep(nullptr); }
+  ~OpenClStreams() override {
+    keep(nullptr);
+    if (memory_ == nullptr) return;
+    OpenClStreams::synchronize_all();
+    clReleaseMemObject(memory_);
+  }
 
   void submit(std::size_t stream, std::size_t operations) override {
     for (std::size_t i = 0; i < operations; ++i) queues_[stream]->submit();
@@ -120,6 +171,50 @@ class OpenClStreams final : public Streams {
     for (std::size_t i = 0; i < operations; ++i) {
       (*to)->submit();
       if (++to == queues_.end()) to = queues_.begin();
+    }
+  }
+  void submit_with(std::size_t stream, std::size_t operations, Arguments arguments) override {
+    for (std::size_t i = 0; i < operations; ++i) {
+      if (arguments == Arguments::three) {
+        queues_[stream]->submit_three(static_cast<cl_int>(i));
+      } else {
+        queues_[stream]->submit_eight(static_cast<cl_int>(i));
+      }
+    }
+  }
+  void submit_one_with_and_synchronize(std::size_t stream) override {
+    queues_[stream]->submit_three(1);
+    queues_[stream]->finish();
+  }
+  void run_grid(std::uint32_t blocks, Body body) override {
+    queues_[0]->submit_grid(blocks, body == Body::empty ? 0 : cl_.turns);
+    queues_[0]->finish();
+  }
+  void submit_fills(std::size_t fills) override {
+    make_memory();
+    const cl_uchar value = 1;
+    for (std::size_t i = 0; i < fills; ++i) {
+      check(clEnqueueFillBuffer(queues_[0]->handle(), memory_, &value, sizeof(value), 0, 64, 0, nullptr, nullptr),
+            "clEnqueueFillBuffer");
+    }
+  }
+  void submit_copies(std::size_t copies) override {
+    make_memory();
+    for (std::size_t i = 0; i < copies; ++i) write_to(memory_);
+  }
+  void use_buffers(std::size_t count) override {
+    std::vector<cl_mem> buffers(count);
+    for (cl_mem& buffer : buffers) {
+      buffer = cl_.buffer(4096);
+      write_to(buffer);
+    }
+    for (const cl_mem buffer : buffers) clReleaseMemObject(buffer);
+  }
+  void use_events(std::size_t count) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      const cl_event event = queues_[0]->record();
+      queues_[1]->wait(event);
+      clReleaseEvent(event);
     }
   }
   void synchronize_all() override {
@@ -164,13 +259,13 @@ class OpenClStreams final : public Streams {
   }
   void submit_plan(const std::vector<Step>& plan, Body body, OrderCheck*) override {
     for (const Step& step : plan) {
-      if (step.after == Step::nothing) {
-        queues_[step.stream]->submit(body == Body::microsecond);
+      const cl_event event = step.after == Step::nothing ? nullptr : queues_[step.other]->record();
+      if (body == Body::three_arguments) {
+        queues_[step.stream]->submit_three(1, event != nullptr ? &event : nullptr);
       } else {
-        const cl_event event = queues_[step.other]->record();
-        queues_[step.stream]->submit(body == Body::microsecond, &event);
-        clReleaseEvent(event);
+        queues_[step.stream]->submit(body == Body::microsecond, event != nullptr ? &event : nullptr);
       }
+      if (event != nullptr) clReleaseEvent(event);
     }
   }
 
@@ -181,6 +276,13 @@ class OpenClStreams final : public Streams {
   }
 
  private:
+  void make_memory() {
+    if (memory_ == nullptr) memory_ = cl_.buffer(64);
+  }
+  void write_to(cl_mem memory) {
+    check(clEnqueueWriteBuffer(queues_[0]->handle(), memory, CL_FALSE, 0, sizeof(host_), host_, 0, nullptr, nullptr),
+          "clEnqueueWriteBuffer");
+  }
   /// The event that was recorded last, and no other.
   void keep(cl_event event) {
     if (recorded_ != nullptr) clReleaseEvent(recorded_);
@@ -191,6 +293,8 @@ class OpenClStreams final : public Streams {
   std::vector<std::unique_ptr<Queue>> queues_;
   cl_event blocker_ = nullptr;
   cl_event recorded_ = nullptr;
+  cl_mem memory_ = nullptr;
+  unsigned char host_[64] = {};
 };
 
 class OpenClCopy final : public Peer::Copy {
@@ -239,6 +343,9 @@ class OpenClPeer final : public Peer {
   }
 
   std::string name() const override { return "pocl"; }
+  std::string lacks(Feature feature) const override {
+    return feature == Feature::host_functions ? "has no functions of the host in a queue's order" : "";
+  }
   // Its kernels are compiled by OpenCL, and know nothing of OrderCheck.
   bool checks_order() const override { return false; }
   std::size_t slowness() const override { return 16; }

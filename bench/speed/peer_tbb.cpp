@@ -4,6 +4,7 @@
 // wait. A graph of operations is one of continue_nodes, made before it runs: edges can't be added to what has run.
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/parallel_for.h>
 
 #include <algorithm>
 #include <atomic>
@@ -18,10 +19,17 @@ namespace {
 namespace flow = oneapi::tbb::flow;
 
 struct Message {
-  enum class Kind { empty, hold, record };
+  enum class Kind { empty, hold, record, three };
+  struct Arguments {
+    float factor;
+    int index;
+  };
   Kind kind = Kind::empty;
-  void* of = nullptr;  // Gate, or std::atomic<std::uint64_t>
-  std::uint64_t value = 0;
+  void* of = nullptr;  // Gate, std::atomic<std::uint64_t>, or the memory of an operation with three arguments
+  union {
+    std::uint64_t value = 0;
+    Arguments arguments;
+  };
 };
 
 void run(const Message& message) {
@@ -31,13 +39,15 @@ void run(const Message& message) {
     case Message::Kind::hold:
       return static_cast<Gate*>(message.of)->hold();
     case Message::Kind::record:
-      static_cast<std::atomic<std::uint64_t>*>(message.of)->store(message.value, std::memory_order_release);
+      return static_cast<std::atomic<std::uint64_t>*>(message.of)->store(message.value, std::memory_order_release);
+    case Message::Kind::three:
+      run_three(static_cast<float*>(message.of), message.arguments.factor, message.arguments.index);
   }
 }
 
 class TbbStreams final : public Streams {
  public:
-  explicit TbbStreams(std::size_t count) {
+  explicit TbbStreams(std::size_t count) : memory_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       nodes_.emplace_back(graph_, flow::serial, [](const Message& message) {
         run(message);
@@ -63,15 +73,33 @@ class TbbStreams final : public Streams {
     nodes_[stream].try_put(Message());
     graph_.wait_for_all();
   }
+  void submit_with(std::size_t stream, std::size_t operations, Arguments) override {
+    for (std::size_t i = 0; i < operations; ++i) put_three(stream, static_cast<int>(i));
+  }
+  void submit_one_with_and_synchronize(std::size_t stream) override {
+    put_three(stream, 1);
+    graph_.wait_for_all();
+  }
+  void run_grid(std::uint32_t blocks, Body body) override {
+    if (body == Body::empty) {
+      oneapi::tbb::parallel_for(0U, blocks, [](std::uint32_t) { run_empty(); });
+    } else {
+      oneapi::tbb::parallel_for(0U, blocks, [](std::uint32_t) { run_microsecond(); });
+    }
+  }
+  void submit_host_functions(std::size_t stream, std::size_t functions) override { submit(stream, functions); }
+  void submit_host_function_and_synchronize(std::size_t stream) override { submit_one_and_synchronize(stream); }
   void block(std::size_t stream) override {
     gate_.reset();
-    nodes_[stream].try_put({Message::Kind::hold, &gate_, 0});
+    nodes_[stream].try_put({Message::Kind::hold, &gate_, {}});
     gate_.wait_until_held();
   }
   void unblock(std::size_t) override { gate_.open(); }
 
   void record(std::size_t stream, std::size_t records) override {
-    for (std::size_t i = 0; i < records; ++i) nodes_[stream].try_put({Message::Kind::record, &recorded_, ++records_});
+    for (std::size_t i = 0; i < records; ++i) {
+      nodes_[stream].try_put({Message::Kind::record, &recorded_, {++records_}});
+    }
   }
   std::size_t query(std::size_t questions) override {
     std::size_t complete = 0;
@@ -97,6 +125,10 @@ class TbbStreams final : public Streams {
         steps_.emplace_back(graph_, [](const flow::continue_msg&) { run_empty(); });
       } else if (body == Body::microsecond) {
         steps_.emplace_back(graph_, [](const flow::continue_msg&) { run_microsecond(); });
+      } else if (body == Body::three_arguments) {
+        steps_.emplace_back(graph_, [to = memory_[plan[i].stream].values, i](const flow::continue_msg&) {
+          run_three(to, 1.5F, static_cast<int>(i));
+        });
       } else {
         steps_.emplace_back(graph_, [check, i](const flow::continue_msg&) { check->run(i); });
       }
@@ -116,11 +148,23 @@ class TbbStreams final : public Streams {
 
  private:
   using Node = flow::function_node<Message, flow::continue_msg, flow::queueing>;
+  struct alignas(128) Memory {
+    float values[16] = {};
+  };
+
+  void put_three(std::size_t stream, int index) {
+    Message message;
+    message.kind = Message::Kind::three;
+    message.of = memory_[stream].values;
+    message.arguments = {1.5F, index};
+    nodes_[stream].try_put(message);
+  }
 
   Gate gate_;
   alignas(128) std::atomic<std::uint64_t> recorded_{0};  // by whoever runs the node
   alignas(128) std::uint64_t records_ = 0;
   flow::graph graph_;
+  std::vector<Memory> memory_;  // one for each stream
   std::deque<Node> nodes_;
   std::deque<flow::continue_node<flow::continue_msg>> steps_;
   bool starts_steps_ = false;  // whether the first node of steps_ follows nodes_[0]
@@ -131,7 +175,10 @@ class Tbb final : public Peer {
   std::string name() const override { return "tbb"; }
   std::string lacks(Feature feature) const override {
     if (feature == Feature::live_hops) return "the edges of a flow graph are made before it runs";
-    if (feature == Feature::copies) return "has no copies";
+    if (feature == Feature::copies || feature == Feature::small_copies) return "has no copies";
+    if (feature == Feature::image) return "knows functions of its own program";
+    if (feature == Feature::buffers) return "has no memory";
+    if (feature == Feature::event_objects) return "has no events";
     return {};
   }
   std::unique_ptr<Streams> make_streams(std::size_t count) override { return std::make_unique<TbbStreams>(count); }

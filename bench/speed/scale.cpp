@@ -3,9 +3,8 @@
 // What an operation costs, submitted and drained, with more and more streams, and with more and more threads of the
 // host, each with a stream of its own or all on one.
 #include <algorithm>
-#include <barrier>
-#include <thread>
 
+#include "host_threads.h"
 #include "suite.h"
 
 namespace bench {
@@ -27,41 +26,6 @@ void over_streams(benchmark::State& state, Peer& peer, std::size_t count, std::s
     return ticks() - start;
   });
 }
-
-/// Threads that do the same thing each time they are let go, and are there all along.
-template <class Work>
-class HostThreads {
- public:
-  HostThreads(std::size_t count, Work work) : work_(std::move(work)), line_(static_cast<std::ptrdiff_t>(count) + 1) {
-    for (std::size_t i = 0; i < count; ++i) {
-      threads_.emplace_back([this, i] {
-        for (;;) {
-          line_.arrive_and_wait();
-          if (ending_) return;
-          work_(i);
-          line_.arrive_and_wait();
-        }
-      });
-    }
-  }
-  HostThreads(const HostThreads&) = delete;
-  HostThreads& operator=(const HostThreads&) = delete;
-  ~HostThreads() {
-    ending_ = true;
-    line_.arrive_and_wait();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  void run() {
-    line_.arrive_and_wait();
-    line_.arrive_and_wait();
-  }
-
- private:
-  Work work_;
-  bool ending_ = false;  // written before the barrier that the threads wait at
-  std::barrier<> line_;
-  std::vector<std::thread> threads_;
-};
 
 void over_threads(benchmark::State& state, Peer& peer, std::size_t count, bool shared, std::size_t operations) {
   const auto streams = peer.make_streams(shared ? 1 : count);

@@ -22,6 +22,8 @@ int main(int argc, char** argv) try {
   bench::Suite suite;
   suite.quick = quick;
   suite.peers = bench::make_peers(place, left_out);
+  suite.loops.push_back(bench::make_matrix(place));
+  suite.loops.push_back(bench::make_blur(place));
   for (const bench::LeftOut& one : left_out) suite.left_out.push_back("*/" + one.name + ": " + one.why);
 
   bench::add_enqueue(suite);
@@ -30,6 +32,11 @@ int main(int argc, char** argv) try {
   bench::add_graph(suite);
   bench::add_copy(suite);
   bench::add_scale(suite);
+  bench::add_arguments(suite);
+  bench::add_grids(suite);
+  bench::add_host_functions(suite);
+  bench::add_small(suite);
+  bench::add_limits(suite);
 
   benchmark::AddCustomContext("place", place);
   benchmark::AddCustomContext("device", anyplace::Device(place).properties().name);

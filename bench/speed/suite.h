@@ -13,12 +13,14 @@
 #include <string>
 #include <vector>
 
+#include "loops.h"
 #include "peer.h"
 
 namespace bench {
 
 struct Suite {
   std::vector<std::unique_ptr<Peer>> peers;
+  std::vector<std::unique_ptr<Loop>> loops;
   std::vector<std::string> left_out;  // METRIC/WHO: why
   bool quick = false;                 // a hundredth of the work: whether it runs, not how fast
 
@@ -80,5 +82,10 @@ void add_events(Suite& suite);
 void add_graph(Suite& suite);
 void add_copy(Suite& suite);
 void add_scale(Suite& suite);
+void add_arguments(Suite& suite);
+void add_grids(Suite& suite);
+void add_host_functions(Suite& suite);
+void add_small(Suite& suite);
+void add_limits(Suite& suite);
 
 }  // namespace bench

@@ -58,6 +58,12 @@ inline void run_empty() noexcept {
   count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+/// The body of an operation with three arguments.
+inline void run_three(float* memory, float factor, int index) noexcept {
+  memory[index & 15] = factor;
+  run_empty();
+}
+
 /// The body of an operation of a microsecond.
 void run_microsecond() noexcept;
 
