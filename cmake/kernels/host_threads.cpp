@@ -12,7 +12,9 @@
 // Invariant: a block's strands all run on the thread of the host that was given the block.
 #include <anyplace/device_code/host_block.h>
 #include <sys/mman.h>
+#if !defined(__x86_64__)
 #include <ucontext.h>
+#endif
 #include <unistd.h>
 
 #include <cstddef>
@@ -52,12 +54,65 @@ constinit thread_local BlockState block_state{};
 
 namespace {
 
+// -- Another stack. On x86-64 that is a function of ours, for which a call from one stack returns on another: a barrier is
+// met by each thread of each block, and swapcontext() makes system calls for the mask of signals, which strands share.
+
+#if defined(__x86_64__)
+struct Context {
+  void* stack_pointer;
+};
+extern "C" __attribute__((visibility("hidden"))) void anyplace_switch_stack(void** from, void* to) noexcept;
+// What a function may not change is kept on the stack that is left, behind the return address. Strands have one set of
+// control words for floating-point numbers, as a kernel on a device can't change any.
+asm(R"(
+  .pushsection .text
+  .hidden anyplace_switch_stack
+  .globl anyplace_switch_stack
+  .type anyplace_switch_stack, @function
+anyplace_switch_stack:
+  .cfi_startproc
+  endbr64
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+  .cfi_endproc
+  .size anyplace_switch_stack, . - anyplace_switch_stack
+  .popsection
+)");
+
+/// Makes `context` begin with `run`, which doesn't return, on the stack that ends at `top`, a multiple of 16.
+void begin_at(Context& context, void* top, void (*run)()) noexcept {
+  auto** frame = static_cast<void**>(top);
+  *--frame = nullptr;  // where `run` would return to; behind it the stack is aligned as a function expects
+  *--frame = reinterpret_cast<void*>(run);
+  for (int i = 0; i < 6; ++i) *--frame = nullptr;
+  context.stack_pointer = frame;
+}
+void change(Context& from, const Context& to) noexcept { anyplace_switch_stack(&from.stack_pointer, to.stack_pointer); }
+#else
+using Context = ucontext_t;
+void change(Context& from, const Context& to) noexcept { swapcontext(&from, &to); }
+#endif
+
 struct Strand {
-  ucontext_t context;
+  Context context;
   Strand* next;        // in the one list that it is in
   void* mapping;       // its stack, with the guard page below; null for the thread of the host itself
   const void* bottom;  // of the stack
   size_t bytes;
+  size_t unused;          // of these, at the top
   void* fake_stack;       // AddressSanitizer's
   void* sanitizer_fiber;  // ThreadSanitizer's
 };
@@ -134,7 +189,7 @@ class Pool {
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED) throw std::bad_alloc();
     auto* const strand = new (std::nothrow) Strand{};
-    if (strand == nullptr || !guard(mapping) || getcontext(&strand->context) != 0) {
+    if (strand == nullptr || !guard(mapping)) {
       delete strand;
       munmap(mapping, bytes);
       throw std::bad_alloc();
@@ -142,11 +197,18 @@ class Pool {
     strand->mapping = mapping;
     strand->bottom = static_cast<char*>(mapping) + page();
     strand->bytes = stack_bytes;
+    strand->unused = next_offset();
     return *strand;
   }
   bool guard(void* mapping) noexcept {
     const std::lock_guard lock(mutex_);
     return guards_ == most_guards || (++guards_, mprotect(mapping, page(), PROT_NONE) == 0);
+  }
+  /// Stacks begin at different offsets in a page: what is on top of each is used again and again, and would else compete
+  /// for the same few lines of the cache.
+  size_t next_offset() noexcept {
+    const std::lock_guard lock(mutex_);
+    return made_++ % 32 * 128;
   }
   static void destroy(Strand& strand) noexcept {
     munmap(strand.mapping, strand.bytes + page());
@@ -155,7 +217,8 @@ class Pool {
 
   std::mutex mutex_;  // guards what follows; a leaf
   List free_{};
-  int guards_ = 0;  // made so far
+  int guards_ = 0;   // made so far
+  size_t made_ = 0;  // stacks, so far
   bool closed_ = false;
 };
 constinit Pool pool;
@@ -197,7 +260,7 @@ void switch_to(Strand& to) noexcept {
   if (&from == &to) return;
   strands.current = &to;
   before_switch(&from, to);
-  swapcontext(&from.context, &to.context);
+  change(from.context, to.context);
   after_switch(from);
 }
 
@@ -215,8 +278,9 @@ Strand* next_in_turn() noexcept {
   Strand* const next = next_in_turn();
   Strand& to = next == nullptr ? strands.host : *next;
   strands.current = &to;
+  Strand& ended = *strands.ended.last;
   before_switch(nullptr, to);
-  setcontext(&to.context);
+  change(ended.context, to.context);
   __builtin_unreachable();
 }
 
@@ -228,16 +292,22 @@ void run_strand() {
 
 Strand& new_strand() {
   Strand& strand = pool.take();
-  strand.context.uc_stack.ss_sp = const_cast<void*>(strand.bottom);
-  strand.context.uc_stack.ss_size = strand.bytes;
-  strand.context.uc_link = nullptr;
   strand.fake_stack = nullptr;
 #if defined(ANYPLACE_STRANDS_ASAN)
   __asan_unpoison_memory_region(strand.bottom, strand.bytes);  // the frames that the last strand left there
 #elif defined(ANYPLACE_STRANDS_TSAN)
   strand.sanitizer_fiber = __tsan_create_fiber(0);
 #endif
+#if defined(__x86_64__)
+  begin_at(strand.context, static_cast<char*>(const_cast<void*>(strand.bottom)) + strand.bytes - strand.unused,
+           run_strand);
+#else
+  getcontext(&strand.context);
+  strand.context.uc_stack.ss_sp = const_cast<void*>(strand.bottom);
+  strand.context.uc_stack.ss_size = strand.bytes - strand.unused;
+  strand.context.uc_link = nullptr;
   makecontext(&strand.context, run_strand, 0);
+#endif
   return strand;
 }
 
