@@ -1,103 +1,172 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel that is spread over threads: two workers and a host that helps run its pieces; the stream's next command is spread
- * too, with the same job.
+ * A kernel that is spread over threads: the thread that has the stream's turn, two workers and a host that helps take ranges off
+ * it; the stream's next command is spread too, with the same job.
  *
- * code:     backends/cpu_sim/spread.cpp (begin, run), stream.cpp (help, finish_elsewhere)
- * abstract: a piece is one unit; being ready is a flag of the scheduler's; that a run is stopped is left out
+ * code:     backends/cpu_sim/spread.cpp (begin, invite, run, run_ranges), stream.cpp (help, finish_elsewhere), scheduler.cpp
+ *           (withdraw)
+ * abstract: a range is one unit; being in the scheduler's queue is a flag; when a thread gives way is left open; that a run is
+ *           stopped is left out
  * checked:  each unit runs once, before its command is complete; nobody touches the job of a command that is complete; the host
  *           runs nothing behind its target
  *
  * check: safety
  * fault: HOST_UNCHECKED assertion    the host that has claimed the job doesn't look whether its target was reached
- * fault: COUNTED_FIRST assertion     a piece is counted before it is run
- * fault: READY_FIRST assertion       the rest is readied before the piece is cut off
+ * fault: NOT_COUNTED assertion       the invitation isn't counted while it is out
+ * fault: COUNTED_LATE assertion      the invitation is counted when it is in the queue already
+ * fault: LEAVES assertion            a thread gives way without an invitation for others
  */
 #define UNITS 3
 #define COMMANDS 2
 #define TARGET 1
 
-byte value;                  /* complete commands */
-bool ready;
-byte next, done;
+byte value;    /* complete commands */
+bool ready;    /* the invitation is in the queue */
+bool invited;  /* it is, or is about to be, or was just taken */
+byte next;
+byte parties;
 bool ran[UNITS * COMMANDS];
+bool several;  /* threads may run tasks; if not, there are invitations only when one gives way */
 
-inline begin() {
-  next = 0;
-  done = 0;
-  ready = true
+inline invite() {
+  atomic { old = invited; invited = true }
+  if
+  :: old
+  :: else ->
+#ifdef COUNTED_LATE
+    ready = true;
+    parties++
+#else
+#ifndef NOT_COUNTED
+    parties++;
+#endif
+    ready = true
+#endif
+  fi;
+  old = false
 }
 
-inline finish_elsewhere() {
-  value++;
+/* Leaves whether this was the last party in `last`. */
+inline run_ranges() {
+  number = value; /* of the command, for the assertions */
+  do
+  :: atomic { unit = next; next = (next < UNITS -> next + 1 : next) }
+    if
+    :: unit >= UNITS -> break
+    :: else
+    fi;
+    d_step {
+      assert(value == number && !ran[UNITS * number + unit]);
+      ran[UNITS * number + unit] = true
+    }
+    if
+    :: unit == UNITS - 1 -> break
+    :: else
+    fi;
+    if
+    :: true
+    :: next < UNITS ->
+#ifndef LEAVES
+      invite();
+#endif
+      gave_way = true;
+      break
+    fi
+  od;
   if
-  :: value < COMMANDS -> begin()
+  :: gave_way
+  :: else ->
+    atomic {
+      if
+      :: ready ->
+        ready = false;
+#ifndef NOT_COUNTED
+        parties--
+#endif
+      :: else
+      fi
+    }
+  fi;
+  atomic { assert(parties > 0 && value == number); parties--; last = parties == 0 }
+  d_step { number = 0; unit = 0; gave_way = false }
+}
+
+/* By the last party: it has the turn. */
+inline complete() {
+  d_step {
+    assert(ran[UNITS * value] && ran[UNITS * value + 1] && ran[UNITS * value + 2]);
+    value++;
+    last = false
+  }
+}
+
+/* The commands that are left, one after the other, as long as this thread keeps the turn. */
+inline take_turn() {
+  do
+  :: value < COMMANDS ->
+    next = 0;
+    parties = 1;
+    invited = false;
+    if
+    :: several -> invite()
+    :: else
+    fi;
+    run_ranges();
+    if
+    :: last -> complete()
+    :: else -> break
+    fi
+  :: else -> break
+  od
+}
+
+/* By who has taken the invitation. */
+inline join() {
+  invited = false;
+#ifdef NOT_COUNTED
+  parties++;
+#endif
+  if
+  :: next < UNITS && several -> invite()
+  :: else
+  fi;
+  run_ranges();
+  if
+  :: last -> complete(); take_turn()
   :: else
   fi
 }
 
-/* By who has claimed the job. */
-inline run_piece() {
-  number = value; /* of the command, for the assertions */
-  unit = next;
-#ifdef READY_FIRST
-  if
-  :: unit + 1 < UNITS -> ready = true
-  :: else
-  fi;
-  next = unit + 1;
-#else
-  next = unit + 1;
-  if
-  :: unit + 1 < UNITS -> ready = true
-  :: else
-  fi;
-#endif
-#ifdef COUNTED_FIRST
-  atomic { done++; last = done == UNITS }
-  if
-  :: last -> finish_elsewhere()
-  :: else
-  fi;
-#endif
-  d_step {
-    assert(value == number && !ran[UNITS * number + unit]);
-    ran[UNITS * number + unit] = true
-  }
-#ifndef COUNTED_FIRST
-  atomic { done++; last = done == UNITS }
-  if
-  :: last -> finish_elsewhere()
-  :: else
-  fi;
-#endif
-  d_step { number = 0; unit = 0; last = false }
-}
-
 proctype worker() {
   byte number, unit;
-  bool last;
+  bool last, old, gave_way;
 end:
   do
   :: atomic { ready -> ready = false }
-    run_piece()
+    join()
   od
+}
+
+proctype first() {
+  byte number, unit;
+  bool last, old, gave_way;
+  take_turn()
 }
 
 proctype host() {
   byte number, unit;
-  bool last;
+  bool last, old, gave_way;
   do
   :: value >= TARGET -> break
   :: atomic { ready -> ready = false }
 #ifndef HOST_UNCHECKED
     if
     :: value >= TARGET -> ready = true
-    :: else -> assert(value < TARGET); run_piece()
+    :: else -> assert(value < TARGET); join()
     fi
 #else
     assert(value < TARGET);
-    run_piece()
+    join()
 #endif
   od
 }
@@ -108,5 +177,15 @@ proctype judge() {
 }
 
 init {
-  atomic { begin(); run worker(); run worker(); run host(); run judge() }
+  atomic {
+    if
+    :: several = true
+    :: several = false
+    fi;
+    run first();
+    run worker();
+    run worker();
+    run host();
+    run judge()
+  }
 }

@@ -198,7 +198,7 @@ inline wait_for_task() {
 #ifdef SLEEPS_BLINDLY
       asleep[me] = quiet;
 #else
-      asleep[me] = quiet && (READY == 0 || !ROOM);
+      asleep[me] = (quiet && (READY == 0 || !ROOM)) || (waited && READY > 0 && !ROOM && me == RESERVE);
 #endif
       if
       :: !asleep[me] -> looking[me]++

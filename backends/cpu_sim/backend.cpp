@@ -229,7 +229,7 @@ class CpuSimBackend final : public DeviceBackend {
   void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                    std::uint32_t kind) override {
     check_copy_kind(kind);
-    stream_of(stream).submit<Copy>(destination, source, bytes);
+    stream_of(stream).submit_copy(destination, source, bytes);
   }
   void memory_copy_2d(anyplace_stream stream, const anyplace_copy_2d& copy) override {
     check_copy_2d(copy);
@@ -239,12 +239,12 @@ class CpuSimBackend final : public DeviceBackend {
                         std::int32_t source_device, anyplace_address source, std::uint64_t bytes) override {
     engine_.device(destination_device);
     engine_.device(source_device);
-    stream_of(stream).submit<Copy>(destination, source, bytes);
+    stream_of(stream).submit_copy(destination, source, bytes);
   }
   void memory_set(anyplace_stream stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                   std::uint64_t count) override {
     check_fill(address, width);
-    stream_of(stream).submit<Fill>(address, value, width, count);
+    stream_of(stream).submit_fill(address, value, width, count);
   }
 
   // -- Kernels. A module owns its kernels; one of kernel_from_host is owned by its handle.
@@ -275,11 +275,14 @@ class CpuSimBackend final : public DeviceBackend {
     Stream& object = stream_of(stream);
     const bool own = !StreamHandle::is(stream);
     Kernel& launched = *from_handle<Kernel>(kernel);
-    if (own && is_simple(launched, launch)) [[likely]] {
-      object.submit_launch(launched, launched.mark(), pack(launch.block));
-    } else {
-      submit_launch(object, launched, cookie_of(stream), launch);
+    if (own && is_one_block(launch)) [[likely]] {
+      if (launch.argument_count == 0 && launched.takes_nothing()) {
+        object.submit_launch(launched, launched.mark(), pack(launch.block));
+        return;
+      }
+      if (submit_with_arguments(object, launched, launch)) return;
     }
+    submit_launch(object, launched, cookie_of(stream), launch);
   }
 
  private:

@@ -6,6 +6,7 @@
 
 namespace anyplace::cpu_sim {
 
+class HostWork;
 class Stream;
 
 enum class Progress {
@@ -25,6 +26,12 @@ class Command {
 
  protected:
   Command() = default;
+};
+
+/// A command that the device's host thread executes.
+class HostCommand : public Command {
+ public:
+  virtual HostWork& work() noexcept = 0;
 };
 
 }  // namespace anyplace::cpu_sim

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of one stream, one behind the other in chunks of memory. The most frequent ones take 16 bytes (a kernel
-// over a grid of one, without arguments) or 32 bytes (a wait). Any other command is an object of its own type with 16
-// bytes in front of it. Chunks are reused, so a stream in steady use allocates nothing.
+// The commands of one stream, one behind the other in chunks of memory. The most frequent ones are plain bytes: a kernel
+// over a grid of one takes 16, and with arguments 16 more and what their values take; a wait, a short copy and a short
+// fill take 32. Any other command is an object of its own type with 16 bytes in front of it. Chunks are reused, so a
+// stream in steady use allocates nothing.
 //
 // The queue has two sides, which share only the chunks and Front::spare:
 //   - the back: emplace_...(), called under the stream's submit lock, writes behind what was submitted before;
@@ -17,7 +18,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <utility>
+
+#include <anyplace/backend/abi.h>
 
 #include "command.h"
 
@@ -26,28 +30,58 @@ namespace anyplace::cpu_sim {
 class Kernel;
 class Timeline;
 
+/// The arguments of a launch of one block: how large each value is, 4 or 8 bytes, and behind this the values, in their
+/// order, each aligned to its size.
+struct PackedArguments {
+  static constexpr std::uint32_t most = 15;
+  std::uint8_t count;
+  std::uint8_t sizes[most];
+
+  std::byte* values() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+static_assert(sizeof(PackedArguments) == 16);
+
+/// A copy, and a fill, that one thread makes.
+struct ShortCopy {
+  anyplace_address source;
+  std::uint64_t bytes;
+};
+struct ShortFill {
+  std::uint64_t count;
+  std::uint64_t width;
+};
+
 /// The beginning of each command: 16 bytes, which may be followed by more.
 struct Entry {
   enum Kind : std::uint32_t {
-    launch,     // of `kernel`, one block of the size `packed`, no arguments, no shared memory
-    wait,       // waits until the timeline reaches the number that follows the entry
-    object,     // a Command follows the entry
-    next_chunk  // no command: the queue goes on in the chunk `next`
+    launch,       // of `kernel`, one block of the size `packed`, no arguments, no shared memory
+    launch_with,  // the same with PackedArguments behind the entry
+    wait,         // waits until the timeline reaches the number that follows the entry
+    copy,         // to `address`; a ShortCopy follows the entry
+    fill,         // at `address`, of the value `packed`; a ShortFill follows the entry
+    object,       // a Command follows the entry
+    for_host,     // a HostCommand follows the entry
+    next_chunk    // no command: the queue goes on in the chunk `next`
   };
-  std::uint32_t kind : 2;
-  std::uint32_t units : 30;  // its size, with all that follows, in units of 16 bytes
+  std::uint32_t kind : 3;
+  std::uint32_t units : 29;  // its size, with all that follows, in units of 16 bytes
   std::uint32_t packed;
   union {
     Kernel* kernel;
     Timeline* timeline;
+    anyplace_address address;
     void* next;
   };
 
   std::uint64_t& target() noexcept { return *reinterpret_cast<std::uint64_t*>(this + 1); }
+  ShortCopy& short_copy() noexcept { return *std::launder(reinterpret_cast<ShortCopy*>(this + 1)); }
+  ShortFill& short_fill() noexcept { return *std::launder(reinterpret_cast<ShortFill*>(this + 1)); }
+  PackedArguments& arguments() noexcept { return *std::launder(reinterpret_cast<PackedArguments*>(this + 1)); }
   Command& command() noexcept { return *std::launder(reinterpret_cast<Command*>(this + 1)); }
+  HostCommand& host_command() noexcept { return static_cast<HostCommand&>(command()); }
 };
 static_assert(sizeof(Entry) == 16);
-inline constexpr std::uint32_t most_units = (1u << 30) - 1;
+inline constexpr std::uint32_t most_units = (1u << 29) - 1;
 
 class CommandQueue {
  public:
@@ -73,6 +107,31 @@ class CommandQueue {
     entry->kind = Entry::launch, entry->units = 1, entry->packed = packed_block, entry->kernel = &kernel;
     back_ = entry + 1;
   }
+  /// `write` is given the PackedArguments and memory for `most_bytes` of values behind them. It returns how many it used,
+  /// or -1 if there is to be no command. Returns whether there is one.
+  template <class Write>
+  bool emplace_launch_with(Kernel& kernel, std::uint32_t packed_block, std::uint32_t most_bytes, Write&& write) {
+    Entry* entry = make_room(2 + units_of(most_bytes));
+    const std::int32_t used = write(*::new (static_cast<void*>(entry + 1)) PackedArguments);
+    if (used < 0) return false;
+    const auto units = static_cast<std::uint32_t>(2 + units_of(static_cast<std::uint32_t>(used)));
+    entry->kind = Entry::launch_with, entry->units = units & most_units, entry->packed = packed_block;
+    entry->kernel = &kernel;
+    back_ = entry + units;
+    return true;
+  }
+  void emplace_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
+    Entry* entry = make_room(2);
+    entry->kind = Entry::copy, entry->units = 2, entry->packed = 0, entry->address = destination;
+    ::new (static_cast<void*>(entry + 1)) ShortCopy{source, bytes};
+    back_ = entry + 2;
+  }
+  void emplace_fill(anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count) {
+    Entry* entry = make_room(2);
+    entry->kind = Entry::fill, entry->units = 2, entry->packed = value, entry->address = address;
+    ::new (static_cast<void*>(entry + 1)) ShortFill{count, width};
+    back_ = entry + 2;
+  }
   void emplace_wait(Timeline& timeline, std::uint64_t target) {
     Entry* entry = make_room(2);
     entry->kind = Entry::wait, entry->units = 2, entry->packed = 0, entry->timeline = &timeline;
@@ -87,7 +146,8 @@ class CommandQueue {
     const std::size_t units = 1 + units_of(sizeof(T)) + units_of(tail_bytes);
     Entry* entry = make_room(units);
     T* command = ::new (static_cast<void*>(entry + 1)) T(std::forward<Args>(args)...);
-    entry->kind = Entry::object, entry->units = static_cast<std::uint32_t>(units) & most_units, entry->packed = 0;
+    entry->kind = std::is_base_of_v<HostCommand, T> ? Entry::for_host : Entry::object;
+    entry->units = static_cast<std::uint32_t>(units) & most_units, entry->packed = 0;
     entry->next = nullptr;
     back_ = entry + units;
     return *command;

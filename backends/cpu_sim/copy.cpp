@@ -10,18 +10,32 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// Smaller pieces of a copy aren't worth cutting off.
-constexpr std::uint64_t grain_bytes = 256 << 10;
+// Smaller ranges of a copy aren't worth handing out.
+constexpr std::uint64_t grain_bytes = short_bytes;
 
 std::byte* at(anyplace_address address) noexcept { return backend::from_handle<std::byte>(address); }
 
 template <class T>
-void fill(anyplace_address address, std::uint32_t value, std::uint64_t begin, std::uint64_t end) noexcept {
-  T* elements = backend::from_handle<T>(address);
-  std::fill(elements + begin, elements + end, static_cast<T>(value));
+void fill(anyplace_address address, std::uint32_t value, std::uint64_t count) noexcept {
+  std::fill_n(backend::from_handle<T>(address), count, static_cast<T>(value));
 }
 
 }  // namespace
+
+void run_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept {
+  std::memcpy(at(destination), at(source), bytes);
+}
+
+void run_fill(anyplace_address address, std::uint32_t value, std::uint64_t width, std::uint64_t count) noexcept {
+  switch (width) {
+    case 1:
+      return fill<std::uint8_t>(address, value, count);
+    case 2:
+      return fill<std::uint16_t>(address, value, count);
+    default:
+      return fill<std::uint32_t>(address, value, count);
+  }
+}
 
 Spreadable::Extent Copy::extent() const noexcept { return {bytes_, grain_bytes}; }
 
@@ -40,14 +54,7 @@ void Copy2d::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>
 Spreadable::Extent Fill::extent() const noexcept { return {count_, grain_bytes / width_}; }
 
 void Fill::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&) noexcept {
-  switch (width_) {
-    case 1:
-      return fill<std::uint8_t>(address_, value_, begin, end);
-    case 2:
-      return fill<std::uint16_t>(address_, value_, begin, end);
-    default:
-      return fill<std::uint32_t>(address_, value_, begin, end);
-  }
+  run_fill(address_ + begin * width_, value_, width_, end - begin);
 }
 
 void check_copy_kind(std::uint32_t kind) {

@@ -12,7 +12,13 @@
 
 namespace anyplace::cpu_sim {
 
-/// Copies contiguous bytes.
+/// A copy or fill of so many bytes is no worth for several threads: it is no object, but a short entry of the queue.
+inline constexpr std::uint64_t short_bytes = 256 << 10;
+
+void run_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept;
+void run_fill(anyplace_address address, std::uint32_t value, std::uint64_t width, std::uint64_t count) noexcept;
+
+/// Copies contiguous bytes, more than short_bytes.
 class Copy final : public Spreadable {
  public:
   Copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept
@@ -50,7 +56,7 @@ class Copy2d final : public Spreadable {
   std::uint64_t rows_;
 };
 
-/// Fills elements of 1, 2 or 4 bytes at an address that is aligned to them.
+/// Fills elements of 1, 2 or 4 bytes at an address that is aligned to them; more than short_bytes.
 class Fill final : public Spreadable {
  public:
   Fill(anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count) noexcept

@@ -31,7 +31,11 @@ class Stream;
 class Device {
  public:
   Device(std::int32_t index, std::uint64_t memory_bytes, Scheduler& scheduler, AddressSpace& addresses)
-      : index_(index), scheduler_(scheduler), addresses_(addresses), memory_(index, memory_bytes, addresses) {}
+      : index_(index),
+        scheduler_(scheduler),
+        addresses_(addresses),
+        memory_(index, memory_bytes, addresses),
+        host_thread_(scheduler.looks()) {}
   Device(const Device&) = delete;  // streams hold its address
   Device& operator=(const Device&) = delete;
   ~Device() = default;  // only a device that was never used is destroyed (see Engine)

@@ -29,9 +29,9 @@ class InKernel {
 
  private:
   friend void write_fault(int number, const void* address) noexcept;
-  // The initial-exec model is needed because a signal handler can't allocate thread-local variables.
-  static constinit thread_local const char* current_name __attribute__((tls_model("initial-exec")));
-  static constinit thread_local const anyplace_block* current_block __attribute__((tls_model("initial-exec")));
+  // A signal handler can't allocate thread-local variables: CMakeLists.txt says that they are there from the start.
+  static constinit thread_local const char* current_name;
+  static constinit thread_local const anyplace_block* current_block;
 };
 
 /// Gives this thread, for as long as it lives, an alternate stack for signal handlers, because a kernel may have

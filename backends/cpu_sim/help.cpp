@@ -45,12 +45,13 @@ bool look(Scheduler& scheduler, std::span<const Record> records, bool helps) noe
   if (!scheduler.begin_looking()) return false;
   bool done = false;
   int pauses = 1;
-  const std::int64_t end = now_ns() + spin_ns;
-  do {
+  const std::int64_t began = now_ns();
+  for (std::int64_t now = began; !done && now < began + spin_ns; now = now_ns()) {
     for (int i = 0; i < pauses; ++i) pause_briefly();
     pauses = std::min(2 * pauses, most_pauses);
     done = records.front().complete() || (helps && help_any(records));
-  } while (!done && now_ns() < end);
+    if (!done) give_up_core(now - began);
+  }
   scheduler.end_looking();
   return done;
 }

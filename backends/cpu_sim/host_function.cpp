@@ -12,7 +12,7 @@ Progress HostFunction::execute(Stream& stream) noexcept {
   return Progress::elsewhere;
 }
 
-void HostFunction::call() noexcept {
+HostWork* HostFunction::call() noexcept {
   // The core catches what its users throw; this is for hosts that don't.
   try {
     function_(user_, ANYPLACE_STATUS_OK);
@@ -21,7 +21,7 @@ void HostFunction::call() noexcept {
   } catch (...) {
     host_.stream_fault(cookie_, ANYPLACE_STATUS_HOST_FUNCTION_FAILED, "it threw something that is no std::exception");
   }
-  stream_.finish_elsewhere();
+  return stream_.finish_host_function();
 }
 
 }  // namespace anyplace::cpu_sim

@@ -12,16 +12,17 @@
 
 namespace anyplace::cpu_sim {
 
-class HostFunction final : public Command, private HostWork {
+class HostFunction final : public HostCommand, private HostWork {
  public:
   HostFunction(Stream& stream, backend::Host host, std::uint64_t cookie, anyplace_host_function function,
                void* user) noexcept
       : stream_(stream), host_(host), cookie_(cookie), function_(function), user_(user) {}
 
   Progress execute(Stream& stream) noexcept override;
+  HostWork& work() noexcept override { return *this; }
 
  private:
-  void call() noexcept override;
+  HostWork* call() noexcept override;
 
   Stream& stream_;  // its own work
   backend::Host host_;

@@ -1,31 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_thread.h"
 
+#include "spin_lock.h"
 #include "thread.h"
 
 namespace anyplace::cpu_sim {
+namespace {
 
-void HostThread::start() {
+constexpr std::int64_t host_thread_looks_ns = 20'000;  // how long the thread looks without sleeping
+
+}  // namespace
+
+void HostThread::start_thread_once() {
   std::lock_guard lock(mutex_);
   if (!thread_.joinable()) thread_ = start_thread("cpu_sim host", [this] { work(); });
+  started_.store(true, std::memory_order_release);
 }
 
 void HostThread::post(HostWork& function) noexcept {
   std::lock_guard lock(mutex_);
   functions_.push_back(function.queued_);
-  wake_.notify_one();
+  waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  if (sleeps_) wake_.notify_one();
+}
+
+void HostThread::look() const noexcept {
+  const std::int64_t began = now_ns();
+  for (std::int64_t now = began; now < began + host_thread_looks_ns; now = now_ns()) {
+    for (int i = 0; i < 8; ++i) pause_briefly();
+    if (waiting_.load(std::memory_order_relaxed) != 0 || stopping_.load(std::memory_order_relaxed)) return;
+    give_up_core(now - began);
+  }
+}
+
+/// The next function; waits for it. Null when the thread has to end.
+HostWork* HostThread::take() noexcept {
+  if (looks_ && waiting_.load(std::memory_order_relaxed) == 0) look();
+  std::unique_lock lock(mutex_);
+  sleeps_ = true;
+  wake_.wait(lock, [this] { return stopping_.load(std::memory_order_relaxed) || !functions_.empty(); });
+  sleeps_ = false;
+  HostWork* const function = functions_.pop_front();
+  if (function != nullptr) waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  return function;
 }
 
 void HostThread::work() noexcept {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !functions_.empty(); });
-    HostWork* function = functions_.pop_front();
-    if (function == nullptr) break;
-    lock.unlock();
-    function->call();  // this completes the function's command and so destroys it
-    lock.lock();
+  while (HostWork* function = take()) {
+    do {
+      function = function->call();  // this completes the function's command and so destroys it
+      if (function != nullptr && waiting_.load(std::memory_order_relaxed) != 0) {
+        post(*function);  // those that waited came before
+        function = nullptr;
+      }
+    } while (function != nullptr);
   }
+  std::lock_guard lock(mutex_);
   ended_ = true;
   end_.notify_all();
 }
@@ -33,7 +63,7 @@ void HostThread::work() noexcept {
 bool HostThread::stop(const Deadline& deadline) {
   std::unique_lock lock(mutex_);
   if (!thread_.joinable()) return true;
-  stopping_ = true;
+  stopping_.store(true, std::memory_order_relaxed);
   wake_.notify_one();
   if (!deadline.wait(end_, lock, [this] { return ended_; })) {
     thread_.detach();  // nobody will join it

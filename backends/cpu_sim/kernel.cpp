@@ -35,6 +35,17 @@ std::uint64_t value_alignment(std::uint64_t size) noexcept {
   return size == 0 ? 1 : std::min(size & (~size + 1), max_value_alignment);
 }
 
+/// The only block of a launch, of the size `packed`.
+anyplace_block unpack(std::uint32_t packed) noexcept {
+  anyplace_block block{};
+  block.struct_size = sizeof(block);
+  block.grid[0] = block.grid[1] = block.grid[2] = 1;
+  block.block[0] = (packed & 0x3ff) + 1;
+  block.block[1] = (packed >> 10 & 0x3ff) + 1;
+  block.block[2] = (packed >> 20) + 1;
+  return block;
+}
+
 /// Argument `i` of an array with a stride. It copies the members that both the caller and this plugin know.
 anyplace_argument argument_at(const anyplace_launch& launch, std::uint32_t i) noexcept {
   anyplace_argument argument{};
@@ -54,7 +65,16 @@ void check_limit(const char* what, std::uint64_t value, std::uint64_t least, std
                " to " + std::to_string(most));
 }
 
+bool within_limits(const anyplace_launch& launch) noexcept {
+  const std::uint32_t(&grid)[3] = launch.grid;
+  return (grid[0] - 1) < max_grid[0] && (grid[1] - 1) < max_grid[1] && (grid[2] - 1) < max_grid[2] &&
+         is_block(launch.block) && launch.shared_bytes <= max_shared_bytes;
+}
+
+/// Throws which number of the launch is over which limit.
 void check_limits(const anyplace_launch& launch) {
+  if (within_limits(launch)) [[likely]]
+    return;
   const char* const grid[] = {"grid[0]", "grid[1]", "grid[2]"};
   const char* const block[] = {"block[0]", "block[1]", "block[2]"};
   std::uint64_t threads = 1;
@@ -193,36 +213,56 @@ void Kernel::report(const anyplace_block& block, std::uint64_t cookie, anyplace_
   host_.stream_fault(cookie, status, text);
 }
 
-void Kernel::run_block(const anyplace_block& block, void* const* arguments, const std::uint32_t* sizes,
-                       std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept {
+void Kernel::report_status(const anyplace_block& block, std::uint64_t cookie, anyplace_status status,
+                           std::atomic<bool>& stop) const noexcept {
+  if (!library_) return report(block, cookie, fault_of(status), nullptr, stop);
+  // A module's library can't leave a message, so one is made here.
+  char what[64];
+  const char* name = status_name(status);
+  std::snprintf(what, sizeof(what), "it returned %d (%s)", status, name == nullptr ? "no known status" : name);
+  report(block, cookie, fault_of(status), what, stop);
+}
+
+void Kernel::run_blocks(anyplace_block& block, std::uint64_t blocks, void* const* arguments, const std::uint32_t* sizes,
+                        std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept {
+  if (library_) host_.user_code_begin();
   try {
     const InKernel in_kernel(name_.c_str(), block);
-    const anyplace_status status = function_(user_, &block, arguments, sizes, count);
-    if (status == ANYPLACE_STATUS_OK) return;
-    if (!library_) return report(block, cookie, fault_of(status), nullptr, stop);
-    // A module's library can't leave a message, so one is made here.
-    char what[64];
-    const char* name = status_name(status);
-    std::snprintf(what, sizeof(what), "it returned %d (%s)", status, name == nullptr ? "no known status" : name);
-    report(block, cookie, fault_of(status), what, stop);
+    while (!stop.load(std::memory_order_relaxed)) {
+      const anyplace_status status = function_(user_, &block, arguments, sizes, count);
+      if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+        report_status(block, cookie, status, stop);
+      if (--blocks == 0) break;
+      step(block.index, block.grid);
+    }
   } catch (const std::exception& exception) {
     report(block, cookie, ANYPLACE_STATUS_KERNEL_FAILED, exception.what(), stop);
   } catch (...) {
     report(block, cookie, ANYPLACE_STATUS_KERNEL_FAILED, "it threw something that is no std::exception", stop);
   }
+  if (library_) host_.user_code_end();
 }
 
 void Kernel::run_one(std::uint32_t packed, std::uint64_t cookie) noexcept {
-  anyplace_block block{};
-  block.struct_size = sizeof(block);
-  block.grid[0] = block.grid[1] = block.grid[2] = 1;
-  block.block[0] = (packed & 0x3ff) + 1;
-  block.block[1] = (packed >> 10 & 0x3ff) + 1;
-  block.block[2] = (packed >> 20) + 1;
+  anyplace_block block = unpack(packed);
   std::atomic<bool> stop{false};
-  enter();
-  run_block(block, nullptr, nullptr, 0, cookie, stop);
-  leave();
+  run_blocks(block, 1, nullptr, nullptr, 0, cookie, stop);
+}
+
+void Kernel::run_with(std::uint32_t packed, PackedArguments& arguments, std::uint64_t cookie) noexcept {
+  anyplace_block block = unpack(packed);
+  void* pointers[PackedArguments::most];
+  std::uint32_t sizes[PackedArguments::most];
+  std::byte* next = arguments.values();
+  for (std::uint32_t i = 0; i < arguments.count; ++i) {
+    const std::uint32_t size = arguments.sizes[i];
+    sizes[i] = size;
+    next += -backend::to_handle(next) & (size - 1);  // sizes are powers of two
+    pointers[i] = next;
+    next += size;
+  }
+  std::atomic<bool> stop{false};
+  run_blocks(block, 1, pointers, sizes, arguments.count, cookie, stop);
 }
 
 Launch::Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) noexcept
@@ -258,12 +298,7 @@ void Launch::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>
   block.index[2] = static_cast<std::uint32_t>(begin / grid_[0] / grid_[1]);
   block.shared = shared.get();
   block.shared_bytes = shared_bytes_;
-  kernel_.enter();
-  for (std::uint64_t i = begin; i < end && !stop.load(std::memory_order_relaxed); ++i) {
-    kernel_.run_block(block, arguments_, sizes_, argument_count_, cookie_, stop);
-    step(block.index, grid_);
-  }
-  kernel_.leave();
+  kernel_.run_blocks(block, end - begin, arguments_, sizes_, argument_count_, cookie_, stop);
 }
 
 void submit_launch(Stream& stream, Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) {
@@ -289,6 +324,60 @@ void submit_launch(Stream& stream, Kernel& kernel, std::uint64_t cookie, const a
     command.sizes_ = sizes;
   };
   stream.submit_with_tail<Launch>(bytes, copy_arguments, kernel, cookie, launch);
+}
+
+namespace {
+
+constexpr std::uint64_t kind_and_size(std::uint32_t kind, std::uint32_t size) noexcept {
+  return kind | std::uint64_t{size} << 32;
+}
+
+}  // namespace
+
+bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch& launch) {
+  const std::uint32_t count = launch.argument_count;
+  if (count > PackedArguments::most || launch.argument_stride != sizeof(anyplace_argument)) return false;
+  const anyplace_argument* const given = launch.arguments;
+  if (given == nullptr) return false;
+  Device& device = stream.device();
+  // It looks at each argument once, and writes it. It makes no error: those are for submit_launch().
+  const auto write = [&](PackedArguments& arguments) noexcept -> std::int32_t {
+    static_assert(offsetof(anyplace_argument, kind) == 0 && offsetof(anyplace_argument, size) == 4);
+    std::byte* const values = arguments.values();
+    std::uint32_t at = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const void* const value = given[i].value;
+      if (value == nullptr) [[unlikely]]
+        return -1;
+      std::uint64_t kind_size = 0;
+      std::memcpy(&kind_size, &given[i], sizeof(kind_size));
+      std::uint64_t eight = 0;
+      switch (kind_size) {
+        case kind_and_size(ANYPLACE_ARGUMENT_VALUE, 4):
+          std::memcpy(values + at, value, 4);
+          arguments.sizes[i] = 4;
+          at += 4;
+          continue;
+        case kind_and_size(ANYPLACE_ARGUMENT_ADDRESS, 8):
+          std::memcpy(&eight, value, 8);
+          if (!kernel.reaches_at_once(device, eight)) [[unlikely]]
+            return -1;
+          break;
+        case kind_and_size(ANYPLACE_ARGUMENT_VALUE, 8):
+          std::memcpy(&eight, value, 8);
+          break;
+        default:
+          return -1;
+      }
+      at = (at + 7) & ~7u;
+      std::memcpy(values + at, &eight, 8);
+      arguments.sizes[i] = 8;
+      at += 8;
+    }
+    arguments.count = static_cast<std::uint8_t>(count);
+    return kernel.takes(arguments) ? static_cast<std::int32_t>(at) : -1;
+  };
+  return stream.submit_launch_with(kernel, kernel.mark(), pack(launch.block), 8 * count, write) != 0;
 }
 
 }  // namespace anyplace::cpu_sim

@@ -9,6 +9,7 @@
 
 #include <anyplace/backend/device_backend.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -44,32 +45,36 @@ class Kernel final : public RefCounted<Kernel> {
   /// One bit of 64. Streams keep the marks of the kernels that were launched in them (Stream::keep_while_queued).
   std::uint64_t mark() const noexcept { return mark_; }
 
+  /// Whether it is known that the kernel can follow the address on the device.
+  bool reaches_at_once(Device& device, anyplace_address address) const noexcept {
+    // A function of this process could never run on a real device, so it may be given the host's own memory.
+    return device.addresses().reaches_at_once(device.index(), address, !library_);
+  }
   /// Throws Failure(INVALID_ARGUMENT) if argument `i` is an address that the kernel couldn't follow on a device.
   void check_reach(Device& device, anyplace_address address, std::uint32_t i) const {
-    // A function of this process could never run on a real device, so it may be given the host's own memory.
-    if (!device.addresses().reaches_at_once(device.index(), address, !library_)) [[unlikely]]
+    if (!reaches_at_once(device, address)) [[unlikely]]
       require_reach(device, address, i);
   }
 
   /// Whether a launch without arguments is what the kernel takes, as far as is known.
   bool takes_nothing() const noexcept { return !parameters_ || parameters_->empty(); }
+  /// The same with arguments of these sizes.
+  bool takes(const PackedArguments& arguments) const noexcept {
+    return !parameters_ || std::equal(parameters_->begin(), parameters_->end(), arguments.sizes,
+                                      arguments.sizes + arguments.count);
+  }
 
   /// Runs a launch over one block of the size `packed` (pack()), without arguments.
   void run_one(std::uint32_t packed, std::uint64_t cookie) noexcept;
+  /// The same with arguments.
+  void run_with(std::uint32_t packed, PackedArguments& arguments, std::uint64_t cookie) noexcept;
 
-  /// Runs one block. A block that fails sets `stop`. The one that sets it first reports the fault for `cookie`, on its
-  /// own thread, because the kernel may have left a message there.
-  void run_block(const anyplace_block& block, void* const* arguments, const std::uint32_t* sizes, std::uint32_t count,
-                 std::uint64_t cookie, std::atomic<bool>& stop) noexcept;
+  /// Runs so many blocks one after the other, `block` and those behind it, until one sets `stop`; `block` goes along.
+  /// A block that fails sets it. The one that sets it first reports the fault for `cookie`, on its own thread, because
+  /// the kernel may have left a message there.
+  void run_blocks(anyplace_block& block, std::uint64_t blocks, void* const* arguments, const std::uint32_t* sizes,
+                  std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept;
 
-  /// enter() and leave() surround each run of blocks on a thread. They mark it as user code, which may not call
-  /// anyplace.
-  void enter() const noexcept {
-    if (library_) host_.user_code_begin();
-  }
-  void leave() const noexcept {
-    if (library_) host_.user_code_end();
-  }
   const backend::Host& host() const noexcept { return host_; }
 
  private:
@@ -78,6 +83,8 @@ class Kernel final : public RefCounted<Kernel> {
   void require_reach(Device& device, anyplace_address address, std::uint32_t i) const;
   void report(const anyplace_block& block, std::uint64_t cookie, anyplace_status status, const char* what,
               std::atomic<bool>& stop) const noexcept;
+  void report_status(const anyplace_block& block, std::uint64_t cookie, anyplace_status status,
+                     std::atomic<bool>& stop) const noexcept;
 
   const backend::Host host_;
   const std::uint64_t mark_;
@@ -94,7 +101,7 @@ constexpr std::uint32_t pack(const std::uint32_t (&block)[3]) noexcept {
   return (block[0] - 1) | (block[1] - 1) << 10 | (block[2] - 1) << 20;
 }
 
-/// A launch, except the simplest ones (Stream::submit_launch). Behind it in the queue lie its arguments: pointers,
+/// A launch, except the simple ones (is_one_block). Behind it in the queue lie its arguments: pointers,
 /// sizes and copies of the values.
 class Launch final : public Spreadable {
  public:
@@ -116,17 +123,23 @@ class Launch final : public Spreadable {
   std::uint32_t shared_bytes_;
 };
 
-/// Whether it is a launch that Stream::submit_launch() takes: within the limits, of one block, without arguments or
-/// shared memory.
-inline bool is_simple(const Kernel& kernel, const anyplace_launch& launch) noexcept {
-  const std::uint32_t(&grid)[3] = launch.grid;
-  const std::uint32_t(&block)[3] = launch.block;
-  const bool one = ((grid[0] ^ 1) | (grid[1] ^ 1) | (grid[2] ^ 1) | launch.argument_count) == 0;
-  // A size of 0 wraps to a large number and isn't small.
-  const bool small = (block[0] - 1) < max_block[0] && (block[1] - 1) < max_block[1] && (block[2] - 1) < max_block[2] &&
-                     block[0] * block[1] * block[2] <= max_threads_per_block;
-  return one && small && launch.shared_bytes == 0 && kernel.takes_nothing();
+/// Whether the block's size is within the limits.
+inline bool is_block(const std::uint32_t (&block)[3]) noexcept {
+  // A size of 0 wraps to a large number. The product is below 2^26 if the others hold.
+  return (block[0] - 1) < max_block[0] && (block[1] - 1) < max_block[1] && (block[2] - 1) < max_block[2] &&
+         block[0] * block[1] * block[2] <= max_threads_per_block;
 }
+
+/// Whether the launch is of one block, within the limits and without shared memory.
+inline bool is_one_block(const anyplace_launch& launch) noexcept {
+  const std::uint32_t(&grid)[3] = launch.grid;
+  const bool one = ((grid[0] ^ 1) | (grid[1] ^ 1) | (grid[2] ^ 1)) == 0;
+  return one && is_block(launch.block) && launch.shared_bytes == 0;
+}
+
+/// Submits a launch of one block whose arguments are few, of 4 or 8 bytes, and known to be right. Returns false, and
+/// submits nothing, if it is another: submit_launch() then finds out what it is. Throws if there is no memory or no thread.
+bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch& launch);
 
 /// Submits any launch. Throws Failure(INVALID_ARGUMENT) if it is over the limits or has invalid arguments; then nothing
 /// is submitted.

@@ -172,7 +172,7 @@ void Scheduler::ready(Task& task, unsigned how) noexcept {
     ready_.push(task, (how & woken) != 0);
     raise(pushes_);
     if ((how & by_host) != 0) raise(host_actions_);
-    call = call_somebody((how & for_all) != 0);
+    call = call_somebody(false);
   }
   carry_out(call);
 }
@@ -188,6 +188,16 @@ bool Scheduler::claim(Task& task) noexcept {
   ready_.take(task);
   raise(running_);
   raise(host_actions_);
+  return true;
+}
+
+bool Scheduler::withdraw(Task& task) noexcept {
+  if (!task.queued()) return false;
+  std::lock_guard lock(lock_);
+  if (!task.queued()) return false;
+  ready_.take(task);
+  // Nothing starves any more that a worker could take instead.
+  if (ready_.size() == 0) starving_.store(false, std::memory_order_relaxed);
   return true;
 }
 
@@ -342,15 +352,18 @@ Task* Scheduler::wait_for_task(Worker& self) noexcept {
       // If no further thread may run tasks, the thread that ends its task takes the next one or wakes a worker.
       const bool idle = task == nullptr && (ready_.size() == 0 || running_.load(std::memory_order_relaxed) >= limit_);
       if (idle && ready_.size() == 0 && stopping_.load(std::memory_order_relaxed)) return nullptr;
-      sleeps = idle && seen == Seen::nothing;
+      // From now on hosts claim nothing until a worker has taken a task.
+      const bool starves = task == nullptr && seen == Seen::twice && ready_.size() > 0;
+      if (starves) starving_.store(true, std::memory_order_relaxed);
+      // If there is no room, a reserve that has said so sleeps until there is: each look takes time from a thread that
+      // works.
+      sleeps = idle && (seen == Seen::nothing || (starves && self.reserve));
       if (sleeps) {
         self.asleep = true;
         self.next = sleepers_;
         sleepers_ = &self;
       } else if (task == nullptr) {
         ++looking(self.reserve);
-        // From now on hosts claim nothing until a worker has taken a task.
-        if (seen == Seen::twice && ready_.size() > 0) starving_.store(true, std::memory_order_relaxed);
       }
     }
     carry_out(call);

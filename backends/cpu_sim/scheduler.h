@@ -47,6 +47,8 @@ class Scheduler {
   ~Scheduler() = default;  // only a scheduler that never started a thread is destroyed (see Engine)
 
   std::uint32_t limit() const noexcept { return limit_; }
+  /// Whether idle threads look for work before they sleep.
+  bool looks() const noexcept { return backoff_ns_ != 0; }
 
   /// Makes sure that there is a worker. Called before work is submitted, so that the call fails if no thread can be
   /// started. Throws Failure.
@@ -62,8 +64,8 @@ class Scheduler {
   void enqueue_submitted(Task& task) noexcept { ready(task, by_host); }
   /// The task waited for another task's completion, which has come. The same thread runs it next if it can.
   void enqueue_woken(Task& task) noexcept { ready(task, woken); }
-  /// The task has work for several threads, so that waking a worker is worthwhile.
-  void enqueue_for_all(Task& task) noexcept { ready(task, woken | for_all); }
+  /// Takes a task out of the queue without running it. False if it isn't there.
+  bool withdraw(Task& task) noexcept;
 
   // -- For a host that helps.
   /// Takes a task out of the queue. The caller runs it and then calls done(). False if the task isn't in the queue, or
@@ -78,7 +80,8 @@ class Scheduler {
     return false;
   }
   void end_looking() noexcept { hosts_looking_.fetch_sub(1, std::memory_order_relaxed); }
-  /// A host waits for a ready task that it can't run itself: wakes a worker that pauses.
+  /// A host waits for a ready task that it can't run itself, or a ready task has work for long: wakes a worker that
+  /// pauses.
   void call() noexcept;
   /// Whether limit() threads run tasks now. If so, a thread that goes on with its task keeps other ready tasks from
   /// running. A hint.
@@ -91,6 +94,10 @@ class Scheduler {
   std::uint32_t host_actions() const noexcept { return host_actions_.load(std::memory_order_relaxed); }
   bool others_ready() const noexcept { return ready_.ready_levels() != 0; }
   bool as_urgent(unsigned level) const noexcept { return (ready_.ready_levels() & (1u << level)) != 0; }
+  /// The same of tasks other than `task`.
+  bool others_as_urgent(const Task& task) const noexcept {
+    return as_urgent(task.level()) && (!task.queued() || ready_.size() > 1);
+  }
 
   /// Ends and joins the workers once nothing is ready; false if one is still busy at the deadline, and then it is left
   /// running. Called once, as the last call.
@@ -115,7 +122,7 @@ class Scheduler {
     bool reserve = false;  // start one
   };
 
-  enum : unsigned { plain = 0, woken = 1, for_all = 2, by_host = 4 };
+  enum : unsigned { plain = 0, woken = 1, by_host = 2 };
   void ready(Task& task, unsigned how) noexcept;
   Call call_somebody(bool even_if_looking) noexcept;
   Worker* call_sleeper(bool reserve) noexcept;

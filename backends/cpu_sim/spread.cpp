@@ -9,19 +9,21 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// Pieces are made longer or shorter until one takes between these two times: long compared with the cost of handing one
-// out, and short enough that a more urgent stream doesn't wait long.
-constexpr std::int64_t short_ns = 50'000;
-constexpr std::int64_t long_ns = 200'000;
+// How long a range should take: long compared with the cost of handing it out, and short enough that a more urgent
+// stream doesn't wait long.
+constexpr std::int64_t range_ns = 50'000;
+// What is left is one range if it takes less than this: another thread would need as long to join.
+constexpr std::int64_t alone_ns = 4'000;
+// If what is left takes longer than this, a worker that rests is called.
+constexpr std::int64_t call_ns = 30'000;
+// How long a thread stays while others as urgent are ready.
+constexpr std::int64_t stay_ns = 100'000;
 
 }  // namespace
 
 Progress Spreadable::execute(Stream& stream) noexcept {
   const Extent whole = extent();
-  if (whole.units > whole.grain) {
-    stream.spread(*this, whole);
-    return Progress::elsewhere;
-  }
+  if (whole.units > whole.grain) return stream.spread(*this, whole);
   std::atomic<bool> stop{false};
   run_units(0, whole.units, stop);
   return Progress::done;
@@ -29,52 +31,89 @@ Progress Spreadable::execute(Stream& stream) noexcept {
 
 void SpreadJob::adopt_level() noexcept { set_level(stream_.level()); }
 
-void SpreadJob::begin(Spreadable& work, const Spreadable::Extent& extent) noexcept {
+Progress SpreadJob::begin(Spreadable& work, const Spreadable::Extent& extent) noexcept {
   work_ = &work;
   extent_ = extent;
-  next_ = 0;
-  piece_.store(extent.grain, std::memory_order_relaxed);
-  done_.store(0, std::memory_order_relaxed);
+  next_.store(0, std::memory_order_relaxed);
+  wanted_.store(0, std::memory_order_relaxed);
+  parties_.store(1, std::memory_order_relaxed);
+  invited_.store(false, std::memory_order_relaxed);
   stop_.store(false, std::memory_order_relaxed);
-  backend::release_to_sanitizer(&piece_);
-  if (extent.is_long) {
-    stream_.scheduler().enqueue_for_all(*this);
-  } else {
-    stream_.scheduler().enqueue_woken(*this);
-  }
+  backend::release_to_sanitizer(&next_);
+  // Before the first unit runs: it may wait for another one.
+  if (stream_.scheduler().limit() > 1) invite();
+  return run_ranges() ? Progress::done : Progress::elsewhere;
 }
 
-/// The size of the next piece: all that is left if the work was stopped, else a piece that leaves work for the other
-/// threads.
-std::uint64_t SpreadJob::cut() noexcept {
-  const std::uint64_t left = extent_.units - next_;
-  if (stop_.load(std::memory_order_relaxed)) return left;
-  const std::uint64_t share = left / (2 * std::uint64_t{stream_.scheduler().limit()});
-  const std::uint64_t wanted = std::min(piece_.load(std::memory_order_relaxed), share);
-  return std::min(left, std::max(extent_.grain, wanted / extent_.grain * extent_.grain));
+/// Puts the invitation into the queue, unless it is there. Called by a party while units are left.
+void SpreadJob::invite() noexcept {
+  if (invited_.exchange(true, std::memory_order_relaxed)) return;
+  parties_.fetch_add(1, std::memory_order_relaxed);
+  stream_.scheduler().enqueue_woken(*this);
 }
 
 Task::Done SpreadJob::run() noexcept {
-  const std::uint64_t units = extent_.units;
-  const std::uint64_t grain = extent_.grain;
-  const std::uint64_t begin = next_;
-  const std::uint64_t size = cut();
-  next_ = begin + size;
-  backend::acquire_from_sanitizer(&piece_);
-  if (next_ < units) stream_.scheduler().enqueue(*this);
-  // From here on another worker may have the task. The job belongs to this command until this piece is counted below.
-  if (!stop_.load(std::memory_order_relaxed)) {
-    const std::int64_t start = now_ns();
-    work_->run_units(begin, begin + size, stop_);
-    const std::int64_t took = now_ns() - start;
-    if (took < short_ns) piece_.store(2 * size, std::memory_order_relaxed);
-    if (took > long_ns) piece_.store(std::max(grain, size / 2), std::memory_order_relaxed);
-  }
-  backend::release_to_sanitizer(&done_);
-  if (done_.fetch_add(size, std::memory_order_acq_rel) + size != units) return {1, false};
-  backend::acquire_from_sanitizer(&done_);
-  stream_.finish_elsewhere();
+  backend::acquire_from_sanitizer(&next_);
+  // The caller took the invitation, and is now the party that it was.
+  invited_.store(false, std::memory_order_relaxed);
+  if (left() && stream_.scheduler().limit() > 1) invite();
+  if (run_ranges()) stream_.finish_elsewhere();
   return {1, false};
+}
+
+/// The size of the next range. All ranges but the first leave work for other threads.
+std::uint64_t SpreadJob::range() const noexcept {
+  const std::uint64_t next = next_.load(std::memory_order_relaxed);
+  const std::uint64_t left = extent_.units - std::min(next, extent_.units);
+  const std::uint64_t wanted = wanted_.load(std::memory_order_relaxed);
+  if (wanted == 0) return extent_.grain;
+  if (left < wanted / (range_ns / alone_ns)) return left;
+  const std::uint64_t share = left / (2 * std::uint64_t{stream_.scheduler().limit()});
+  return std::max(extent_.grain, std::min(wanted, share) / extent_.grain * extent_.grain);
+}
+
+void SpreadJob::measure(std::uint64_t units, std::int64_t took_ns) noexcept {
+  const double each = static_cast<double>(std::max<std::int64_t>(took_ns, 1)) / static_cast<double>(units);
+  const double wanted = std::min(static_cast<double>(range_ns) / each, static_cast<double>(extent_.units));
+  const bool first = wanted_.load(std::memory_order_relaxed) == 0;
+  wanted_.store(std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1), std::memory_order_relaxed);
+  if (!first || stream_.scheduler().limit() == 1) return;
+  const std::uint64_t next = std::min(next_.load(std::memory_order_relaxed), extent_.units);
+  if (static_cast<double>(extent_.units - next) * each > static_cast<double>(call_ns)) stream_.scheduler().call();
+}
+
+bool SpreadJob::gives_way(std::int64_t began_ns, std::int64_t now_ns) const noexcept {
+  const Scheduler& scheduler = stream_.scheduler();
+  if (scheduler.more_urgent(level())) return true;
+  return now_ns - began_ns > stay_ns && scheduler.others_as_urgent(*this);
+}
+
+/// Runs ranges, for one party, until no unit is left or something else is more urgent. Returns true to the last party;
+/// to any other, the job may belong to another command already.
+bool SpreadJob::run_ranges() noexcept {
+  const std::uint64_t units = extent_.units;
+  const std::int64_t began = now_ns();
+  bool gave_way = false;
+  for (std::int64_t now = began; !gave_way;) {
+    const std::uint64_t size = range();
+    const std::uint64_t begin = next_.fetch_add(size, std::memory_order_relaxed);
+    if (begin >= units) break;
+    const std::uint64_t end = begin + std::min(size, units - begin);
+    work_->run_units(begin, end, stop_);
+    if (end == units) break;
+    if (stop_.load(std::memory_order_relaxed)) next_.store(units, std::memory_order_relaxed);
+    const std::int64_t before = std::exchange(now, now_ns());
+    measure(end - begin, now - before);
+    if (left() && gives_way(began, now)) {
+      invite();
+      gave_way = true;
+    }
+  }
+  if (!gave_way && stream_.scheduler().withdraw(*this)) parties_.fetch_sub(1, std::memory_order_relaxed);
+  backend::release_to_sanitizer(&parties_);
+  if (parties_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  backend::acquire_from_sanitizer(&parties_);
+  return true;
 }
 
 }  // namespace anyplace::cpu_sim

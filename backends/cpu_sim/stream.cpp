@@ -2,6 +2,7 @@
 #include "stream.h"
 
 #include "clock.h"
+#include "copy.h"
 #include "kernel.h"
 #include "stream_pool.h"
 #include "thread.h"
@@ -102,6 +103,17 @@ std::uint64_t Stream::push_wait(const Record& record) {
   });
 }
 
+std::uint64_t Stream::submit_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
+  if (bytes > short_bytes) return submit<Copy>(destination, source, bytes);
+  return ordered([&] { return push([&] { queue_.emplace_copy(destination, source, bytes); }); });
+}
+
+std::uint64_t Stream::submit_fill(anyplace_address address, std::uint32_t value, std::uint32_t width,
+                                  std::uint64_t count) {
+  if (count > short_bytes / width) return submit<Fill>(address, value, width, count);
+  return ordered([&] { return push([&] { queue_.emplace_fill(address, value, width, count); }); });
+}
+
 Stream::Dependencies Stream::dependencies(std::uint64_t target) noexcept {
   Dependencies found;
   found.records[0] = waits_for_.read();
@@ -159,8 +171,17 @@ bool Stream::execute(Entry& entry) noexcept {
     case Entry::launch:
       entry.kernel->run_one(entry.packed, cookie_);
       return true;
+    case Entry::launch_with:
+      entry.kernel->run_with(entry.packed, entry.arguments(), cookie_);
+      return true;
     case Entry::wait:
       return wait(*entry.timeline, entry.target());
+    case Entry::copy:
+      run_copy(entry.address, entry.short_copy().source, entry.short_copy().bytes);
+      return true;
+    case Entry::fill:
+      run_fill(entry.address, entry.packed, entry.short_fill().width, entry.short_fill().count);
+      return true;
     default:
       if (entry.command().execute(*this) == Progress::elsewhere) return false;
       entry.command().~Command();
@@ -239,6 +260,26 @@ void Stream::finish_elsewhere() noexcept {
   timeline_.advance(retired, woken);
   if (submitted() != retired || !go_idle(retired)) scheduler.enqueue(*this);
   if (woken != nullptr) scheduler.enqueue_woken(*woken);
+}
+
+HostWork* Stream::finish_host_function() noexcept {
+  queue_.front().command().~Command();
+  queue_.pop();
+  const std::uint64_t retired = timeline_.value() + 1;
+  Scheduler& scheduler = scheduler_;
+  Stream* woken = nullptr;
+  timeline_.advance(retired, woken);
+  HostWork* next = nullptr;
+  if (submitted() != retired || !go_idle(retired)) {
+    backend::acquire_from_sanitizer(&submitted_);
+    if (Entry& entry = queue_.front(); entry.kind == Entry::for_host) {
+      next = &entry.host_command().work();
+    } else {
+      scheduler.enqueue(*this);
+    }
+  }
+  if (woken != nullptr) scheduler.enqueue_woken(*woken);
+  return next;
 }
 
 /// Runs the turn of this stream on a host that has claimed it. If this stream then waits for a stream that it woke, the

@@ -25,6 +25,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <type_traits>
 #include <utility>
 
 #include "command_queue.h"
@@ -85,6 +86,22 @@ class Stream final : public Task {
       return push(write);
     return ordered([&] { return push(write); });
   }
+  /// The same with arguments, which `write_arguments` writes (CommandQueue::emplace_launch_with). It must not throw.
+  /// Returns 0, having submitted nothing, if it refuses.
+  template <class Write>
+  std::uint64_t submit_launch_with(Kernel& kernel, std::uint64_t mark, std::uint32_t packed_block,
+                                   std::uint32_t most_bytes, Write&& write_arguments) {
+    const auto write = [&] {
+      if (!queue_.emplace_launch_with(kernel, packed_block, most_bytes, write_arguments)) return false;
+      remember(mark);
+      return true;
+    };
+    if (rule_ == Rule::none) [[likely]]
+      return push(write);
+    return ordered([&] { return push(write); });
+  }
+  std::uint64_t submit_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes);
+  std::uint64_t submit_fill(anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count);
   /// Notes the mark of a kernel (Kernel::mark). Called while a launch of it is written.
   void remember(std::uint64_t mark) noexcept { kernels_ |= mark; }
   /// Submits a T with a tail of `tail_bytes` that `fill` writes. `fill` must not throw.
@@ -121,9 +138,11 @@ class Stream final : public Task {
   Done run() noexcept override;
   /// Completes the command whose execution was passed on (Progress::elsewhere), and passes the stream on.
   void finish_elsewhere() noexcept;
+  /// The same by the host thread. If the next command is its as well, the turn stays there, and that is returned.
+  HostWork* finish_host_function() noexcept;
   /// Parks this stream until `timeline` reaches `target`; false if it has been reached.
   bool park(Timeline& timeline, std::uint64_t target) noexcept { return timeline.park(wakeup_, target); }
-  void spread(Spreadable& work, const Spreadable::Extent& extent) noexcept { spread_.begin(work, extent); }
+  Progress spread(Spreadable& work, const Spreadable::Extent& extent) noexcept { return spread_.begin(work, extent); }
   Scheduler& scheduler() const noexcept { return scheduler_; }
 
   // -- For a host that waits for `target` (help.h).
@@ -160,6 +179,7 @@ class Stream final : public Task {
   template <class Submit>
   std::uint64_t ordered(Submit&& submit);
 
+  /// `write` writes the command; if it returns a bool, false means that there is none. Returns its number, or 0.
   template <class Write>
   std::uint64_t push(Write&& write) {
     std::uint64_t number = 0;
@@ -168,7 +188,11 @@ class Stream final : public Task {
       std::lock_guard lock(lock_);
       was_active = active_.load(std::memory_order_relaxed);
       if (!was_active) scheduler_.start();  // called first, because submitted commands must be sure to run
-      write();
+      if constexpr (std::is_same_v<decltype(write()), bool>) {
+        if (!write()) return 0;
+      } else {
+        write();
+      }
       number = submitted_.load(std::memory_order_relaxed) + 1;
       asked_for_.store(number, std::memory_order_relaxed);
       backend::release_to_sanitizer(&submitted_);

@@ -2,6 +2,7 @@
 #include "thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <system_error>
 #include <utility>
@@ -13,9 +14,7 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// With the initial-exec model it is a part of every thread from its start. Else the C library would allocate it at its
-// first use and free it on another thread, which a race detector takes for a race.
-constinit thread_local bool own_thread __attribute__((tls_model("initial-exec"))) = false;
+constinit thread_local bool own_thread = false;
 
 }  // namespace
 
@@ -32,6 +31,11 @@ std::thread start_thread(const char* name, std::function<void()> body) {
     throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, std::string("no thread could be started: ") + error.what(),
                   error.code().value(), "pthread_create");
   }
+}
+
+void give_up_core(std::int64_t looked_ns) noexcept {
+  constexpr std::int64_t enough_ns = 500;
+  if (looked_ns > enough_ns) sched_yield();
 }
 
 bool on_own_thread() noexcept { return own_thread; }

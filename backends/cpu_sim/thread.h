@@ -4,6 +4,7 @@
 // application's own threads handle. Signals for faults of the thread itself (SIGSEGV and the like) aren't blocked.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <thread>
 
@@ -11,6 +12,10 @@ namespace anyplace::cpu_sim {
 
 /// Throws Failure(BACKEND_FAILED) when the system gives no thread. `name` has at most 15 characters.
 std::thread start_thread(const char* name, std::function<void()> body);
+
+/// For a thread that looks for what another one does, and has for so long: gives up its core once it was long enough.
+/// The two may be on one core; the other could then not begin before this one sleeps.
+void give_up_core(std::int64_t looked_ns) noexcept;
 
 /// Whether the calling thread was made by start_thread or is helping. If so, waiting for all threads or all work would
 /// mean waiting for itself.
