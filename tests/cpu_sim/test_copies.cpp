@@ -106,7 +106,8 @@ TEST_CASE("Given fills of 1, 2 and 4 bytes, Then exactly the elements get the lo
   Plugin plugin;
   Stream stream(plugin);
   for (std::uint32_t width : {1u, 2u, 4u}) {
-    for (std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{3'000'001}}) {
+    for (std::uint64_t count : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{(256 << 10) / width},
+                                std::uint64_t{(256 << 10) / width + 1}, std::uint64_t{3'000'001}}) {
       const std::uint32_t value = 0x89abcdef;
       const std::uint64_t address = plugin.allocate((count + 2) * width);
       auto* bytes = reinterpret_cast<std::uint8_t*>(address);

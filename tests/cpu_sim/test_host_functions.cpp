@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Host functions and the thread that they have to themselves.
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "plugin.h"
 
@@ -106,6 +109,45 @@ TEST_CASE("Given many streams with host functions, Then each device runs its own
   CHECK(plugin.synchronize(1));
   CHECK(calls == 800);
   CHECK(overlaps == 0);
+}
+
+TEST_CASE("Given host functions one behind the other on a stream, Then they run in order, and a kernel between them too") {
+  Plugin plugin;
+  Stream stream(plugin);
+  Gate gate(plugin);
+  std::vector<int> order;
+  std::vector<int> expected;
+  stream.wait(gate);
+  for (int i = 0; i < 1000; ++i) {
+    if (i % 10 == 9) {
+      stream.run([&, i] { order.push_back(i); });
+    } else {
+      stream.host([&, i] { order.push_back(i); });
+    }
+    expected.push_back(i);
+  }
+  gate.open();
+  CHECK(stream.synchronize());
+  CHECK(order == expected);
+}
+
+TEST_CASE("Given a stream that never runs out of host functions, Then those of another stream run all the same") {
+  Plugin plugin;
+  Stream endless(plugin), other(plugin);
+  std::atomic<bool> other_ran{false};
+  Flag ended;
+  const std::function<void()> next = [&] {
+    if (other_ran) {
+      ended.set();
+    } else {
+      endless.host(next);
+    }
+  };
+  for (int i = 0; i < 4; ++i) endless.host(next);
+  other.host([&] { other_ran = true; });
+  CHECK(other.synchronize());
+  ended.wait();
+  CHECK(endless.synchronize());
 }
 
 TEST_CASE("Given a host function that throws through the boundary, Then it is the stream's fault and later work runs") {

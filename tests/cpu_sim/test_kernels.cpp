@@ -68,6 +68,88 @@ TEST_CASE("Given two blocks that wait for each other and two workers, Then they 
   CHECK(stream.synchronize());
 }
 
+TEST_CASE("Given blocks that wait for each other and a worker that comes free later, Then they all run") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream other(plugin), stream(plugin);
+  Flag busy, leave, both;
+  other.run([&] {
+    busy.set();
+    leave.wait();
+  });
+  busy.wait();
+  std::atomic<int> arrived{0};
+  Kernel kernel(plugin, [&] {
+    if (++arrived == 1) leave.set();
+    if (arrived == 2) both.set();
+    both.wait();
+  });
+  stream.launch(kernel, {2, 1, 1});
+  CHECK(stream.synchronize());
+  CHECK(other.synchronize());
+}
+
+TEST_CASE("Given one block and arguments of 4 and 8 bytes in any order, Then each is copied at the launch, aligned") {
+  Plugin plugin;
+  const std::uint64_t address = plugin.allocate(64);
+  for (const std::size_t count : {1, 2, 3, 5, 8, 14, 15, 16, 40}) {
+    for (std::uint32_t order = 0; order < 16; ++order) {
+      Stream stream(plugin);
+      Gate gate(plugin);
+      std::vector<std::uint64_t> values(count);
+      std::vector<anyplace_argument> arguments;
+      const auto size_at = [order](std::size_t i) { return (order >> i % 4 & 1) != 0 ? 8u : 4u; };
+      for (std::size_t i = 0; i < count; ++i) {
+        values[i] = size_at(i) == 8 && i % 3 == 0 ? address + i : i + 1;
+        arguments.push_back({size_at(i) == 8 && i % 3 == 0 ? ANYPLACE_ARGUMENT_ADDRESS : ANYPLACE_ARGUMENT_VALUE,
+                             size_at(i), &values[i]});
+      }
+      const std::vector<std::uint64_t> expected = values;
+      std::atomic<int> wrong{0}, calls{0};
+      Kernel kernel(plugin, Block([&](const anyplace_block&, void* const* pointers, const std::uint32_t* sizes,
+                                      std::uint32_t given) {
+                      ++calls;
+                      wrong += given != count;
+                      for (std::uint32_t i = 0; i < given; ++i) {
+                        wrong += sizes[i] != size_at(i);
+                        wrong += reinterpret_cast<std::uintptr_t>(pointers[i]) % sizes[i] != 0;
+                        wrong += std::memcmp(pointers[i], &expected[i], sizes[i]) != 0;
+                      }
+                      return anyplace_status{ANYPLACE_STATUS_OK};
+                    }));
+      stream.wait(gate);
+      for (int i = 0; i < 20; ++i) stream.launch(kernel, {}, arguments);
+      std::fill(values.begin(), values.end(), 0);
+      gate.open();
+      CHECK(stream.synchronize());
+      CHECK(calls == 20);
+      CHECK(wrong == 0);
+    }
+  }
+  plugin.free(address);
+}
+
+TEST_CASE("Given one block and an address that is nobody's, Then nothing is submitted, also behind good arguments") {
+  Plugin plugin;
+  Stream stream(plugin);
+  const std::uint64_t own = plugin.allocate(64);
+  const std::uint64_t peer = plugin.allocate(64, 1);
+  const int number = 1;
+  Kernel kernel(plugin, [] {});
+  const std::vector<anyplace_argument> good = {value_of(number), {ANYPLACE_ARGUMENT_ADDRESS, 8, &own}};
+  std::vector<anyplace_argument> bad = good;
+  bad.push_back({ANYPLACE_ARGUMENT_ADDRESS, 8, &peer});
+  stream.launch(kernel, {}, good);
+  CHECK(stream.synchronize());
+  std::string text;
+  CHECK(status_of([&] { stream.launch(kernel, {}, bad); }, &text) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  CHECK(text.find("argument 2") != std::string::npos);
+  CHECK(stream.done());
+  stream.launch(kernel, {}, good);
+  CHECK(stream.synchronize());
+  plugin.free(own);
+  plugin.free(peer, 1);
+}
+
 TEST_CASE("Given arguments of many sizes, Then the kernel sees copies made at the launch, aligned") {
   Plugin plugin;
   Gate gate(plugin);

@@ -108,6 +108,24 @@ TEST_CASE(
   CHECK(before_urgent == 1);
 }
 
+TEST_CASE("Given a kernel of many blocks on all workers, When something more urgent becomes ready, Then one gives way") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream wide(plugin), urgent(plugin, Stream::priority(-1));
+  std::atomic<int> blocks{0};
+  Flag ran_urgent;
+  Kernel kernel(plugin, [&] {
+    if (++blocks == 1) {
+      urgent.run([&] { ran_urgent.set(); });
+    } else {
+      ran_urgent.wait();
+    }
+  });
+  wide.launch(kernel, {1000, 1, 1});
+  CHECK(wide.synchronize());
+  CHECK(urgent.synchronize());
+  CHECK(blocks == 1000);
+}
+
 TEST_CASE("Given one worker and a thousand streams that wait, Then others run: waiting takes no worker") {
   Plugin plugin(Environment{{"WORKERS", "1"}});
   Gate gate(plugin);
