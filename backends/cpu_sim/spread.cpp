@@ -49,7 +49,7 @@ Progress SpreadJob::begin(Spreadable& work, const Spreadable::Extent& extent) no
 void SpreadJob::invite() noexcept {
   if (invited_.exchange(true, std::memory_order_relaxed)) return;
   parties_.fetch_add(1, std::memory_order_relaxed);
-  stream_.scheduler().enqueue_woken(*this);
+  stream_.scheduler().enqueue(*this);  // behind what is as urgent, so that giving way to that helps it
 }
 
 Task::Done SpreadJob::run() noexcept {

@@ -16,11 +16,11 @@
 //   plain = id, with a low bit of the index flipped for each reason to take the slow path
 //
 // So one comparison of `plain` with the handle says that the handle is open and of this kind, that its device works,
-// that the process isn't exiting and that the object needs no care (the stream isn't held, the event has a record of
-// its backend's). For a buffer it says only that the handle is open and the memory is device memory. Buffers have no
-// hazard pointers, because their memory could then be used again only after a fence. With a bit flipped, `plain` has
-// another index than the slot, so no handle that leads to the slot equals it. The same is true of the zero in a slot
-// that was never used, except for slot 0, which is never given out.
+// that the process isn't exiting and that the object needs no care (the stream isn't held, the event's most recent
+// record wasn't made on a held one). For a buffer it says only that the handle is open and the memory is device memory.
+// Buffers have no hazard pointers, because their memory could then be used again only after a fence. With a bit
+// flipped, `plain` has another index than the slot, so no handle that leads to the slot equals it. The same is true of
+// the zero in a slot that was never used, except for slot 0, which is never given out.
 #pragma once
 
 #include <atomic>

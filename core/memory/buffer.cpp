@@ -154,25 +154,42 @@ Device BufferView::device() const {
   return Device(detail::buffers().pin(id_, operation)->device);
 }
 
+namespace detail {
+namespace {
+
+/// The fast path of calls that only ask where a view is: a launch asks for the address of each buffer among its
+/// arguments. False if that isn't known so, or if something is wrong with the view or the thread.
+[[gnu::always_inline]] inline bool read_view(std::uint64_t id, std::uint64_t offset, std::uint64_t bytes,
+                                             std::uint64_t& address) noexcept {
+  if (call_state.hazards == nullptr || !process_running()) [[unlikely]]
+    return false;
+  std::uint64_t whole = 0;
+  if (!SlotTable<BufferState>::read_range(id, address, whole)) [[unlikely]]
+    return false;
+  address += offset;
+  return offset <= whole && bytes <= whole - offset;
+}
+
+}  // namespace
+}  // namespace detail
+
 std::uint64_t BufferView::address() const {
   constexpr const char* operation = "BufferView::address";
-  // This is the fast path: a launch asks for the address of each buffer among its arguments.
-  if (detail::call_state.hazards != nullptr && detail::process_running()) [[likely]] {
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;
-    if (detail::SlotTable<detail::BufferState>::read_range(id_, address, bytes) && offset_ <= bytes &&
-        bytes_ <= bytes - offset_) [[likely]] {
-      return address + offset_;
-    }
-  }
+  std::uint64_t address = 0;
+  if (detail::read_view(id_, offset_, bytes_, address)) [[likely]]
+    return address;
   return detail::address_slow_path(*this, operation);
 }
 
 BufferView BufferView::sub(std::uint64_t offset, std::uint64_t bytes) const {
   constexpr const char* operation = "BufferView::sub";
+  std::uint64_t address = 0;
+  const bool within = offset <= bytes_ && bytes <= bytes_ - offset;
+  if (within && detail::read_view(id_, offset_, bytes_, address)) [[likely]]
+    return BufferView(id_, offset_ + offset, bytes);
   detail::enter(operation);
   const detail::PinnedRange range = detail::pin_range(*this, operation);
-  if (offset > bytes_ || bytes > bytes_ - offset) {
+  if (!within) {
     detail::fail(
         ErrorCode::invalid_argument, range.device != nullptr ? range.device->place : std::string(), operation,
         fmt::format("{} bytes from offset {} are not within this view, which has {} bytes", bytes, offset, bytes_));

@@ -92,7 +92,7 @@ Event::Event(const Device& device, EventOptions options) {
   if (options.blocking_sync) flags |= ANYPLACE_EVENT_BLOCKING_SYNC;
   std::unique_ptr<EventState> event = detail::make_event(state, flags, operation);
   id_ = event->id = events().reserve(operation);
-  events().publish(id_, event.release(), true);  // it is careful until the first record
+  events().publish(id_, event.release());
 }
 
 Event::Event(Event&& other) noexcept : EventView(std::exchange(other.id_, 0)) {}

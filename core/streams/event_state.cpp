@@ -74,10 +74,7 @@ bool record_was_held_back(EventState& event, StreamState& stream, const char* op
 }
 
 void note_plain_record(EventState& event) noexcept {
-  const bool first = !event.recorded.exchange(true, std::memory_order_acq_rel);
-  // The order matters: a record that another thread makes on a held stream now is either seen below, or sets the event
-  // careful after this.
-  if (first && event.id != 0) events().set_careful(event.id, false);
+  event.recorded.store(true, std::memory_order_seq_cst);
   if (event.record_is_held.load(std::memory_order_seq_cst)) [[unlikely]]
     forget_held_record(event);
 }

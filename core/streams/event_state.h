@@ -92,7 +92,11 @@ template <class Guard>  // of event and stream
   const anyplace_status status = device.table->event_record(device.self, event.handle, stream.handle);
   guard.check(status, operation);
   if (guard.careful) [[unlikely]]
-    note_plain_record(guard.first());
+    return note_plain_record(guard.first());
+  // Written once: other threads read the same line of memory when they query the event.
+  std::atomic<bool>& recorded = guard.first().recorded;
+  if (!recorded.load(std::memory_order_relaxed)) [[unlikely]]
+    recorded.store(true, std::memory_order_release);
 }
 
 template <class Guard>  // of an event

@@ -108,6 +108,24 @@ TEST_CASE(
   CHECK(before_urgent == 1);
 }
 
+TEST_CASE("Given a kernel of many blocks on one worker, When something as urgent becomes ready, Then it waits for a few") {
+  Plugin plugin(Environment{{"WORKERS", "1"}});
+  Stream wide(plugin), other(plugin);
+  std::atomic<int> blocks{0}, before_other{-1};
+  Kernel kernel(plugin, [&] {
+    if (++blocks == 1) other.run([&] { before_other = blocks.load(); });
+    // At least so long, so that a thread's time is over after five blocks, whatever the machine does.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(20);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  });
+  wide.launch(kernel, {200, 1, 1});
+  CHECK(wide.synchronize());
+  CHECK(other.synchronize());
+  CHECK(blocks == 200);
+  CHECK(before_other <= 20);
+}
+
 TEST_CASE("Given a kernel of many blocks on all workers, When something more urgent becomes ready, Then one gives way") {
   Plugin plugin(Environment{{"WORKERS", "2"}});
   Stream wide(plugin), urgent(plugin, Stream::priority(-1));
