@@ -107,18 +107,15 @@ class CommandQueue {
     entry->kind = Entry::launch, entry->units = 1, entry->packed = packed_block, entry->kernel = &kernel;
     back_ = entry + 1;
   }
-  /// `write` is given the PackedArguments and memory for `most_bytes` of values behind them. It returns how many it used,
-  /// or -1 if there is to be no command. Returns whether there is one.
-  template <class Write>
-  bool emplace_launch_with(Kernel& kernel, std::uint32_t packed_block, std::uint32_t most_bytes, Write&& write) {
-    Entry* entry = make_room(2 + units_of(most_bytes));
-    const std::int32_t used = write(*::new (static_cast<void*>(entry + 1)) PackedArguments);
-    if (used < 0) return false;
-    const auto units = static_cast<std::uint32_t>(2 + units_of(static_cast<std::uint32_t>(used)));
+  /// Returns memory for `value_bytes` of values, which the caller writes.
+  std::byte* emplace_launch_with(Kernel& kernel, std::uint32_t packed_block, const PackedArguments& arguments,
+                                 std::uint32_t value_bytes) {
+    const auto units = static_cast<std::uint32_t>(2 + units_of(value_bytes));
+    Entry* entry = make_room(units);
     entry->kind = Entry::launch_with, entry->units = units & most_units, entry->packed = packed_block;
     entry->kernel = &kernel;
     back_ = entry + units;
-    return true;
+    return (::new (static_cast<void*>(entry + 1)) PackedArguments(arguments))->values();
   }
   void emplace_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
     Entry* entry = make_room(2);

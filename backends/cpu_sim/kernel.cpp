@@ -335,49 +335,53 @@ constexpr std::uint64_t kind_and_size(std::uint32_t kind, std::uint32_t size) no
 }  // namespace
 
 bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch& launch) {
+  static_assert(offsetof(anyplace_argument, kind) == 0 && offsetof(anyplace_argument, size) == 4);
   const std::uint32_t count = launch.argument_count;
   if (count > PackedArguments::most || launch.argument_stride != sizeof(anyplace_argument)) return false;
   const anyplace_argument* const given = launch.arguments;
   if (given == nullptr) return false;
   Device& device = stream.device();
-  // It looks at each argument once, and writes it. It makes no error: those are for submit_launch().
-  const auto write = [&](PackedArguments& arguments) noexcept -> std::int32_t {
-    static_assert(offsetof(anyplace_argument, kind) == 0 && offsetof(anyplace_argument, size) == 4);
-    std::byte* const values = arguments.values();
+  PackedArguments arguments;
+  arguments.count = static_cast<std::uint8_t>(count);
+  std::uint32_t bytes = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const void* const value = given[i].value;
+    if (value == nullptr) [[unlikely]]
+      return false;
+    std::uint64_t kind_size = 0;
+    std::memcpy(&kind_size, &given[i], sizeof(kind_size));
+    if (kind_size == kind_and_size(ANYPLACE_ARGUMENT_VALUE, 4)) {
+      arguments.sizes[i] = 4;
+      bytes += 4;
+      continue;
+    }
+    if (kind_size == kind_and_size(ANYPLACE_ARGUMENT_ADDRESS, 8)) {
+      anyplace_address address = 0;
+      std::memcpy(&address, value, sizeof(address));
+      if (!kernel.reaches_at_once(device, address)) [[unlikely]]
+        return false;
+    } else if (kind_size != kind_and_size(ANYPLACE_ARGUMENT_VALUE, 8)) {
+      return false;
+    }
+    arguments.sizes[i] = 8;
+    bytes = ((bytes + 7) & ~7u) + 8;
+  }
+  if (!kernel.takes(arguments)) return false;
+  const auto write_values = [&](std::byte* values) noexcept {
     std::uint32_t at = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
-      const void* const value = given[i].value;
-      if (value == nullptr) [[unlikely]]
-        return -1;
-      std::uint64_t kind_size = 0;
-      std::memcpy(&kind_size, &given[i], sizeof(kind_size));
-      std::uint64_t eight = 0;
-      switch (kind_size) {
-        case kind_and_size(ANYPLACE_ARGUMENT_VALUE, 4):
-          std::memcpy(values + at, value, 4);
-          arguments.sizes[i] = 4;
-          at += 4;
-          continue;
-        case kind_and_size(ANYPLACE_ARGUMENT_ADDRESS, 8):
-          std::memcpy(&eight, value, 8);
-          if (!kernel.reaches_at_once(device, eight)) [[unlikely]]
-            return -1;
-          break;
-        case kind_and_size(ANYPLACE_ARGUMENT_VALUE, 8):
-          std::memcpy(&eight, value, 8);
-          break;
-        default:
-          return -1;
+      if (arguments.sizes[i] == 4) {
+        std::memcpy(values + at, given[i].value, 4);
+        at += 4;
+      } else {
+        at = (at + 7) & ~7u;
+        std::memcpy(values + at, given[i].value, 8);
+        at += 8;
       }
-      at = (at + 7) & ~7u;
-      std::memcpy(values + at, &eight, 8);
-      arguments.sizes[i] = 8;
-      at += 8;
     }
-    arguments.count = static_cast<std::uint8_t>(count);
-    return kernel.takes(arguments) ? static_cast<std::int32_t>(at) : -1;
   };
-  return stream.submit_launch_with(kernel, kernel.mark(), pack(launch.block), 8 * count, write) != 0;
+  stream.submit_launch_with(kernel, kernel.mark(), pack(launch.block), arguments, bytes, write_values);
+  return true;
 }
 
 }  // namespace anyplace::cpu_sim

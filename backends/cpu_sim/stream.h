@@ -25,7 +25,6 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <type_traits>
 #include <utility>
 
 #include "command_queue.h"
@@ -86,15 +85,13 @@ class Stream final : public Task {
       return push(write);
     return ordered([&] { return push(write); });
   }
-  /// The same with arguments, which `write_arguments` writes (CommandQueue::emplace_launch_with). It must not throw.
-  /// Returns 0, having submitted nothing, if it refuses.
+  /// The same with arguments, whose values `write_values` writes to the memory that it is given. It must not throw.
   template <class Write>
   std::uint64_t submit_launch_with(Kernel& kernel, std::uint64_t mark, std::uint32_t packed_block,
-                                   std::uint32_t most_bytes, Write&& write_arguments) {
+                                   const PackedArguments& arguments, std::uint32_t value_bytes, Write&& write_values) {
     const auto write = [&] {
-      if (!queue_.emplace_launch_with(kernel, packed_block, most_bytes, write_arguments)) return false;
+      write_values(queue_.emplace_launch_with(kernel, packed_block, arguments, value_bytes));
       remember(mark);
-      return true;
     };
     if (rule_ == Rule::none) [[likely]]
       return push(write);
@@ -179,7 +176,6 @@ class Stream final : public Task {
   template <class Submit>
   std::uint64_t ordered(Submit&& submit);
 
-  /// `write` writes the command; if it returns a bool, false means that there is none. Returns its number, or 0.
   template <class Write>
   std::uint64_t push(Write&& write) {
     std::uint64_t number = 0;
@@ -188,11 +184,7 @@ class Stream final : public Task {
       std::lock_guard lock(lock_);
       was_active = active_.load(std::memory_order_relaxed);
       if (!was_active) scheduler_.start();  // called first, because submitted commands must be sure to run
-      if constexpr (std::is_same_v<decltype(write()), bool>) {
-        if (!write()) return 0;
-      } else {
-        write();
-      }
+      write();
       number = submitted_.load(std::memory_order_relaxed) + 1;
       asked_for_.store(number, std::memory_order_relaxed);
       backend::release_to_sanitizer(&submitted_);
