@@ -73,6 +73,12 @@ bool record_was_held_back(EventState& event, StreamState& stream, const char* op
   return stream.held.load(std::memory_order_acquire) && hold_back_record(event, stream, operation);
 }
 
+void record_first(EventState& event, StreamState& stream, const char* operation) {
+  DeviceState& device = *stream.device;
+  check(device.table->event_record(device.self, event.handle, stream.handle), device, operation);
+  note_plain_record(event);
+}
+
 void note_plain_record(EventState& event) noexcept {
   event.recorded.store(true, std::memory_order_seq_cst);
   if (event.record_is_held.load(std::memory_order_seq_cst)) [[unlikely]]

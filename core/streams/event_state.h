@@ -70,6 +70,9 @@ void wait(StreamState& stream, EventState& event, const char* operation);
 [[noreturn]] void refuse_stream(const EventState& event, const StreamState& stream, const char* operation);
 /// Returns true if the stream is held; its queue then has the record.
 bool record_was_held_back(EventState& event, StreamState& stream, const char* operation);
+/// Records an event that wasn't recorded before, on a stream that isn't held. Apart, so that later records have nothing
+/// to note.
+void record_first(EventState& event, StreamState& stream, const char* operation);
 /// Called after the event was recorded on a stream that isn't held.
 void note_plain_record(EventState& event) noexcept;
 bool query_carefully(EventState& event, const char* operation);
@@ -88,15 +91,13 @@ template <class Guard>  // of event and stream
     refuse_stream(event, stream, operation);
   if (guard.careful) [[unlikely]] {
     if (record_was_held_back(event, stream, operation)) return;
+  } else if (!event.recorded.load(std::memory_order_relaxed)) [[unlikely]] {
+    return record_first(event, stream, operation);
   }
   const anyplace_status status = device.table->event_record(device.self, event.handle, stream.handle);
   guard.check(status, operation);
   if (guard.careful) [[unlikely]]
-    return note_plain_record(guard.first());
-  // Written once: other threads read the same line of memory when they query the event.
-  std::atomic<bool>& recorded = guard.first().recorded;
-  if (!recorded.load(std::memory_order_relaxed)) [[unlikely]]
-    recorded.store(true, std::memory_order_release);
+    note_plain_record(guard.first());
 }
 
 template <class Guard>  // of an event
