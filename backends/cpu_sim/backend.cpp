@@ -229,7 +229,7 @@ class CpuSimBackend final : public DeviceBackend {
   void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                    std::uint32_t kind) override {
     check_copy_kind(kind);
-    stream_of(stream).submit_copy(destination, source, bytes);
+    submit_copy(stream_of(stream), destination, source, bytes);
   }
   void memory_copy_2d(anyplace_stream stream, const anyplace_copy_2d& copy) override {
     check_copy_2d(copy);
@@ -239,12 +239,12 @@ class CpuSimBackend final : public DeviceBackend {
                         std::int32_t source_device, anyplace_address source, std::uint64_t bytes) override {
     engine_.device(destination_device);
     engine_.device(source_device);
-    stream_of(stream).submit_copy(destination, source, bytes);
+    submit_copy(stream_of(stream), destination, source, bytes);
   }
   void memory_set(anyplace_stream stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                   std::uint64_t count) override {
     check_fill(address, width);
-    stream_of(stream).submit_fill(address, value, width, count);
+    submit_fill(stream_of(stream), address, value, width, count);
   }
 
   // -- Kernels. A module owns its kernels; one of kernel_from_host is owned by its handle.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of one stream, one behind the other in chunks of memory. The most frequent ones are plain bytes: a kernel
-// over a grid of one takes 16, and with arguments 16 more and what their values take; a wait, a short copy and a short
-// fill take 32. Any other command is an object of its own type with 16 bytes in front of it. Chunks are reused, so a
-// stream in steady use allocates nothing.
+// The commands of one stream, one behind the other in chunks of memory. The most frequent ones are plain bytes: a
+// kernel over a grid of one takes 16, and with arguments 16 more and what their values take; a wait, a short copy and a
+// short fill take 32. Any other command is an object of its own type with 16 bytes in front of it. Chunks are reused,
+// so a stream in steady use allocates nothing.
 //
 // The queue has two sides, which share only the chunks and Front::spare:
 //   - the back: emplace_...(), called under the stream's submit lock, writes behind what was submitted before;

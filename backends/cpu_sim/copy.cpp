@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "failure.h"
+#include "stream.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -15,25 +16,22 @@ constexpr std::uint64_t grain_bytes = short_bytes;
 
 std::byte* at(anyplace_address address) noexcept { return backend::from_handle<std::byte>(address); }
 
-template <class T>
-void fill(anyplace_address address, std::uint32_t value, std::uint64_t count) noexcept {
-  std::fill_n(backend::from_handle<T>(address), count, static_cast<T>(value));
-}
-
 }  // namespace
 
-void run_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept {
-  std::memcpy(at(destination), at(source), bytes);
+void submit_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
+  if (bytes <= short_bytes) {
+    stream.submit_copy(destination, source, bytes);
+  } else {
+    stream.submit<Copy>(destination, source, bytes);
+  }
 }
 
-void run_fill(anyplace_address address, std::uint32_t value, std::uint64_t width, std::uint64_t count) noexcept {
-  switch (width) {
-    case 1:
-      return fill<std::uint8_t>(address, value, count);
-    case 2:
-      return fill<std::uint16_t>(address, value, count);
-    default:
-      return fill<std::uint32_t>(address, value, count);
+void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
+                 std::uint64_t count) {
+  if (count <= short_bytes / width) {
+    stream.submit_fill(address, value, width, count);
+  } else {
+    stream.submit<Fill>(address, value, width, count);
   }
 }
 

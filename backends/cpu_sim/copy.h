@@ -8,15 +8,10 @@
 
 #include <cstdint>
 
+#include "short_copy.h"
 #include "spread.h"
 
 namespace anyplace::cpu_sim {
-
-/// A copy or fill of so many bytes is no worth for several threads: it is no object, but a short entry of the queue.
-inline constexpr std::uint64_t short_bytes = 256 << 10;
-
-void run_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept;
-void run_fill(anyplace_address address, std::uint32_t value, std::uint64_t width, std::uint64_t count) noexcept;
 
 /// Copies contiguous bytes, more than short_bytes.
 class Copy final : public Spreadable {
@@ -71,6 +66,11 @@ class Fill final : public Spreadable {
   std::uint32_t value_;
   std::uint32_t width_;
 };
+
+// Each submits what its size asks for. Throws if there is no memory or no thread; then nothing was submitted.
+void submit_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes);
+void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
+                 std::uint64_t count);
 
 // Each throws Failure(INVALID_ARGUMENT) if the command can't do what was asked.
 void check_copy_kind(std::uint32_t kind);

@@ -60,8 +60,8 @@ class Kernel final : public RefCounted<Kernel> {
   bool takes_nothing() const noexcept { return !parameters_ || parameters_->empty(); }
   /// The same with arguments of these sizes.
   bool takes(const PackedArguments& arguments) const noexcept {
-    return !parameters_ || std::equal(parameters_->begin(), parameters_->end(), arguments.sizes,
-                                      arguments.sizes + arguments.count);
+    return !parameters_ ||
+           std::equal(parameters_->begin(), parameters_->end(), arguments.sizes, arguments.sizes + arguments.count);
   }
 
   /// Runs a launch over one block of the size `packed` (pack()), without arguments.
@@ -138,7 +138,8 @@ inline bool is_one_block(const anyplace_launch& launch) noexcept {
 }
 
 /// Submits a launch of one block whose arguments are few, of 4 or 8 bytes, and known to be right. Returns false, and
-/// submits nothing, if it is another: submit_launch() then finds out what it is. Throws if there is no memory or no thread.
+/// submits nothing, if it is another: submit_launch() then finds out what it is. Throws if there is no memory or no
+/// thread.
 bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch& launch);
 
 /// Submits any launch. Throws Failure(INVALID_ARGUMENT) if it is over the limits or has invalid arguments; then nothing

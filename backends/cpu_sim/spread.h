@@ -34,9 +34,9 @@ class Spreadable : public Command {
 
 /// The one command of a stream that is spread now. It is a part of the stream, so that spreading allocates nothing.
 ///
-/// As a task it is an invitation: it is in the scheduler's queue while units are left, and a thread that takes it joins.
-/// parties_ counts the threads that run ranges, and the invitation while it is out; the last of them completes the
-/// command. A thread that finds no units left takes the invitation back before it leaves.
+/// As a task it is an invitation: it is in the scheduler's queue while units are left, and a thread that takes it
+/// joins. parties_ counts the threads that run ranges, and the invitation while it is out; the last of them completes
+/// the command. A thread that finds no units left takes the invitation back before it leaves.
 class SpreadJob final : public Task {
  public:
   explicit SpreadJob(Stream& stream) noexcept : stream_(stream) {}

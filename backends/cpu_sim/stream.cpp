@@ -2,8 +2,8 @@
 #include "stream.h"
 
 #include "clock.h"
-#include "copy.h"
 #include "kernel.h"
+#include "short_copy.h"
 #include "stream_pool.h"
 #include "thread.h"
 
@@ -104,13 +104,11 @@ std::uint64_t Stream::push_wait(const Record& record) {
 }
 
 std::uint64_t Stream::submit_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
-  if (bytes > short_bytes) return submit<Copy>(destination, source, bytes);
   return ordered([&] { return push([&] { queue_.emplace_copy(destination, source, bytes); }); });
 }
 
 std::uint64_t Stream::submit_fill(anyplace_address address, std::uint32_t value, std::uint32_t width,
                                   std::uint64_t count) {
-  if (count > short_bytes / width) return submit<Fill>(address, value, width, count);
   return ordered([&] { return push([&] { queue_.emplace_fill(address, value, width, count); }); });
 }
 

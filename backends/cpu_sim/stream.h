@@ -97,6 +97,7 @@ class Stream final : public Task {
       return push(write);
     return ordered([&] { return push(write); });
   }
+  /// Copies and fills of at most short_bytes (copy.h has submit_copy() and submit_fill() for all).
   std::uint64_t submit_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes);
   std::uint64_t submit_fill(anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count);
   /// Notes the mark of a kernel (Kernel::mark). Called while a launch of it is written.

@@ -54,8 +54,9 @@ constinit thread_local BlockState block_state{};
 
 namespace {
 
-// -- Another stack. On x86-64 that is a function of ours, for which a call from one stack returns on another: a barrier is
-// met by each thread of each block, and swapcontext() makes system calls for the mask of signals, which strands share.
+// -- Another stack. On x86-64 that is a function of ours, for which a call from one stack returns on another: a barrier
+// is met by each thread of each block, and swapcontext() makes system calls for the mask of signals, which strands
+// share.
 
 #if defined(__x86_64__)
 struct Context {
@@ -204,8 +205,8 @@ class Pool {
     const std::lock_guard lock(mutex_);
     return guards_ == most_guards || (++guards_, mprotect(mapping, page(), PROT_NONE) == 0);
   }
-  /// Stacks begin at different offsets in a page: what is on top of each is used again and again, and would else compete
-  /// for the same few lines of the cache.
+  /// Stacks begin at different offsets in a page: what is on top of each is used again and again, and would else
+  /// compete for the same few lines of the cache.
   size_t next_offset() noexcept {
     const std::lock_guard lock(mutex_);
     return made_++ % 32 * 128;

@@ -111,7 +111,8 @@ TEST_CASE("Given many streams with host functions, Then each device runs its own
   CHECK(overlaps == 0);
 }
 
-TEST_CASE("Given host functions one behind the other on a stream, Then they run in order, and a kernel between them too") {
+TEST_CASE(
+    "Given host functions one behind the other on a stream, Then they run in order, and a kernel between them too") {
   Plugin plugin;
   Stream stream(plugin);
   Gate gate(plugin);

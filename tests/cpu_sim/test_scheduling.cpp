@@ -108,7 +108,8 @@ TEST_CASE(
   CHECK(before_urgent == 1);
 }
 
-TEST_CASE("Given a kernel of many blocks on one worker, When something as urgent becomes ready, Then it waits for a few") {
+TEST_CASE(
+    "Given a kernel of many blocks on one worker, When something as urgent becomes ready, Then it waits for a few") {
   Plugin plugin(Environment{{"WORKERS", "1"}});
   Stream wide(plugin), other(plugin);
   std::atomic<int> blocks{0}, before_other{-1};
@@ -126,7 +127,8 @@ TEST_CASE("Given a kernel of many blocks on one worker, When something as urgent
   CHECK(before_other <= 20);
 }
 
-TEST_CASE("Given a kernel of many blocks on all workers, When something more urgent becomes ready, Then one gives way") {
+TEST_CASE(
+    "Given a kernel of many blocks on all workers, When something more urgent becomes ready, Then one gives way") {
   Plugin plugin(Environment{{"WORKERS", "2"}});
   Stream wide(plugin), urgent(plugin, Stream::priority(-1));
   std::atomic<int> blocks{0};

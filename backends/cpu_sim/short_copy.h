@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies and fills that one thread makes: short entries of a stream's queue (command_queue.h). copy.h has the others.
+#pragma once
+
+#include <anyplace/backend/abi.h>
+
+#include <cstdint>
+
+namespace anyplace::cpu_sim {
+
+/// More bytes than this are worth several threads.
+inline constexpr std::uint64_t short_bytes = 256 << 10;
+
+void run_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) noexcept;
+/// Elements of 1, 2 or 4 bytes get the low bits of the value.
+void run_fill(anyplace_address address, std::uint32_t value, std::uint64_t width, std::uint64_t count) noexcept;
+
+}  // namespace anyplace::cpu_sim
