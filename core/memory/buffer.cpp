@@ -51,7 +51,11 @@ namespace {
 
 bool is_idle(const Pin<StreamState>& use) noexcept { return is_surely_idle(*use, "Buffer: freeing memory"); }
 
-bool is_over(const Pin<StreamState>& use) noexcept { return !streams().try_pin(use->id) && is_idle(use); }
+/// A stream of a lost device counts as idle, but copies that the buffer's own device makes for it may be left.
+bool is_over(const BufferState& buffer, const Pin<StreamState>& use) noexcept {
+  const bool lost_elsewhere = use->device != buffer.device && use->device->lost.load(std::memory_order_relaxed);
+  return !lost_elsewhere && !streams().try_pin(use->id) && is_idle(use);
+}
 
 /// Lets go of streams that were destroyed and have no work left, so that a buffer that lives long doesn't keep every
 /// stream that it ever met. The buffer is pinned, so nobody frees it while its uses are out.
@@ -62,7 +66,7 @@ void sweep_uses(BufferState& buffer) {
     if (buffer.uses.size() < buffer.sweep_at) return;
     uses.swap(buffer.uses);
   }
-  std::erase_if(uses, is_over);
+  std::erase_if(uses, [&](const Pin<StreamState>& use) { return is_over(buffer, use); });
   const std::lock_guard lock(buffer.uses_mutex);
   for (Pin<StreamState>& added : buffer.uses) uses.push_back(std::move(added));
   buffer.uses = std::move(uses);

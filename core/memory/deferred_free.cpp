@@ -71,29 +71,41 @@ DeferredFrees* make_deferred_frees(DeviceState& /*device*/) { return new Deferre
 
 namespace {
 
+/// Whether the lost device leaves it open what still uses the buffer. Its own work is over; but a stream of the
+/// buffer's device may make copies for a stream of another device (copy_staged.cpp), and waits for that one no longer.
+bool leaves_open(const DeviceState& lost, const BufferState& buffer) noexcept { return &lost != buffer.device; }
+
 /// Records an event behind the stream's work, for the buffer to wait for. False if that failed.
 bool mark(BufferState& buffer, StreamState& stream) noexcept {
-  if (stream.device->lost.load(std::memory_order_relaxed)) return true;  // a lost device's work is over
+  if (stream.device->lost.load(std::memory_order_relaxed)) return !leaves_open(*stream.device, buffer);
   try {
     std::unique_ptr<EventState> event = take_event(*stream.device);
     record(*event, stream, operation);
     buffer.behind.push_back(std::move(event));
     return true;
   } catch (const std::exception&) {
-    return stream.device->lost.load(std::memory_order_relaxed);
+    return stream.device->lost.load(std::memory_order_relaxed) && !leaves_open(*stream.device, buffer);
   }
 }
 
-bool is_complete(const BufferState& buffer) noexcept {
+/// Whether the event is complete, or will never be asked again because its device is lost.
+bool is_past(BufferState& buffer, EventState& event) noexcept {
+  bool complete = false;
+  try {
+    complete = !event.device->lost.load(std::memory_order_relaxed) && query(event, operation);
+  } catch (const std::exception&) {  // whether the device is lost is asked below
+  }
+  if (complete) return true;
+  if (!event.device->lost.load(std::memory_order_relaxed)) return false;
+  buffer.unmarked = buffer.unmarked || leaves_open(*event.device, buffer);
+  return true;
+}
+
+bool is_complete(BufferState& buffer) noexcept {
   if (buffer.device->lost.load(std::memory_order_relaxed)) return true;
-  if (buffer.unmarked) return false;
-  return std::all_of(buffer.behind.begin(), buffer.behind.end(), [](const std::unique_ptr<EventState>& event) {
-    try {
-      return event->device->lost.load(std::memory_order_relaxed) || query(*event, operation);
-    } catch (const std::exception&) {
-      return event->device->lost.load(std::memory_order_relaxed);
-    }
-  });
+  const bool all_past = std::all_of(buffer.behind.begin(), buffer.behind.end(),
+                                    [&](const std::unique_ptr<EventState>& event) { return is_past(buffer, *event); });
+  return all_past && (!buffer.unmarked || is_surely_idle(*buffer.device, operation));
 }
 
 /// Gives memory that nothing uses any more back to where it came from. The caller holds no lock.
@@ -176,8 +188,8 @@ void wait_for(BufferState& buffer) noexcept {
     try {
       static_cast<void>(synchronize(*event, ANYPLACE_FOREVER, operation));
     } catch (const std::exception&) {
-      // If its device was lost, the work is over. After any other failure the end of the work isn't known.
-      if (!event->device->lost.load(std::memory_order_relaxed)) buffer.unmarked = true;
+      // After any other failure than the loss of its device the end of the work isn't known either.
+      if (!is_past(buffer, *event)) buffer.unmarked = true;
     }
   }
   if (buffer.unmarked) wait_for_device(*buffer.device);

@@ -309,4 +309,38 @@ TEST_CASE("Given a query that fails while memory is given up then its message is
   REQUIRE(std::string(error->what()).find("query") == std::string::npos);
 }
 
+TEST_CASE(
+    "Given a copy between backends when the other device is lost then its buffer is kept until the copy is made") {
+  REQUIRE(setenv("ANYPLACE_CPU_SIM_WORKERS", "1", 1) == 0);
+  test::Forward& forward = test::new_forward();
+  forward.install("sim_b");
+  const Device simulated("cpu_sim:0");
+  std::promise<void> held, opened;
+  const Kernel hold(simulated, [&](const Block&) {
+    held.set_value();
+    opened.get_future().wait();
+  });
+  HostGate gate;
+  const Stream here(Device("sim_b:0")), there(simulated), busy(simulated);
+  const Buffer target(here, 4096);
+  auto source = std::make_unique<Buffer>(there, 4096);
+  there.memset8(*source, 1);
+  there.synchronize();
+  const std::uint64_t address = source->address();
+  // What reads the source is a stream of cpu_sim's own, behind `here`; and then there is no worker to run it.
+  gate.block(here);
+  source->record_stream(here);
+  here.copy(target, *source);
+  busy.launch(hold, {1, 1});
+  held.get_future().wait();
+  forward.lost_device = 0;
+  report_loss(forward, here);
+  source.reset();
+  const std::uint64_t next = Buffer(there, 4096).address();
+  opened.set_value();
+  gate.open();
+  simulated.synchronize();
+  REQUIRE(next != address);
+}
+
 }  // namespace lost_device_test
