@@ -304,6 +304,14 @@ class StagedCopy {
   Place* last_ = nullptr;
 };
 
+/// False also where that isn't known.
+bool is_idle(const DeviceState& device) noexcept {
+  if (device.lost.load(std::memory_order_relaxed)) return false;
+  const bool idle = device.table->device_synchronize(device.self, device.index, 0) == ANYPLACE_STATUS_OK;
+  if (!idle) static_cast<void>(take_message());
+  return idle;
+}
+
 }  // namespace
 
 void drop_staging() noexcept {
@@ -326,8 +334,7 @@ void drop_staging() noexcept {
   }
   for (auto i = abandoned.begin(); i != abandoned.end();) {
     const auto lane = i++;
-    const auto is_idle = [](DeviceState* device) { return is_surely_idle(*device, "exit"); };
-    if (is_idle(lane->kind.source) && is_idle(lane->kind.destination)) continue;
+    if (is_idle(*lane->kind.source) && is_idle(*lane->kind.destination)) continue;
     const std::lock_guard lock(all.mutex);
     all.abandoned.splice(all.abandoned.end(), abandoned, lane);
   }

@@ -71,41 +71,57 @@ DeferredFrees* make_deferred_frees(DeviceState& /*device*/) { return new Deferre
 
 namespace {
 
-/// Whether the lost device leaves it open what still uses the buffer. Its own work is over; but a stream of the
-/// buffer's device may make copies for a stream of another device (copy_staged.cpp), and waits for that one no longer.
-bool leaves_open(const DeviceState& lost, const BufferState& buffer) noexcept { return &lost != buffer.device; }
+/// To be called when a device was lost that used the buffer. Its own work is over. But a stream of the buffer's device
+/// may make copies for a stream of another device (copy_staged.cpp), and waits for that one no longer.
+void note_loss(BufferState& buffer, const DeviceState& lost) noexcept {
+  buffer.left_open = buffer.left_open || &lost != buffer.device;
+}
 
 /// Records an event behind the stream's work, for the buffer to wait for. False if that failed.
 bool mark(BufferState& buffer, StreamState& stream) noexcept {
-  if (stream.device->lost.load(std::memory_order_relaxed)) return !leaves_open(*stream.device, buffer);
+  DeviceState& device = *stream.device;
+  bool marked = false;
   try {
-    std::unique_ptr<EventState> event = take_event(*stream.device);
-    record(*event, stream, operation);
-    buffer.behind.push_back(std::move(event));
-    return true;
-  } catch (const std::exception&) {
-    return stream.device->lost.load(std::memory_order_relaxed) && !leaves_open(*stream.device, buffer);
+    if (!device.lost.load(std::memory_order_relaxed)) {
+      std::unique_ptr<EventState> event = take_event(device);
+      record(*event, stream, operation);
+      buffer.behind.push_back(std::move(event));
+      marked = true;
+    }
+  } catch (const std::exception&) {  // the device may just have been lost
   }
+  if (marked || !device.lost.load(std::memory_order_relaxed)) return marked;
+  note_loss(buffer, device);
+  return true;
 }
 
-/// Whether the event is complete, or will never be asked again because its device is lost.
+/// Whether the event is complete, or nothing more will be known of it because its device is lost.
 bool is_past(BufferState& buffer, EventState& event) noexcept {
-  bool complete = false;
+  const DeviceState& device = *event.device;
   try {
-    complete = !event.device->lost.load(std::memory_order_relaxed) && query(event, operation);
-  } catch (const std::exception&) {  // whether the device is lost is asked below
+    if (!device.lost.load(std::memory_order_relaxed) && query(event, operation)) return true;
+  } catch (const std::exception&) {  // the device may just have been lost
   }
-  if (complete) return true;
-  if (!event.device->lost.load(std::memory_order_relaxed)) return false;
-  buffer.unmarked = buffer.unmarked || leaves_open(*event.device, buffer);
+  if (!device.lost.load(std::memory_order_relaxed)) return false;
+  note_loss(buffer, device);
   return true;
+}
+
+/// Whether all that was submitted to the device, or is held back for it, is done.
+bool has_no_work(DeviceState& device) noexcept {
+  try {
+    return synchronize(device, 0, operation);
+  } catch (const std::exception&) {
+    return device.lost.load(std::memory_order_relaxed);
+  }
 }
 
 bool is_complete(BufferState& buffer) noexcept {
   if (buffer.device->lost.load(std::memory_order_relaxed)) return true;
+  if (buffer.unmarked) return false;
   const bool all_past = std::all_of(buffer.behind.begin(), buffer.behind.end(),
                                     [&](const std::unique_ptr<EventState>& event) { return is_past(buffer, *event); });
-  return all_past && (!buffer.unmarked || is_surely_idle(*buffer.device, operation));
+  return all_past && (!buffer.left_open || has_no_work(*buffer.device));
 }
 
 /// Gives memory that nothing uses any more back to where it came from. The caller holds no lock.
@@ -188,11 +204,11 @@ void wait_for(BufferState& buffer) noexcept {
     try {
       static_cast<void>(synchronize(*event, ANYPLACE_FOREVER, operation));
     } catch (const std::exception&) {
-      // After any other failure than the loss of its device the end of the work isn't known either.
+      // After any other failure than the loss of its device the end of the work isn't known.
       if (!is_past(buffer, *event)) buffer.unmarked = true;
     }
   }
-  if (buffer.unmarked) wait_for_device(*buffer.device);
+  if (buffer.unmarked || buffer.left_open) wait_for_device(*buffer.device);
 }
 
 /// Waits for the streams in whose order the backend was told to free memory.

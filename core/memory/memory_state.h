@@ -53,6 +53,9 @@ struct BufferState {
   std::vector<std::unique_ptr<EventState>> behind;  ///< the memory is unused once all of these are complete
   /// An event is missing: the memory is known to be unused only when the device is idle.
   bool unmarked = false;
+  /// A device of a stream that used it was lost, another than the buffer's own, whose work for that stream isn't
+  /// marked.
+  bool left_open = false;
   BufferState* next = nullptr;
   HostBlock* host = nullptr;  ///< the pinned memory that waits, which goes back to its device's HostPool
 

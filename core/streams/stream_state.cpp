@@ -240,13 +240,6 @@ bool is_surely_idle(StreamState& stream, const char* operation) noexcept {
   return status == ANYPLACE_STATUS_OK && done != 0;
 }
 
-bool is_surely_idle(DeviceState& device, const char* operation) noexcept {
-  if (device.lost.load(std::memory_order_relaxed)) return false;
-  const anyplace_status status = device.table->device_synchronize(device.self, device.index, 0);
-  if (status != ANYPLACE_STATUS_TIMEOUT) note_quietly(status, device, operation);
-  return status == ANYPLACE_STATUS_OK;
-}
-
 void throw_fault(StreamState& stream, bool clear) {
   std::unique_lock lock(stream.fault_mutex);
   if (!stream.fault) return;  // another thread has thrown and cleared it

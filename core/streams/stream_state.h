@@ -125,8 +125,6 @@ inline bool synchronize(StreamState& stream, std::uint64_t timeout_ns, const cha
 /// Whether the stream has no work left, for those who only want to know whether something may go already: a query that
 /// fails says no. A lost device's stream has none.
 bool is_surely_idle(StreamState& stream, const char* operation) noexcept;
-/// The same for all work of the device. A lost device isn't known to be idle.
-bool is_surely_idle(DeviceState& device, const char* operation) noexcept;
 /// Waits for all work that was submitted to the device. False when time ran out.
 bool synchronize(DeviceState& device, std::uint64_t timeout_ns, const char* operation);
 
