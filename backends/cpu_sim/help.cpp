@@ -8,6 +8,7 @@
 
 #include "device.h"
 #include "stream.h"
+#include "thread.h"
 
 namespace anyplace::cpu_sim {
 namespace {
