@@ -249,18 +249,9 @@ Task::Done Stream::run() noexcept {
   }
 }
 
-void Stream::finish_elsewhere() noexcept {
-  queue_.front().command().~Command();
-  queue_.pop();
-  const std::uint64_t retired = timeline_.value() + 1;
-  Scheduler& scheduler = scheduler_;
-  Stream* woken = nullptr;
-  timeline_.advance(retired, woken);
-  if (submitted() != retired || !go_idle(retired)) scheduler.enqueue(*this);
-  if (woken != nullptr) scheduler.enqueue_woken(*woken);
-}
-
-HostWork* Stream::finish_host_function() noexcept {
+/// Completes the front command, which was executed elsewhere. If the next one is the host thread's as well and
+/// `keeps_host_work`, the turn stays with the caller, who gets it; else the turn is passed on.
+HostWork* Stream::complete_front(bool keeps_host_work) noexcept {
   queue_.front().command().~Command();
   queue_.pop();
   const std::uint64_t retired = timeline_.value() + 1;
@@ -270,8 +261,8 @@ HostWork* Stream::finish_host_function() noexcept {
   HostWork* next = nullptr;
   if (submitted() != retired || !go_idle(retired)) {
     backend::acquire_from_sanitizer(&submitted_);
-    if (Entry& entry = queue_.front(); entry.kind == Entry::for_host) {
-      next = &entry.host_command().work();
+    if (keeps_host_work && queue_.front().kind == Entry::for_host) {
+      next = &queue_.front().host_command().work();
     } else {
       scheduler.enqueue(*this);
     }
@@ -279,6 +270,10 @@ HostWork* Stream::finish_host_function() noexcept {
   if (woken != nullptr) scheduler.enqueue_woken(*woken);
   return next;
 }
+
+void Stream::finish_elsewhere() noexcept { static_cast<void>(complete_front(false)); }
+
+HostWork* Stream::finish_host_function() noexcept { return complete_front(true); }
 
 /// Runs the turn of this stream on a host that has claimed it. If this stream then waits for a stream that it woke, the
 /// host runs that one next.

@@ -205,6 +205,7 @@ class Stream final : public Task {
   std::uint64_t push_wait(const Record& record);
   End take_turn(Turn& turn) noexcept;
   bool parks_next() noexcept;
+  HostWork* complete_front(bool keeps_host_work) noexcept;
   void help_with_turn(std::uint64_t target) noexcept;
   bool execute(Entry& entry) noexcept;
   bool wait(Timeline& timeline, std::uint64_t target) noexcept;

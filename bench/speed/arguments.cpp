@@ -48,13 +48,8 @@ void from_threads(benchmark::State& state, Peer& peer, std::size_t count, std::s
   streams->submit_with(0, 1, Arguments::three);  // what operations need is made by one thread
   streams->synchronize_all();
   const std::size_t each = std::max<std::size_t>(operations / count, 1);
-  HostThreads threads(count, [&](std::size_t thread) { streams->submit_with(thread, each, Arguments::three); });
-  time_batches(state, *streams, each * count, [&] {
-    const std::uint64_t start = ticks();
-    threads.run();
-    streams->synchronize_all();
-    return ticks() - start;
-  });
+  time_threads(state, *streams, count, each,
+               [&](std::size_t thread) { streams->submit_with(thread, each, Arguments::three); });
 }
 
 }  // namespace

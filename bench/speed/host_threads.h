@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "suite.h"
+
 namespace bench {
 
 /// Threads that do the same thing each time they are let go, and are there all along.
@@ -43,5 +45,17 @@ class HostThreads {
   std::barrier<> line_;
   std::vector<std::thread> threads_;
 };
+
+/// So many threads submit `each` operations by `submit(thread)`, and all of them are drained.
+template <class Submit>
+void time_threads(benchmark::State& state, Streams& streams, std::size_t count, std::size_t each, Submit submit) {
+  HostThreads threads(count, submit);
+  time_batches(state, streams, each * count, [&] {
+    const std::uint64_t start = ticks();
+    threads.run();
+    streams.synchronize_all();
+    return ticks() - start;
+  });
+}
 
 }  // namespace bench

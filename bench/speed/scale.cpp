@@ -30,13 +30,7 @@ void over_streams(benchmark::State& state, Peer& peer, std::size_t count, std::s
 void over_threads(benchmark::State& state, Peer& peer, std::size_t count, bool shared, std::size_t operations) {
   const auto streams = peer.make_streams(shared ? 1 : count);
   const std::size_t each = std::max<std::size_t>(operations / count, 1);
-  HostThreads threads(count, [&](std::size_t thread) { streams->submit(shared ? 0 : thread, each); });
-  time_batches(state, *streams, each * count, [&] {
-    const std::uint64_t start = ticks();
-    threads.run();
-    streams->synchronize_all();
-    return ticks() - start;
-  });
+  time_threads(state, *streams, count, each, [&](std::size_t thread) { streams->submit(shared ? 0 : thread, each); });
 }
 
 }  // namespace

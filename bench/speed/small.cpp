@@ -37,29 +37,18 @@ void blocked(benchmark::State& state, Peer& peer, What what, bool drained) {
   times.report(state, together);
 }
 
-void buffers(benchmark::State& state, Peer& peer) {
-  const auto streams = peer.make_user_streams(1);
-  streams->use_buffers(together);
-  streams->synchronize_all();
-  BatchTimes times;
-  for ([[maybe_unused]] auto _ : state) {
-    const std::uint64_t start = ticks();
-    streams->use_buffers(together);
-    streams->synchronize_all();
-    times.add(state, ticks() - start);
-  }
-  times.report(state, together);
-}
-
-void events(benchmark::State& state, Peer& peer) {
+/// Of objects that come and go: `use` is Streams::use_buffers or use_events.
+void objects(benchmark::State& state, Peer& peer, void (Streams::*use)(std::size_t)) {
   const auto streams = peer.make_user_streams(2);
-  BatchTimes times;
-  for ([[maybe_unused]] auto _ : state) {
+  const auto batch = [&] {
     const std::uint64_t start = ticks();
-    streams->use_events(together);
+    (*streams.*use)(together);
     streams->synchronize_all();
-    times.add(state, ticks() - start);
-  }
+    return ticks() - start;
+  };
+  batch();
+  BatchTimes times;
+  for ([[maybe_unused]] auto _ : state) times.add(state, batch());
   times.report(state, together);
 }
 
@@ -78,10 +67,10 @@ void add_small(Suite& suite) {
       add("copy_drain", [&peer](benchmark::State& state) { blocked(state, peer, What::copies, true); });
     }
     if (suite.can(peer, Feature::buffers, "buffers")) {
-      add("buffers", [&peer](benchmark::State& state) { buffers(state, peer); });
+      add("buffers", [&peer](benchmark::State& state) { objects(state, peer, &Streams::use_buffers); });
     }
     if (suite.can(peer, Feature::event_objects, "event_objects")) {
-      add("event_objects", [&peer](benchmark::State& state) { events(state, peer); });
+      add("event_objects", [&peer](benchmark::State& state) { objects(state, peer, &Streams::use_events); });
     }
   }
 }
