@@ -35,6 +35,7 @@ void HitCounters::publish(std::size_t which, const Sums& peak) noexcept {
 }
 
 void HitCounters::raise(std::size_t own) noexcept {
+  raised_.store(true, std::memory_order_relaxed);
   const auto higher = [](const Sums& a, const Sums& b) {
     return Sums{{std::max(a.first[0], b.first[0]), std::max(a.first[1], b.first[1])},
                 {std::max(a.second[0], b.second[0]), 0}};
@@ -43,7 +44,14 @@ void HitCounters::raise(std::size_t own) noexcept {
   publish(2, higher(peaks_[2], all_));
 }
 
+/// No block was counted, so no byte was either, and no maximum was raised.
+bool HitCounters::is_untouched() const noexcept {
+  const auto blocks = [](const std::array<Sums, 2>& sums) { return sums[0].first[0] | sums[1].first[0]; };
+  return (blocks(allocated_) | blocks(current_)) == 0;
+}
+
 void HitCounters::add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept {
+  if (!raised_.load(std::memory_order_relaxed)) return;  // every one of them is 0
   constexpr std::array<StatPool, 3> pools{StatPool::large, StatPool::small, StatPool::all};
   for (std::size_t which = 0; which < pools.size(); ++which) {
     for (std::size_t i = 0; i < hit_figures; ++i) {
@@ -53,6 +61,7 @@ void HitCounters::add_peaks(std::array<HitFigures, stat_pools>& peaks) const noe
 }
 
 void HitCounters::move_to(StatTable& stats) noexcept {
+  if (is_untouched()) return;
   for (std::size_t c = 0; c < current_.size(); ++c) {
     for (std::size_t i = 0; i < hit_figures; ++i) {
       const std::int64_t allocated = allocated_[c].at(i);
@@ -68,6 +77,7 @@ void HitCounters::move_to(StatTable& stats) noexcept {
   allocated_ = {};
   all_ = {};
   for (std::size_t which = 0; which < peaks_.size(); ++which) publish(which, {});
+  raised_.store(false, std::memory_order_relaxed);
 }
 
 void raise_peaks(StatTable& stats, const std::array<HitFigures, stat_pools>& peaks) noexcept {

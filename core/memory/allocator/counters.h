@@ -63,6 +63,7 @@ class HitCounters {
     Sums operator|(const Sums& other) const noexcept { return {first | other.first, second | other.second}; }
     std::int64_t at(std::size_t figure) const noexcept { return figure < 2 ? first[figure] : second[0]; }
   };
+  bool is_untouched() const noexcept;
   void raise(std::size_t own) noexcept;
   void publish(std::size_t which, const Sums& peak) noexcept;
 
@@ -72,6 +73,8 @@ class HitCounters {
   std::array<Sums, 3> peaks_{};  ///< large, small, all
   /// The same for other threads to read. The thread alone writes it.
   std::array<std::array<std::atomic<std::int64_t>, hit_figures>, 3> public_peaks_{};
+  /// Whether one of them may be above 0. Most looks are by a thread that was in its bins never since the last one.
+  std::atomic<bool> raised_{false};
 };
 
 /// Raises the peaks of the statistics, given the sums of all threads' maxima.

@@ -15,12 +15,21 @@ constexpr const char* operation = "the allocator";
 }  // namespace
 
 void StreamWork::add(StreamState& stream) {
-  if (streams_.count(stream.id) == 0) streams_[stream.id].state = &stream;
+  if (find(stream.id) == nullptr) streams_[stream.id].state = &stream;
 }
 
-void StreamWork::given(std::uint64_t stream) noexcept {
-  const auto found = streams_.find(stream);
-  if (found != streams_.end() && found->second.state != nullptr) found->second.given = true;
+/// A program seldom changes its stream from one request to the next, so the last one found is looked at first.
+StreamWork::Stream* StreamWork::find(std::uint64_t id) noexcept {
+  if (last_ != nullptr && last_id_ == id) return last_;
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return nullptr;
+  last_id_ = id;
+  return last_ = &found->second;
+}
+
+void StreamWork::given(std::uint64_t id) noexcept {
+  Stream* const stream = find(id);
+  if (stream != nullptr && stream->state != nullptr) stream->given = true;
 }
 
 bool StreamWork::is_complete(EventState& event) noexcept {
@@ -43,9 +52,9 @@ bool StreamWork::record_behind(Stream& stream) noexcept {
 }
 
 bool StreamWork::idle(std::uint64_t id) noexcept {
-  const auto found = streams_.find(id);
-  if (found == streams_.end() || device_.lost.load(std::memory_order_relaxed)) return true;
-  Stream& stream = found->second;
+  Stream* const found = find(id);
+  if (found == nullptr || device_.lost.load(std::memory_order_relaxed)) return true;
+  Stream& stream = *found;
   if (!stream.given && stream.idle) return true;
   if (stream.state == nullptr) {
     if (stream.unmarked) return false;
@@ -74,9 +83,9 @@ bool StreamWork::all_idle(bool synchronized) noexcept {
 }
 
 std::unique_ptr<EventState> StreamWork::mark(std::uint64_t id) noexcept {
-  const auto found = streams_.find(id);
-  if (found == streams_.end()) return nullptr;
-  StreamState* const stream = found->second.state;
+  Stream* const found = find(id);
+  if (found == nullptr) return nullptr;
+  StreamState* const stream = found->state;
   if (stream == nullptr || stream->held.load(std::memory_order_acquire)) return nullptr;
   try {
     std::unique_ptr<EventState> event = take_event(device_);
@@ -99,9 +108,9 @@ bool StreamWork::make_wait(StreamState& user, std::uint64_t id) noexcept {
 }
 
 void StreamWork::ends(StreamState& state) noexcept {
-  const auto found = streams_.find(state.id);
-  if (found == streams_.end() || found->second.state == nullptr) return;
-  Stream& stream = found->second;
+  Stream* const found = find(state.id);
+  if (found == nullptr || found->state == nullptr) return;
+  Stream& stream = *found;
   ++ended_;
   if (is_surely_idle(state, operation)) {
     stream.idle = true;
@@ -123,6 +132,7 @@ std::vector<std::uint64_t> StreamWork::take_over() {
   for (const std::uint64_t id : over) {
     const auto found = streams_.find(id);
     if (found->second.behind != nullptr) give_event(std::move(found->second.behind));
+    last_ = nullptr;
     streams_.erase(found);
     --ended_;
   }
@@ -148,10 +158,10 @@ std::vector<std::uint64_t> StreamWork::busy_ended() {
 
 void StreamWork::were_idle(const std::vector<std::uint64_t>& ids) noexcept {
   for (const std::uint64_t id : ids) {
-    const auto found = streams_.find(id);
-    if (found == streams_.end()) continue;
-    found->second.unmarked = false;
-    found->second.idle = true;
+    Stream* const found = find(id);
+    if (found == nullptr) continue;
+    found->unmarked = false;
+    found->idle = true;
   }
 }
 

@@ -22,7 +22,7 @@ class StreamWork {
 
   /// The stream has memory from now on. It has a caller's pin. Throws std::bad_alloc.
   void add(StreamState& stream);
-  bool knows(std::uint64_t stream) const noexcept { return streams_.count(stream) != 0; }
+  bool knows(std::uint64_t stream) noexcept { return find(stream) != nullptr; }
   /// Memory was given back in the stream's order, so the stream is no longer known to be idle.
   void given(std::uint64_t stream) noexcept;
 
@@ -50,7 +50,10 @@ class StreamWork {
   std::vector<std::uint64_t> busy_ended();
   void were_idle(const std::vector<std::uint64_t>& streams) noexcept;
   /// The device was reset, so its streams and events are gone.
-  void forget_all() noexcept { streams_.clear(); }
+  void forget_all() noexcept {
+    last_ = nullptr;
+    streams_.clear();
+  }
   /// Gives the events back, for the exit.
   void drop_events() noexcept;
 
@@ -62,10 +65,13 @@ class StreamWork {
     bool idle = false;                   ///< `behind` was found complete
     bool unmarked = false;               ///< it ended, and no event could be put behind its work
   };
+  Stream* find(std::uint64_t id) noexcept;  ///< null: it isn't known
   bool record_behind(Stream& stream) noexcept;
 
   DeviceState& device_;
   std::unordered_map<std::uint64_t, Stream> streams_;
+  Stream* last_ = nullptr;  ///< the last that was found, one of streams_
+  std::uint64_t last_id_ = 0;
   std::size_t ended_ = 0;
 };
 
