@@ -48,6 +48,14 @@ void TableDevice::unmap(anyplace_address address, std::uint64_t granules, Caller
   TABLE_CALL(virtual_unmap, device_, address, granules * granule_);
 }
 
+void TableDevice::require_map_all() const {
+  if (backend_.table().virtual_map_all == nullptr) skip("virtual_map_all");
+}
+
+void TableDevice::map_all(anyplace_address address, const std::vector<anyplace_physical>& physicals, Caller caller) {
+  TABLE_CALL(virtual_map_all, device_, address, physicals.data(), physicals.size());
+}
+
 anyplace_status TableDevice::try_reserve(std::uint64_t bytes, anyplace_address* out, Caller caller) {
   step(caller.file, caller.line, "virtual_reserve");
   return backend_.table().virtual_reserve(backend_.self(), device_, bytes, out);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "table_backend.h"
 
@@ -24,6 +25,9 @@ class TableDevice {
   void destroy(anyplace_physical physical, Caller caller = {});
   void map(anyplace_address address, anyplace_physical physical, Caller caller = {});
   void unmap(anyplace_address address, std::uint64_t granules, Caller caller = {});
+  /// Skips the case where the backend hasn't got the entry.
+  void require_map_all() const;
+  void map_all(anyplace_address address, const std::vector<anyplace_physical>& physicals, Caller caller = {});
   /// What the entry returns, OK or not; its message is dropped. Whatever was made is `*out`'s.
   anyplace_status try_reserve(std::uint64_t bytes, anyplace_address* out, Caller caller = {});
   anyplace_status try_create(std::uint64_t bytes, anyplace_physical* out, Caller caller = {});

@@ -26,12 +26,15 @@ void AddressSpace::remove(anyplace_address begin) noexcept {
 
 /// Removes the cache's entries for pages that overlap the range.
 void AddressSpace::forget(anyplace_address begin, anyplace_address end) noexcept {
+  if (cached_ == 0) return;
   const std::uint64_t first = begin / page_bytes, last = (end - 1) / page_bytes;
   const std::uint64_t count = std::min(last - first + 1, all_entries);
   for (std::uint64_t i = 0; i < count; ++i) {
     std::atomic<std::uint64_t>& entry = cache_[(first + i) % all_entries];
     const std::uint64_t page = entry.load(std::memory_order_relaxed) >> owner_bits;
-    if (page >= first && page <= last) entry.store(empty, std::memory_order_relaxed);
+    if (page < first || page > last) continue;
+    entry.store(empty, std::memory_order_relaxed);
+    --cached_;
   }
 }
 
@@ -60,7 +63,9 @@ std::int32_t AddressSpace::owner_of(anyplace_address address) noexcept {
                             : (before == ranges_.end() || before->second.end <= page_begin) &&
                                   (next == ranges_.end() || next->first >= page_end);
   if (whole) {
-    cache_[page % all_entries].store(page << owner_bits | static_cast<std::uint64_t>(owner), std::memory_order_relaxed);
+    std::atomic<std::uint64_t>& entry = cache_[page % all_entries];
+    if (entry.load(std::memory_order_relaxed) == empty) ++cached_;
+    entry.store(page << owner_bits | static_cast<std::uint64_t>(owner), std::memory_order_relaxed);
   }
   return owner;
 }

@@ -75,6 +75,7 @@ class AddressSpace {
   std::map<anyplace_address, Range> ranges_;  // guarded by mutex_; disjoint, by their beginnings
   // Guarded by mutex_; a device, and a peer whose memory it reaches.
   std::set<std::pair<std::int32_t, std::int32_t>> peers_;
+  std::uint64_t cached_ = 0;  ///< guarded by mutex_; entries of cache_ that aren't empty
   /// For pages that have one owner: the page's number and the owner. Written under mutex_.
   std::array<std::atomic<std::uint64_t>, all_entries> cache_;
 };

@@ -118,13 +118,22 @@ int BackingFile::reserve(anyplace_address address, std::uint64_t bytes) const no
 }
 
 int BackingFile::map(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  return map_with(PROT_READ | PROT_WRITE, address, offset, bytes);
+  if (offset != address || has_old_mappings_.load(std::memory_order_relaxed)) {
+    return map_with(PROT_READ | PROT_WRITE, address, offset, bytes);
+  }
+  void* const wanted = backend::from_handle<void>(address);
+  if (mprotect(wanted, bytes, PROT_READ | PROT_WRITE) == 0) return 0;
+  const int code = errno;
+  mprotect(wanted, bytes, PROT_NONE);  // some of it may have got access
+  return code;
 }
 
-void BackingFile::unmap(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept {
-  if (offset == address || map_with(PROT_NONE, address, address, bytes) != 0) {
-    mprotect(backend::from_handle<void>(address), bytes, PROT_NONE);
+void BackingFile::unmap(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (offset != address) {
+    if (map_with(PROT_NONE, address, address, bytes) == 0) return;
+    has_old_mappings_.store(true, std::memory_order_relaxed);
   }
+  mprotect(backend::from_handle<void>(address), bytes, PROT_NONE);
 }
 
 }  // namespace anyplace::cpu_sim

@@ -6,12 +6,13 @@
 // Where memory lies in the file can be chosen until the memory holds data. It is put at the offset that equals the
 // address at which it is mapped, if that offset is free. Neighbours in the address space are then neighbours in the
 // file, and the system keeps them as one mapping; the number of a process's mappings is limited (vm.max_map_count).
-// Reserved addresses without memory are a mapping of the file at that offset too, without access. So unmapping only
-// takes the access away, which needs no further mapping.
+// Reserved addresses without memory are a mapping of the file at that offset too, without access. So mapping only gives
+// the access, for any number of neighbours by one call, and unmapping takes it away, which needs no further mapping.
 #pragma once
 
 #include <anyplace/backend/abi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -42,7 +43,7 @@ class BackingFile {
   int reserve(anyplace_address address, std::uint64_t bytes) const noexcept;
   int map(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept;
   /// If the system has no further mapping left, the old mapping stays, without access, until the next one replaces it.
-  void unmap(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) const noexcept;
+  void unmap(anyplace_address address, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
  private:
   BackingFile();
@@ -54,6 +55,9 @@ class BackingFile {
 
   int descriptor_ = -1;
   std::string why_not_;
+  /// Somewhere in a reserved range an old mapping stayed: not every address has the file at that offset any more. It is
+  /// so rare, and so late in a process's life, that nobody keeps where.
+  std::atomic<bool> has_old_mappings_{false};
 
   std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> places_;  // guarded by mutex_; offset -> end

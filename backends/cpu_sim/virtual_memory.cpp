@@ -64,26 +64,16 @@ Physical::~Physical() {
   device_.memory().give_back(bytes_);
 }
 
-void Physical::map_at(anyplace_address address) {
-  BackingFile& file = BackingFile::get();
+std::uint64_t Physical::add_mapping(anyplace_address address) {
   if (!placed_) {
-    offset_ = file.place(address, bytes_);
+    offset_ = BackingFile::get().place(address, bytes_);
     placed_ = true;
   }
   ++mappings_;
-  const int code = file.map(address, offset_, bytes_);
-  if (code == 0) return;
-  forget_mapping();
-  fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "device " + std::to_string(device_.index()) + ": the host didn't map " +
-                                          range_text(address, bytes_) + ": " + why_no_mapping(code));
+  return offset_;
 }
 
-void Physical::unmap_at(anyplace_address address) noexcept {
-  BackingFile::get().unmap(address, offset_, bytes_);
-  forget_mapping();
-}
-
-void Physical::forget_mapping() noexcept {
+void Physical::remove_mapping() noexcept {
   if (--mappings_ != 0) return;
   placed_ = !BackingFile::get().give_back_if_empty(offset_, bytes_);
 }
@@ -149,9 +139,7 @@ void VirtualMemory::destroy(anyplace_physical physical) {
   }
 }
 
-void VirtualMemory::map(const Device& device, anyplace_address address, anyplace_physical physical) {
-  require_granular("the address", address);
-  std::lock_guard lock(mutex_);
+const std::shared_ptr<Physical>& VirtualMemory::memory_for(const Device& device, anyplace_physical physical) const {
   const auto found = physicals_.find(physical);
   if (found == physicals_.end()) {
     bad_argument("handle " + std::to_string(physical) + " is no memory of cpu_sim's, or no longer");
@@ -161,16 +149,57 @@ void VirtualMemory::map(const Device& device, anyplace_address address, anyplace
     bad_argument("memory of device " + std::to_string(memory->device().index()) + " is not to be mapped for device " +
                  std::to_string(device.index()));
   }
-  require_reserved(device, address, memory->bytes());
-  require_unmapped(address, memory->bytes());
-  const auto mapping = mappings_.emplace(address, memory).first;
+  return memory;
+}
+
+void VirtualMemory::map_all(const Device& device, anyplace_address address,
+                            std::span<const anyplace_physical> physicals) {
+  require_granular("the address", address);
+  std::lock_guard lock(mutex_);
+  std::uint64_t bytes = 0;
+  for (const anyplace_physical physical : physicals) {
+    bytes += memory_for(device, physical)->bytes();
+    if (bytes > most_bytes) break;  // no range is as long
+  }
+  require_reserved(device, address, bytes);
+  require_unmapped(address, bytes);
+  anyplace_address end = address;
   try {
-    addresses_.add(address, memory->bytes(), device.index());
-    memory->map_at(address);
+    for (const anyplace_physical physical : physicals) {
+      const std::shared_ptr<Physical>& memory = memory_for(device, physical);
+      const auto mapping = mappings_.emplace(end, memory).first;
+      try {
+        addresses_.add(end, memory->bytes(), device.index());
+        memory->add_mapping(end);
+      } catch (...) {
+        addresses_.remove(end);
+        mappings_.erase(mapping);
+        throw;
+      }
+      end += memory->bytes();
+    }
+    map_in_file(device, address, end);
   } catch (...) {
-    addresses_.remove(address);
-    mappings_.erase(mapping);
+    unmap_all(address, end);
     throw;
+  }
+}
+
+/// Runs of mappings that adjoin in the file, too, by one call each.
+void VirtualMemory::map_in_file(const Device& device, anyplace_address begin, anyplace_address end) {
+  for (auto mapping = mappings_.find(begin); begin != end;) {
+    const std::uint64_t offset = mapping->second->offset();
+    std::uint64_t bytes = 0;
+    do {
+      bytes += mapping->second->bytes();
+      ++mapping;
+    } while (begin + bytes != end && mapping->second->offset() == offset + bytes);
+    const int code = BackingFile::get().map(begin, offset, bytes);
+    if (code != 0) {
+      fail(ANYPLACE_STATUS_OUT_OF_MEMORY, "device " + std::to_string(device.index()) + ": the host didn't map " +
+                                              range_text(begin, bytes) + ": " + why_no_mapping(code));
+    }
+    begin += bytes;
   }
 }
 
@@ -179,10 +208,25 @@ void VirtualMemory::unmap(const Device& device, anyplace_address address, std::u
   require_size(bytes);
   std::lock_guard lock(mutex_);
   require_whole_mappings(device, address, bytes);
-  for (auto mapping = mappings_.find(address); mapping != mappings_.end() && mapping->first - address < bytes;) {
-    addresses_.remove(mapping->first);
-    mapping->second->unmap_at(mapping->first);
-    mapping = mappings_.erase(mapping);  // if the memory's handle is gone, this frees the memory
+  unmap_all(address, address + bytes);
+}
+
+/// Everything between two mappings' ends, by one call for what adjoins in the file, too. What isn't mapped in the file
+/// yet stays so.
+void VirtualMemory::unmap_all(anyplace_address begin, anyplace_address end) noexcept {
+  auto mapping = mappings_.find(begin);
+  while (begin != end) {
+    const std::uint64_t offset = mapping->second->offset();
+    const anyplace_address first = begin;
+    for (auto at = mapping; begin != end && at->second->offset() == offset + (begin - first); ++at) {
+      addresses_.remove(begin);
+      begin += at->second->bytes();
+    }
+    BackingFile::get().unmap(first, offset, begin - first);
+    while (mapping != mappings_.end() && mapping->first < begin) {
+      mapping->second->remove_mapping();
+      mapping = mappings_.erase(mapping);  // if the memory's handle is gone, this frees the memory
+    }
   }
 }
 

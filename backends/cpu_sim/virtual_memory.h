@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 
 #include "address_space.h"
@@ -36,14 +37,12 @@ class Physical {
   std::uint64_t bytes() const noexcept { return bytes_; }
 
   // -- Under the mutex of VirtualMemory.
-  /// Throws Failure(OUT_OF_MEMORY).
-  void map_at(anyplace_address address);
-  /// Undoes map_at(address).
-  void unmap_at(anyplace_address address) noexcept;
+  /// One mapping more, at that address. Returns where the memory lies in the file. Throws Failure(OUT_OF_MEMORY).
+  std::uint64_t add_mapping(anyplace_address address);
+  void remove_mapping() noexcept;
+  std::uint64_t offset() const noexcept { return offset_; }  ///< of memory that is mapped
 
  private:
-  void forget_mapping() noexcept;
-
   Device& device_;
   const std::uint64_t bytes_;
   std::uint32_t mappings_ = 0;
@@ -66,7 +65,11 @@ class VirtualMemory {
   void release(const Device& device, anyplace_address address, std::uint64_t bytes);
   anyplace_physical create(Device& device, std::uint64_t bytes);
   void destroy(anyplace_physical physical);
-  void map(const Device& device, anyplace_address address, anyplace_physical physical);
+  void map(const Device& device, anyplace_address address, anyplace_physical physical) {
+    map_all(device, address, {&physical, 1});
+  }
+  /// One behind the other: all of them or none.
+  void map_all(const Device& device, anyplace_address address, std::span<const anyplace_physical> physicals);
   void unmap(const Device& device, anyplace_address address, std::uint64_t bytes);
 
  private:
@@ -76,6 +79,9 @@ class VirtualMemory {
   };
   using Mappings = std::map<anyplace_address, std::shared_ptr<Physical>>;
 
+  const std::shared_ptr<Physical>& memory_for(const Device& device, anyplace_physical physical) const;
+  void map_in_file(const Device& device, anyplace_address begin, anyplace_address end);
+  void unmap_all(anyplace_address begin, anyplace_address end) noexcept;
   void require_reserved(const Device& device, anyplace_address address, std::uint64_t bytes) const;
   void require_unmapped(anyplace_address address, std::uint64_t bytes) const;
   void require_whole_mappings(const Device& device, anyplace_address address, std::uint64_t bytes) const;

@@ -15,6 +15,7 @@ struct VirtualMemoryCalls : Calls {
   using Memory = cuda::Memory;
   using Physical = CUmemGenericAllocationHandle;
   static constexpr CUresult out_of_memory = CUDA_ERROR_OUT_OF_MEMORY;
+  static constexpr bool one_access_for_several = true;  // cuMemSetAccess: a range of whole mappings that adjoin
 
   static bool is_supported(const DeviceBase& device);
   static Called<CUresult> granularity(CUdevice device, std::uint64_t& bytes) noexcept;

@@ -15,6 +15,8 @@ struct VirtualMemoryCalls : Calls {
   using Memory = hip::Memory;
   using Physical = hipMemGenericAllocationHandle_t;
   static constexpr hipError_t out_of_memory = hipErrorOutOfMemory;
+  static constexpr bool one_access_for_several =
+      false;  // HIP's documentation says nothing of ranges of several mappings
 
   static bool is_supported(const DeviceBase& device);
   static Called<hipError_t> granularity(hipDevice_t device, std::uint64_t& bytes) noexcept;

@@ -175,6 +175,35 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "mappings that adjoin are unma
   device.release(range, 6);
 }
 
+ANYPLACE_CASE("virtual memory", "memory.virtual", "several memories are mapped at once, one behind the other",
+              Capability::virtual_memory) {
+  TableDevice device(run);
+  device.require_map_all();
+  const std::uint64_t bytes = device.granule();
+  const anyplace_address range = device.reserve(6);
+  const anyplace_physical first = device.create(1), second = device.create(2), third = device.create(1);
+  device.map(range, first);
+  mark(device, range, bytes, 1);
+  device.unmap(range, 1);
+  device.map_all(range + bytes, {third, first, second});
+  check_mark(device, range + 2 * bytes, bytes, 1);
+  mark(device, range + bytes, bytes, 3);
+  mark(device, range + 3 * bytes, 2 * bytes, 2);
+  // They are mappings as others are, and go by ones and together.
+  device.unmap(range + 2 * bytes, 1);
+  device.map(range, first);
+  check_mark(device, range, bytes, 1);
+  check_mark(device, range + bytes, bytes, 3);
+  check_mark(device, range + 3 * bytes, 2 * bytes, 2);
+  device.unmap(range + 3 * bytes, 2);
+  device.map_all(range + 2 * bytes, {second, first});
+  check_mark(device, range + 2 * bytes, 2 * bytes, 2);
+  check_mark(device, range + 4 * bytes, bytes, 1);
+  device.unmap(range, 5);
+  for (const anyplace_physical memory : {first, second, third}) device.destroy(memory);
+  device.release(range, 6);
+}
+
 ANYPLACE_CASE("virtual memory", "memory.virtual", "memory that is destroyed while it is mapped stays until it isn't",
               Capability::virtual_memory) {
   TableDevice device(run);

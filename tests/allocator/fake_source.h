@@ -22,6 +22,7 @@ class FakeSource : public detail::MemorySource {
 
   std::uint64_t limit = UINT64_MAX;          ///< bytes of memory
   std::uint64_t address_limit = UINT64_MAX;  ///< bytes of addresses
+  bool maps_all = true;  ///< many pages by one call; else by a call for each, and those before a failure stay mapped
   std::uint64_t used = 0;
   std::uint64_t peak = 0;
   std::uint64_t addresses_used = 0;
@@ -97,11 +98,22 @@ class FakeSource : public detail::MemorySource {
     physicals_.erase(found);
   }
 
-  detail::SourceResult map(anyplace_address address, anyplace_physical physical) noexcept override {
-    if (fails()) return detail::SourceResult::failed;
+  detail::SourceResult map_all(anyplace_address address, const anyplace_physical* physicals, std::uint64_t count,
+                               std::uint64_t* mapped) noexcept override {
+    *mapped = 0;
+    expect(count != 0, "map something");
+    if (maps_all && fails()) return detail::SourceResult::failed;
+    for (; *mapped < count; ++*mapped) {
+      if (!maps_all && fails()) return detail::SourceResult::failed;
+      if (!map(address + *mapped * page_, physicals[*mapped])) return detail::SourceResult::failed;
+    }
+    return detail::SourceResult::done;
+  }
+
+  bool map(anyplace_address address, anyplace_physical physical) noexcept {
     const auto found = physicals_.find(physical);
     expect(found != physicals_.end(), "map of what create gave");
-    if (found == physicals_.end()) return detail::SourceResult::failed;
+    if (found == physicals_.end()) return false;
     const std::uint64_t end = address + found->second.bytes;
     auto range = ranges_.upper_bound(address);
     expect(range != ranges_.begin() && end <= (--range)->first + range->second, "map inside one range");
@@ -114,7 +126,7 @@ class FakeSource : public detail::MemorySource {
     expect(spoilt_.lower_bound(address) == spoilt_.lower_bound(end), "map where no unmap failed");
     ++found->second.mapped;
     mapped_[address] = physical;
-    return detail::SourceResult::done;
+    return true;
   }
 
   bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override {

@@ -157,11 +157,13 @@ const std::vector<Job>& jobs() {
 }  // namespace
 
 TEST_CASE("HeapExecutor: a move that fails halfway leaves the heap as it was, whichever call it is") {
+  const bool maps_all = GENERATE(true, false);
   for (const Job& job : jobs()) {
     bool failed = true;
     for (std::uint64_t nth = 1; failed; ++nth) {
       INFO(job.name << ", call " << nth);
       Shop shop(job.virtual_memory, job.options);
+      shop.source.maps_all = maps_all;
       job.prepare(shop);
       Arena& arena = shop.arena(1);
       // A range of addresses is no part of what is compared: it stays for the next request.
@@ -228,7 +230,7 @@ TEST_CASE("HeapExecutor: pages that the source gave before it refused are at han
   const Plan& second = shop.planner.plan_take(arena, 6 * page, Reach::scavenge, {.refused = true, .pages = 2});
   REQUIRE(second.end == PlanEnd::block);
   REQUIRE(shop.executor.run(second, &arena) == HeapExecutor::Outcome::done);
-  CHECK(shop.source.calls == calls + 5);  // five pages are mapped, none is created
+  CHECK(shop.source.calls == calls + 1);  // five pages are mapped, none is created
   CHECK(shop.executor.pages_at_hand() == 0);
   REQUIRE_NOTHROW(check_heap(shop.state));
   CHECK(shop.source.used == shop.state.reserved);

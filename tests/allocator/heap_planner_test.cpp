@@ -98,6 +98,64 @@ TEST_CASE("HeapPlanner: free memory beside a hole serves with it, and only what 
   CHECK(desk.place(plan) == "A 2");
 }
 
+TEST_CASE("HeapPlanner: a large arena that grows maps a 128th ahead of need") {
+  const std::uint64_t limit = GENERATE(1000, 260);
+  Desk desk(true, limited(limit));
+  Arena& arena = desk.arena(1);
+  Segment& range = desk.range(arena, 1000);
+  desk.hold(range, 0, 256);
+  SECTION("behind the request") {
+    desk.take_pages(range, 0, 256);
+    const Plan& plan = desk.plan(arena, 3 * page - 512);
+    CHECK(desk.moves(plan) == (limit == 260 ? Lines{"create 4", "map A 256+4", "back A 256+4"}
+                                            : Lines{"create 5", "map A 256+5", "back A 256+5"}));
+    CHECK(plan.ahead == (limit == 260 ? 1 : 2));
+    CHECK(desk.place(plan) == "A 256");
+  }
+  SECTION("which counts what is free already") {
+    desk.take_pages(range, 0, 254);
+    CHECK(desk.plan(arena, 5 * page).ahead == (limit == 260 ? 1 : 2));  // the two free ones are part of the place
+    CHECK(desk.place(desk.plan(arena, 5 * page)) == "A 254");
+  }
+  SECTION("so not where as much is free elsewhere") {
+    desk.take_pages(range, 0, 100);
+    desk.take_pages(range, 102, 154);
+    CHECK(desk.moves(desk.plan(arena, 3 * page)) == Lines{"create 3", "map A 256+3", "back A 256+3"});
+  }
+  SECTION("and not over addresses where memory of another place is mapped still") {
+    desk.hold(range, 260, 1);
+    desk.move(range, 260, 1, range, 300);
+    desk.take_pages(range, 0, 256);
+    desk.take_pages(range, 300, 1);
+    if (limit == 1000) CHECK(desk.moves(desk.plan(arena, 3 * page)).front() == "create 4");
+  }
+  SECTION("nor for small requests, at the last resort, or when the source has refused") {
+    desk.take_pages(range, 0, 256);
+    CHECK(desk.plan(arena, 3 * page, Reach::scavenge).ahead == 0);
+    CHECK(desk.plan(arena, 3 * page, Reach::grow, {.refused = true, .pages = 3}).ahead == 0);
+    Arena& small = desk.arena(1, 0, true);
+    Segment& others = desk.range(small, 500);
+    if (limit == 260) return;
+    desk.hold(others, 0, 256);
+    desk.take_pages(others, 0, 256);
+    CHECK(desk.plan(small, page).ahead == 0);
+    CHECK(desk.plan(arena, page).ahead == 2);
+  }
+  SECTION("nor where the arena itself has little") {
+    desk.take_pages(range, 0, 256);
+    desk.range(desk.arena(2), 100);
+    CHECK(desk.plan(desk.arena(2), page).ahead == 0);
+  }
+}
+
+TEST_CASE("HeapPlanner: never more than 64 MiB are mapped ahead") {
+  Desk desk;
+  Segment& range = desk.range(desk.arena(1), 10'000);
+  desk.hold(range, 0, 8192);
+  desk.take_pages(range, 0, 8192);
+  CHECK(desk.plan(desk.arena(1), page).ahead == 32);
+}
+
 TEST_CASE("HeapPlanner: what the limit doesn't leave isn't planned") {
   Desk desk(true, limited(6));
   Segment& range = desk.range(desk.arena(1), 100);

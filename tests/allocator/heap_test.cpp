@@ -314,6 +314,33 @@ TEST_CASE("Heap: memory that somebody else took is made up for by what is free")
   bench.heap->check();
 }
 
+TEST_CASE("Heap: a program that only grows calls the source for few of its requests") {
+  Bench bench;
+  constexpr int count = 4096;
+  for (int i = 0; i < count; ++i) REQUIRE(bench.take_mebibytes(2) != nullptr);
+  CHECK(bench.stats.num_device_alloc < count / 4);
+  CHECK(bench.heap->reserved_bytes() <= (count + count / 100) * 2 * mebibyte);
+  bench.heap->check();
+}
+
+TEST_CASE("Heap: a source that has too little to map ahead serves what is needed, without the last resort") {
+  Bench bench;
+  std::vector<Block*> blocks;
+  for (int i = 0; i < 40; ++i) blocks.push_back(bench.take_mebibytes(64));
+  const std::uint64_t left = GENERATE(0, 2, 4);
+  while (bench.heap->take(bench.arena(), 2 * mebibyte, Reach::cached) != nullptr) {
+  }
+  bench.source.limit = bench.source.used + (2 + left) * mebibyte;
+  CHECK(bench.heap->take(bench.arena(), 2 * mebibyte, Reach::grow) != nullptr);
+  CHECK(bench.heap->reserved_bytes() == bench.source.used);
+  bench.source.limit = bench.source.used;
+  while (bench.heap->take(bench.arena(), 2 * mebibyte, Reach::cached) != nullptr) {
+  }
+  CHECK(bench.heap->take(bench.arena(), 2 * mebibyte, Reach::grow) == nullptr);
+  CHECK(bench.heap->last_result() == SourceResult::out_of_memory);
+  bench.heap->check();
+}
+
 TEST_CASE("Heap: blocks above the largest that may be split stay whole (classic segments)") {
   HeapOptions options = classic();
   options.max_split_bytes = 32 * mebibyte;
@@ -346,7 +373,7 @@ TEST_CASE("Heap: a step that repeats wastes little, and takes no call of the sou
   training_step(bench, &live, &most);
   const auto reserved = bench.stats.at(StatKind::reserved_bytes, StatPool::all).peak;
   CHECK(static_cast<double>(reserved) <= 1.015 * static_cast<double>(most));
-  CHECK(bench.stats.num_device_free == 0);
+  CHECK(bench.stats.num_device_free <= 1);  // what was mapped ahead may be what moves first
   training_step(bench, &live, &most);
   const auto calls = bench.source.calls;
   for (int step = 3; step <= 5; ++step) training_step(bench, &live, &most);

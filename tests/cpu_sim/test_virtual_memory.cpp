@@ -49,6 +49,10 @@ struct Space {
   anyplace_status map_status(std::uint64_t address, anyplace_physical physical, std::int32_t device = 0) {
     return plugin->virtual_map(plugin.self(), device, address, physical);
   }
+  anyplace_status map_all_status(std::uint64_t address, const std::vector<anyplace_physical>& physicals,
+                                 std::int32_t device = 0) {
+    return plugin->virtual_map_all(plugin.self(), device, address, physicals.data(), physicals.size());
+  }
   anyplace_status unmap_status(std::uint64_t address, std::uint64_t bytes, std::int32_t device = 0) {
     return plugin->virtual_unmap(plugin.self(), device, address, bytes);
   }
@@ -169,6 +173,56 @@ TEST_CASE("Given memory at several addresses, Then it is one memory, until the l
   space.unmap(range + 2 * page_bytes, 1);
   space.destroy(memory);
   space.release(range, 3);
+}
+
+TEST_CASE("Given several memories, When they are mapped at once, Then they lie one behind the other") {
+  Space space;
+  const std::uint64_t range = space.reserve(6), other = space.reserve(1);
+  const anyplace_physical first = space.create(2), moved = space.create(1), last = space.create(1);
+  space.map(other, moved);  // it has its place in the file from now on, so the run is broken there
+  byte_at(other + 3) = 9;
+  space.unmap(other, 1);
+  for (int round = 0; round < 2; ++round) {
+    check(space.map_all_status(range + page_bytes, {first, moved, last, moved}));
+    CHECK(byte_at(range + 3 * page_bytes + 3) == 9);
+    CHECK(byte_at(range + 5 * page_bytes + 3) == 9);
+    CHECK(byte_at(range + 2 * page_bytes + 1) == (round == 0 ? 0 : 5));
+    byte_at(range + 2 * page_bytes + 1) = 5;
+    byte_at(range + 4 * page_bytes + 1) = 6;
+    if (round == 0) {
+      space.unmap(range + page_bytes, 5);
+    } else {
+      space.unmap(range + 3 * page_bytes, 2);
+      CHECK(byte_at(range + 2 * page_bytes + 1) == 5);
+      CHECK(byte_at(range + 5 * page_bytes + 3) == 9);
+      space.unmap(range + page_bytes, 2);
+      space.unmap(range + 5 * page_bytes, 1);
+    }
+  }
+  for (const anyplace_physical physical : {first, moved, last}) space.destroy(physical);
+  space.release(range, 6);
+  space.release(other, 1);
+}
+
+TEST_CASE("Given several memories that can't all be mapped, Then none of them is, and it says why") {
+  Space space(Environment{{"MEMORY", "4194304TiB"}});
+  const std::uint64_t range = space.reserve(4);
+  const anyplace_physical first = space.create(1), second = space.create(2), others = space.create(1, 1);
+  const anyplace_physical huge = space.create(std::uint64_t{1} << 40U);  // four times its bytes are 2^63
+  const auto refused = [&](const std::vector<anyplace_physical>& physicals, const char* text) {
+    CHECK(space.map_all_status(range + page_bytes, physicals) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+    CHECK_THAT(HostStub::take_message(), Catch::Contains(text));
+  };
+  refused({first, second, first}, "inside one range");
+  refused({first, others}, "memory of device 1");
+  refused({first, huge + 100}, "no memory of cpu_sim");
+  refused({huge, huge, huge, huge, huge, huge, huge, huge}, "inside one range");
+  space.map(range + 3 * page_bytes, first);
+  refused({first, second}, "are mapped; unmap them first");
+  space.map(range + page_bytes, second);  // nothing is there
+  space.unmap(range + page_bytes, 3);
+  for (const anyplace_physical physical : {first, second, others, huge}) space.destroy(physical);
+  space.release(range, 4);
 }
 
 TEST_CASE("Given memory that is destroyed while it is mapped, Then it stays, and counts, until it is unmapped") {

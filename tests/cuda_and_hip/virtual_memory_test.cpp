@@ -50,6 +50,12 @@ struct Space {
     return plugin->virtual_map(plugin.self(), 0, address, physical);
   }
   void map(anyplace_address address, anyplace_physical physical) { Plugin::check(map_status(address, physical)); }
+  anyplace_status map_all_status(anyplace_address address, const std::vector<anyplace_physical>& physicals) {
+    return plugin->virtual_map_all(plugin.self(), 0, address, physicals.data(), physicals.size());
+  }
+  void map_all(anyplace_address address, const std::vector<anyplace_physical>& physicals) {
+    Plugin::check(map_all_status(address, physicals));
+  }
   anyplace_status unmap_status(anyplace_address address, uint64_t bytes) {
     return plugin->virtual_unmap(plugin.self(), 0, address, bytes);
   }
@@ -187,6 +193,48 @@ TEST_CASE("What is idle in the pool is given up for memory without an address") 
   uint64_t granules = (64u << 20) / space.granule;
   const anyplace_physical memory = space.create(granules - 1);
   space.destroy(memory);
+}
+
+TEST_CASE("Several memories are mapped by one call of the table one behind the other") {
+  Space space;
+  const anyplace_address range = space.reserve(4);
+  const std::vector<anyplace_physical> memories = {space.create(1), space.create(2), space.create(1)};
+  space.map_all(range, memories);
+  CHECK(space.driver.calls_of(call::map) == 3);
+  for (uint32_t i = 0; i < 4; ++i) space.fill(range + i * space.granule, 20 + i);
+  space.unmap(range, 4);
+  space.map(range + space.granule, memories[2]);
+  CHECK(space.value_at(range + space.granule) == 23);
+  space.unmap(range + space.granule, 1);
+  space.map_all(range, {memories[1], memories[0]});
+  CHECK(space.value_at(range) == 21);
+  CHECK(space.value_at(range + space.granule) == 22);
+  CHECK(space.value_at(range + 2 * space.granule) == 20);
+  space.unmap(range, 3);
+  for (const anyplace_physical memory : memories) space.destroy(memory);
+  space.release(range, 4);
+}
+
+TEST_CASE("Of several memories none is mapped where one can't be") {
+  Space space;
+  const anyplace_address range = space.reserve(3);
+  const std::vector<anyplace_physical> memories = {space.create(1), space.create(1), space.create(1)};
+  for (const int nth : {1, 2, 3}) {
+    REQUIRE(space.driver.fail_nth(call::map, nth, result::out_of_memory));
+    CHECK(space.map_all_status(range, memories) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+    CHECK(space.driver.live("mapping") == 0);
+  }
+  REQUIRE(space.driver.fail_nth(call::set_access, 1, result::out_of_memory));
+  CHECK(space.map_all_status(range, memories) == ANYPLACE_STATUS_OUT_OF_MEMORY);
+  CHECK(space.driver.live("mapping") == 0);
+  space.map(range + 2 * space.granule, memories[0]);
+  CHECK(space.map_all_status(range, memories) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  CHECK(space.driver.live("mapping") == 1);
+  space.unmap(range + 2 * space.granule, 1);
+  space.map_all(range, memories);
+  space.unmap(range, 3);
+  for (const anyplace_physical memory : memories) space.destroy(memory);
+  space.release(range, 3);
 }
 
 TEST_CASE("Each call that fails leaves nothing behind") {

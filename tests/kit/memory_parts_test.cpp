@@ -61,11 +61,13 @@ struct PoolCalls : Calls {
 };
 using Pool = MemoryPool<PoolCalls>;
 
+template <bool one_access>
 struct VirtualCalls : Calls {
   using Sharing = Shared;
   using Memory = Pool;
   using Physical = int;
   static constexpr int out_of_memory = 1;
+  static constexpr bool one_access_for_several = one_access;
   static bool is_supported(const OneDevice&) { return true; }
   static Called<int> granularity(int, std::uint64_t& bytes) noexcept {
     bytes = 64;
@@ -89,7 +91,7 @@ struct VirtualCalls : Calls {
     return {driver.call("map_access"), "map_access"};
   }
 };
-using Virtual = VirtualMemory<VirtualCalls>;
+using Virtual = VirtualMemory<VirtualCalls<true>>;
 
 struct GateCalls : Calls {
   using Number = std::uint32_t;
@@ -220,6 +222,38 @@ TEST_CASE("A mapping without access is undone") {
   driver.fail.clear();
   parts.memory.map(0x1000, *physical);
   Virtual::destroy(physical);
+}
+
+TEMPLATE_TEST_CASE_SIG("Several memories are mapped with as few accesses as the vendor allows", "", ((bool one), one),
+                       true, false) {
+  using Memory = VirtualMemory<VirtualCalls<one>>;
+  Parts parts;
+  Memory memory{parts.device, parts.sharing, parts.pool};
+  typename Memory::Physical* const physical = memory.create(64);
+  const auto map_three = [&] {
+    return status_of([&] {
+      memory.map_all(0x1000, 3, [&](std::uint64_t /*index*/) -> const typename Memory::Physical& { return *physical; });
+    });
+  };
+  CHECK(map_three() == ANYPLACE_STATUS_OK);
+  CHECK(driver.count("map") == 3);
+  CHECK(driver.count("map_access") == (one ? 1 : 3));
+  memory.unmap(0x1000, 192);
+
+  // Whatever fails, nothing of it stays.
+  memory.map(0x1080, *physical);
+  CHECK(map_three() == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  CHECK(driver.calls.back() == "unmap 4160");
+  memory.unmap(0x1080, 64);
+  driver.calls.clear();
+  driver.fail["map_access"] = 3;
+  CHECK(map_three() == ANYPLACE_STATUS_BACKEND_FAILED);
+  CHECK(driver.count("map_access") == 1);
+  for (const char* undone : {"unmap 4096", "unmap 4160", "unmap 4224"}) CHECK(driver.count(undone) == 1);
+  driver.fail.clear();
+  CHECK(map_three() == ANYPLACE_STATUS_OK);
+  memory.unmap(0x1000, 192);
+  Memory::destroy(physical);
 }
 
 TEST_CASE("Physical memory that isn't to be had is asked for again after the pool was trimmed") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutations of addresses and memory apart.
 #include <algorithm>
+#include <vector>
 
 #include "mutation.h"
 
@@ -74,6 +75,24 @@ const Mutation mutations[] = {
        table.virtual_map = map_and_note;
        table.virtual_unmap = [](void* self, int32_t device, anyplace_address address, uint64_t bytes) {
          return real.virtual_unmap(self, device, address, std::min(bytes, mappings.get(address)));
+       };
+     }},
+    {"virtual_map_all_reversed", "several memories are mapped at once with the last one first",
+     "virtual memory: several memories are mapped at once, one behind the other",
+     [](Table& table) {
+       table.virtual_map_all = [](void* self, int32_t device, anyplace_address address,
+                                  const anyplace_physical* physicals, uint64_t count) {
+         std::vector<anyplace_physical> reversed(physicals, physicals + count);
+         std::reverse(reversed.begin(), reversed.end());
+         return real.virtual_map_all(self, device, address, reversed.data(), count);
+       };
+     }},
+    {"virtual_map_all_first", "of several memories only the first is mapped",
+     "virtual memory: several memories are mapped at once, one behind the other",
+     [](Table& table) {
+       table.virtual_map_all = [](void* self, int32_t device, anyplace_address address,
+                                  const anyplace_physical* physicals, uint64_t /*count*/) {
+         return real.virtual_map_all(self, device, address, physicals, 1);
        };
      }},
     {"virtual_destroy_unmaps", "memory that is destroyed while it is mapped is gone at once",

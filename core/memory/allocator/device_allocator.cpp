@@ -47,8 +47,10 @@ void GuardedSource::destroy(anyplace_physical physical) noexcept {
   const CallbackScope scope;
   if (!is_abandoned()) source_->destroy(physical);
 }
-SourceResult GuardedSource::map(anyplace_address address, anyplace_physical physical) noexcept {
-  return abandoned_ ? SourceResult::out_of_memory : source_->map(address, physical);
+SourceResult GuardedSource::map_all(anyplace_address address, const anyplace_physical* physicals, std::uint64_t count,
+                                    std::uint64_t* mapped) noexcept {
+  *mapped = 0;
+  return abandoned_ ? SourceResult::out_of_memory : source_->map_all(address, physicals, count, mapped);
 }
 bool GuardedSource::unmap(anyplace_address address, std::uint64_t bytes) noexcept {
   const CallbackScope scope;

@@ -49,7 +49,8 @@ class GuardedSource final : public MemorySource {
   void release(anyplace_address address, std::uint64_t bytes) noexcept override;
   SourceResult create(std::uint64_t bytes, anyplace_physical* physical) noexcept override;
   void destroy(anyplace_physical physical) noexcept override;
-  SourceResult map(anyplace_address address, anyplace_physical physical) noexcept override;
+  SourceResult map_all(anyplace_address address, const anyplace_physical* physicals, std::uint64_t count,
+                       std::uint64_t* mapped) noexcept override;
   bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override;
   anyplace_status last_status() const noexcept override { return source_->last_status(); }
 

@@ -43,6 +43,7 @@ struct Heap::Parts {
   HeapState state;
   HeapPlanner planner;
   HeapExecutor executor;
+  Arena* last_arena = nullptr;  ///< that was asked for and there already
 
   Block* carve(Block* block, anyplace_address begin, std::uint64_t bytes);
   Block* carve_place(const PlanPlace& place, std::uint64_t bytes);
@@ -122,7 +123,10 @@ void Heap::Parts::adopt(Arena& orphan, const ArenaKey& key, PoolTotals& pool) {
 
 Arena& Heap::arena(const ArenaKey& key) {
   HeapState& state = parts_->state;
-  if (const auto found = state.by_key.find(key); found != state.by_key.end()) return *found->second;
+  // A program seldom changes stream, pool and class of sizes from one request to the next. Arenas stay to the end.
+  Arena*& last = parts_->last_arena;
+  if (last != nullptr && !last->orphan && last->key == key) return *last;
+  if (const auto found = state.by_key.find(key); found != state.by_key.end()) return *(last = found->second);
   PoolTotals& pool = state.pool_of(key.pool);
   for (const auto& arena : state.arenas) {
     if (!parts_->may_adopt(*arena, key, pool)) continue;
@@ -194,8 +198,9 @@ Block* Heap::Parts::take_by_plan(Arena& arena, std::uint64_t bytes, Reach reach)
     const Plan& plan = planner.plan_take(arena, bytes, reach, news);
     const HeapExecutor::Outcome outcome = executor.run(plan, &arena);
     if (outcome != HeapExecutor::Outcome::done) {
-      // At the last resort what the source lacks is looked for elsewhere, once.
-      if (outcome == HeapExecutor::Outcome::failed || reach != Reach::scavenge || news.refused) return nullptr;
+      // At the last resort what the source lacks is looked for elsewhere, and what isn't needed is left out, once.
+      if (outcome == HeapExecutor::Outcome::failed || news.refused) return nullptr;
+      if (reach != Reach::scavenge && plan.ahead == 0) return nullptr;
       news.refused = true;
       news.pages = executor.pages_at_hand();
     } else if (plan.end == PlanEnd::again) {

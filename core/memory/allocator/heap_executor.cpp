@@ -49,7 +49,10 @@ void HeapExecutor::prepare(const Plan& plan) {
   state_.store.ensure(blocks_needed(plan));
   if (plan.place.segment != nullptr) state_.index.prepare(plan.place.begin);
   for (const Move& move : plan.moves) {
-    if (move.kind == MoveKind::map) HeapState::extend_pages(*move.segment, move.first + move.count);
+    if (move.kind == MoveKind::map) {
+      HeapState::extend_pages(*move.segment, move.first + move.count);
+      handles_.reserve(move.count);
+    }
     if (move.kind != MoveKind::create_pages) continue;
     created_.reserve(move.count);
     state_.pages.ensure(move.count);
@@ -123,25 +126,36 @@ bool HeapExecutor::create(std::uint64_t count) noexcept {
   return true;
 }
 
+/// All pages of a move by one call.
 bool HeapExecutor::map(const Move& move, const Plan& plan) noexcept {
-  for (mapped_of_move_ = 0; mapped_of_move_ < move.count; ++mapped_of_move_) {
-    Page& at = move.segment->pages[move.first + mapped_of_move_];
-    Physical* physical = plan.pages[mapped_];
-    result =
-        source_.map(state_.address_of(*at.segment, at.index), physical != nullptr ? physical->handle : created_.back());
-    if (result != SourceResult::done) {
-      map_refused = !mapped_once;
-      return false;
-    }
-    mapped_once = true;
+  Segment& segment = *move.segment;
+  std::size_t unused = created_.size();
+  handles_.clear();
+  for (std::uint64_t i = 0; i < move.count; ++i) {
+    const Physical* const physical = plan.pages[mapped_ + i];
+    handles_.push_back(physical != nullptr ? physical->handle : created_[--unused]);
+  }
+  mapped_of_move_ = 0;
+  const anyplace_address address = state_.address_of(segment, move.first);
+  const SourceResult mapped = source_.map_all(address, handles_.data(), move.count, &mapped_of_move_);
+  if (mapped != SourceResult::done) {
+    result = mapped;
+    map_refused = !mapped_once && mapped_of_move_ == 0;
+  }
+  for (std::uint64_t i = 0; i < mapped_of_move_; ++i) {
+    Physical* physical = plan.pages[mapped_ + i];
     if (physical == nullptr) {
       physical = state_.pages.get(created_.back());
       created_.pop_back();
     }
-    state_.attach(at, physical);
-    if (mapped_++ == 0) ++state_.stats.num_device_alloc;
+    state_.attach(segment.pages[move.first + i], physical);
   }
-  return true;
+  if (mapped_of_move_ != 0) {
+    mapped_once = true;
+    if (mapped_ == 0) ++state_.stats.num_device_alloc;
+  }
+  mapped_ += mapped_of_move_;
+  return mapped == SourceResult::done;
 }
 
 /// Of pages that aren't backed. Nothing is mapped there afterwards as far as the heap is concerned: where that failed

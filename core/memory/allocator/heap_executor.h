@@ -68,6 +68,7 @@ class HeapExecutor {
   MemorySource& source_;
   HeapUser& user_;
   std::vector<anyplace_physical> created_;
+  std::vector<anyplace_physical> handles_;  ///< of what one move maps
 
   // -- Of the plan at hand.
   std::size_t mapped_ = 0;            ///< pages of Plan::pages that are mapped

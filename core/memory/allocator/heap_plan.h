@@ -55,6 +55,7 @@ struct Plan {
   std::vector<Move> moves;
   std::vector<Physical*> pages;  ///< what is mapped, page by page, in the order of the moves; null: a new page
   std::uint64_t moved = 0;       ///< pages that leave one place for another
+  std::uint64_t ahead = 0;       ///< new pages behind the place that the request doesn't need
   PlanPlace place;
   PlanEnd end = PlanEnd::refused;
 
@@ -62,6 +63,7 @@ struct Plan {
     moves.clear();
     pages.clear();
     moved = 0;
+    ahead = 0;
     place = PlanPlace{};
     end = PlanEnd::refused;
   }

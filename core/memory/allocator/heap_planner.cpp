@@ -46,18 +46,36 @@ constexpr std::uint64_t moved_limit_part = 16;
 /// streams, 0.7 % fewer; they are all too large for it.
 constexpr std::uint64_t always_allowed = 2;
 
+/// Memory is mapped ahead of need until this part of what is handed out is free, and at most this part of what the
+/// arena has reserved at a time: a program that grows then calls the source the less often the larger it is.
+constexpr std::uint64_t ahead_part = 128;
+
+/// More is never mapped ahead: from here on calls are few, and what isn't used would be a lot. A guess.
+constexpr std::uint64_t most_ahead = std::uint64_t{64} << 20U;
+
 }  // namespace
 
-/// Whether to grow by `growth` for a request of `bytes`, rather than make do with what is free elsewhere. Making do
-/// keeps the waste small. But a program that uses its memory in waves would be served so in each wave, with calls of
+/// By how many bytes to grow at most for a request of `bytes`, rather than make do with what is free elsewhere. Making
+/// do keeps the waste small. But a program that uses its memory in waves would be served so in each wave, with calls of
 /// the source each time. So once it is seen to do that, it may waste more, and so may one for which much has moved
 /// already.
-bool HeapPlanner::may_grow(std::uint64_t bytes, std::uint64_t growth) const noexcept {
+std::uint64_t HeapPlanner::room_to_grow(std::uint64_t bytes) const noexcept {
   const Usage& usage = state_.usage;
   const std::uint64_t most = std::max(usage.most_handed_out, usage.handed_out + bytes);
   const Waste& allowed = usage.waves == 0 ? at_first : usage.streams > 1 ? in_waves_of_streams : in_waves;
   const std::uint64_t waste = most / allowed.part + std::min(most / moved_limit_part, usage.moved / allowed.moved_part);
-  return state_.reserved + growth <= most + waste + always_allowed * (state_.page != 0 ? state_.page : min_page);
+  const std::uint64_t limit = most + waste + always_allowed * (state_.page != 0 ? state_.page : min_page);
+  return limit > state_.reserved ? limit - state_.reserved : 0;
+}
+
+/// How many bytes more than a request needs are mapped behind it, so that those after it need no call of the source:
+/// what a request of `bytes` that takes `growth` leaves of the waste that is meant for it.
+std::uint64_t HeapPlanner::growth_ahead(const Arena& arena, std::uint64_t bytes, std::uint64_t growth) const noexcept {
+  const std::uint64_t used = state_.usage.handed_out + bytes;
+  const std::uint64_t limit = used + used / ahead_part;
+  const std::uint64_t reserved = state_.reserved + growth;
+  if (reserved >= limit) return 0;
+  return std::min({limit - reserved, arena.reserved / ahead_part, most_ahead});
 }
 
 bool HeapPlanner::may_release(const Arena& arena, const std::uint64_t* pool) const noexcept {

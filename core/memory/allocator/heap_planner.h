@@ -42,7 +42,8 @@ class HeapPlanner {
 
  private:
   bool idle(const Arena& arena) const noexcept { return user_.idle(arena.key); }
-  bool may_grow(std::uint64_t bytes, std::uint64_t growth) const noexcept;
+  std::uint64_t room_to_grow(std::uint64_t bytes) const noexcept;
+  std::uint64_t growth_ahead(const Arena& arena, std::uint64_t bytes, std::uint64_t growth) const noexcept;
   bool may_release(const Arena& arena, const std::uint64_t* pool) const noexcept;
   std::uint64_t page_up(std::uint64_t bytes) const noexcept { return (bytes + state_.page - 1) & ~(state_.page - 1); }
 
@@ -65,7 +66,9 @@ class HeapPlanner {
   void plan_virtual(Request request);
   void plan_place(Request& request, const Window* window);
   void plan_range(const Request& request);
-  bool plan_window(const Request& request, const Window& window);
+  bool plan_window(const Request& request, Window window);
+  std::uint64_t pages_ahead(const Request& request, const Window& window) const noexcept;
+  std::uint64_t unmapped_behind(const Window& window) const noexcept;
   const Window* find_window(const Request& request);
   void find_spares(const Request& request);
   void find_spares_of(const Arena& arena, bool movable);

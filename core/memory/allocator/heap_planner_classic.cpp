@@ -100,7 +100,7 @@ void HeapPlanner::plan_classic(const Arena& arena, std::uint64_t bytes, Reach re
   if (news.refused) {
     plan_segment_release(arena.pool->limit != UINT64_MAX ? &arena.key.pool : nullptr);
   } else {
-    if (!may_grow(bytes, wanted)) free_for_growth(arena, wanted);
+    if (wanted > room_to_grow(bytes)) free_for_growth(arena, wanted);
     if (reach == Reach::scavenge && room_after_plan(arena) < wanted) free_for_room(arena, wanted);
   }
   if (room_after_plan(arena) < wanted) return;

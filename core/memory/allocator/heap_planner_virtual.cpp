@@ -46,7 +46,7 @@ void HeapPlanner::plan_virtual(Request request) {
 /// Plans that the request goes into the window or, where that can't be or wastes too much, into a better one.
 void HeapPlanner::plan_place(Request& request, const Window* window) {
   const std::uint64_t growth = window->lacking() << state_.page_shift;
-  if (growth != 0 && !request.move && !may_grow(request.bytes, growth)) {
+  if (growth > room_to_grow(request.bytes) && !request.move) {
     request.move = true;
     find_spares(request);
     window = find_window(request);
@@ -112,8 +112,39 @@ bool HeapPlanner::is_crowded(std::uint64_t created, std::uint64_t ended) const n
   return state_.pages.mappings - ended >= 2 * (state_.pages.held + created) + spare_mappings;
 }
 
+/// How many new pages are mapped behind the window before any request needs them. Only where memory is made anyway and
+/// none has to move for it, and where its source hasn't refused yet.
+std::uint64_t HeapPlanner::pages_ahead(const Request& request, const Window& window) const noexcept {
+  const Arena& arena = *request.arena;
+  if (request.reach != Reach::grow || request.move || request.news.refused || arena.key.small) return 0;
+  if (window.maps == 0 || window.remaps != 0) return 0;
+  const std::uint64_t needed = window.lacking() << state_.page_shift;
+  const std::uint64_t room = std::min(room_to_grow(request.bytes), state_.room(arena));
+  const std::uint64_t bytes = std::min(growth_ahead(arena, request.bytes, needed), room - std::min(room, needed));
+  return std::min(bytes >> state_.page_shift, unmapped_behind(window));
+}
+
+/// How many pages behind the window nothing is mapped at, in the same hole.
+std::uint64_t HeapPlanner::unmapped_behind(const Window& window) const noexcept {
+  const Segment& segment = *window.segment;
+  const std::uint64_t first = window.last_page(state_.page);
+  const anyplace_address begin = state_.address_of(segment, first);
+  const Block* piece = window.before_hole != nullptr ? window.before_hole->after : segment.first;
+  while (is_free(piece) && end_of(piece) <= begin) piece = piece->after;
+  if (!is_free(piece) || piece->backed) return 0;
+  const std::uint64_t end = (end_of(piece) - segment.address) >> state_.page_shift;
+  std::uint64_t last = first;
+  while (last < std::min<std::uint64_t>(end, segment.pages.size()) && segment.pages[last].physical == nullptr) ++last;
+  return last < segment.pages.size() ? last - first : end - first;
+}
+
 /// Plans that the request goes into the window. False: there aren't pages enough, and nothing is planned.
-bool HeapPlanner::plan_window(const Request& request, const Window& window) {
+bool HeapPlanner::plan_window(const Request& request, Window window) {
+  const std::uint64_t ahead = pages_ahead(request, window);
+  if (ahead != 0) {
+    window.end = state_.address_of(*window.segment, window.last_page(state_.page) + ahead);
+    window.maps += ahead;
+  }
   const Supply supply = choose_pages(request, window);
   if (!supply.enough || !list_leaving(window, supply)) {
     forget_choice(window);
@@ -127,6 +158,7 @@ bool HeapPlanner::plan_window(const Request& request, const Window& window) {
     plan_.moves.insert(plan_.moves.end(), some->begin(), some->end());
   }
   plan_.moved = supply.moved;
+  plan_.ahead = ahead;
   plan_.place = {window.segment, window.before_hole, window.begin};
   plan_.end = PlanEnd::block;
   return true;

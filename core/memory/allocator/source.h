@@ -32,7 +32,10 @@ class MemorySource {
   virtual void release(anyplace_address address, std::uint64_t bytes) noexcept = 0;
   virtual SourceResult create(std::uint64_t bytes, anyplace_physical* physical) noexcept = 0;
   virtual void destroy(anyplace_physical physical) noexcept = 0;
-  virtual SourceResult map(anyplace_address address, anyplace_physical physical) noexcept = 0;
+  /// `count` memories of one page each, one behind the other. *mapped: how many of them, from the first on, are mapped
+  /// afterwards; all if it is done. Those that are when it isn't are the caller's to unmap.
+  virtual SourceResult map_all(anyplace_address address, const anyplace_physical* physicals, std::uint64_t count,
+                               std::uint64_t* mapped) noexcept = 0;
   /// False: it is unknown whether the range is still mapped. The memory may be destroyed and the range released all the
   /// same.
   virtual bool unmap(anyplace_address address, std::uint64_t bytes) noexcept = 0;

@@ -63,9 +63,22 @@ class TableSource final : public MemorySource {
   void destroy(anyplace_physical physical) noexcept override {
     static_cast<void>(given_back(table().physical_destroy(device_.self, physical)));
   }
-  SourceResult map(anyplace_address address, anyplace_physical physical) noexcept override {
+  SourceResult map_all(anyplace_address address, const anyplace_physical* physicals, std::uint64_t count,
+                       std::uint64_t* mapped) noexcept override {
+    *mapped = 0;
     if (device_.lost.load(std::memory_order_relaxed)) return result_of(ANYPLACE_STATUS_DEVICE_LOST);
-    return result_of(table().virtual_map(device_.self, device_.index, address, physical));
+    if (count > 1 && table().virtual_map_all != nullptr) {
+      const SourceResult result =
+          result_of(table().virtual_map_all(device_.self, device_.index, address, physicals, count));
+      if (result == SourceResult::done) *mapped = count;
+      return result;
+    }
+    for (; *mapped < count; ++*mapped) {
+      const anyplace_address at = address + *mapped * page_bytes_;
+      const SourceResult result = result_of(table().virtual_map(device_.self, device_.index, at, physicals[*mapped]));
+      if (result != SourceResult::done) return result;
+    }
+    return SourceResult::done;
   }
   bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override {
     return given_back(table().virtual_unmap(device_.self, device_.index, address, bytes));

@@ -426,6 +426,12 @@ typedef struct anyplace_backend_table {
    * unsupported. */
   anyplace_status (*list_processes)(void* self, int32_t device, anyplace_process* processes, uint32_t stride,
                                     uint32_t* count);
+
+  /* -- More of virtual memory. */
+  /* As virtual_map, for count memories of the device at once, count > 0: all of the first at address, all of the next
+   * behind it, and so on. All of them or, where it fails, none. (optional): the core calls virtual_map for each. */
+  anyplace_status (*virtual_map_all)(void* self, int32_t device, anyplace_address address,
+                                     const anyplace_physical* physicals, uint64_t count);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
 

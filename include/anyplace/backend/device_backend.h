@@ -213,6 +213,12 @@ class DeviceBackend {
   /// All of them; the core gets as many as it has room for.
   virtual std::vector<anyplace_process> list_processes(std::int32_t /*device*/) { absent("list_processes"); }
 
+  // -- More of virtual memory.
+  virtual void virtual_map_all(std::int32_t /*device*/, anyplace_address /*address*/,
+                               const anyplace_physical* /*physicals*/, std::uint64_t /*count*/) {
+    absent("virtual_map_all");
+  }
+
  private:
   [[noreturn]] static void absent(const char* entry) {
     throw Failure(ANYPLACE_STATUS_UNSUPPORTED, std::string("this backend has no ") + entry);

@@ -83,7 +83,9 @@
   X(virtual_map, TOGETHER, ANYPLACE_FOR(VIRTUAL_MEMORY))                         \
   X(virtual_unmap, TOGETHER, ANYPLACE_FOR(VIRTUAL_MEMORY))                       \
   /* Processes. */                                                               \
-  X(list_processes, OPTIONAL, ANYPLACE_FOR(LIST_PROCESSES))
+  X(list_processes, OPTIONAL, ANYPLACE_FOR(LIST_PROCESSES))                      \
+  /* More of virtual memory. */                                                  \
+  X(virtual_map_all, OPTIONAL, 0)
 
 #define ANYPLACE_FOR(capability) (UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_##capability)
 

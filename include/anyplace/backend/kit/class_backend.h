@@ -205,6 +205,12 @@ class ClassBackend : public DeviceBackend, private Watched {
   void virtual_unmap(std::int32_t device, anyplace_address address, std::uint64_t bytes) override {
     virtual_memory_of(device).unmap(address, bytes);
   }
+  void virtual_map_all(std::int32_t device, anyplace_address address, const anyplace_physical* physicals,
+                       std::uint64_t count) override {
+    virtual_memory_of(device).map_all(address, count, [physicals](std::uint64_t i) -> const PhysicalMemory& {
+      return *from_handle<PhysicalMemory>(physicals[i]);
+    });
+  }
 
  protected:
   /// As Watcher's.

@@ -15,6 +15,7 @@
 //   Called<Result> map(address, bytes, Physical)                unmap(address, bytes)
 //   Called<Result> set_access(address, bytes, const Access*, count)
 //   Result out_of_memory
+//   bool one_access_for_several   whether set_access takes a range of several mappings that adjoin
 //
 // Of release, destroy and unmap: when the process ends a failure is nobody's, and on a lost device they aren't called.
 #pragma once
@@ -80,7 +81,12 @@ class VirtualMemory {
     const typename Vendor::End scope(*ended->device);
     scope.end([&] { return Vendor::destroy(ended->handle); });
   }
-  void map(anyplace_address address, const Physical& physical);
+  void map(anyplace_address address, const Physical& physical) {
+    map_all(address, 1, [&](std::uint64_t /*index*/) -> const Physical& { return physical; });
+  }
+  /// Memory behind memory: physical_at(0), physical_at(1) and so on up to `count`, all of them or none.
+  template <class PhysicalAt>
+  void map_all(anyplace_address address, std::uint64_t count, PhysicalAt physical_at);
   /// Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several that adjoin. Of
   /// several each is tried; throws what the first failed with, and those that failed count as mapped.
   void unmap(anyplace_address address, std::uint64_t bytes);
@@ -96,6 +102,8 @@ class VirtualMemory {
 
  private:
   void require_whole_mappings(anyplace_address address, std::uint64_t bytes) const;
+  Called<Result> give_access(anyplace_address address, std::uint64_t bytes, const std::vector<Access>& readers) const;
+  void undo_mapping(anyplace_address begin, anyplace_address end) noexcept;
 
   Device& device_;
   typename Vendor::Sharing& sharing_;
@@ -119,25 +127,58 @@ auto VirtualMemory<Vendor>::create(std::uint64_t bytes) -> Physical* {
 }
 
 template <class Vendor>
-void VirtualMemory<Vendor>::map(anyplace_address address, const Physical& physical) {
+template <class PhysicalAt>
+void VirtualMemory<Vendor>::map_all(anyplace_address address, std::uint64_t count, PhysicalAt physical_at) {
   const typename Vendor::Scope scope(device_);
   sharing_.with_readers([&](std::vector<Access>& readers) {
     const std::lock_guard lock(mutex_);
     // Whoever has access to the memory's device has it, and the device itself.
     readers.push_back(Vendor::Sharing::access_of(device_.id(), true));
-    const auto [mapping, added] = mappings_.emplace(address, physical.bytes);
-    if (!added) {
-      refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-             "there is memory mapped at address " + std::to_string(address) + " already; unmap it first");
+    anyplace_address end = address;
+    try {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const Physical& physical = physical_at(i);
+        const auto [mapping, added] = mappings_.emplace(end, physical.bytes);
+        if (!added) {
+          refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+                 "there is memory mapped at address " + std::to_string(end) + " already; unmap it first");
+        }
+        const Called<Result> made = Vendor::map(end, physical.bytes, physical.handle);
+        if (made.result != Result{}) {
+          mappings_.erase(mapping);
+          device_.fail(made);
+        }
+        end += physical.bytes;
+      }
+      device_.check(give_access(address, end - address, readers));
+    } catch (...) {
+      undo_mapping(address, end);
+      throw;
     }
-    auto made = Vendor::map(address, physical.bytes, physical.handle);
-    const bool mapped = made.result == Result{};
-    if (mapped) made = Vendor::set_access(address, physical.bytes, readers.data(), readers.size());
-    if (made.result == Result{}) return;
-    mappings_.erase(mapping);
-    if (mapped) static_cast<void>(Vendor::unmap(address, physical.bytes));
-    device_.fail(made);
   });
+}
+
+/// To all mappings from address on.
+template <class Vendor>
+auto VirtualMemory<Vendor>::give_access(anyplace_address address, std::uint64_t bytes,
+                                        const std::vector<Access>& readers) const -> Called<Result> {
+  if constexpr (Vendor::one_access_for_several) {
+    return Vendor::set_access(address, bytes, readers.data(), readers.size());
+  } else {
+    Called<Result> made{};
+    for (auto at = mappings_.find(address); at != mappings_.end() && at->first < address + bytes; ++at) {
+      made = Vendor::set_access(at->first, at->second, readers.data(), readers.size());
+      if (made.result != Result{}) break;
+    }
+    return made;
+  }
+}
+
+template <class Vendor>
+void VirtualMemory<Vendor>::undo_mapping(anyplace_address begin, anyplace_address end) noexcept {
+  for (auto at = mappings_.find(begin); at != mappings_.end() && at->first < end; at = mappings_.erase(at)) {
+    static_cast<void>(Vendor::unmap(at->first, at->second));
+  }
 }
 
 template <class Vendor>
