@@ -14,10 +14,11 @@ namespace anyplace::detail {
 
 void DeviceAllocator::State::look_at_counters() noexcept {
   std::array<HitFigures, stat_pools> peaks{};
+  bool any = false;
   for (const ThreadBins* bins = all_bins; bins != nullptr; bins = bins->next) {
-    if (bins->taken) bins->counters.add_peaks(peaks);
+    any = (bins->taken && bins->counters.add_peaks(peaks)) || any;
   }
-  raise_peaks(stats, peaks);
+  if (any) raise_peaks(stats, peaks);
   if (ThreadBins* const own = own_bins(number)) {
     if (own->is_unfenced()) reclaim(*own);
     own->counters.move_to(stats);

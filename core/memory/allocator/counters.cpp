@@ -50,14 +50,15 @@ bool HitCounters::is_untouched() const noexcept {
   return (blocks(allocated_) | blocks(current_)) == 0;
 }
 
-void HitCounters::add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept {
-  if (!raised_.load(std::memory_order_relaxed)) return;  // every one of them is 0
+bool HitCounters::add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept {
+  if (!raised_.load(std::memory_order_relaxed)) return false;
   constexpr std::array<StatPool, 3> pools{StatPool::large, StatPool::small, StatPool::all};
   for (std::size_t which = 0; which < pools.size(); ++which) {
     for (std::size_t i = 0; i < hit_figures; ++i) {
       peaks[static_cast<std::size_t>(pools[which])][i] += public_peaks_[which][i].load(std::memory_order_relaxed);
     }
   }
+  return true;
 }
 
 void HitCounters::move_to(StatTable& stats) noexcept {

@@ -44,8 +44,9 @@ class HitCounters {
   }
 
   // -- Under the allocator's lock.
-  /// Adds the maxima to the sums of other threads': [all, large, small]. The thread may be counting meanwhile.
-  void add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept;
+  /// Adds the maxima to the sums of other threads': [all, large, small]. False if all are 0. The thread may be counting
+  /// meanwhile.
+  bool add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept;
   /// Adds everything to the statistics and starts from nothing. The thread doesn't count meanwhile. The peaks have been
   /// taken before.
   void move_to(StatTable& stats) noexcept;
