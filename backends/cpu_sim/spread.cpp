@@ -16,6 +16,8 @@ constexpr std::int64_t range_ns = 50'000;
 constexpr std::int64_t alone_ns = 4'000;
 // If what is left takes longer than this, a worker that rests is called.
 constexpr std::int64_t call_ns = 30'000;
+// More units than any command has, and a number that std::uint64_t holds.
+constexpr double most_wanted = 0x1p62;
 // How long a thread stays while others as urgent are ready.
 constexpr std::int64_t stay_ns = 100'000;
 
@@ -74,7 +76,8 @@ std::uint64_t SpreadJob::range() const noexcept {
 
 void SpreadJob::measure(std::uint64_t units, std::int64_t took_ns) noexcept {
   const double each = static_cast<double>(std::max<std::int64_t>(took_ns, 1)) / static_cast<double>(units);
-  const double wanted = std::min(static_cast<double>(range_ns) / each, static_cast<double>(extent_.units));
+  // It may be more than there are: what is left is compared with parts of it.
+  const double wanted = std::min(static_cast<double>(range_ns) / each, most_wanted);
   const bool first = wanted_.load(std::memory_order_relaxed) == 0;
   wanted_.store(std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1), std::memory_order_relaxed);
   if (!first || stream_.scheduler().limit() == 1) return;
