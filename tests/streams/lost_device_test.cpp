@@ -309,6 +309,22 @@ TEST_CASE("Given a query that fails while memory is given up then its message is
   REQUIRE(std::string(error->what()).find("query") == std::string::npos);
 }
 
+TEST_CASE("Given memory that was refused and then made up for then the refusal's message is in no later error") {
+  REQUIRE(setenv("ANYPLACE_CPU_SIM_MEMORY", "8MiB", 1) == 0);
+  test::Forward& forward = test::new_forward();
+  forward.install("sim_b");
+  const Device device("sim_b:0");
+  const Stream first(device), second(device);
+  static_cast<void>(Buffer(first, 4 << 20));  // its two pages stay with that stream
+  first.synchronize();
+  const Buffer buffer(second, 6 << 20);  // two pages are left on the device, and the third comes from there
+  forward.silent = true;
+  forward.fail_next = ANYPLACE_STATUS_BACKEND_FAILED;
+  const auto error = test::error_of([&] { second.memset8(buffer, 1); });
+  REQUIRE(error);
+  REQUIRE(std::string(error->what()).find("requested") == std::string::npos);
+}
+
 TEST_CASE(
     "Given a copy between backends when the other device is lost then its buffer is kept until the copy is made") {
   REQUIRE(setenv("ANYPLACE_CPU_SIM_WORKERS", "1", 1) == 0);

@@ -52,6 +52,7 @@ Block* Request::serve() {
   if (block == nullptr) block = from_pinned();
   if (block == nullptr) block = after_pressure();
   if (block == nullptr) fail_for_good();
+  if (refused_) static_cast<void>(take_message());  // another attempt has made up for it
   state_.count_allocation(block, bytes_);
   if (block->stream == state_.memory.heap->key_of(*block->arena).stream) state_.file_line(key_, *block->arena);
   return block;
@@ -64,6 +65,7 @@ Block* Request::take(Reach reach) {
   if (!is_alive()) return nullptr;
   Heap& heap = *state_.memory.heap;
   Block* const block = heap.take(heap.arena(key_), size_, reach);
+  refused_ = refused_ || heap.last_result() != SourceResult::done;
   if (block != nullptr) {
     block->stream = key_.stream;
     return block;

@@ -47,6 +47,7 @@ class Request {
   const std::uint64_t bytes_;
   const std::uint64_t size_;  ///< rounded
   const char* const operation_;
+  bool refused_ = false;  ///< An attempt failed, and may have left a message.
   std::unique_lock<std::mutex> lock_;
 };
 
