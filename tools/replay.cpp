@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <numeric>
 #include <optional>
 #include <string_view>
 
@@ -60,7 +61,8 @@ struct Result {
   std::string place;
   std::string segments;
   std::uint64_t peak_reserved_bytes = 0;
-  double ns_per_op = 0;
+  double ns_per_op = 0;       ///< the median of batches
+  double mean_ns_per_op = 0;  ///< of the same batches
   std::uint64_t device_allocations = 0;
   std::uint64_t device_frees = 0;
   double last_vendor_calls = 0;  ///< of the last repetition, for each 1000 events
@@ -169,6 +171,8 @@ Result replay(const Work& work, std::uint32_t repetitions, bool with_limit, Prog
   result.device_allocations = static_cast<std::uint64_t>(stats.at("num_device_alloc"));
   result.device_frees = static_cast<std::uint64_t>(stats.at("num_device_free"));
   result.ns_per_op = median(ns_per_op);
+  result.mean_ns_per_op = std::accumulate(ns_per_op.begin(), ns_per_op.end(), 0.0) /
+                          static_cast<double>(std::max<std::size_t>(ns_per_op.size(), 1));
   if (work.filling) result.fill_at_failure = fill_until_failure(replay, work, progress);
   return result;
 }
@@ -206,6 +210,7 @@ Json result_json(const Work& work, const Result& result) {
   json["peak_reserved_bytes"] = result.peak_reserved_bytes;
   json["ratio"] = quotient(result.peak_reserved_bytes, work.trace.peak_live_bytes);
   json["ns_per_op"] = result.ns_per_op;
+  json["mean_ns_per_op"] = result.mean_ns_per_op;
   json["device_allocations"] = result.device_allocations;
   json["device_frees"] = result.device_frees;
   json["last_vendor_calls_per_1000"] = result.last_vendor_calls;

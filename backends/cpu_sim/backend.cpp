@@ -218,12 +218,12 @@ class CpuSimBackend final : public DeviceBackend {
   void virtual_unmap(std::int32_t device, anyplace_address address, std::uint64_t bytes) override {
     engine_.virtual_memory().unmap(engine_.device(device), address, bytes);
   }
-
-  // -- Processes: a simulated device is in one process and is nobody else's.
   void virtual_map_all(std::int32_t device, anyplace_address address, const anyplace_physical* physicals,
                        std::uint64_t count) override {
     engine_.virtual_memory().map_all(engine_.device(device), address, {physicals, static_cast<std::size_t>(count)});
   }
+
+  // -- Processes: a simulated device is in one process and is nobody else's.
   std::vector<anyplace_process> list_processes(std::int32_t device) override {
     const DeviceMemory& memory = engine_.device(device).memory();
     return {anyplace_process{static_cast<std::uint64_t>(getpid()), memory.limit() - memory.free_bytes()}};

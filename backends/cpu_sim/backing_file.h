@@ -7,7 +7,7 @@
 // address at which it is mapped, if that offset is free. Neighbours in the address space are then neighbours in the
 // file, and the system keeps them as one mapping; the number of a process's mappings is limited (vm.max_map_count).
 // Reserved addresses without memory are a mapping of the file at that offset too, without access. So mapping only gives
-// the access, for any number of neighbours by one call, and unmapping takes it away, which needs no further mapping.
+// the access, for any number of neighbours by one call, and unmapping takes it away. Either may split a mapping in two.
 #pragma once
 
 #include <anyplace/backend/abi.h>

@@ -14,9 +14,11 @@ namespace {
 constexpr std::int64_t range_ns = 50'000;
 // What is left is one range if it takes less than this: another thread would need as long to join.
 constexpr std::int64_t alone_ns = 4'000;
+// And if at least a quarter as many units were handed out before: the first ones may have less to do than the others.
+constexpr std::uint64_t seen_enough = 4;
 // If what is left takes longer than this, a worker that rests is called.
 constexpr std::int64_t call_ns = 30'000;
-// More units than any command has, and a number that std::uint64_t holds.
+// Keeps the number within std::uint64_t.
 constexpr double most_wanted = 0x1p62;
 // How long a thread stays while others as urgent are ready.
 constexpr std::int64_t stay_ns = 100'000;
@@ -69,14 +71,14 @@ std::uint64_t SpreadJob::range() const noexcept {
   const std::uint64_t left = extent_.units - std::min(next, extent_.units);
   const std::uint64_t wanted = wanted_.load(std::memory_order_relaxed);
   if (wanted == 0) return extent_.grain;
-  if (left < wanted / (range_ns / alone_ns)) return left;
+  if (left <= seen_enough * next && left < wanted / (range_ns / alone_ns)) return left;
   const std::uint64_t share = left / (2 * std::uint64_t{stream_.scheduler().limit()});
   return std::max(extent_.grain, std::min(wanted, share) / extent_.grain * extent_.grain);
 }
 
 void SpreadJob::measure(std::uint64_t units, std::int64_t took_ns) noexcept {
   const double each = static_cast<double>(std::max<std::int64_t>(took_ns, 1)) / static_cast<double>(units);
-  // It may be more than there are: what is left is compared with parts of it.
+  // It may be more than there are: range() compares what is left with a part of it.
   const double wanted = std::min(static_cast<double>(range_ns) / each, most_wanted);
   const bool first = wanted_.load(std::memory_order_relaxed) == 0;
   wanted_.store(std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1), std::memory_order_relaxed);

@@ -64,13 +64,12 @@ Physical::~Physical() {
   device_.memory().give_back(bytes_);
 }
 
-std::uint64_t Physical::add_mapping(anyplace_address address) {
+void Physical::add_mapping(anyplace_address address) {
   if (!placed_) {
     offset_ = BackingFile::get().place(address, bytes_);
     placed_ = true;
   }
   ++mappings_;
-  return offset_;
 }
 
 void Physical::remove_mapping() noexcept {
@@ -185,7 +184,7 @@ void VirtualMemory::map_all(const Device& device, anyplace_address address,
   }
 }
 
-/// Runs of mappings that adjoin in the file, too, by one call each.
+/// Maps from the file what mappings_ says. Neighbours that are neighbours in the file, too, take one call.
 void VirtualMemory::map_in_file(const Device& device, anyplace_address begin, anyplace_address end) {
   for (auto mapping = mappings_.find(begin); begin != end;) {
     const std::uint64_t offset = mapping->second->offset();
@@ -211,8 +210,8 @@ void VirtualMemory::unmap(const Device& device, anyplace_address address, std::u
   unmap_all(address, address + bytes);
 }
 
-/// Everything between two mappings' ends, by one call for what adjoins in the file, too. What isn't mapped in the file
-/// yet stays so.
+/// Undoes whole mappings, those that map_in_file() didn't come to as well. Neighbours that are neighbours in the file,
+/// too, take one call.
 void VirtualMemory::unmap_all(anyplace_address begin, anyplace_address end) noexcept {
   auto mapping = mappings_.find(begin);
   while (begin != end) {

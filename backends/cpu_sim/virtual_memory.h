@@ -37,8 +37,8 @@ class Physical {
   std::uint64_t bytes() const noexcept { return bytes_; }
 
   // -- Under the mutex of VirtualMemory.
-  /// One mapping more, at that address. Returns where the memory lies in the file. Throws Failure(OUT_OF_MEMORY).
-  std::uint64_t add_mapping(anyplace_address address);
+  /// One mapping more, at that address. Throws Failure(OUT_OF_MEMORY).
+  void add_mapping(anyplace_address address);
   void remove_mapping() noexcept;
   std::uint64_t offset() const noexcept { return offset_; }  ///< of memory that is mapped
 

@@ -74,7 +74,7 @@ class HitCounters {
   std::array<Sums, 3> peaks_{};  ///< large, small, all
   /// The same for other threads to read. The thread alone writes it.
   std::array<std::array<std::atomic<std::int64_t>, hit_figures>, 3> public_peaks_{};
-  /// Whether one of them may be above 0. Most looks are by a thread that was in its bins never since the last one.
+  /// Whether one of them may be above 0. Most looks find a thread that hasn't used its bins since the last look.
   std::atomic<bool> raised_{false};
 };
 

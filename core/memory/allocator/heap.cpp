@@ -43,7 +43,7 @@ struct Heap::Parts {
   HeapState state;
   HeapPlanner planner;
   HeapExecutor executor;
-  Arena* last_arena = nullptr;  ///< that was asked for and there already
+  Arena* last_arena = nullptr;  ///< the one that was looked up last; null: none yet
 
   Block* carve(Block* block, anyplace_address begin, std::uint64_t bytes);
   Block* carve_place(const PlanPlace& place, std::uint64_t bytes);
@@ -198,7 +198,8 @@ Block* Heap::Parts::take_by_plan(Arena& arena, std::uint64_t bytes, Reach reach)
     const Plan& plan = planner.plan_take(arena, bytes, reach, news);
     const HeapExecutor::Outcome outcome = executor.run(plan, &arena);
     if (outcome != HeapExecutor::Outcome::done) {
-      // At the last resort what the source lacks is looked for elsewhere, and what isn't needed is left out, once.
+      // The request is planned for once more if that can help: without the pages that it doesn't need or, at the last
+      // resort, with pages from elsewhere.
       if (outcome == HeapExecutor::Outcome::failed || news.refused) return nullptr;
       if (reach != Reach::scavenge && plan.ahead == 0) return nullptr;
       news.refused = true;

@@ -46,8 +46,8 @@ constexpr std::uint64_t moved_limit_part = 16;
 /// streams, 0.7 % fewer; they are all too large for it.
 constexpr std::uint64_t always_allowed = 2;
 
-/// Memory is mapped ahead of need until this part of what is handed out is free, and at most this part of what the
-/// arena has reserved at a time: a program that grows then calls the source the less often the larger it is.
+/// Memory is mapped ahead of need until this part of what is handed out is free, so a program that grows calls the
+/// source the less often the larger it is. At a time it is at most this part of what the arena has reserved.
 constexpr std::uint64_t ahead_part = 128;
 
 /// More is never mapped ahead: from here on calls are few, and what isn't used would be a lot. A guess.
@@ -68,8 +68,8 @@ std::uint64_t HeapPlanner::room_to_grow(std::uint64_t bytes) const noexcept {
   return limit > state_.reserved ? limit - state_.reserved : 0;
 }
 
-/// How many bytes more than a request needs are mapped behind it, so that those after it need no call of the source:
-/// what a request of `bytes` that takes `growth` leaves of the waste that is meant for it.
+/// How many bytes more than a request needs are mapped behind it, so that those after it need no call of the source.
+/// With them a part of what is handed out is free, once the request has its `bytes` and the heap `growth` more.
 std::uint64_t HeapPlanner::growth_ahead(const Arena& arena, std::uint64_t bytes, std::uint64_t growth) const noexcept {
   const std::uint64_t used = state_.usage.handed_out + bytes;
   const std::uint64_t limit = used + used / ahead_part;
@@ -84,6 +84,7 @@ bool HeapPlanner::may_release(const Arena& arena, const std::uint64_t* pool) con
 
 const Plan& HeapPlanner::plan_take(const Arena& arena, std::uint64_t bytes, Reach reach, const SourceNews& news) {
   plan_.clear();
+  if (news.refused) refused_at_ = state_.reserved;
   if (state_.page == 0) {
     plan_classic(arena, bytes, reach, news);
     return plan_;

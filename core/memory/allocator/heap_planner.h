@@ -68,7 +68,7 @@ class HeapPlanner {
   void plan_range(const Request& request);
   bool plan_window(const Request& request, Window window);
   std::uint64_t pages_ahead(const Request& request, const Window& window) const noexcept;
-  std::uint64_t unmapped_behind(const Window& window) const noexcept;
+  std::uint64_t unmapped_behind(const Window& window, std::uint64_t wanted) const noexcept;
   const Window* find_window(const Request& request);
   void find_spares(const Request& request);
   void find_spares_of(const Arena& arena, bool movable);
@@ -100,6 +100,7 @@ class HeapPlanner {
   HeapUser& user_;
   Plan plan_;
   PageNotes notes_;
+  std::uint64_t refused_at_ = UINT64_MAX;  ///< bytes reserved when the source had no memory last: it may have no more
   WindowSearch search_;
 
   // -- Of a plan with virtual memory.

@@ -23,6 +23,11 @@ constexpr std::uint64_t small_range = std::uint64_t{1} << 30U;
 /// fewer with 8,192.
 constexpr std::uint64_t spare_mappings = 1024;
 
+/// What is mapped ahead is at most this part of what the limits, and what the source had last, leave. The rest is for
+/// others: a page that is mapped ahead for one stream goes to another only when no work uses the first one's memory. A
+/// guess.
+constexpr std::uint64_t room_part = 16;
+
 }  // namespace
 
 // -- The place -------------------------------------------------------------------------------------------------------
@@ -112,30 +117,33 @@ bool HeapPlanner::is_crowded(std::uint64_t created, std::uint64_t ended) const n
   return state_.pages.mappings - ended >= 2 * (state_.pages.held + created) + spare_mappings;
 }
 
-/// How many new pages are mapped behind the window before any request needs them. Only where memory is made anyway and
-/// none has to move for it, and where its source hasn't refused yet.
+/// How many new pages are mapped behind the window before any request needs them. Only where the window needs new pages
+/// anyway and no page has to move for it, and where its source hasn't refused yet.
 std::uint64_t HeapPlanner::pages_ahead(const Request& request, const Window& window) const noexcept {
   const Arena& arena = *request.arena;
   if (request.reach != Reach::grow || request.move || request.news.refused || arena.key.small) return 0;
   if (window.maps == 0 || window.remaps != 0) return 0;
   const std::uint64_t needed = window.lacking() << state_.page_shift;
-  const std::uint64_t room = std::min(room_to_grow(request.bytes), state_.room(arena));
-  const std::uint64_t bytes = std::min(growth_ahead(arena, request.bytes, needed), room - std::min(room, needed));
-  return std::min(bytes >> state_.page_shift, unmapped_behind(window));
+  const auto behind_need = [needed](std::uint64_t room) { return room - std::min(room, needed); };
+  const std::uint64_t known_room = std::min(state_.room(arena), refused_at_ - std::min(refused_at_, state_.reserved));
+  const std::uint64_t bytes = std::min({growth_ahead(arena, request.bytes, needed),
+                                        behind_need(room_to_grow(request.bytes)), behind_need(known_room) / room_part});
+  return unmapped_behind(window, bytes >> state_.page_shift);
 }
 
-/// How many pages behind the window nothing is mapped at, in the same hole.
-std::uint64_t HeapPlanner::unmapped_behind(const Window& window) const noexcept {
+/// At how many of the `wanted` pages behind the window nothing is mapped, in the same hole.
+std::uint64_t HeapPlanner::unmapped_behind(const Window& window, std::uint64_t wanted) const noexcept {
+  if (wanted == 0) return 0;
   const Segment& segment = *window.segment;
   const std::uint64_t first = window.last_page(state_.page);
   const anyplace_address begin = state_.address_of(segment, first);
   const Block* piece = window.before_hole != nullptr ? window.before_hole->after : segment.first;
   while (is_free(piece) && end_of(piece) <= begin) piece = piece->after;
   if (!is_free(piece) || piece->backed) return 0;
-  const std::uint64_t end = (end_of(piece) - segment.address) >> state_.page_shift;
+  const std::uint64_t end = std::min(first + wanted, (end_of(piece) - segment.address) >> state_.page_shift);
   std::uint64_t last = first;
-  while (last < std::min<std::uint64_t>(end, segment.pages.size()) && segment.pages[last].physical == nullptr) ++last;
-  return last < segment.pages.size() ? last - first : end - first;
+  while (last < end && (last >= segment.pages.size() || segment.pages[last].physical == nullptr)) ++last;
+  return last - first;
 }
 
 /// Plans that the request goes into the window. False: there aren't pages enough, and nothing is planned.

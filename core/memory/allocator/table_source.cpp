@@ -71,7 +71,9 @@ class TableSource final : public MemorySource {
       const SourceResult result =
           result_of(table().virtual_map_all(device_.self, device_.index, address, physicals, count));
       if (result == SourceResult::done) *mapped = count;
-      return result;
+      if (result == SourceResult::done || device_.lost.load(std::memory_order_relaxed)) return result;
+      // One by one tells how far it goes, and whether mapping works at all.
+      static_cast<void>(take_message());
     }
     for (; *mapped < count; ++*mapped) {
       const anyplace_address at = address + *mapped * page_bytes_;

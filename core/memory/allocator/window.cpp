@@ -18,7 +18,7 @@ constexpr std::uint64_t patience_with_remaps = 4'000;
 
 }  // namespace
 
-/// A search that may not call the source can end without a place, because another one follows that may.
+/// A search that may not call the source can end without a place: the request then searches again with calls allowed.
 bool WindowSearch::tired() const noexcept {
   if (best_.segment == nullptr) return !limits_.calls && looked_at_ > patience_with_remaps;
   return looked_at_ > (best_.remaps != 0 ? patience_with_remaps : patience);
@@ -74,7 +74,7 @@ void WindowSearch::consider_switches(const Block* piece) {
   std::uint64_t at = (piece->address - segment_->address) / page_;
   const std::uint64_t known =
       std::min<std::uint64_t>((end_of(piece) - segment_->address) / page_, segment_->pages.size());
-  const std::uint64_t last = std::min(known, at + patience);
+  const std::uint64_t last = std::min(known, at + patience_with_remaps);  // in any one piece
   looked_at_ += last > at ? last - at : 0;
   while (at < last) {
     at = next_edge(at, last, false);

@@ -177,7 +177,7 @@ auto VirtualMemory<Vendor>::give_access(anyplace_address address, std::uint64_t 
 template <class Vendor>
 void VirtualMemory<Vendor>::undo_mapping(anyplace_address begin, anyplace_address end) noexcept {
   for (auto at = mappings_.find(begin); at != mappings_.end() && at->first < end; at = mappings_.erase(at)) {
-    static_cast<void>(Vendor::unmap(at->first, at->second));
+    if (!device_.lost()) static_cast<void>(Vendor::unmap(at->first, at->second));
   }
 }
 
