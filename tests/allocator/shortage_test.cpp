@@ -169,6 +169,21 @@ TEST_CASE("Memory that somebody else has of the device is out too, and comes bac
   CHECK_NOTHROW(Buffer(stream, 64 * mib));
 }
 
+TEST_CASE("Memory whose pages can't be mapped at once is mapped page by page") {
+  const Device device("sim_plain:0");
+  REQUIRE(device.has(Capability::virtual_memory));
+  Controls& controls = controls_of(device);
+  const Stream stream(device);
+  controls.failing_batches = 1;
+  const Buffer first(stream, 64 << 20);
+  CHECK(controls.batches_mapped == 1);
+  CHECK(controls.failing_batches == 0);
+  // One failure says nothing of virtual memory: the next request maps at once again.
+  const Buffer second(stream, 64 << 20);
+  CHECK(controls.batches_mapped == 2);
+  CHECK(memory_snapshot(device).segments.size() == 1);
+}
+
 TEST_CASE("Cached memory of one size serves any other before memory is out") {
   const std::string segments = GENERATE("virtual", "classic");
   const Device device(segments == "virtual" ? "cpu_sim:0" : "sim_full:0");

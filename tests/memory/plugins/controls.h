@@ -12,6 +12,7 @@ struct Controls {
   std::atomic<std::uint64_t> async_allocations{0};  ///< memory_allocate_async
   std::atomic<std::uint64_t> frees{0};              ///< memory_free of any kind
   std::atomic<std::uint64_t> async_frees{0};        ///< memory_free_async
+  std::atomic<std::uint64_t> batches_mapped{0};     ///< virtual_map_all
   std::atomic<std::uint64_t> copies{0};             ///< memory_copy
   std::atomic<std::uint64_t> copies_2d{0};          ///< memory_copy_2d
   std::atomic<std::uint64_t> peer_copies{0};        ///< memory_copy_peer
@@ -28,6 +29,7 @@ struct Controls {
   std::atomic<bool> memory_unknown{false};        ///< device_memory tells nothing
   std::atomic<bool> free_synchronises{false};     ///< memory_free first waits for the device, as a vendor's may
   std::atomic<std::uint64_t> failing_records{0};  ///< so many event_record fail
+  std::atomic<std::uint64_t> failing_batches{0};  ///< so many virtual_map_all fail
   std::atomic<std::uint64_t> failing_pinned{0};   ///< so many memory_allocate of pinned memory are out of memory
   std::atomic<std::uint64_t> aligned_to{0};  ///< device memory: to exactly that power of two; 0: as the engine has it
   std::atomic<std::uint64_t> slow_give_back_ms{0};  ///< so long each call takes that frees, unmaps or destroys memory

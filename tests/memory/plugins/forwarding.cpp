@@ -140,6 +140,16 @@ anyplace_status memory_free_async(void* self, anyplace_stream stream, anyplace_a
   return engine.memory_free_async(self, stream, address);
 }
 
+anyplace_status virtual_map_all(void* self, int32_t device, anyplace_address address,
+                                const anyplace_physical* physicals, uint64_t count) {
+  ++controls.batches_mapped;
+  if (controls.failing_batches.load() != 0) {
+    --controls.failing_batches;
+    return ANYPLACE_STATUS_BACKEND_FAILED;
+  }
+  return engine.virtual_map_all(self, device, address, physicals, count);
+}
+
 anyplace_status virtual_unmap(void* self, int32_t device, anyplace_address address, uint64_t bytes) {
   be_slow();
   return engine.virtual_unmap(self, device, address, bytes);
@@ -229,6 +239,7 @@ void replace_entries(anyplace_backend_table& table) {
   table.memory_free = memory_free;
   table.memory_allocate_async = memory_allocate_async;
   table.memory_free_async = memory_free_async;
+  table.virtual_map_all = virtual_map_all;
   table.virtual_unmap = virtual_unmap;
   table.physical_destroy = physical_destroy;
   table.memory_copy = memory_copy;
