@@ -429,7 +429,8 @@ typedef struct anyplace_backend_table {
 
   /* -- More of virtual memory. */
   /* As virtual_map, for count memories of the device at once, count > 0: all of the first at address, all of the next
-   * behind it, and so on. All of them or, where it fails, none. (optional): the core calls virtual_map for each. */
+   * behind it, and so on. All of them or, where it fails, none: the core then calls virtual_map for each. (optional):
+   * it does so at once. */
   anyplace_status (*virtual_map_all)(void* self, int32_t device, anyplace_address address,
                                      const anyplace_physical* physicals, uint64_t count);
   /* -- End of version 1.0. */
