@@ -153,9 +153,9 @@ class CpuSimBackend final : public DeviceBackend {
   // -- Events.
   anyplace_event event_create(std::int32_t device, const anyplace_event_desc& desc) override {
     engine_.device(device);
-    return to_handle(new Event(engine_.next_native(), desc.flags));
+    return to_handle(new Event(device, engine_.next_native(), desc.flags));
   }
-  void event_destroy(anyplace_event event) override { delete from_handle<Event>(event); }
+  void event_destroy(anyplace_event event) override { native_events_.drop_handle(from_handle<Event>(event)); }
   void event_record(anyplace_event event, anyplace_stream stream) override {
     event_of(event).record(stream_of(stream));
   }
@@ -166,7 +166,17 @@ class CpuSimBackend final : public DeviceBackend {
   double event_elapsed(anyplace_event start, anyplace_event end) override {
     return elapsed_ms(event_of(start), event_of(end));
   }
-  std::uint64_t event_native(anyplace_event event) override { return event_of(event).id(); }
+  std::uint64_t event_native(anyplace_event event) override { return native_events_.number_of(event_of(event)); }
+  anyplace_event event_from_native(std::int32_t device, std::uint64_t native, std::uint32_t) override {
+    engine_.device(device);
+    return to_handle(&native_events_.add_handle(device, native));
+  }
+  std::uint64_t event_timestamp(anyplace_event event) override { return timestamp_ns(event_of(event)); }
+  /// A simulated device has no clock but the host's.
+  void device_clock(std::int32_t device, anyplace_clock& out) override {
+    engine_.device(device);
+    out.device = out.host = static_cast<std::uint64_t>(now_ns());
+  }
 
   // -- Memory.
   anyplace_address memory_allocate(std::int32_t device, std::uint32_t kind, std::uint64_t bytes) override {
@@ -265,6 +275,24 @@ class CpuSimBackend final : public DeviceBackend {
     if (name == nullptr) bad_argument("the kernel's name is null");
     return to_handle(&from_handle<Module>(module)->kernel(name));
   }
+  void module_global(anyplace_module module, const char* name, anyplace_global& out) override {
+    if (name == nullptr) bad_argument("the variable's name is null");
+    const std::span<const std::byte> found = from_handle<Module>(module)->variable(name);
+    out.address = to_handle(found.data());
+    out.bytes = found.size();
+  }
+  std::uint64_t module_native(anyplace_module module) override { return from_handle<Module>(module)->native(); }
+  std::uint64_t kernel_native(anyplace_kernel kernel) override { return from_handle<Kernel>(kernel)->native(); }
+  /// Functions of the host: what a compiler made of one is known to nobody.
+  void kernel_attributes(anyplace_kernel, anyplace_kernel_attributes& out) override {
+    out.max_threads_per_block = max_threads_per_block;
+    out.registers = UINT32_MAX;
+    out.sub_group_size = 1;
+    out.shared_bytes = out.constant_bytes = 0;
+    out.local_bytes = ANYPLACE_UNKNOWN;
+  }
+  /// A worker runs one block at a time.
+  std::uint32_t kernel_occupancy(anyplace_kernel, std::uint32_t, std::uint64_t) override { return 1; }
   anyplace_kernel kernel_from_host(std::int32_t device, anyplace_host_kernel function, void* user,
                                    void (*release)(void*)) override {
     engine_.device(device);
@@ -304,6 +332,7 @@ class CpuSimBackend final : public DeviceBackend {
 
   const Host host_;
   Engine& engine_;
+  NativeEvents native_events_;
 };
 
 constexpr std::uint64_t bit(int number) noexcept { return std::uint64_t{1} << number; }
@@ -317,7 +346,8 @@ constexpr std::uint64_t capabilities =
     bit(ANYPLACE_CAPABILITY_BIT_PEER_COPY) | bit(ANYPLACE_CAPABILITY_BIT_PEER_ACCESS) |
     bit(ANYPLACE_CAPABILITY_BIT_MODULES) | bit(ANYPLACE_CAPABILITY_BIT_HOST_KERNELS) |
     bit(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES) | bit(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE) |
-    bit(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES);
+    bit(ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE) | bit(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES) |
+    bit(ANYPLACE_CAPABILITY_BIT_HOST_COPY);
 
 void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_properties& out) {
   engine_.device(device);
@@ -332,6 +362,11 @@ void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_prope
   out.max_threads_per_block = max_threads_per_block;
   out.least_priority = least_priority;
   out.greatest_priority = greatest_priority;
+  out.max_allocation = out.total_memory;
+  out.multiprocessors = out.compute_units;
+  out.sub_group_sizes = 1;
+  out.features = ANYPLACE_FEATURE_FLOAT64 | ANYPLACE_FEATURE_INT64_ATOMICS | ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
+  out.features_known = out.features | ANYPLACE_FEATURE_FLOAT16;
   backend::set_text(out.name, "anyplace CPU simulator");
   backend::set_text(out.vendor, "anyplace");
   backend::set_text(out.architecture, architecture());

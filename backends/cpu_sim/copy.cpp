@@ -56,7 +56,7 @@ void Fill::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>&)
 }
 
 void check_copy_kind(std::uint32_t kind) {
-  if (kind < ANYPLACE_COPY_HOST_TO_DEVICE || kind > ANYPLACE_COPY_DEVICE_TO_DEVICE) {
+  if (kind < ANYPLACE_COPY_HOST_TO_DEVICE || kind > ANYPLACE_COPY_HOST_TO_HOST) {
     bad_argument("there is no copy kind " + std::to_string(kind));
   }
 }

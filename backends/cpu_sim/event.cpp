@@ -9,7 +9,7 @@
 
 namespace anyplace::cpu_sim {
 
-Event::Event(std::uint64_t id, std::uint32_t flags) : id_(id), flags_(flags) {
+Event::Event(std::int32_t device, std::uint64_t id, std::uint32_t flags) : id_(id), flags_(flags), device_(device) {
   constexpr std::uint32_t known =
       std::uint32_t{ANYPLACE_EVENT_TIMING} | ANYPLACE_EVENT_BLOCKING_SYNC | ANYPLACE_EVENT_INTERPROCESS;
   if ((flags & ~known) != 0) bad_argument("event flags " + hex(flags) + " contain unknown ones");
@@ -38,24 +38,54 @@ Event::Stamped Event::latest_stamped() const {
   return {latest_.read(), stamp_};
 }
 
+std::uint64_t NativeEvents::number_of(Event& event) {
+  const std::lock_guard lock(mutex_);
+  events_.emplace(event.id(), &event);
+  event.is_known_.store(true, std::memory_order_relaxed);
+  return event.id();
+}
+
+Event& NativeEvents::add_handle(std::int32_t device, std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const auto found = events_.find(number);
+  if (found == events_.end()) bad_argument(std::to_string(number) + " is no native event of cpu_sim");
+  Event& event = *found->second;
+  if (event.device() != device) {
+    bad_argument("native event " + std::to_string(number) + " is of device " + std::to_string(event.device()) +
+                 " and not of device " + std::to_string(device));
+  }
+  ++event.handles_;
+  return event;
+}
+
+bool NativeEvents::forget(Event& event) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (event.handles_ != 0) {
+    --event.handles_;
+    return false;
+  }
+  events_.erase(event.id());
+  return true;
+}
+
+namespace {
+
+/// The stamp of an event's most recent record, which is complete. `which` names the event: "the start event".
+std::int64_t stamp_of(const Event& event, const std::string& which) {
+  if (!event.timing()) fail(ANYPLACE_STATUS_TIMING_DISABLED, which + " was made without timing");
+  const Event::Stamped latest = event.latest_stamped();
+  if (!latest.stamp) fail(ANYPLACE_STATUS_NOT_RECORDED, which + " was never recorded");
+  if (!latest.record.complete()) fail(ANYPLACE_STATUS_NOT_READY, which + "'s record is not complete");
+  return latest.stamp->ns.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+std::uint64_t timestamp_ns(const Event& event) { return static_cast<std::uint64_t>(stamp_of(event, "the event")); }
+
 double elapsed_ms(const Event& start, const Event& end) {
-  if (!start.timing() || !end.timing()) {
-    fail(ANYPLACE_STATUS_TIMING_DISABLED,
-         std::string("the ") + (start.timing() ? "end" : "start") + " event was made without timing");
-  }
-  const Event::Stamped first = start.latest_stamped();
-  const Event::Stamped last = end.latest_stamped();
-  if (!first.stamp || !last.stamp) {
-    fail(ANYPLACE_STATUS_NOT_RECORDED,
-         std::string("the ") + (first.stamp ? "end" : "start") + " event was never recorded");
-  }
-  if (!first.record.complete() || !last.record.complete()) {
-    fail(ANYPLACE_STATUS_NOT_READY,
-         std::string("the ") + (first.record.complete() ? "end" : "start") + " event's record is not complete");
-  }
-  const std::int64_t ns =
-      last.stamp->ns.load(std::memory_order_relaxed) - first.stamp->ns.load(std::memory_order_relaxed);
-  return static_cast<double>(ns) / 1e6;
+  const std::int64_t first = stamp_of(start, "the start event");
+  return static_cast<double>(stamp_of(end, "the end event") - first) / 1e6;
 }
 
 }  // namespace anyplace::cpu_sim

@@ -6,7 +6,10 @@
 
 #include <anyplace/backend/abi.h>
 
+#include <atomic>
 #include <cstdint>
+#include <map>
+#include <mutex>
 
 #include "record.h"
 #include "ref.h"
@@ -20,8 +23,9 @@ class Stream;
 class Event {
  public:
   /// Throws Failure(UNSUPPORTED) for an interprocess event, INVALID_ARGUMENT for flags that don't exist.
-  Event(std::uint64_t id, std::uint32_t flags);
+  Event(std::int32_t device, std::uint64_t id, std::uint32_t flags);
 
+  std::int32_t device() const noexcept { return device_; }
   std::uint64_t id() const noexcept { return id_; }
   bool timing() const noexcept { return (flags_ & ANYPLACE_EVENT_TIMING) != 0; }
 
@@ -37,14 +41,42 @@ class Event {
   Stamped latest_stamped() const;
 
  private:
+  friend class NativeEvents;
   void record_stamped(Stream& stream);
 
   RecordCell latest_;  // written under lock_
   mutable SpinLock lock_;
   const std::uint64_t id_;
   const std::uint32_t flags_;
-  Ref<Stamp> stamp_;  // guarded by lock_; the stamp of latest_, only with timing
+  const std::int32_t device_;
+  std::uint32_t handles_ = 0;          // beside the first; guarded by the mutex of NativeEvents
+  std::atomic<bool> is_known_{false};  // to NativeEvents
+  Ref<Stamp> stamp_;                   // guarded by lock_; the stamp of latest_, only with timing
 };
+
+/// The events whose native numbers were asked for, which is rare. Each further handle is the event itself, counted: the
+/// event ends with its last handle.
+class NativeEvents {
+ public:
+  std::uint64_t number_of(Event& event);
+  /// Adds a handle. Throws Failure(INVALID_ARGUMENT) for a number that isn't, or is no longer, an event of that device.
+  Event& add_handle(std::int32_t device, std::uint64_t number);
+  /// Ends a handle and, with the last one, the event.
+  void drop_handle(Event* event) noexcept {
+    if (event->is_known_.load(std::memory_order_relaxed) && !forget(*event)) return;
+    delete event;
+  }
+
+ private:
+  /// False if it has another handle.
+  bool forget(Event& event) noexcept;
+
+  std::mutex mutex_;
+  std::map<std::uint64_t, Event*> events_;  // guarded by mutex_
+};
+
+/// When the most recent record completed, as now_ns() tells it. Throws as elapsed_ms().
+std::uint64_t timestamp_ns(const Event& event);
 
 /// Milliseconds from one record to another. Throws Failure(TIMING_DISABLED), (NOT_RECORDED) or (NOT_READY).
 double elapsed_ms(const Event& start, const Event& end);

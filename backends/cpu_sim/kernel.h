@@ -42,6 +42,9 @@ class Kernel final : public RefCounted<Kernel> {
   /// Throws Failure(INVALID_ARGUMENT) if the launch's arguments are known not to fit the kernel's parameters.
   void check_arguments(const anyplace_launch& launch) const;
 
+  /// The function's address.
+  std::uint64_t native() const noexcept { return reinterpret_cast<std::uintptr_t>(function_); }
+
   /// One bit of 64. Streams keep the marks of the kernels that were launched in them (Stream::keep_while_queued).
   std::uint64_t mark() const noexcept { return mark_; }
 

@@ -23,6 +23,9 @@ class Library final : public RefCounted<Library> {
   /// The bytes of data that this library itself defines and exports; empty if there is none of that name.
   std::span<const std::byte> data(const char* name) const noexcept;
 
+  /// What dlopen returned.
+  std::uint64_t native() const noexcept { return reinterpret_cast<std::uintptr_t>(handle_); }
+
  private:
   friend class RefCounted<Library>;
   explicit Library(void* handle) noexcept : handle_(handle) {}

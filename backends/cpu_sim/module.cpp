@@ -41,6 +41,12 @@ Module::Module(backend::Host host, const anyplace_module_desc& desc)
       library_(Library::load(check_format(desc).image, desc.image_bytes)),
       functions_(exported_functions(desc.image, desc.image_bytes, shown_functions)) {}
 
+std::span<const std::byte> Module::variable(const char* name) const {
+  const std::span<const std::byte> found = library_->data(name);
+  if (found.empty()) fail(ANYPLACE_STATUS_NO_SUCH_GLOBAL, "the module exports no variable " + quoted(name));
+  return found;
+}
+
 Kernel& Module::kernel(const char* name) {
   std::lock_guard lock(mutex_);
   const auto known = kernels_.find(name);

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,11 @@ class Module {
   /// The kernel of that name, the same one at each call. The module owns it. Throws Failure(NO_SUCH_KERNEL), which
   /// names some that exist.
   Kernel& kernel(const char* name);
+
+  /// A variable that the image exports; it lives as long as the image is loaded. Throws Failure(NO_SUCH_GLOBAL).
+  std::span<const std::byte> variable(const char* name) const;
+  /// The image, as the dynamic linker names it.
+  std::uint64_t native() const noexcept { return library_->native(); }
 
   /// Gives every kernel's reference to `retire`. Called before the module is destroyed.
   template <class Retire>

@@ -130,6 +130,10 @@ namespace anyplace::cuda {
   X(REQUIRED, ModuleUnload, "cuModuleUnload", 2000, "cuModuleUnload", (CUmodule))                                      \
   X(REQUIRED, ModuleGetFunction, "cuModuleGetFunction", 2000, "cuModuleGetFunction",                                   \
     (CUfunction*, CUmodule, const char*))                                                                              \
+  X(OPTIONAL, ModuleGetGlobal, "cuModuleGetGlobal", 3020, "cuModuleGetGlobal_v2",                                      \
+    (CUdeviceptr*, std::size_t*, CUmodule, const char*))                                                               \
+  X(OPTIONAL, OccupancyMaxActiveBlocksPerMultiprocessor, "cuOccupancyMaxActiveBlocksPerMultiprocessor", 6050,          \
+    "cuOccupancyMaxActiveBlocksPerMultiprocessor", (int*, CUfunction, int, std::size_t))                               \
   X(REQUIRED, FuncGetAttribute, "cuFuncGetAttribute", 2020, "cuFuncGetAttribute",                                      \
     (int*, CUfunction_attribute, CUfunction))                                                                          \
   X(REQUIRED, FuncSetAttribute, "cuFuncSetAttribute", 9000, "cuFuncSetAttribute",                                      \

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "anyplace/backend/kit/properties.h"
 #include "anyplace/backend/kit/refusals.h"
 #include "kernel_launch.h"
 
@@ -26,6 +27,30 @@ int Kernel::attribute(CUfunction_attribute attribute) const {
   int value = 0;
   device_.check(driver().FuncGetAttribute(&value, attribute, function_), "cuFuncGetAttribute");
   return value;
+}
+
+void Kernel::attributes(anyplace_kernel_attributes& out) const {
+  const DeviceScope scope(device_);
+  const auto figure = [this](CUfunction_attribute which) { return backend::not_negative(attribute(which)); };
+  out.max_threads_per_block = static_cast<std::uint32_t>(max_threads_);
+  out.registers = static_cast<std::uint32_t>(figure(CU_FUNC_ATTRIBUTE_NUM_REGS));
+  out.sub_group_size = backend::at_least_one(device_.attribute(CU_DEVICE_ATTRIBUTE_WARP_SIZE));
+  out.shared_bytes = static_shared_bytes_;
+  out.local_bytes = figure(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  out.constant_bytes = figure(CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+}
+
+std::uint32_t Kernel::occupancy(std::uint32_t threads, std::uint64_t shared_bytes) {
+  if (driver().OccupancyMaxActiveBlocksPerMultiprocessor == nullptr) {
+    refuse(ANYPLACE_STATUS_UNSUPPORTED, "the driver has no cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  }
+  if (shared_bytes > shared_limit_.load(std::memory_order_relaxed)) raise_shared_limit(shared_bytes);
+  const DeviceScope scope(device_);
+  int blocks = 0;
+  device_.check(driver().OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, static_cast<int>(threads),
+                                                                   static_cast<std::size_t>(shared_bytes)),
+                "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  return static_cast<std::uint32_t>(backend::not_negative(blocks));
 }
 
 void Kernel::find_parameters() {

@@ -25,6 +25,10 @@ class Kernel {
   /// more shared memory than it leaves.
   void launch(const Stream& stream, const anyplace_launch& launch);
 
+  CUfunction native() const noexcept { return function_; }
+  void attributes(anyplace_kernel_attributes& out) const;
+  std::uint32_t occupancy(std::uint32_t threads, std::uint64_t shared_bytes);
+
  private:
   static constexpr std::uint32_t max_arguments = 1024;
   static constexpr std::uint32_t unknown = UINT32_MAX;

@@ -26,6 +26,15 @@ struct ModuleCalls : Calls {
   static Called<CUresult> find(CUmodule module, const char* name, CUfunction& function) noexcept {
     return {driver().ModuleGetFunction(&function, module, name), "cuModuleGetFunction"};
   }
+  static Called<CUresult> find_variable(CUmodule module, const char* name, anyplace_global& found) noexcept {
+    if (driver().ModuleGetGlobal == nullptr) return {CUDA_ERROR_NOT_SUPPORTED, "cuModuleGetGlobal"};
+    CUdeviceptr address = 0;
+    std::size_t bytes = 0;
+    const CUresult result = driver().ModuleGetGlobal(&address, &bytes, module, name);
+    found.address = address;
+    found.bytes = bytes;
+    return {result, "cuModuleGetGlobal"};
+  }
   static Called<CUresult> unload(CUmodule module) noexcept { return {driver().ModuleUnload(module), "cuModuleUnload"}; }
 };
 

@@ -70,6 +70,7 @@ std::uint64_t Device::capabilities() const {
   add(memory().has_pools(), ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY);
   add(true, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(true, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
+  add(true, ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE);
   add(attribute(attribute_ipc_events, 1) != 0, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
   add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   return all;
@@ -86,6 +87,25 @@ void Device::priority_range(int& least, int& greatest) const {
     if (scope.result() == CUDA_SUCCESS && driver().CtxGetStreamPriorityRange(&least, &greatest) == CUDA_SUCCESS) return;
   }
   greatest = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) >= 7 ? -5 : -1;
+}
+
+void Device::add_figures(anyplace_device_properties& out) const {
+  const auto figure = [this](CUdevice_attribute which) { return backend::not_negative(attribute(which)); };
+  out.clock_hz = figure(CU_DEVICE_ATTRIBUTE_CLOCK_RATE) * 1000;
+  out.memory_clock_hz = figure(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) * 1000;
+  out.l2_cache_bytes = figure(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  out.max_allocation = out.total_memory;
+  out.memory_bus_bits = static_cast<std::uint32_t>(figure(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
+  out.multiprocessors = out.compute_units;
+  out.sub_group_sizes = static_cast<std::uint32_t>(figure(CU_DEVICE_ATTRIBUTE_WARP_SIZE));
+  // CUDA C++ Programming Guide, "Compute Capabilities": 16-bit arithmetic from 5.3 on; the rest everywhere today.
+  const int capability = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                         attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  out.features_known = ANYPLACE_FEATURE_FLOAT16 | ANYPLACE_FEATURE_FLOAT64 | ANYPLACE_FEATURE_INT64_ATOMICS |
+                       ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
+  out.features = ANYPLACE_FEATURE_FLOAT64 | ANYPLACE_FEATURE_INT64_ATOMICS;
+  if (capability >= 53) out.features |= ANYPLACE_FEATURE_FLOAT16;
+  if (attribute(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) != 0) out.features |= ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
 }
 
 void Device::properties(anyplace_device_properties& out) const {
@@ -106,6 +126,7 @@ void Device::properties(anyplace_device_properties& out) const {
   backend::set_launch_limits(out, grid, block, [this](int each) { return attribute(each); });
   out.max_threads_per_block = at_least_one(attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
   priority_range(out.least_priority, out.greatest_priority);
+  add_figures(out);
   set_text(out.name, name_text(id()));
   set_text(out.vendor, "NVIDIA");
   set_text(out.architecture, architecture());

@@ -45,6 +45,7 @@ class Device : public backend::ClassDevice<DeviceParts, WorkCalls, HostFunctionC
  private:
   std::uint64_t capabilities();
   void priority_range(int& least, int& greatest) const;
+  void add_figures(anyplace_device_properties& out) const;  ///< clocks, caches, features
 };
 
 }  // namespace anyplace::hip

@@ -110,6 +110,8 @@ namespace anyplace::hip {
   X(REQUIRED, ModuleLoadData, (hipModule_t*, const void*))                                                     \
   X(REQUIRED, ModuleUnload, (hipModule_t))                                                                     \
   X(REQUIRED, ModuleGetFunction, (hipFunction_t*, hipModule_t, const char*))                                   \
+  X(OPTIONAL, ModuleGetGlobal, (hipDeviceptr_t*, std::size_t*, hipModule_t, const char*))                      \
+  X(OPTIONAL, ModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int*, hipFunction_t, int, std::size_t))        \
   X(REQUIRED, FuncGetAttribute, (int*, hipFunction_attribute, hipFunction_t))                                  \
   X(REQUIRED, ModuleLaunchKernel,                                                                              \
     (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**, \

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "anyplace/backend/kit/properties.h"
 #include "anyplace/backend/kit/refusals.h"
 #include "stream.h"
 
@@ -25,6 +26,29 @@ int Kernel::attribute(hipFunction_attribute attribute) const {
   int value = 0;
   device_.check(driver().FuncGetAttribute(&value, attribute, function_), "hipFuncGetAttribute");
   return value > 0 ? value : 0;
+}
+
+void Kernel::attributes(anyplace_kernel_attributes& out) const {
+  const DeviceScope scope(device_);
+  const auto figure = [this](hipFunction_attribute which) { return static_cast<std::uint32_t>(attribute(which)); };
+  out.max_threads_per_block = static_cast<std::uint32_t>(max_threads_);
+  out.registers = figure(HIP_FUNC_ATTRIBUTE_NUM_REGS);
+  out.sub_group_size = backend::at_least_one(device_.attribute(hipDeviceAttributeWarpSize));
+  out.shared_bytes = figure(HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  out.local_bytes = figure(HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+  out.constant_bytes = figure(HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES);
+}
+
+std::uint32_t Kernel::occupancy(std::uint32_t threads, std::uint64_t shared_bytes) const {
+  if (!driver().ModuleOccupancyMaxActiveBlocksPerMultiprocessor) {
+    refuse(ANYPLACE_STATUS_UNSUPPORTED, "the library has no hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
+  }
+  const DeviceScope scope(device_);
+  int blocks = 0;
+  device_.check(driver().ModuleOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function_, static_cast<int>(threads),
+                                                                         static_cast<std::size_t>(shared_bytes)),
+                "hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
+  return static_cast<std::uint32_t>(backend::not_negative(blocks));
 }
 
 void Kernel::refuse_shared(const anyplace_launch& launch) const {

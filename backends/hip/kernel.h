@@ -23,6 +23,10 @@ class Kernel {
   /// leaves. HIP doesn't tell what parameters a kernel has: wrong arguments aren't noticed, as in HIP itself.
   void launch(const Stream& stream, const anyplace_launch& launch);
 
+  hipFunction_t native() const noexcept { return function_; }
+  void attributes(anyplace_kernel_attributes& out) const;
+  std::uint32_t occupancy(std::uint32_t threads, std::uint64_t shared_bytes) const;
+
  private:
   int attribute(hipFunction_attribute attribute) const;
   [[noreturn]] void refuse_shared(const anyplace_launch& launch) const;

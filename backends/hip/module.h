@@ -26,6 +26,15 @@ struct ModuleCalls : Calls {
   static Called<hipError_t> find(hipModule_t module, const char* name, hipFunction_t& function) noexcept {
     return {driver().ModuleGetFunction(&function, module, name), "hipModuleGetFunction"};
   }
+  static Called<hipError_t> find_variable(hipModule_t module, const char* name, anyplace_global& found) noexcept {
+    if (!driver().ModuleGetGlobal) return {hipErrorNotSupported, "hipModuleGetGlobal"};
+    hipDeviceptr_t address = nullptr;
+    std::size_t bytes = 0;
+    const hipError_t result = driver().ModuleGetGlobal(&address, &bytes, module, name);
+    found.address = reinterpret_cast<std::uintptr_t>(address);
+    found.bytes = bytes;
+    return {result, "hipModuleGetGlobal"};
+  }
   static Called<hipError_t> unload(hipModule_t module) noexcept {
     return {driver().ModuleUnload(module), "hipModuleUnload"};
   }

@@ -118,6 +118,7 @@ std::uint64_t Device::capabilities() {
   add(memory().try_pools(), ANYPLACE_CAPABILITY_BIT_STREAM_ORDERED_MEMORY);
   add(has_native_context(id()), ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(driver().StreamGetDevice || driver().GetStreamDeviceId != nullptr, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
+  add(true, ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE);
   add(can_share_events(id()), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
   add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   return all;
@@ -132,6 +133,21 @@ void Device::priority_range(int& least, int& greatest) const {
   if (told(driver().DeviceGetStreamPriorityRange(&least, &greatest), "hipDeviceGetStreamPriorityRange")) return;
   least = 0;
   greatest = 0;
+}
+
+void Device::add_figures(anyplace_device_properties& out) const {
+  const auto figure = [this](int which) { return backend::not_negative(attribute(which)); };
+  out.clock_hz = figure(hipDeviceAttributeClockRate) * 1000;
+  out.memory_clock_hz = figure(hipDeviceAttributeMemoryClockRate) * 1000;
+  out.l2_cache_bytes = figure(hipDeviceAttributeL2CacheSize);
+  out.max_allocation = out.total_memory;
+  out.memory_bus_bits = static_cast<std::uint32_t>(figure(hipDeviceAttributeMemoryBusWidth));
+  out.multiprocessors = out.compute_units;
+  out.sub_group_sizes = static_cast<std::uint32_t>(figure(hipDeviceAttributeWarpSize));
+  // ROCm's "Hardware features": every GPU that it supports has these; HIP's runtime gives every allocation an address
+  // of its own in the process.
+  out.features = out.features_known = ANYPLACE_FEATURE_FLOAT16 | ANYPLACE_FEATURE_FLOAT64 |
+                                      ANYPLACE_FEATURE_INT64_ATOMICS | ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
 }
 
 void Device::properties(anyplace_device_properties& out) {
@@ -151,6 +167,7 @@ void Device::properties(anyplace_device_properties& out) {
   backend::set_launch_limits(out, grid, block, [this](int each) { return attribute(each); });
   out.max_threads_per_block = at_least_one(attribute(hipDeviceAttributeMaxThreadsPerBlock));
   priority_range(out.least_priority, out.greatest_priority);
+  add_figures(out);
   set_text(out.name, name_text(id()));
   set_text(out.vendor, "AMD");
   set_text(out.architecture, architecture());

@@ -242,6 +242,18 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
   anyplace_kernel module_kernel(anyplace_module module, const char* name) override {
     return to_handle(&from_handle<Module>(module)->kernel(name));
   }
+  void module_global(anyplace_module module, const char* name, anyplace_global& out) override {
+    from_handle<Module>(module)->global(name, out);
+  }
+  std::uint64_t module_native(anyplace_module module) override {
+    return to_handle(from_handle<Module>(module)->native());
+  }
+  std::uint64_t kernel_native(anyplace_kernel kernel) override {
+    return to_handle(from_handle<Kernel>(kernel)->native());
+  }
+  void kernel_attributes(anyplace_kernel kernel, anyplace_kernel_attributes& out) override {
+    from_handle<Kernel>(kernel)->attributes(out);
+  }
   void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
     from_handle<Kernel>(kernel)->launch(stream_at(stream), launch);
   }

@@ -43,6 +43,7 @@ class Device final : public DeviceBase {
   // -- Asking and waiting.
   /// Fills in the properties without making a context.
   void properties(anyplace_device_properties& out) const;
+  void add_figures(anyplace_device_properties& out) const;  ///< clocks, sizes, features
   /// "12.55.8", or the device's id ("0x56a0") where the driver can't tell the version.
   std::string architecture() const;
   /// The newest SPIR-V version that the device takes, as ZE_MAKE_VERSION makes it; 0 if it isn't known.

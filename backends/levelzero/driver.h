@@ -77,6 +77,7 @@ namespace anyplace::levelzero {
                                                      \
   X(REQUIRED, ModuleCreate)                          \
   X(REQUIRED, ModuleDestroy)                         \
+  X(OPTIONAL, ModuleGetGlobalPointer)                \
   X(REQUIRED, ModuleBuildLogDestroy)                 \
   X(REQUIRED, ModuleBuildLogGetString)               \
   X(REQUIRED, KernelCreate)                          \

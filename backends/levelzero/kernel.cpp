@@ -48,6 +48,19 @@ Kernel::Kernel(DeviceBase& device, ze_module_handle_t module, const char* name, 
   }
 }
 
+/// Level Zero tells no registers, only what didn't fit into them.
+void Kernel::attributes(anyplace_kernel_attributes& out) const {
+  const std::uint32_t device_limit = std::max<std::uint32_t>(device_.facts().compute.maxTotalGroupSize, 1);
+  const std::uint64_t required =
+      std::uint64_t{properties_.requiredGroupSizeX} * properties_.requiredGroupSizeY * properties_.requiredGroupSizeZ;
+  out.max_threads_per_block = required == 0 ? device_limit : static_cast<std::uint32_t>(required);
+  out.registers = UINT32_MAX;
+  out.sub_group_size = properties_.maxSubgroupSize == 0 ? UINT32_MAX : properties_.maxSubgroupSize;
+  out.shared_bytes = properties_.localMemSize;
+  out.local_bytes = std::uint64_t{properties_.privateMemSize} + properties_.spillMemSize;
+  out.constant_bytes = ANYPLACE_UNKNOWN;
+}
+
 void Kernel::read_properties() {
   properties_.stype = ZE_STRUCTURE_TYPE_KERNEL_PROPERTIES;
   device_.check(api().KernelGetProperties(native_, &properties_), "zeKernelGetProperties");

@@ -26,6 +26,8 @@ class Kernel {
 
   /// Throws INVALID_ARGUMENT if the launch doesn't fit the kernel.
   void launch(Stream& stream, const anyplace_launch& launch);
+  ze_kernel_handle_t native() const noexcept { return native_; }
+  void attributes(anyplace_kernel_attributes& out) const;
   /// Destroys the ze_kernel. Called when nothing needs it any more.
   ze_result_t end() noexcept { return api().KernelDestroy(native_); }
 

@@ -124,6 +124,24 @@ Kernel& Module::kernel(const char* name) {
   return *added->second;
 }
 
+void Module::global(const char* name, anyplace_global& out) const {
+  device_.require();
+  if (api().ModuleGetGlobalPointer == nullptr) {
+    refuse(ANYPLACE_STATUS_UNSUPPORTED, "the loader has no zeModuleGetGlobalPointer");
+  }
+  std::size_t bytes = 0;
+  void* address = nullptr;
+  const ze_result_t result = api().ModuleGetGlobalPointer(native_, name, &bytes, &address);
+  if (result == ZE_RESULT_ERROR_INVALID_GLOBAL_NAME) {
+    fail_call(
+        result, "zeModuleGetGlobalPointer", ANYPLACE_STATUS_NO_SUCH_GLOBAL,
+        std::string("the module has no variable \"") + name + "\"; compilers mangle names that aren't extern \"C\"");
+  }
+  device_.check(result, "zeModuleGetGlobalPointer");
+  out.address = reinterpret_cast<std::uintptr_t>(address);
+  out.bytes = bytes;
+}
+
 ze_result_t Module::end() noexcept {
   ze_result_t first = ZE_RESULT_SUCCESS;
   for (const auto& [name, kernel] : kernels_) {

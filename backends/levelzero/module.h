@@ -29,6 +29,9 @@ class Module {
 
   /// The kernel of that name, the same one at each call. Throws NO_SUCH_KERNEL.
   Kernel& kernel(const char* name);
+  /// A variable of the module's. Throws NO_SUCH_GLOBAL.
+  void global(const char* name, anyplace_global& out) const;
+  ze_module_handle_t native() const noexcept { return native_; }
   /// Destroys the module once no queued work can need it. Never waits.
   static void unload(Module* module);
   /// Destroys the module and its kernels, which nothing needs any more. Returns the first result that isn't success.

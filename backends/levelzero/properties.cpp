@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "device.h"
@@ -102,6 +104,25 @@ std::string uuid_text(const ze_device_uuid_t& uuid) {
   return text;
 }
 
+namespace {
+
+/// What kernels can compute with.
+void read_module_features(ze_device_handle_t device, anyplace_device_properties& out) {
+  ze_device_module_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
+  check(api().DeviceGetModuleProperties(device, &properties), "zeDeviceGetModuleProperties");
+  constexpr std::pair<ze_device_module_flags_t, std::uint32_t> features[] = {
+      {ZE_DEVICE_MODULE_FLAG_FP16, ANYPLACE_FEATURE_FLOAT16},
+      {ZE_DEVICE_MODULE_FLAG_FP64, ANYPLACE_FEATURE_FLOAT64},
+      {ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS, ANYPLACE_FEATURE_INT64_ATOMICS}};
+  for (const auto& [flag, feature] : features) {
+    out.features_known |= feature;
+    if ((properties.flags & flag) != 0) out.features |= feature;
+  }
+}
+
+}  // namespace
+
 Facts read_facts(ze_device_handle_t device, const Context& context) {
   Facts facts;
   read_properties(device, context, facts);
@@ -138,6 +159,19 @@ std::uint64_t Device::capabilities() const {
   return all;
 }
 
+void Device::add_figures(anyplace_device_properties& out) const {
+  const ze_device_properties_t& p = facts().properties;
+  const ze_device_compute_properties_t& c = facts().compute;
+  out.clock_hz = std::uint64_t{p.coreClockRate} * 1000000;
+  out.max_allocation = p.maxMemAllocSize;
+  out.multiprocessors = p.numSlices * p.numSubslicesPerSlice;
+  const std::size_t count = std::min<std::size_t>(c.numSubGroupSizes, std::size(c.subGroupSizes));
+  for (std::size_t i = 0; i < count; ++i) out.sub_group_sizes |= c.subGroupSizes[i];
+  // "Memory" of the specification: an allocation has one address, for host and devices.
+  out.features = out.features_known = ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
+  read_module_features(native(), out);
+}
+
 void Device::properties(anyplace_device_properties& out) const {
   const ze_device_properties_t& p = facts().properties;
   const ze_device_compute_properties_t& c = facts().compute;
@@ -154,6 +188,7 @@ void Device::properties(anyplace_device_properties& out) const {
     out.max_block[i] = std::max<std::uint32_t>(block[i], 1);
   }
   out.max_threads_per_block = std::max<std::uint32_t>(c.maxTotalGroupSize, 1);
+  add_figures(out);
   out.least_priority = least_priority;
   out.greatest_priority = greatest_priority;
   set_text(out.name, std::string(p.name, strnlen(p.name, sizeof(p.name))));

@@ -117,6 +117,10 @@ MEASURED measured_copy_down(const Subject& subject, long count) {
 MEASURED measured_copy(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) subject.stream.copy(subject.buffer, subject.other_buffer);
 }
+MEASURED measured_copy_address(const Subject& subject, long count) {
+  const anyplace::Address to(subject.buffer.address());
+  for (long i = 0; i < count; ++i) subject.stream.copy(to, anyplace::Address(subject.host), copied);
+}
 MEASURED measured_copy_2d(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) subject.stream.copy_2d(subject.buffer, 16, subject.other_buffer, 32, 8, 4);
 }
@@ -313,6 +317,7 @@ constexpr Call<Subject> calls[] = {
     {"copy_up", measured_copy_up},
     {"copy_down", measured_copy_down},
     {"copy", measured_copy},
+    {"copy_address", measured_copy_address},
     {"copy_2d", measured_copy_2d},
     {"memset", measured_memset},
     {"host_function", measured_host_function},
@@ -340,6 +345,7 @@ constexpr Call<TableSubject> entries_calls[] = {
     {"copy_up", measured_entries_copy_up},
     {"copy_down", measured_entries_copy_down},
     {"copy", measured_entries_copy},
+    {"copy_address", measured_entries_copy_up},
     {"copy_2d", measured_entries_copy_2d},
     {"memset", measured_entries_memset},
     {"host_function", measured_entries_host_function},

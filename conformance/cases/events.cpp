@@ -300,5 +300,45 @@ ANYPLACE_CASE("events", "events.destroy", "destroying one while another thread w
   }
 }
 
+ANYPLACE_CASE("events", "events.native", "a wrapped event is the vendor's: what is recorded is seen through both",
+              Capability::event_from_native, Capability::native_handles, Capability::host_functions) {
+  Handover over(run.device());
+  const Event event = CALL(Event(run.device()));
+  const Event wrapped = CALL(Event::from_native(run.device(), event.native_handle()));
+  CHECK(CALL(wrapped.native_handle()) == CALL(event.native_handle()));
+  CHECK(CALL(wrapped.query()));
+  over.hold_and_fill();
+  CALL(event.record(over.producer));
+  CHECK(!CALL(wrapped.query()));
+  CALL(over.consumer.wait_event(wrapped));
+  over.check_copy_waits();
+  CALL(wrapped.synchronize());
+  CHECK(CALL(event.query()));
+}
+
+ANYPLACE_CASE("events", "events.native", "the end of a wrapper leaves the vendor's event as it is",
+              Capability::event_from_native, Capability::native_handles) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event event = CALL(Event(run.device()));
+  const std::uint64_t native = CALL(event.native_handle());
+  for (int i = 0; i < 3; ++i) {
+    const Event wrapped = CALL(Event::from_native(run.device(), native));
+    CALL(wrapped.record(stream));
+    CALL(wrapped.synchronize());
+  }
+  CALL(event.record(stream));
+  CALL(event.synchronize());
+  CHECK(CALL(event.query()));
+}
+
+ANYPLACE_CASE("events", "events.native", "wrapping is refused for no event, and where there is none") {
+  if (run.device().has(Capability::event_from_native)) {
+    CHECK_ERROR(invalid_argument, Event::from_native(run.device(), 0));
+    CHECK_ERROR(invalid_argument, Event::from_native(run.device(), 1, {.timing = true, .interprocess = true}));
+  } else {
+    CHECK_ERROR(unsupported, Event::from_native(run.device(), 1));
+  }
+}
+
 }  // namespace
 }  // namespace anyplace::conformance::events_cases

@@ -196,5 +196,84 @@ ANYPLACE_CASE("elapsed time", "events.elapsed", "between two backends it is inva
   CHECK_ERROR(invalid_argument, elapsed_time(start, end));
 }
 
+// ---- Clocks
+
+/// What a vendor that tells milliseconds as a float may round a second to, and more than any resolution.
+constexpr std::uint64_t rounding_ns = 10'000;
+
+bool in_order(std::uint64_t earlier, std::uint64_t later) { return earlier <= later + rounding_ns; }
+
+ANYPLACE_CASE("clocks", "events.timestamps", "a timestamp lies between readings of the device's clock",
+              Capability::timed_events) {
+  const Device device = run.device();
+  const Stream stream = CALL(Stream(device));
+  const Buffer buffer = CALL(Buffer(stream, 1 << 20));
+  for (int i = 0; i < 20; ++i) {
+    const ClockReading before = CALL(device.clock());
+    CALL(stream.memset8(buffer, 1));
+    const Event event = CALL(stream.record_event({.timing = true}));
+    CALL(event.synchronize());
+    const std::uint64_t stamp = CALL(event.timestamp_ns());
+    const ClockReading after = CALL(device.clock());
+    CHECK(in_order(before.device_ns, stamp));
+    CHECK(in_order(stamp, after.device_ns));
+  }
+}
+
+ANYPLACE_CASE("clocks", "events.timestamps", "the host's side of a reading is its steady clock",
+              Capability::timed_events) {
+  const auto now = [] {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(HostClock::now().time_since_epoch()).count());
+  };
+  const Device device = run.device();
+  for (int i = 0; i < 5; ++i) {
+    const std::uint64_t before = now();
+    const ClockReading reading = CALL(device.clock());
+    const std::uint64_t after = now();
+    CHECK(before <= reading.host_ns && reading.host_ns <= after);
+  }
+}
+
+ANYPLACE_CASE("clocks", "events.timestamps", "timestamps are as far apart as the time between their events",
+              Capability::timed_events) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Buffer buffer = CALL(Buffer(stream, 1 << 20));
+  const Event first = CALL(stream.record_event({.timing = true}));
+  for (int i = 0; i < 20; ++i) CALL(stream.memset8(buffer, 1));
+  const Event last = CALL(stream.record_event({.timing = true}));
+  CALL(stream.synchronize());
+  const double elapsed = CALL(elapsed_time(first, last)) * 1e6;
+  const auto apart =
+      static_cast<double>(static_cast<std::int64_t>(CALL(last.timestamp_ns()) - CALL(first.timestamp_ns())));
+  CHECK(apart >= elapsed - static_cast<double>(rounding_ns));
+  CHECK(apart <= elapsed + static_cast<double>(rounding_ns));
+}
+
+ANYPLACE_CASE("clocks", "events.timestamps", "without timing, record or completion there is no timestamp",
+              Capability::timed_events, Capability::host_functions) {
+  HostGate gate;
+  const Stream stream = CALL(Stream(run.device()));
+  const Event plain = CALL(stream.record_event());
+  CALL(stream.synchronize());
+  CHECK_ERROR(timing_disabled, plain.timestamp_ns());
+  const Event event = CALL(Event(run.device(), {.timing = true}));
+  CHECK_ERROR(not_recorded, event.timestamp_ns());
+  gate.hold(stream);
+  CALL(event.record(stream));
+  CHECK_ERROR(not_ready, event.timestamp_ns());
+  gate.open();
+  CALL(event.synchronize());
+  CHECK(CALL(event.timestamp_ns()) > 0);
+}
+
+ANYPLACE_CASE("clocks", "events.timestamps", "a device has a clock if it measures time, and else has none") {
+  if (run.device().has(Capability::timed_events)) {
+    CHECK(CALL(run.device().clock()).host_ns > 0);
+  } else {
+    CHECK_ERROR(unsupported, run.device().clock());
+  }
+}
+
 }  // namespace
 }  // namespace anyplace::conformance::events_time_cases

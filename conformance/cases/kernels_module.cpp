@@ -361,5 +361,102 @@ ANYPLACE_CASE("modules", "streams.handles", "another device's kernel is invalid_
   CHECK_ERROR(invalid_argument, stream.launch(module.kernel("fill"), {1, 1}, buffer, 1u, 1u));
 }
 
+// ---- What is known of them
+
+/// Runs `ask`; skips the case where the vendor has no answer.
+template <class Ask>
+auto known(const char* what, Ask ask) {
+  try {
+    return ask();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::unsupported) skip(what);
+    throw;
+  }
+}
+
+ANYPLACE_CASE("modules", "kernels.globals", "a variable is found by its name, read and written", Capability::modules,
+              test_module) {
+  if (run.module_file().ends_with(".cl")) skip("a variable in the test kernels");
+  const Device device = run.device();
+  const Stream stream = CALL(Stream(device));
+  const Module module = load(run, device);
+  const ModuleGlobal found = known("where the variables of modules are", [&] { return module.global("numbers"); });
+  CHECK(found.size_bytes == 16);
+  CHECK(found.address != 0);
+  const Buffer numbers = CALL(Buffer::from_native(device, found.address, found.size_bytes));
+  CHECK((elements<std::uint32_t>(read(stream, numbers)) == std::vector<std::uint32_t>{2, 3, 5, 7}));
+  CALL(stream.memset32(numbers, 11));
+  CHECK((elements<std::uint32_t>(read(stream, numbers)) == std::vector<std::uint32_t>{11, 11, 11, 11}));
+  const ModuleGlobal again = CALL(module.global("numbers"));
+  CHECK(again.address == found.address && again.size_bytes == found.size_bytes);
+}
+
+ANYPLACE_CASE("modules", "kernels.globals", "a name that no variable has is no_such_global", Capability::modules,
+              test_module) {
+  const Module module = load(run, run.device());
+  known("where the variables of modules are", [&] {
+    try {
+      module.global("no_such_variable_anywhere");
+      return false;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::no_such_global) return true;
+      throw;
+    }
+  });
+  CHECK_ERROR(no_such_global, module.global("no_such_variable_anywhere"));
+  CHECK_ERROR(no_such_global, module.global(""));
+  CHECK_ERROR(no_such_global, module.global(std::string_view("numbers\0", 8)));
+}
+
+ANYPLACE_CASE("modules", "kernels.attributes", "a kernel's attributes are within what the device has",
+              Capability::modules, test_module) {
+  const Device device = run.device();
+  const DeviceProperties properties = CALL(device.properties());
+  const Module module = load(run, device);
+  for (const char* name : {"fill", "axpy", "indices", "block_sum", "arguments"}) {
+    const KernelAttributes attributes = CALL(module.kernel(name).attributes());
+    CHECK(attributes.max_threads_per_block > 0);
+    CHECK(attributes.max_threads_per_block <= properties.max_threads_per_block);
+    CHECK(attributes.shared_bytes.value_or(0) <= properties.max_shared_bytes);
+    CHECK(attributes.sub_group_size != 0U);
+  }
+}
+
+ANYPLACE_CASE("modules", "kernels.attributes",
+              "so many blocks of a kernel run on a multiprocessor, and no more as they grow", Capability::modules,
+              test_module) {
+  const Device device = run.device();
+  const Module module = load(run, device);
+  const KernelView kernel = CALL(module.kernel("block_sum"));
+  const std::uint32_t few = known("how many blocks run at the same time", [&] { return kernel.max_active_blocks(32); });
+  CHECK(few >= 1);
+  const std::uint32_t most = CALL(kernel.attributes()).max_threads_per_block;
+  CHECK(CALL(kernel.max_active_blocks(most)) <= few);
+  CHECK(CALL(kernel.max_active_blocks(32, CALL(device.properties()).max_shared_bytes / 2)) <= few);
+  CHECK_ERROR(invalid_argument, kernel.max_active_blocks(0));
+  CHECK_ERROR(invalid_argument, kernel.max_active_blocks(UINT32_MAX));
+  CHECK_ERROR(invalid_argument, kernel.max_active_blocks(32, UINT64_MAX));
+}
+
+ANYPLACE_CASE("modules", "kernels.native", "the vendor's handles of a module and of its kernels are given",
+              Capability::modules, test_module) {
+  const Module module = load(run, run.device());
+  const std::uint64_t native = known("the handles of modules", [&] { return module.native_handle(); });
+  CHECK(native != 0);
+  CHECK(CALL(module.native_handle()) == native);
+  const KernelView fill = CALL(module.kernel("fill"));
+  const KernelView axpy = CALL(module.kernel("axpy"));
+  const std::uint64_t first = known("the handles of kernels", [&] { return fill.native_handle(); });
+  CHECK(first != 0);
+  CHECK(CALL(fill.native_handle()) == first);
+  CHECK(CALL(axpy.native_handle()) != first);
+}
+
+ANYPLACE_CASE("modules", "kernels.native", "a callable has no handle of the vendor's", Capability::host_kernels) {
+  const Kernel kernel = CALL(Kernel(run.device(), [](const Block&) {}));
+  CHECK_ERROR(unsupported, kernel.native_handle());
+  CHECK(CALL(kernel.attributes()).max_threads_per_block > 0);
+}
+
 }  // namespace
 }  // namespace anyplace::conformance::kernels_module_cases

@@ -26,6 +26,10 @@
   anyplace_status name(void* user, const anyplace_block* block, void* const* arguments, const uint32_t* sizes, \
                        uint32_t argument_count)
 
+/* A variable of the module. */
+ANYPLACE_PLUGIN_EXPORT extern uint32_t numbers[4];
+uint32_t numbers[4] = {2, 3, 5, 7};
+
 PARAMETERS(fill, 3, 8, 4, 4);
 ANYPLACE_PLUGIN_EXPORT KERNEL(fill) {
   EXPECT(fill);

@@ -28,6 +28,9 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
+/* A variable of the module. */
+extern "C" __device__ u32 numbers[4] = {2, 3, 5, 7};
+
 extern "C" __global__ void fill(u32* data, u32 count, u32 value) {
   const u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) data[i] = value;

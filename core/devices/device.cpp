@@ -17,6 +17,7 @@
 #include "plugins/registry.h"
 #include "runtime/call.h"
 #include "runtime/deadline.h"
+#include "streams/device_clock.h"
 #include "streams/stream_state.h"
 
 namespace anyplace {
@@ -86,6 +87,32 @@ std::vector<std::string> image_formats_of(std::uint64_t bits) {
   return names;
 }
 
+/// What may be 0, or not known, for a vendor that can't tell.
+template <class Number>
+std::optional<Number> told(Number number) {
+  return number == 0 ? std::nullopt : std::optional<Number>(number);
+}
+
+void add_details(const anyplace_device_properties& from, DeviceProperties& to) {
+  to.clock_hz = told(from.clock_hz);
+  to.memory_clock_hz = told(from.memory_clock_hz);
+  to.l2_cache_bytes = told(from.l2_cache_bytes);
+  to.max_allocation = told(from.max_allocation);
+  to.memory_bus_bits = told(from.memory_bus_bits);
+  to.multiprocessors = told(from.multiprocessors);
+  for (unsigned bit = 0; bit < 32; ++bit) {
+    const std::uint32_t size = std::uint32_t{1} << bit;
+    if ((from.sub_group_sizes & size) != 0) to.sub_group_sizes.push_back(size);
+  }
+  const auto feature = [&](std::uint32_t which) {
+    return (from.features_known & which) == 0 ? std::nullopt : std::optional<bool>((from.features & which) != 0);
+  };
+  to.float16 = feature(ANYPLACE_FEATURE_FLOAT16);
+  to.float64 = feature(ANYPLACE_FEATURE_FLOAT64);
+  to.int64_atomics = feature(ANYPLACE_FEATURE_INT64_ATOMICS);
+  to.unified_addressing = feature(ANYPLACE_FEATURE_UNIFIED_ADDRESSING);
+}
+
 }  // namespace
 
 DeviceProperties Device::properties() const {
@@ -113,6 +140,7 @@ DeviceProperties Device::properties() const {
     if ((from.capabilities >> static_cast<std::uint32_t>(capability) & 1) != 0) to.capabilities.push_back(capability);
   }
   to.image_formats = image_formats_of(from.image_formats);
+  add_details(from, to);
   return to;
 }
 
@@ -140,6 +168,13 @@ MemoryInfo Device::memory_info() const {
   info.free_bytes = info.total_bytes = ANYPLACE_UNKNOWN;
   check(state_->table->device_memory(state_->self, state_->index, &info), *state_, operation);
   return {known(info.free_bytes), known(info.total_bytes)};
+}
+
+ClockReading Device::clock() const {
+  constexpr const char* operation = "Device::clock";
+  enter(operation);
+  require_usable(*state_, operation);
+  return state_->clock->read(*state_, operation);
 }
 
 std::vector<DeviceProcess> Device::processes() const {

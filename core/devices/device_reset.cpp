@@ -14,6 +14,7 @@
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
+#include "streams/device_clock.h"
 #include "streams/event_state.h"
 #include "streams/stream_state.h"
 
@@ -60,6 +61,7 @@ void Device::reset() const {
   close_all(buffers(), *state_);
   close_streams(*state_);
   close_all(events(), *state_);
+  state_->clock->forget();
   release_all_unused();
   static_cast<void>(wait_for_deferred_frees(*state_));
   release_host_pool(*state_);

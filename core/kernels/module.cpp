@@ -48,7 +48,6 @@ namespace {
 
 constexpr std::uint64_t max_image_bytes = std::uint64_t{2} << 30;
 constexpr std::size_t max_kernels_with_metadata = 65536;
-constexpr std::size_t max_name_length = 64 * 1024;  // of a mangled name
 
 /// A descriptor that closes itself.
 class File {

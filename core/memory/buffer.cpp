@@ -10,6 +10,7 @@
 
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
+#include "memory/address_book.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
@@ -27,8 +28,30 @@ void BufferState::dispose(BufferState* buffer) noexcept {
     return;
   }
   std::unique_ptr<BufferState> owner(buffer);
+  strike_from_book(*owner);
   // Once the backend is shut down, the process's end frees the memory.
   if (owner->owned && backends_callable()) free_memory_of(std::move(owner));
+}
+
+namespace {
+
+DeviceAddresses::List list_of(const BufferState& buffer) noexcept {
+  const bool own = buffer.owned && buffer.custom == nullptr;
+  return own ? DeviceAddresses::List::allocations : DeviceAddresses::List::wrapped;
+}
+
+}  // namespace
+
+void enter_in_book(BufferState& buffer) {
+  if (buffer.block != nullptr) return;
+  const AddressKind kind = buffer.kind == ANYPLACE_MEMORY_MANAGED ? AddressKind::managed : AddressKind::device;
+  buffer.device->addresses->add(list_of(buffer), kind, buffer.address, buffer.bytes);
+  buffer.booked = true;
+}
+
+void strike_from_book(BufferState& buffer) noexcept {
+  if (!std::exchange(buffer.booked, false)) return;
+  buffer.device->addresses->remove(list_of(buffer), buffer.address, buffer.bytes);
 }
 
 PinnedRange pin_range(const BufferView& view, const char* operation) {
@@ -99,6 +122,12 @@ void publish(std::uint64_t id, std::unique_ptr<BufferState> state) noexcept {
 
 std::uint64_t open_handle(std::unique_ptr<BufferState> state, const char* operation) {
   const std::uint64_t id = buffers().reserve(operation);
+  try {
+    enter_in_book(*state);
+  } catch (...) {
+    buffers().cancel(id);
+    throw;
+  }
   publish(id, std::move(state));
   return id;
 }
@@ -120,6 +149,10 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
   DeviceState& device = *stream->device;
   require_usable(device, operation);
   const std::uint32_t kind = kind_of(options.kind, device, operation);
+  if ((options.alignment & (options.alignment - 1)) != 0) {
+    fail(ErrorCode::invalid_argument, device.place, operation,
+         fmt::format("an alignment of {} bytes is no power of two", options.alignment));
+  }
   if (bytes == 0) return 0;
 
   auto state = std::make_unique<BufferState>();
@@ -128,12 +161,19 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
   state->kind = kind;
   const std::uint64_t id = buffers().reserve(operation);
   try {
-    allocate_for(*state, *stream, operation);
+    allocate_for(*state, *stream, options.alignment, operation);
   } catch (...) {
     buffers().cancel(id);
     throw;
   }
   state->home = std::move(stream);
+  try {
+    enter_in_book(*state);
+  } catch (...) {
+    buffers().cancel(id);
+    free_memory_of(std::move(state));
+    throw;
+  }
   publish(id, std::move(state));
   return id;
 }

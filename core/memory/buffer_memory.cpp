@@ -16,28 +16,35 @@
 namespace anyplace::detail {
 namespace {
 
+/// Of everything that Buffers get their memory from, whatever a device does beyond.
+constexpr std::uint64_t least_alignment = 256;
+
 void take_back_block(std::unique_ptr<BufferState> buffer) noexcept {
   buffer->device->allocator->finish_free(buffer->block);
 }
 void take_back_custom(std::unique_ptr<BufferState> buffer) noexcept {
-  give_to(*buffer->custom, StreamView(buffer->home->id), buffer->address, buffer->bytes, *buffer->device);
+  give_to(*buffer->custom, StreamView(buffer->home->id), buffer->allocation(), buffer->allocated(), *buffer->device);
 }
 
 }  // namespace
 
-void allocate_for(BufferState& buffer, StreamState& stream, const char* operation) {
+namespace {
+
+/// As allocate_for(), with the alignment that the device gives.
+void allocate_unaligned(BufferState& buffer, StreamState& stream, const char* operation) {
   DeviceState& device = *buffer.device;
+  const std::uint64_t bytes = buffer.allocated();
   if (buffer.kind == ANYPLACE_MEMORY_DEVICE) {
     if (std::shared_ptr<Allocator> custom = custom_allocator(device)) {
-      buffer.address = allocate_from(*custom, StreamView(stream.id), buffer.bytes, device, operation);
+      buffer.address = allocate_from(*custom, StreamView(stream.id), bytes, device, operation);
       buffer.custom = std::move(custom);
       buffer.take_back = take_back_custom;
       return;
     }
     if (device.allocator->caching(operation)) {
       const std::uint64_t pool = current_pool(device);
-      Block* block = device.allocator->allocate_quickly(stream.id, pool, buffer.bytes);
-      if (block == nullptr) block = device.allocator->allocate(stream, pool, buffer.bytes, operation);
+      Block* block = device.allocator->allocate_quickly(stream.id, pool, bytes);
+      if (block == nullptr) block = device.allocator->allocate(stream, pool, bytes, operation);
       buffer.block = block;
       buffer.take_back = take_back_block;
       buffer.address = block->address;
@@ -45,7 +52,19 @@ void allocate_for(BufferState& buffer, StreamState& stream, const char* operatio
     }
     buffer.ordered = has_capability(device, Capability::stream_ordered_memory, operation);
   }
-  buffer.address = allocate_device_memory(stream, buffer.kind, buffer.bytes, operation);
+  buffer.address = allocate_device_memory(stream, buffer.kind, bytes, operation);
+}
+
+}  // namespace
+
+void allocate_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation) {
+  buffer.slack = alignment > least_alignment ? alignment - least_alignment : 0;
+  // More than there are bytes in 64 bits is as much as no device has.
+  if (buffer.bytes > UINT64_MAX - buffer.slack) buffer.slack = UINT64_MAX - buffer.bytes;
+  allocate_unaligned(buffer, stream, operation);
+  if (buffer.slack == 0) return;
+  buffer.lead = (0 - buffer.address) & (alignment - 1);
+  buffer.address += buffer.lead;
 }
 
 void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept {

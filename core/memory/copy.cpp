@@ -16,89 +16,13 @@
 #include "memory/copy_checks.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
-#include "plugins/device_properties.h"
+#include "memory/submit_copy.h"
 
 namespace anyplace {
 
 namespace detail {
 
 namespace {
-
-// ---- Submitting ----------------------------------------------------------------------------------------------------
-
-template <class Guard>
-[[gnu::always_inline]] inline void submit_bytes(const Guard& guard, std::uint32_t kind, anyplace_address destination,
-                                                anyplace_address source, std::uint64_t bytes, const char* operation) {
-  const auto copy = [table = guard.second().device->table, self = guard.second().device->self,
-                     handle = guard.second().handle, destination, source, bytes,
-                     kind] { return table->memory_copy(self, handle, destination, source, bytes, kind); };
-  submit_with(guard, operation, copy, [&] { return HeldCommand(copy); });
-}
-
-/// Where the device can't copy lines, each line is a copy of its own.
-template <class Guard>
-[[gnu::always_inline]] inline void submit_lines(const Guard& guard, const anyplace_copy_2d& copy,
-                                                const char* operation) {
-  StreamState& stream = guard.second();
-  const bool one_piece = copy.rows == 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width);
-  if (one_piece) {
-    submit_bytes(guard, copy.kind, copy.destination, copy.source, copy.width * copy.rows, operation);
-    return;
-  }
-  if (has_capability(*stream.device, Capability::copy_2d, operation)) [[likely]] {
-    const auto submit_now = [&] {
-      return stream.device->table->memory_copy_2d(stream.device->self, stream.handle, &copy);
-    };
-    submit_with(guard, operation, submit_now, [&]() -> HeldCommand {
-      return [table = stream.device->table, self = stream.device->self, handle = stream.handle, copy] {
-        return table->memory_copy_2d(self, handle, &copy);
-      };
-    });
-    return;
-  }
-  for (std::uint64_t row = 0; row < copy.rows; ++row) {
-    submit_bytes(guard, copy.kind, copy.destination + row * copy.destination_pitch,
-                 copy.source + row * copy.source_pitch, copy.width, operation);
-  }
-}
-
-template <class Guard>
-[[gnu::always_inline]] inline void submit_copy(const Guard& guard, std::uint32_t kind, anyplace_address destination,
-                                               anyplace_address source, const WholeCopy& shape, const char* operation) {
-  submit_bytes(guard, kind, destination, source, shape.bytes, operation);
-}
-template <class Guard>
-[[gnu::always_inline]] inline void submit_copy(const Guard& guard, std::uint32_t kind, anyplace_address destination,
-                                               anyplace_address source, const LineCopy& shape, const char* operation) {
-  submit_lines(guard, shape.as_lines(kind, destination, source), operation);
-}
-
-/// Lines between buffers of two devices.
-void submit_between_devices(StreamState& stream, DeviceState& to, DeviceState& from, anyplace_copy_2d copy,
-                            const char* operation) {
-  require_usable(to, operation);
-  require_usable(from, operation);
-  const bool peers = to.backend == from.backend && has_capability(to, Capability::peer_copy, operation) &&
-                     has_capability(from, Capability::peer_copy, operation);
-  if (!peers) {
-    copy_staged(stream, to, from, copy, operation);
-    return;
-  }
-  if (copy.destination_pitch == copy.width && copy.source_pitch == copy.width) {
-    copy.width *= copy.rows;
-    copy.rows = 1;
-  }
-  for (std::uint64_t row = 0; row < copy.rows; ++row) {
-    const auto line = [table = stream.device->table, self = stream.device->self, handle = stream.handle,
-                       destination_device = to.index, source_device = from.index, bytes = copy.width,
-                       destination_address = copy.destination + row * copy.destination_pitch,
-                       source_address = copy.source + row * copy.source_pitch] {
-      return table->memory_copy_peer(self, handle, destination_device, destination_address, source_device,
-                                     source_address, bytes);
-    };
-    submit(stream, operation, line, [&] { return HeldCommand(line); });
-  }
-}
 
 // ---- The sides -----------------------------------------------------------------------------------------------------
 // What is read or written, kept in place as long as the side lives. A plain side may turn out to need care: it isn't
@@ -331,6 +255,32 @@ template <std::uint32_t width>
 }
 
 }  // namespace
+
+void submit_between_devices(StreamState& stream, DeviceState& to, DeviceState& from, anyplace_copy_2d copy,
+                            const char* operation) {
+  require_usable(to, operation);
+  require_usable(from, operation);
+  const bool peers = to.backend == from.backend && has_capability(to, Capability::peer_copy, operation) &&
+                     has_capability(from, Capability::peer_copy, operation);
+  if (!peers) {
+    copy_staged(stream, to, from, copy, operation);
+    return;
+  }
+  if (copy.destination_pitch == copy.width && copy.source_pitch == copy.width) {
+    copy.width *= copy.rows;
+    copy.rows = 1;
+  }
+  for (std::uint64_t row = 0; row < copy.rows; ++row) {
+    const auto line = [table = stream.device->table, self = stream.device->self, handle = stream.handle,
+                       destination_device = to.index, source_device = from.index, bytes = copy.width,
+                       destination_address = copy.destination + row * copy.destination_pitch,
+                       source_address = copy.source + row * copy.source_pitch] {
+      return table->memory_copy_peer(self, handle, destination_device, destination_address, source_device,
+                                     source_address, bytes);
+    };
+    submit(stream, operation, line, [&] { return HeldCommand(line); });
+  }
+}
 
 void submit_copy_2d(StreamState& stream, const anyplace_copy_2d& copy, const char* operation) {
   submit_lines(Given(stream), copy, operation);

@@ -18,7 +18,7 @@ void refuse_sizes(std::uint64_t destination, std::uint64_t source, const DeviceS
 
 void refuse_null(std::uint64_t bytes, const char* side, const DeviceState& device, const char* operation) {
   fail(ErrorCode::invalid_argument, device.place, operation,
-       fmt::format("the {}'s host pointer is null, with {} bytes to copy", side, bytes));
+       fmt::format("the {}'s pointer is null, with {} bytes to copy", side, bytes));
 }
 
 void refuse_device(const char* side, const DeviceState& other, const DeviceState& device, const char* operation) {
@@ -56,6 +56,31 @@ void refuse_lines(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows, 
   fail(ErrorCode::invalid_argument, device.place, operation,
        fmt::format("{} lines of {} bytes with a pitch of {} need {} bytes, and the {} has {}", rows, width, pitch,
                    too_many ? std::string("more than 2^64") : std::to_string(needed), side, bytes));
+}
+
+void refuse_beyond(const char* side, anyplace_address address, std::uint64_t bytes, anyplace_address allocation,
+                   std::uint64_t allocated, const DeviceState& device, const char* operation) {
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("the {} of {} bytes from address {:#x} reaches beyond its allocation, which has {} bytes from {:#x}",
+                   side, bytes, address, allocated, allocation));
+}
+
+void refuse_wrapping(const char* side, anyplace_address address, std::uint64_t bytes, const DeviceState& device,
+                     const char* operation) {
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("the {} of {} bytes from address {:#x} reaches beyond the end of the address space", side, bytes,
+                   address));
+}
+
+void refuse_pattern(std::uint64_t pattern_bytes, const DeviceState& device, const char* operation) {
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("a pattern of {} bytes can't be filled with\nit has 1, 2, 4, 8, 16, 32, 64 or 128 bytes",
+                   pattern_bytes));
+}
+
+void refuse_rest(std::uint64_t bytes, std::uint64_t pattern_bytes, const DeviceState& device, const char* operation) {
+  fail(ErrorCode::invalid_argument, device.place, operation,
+       fmt::format("{} bytes are no whole number of patterns of {} bytes", bytes, pattern_bytes));
 }
 
 void refuse_elements(std::uint64_t bytes, anyplace_address address, std::uint32_t width, const DeviceState& device,

@@ -4,6 +4,7 @@
 // invalid_argument, are in copy_checks.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "anyplace/memory.h"
@@ -25,6 +26,17 @@ namespace anyplace::detail {
 /// For lines that don't lie within `bytes`, or whose pitch is less than their width.
 [[noreturn]] void refuse_lines(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows, std::uint64_t bytes,
                                const char* side, const DeviceState& device, const char* operation);
+/// A range by address that begins in an allocation and ends beyond it.
+[[noreturn]] void refuse_beyond(const char* side, anyplace_address address, std::uint64_t bytes,
+                                anyplace_address allocation, std::uint64_t allocated, const DeviceState& device,
+                                const char* operation);
+/// A range by address that wraps around.
+[[noreturn]] void refuse_wrapping(const char* side, anyplace_address address, std::uint64_t bytes,
+                                  const DeviceState& device, const char* operation);
+[[noreturn]] void refuse_pattern(std::uint64_t pattern_bytes, const DeviceState& device, const char* operation);
+/// What is filled is no multiple of the pattern.
+[[noreturn]] void refuse_rest(std::uint64_t bytes, std::uint64_t pattern_bytes, const DeviceState& device,
+                              const char* operation);
 [[noreturn]] void refuse_elements(std::uint64_t bytes, anyplace_address address, std::uint32_t width,
                                   const DeviceState& device, const char* operation);
 
@@ -62,6 +74,8 @@ struct WholeCopy {
   bool overlaps(anyplace_address destination, anyplace_address source) const noexcept {
     return overlap(destination, bytes, source, bytes);
   }
+  /// Bytes from the first to the last of the larger side.
+  std::uint64_t largest() const noexcept { return bytes; }
   anyplace_copy_2d as_lines(std::uint32_t kind, anyplace_address destination, anyplace_address source) const noexcept {
     return {sizeof(anyplace_copy_2d), kind, destination, bytes, source, bytes, bytes, 1};
   }
@@ -83,6 +97,7 @@ struct LineCopy {
     return overlap(destination, (rows - 1) * destination_pitch + width, source, (rows - 1) * source_pitch + width) &&
            lines_overlap(as_lines(ANYPLACE_COPY_DEVICE_TO_DEVICE, destination, source));
   }
+  std::uint64_t largest() const noexcept { return (rows - 1) * std::max(destination_pitch, source_pitch) + width; }
   anyplace_copy_2d as_lines(std::uint32_t kind, anyplace_address destination, anyplace_address source) const noexcept {
     return {sizeof(anyplace_copy_2d), kind, destination, destination_pitch, source, source_pitch, width, rows};
   }

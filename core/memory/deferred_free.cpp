@@ -136,13 +136,14 @@ void give_back(std::unique_ptr<BufferState> buffer) noexcept {
   }
   if (device.lost.load(std::memory_order_relaxed)) {
     // Freeing memory of a lost device may fail, and that isn't reported.
-    static_cast<void>(device.table->memory_free(device.self, device.index, buffer->kind, buffer->address));
+    static_cast<void>(device.table->memory_free(device.self, device.index, buffer->kind, buffer->allocation()));
     return;
   }
   if (buffer->ordered && buffer->home) {
     // A free in stream order doesn't synchronise, unlike memory_free. The buffer's stream has no work left that it
     // would have to follow.
-    const anyplace_status status = device.table->memory_free_async(device.self, buffer->home->handle, buffer->address);
+    const anyplace_status status =
+        device.table->memory_free_async(device.self, buffer->home->handle, buffer->allocation());
     if (status != ANYPLACE_STATUS_UNSUPPORTED) {
       check_quietly(status, device, operation);
       note_ordered_free(device, buffer->home->id);
@@ -151,7 +152,8 @@ void give_back(std::unique_ptr<BufferState> buffer) noexcept {
     // The device turned out not to have it: the memory is freed as on devices that say so.
     static_cast<void>(take_message());
   }
-  check_quietly(device.table->memory_free(device.self, device.index, buffer->kind, buffer->address), device, operation);
+  check_quietly(device.table->memory_free(device.self, device.index, buffer->kind, buffer->allocation()), device,
+                operation);
 }
 
 /// Takes up to `budget` entries from the front of the list. They count as being freed until put_back().

@@ -115,12 +115,13 @@ anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind,
 void free_device_memory(std::unique_ptr<BufferState> buffer) noexcept {
   constexpr const char* operation = "~Buffer";
   DeviceState& device = *buffer->device;
-  device.bytes_in_use.fetch_sub(buffer->bytes, std::memory_order_relaxed);
+  device.bytes_in_use.fetch_sub(buffer->allocated(), std::memory_order_relaxed);
   const bool one_stream = buffer->ordered && buffer->home && buffer->uses.empty();
   const bool direct =
       one_stream && !buffer->home->held.load(std::memory_order_acquire) && !device.lost.load(std::memory_order_relaxed);
   if (direct) {
-    const anyplace_status status = device.table->memory_free_async(device.self, buffer->home->handle, buffer->address);
+    const anyplace_status status =
+        device.table->memory_free_async(device.self, buffer->home->handle, buffer->allocation());
     if (status == ANYPLACE_STATUS_UNSUPPORTED) {
       // A vendor's library may turn out only now to lack an entry that it claims to have.
       static_cast<void>(take_message());

@@ -9,17 +9,11 @@
 
 #include "anyplace/error.h"
 #include "anyplace/stream.h"
+#include "memory/pattern.h"
 
 namespace anyplace {
 
 namespace {
-
-constexpr std::uint32_t widest = 4;
-
-/// Whether `element` is its first `width` bytes again and again.
-bool repeats(const unsigned char* element, std::uint32_t size, std::uint32_t width) noexcept {
-  return size % width == 0 && std::memcmp(element, element + width, size - width) == 0;
-}
 
 /// Both the size and the address are multiples of `width`, which is 1, 2 or 4.
 void fill_words(const StreamView& stream, BufferView destination, const unsigned char* word, std::uint32_t width) {
@@ -38,11 +32,10 @@ void fill_words(const StreamView& stream, BufferView destination, const unsigned
 
 void fill_range(const StreamView& stream, BufferView destination, const unsigned char* element, std::uint32_t size) {
   const std::uint64_t address = destination.address();
-  const auto fits = [&](std::uint32_t width) { return size % width == 0 && address % width == 0; };
-  for (std::uint32_t width = 1; width <= widest; width *= 2) {
-    if (fits(width) && repeats(element, size, width)) return fill_words(stream, destination, element, width);
+  if (const std::uint32_t width = detail::word_of(element, size, address)) {
+    return fill_words(stream, destination, element, width);
   }
-  const std::uint32_t width = fits(4) ? 4 : fits(2) ? 2 : 1;
+  const std::uint32_t width = detail::widest_word(size, address);
   for (std::uint32_t at = 0; at < size; at += width) {
     fill_words(stream, destination.sub(at, width), element + at, width);
   }

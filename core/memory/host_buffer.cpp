@@ -11,6 +11,7 @@
 
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
+#include "memory/address_book.h"
 #include "memory/allocator/host_pool.h"
 #include "memory/host_ranges.h"
 #include "plugins/device_properties.h"
@@ -23,6 +24,7 @@ namespace anyplace {
 namespace {
 
 constexpr const char* release_registration = "~HostRegistration";
+constexpr auto registrations = detail::DeviceAddresses::List::registrations;
 
 void unregister(detail::DeviceState& device, void* data) noexcept {
   if (!detail::backends_callable()) return;
@@ -91,15 +93,25 @@ HostRegistration::HostRegistration(const Device& device, HostSpan memory) : stat
   if (status != ANYPLACE_STATUS_OK) detail::give_service_room();
   detail::check(status, *state_, operation);
   data_ = memory.data();
+  bytes_ = memory.size_bytes();
+  try {
+    state_->addresses->add(registrations, AddressKind::registered, reinterpret_cast<std::uintptr_t>(data_), bytes_);
+  } catch (...) {
+    release();
+    throw;
+  }
 }
 
 HostRegistration::HostRegistration(HostRegistration&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), state_(std::exchange(other.state_, nullptr)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      state_(std::exchange(other.state_, nullptr)) {}
 
 HostRegistration& HostRegistration::operator=(HostRegistration&& other) noexcept {
   if (this != &other) {
     release();
     data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
     state_ = std::exchange(other.state_, nullptr);
   }
   return *this;
@@ -112,6 +124,7 @@ void HostRegistration::release() noexcept {
   if (data == nullptr || !detail::process_running()) return;
   detail::give_service_room();
   detail::DeviceState* const device = state_;
+  device->addresses->remove(registrations, reinterpret_cast<std::uintptr_t>(data), std::exchange(bytes_, 0));
   if (detail::in_callback()) {
     detail::post_to_service([device, data] { unregister(*device, data); });
   } else {

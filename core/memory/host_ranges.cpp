@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "memory/allocator/host_block.h"
+#include "memory/found_address.h"
 #include "memory/memory_state.h"
 #include "streams/stream_state.h"
 
@@ -47,6 +48,21 @@ bool HostRanges::look_up(std::uintptr_t address, std::uint64_t stream_id) const 
 bool HostRanges::contains(std::uintptr_t address) const noexcept {
   constexpr std::uint64_t no_stream = UINT64_MAX;
   return !is_noted(address, no_stream);
+}
+
+bool HostRanges::find(std::uintptr_t address, FoundAddress& found) const noexcept {
+  if (address < lowest_.load(std::memory_order_relaxed) || address >= end_.load(std::memory_order_relaxed)) {
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  const Array* const array = array_.load(std::memory_order_relaxed);
+  const std::size_t index = array == nullptr ? blocks_.size() : find(*array, address);
+  if (index == blocks_.size()) return false;
+  const HostBlock& block = *blocks_[index];
+  const std::uint64_t requested = block.handed_out.load(std::memory_order_relaxed);
+  if (address - block.address >= requested) return false;
+  found = {AddressKind::pinned, &block.device, block.address, requested};
+  return true;
 }
 
 // ---- Changes, under the lock ---------------------------------------------------------------------------------------

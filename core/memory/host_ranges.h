@@ -20,6 +20,7 @@
 
 namespace anyplace::detail {
 
+struct FoundAddress;
 struct HostBlock;
 struct StreamState;
 
@@ -43,6 +44,8 @@ class HostRanges {
   void note_use_once(std::uintptr_t address, StreamState& stream, const char* operation);
   /// The block's uses are over or were taken over: the next is noted again.
   void forget_uses(const HostBlock& block) noexcept;
+  /// Finds the HostBuffer that has the address. False if none has; memory that is kept for the next one is nobody's.
+  bool find(std::uintptr_t address, FoundAddress& found) const noexcept;
   /// Whether the address is in a range.
   bool contains(std::uintptr_t address) const noexcept;
 

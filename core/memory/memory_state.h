@@ -36,6 +36,11 @@ struct BufferState {
   anyplace_address address = 0;
   std::uint64_t bytes = 0;
   std::uint32_t kind = ANYPLACE_MEMORY_DEVICE;
+  /// What was allocated for an alignment beyond the device's own: bytes before `address`, and those and the ones behind
+  /// together.
+  std::uint64_t lead = 0;
+  std::uint64_t slack = 0;
+  bool booked = false;   ///< entered in the address book
   bool owned = true;     ///< false: the memory is the user's, who frees it
   bool ordered = false;  ///< the backend can free it in a stream's order
   Pin<StreamState> home;
@@ -58,6 +63,9 @@ struct BufferState {
   bool left_open = false;
   BufferState* next = nullptr;
   HostBlock* host = nullptr;  ///< the pinned memory that waits, which goes back to its device's HostPool
+
+  anyplace_address allocation() const noexcept { return address - lead; }
+  std::uint64_t allocated() const noexcept { return bytes + slack; }
 
   /// Frees the memory in the order of its streams. Never waits. Inside a callback, the service thread does it.
   static void dispose(BufferState* buffer) noexcept;
@@ -84,9 +92,13 @@ void add_use(BufferState& buffer, Pin<StreamState> user);
 void drop_idle_uses(BufferState& buffer) noexcept;
 
 /// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use
-/// at once, and others after it. device, kind and bytes are set; bytes isn't 0. Throws out_of_memory with the figures,
-/// and what an application's own allocator throws.
-void allocate_for(BufferState& buffer, StreamState& stream, const char* operation);
+/// at once, and others after it. device, kind and bytes are set; bytes isn't 0. `alignment` is 0 or a power of two.
+/// Throws out_of_memory with the figures, and what an application's own allocator throws.
+void allocate_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
+
+/// Enters what the allocators don't know of. Throws bad_alloc.
+void enter_in_book(BufferState& buffer);
+void strike_from_book(BufferState& buffer) noexcept;
 
 /// Gives memory back to where it came from, in the order of the buffer's streams. Never waits or throws. Not called
 /// inside callbacks.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory/subsystem.h"
 
+#include "memory/address_book.h"
 #include "memory/allocator/device_allocator.h"
 #include "memory/allocator/device_allocators.h"
 #include "memory/allocator/host_pool.h"
@@ -22,6 +23,7 @@ void device_made(DeviceState& device) {
   if (device.allocator == nullptr) device.allocator = make_device_allocator(device);
   if (device.allocators == nullptr) device.allocators = make_device_allocators(device);
   if (device.host_pool == nullptr) device.host_pool = make_host_pool(device);
+  if (device.addresses == nullptr) device.addresses = make_device_addresses(device);
 }
 
 void stream_ended(StreamState& stream) noexcept { stream.device->allocator->stream_ends(stream); }

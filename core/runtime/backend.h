@@ -20,8 +20,10 @@ namespace anyplace::detail {
 
 struct Backend;
 struct DeferredFrees;
+class DeviceAddresses;
 class DeviceAllocator;
 struct DeviceAllocators;
+class DeviceClock;
 struct EventPool;
 struct HelperStreams;
 class HostPool;
@@ -60,6 +62,8 @@ struct DeviceState {
   DeviceAllocator* allocator = nullptr;
   DeviceAllocators* allocators = nullptr;
   HostPool* host_pool = nullptr;
+  DeviceAddresses* addresses = nullptr;
+  DeviceClock* clock = nullptr;
   /// Whether Buffers get their memory from an allocator that an application put in.
   std::atomic<bool> has_custom_allocator{false};
 

@@ -53,6 +53,8 @@ std::uint64_t nanoseconds_until(Clock::time_point deadline) {
 
 /// Which of the calls of run_until() are done. The threads share it, because one that hangs outlives run_until().
 struct Calls {
+  /// Kept once, before anything is called: each further copy of a function may fail for want of memory.
+  std::function<void(std::size_t, bool)> call;
   std::mutex mutex;  // guards done; no other lock is taken under it
   std::condition_variable changed;
   std::vector<bool> done;
@@ -78,6 +80,7 @@ struct Threads {
 std::vector<std::size_t> run_until(Clock::time_point deadline, std::size_t count,
                                    const std::function<void(std::size_t, bool)>& call) {
   const auto calls = std::make_shared<Calls>();
+  calls->call = call;
   calls->done.resize(count, false);
   std::vector<std::size_t> late, alone;
   late.reserve(count);
@@ -85,8 +88,8 @@ std::vector<std::size_t> run_until(Clock::time_point deadline, std::size_t count
   Threads threads;
   threads.all.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto run = [calls, call, i](bool own_thread) {
-      call(i, own_thread);
+    const auto run = [calls, i](bool own_thread) {
+      calls->call(i, own_thread);
       const std::lock_guard lock(calls->mutex);
       calls->done[i] = true;
       calls->changed.notify_all();
@@ -332,12 +335,15 @@ void in_child_of_fork() noexcept {
 }  // namespace
 
 void watch_process() {
-  static std::once_flag watched;
-  std::call_once(watched, [] {
+  // Not std::call_once, which reaches into the C++ library's own thread-local variables: with this library's TLS model
+  // that would ask for static space of that library, which a program that opens both late has no more of.
+  static const bool watched = [] {
     // If memory is lacking, the next use tries again. Registering twice does no harm.
     if (pthread_atfork(nullptr, nullptr, in_child_of_fork) != 0) throw std::bad_alloc();
     if (std::atexit(shut_down_at_exit) != 0) throw std::bad_alloc();
-  });
+    return true;
+  }();
+  static_cast<void>(watched);
 }
 
 }  // namespace anyplace::detail

@@ -11,6 +11,7 @@
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
 #include "runtime/deadline.h"
+#include "streams/device_clock.h"
 #include "streams/event_state.h"
 #include "streams/stream_state.h"
 
@@ -71,11 +72,9 @@ std::uint64_t EventView::native_handle() const {
 
 // ---- The owner -----------------------------------------------------------------------------------------------------
 
-Event::Event(const Device& device, EventOptions options) {
-  constexpr const char* operation = "Event::Event";
-  enter(operation);
-  detail::DeviceState& state = *device.state();
-  detail::require_usable(state, operation);
+namespace {
+
+std::uint32_t flags_of(const EventOptions& options, detail::DeviceState& state, const char* operation) {
   if (options.interprocess && options.timing) {
     detail::fail(ErrorCode::invalid_argument, state.place, operation,
                  "an interprocess event can't have timing\nmake two events, or leave one of the options out");
@@ -90,9 +89,39 @@ Event::Event(const Device& device, EventOptions options) {
     flags |= ANYPLACE_EVENT_INTERPROCESS;
   }
   if (options.blocking_sync) flags |= ANYPLACE_EVENT_BLOCKING_SYNC;
+  return flags;
+}
+
+}  // namespace
+
+Event::Event(const Device& device, EventOptions options) {
+  constexpr const char* operation = "Event::Event";
+  enter(operation);
+  detail::DeviceState& state = *device.state();
+  detail::require_usable(state, operation);
+  const std::uint32_t flags = flags_of(options, state, operation);
   std::unique_ptr<EventState> event = detail::make_event(state, flags, operation);
   id_ = event->id = events().reserve(operation);
   events().publish(id_, event.release());
+}
+
+Event Event::from_native(const Device& device, std::uint64_t native_handle, EventOptions options) {
+  constexpr const char* operation = "Event::from_native";
+  enter(operation);
+  detail::DeviceState& state = *device.state();
+  detail::require_usable(state, operation);
+  detail::require_capability(state, Capability::event_from_native, operation);
+  if (native_handle == 0) detail::fail(ErrorCode::invalid_argument, state.place, operation, "the handle 0 is no event");
+  auto event = std::make_unique<EventState>();
+  event->device = &state;
+  event->flags = flags_of(options, state, operation);
+  detail::check(state.table->event_from_native(state.self, state.index, native_handle, event->flags, &event->handle),
+                state, operation);
+  event->recorded.store(true, std::memory_order_relaxed);
+  Event made;
+  made.id_ = event->id = events().reserve(operation);
+  events().publish(made.id_, event.release());
+  return made;
 }
 
 Event::Event(Event&& other) noexcept : EventView(std::exchange(other.id_, 0)) {}
@@ -112,21 +141,22 @@ Event::~Event() {
 // ---- Measuring -----------------------------------------------------------------------------------------------------
 namespace {
 
-/// Checks one of the two events; mistakes that last longest are reported first. Returns its record, which is complete.
+/// Checks an event that is to be measured with, `which` of two if there are; mistakes that last longest are reported
+/// first. Returns its record, which is complete.
 detail::Record measurable(EventState& event, const char* which, const char* operation) {
   const std::string& place = event.device->place;
   if ((event.flags & ANYPLACE_EVENT_TIMING) == 0) {
     detail::fail(
         ErrorCode::timing_disabled, place, operation,
-        fmt::format("the {} event was made without timing\nmake it with EventOptions{{.timing = true}}", which));
+        fmt::format("the {}event was made without timing\nmake it with EventOptions{{.timing = true}}", which));
   }
   if (!event.recorded.load(std::memory_order_acquire)) {
     detail::fail(ErrorCode::not_recorded, place, operation,
-                 fmt::format("the {} event was never recorded\nrecord it on a stream first", which));
+                 fmt::format("the {}event was never recorded\nrecord it on a stream first", which));
   }
   if (!detail::query(event, operation)) {
     detail::fail(ErrorCode::not_ready, place, operation,
-                 fmt::format("the {} event is not complete\nsynchronize it first", which));
+                 fmt::format("the {}event is not complete\nsynchronize it first", which));
   }
   return detail::most_recent_record(event);
 }
@@ -146,11 +176,21 @@ double elapsed_time(EventView start, EventView end) {
                  fmt::format("the start event is of {}, the end event of {}\nthere is no common clock between backends",
                              device.place, to->device->place));
   }
-  const detail::Record first = measurable(*from, "start", operation);
-  const detail::Record last = measurable(*to, "end", operation);
+  const detail::Record first = measurable(*from, "start ", operation);
+  const detail::Record last = measurable(*to, "end ", operation);
   double milliseconds = 0;
   detail::check(device.table->event_elapsed(device.self, first.handle, last.handle, &milliseconds), device, operation);
   return milliseconds;
+}
+
+std::uint64_t EventView::timestamp_ns() const {
+  constexpr const char* operation = "Event::timestamp_ns";
+  enter(operation);
+  const Pin<EventState> event = events().pin(id_, operation);
+  detail::DeviceState& device = *event->device;
+  detail::require_usable(device, operation);
+  const detail::Record record = measurable(*event, "", operation);
+  return device.clock->time_of(device, record, operation);
 }
 
 }  // namespace anyplace

@@ -60,6 +60,18 @@ anyplace_status submit_closure(DeviceState& device, anyplace_stream stream, std:
 }
 
 }  // namespace
+
+void launch_host_function(StreamState& stream, std::function<void()> function, const char* caller) {
+  DeviceState& device = *stream.device;
+  const auto closure = std::make_shared<std::unique_ptr<Closure>>(
+      std::make_unique<Closure>(Closure{std::move(function), stream.id, &device}));
+  submit(
+      stream, caller, [&] { return submit_closure(device, stream.handle, *closure); },
+      [&]() -> HeldCommand {
+        return [closure, &device, handle = stream.handle] { return submit_closure(device, handle, *closure); };
+      });
+}
+
 }  // namespace detail
 
 void StreamView::launch_host_func(std::function<void()> function) const {

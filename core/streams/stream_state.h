@@ -153,4 +153,8 @@ inline void submit(StreamState& stream, const char* operation, Now&& now, MakeLa
   submit_with(Given(stream), operation, now, make_later);
 }
 
+/// Runs `function` in the stream's order, as Stream::launch_host_func does; the device has host functions. It throws
+/// nothing. Also for a held stream.
+void launch_host_function(StreamState& stream, std::function<void()> function, const char* caller);
+
 }  // namespace anyplace::detail

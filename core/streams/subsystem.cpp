@@ -12,6 +12,7 @@
 #include "runtime/shortage.h"
 #include "runtime/text.h"
 #include "streams/cross_wait.h"
+#include "streams/device_clock.h"
 #include "streams/event_state.h"
 #include "streams/helper_streams.h"
 #include "streams/stream_state.h"
@@ -50,6 +51,7 @@ void offer(anyplace_host& host) noexcept { host.stream_fault = host_stream_fault
 
 void device_made(DeviceState& device) {
   if (device.helper_streams == nullptr) device.helper_streams = make_helper_streams(device);
+  if (device.clock == nullptr) device.clock = make_device_clock();
 }
 
 void close_fast_path_of(const DeviceState* device) noexcept {
@@ -59,6 +61,8 @@ void close_fast_path_of(const DeviceState* device) noexcept {
 
 bool wait_for_device(DeviceState& device, std::uint64_t timeout_ns) { return synchronize(device, timeout_ns, "exit"); }
 
+void give_back(DeviceState& device, Subsystem::Clock::time_point /*deadline*/) noexcept { device.clock->forget(); }
+
 }  // namespace
 
 constinit const Subsystem streams_subsystem{.offer = offer,
@@ -66,6 +70,7 @@ constinit const Subsystem streams_subsystem{.offer = offer,
                                             .device_lost = release_waiters_of,
                                             .close_fast_path = close_fast_path_of,
                                             .wait_for_device = wait_for_device,
-                                            .settle = settle_cross_waits};
+                                            .settle = settle_cross_waits,
+                                            .give_back = give_back};
 
 }  // namespace anyplace::detail

@@ -17,6 +17,7 @@
 //   event.h    Event: a mark in a stream's work, to wait for and to measure with
 //   memory.h   Buffer, HostBuffer: memory that frees itself; allocator.h, where it comes from: the caching allocator,
 //              pools, adaptors, one of your own; memory_stats.h, what it came to
+//   address.h  Address: memory named by where it is, and what is known of it
 //   kernel.h   Kernel, Module: code for a device; kernel_images.h, code for every device; device_code.h, what it is
 //              written with (not included here: it is for the sources of kernels)
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
@@ -27,6 +28,7 @@
 // name, which is a number, free to copy, and safe to use wrongly: a destroyed handle is an error, not a crash.
 #pragma once
 
+#include "address.h"
 #include "allocator.h"
 #include "device.h"
 #include "error.h"

@@ -53,6 +53,8 @@ enum class Capability : std::uint32_t {
   device_reset = 17,          ///< resetting the device
   virtual_memory = 18,        ///< addresses apart from the memory behind them
   list_processes = 19,        ///< telling which processes use the device
+  host_copy = 20,             ///< copies and fills of host memory in a stream's order
+  event_from_native = 21,     ///< wrapping the vendor's own events
 };
 
 /// "timed_events" and so on. Never null, never throws.
@@ -106,6 +108,25 @@ struct DeviceProperties {
   PriorityRange priorities;
   std::vector<Capability> capabilities;
   std::vector<std::string> image_formats;  ///< "ptx", "shared_object"
+
+  // -- Nothing, or an empty list, where the vendor can't tell.
+  std::optional<std::uint64_t> clock_hz;  ///< of the compute units, at most
+  std::optional<std::uint64_t> memory_clock_hz;
+  std::optional<std::uint64_t> l2_cache_bytes;
+  std::optional<std::uint64_t> max_allocation;  ///< bytes of one allocation
+  std::optional<std::uint32_t> memory_bus_bits;
+  std::optional<std::uint32_t> multiprocessors;  ///< as the vendor counts them: SMs, CUs, cores
+  std::vector<std::uint32_t> sub_group_sizes;    ///< threads that run in step, ascending
+  std::optional<bool> float16;                   ///< arithmetic with 16-bit floating point
+  std::optional<bool> float64;
+  std::optional<bool> int64_atomics;
+  std::optional<bool> unified_addressing;  ///< no address is both the host's and the device's, nor two devices'
+};
+
+/// Two clocks at the same moment, in nanoseconds.
+struct ClockReading {
+  std::uint64_t device_ns = 0;  ///< of the device, from a beginning of its own; timestamps of its events are on it
+  std::uint64_t host_ns = 0;    ///< std::chrono::steady_clock
 };
 
 /// A device. Copying is free. Equality, order and hash go by backend and index. A text becomes one only where the code
@@ -142,6 +163,11 @@ class ANYPLACE_API Device {
   void synchronize() const;
   /// The same; false when `timeout` ran out first, and the work goes on.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
+
+  /// Reads the device's clock and the host's as nearly at once as the backend can: where the vendor has no call for it,
+  /// by an event that is recorded and waited for, on a stream that nothing else uses, which takes as long as that does.
+  /// Throws unsupported where the device lacks Capability::timed_events.
+  ClockReading clock() const;
 
   /// The null stream of this device.
   StreamView default_stream() const;

@@ -44,6 +44,10 @@ class ANYPLACE_API EventView {
   ANYPLACE_HOT void synchronize() const;
   /// False when `timeout` ran out first.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
+  /// When the most recent record completed, on the clock of the event's device (Device::clock), in nanoseconds. Where
+  /// the vendor only tells the time between two events, it is right to what that tells over a second or two. Throws as
+  /// elapsed_time does.
+  std::uint64_t timestamp_ns() const;
   /// The vendor's event (CUevent). Throws unsupported where there is none.
   std::uint64_t native_handle() const;
 
@@ -65,6 +69,11 @@ class ANYPLACE_API Event : public EventView {
   Event(const Event&) = delete;  // two owners would destroy it twice; copy the view
   Event& operator=(const Event&) = delete;
   ~Event();
+
+  /// Wraps the vendor's event, which stays the caller's: it is never destroyed from here. `options` says how it was
+  /// made. It counts as recorded. Throws unsupported where the device lacks Capability::event_from_native, and
+  /// invalid_argument for a handle of 0.
+  static Event from_native(const Device& device, std::uint64_t native_handle, EventOptions options = {});
 
   EventView view() const noexcept { return *this; }
 };

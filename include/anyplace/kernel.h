@@ -284,6 +284,16 @@ inline void describe_launch(LaunchDescription& launch, const LaunchConfig& confi
 
 }  // namespace detail
 
+/// What is known of a kernel. Nothing where the vendor can't tell.
+struct KernelAttributes {
+  std::uint32_t max_threads_per_block = 0;      ///< of this kernel; at most the device's
+  std::optional<std::uint32_t> registers;       ///< of a thread
+  std::optional<std::uint32_t> sub_group_size;  ///< threads that run in step
+  std::optional<std::uint64_t> shared_bytes;    ///< of a block, beside what a launch asks for
+  std::optional<std::uint64_t> local_bytes;     ///< of a thread
+  std::optional<std::uint64_t> constant_bytes;
+};
+
 /// Names a kernel without owning it. Using one that is null, or whose module or owner is gone, throws invalid_handle.
 class ANYPLACE_API KernelView {
  public:
@@ -295,6 +305,13 @@ class ANYPLACE_API KernelView {
   Device device() const;
   /// Its name in the module; "" for a callable. Throws as device() does.
   std::string name() const;
+  KernelAttributes attributes() const;
+  /// How many blocks of `threads` threads, with so much dynamic shared memory, a multiprocessor of the device runs at
+  /// the same time. Throws unsupported where the vendor can't tell, invalid_argument for sizes over the device's
+  /// limits.
+  std::uint32_t max_active_blocks(std::uint32_t threads, std::uint64_t shared_bytes = 0) const;
+  /// The vendor's kernel (CUfunction) of one that is from a module. Throws unsupported where there is none.
+  std::uint64_t native_handle() const;
 
   friend constexpr bool operator==(KernelView, KernelView) noexcept = default;
   friend constexpr auto operator<=>(KernelView, KernelView) noexcept = default;
@@ -332,6 +349,12 @@ struct KernelMetadata {
   int shared_argument = -1;  ///< the index of the argument that is the dynamic shared memory, if it is one
 };
 
+/// A variable of a module, in device memory that lives as long as the module.
+struct ModuleGlobal {
+  std::uint64_t address = 0;
+  std::uint64_t size_bytes = 0;
+};
+
 struct ModuleOptions {
   std::string compiler_options;          ///< for the vendor's compiler
   std::vector<KernelMetadata> metadata;  ///< of those kernels that need it
@@ -361,6 +384,11 @@ class ANYPLACE_API Module {
   Device device() const;
   /// Throws no_such_kernel. The same name gives the same view.
   KernelView kernel(std::string_view name) const;
+  /// A variable by its name in the image. Buffer::from_native makes a Buffer of it. Throws no_such_global; unsupported
+  /// where the backend can't tell.
+  ModuleGlobal global(std::string_view name) const;
+  /// The vendor's module (CUmodule). Throws unsupported where there is none.
+  std::uint64_t native_handle() const;
 
  private:
   std::uint64_t id_ = 0;

@@ -180,6 +180,8 @@ enum class MemoryKind { device, managed };
 
 struct BufferOptions {
   MemoryKind kind = MemoryKind::device;
+  /// Bytes, a power of two; what is less than the device's own alignment, such as 0, asks for that.
+  std::uint64_t alignment = 0;
 };
 
 /// Owns device (or managed) memory, not cleared, aligned to 256 bytes or more. Destroying it never waits, whatever the
@@ -268,6 +270,7 @@ class ANYPLACE_API HostRegistration {
   void release() noexcept;
 
   void* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
   detail::DeviceState* state_ = nullptr;
 };
 

@@ -13,6 +13,7 @@
 #include <functional>
 #include <type_traits>
 
+#include "address.h"
 #include "device.h"
 #include "event.h"
 #include "export.h"
@@ -77,7 +78,8 @@ class ANYPLACE_API StreamView {
   // its source at the call, before earlier work of the stream has run.
   void copy(BufferView destination, ConstHostSpan source) const;
   void copy(HostSpan destination, BufferView source) const;
-  /// On one device, between devices, or between backends.
+  /// On one device, between devices, or between backends. Between devices that can reach each other only through host
+  /// memory the caller may be blocked, where a backend takes host memory that is not its own pinned at the call.
   void copy(BufferView destination, BufferView source) const;
   /// `rows` lines of `width` bytes. A pitch is the distance in bytes between the starts of two lines.
   void copy_2d(BufferView destination, std::uint64_t destination_pitch, ConstHostSpan source,
@@ -86,11 +88,29 @@ class ANYPLACE_API StreamView {
                std::uint64_t width, std::uint64_t rows) const;
   void copy_2d(BufferView destination, std::uint64_t destination_pitch, BufferView source, std::uint64_t source_pitch,
                std::uint64_t width, std::uint64_t rows) const;
-  /// Fill `destination` with `value`. An element has 16 bytes at most. One submission if it has 1, 2 or 4 bytes, or
+  /// Between memory of the host, which may be pinned or not: read and written in the stream's order. Where the device
+  /// has neither Capability::host_copy nor host functions, the caller waits for the stream and copies.
+  void copy(HostSpan destination, ConstHostSpan source) const;
+
+  // -- Copies and fills by address, of memory that pointer_attributes() finds, and of any other, which is taken for the
+  // host's. The same rules hold: a range that begins in an allocation ends in it, and memory of another device than
+  // the stream's is one side of a copy between devices. A side of 0 bytes may be null.
+  void copy(Address destination, Address source, std::uint64_t bytes) const;
+  void copy_2d(Address destination, std::uint64_t destination_pitch, Address source, std::uint64_t source_pitch,
+               std::uint64_t width, std::uint64_t rows) const;
+  /// Writes the pattern again and again, from `destination` on. `pattern_bytes` is a power of two, 128 at most, and
+  /// `bytes` a multiple of it; the address may be any. The pattern is copied at the call. Memory of the host is written
+  /// in the stream's order, too.
+  void fill(Address destination, const void* pattern, std::uint64_t pattern_bytes, std::uint64_t bytes) const;
+  /// The same for `rows` lines of `width` bytes, each of which begins with a whole pattern.
+  void fill_2d(Address destination, std::uint64_t pitch, const void* pattern, std::uint64_t pattern_bytes,
+               std::uint64_t width, std::uint64_t rows) const;
+
+  /// Fill `destination` with `value`. An element has 128 bytes at most. One submission if it has 1, 2 or 4 bytes, or
   /// repeats those; else a few fills and copies within the destination, log2 of its size in number.
   template <class T>
   void fill(BufferSpan<T> destination, const std::type_identity_t<T>& value) const {
-    static_assert(sizeof(T) <= 16, "an element that fill writes has 16 bytes at most");
+    static_assert(sizeof(T) <= 128, "an element that fill writes has 128 bytes at most");
     fill_elements(destination, &value, sizeof(T));
   }
   template <class T, class Value>

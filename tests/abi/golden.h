@@ -13,9 +13,12 @@
 
 /* X(struct, bytes) */
 #define ANYPLACE_GOLDEN_STRUCTS(X)   \
-  X(anyplace_device_properties, 504) \
+  X(anyplace_device_properties, 560) \
   X(anyplace_memory_info, 24)        \
   X(anyplace_process, 16)            \
+  X(anyplace_kernel_attributes, 40)  \
+  X(anyplace_global, 24)             \
+  X(anyplace_clock, 24)              \
   X(anyplace_stream_desc, 24)        \
   X(anyplace_event_desc, 8)          \
   X(anyplace_copy_2d, 56)            \
@@ -48,12 +51,37 @@
   X(anyplace_device_properties, driver_version, 344, 64)      \
   X(anyplace_device_properties, uuid, 408, 64)                \
   X(anyplace_device_properties, pci, 472, 32)                 \
+  X(anyplace_device_properties, clock_hz, 504, 8)             \
+  X(anyplace_device_properties, memory_clock_hz, 512, 8)      \
+  X(anyplace_device_properties, l2_cache_bytes, 520, 8)       \
+  X(anyplace_device_properties, max_allocation, 528, 8)       \
+  X(anyplace_device_properties, memory_bus_bits, 536, 4)      \
+  X(anyplace_device_properties, multiprocessors, 540, 4)      \
+  X(anyplace_device_properties, sub_group_sizes, 544, 4)      \
+  X(anyplace_device_properties, features, 548, 4)             \
+  X(anyplace_device_properties, features_known, 552, 4)       \
+  X(anyplace_device_properties, reserved_features, 556, 4)    \
   X(anyplace_memory_info, struct_size, 0, 4)                  \
   X(anyplace_memory_info, reserved, 4, 4)                     \
   X(anyplace_memory_info, free_bytes, 8, 8)                   \
   X(anyplace_memory_info, total_bytes, 16, 8)                 \
   X(anyplace_process, id, 0, 8)                               \
   X(anyplace_process, memory_bytes, 8, 8)                     \
+  X(anyplace_kernel_attributes, struct_size, 0, 4)            \
+  X(anyplace_kernel_attributes, max_threads_per_block, 4, 4)  \
+  X(anyplace_kernel_attributes, registers, 8, 4)              \
+  X(anyplace_kernel_attributes, sub_group_size, 12, 4)        \
+  X(anyplace_kernel_attributes, shared_bytes, 16, 8)          \
+  X(anyplace_kernel_attributes, local_bytes, 24, 8)           \
+  X(anyplace_kernel_attributes, constant_bytes, 32, 8)        \
+  X(anyplace_global, struct_size, 0, 4)                       \
+  X(anyplace_global, reserved, 4, 4)                          \
+  X(anyplace_global, address, 8, 8)                           \
+  X(anyplace_global, bytes, 16, 8)                            \
+  X(anyplace_clock, struct_size, 0, 4)                        \
+  X(anyplace_clock, reserved, 4, 4)                           \
+  X(anyplace_clock, device, 8, 8)                             \
+  X(anyplace_clock, host, 16, 8)                              \
   X(anyplace_stream_desc, struct_size, 0, 4)                  \
   X(anyplace_stream_desc, flags, 4, 4)                        \
   X(anyplace_stream_desc, priority, 8, 4)                     \
@@ -142,6 +170,7 @@
   X(ANYPLACE_STATUS_BACKEND_FAILED, 21)               \
   X(ANYPLACE_STATUS_INTERNAL, 22)                     \
   X(ANYPLACE_STATUS_SHUT_DOWN, 23)                    \
+  X(ANYPLACE_STATUS_NO_SUCH_GLOBAL, 24)               \
   X(ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS, 0)          \
   X(ANYPLACE_CAPABILITY_BIT_PRIORITIES, 1)            \
   X(ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS, 2)      \
@@ -162,6 +191,12 @@
   X(ANYPLACE_CAPABILITY_BIT_DEVICE_RESET, 17)         \
   X(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY, 18)       \
   X(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES, 19)       \
+  X(ANYPLACE_CAPABILITY_BIT_HOST_COPY, 20)            \
+  X(ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE, 21)    \
+  X(ANYPLACE_FEATURE_FLOAT16, 1)                      \
+  X(ANYPLACE_FEATURE_FLOAT64, 2)                      \
+  X(ANYPLACE_FEATURE_INT64_ATOMICS, 4)                \
+  X(ANYPLACE_FEATURE_UNIFIED_ADDRESSING, 8)           \
   X(ANYPLACE_IMAGE_PTX, 1)                            \
   X(ANYPLACE_IMAGE_CUBIN, 2)                          \
   X(ANYPLACE_IMAGE_FATBIN, 3)                         \
@@ -176,6 +211,7 @@
   X(ANYPLACE_COPY_HOST_TO_DEVICE, 1)                  \
   X(ANYPLACE_COPY_DEVICE_TO_HOST, 2)                  \
   X(ANYPLACE_COPY_DEVICE_TO_DEVICE, 3)                \
+  X(ANYPLACE_COPY_HOST_TO_HOST, 4)                    \
   X(ANYPLACE_STREAM_BLOCKING, 1)                      \
   X(ANYPLACE_EVENT_TIMING, 1)                         \
   X(ANYPLACE_EVENT_BLOCKING_SYNC, 2)                  \

@@ -136,7 +136,7 @@ TEST_CASE("Given copies and fills that can't be, Then each is INVALID_ARGUMENT a
   CHECK(plugin->memory_set(plugin.self(), stream.handle, at, 1, 0, 1) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK(plugin->memory_set(plugin.self(), stream.handle, at + 1, 1, 2, 1) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK(plugin->memory_copy(plugin.self(), stream.handle, at, at + 8, 1, 0) == ANYPLACE_STATUS_INVALID_ARGUMENT);
-  CHECK(plugin->memory_copy(plugin.self(), stream.handle, at, at + 8, 1, 4) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  CHECK(plugin->memory_copy(plugin.self(), stream.handle, at, at + 8, 1, 5) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   anyplace_copy_2d copy{sizeof(copy), ANYPLACE_COPY_HOST_TO_DEVICE, at, 3, at + 32, 4, 4, 2};
   CHECK(plugin->memory_copy_2d(plugin.self(), stream.handle, &copy) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   copy.width = 0;

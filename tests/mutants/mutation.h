@@ -2,7 +2,7 @@
 //
 // What a mutation is, and what those that patch cpu_sim's table are written with. Each is one way for a backend to be
 // wrong; the plugin applies one, the runner looks whether the conformance suite convicts it. The lists are in the
-// files of their subjects: waits, streams, memory, allocation, virtual_memory, kernels, devices, books, process,
+// files of their subjects: waits, streams, memory, allocation, virtual_memory, kernels, facts, devices, books, process,
 // limits, liveness, pending.
 //
 // A mutation is wrong in one way and right in all others, and leaks what it would have to guess the end of: each runs
@@ -37,6 +37,7 @@ std::span<const Mutation> memory_mutations() noexcept;
 std::span<const Mutation> allocation_mutations() noexcept;
 std::span<const Mutation> virtual_memory_mutations() noexcept;
 std::span<const Mutation> kernel_mutations() noexcept;
+std::span<const Mutation> fact_mutations() noexcept;
 std::span<const Mutation> device_mutations() noexcept;
 std::span<const Mutation> book_mutations() noexcept;
 std::span<const Mutation> process_mutations() noexcept;

@@ -179,6 +179,49 @@ void threads(const Device& device) {
   }
 }
 
+void addresses(const Device& device) {
+  const Stream stream(device);
+  const Buffer buffer(stream, 4096, {.alignment = 1 << 16});
+  const anyplace::Address at = buffer.address();
+  expect(anyplace::pointer_attributes(at).kind == anyplace::AddressKind::device, "a buffer's address");
+  std::vector<std::uint32_t> first(1024), second(1024, 7);
+  const std::uint64_t pattern[] = {1, 2};
+  stream.fill(at, pattern, sizeof(pattern), 4096);
+  stream.fill_2d(at, 64, pattern, sizeof(pattern), 32, 64);
+  stream.copy(anyplace::Address(first.data()), at, 4096);
+  stream.copy_2d(anyplace::Address(first.data()), 64, at, 64, 32, 64);
+  stream.copy(second, first);
+  stream.fill(anyplace::Address(first.data()), pattern, 4, 64);
+  stream.synchronize();
+  expect(second[0] == 1 && second[2] == 2 && first[3] == 1, "what was filled and copied by address");
+}
+
+void facts(const Device& device, const std::string& image) {
+  const Stream stream(device);
+  if (device.has(Capability::timed_events)) {
+    const Event event = stream.record_event({.timing = true});
+    event.synchronize();
+    expect(event.timestamp_ns() != 0 && device.clock().host_ns != 0, "clocks");
+    if (device.has(Capability::event_from_native) && device.has(Capability::native_handles)) {
+      const Event wrapped = Event::from_native(device, event.native_handle(), {.timing = true});
+      expect(wrapped.query(), "a wrapped event");
+    }
+  }
+  const anyplace::Module module = anyplace::Module::from_file(device, image);
+  const anyplace::KernelView kernel = module.kernel("fill");
+  expect(kernel.attributes().max_threads_per_block != 0, "a kernel's attributes");
+  const auto ask = [](auto&& call) {
+    try {
+      call();
+    } catch (const anyplace::Error& error) {
+      if (error.code() != ErrorCode::unsupported) throw;
+    }
+  };
+  ask([&] { expect(kernel.max_active_blocks(32) != 0, "blocks"); });
+  ask([&] { expect(kernel.native_handle() != 0 && module.native_handle() != 0, "native handles"); });
+  ask([&] { expect(module.global("numbers").size_bytes == 16, "a variable"); });
+}
+
 void books(const Device& device) {
   const Stream stream(device);
   anyplace::record_memory_history(device);
@@ -261,6 +304,8 @@ void run_everything(const Places& places) {
   if (device.has(Capability::host_functions)) host_functions(device);
   host_kernels(device);
   threads(device);
+  addresses(device);
+  facts(device, places.image);
   books(device);
   across(device, places.simple);
 }

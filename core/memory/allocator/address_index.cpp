@@ -88,6 +88,28 @@ void AddressIndex::clear(anyplace_address address) noexcept {
   }
 }
 
+Block* AddressIndex::find_last(anyplace_address address, anyplace_address lowest) const noexcept {
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << mebibyte_bits;
+  const auto fits = [&](const Block* block) {
+    return block != nullptr && block->address <= address && block->address >= lowest;
+  };
+  for (anyplace_address at = address; at >= lowest; at = (at & ~(mebibyte - 1)) - 1) {
+    const Entry* entry = entry_of(at);
+    const std::uint64_t value = entry == nullptr ? 0 : entry->load(std::memory_order_relaxed);
+    if ((value & crowded) != 0) {
+      const auto& blocks = reinterpret_cast<const Crowd*>(value & ~crowded)->blocks;  // NOLINT: packed
+      for (std::size_t unit = unit_of(at) + 1; unit > 0; --unit) {
+        Block* const block = blocks[unit - 1].load(std::memory_order_relaxed);
+        if (fits(block)) return block;
+      }
+    } else if (value != 0 && fits(block_in(value))) {
+      return block_in(value);
+    }
+    if (at < mebibyte) break;  // below is nothing
+  }
+  return nullptr;
+}
+
 Block* AddressIndex::find(anyplace_address address) const noexcept {
   const Entry* entry = entry_of(address);
   if (entry == nullptr) return nullptr;

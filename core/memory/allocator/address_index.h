@@ -34,6 +34,9 @@ class AddressIndex {
   void clear(anyplace_address address) noexcept;
   /// The block that begins in the address's unit, there or elsewhere in it; null if none does.
   Block* find(anyplace_address address) const noexcept;
+  /// The last block that begins in [lowest, address]; null if none does. It takes a step for each mebibyte in which
+  /// none does. For the writer.
+  Block* find_last(anyplace_address address, anyplace_address lowest) const noexcept;
 
  private:
   static constexpr unsigned unit_bits = 9;       // block_unit

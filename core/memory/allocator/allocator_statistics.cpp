@@ -28,6 +28,7 @@ void DeviceAllocator::State::look_at_counters() noexcept {
 // ---- A block's way through the statistics --------------------------------------------------------------------------
 
 void DeviceAllocator::State::count_allocation(Block* block, std::uint64_t requested) noexcept {
+  note_span(*block);
   block->requested = requested;
   block->small = requested <= small_limit;
   block->out.store(block->address, std::memory_order_relaxed);

@@ -359,6 +359,23 @@ Block* DeviceAllocator::State::taken_at(std::uint64_t address, const char* opera
   return nullptr;
 }
 
+bool DeviceAllocator::find_allocation(std::uint64_t address, std::uint64_t* begin,
+                                      std::uint64_t* bytes) const noexcept {
+  const bool near_any = address >= state_->lowest.load(std::memory_order_relaxed) &&
+                        address < state_->end.load(std::memory_order_relaxed);
+  if (!near_any) return false;
+  const std::lock_guard lock(state_->mutex);
+  const auto look_in = [&](const HeapOnSource& in) {
+    const Block* const block = in.heap == nullptr ? nullptr : in.heap->find_taken_around(address);
+    // What a thread's bin holds is taken, but out to nobody.
+    if (block == nullptr || block->out.load(std::memory_order_relaxed) != block->address) return false;
+    *begin = block->address;
+    *bytes = block->requested;
+    return address - block->address < block->requested;
+  };
+  return look_in(state_->memory) || std::any_of(state_->abandoned.begin(), state_->abandoned.end(), look_in);
+}
+
 void DeviceAllocator::deallocate(std::uint64_t stream_id, std::uint64_t address, std::uint64_t bytes,
                                  const char* operation) {
   const std::lock_guard lock(state_->mutex);

@@ -66,6 +66,9 @@ class DeviceAllocator {
   /// The block that begins there and is handed out, or invalid_argument as above.
   Block* taken_at(std::uint64_t address, const char* operation);
 
+  /// The allocation that has the address, which may be anywhere in it. False if it is in none that is handed out.
+  bool find_allocation(std::uint64_t address, std::uint64_t* begin, std::uint64_t* bytes) const noexcept;
+
   // -- Statistics.
   StatTable stats();
   /// One figure of all sizes. Leaves the bins as they are.

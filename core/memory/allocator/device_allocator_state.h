@@ -104,6 +104,19 @@ struct DeviceAllocator::State final : HeapUser {
   bool closed = false;
   bool segments_only = false;  ///< virtual memory was given up
 
+  /// Between these are all blocks that were ever handed out; read without the lock.
+  std::atomic<anyplace_address> lowest{UINT64_MAX};
+  std::atomic<anyplace_address> end{0};
+  /// Of a block that is about to be handed out for the first time.
+  void note_span(const Block& block) noexcept {
+    if (block.address < lowest.load(std::memory_order_relaxed)) {
+      lowest.store(block.address, std::memory_order_relaxed);
+    }
+    if (block.address + block.bytes > end.load(std::memory_order_relaxed)) {
+      end.store(block.address + block.bytes, std::memory_order_relaxed);
+    }
+  }
+
   // -- HeapUser.
   bool idle(const ArenaKey& arena) noexcept override { return arena.stream == 0 || work.idle(arena.stream); }
   void note(TraceAction action, const ArenaKey& arena, std::uint64_t address, std::uint64_t bytes) noexcept override;

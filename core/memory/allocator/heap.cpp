@@ -258,6 +258,16 @@ Block* Heap::find(anyplace_address address) const noexcept {
 
 Block* Heap::find_near(anyplace_address address) const noexcept { return parts_->state.index.find(address); }
 
+Block* Heap::find_taken_around(anyplace_address address) const noexcept {
+  const auto& segments = parts_->state.segments;
+  auto at = segments.upper_bound(address);
+  if (at == segments.begin()) return nullptr;
+  const Segment& segment = *(--at)->second;
+  if (address - segment.address >= segment.bytes) return nullptr;
+  Block* const block = parts_->state.index.find_last(address, segment.address);
+  return block != nullptr && address - block->address < block->bytes ? block : nullptr;
+}
+
 Block* Heap::find_around(anyplace_address address) const noexcept {
   const auto& segments = parts_->state.segments;
   auto at = segments.upper_bound(address);

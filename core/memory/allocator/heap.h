@@ -62,6 +62,9 @@ class Heap {
   /// The same without the lock: it may miss a block that is being made, and the block may be one that begins less than
   /// block_unit from there, or none any more. Its `out` says.
   Block* find_near(anyplace_address address) const noexcept;
+  /// The taken or pending block that contains the address; null if none does. Under the lock. It looks at each MiB of
+  /// the block before the address.
+  Block* find_taken_around(anyplace_address address) const noexcept;
   /// The block of any use that contains the address, for messages; null if it isn't ours. Under the lock.
   Block* find_around(anyplace_address address) const noexcept;
 

@@ -5,8 +5,8 @@
 
 namespace anyplace::detail {
 
-HostBlock::HostBlock(DeviceState& device) : later(std::make_unique<BufferState>()) {
-  later->device = &device;
+HostBlock::HostBlock(DeviceState& of) : device(of), later(std::make_unique<BufferState>()) {
+  later->device = &of;
   later->kind = ANYPLACE_MEMORY_PINNED;
 }
 HostBlock::~HostBlock() = default;

@@ -101,6 +101,7 @@ anyplace_address HostPool::take_kept(std::size_t size_class, std::uint64_t reque
   out = std::move(kept);
   kept = std::move(out->next);
   out->requested = requested;
+  out->handed_out.store(requested, std::memory_order_relaxed);
   stats_.cached_bytes -= out->bytes;
   count_out(requested);
   return address;
@@ -111,6 +112,7 @@ anyplace_address HostPool::hand_out(std::unique_ptr<HostBlock> block) {
   const std::uint64_t requested = block->requested;
   try {
     host_ranges().add(*block);
+    block->handed_out.store(requested, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
     ++stats_.device_allocations;
     out_[address] = std::move(block);
@@ -198,6 +200,7 @@ HostPool::Chain HostPool::take_out(anyplace_address address) noexcept {
   const auto found = out_.find(address);
   if (found == out_.end()) return nullptr;
   Chain block = std::move(found->second);
+  block->handed_out.store(0, std::memory_order_relaxed);
   out_.erase(found);
   --stats_.allocations;
   stats_.allocated_bytes -= block->requested;

@@ -53,9 +53,12 @@ std::uint64_t RawAllocator::allocate(const StreamView& view, std::uint64_t bytes
   state->address = address;
   state->home = std::move(stream);
   try {
+    enter_in_book(*state);
     const std::lock_guard lock(mutex_);
-    taken_[address] = std::move(state);
+    const auto place = taken_.try_emplace(address).first;
+    place->second = std::move(state);
   } catch (...) {
+    strike_from_book(*state);
     free_device_memory(std::move(state));
     throw;
   }
@@ -66,7 +69,9 @@ void RawAllocator::deallocate(const StreamView& stream, std::uint64_t address, s
   constexpr const char* operation = "raw_allocator: deallocate";
   enter(operation);
   if (address == 0 && bytes == 0) return;
-  free_device_memory(take_out(stream, address, bytes, operation));
+  std::unique_ptr<BufferState> out = take_out(stream, address, bytes, operation);
+  strike_from_book(*out);
+  free_device_memory(std::move(out));
 }
 
 std::unique_ptr<BufferState> RawAllocator::take_out(const StreamView& stream, anyplace_address address,

@@ -83,7 +83,9 @@ typedef uint64_t anyplace_address; /* of device memory, or of host memory as see
   X(INTERPROCESS_EVENTS, interprocess_events, 16, "events for several processes")                  \
   X(DEVICE_RESET, device_reset, 17, "resetting the device")                                        \
   X(VIRTUAL_MEMORY, virtual_memory, 18, "addresses apart from the memory behind them")             \
-  X(LIST_PROCESSES, list_processes, 19, "telling which processes use the device")
+  X(LIST_PROCESSES, list_processes, 19, "telling which processes use the device")                  \
+  X(HOST_COPY, host_copy, 20, "copies and fills of host memory in a stream's order")               \
+  X(EVENT_FROM_NATIVE, event_from_native, 21, "wrapping the vendor's own events")
 
 enum {
 #define ANYPLACE_CAPABILITY_ENUM(upper, lower, bit, text) ANYPLACE_CAPABILITY_BIT_##upper = (bit),
@@ -93,7 +95,12 @@ enum {
 
 /* ---- Kinds --------------------------------------------------------------------------------------------------------*/
 enum { ANYPLACE_MEMORY_DEVICE = 1, ANYPLACE_MEMORY_PINNED = 2, ANYPLACE_MEMORY_MANAGED = 3 };
-enum { ANYPLACE_COPY_HOST_TO_DEVICE = 1, ANYPLACE_COPY_DEVICE_TO_HOST = 2, ANYPLACE_COPY_DEVICE_TO_DEVICE = 3 };
+enum {
+  ANYPLACE_COPY_HOST_TO_DEVICE = 1,
+  ANYPLACE_COPY_DEVICE_TO_HOST = 2,
+  ANYPLACE_COPY_DEVICE_TO_DEVICE = 3,
+  ANYPLACE_COPY_HOST_TO_HOST = 4 /* only with the capability HOST_COPY; both sides in the stream's order */
+};
 enum { ANYPLACE_STREAM_BLOCKING = 1u };
 enum { ANYPLACE_EVENT_TIMING = 1u, ANYPLACE_EVENT_BLOCKING_SYNC = 2u, ANYPLACE_EVENT_INTERPROCESS = 4u };
 enum { ANYPLACE_ARGUMENT_VALUE = 1, ANYPLACE_ARGUMENT_ADDRESS = 2 };
@@ -140,7 +147,54 @@ typedef struct anyplace_device_properties {
   char driver_version[64];
   char uuid[64]; /* what NAME:uuid=... is compared with */
   char pci[32];  /* "0000:17:00.0" */
+
+  /* 0 in each of these: the vendor can't tell. */
+  uint64_t clock_hz; /* of the compute units, at most */
+  uint64_t memory_clock_hz;
+  uint64_t l2_cache_bytes;
+  uint64_t max_allocation; /* bytes of one allocation */
+  uint32_t memory_bus_bits;
+  uint32_t multiprocessors;   /* as the vendor counts them: SMs, CUs, cores */
+  uint32_t sub_group_sizes;   /* threads that run in step: the sizes there are, powers of two, added up */
+  uint32_t features;          /* ANYPLACE_FEATURE_* that it has */
+  uint32_t features_known;    /* those of which the vendor can tell whether it has them */
+  uint32_t reserved_features; /* 0 */
 } anyplace_device_properties;
+
+/* What anyplace_device_properties.features and features_known are made of. */
+enum {
+  ANYPLACE_FEATURE_FLOAT16 = 1u,           /* arithmetic with 16-bit floating point */
+  ANYPLACE_FEATURE_FLOAT64 = 2u,           /* arithmetic with 64-bit floating point */
+  ANYPLACE_FEATURE_INT64_ATOMICS = 4u,     /* atomic operations on 64-bit integers */
+  ANYPLACE_FEATURE_UNIFIED_ADDRESSING = 8u /* no address is both the host's and the device's, nor two devices' */
+};
+
+/* Filled by the backend. A count of UINT32_MAX or ANYPLACE_UNKNOWN: the vendor can't tell. */
+typedef struct anyplace_kernel_attributes {
+  uint32_t struct_size;
+  uint32_t max_threads_per_block; /* of this kernel; at most the device's */
+  uint32_t registers;             /* of a thread */
+  uint32_t sub_group_size;        /* threads that run in step */
+  uint64_t shared_bytes;          /* of a block, beside what a launch asks for */
+  uint64_t local_bytes;           /* of a thread */
+  uint64_t constant_bytes;
+} anyplace_kernel_attributes;
+
+/* A variable of a module, filled by the backend. */
+typedef struct anyplace_global {
+  uint32_t struct_size;
+  uint32_t reserved;
+  anyplace_address address; /* of device memory */
+  uint64_t bytes;
+} anyplace_global;
+
+/* Two clocks, in nanoseconds, filled by the backend. */
+typedef struct anyplace_clock {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t device; /* from a beginning of the device's own */
+  uint64_t host;   /* CLOCK_MONOTONIC at the same moment */
+} anyplace_clock;
 
 typedef struct anyplace_memory_info {
   uint32_t struct_size;
@@ -376,7 +430,7 @@ typedef struct anyplace_backend_table {
                                       anyplace_address destination, int32_t source_device, anyplace_address source,
                                       uint64_t bytes);
   /* count elements of width 1, 2 or 4 bytes are set to the low bits of value. address is aligned to width, and that of
-   * device or managed memory. */
+   * device or managed memory or, with the capability HOST_COPY, of host memory. */
   anyplace_status (*memory_set)(void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
                                 uint32_t width, uint64_t count);
 
@@ -433,6 +487,34 @@ typedef struct anyplace_backend_table {
    * it does so at once. */
   anyplace_status (*virtual_map_all)(void* self, int32_t device, anyplace_address address,
                                      const anyplace_physical* physicals, uint64_t count);
+
+  /* -- Clocks. */
+  /* When the most recent record of an event completed that was made with TIMING and is complete, on the device's clock:
+   * nanoseconds. (optional, with device_clock): the core measures from an event of its own, with event_elapsed. */
+  anyplace_status (*event_timestamp)(void* self, anyplace_event event, uint64_t* nanoseconds);
+  /* The device's clock and the host's, read as nearly at the same moment as the vendor allows. (optional): likewise. */
+  anyplace_status (*device_clock)(void* self, int32_t device, anyplace_clock* out);
+
+  /* -- More native handles. */
+  /* Wraps a vendor's event, made with those flags (ANYPLACE_EVENT_*). Destroying the wrapper leaves the vendor's event
+   * alone. (optional): unsupported. */
+  anyplace_status (*event_from_native)(void* self, int32_t device, uint64_t native, uint32_t flags,
+                                       anyplace_event* out);
+  /* (optional): unsupported. */
+  anyplace_status (*module_native)(void* self, anyplace_module module, uint64_t* native);
+  /* Of a kernel from a module. (optional): unsupported. */
+  anyplace_status (*kernel_native)(void* self, anyplace_kernel kernel, uint64_t* native);
+
+  /* -- More of kernels. */
+  /* (optional): nothing is known but the device's limits. */
+  anyplace_status (*kernel_attributes)(void* self, anyplace_kernel kernel, anyplace_kernel_attributes* out);
+  /* How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor runs at the same time.
+   * (optional): unsupported. */
+  anyplace_status (*kernel_occupancy)(void* self, anyplace_kernel kernel, uint32_t threads, uint64_t shared_bytes,
+                                      uint32_t* blocks);
+  /* A variable of the module by its name, in the module's memory, which lives as long as it does. NO_SUCH_GLOBAL for an
+   * unknown name. (optional): unsupported. */
+  anyplace_status (*module_global)(void* self, anyplace_module module, const char* name, anyplace_global* out);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
 

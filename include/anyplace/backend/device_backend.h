@@ -219,6 +219,30 @@ class DeviceBackend {
     absent("virtual_map_all");
   }
 
+  // -- Clocks.
+  virtual std::uint64_t event_timestamp(anyplace_event /*event*/) { absent("event_timestamp"); }
+  /// `out` as in device_properties.
+  virtual void device_clock(std::int32_t /*device*/, anyplace_clock& /*out*/) { absent("device_clock"); }
+
+  // -- More native handles.
+  virtual anyplace_event event_from_native(std::int32_t /*device*/, std::uint64_t /*native*/, std::uint32_t /*flags*/) {
+    absent("event_from_native");
+  }
+  virtual std::uint64_t module_native(anyplace_module /*module*/) { absent("module_native"); }
+  virtual std::uint64_t kernel_native(anyplace_kernel /*kernel*/) { absent("kernel_native"); }
+
+  // -- More of kernels. `out` as in device_properties.
+  virtual void kernel_attributes(anyplace_kernel /*kernel*/, anyplace_kernel_attributes& /*out*/) {
+    absent("kernel_attributes");
+  }
+  virtual std::uint32_t kernel_occupancy(anyplace_kernel /*kernel*/, std::uint32_t /*threads*/,
+                                         std::uint64_t /*shared_bytes*/) {
+    absent("kernel_occupancy");
+  }
+  virtual void module_global(anyplace_module /*module*/, const char* /*name*/, anyplace_global& /*out*/) {
+    absent("module_global");
+  }
+
  private:
   [[noreturn]] static void absent(const char* entry) {
     throw Failure(ANYPLACE_STATUS_UNSUPPORTED, std::string("this backend has no ") + entry);
@@ -347,17 +371,19 @@ struct Thunk {
 };
 
 /// The same for methods that fill a struct of the core's: theirs is the newest, the core gets as much as it has.
-template <class Backend, class Method, class Struct>
-anyplace_status call_fill(void* self, std::int32_t device, Struct* out) noexcept {
-  auto* me = static_cast<Exported<Backend>*>(self);
-  return guarded(me->host, [&]() -> anyplace_status {
-    Struct filled{};
-    Method::of(*me->backend, device, filled);
-    filled.struct_size = static_cast<std::uint32_t>(std::min<std::size_t>(out->struct_size, sizeof(Struct)));
-    std::memcpy(out, &filled, filled.struct_size);
-    return ANYPLACE_STATUS_OK;
-  });
-}
+template <class Backend, class Method, class Struct, class... Args>
+struct FillThunk {
+  static anyplace_status call(void* self, Args... args, Struct* out) noexcept {
+    auto* me = static_cast<Exported<Backend>*>(self);
+    return guarded(me->host, [&]() -> anyplace_status {
+      Struct filled{};
+      Method::of(*me->backend, args..., filled);
+      filled.struct_size = static_cast<std::uint32_t>(std::min<std::size_t>(out->struct_size, sizeof(Struct)));
+      std::memcpy(out, &filled, filled.struct_size);
+      return ANYPLACE_STATUS_OK;
+    });
+  }
+};
 
 /// The same for methods that return an array: the core gets as many of its structs, and as much of each, as it has room
 /// for.
@@ -390,13 +416,18 @@ constexpr auto entry_of(Result (DeviceBackend::*)(Parameters...), anyplace_statu
     return &Entries::call;
   }
 }
-template <class Backend, class Method, class Struct>
-requires(!std::is_const_v<Struct>) constexpr auto entry_of(void (DeviceBackend::*)(std::int32_t, Struct&),
-                                                           anyplace_status (*)(void*, std::int32_t, Struct*)) noexcept
-    -> anyplace_status (*)(void*, std::int32_t, Struct*) {
-  return &call_fill<Backend, Method, Struct>;
+template <class Backend, class Method, class First, class Struct>
+requires(!std::is_const_v<Struct>) constexpr auto entry_of(void (DeviceBackend::*)(First, Struct&),
+                                                           anyplace_status (*)(void*, First, Struct*)) noexcept
+    -> anyplace_status (*)(void*, First, Struct*) {
+  return &FillThunk<Backend, Method, Struct, First>::call;
 }
-
+template <class Backend, class Method, class First, class Second, class Struct>
+requires(!std::is_const_v<Struct>) constexpr auto entry_of(void (DeviceBackend::*)(First, Second, Struct&),
+                                                           anyplace_status (*)(void*, First, Second, Struct*)) noexcept
+    -> anyplace_status (*)(void*, First, Second, Struct*) {
+  return &FillThunk<Backend, Method, Struct, First, Second>::call;
+}
 template <class Backend, class Method, class Struct>
 constexpr auto entry_of(std::vector<Struct> (DeviceBackend::*)(std::int32_t),
                         anyplace_status (*)(void*, std::int32_t, Struct*, std::uint32_t, std::uint32_t*)) noexcept

@@ -85,7 +85,18 @@
   /* Processes. */                                                               \
   X(list_processes, OPTIONAL, ANYPLACE_FOR(LIST_PROCESSES))                      \
   /* More of virtual memory. */                                                  \
-  X(virtual_map_all, OPTIONAL, 0)
+  X(virtual_map_all, OPTIONAL, 0)                                                \
+  /* Clocks. */                                                                  \
+  X(event_timestamp, OPTIONAL, 0)                                                \
+  X(device_clock, OPTIONAL, 0)                                                   \
+  /* More native handles. */                                                     \
+  X(event_from_native, OPTIONAL, ANYPLACE_FOR(EVENT_FROM_NATIVE))                \
+  X(module_native, OPTIONAL, 0)                                                  \
+  X(kernel_native, OPTIONAL, 0)                                                  \
+  /* More of kernels. */                                                         \
+  X(kernel_attributes, OPTIONAL, 0)                                              \
+  X(kernel_occupancy, OPTIONAL, 0)                                               \
+  X(module_global, OPTIONAL, 0)
 
 #define ANYPLACE_FOR(capability) (UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_##capability)
 

@@ -36,7 +36,8 @@
   X(NO_DRIVER, no_driver, 20, "the vendor's driver is not running or too old")                \
   X(BACKEND_FAILED, backend_failed, 21, "the vendor's call failed")                           \
   X(INTERNAL, internal, 22, "anyplace broke a promise of its own; please report it")          \
-  X(SHUT_DOWN, shut_down, 23, "the process is exiting and the backends are shut down")
+  X(SHUT_DOWN, shut_down, 23, "the process is exiting and the backends are shut down")        \
+  X(NO_SUCH_GLOBAL, no_such_global, 24, "the module has no variable of that name")
 
 enum {
 #define ANYPLACE_STATUS_ENUM(upper, lower, number, text) ANYPLACE_STATUS_##upper = (number),

@@ -226,25 +226,7 @@ CUDA_DOUBLE_ENTRY(cuModuleGetFunction)(CUfunction* function, CUmodule module, co
 }
 
 CUDA_DOUBLE_ENTRY(cuModuleGetGlobal_v2)(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
-  if (name == nullptr || (address == nullptr && bytes == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  const Locked lock(state().mutex);
-  ModuleRef found;
-  const int result = find_module(lock, Word(module), found);
-  if (result != CUDA_SUCCESS) return result;
-  auto known = found->variables.find(name);
-  if (known == found->variables.end()) {
-    const auto variable = found->image->variable(name);
-    if (!variable || variable->bytes == 0) return CUDA_ERROR_NOT_FOUND;
-    Block model;
-    model.device = found->context->device;
-    model.flags = variable_of_module;
-    const Word start = variable->address;
-    if (!state().memory.add_registered(model, start, variable->bytes)) return CUDA_ERROR_NOT_FOUND;
-    known = found->variables.emplace(name, *state().memory.block_at(start)).first;
-  }
-  if (address != nullptr) *address = known->second.start;
-  if (bytes != nullptr) *bytes = known->second.bytes;
-  return CUDA_SUCCESS;
+  return get_variable(address, bytes, module, name);
 }
 
 }  // namespace anyplace::doubles::cuda

@@ -144,6 +144,11 @@ namespace anyplace::doubles::hip {
   X(release, hipModuleUnload, (hipModule_t module), (module))                                                       \
   X(plain, hipModuleGetFunction, (hipFunction_t * function, hipModule_t module, const char* name),                  \
     (function, module, name))                                                                                       \
+  X(plain, hipModuleGetGlobal, (hipDeviceptr_t * address, size_t * bytes, hipModule_t module, const char* name),    \
+    (address, bytes, module, name))                                                                                 \
+  X(plain, hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,                                                      \
+    (int* blocks, hipFunction_t function, int block_size, size_t shared_bytes),                                     \
+    (blocks, function, block_size, shared_bytes))                                                                   \
   X(plain, hipFuncGetAttribute, (int* value, int attribute, hipFunction_t function), (value, attribute, function))  \
   X(plain, hipModuleLaunchKernel,                                                                                   \
     (hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \

@@ -32,6 +32,18 @@ HIP_DOUBLE_ENTRY(hipModuleLaunchKernel)
   return result == hipSuccess ? launch(to, shape, values) : result;
 }
 
+HIP_DOUBLE_ENTRY(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor)
+(int* blocks, hipFunction_t function, int block_size, size_t shared_bytes) {
+  if (blocks == nullptr || block_size <= 0) return hipErrorInvalidValue;
+  FunctionRef known;
+  if (const int result = find_function(function, known); result != hipSuccess) return result;
+  constexpr int thread_count = 2048;  // of a multiprocessor, as the attributes say; its shared memory is one block's
+  const int by_threads = block_size > max_threads_per_block ? 0 : thread_count / block_size;
+  const int by_memory = shared_bytes == 0 ? by_threads : static_cast<int>(max_shared / shared_bytes);
+  *blocks = std::min(by_threads, by_memory);
+  return hipSuccess;
+}
+
 HIP_DOUBLE_ENTRY(hipFuncGetAttribute)(int* value, int attribute, hipFunction_t function) {
   if (value == nullptr || attribute < 0 || attribute >= HIP_FUNC_ATTRIBUTE_MAX) return hipErrorInvalidValue;
   FunctionRef known;

@@ -63,4 +63,8 @@ HIP_DOUBLE_ENTRY(hipModuleGetFunction)(hipFunction_t* function, hipModule_t modu
   return get_function(function, module, name);
 }
 
+HIP_DOUBLE_ENTRY(hipModuleGetGlobal)(hipDeviceptr_t* address, size_t* bytes, hipModule_t module, const char* name) {
+  return get_variable(address, bytes, module, name);
+}
+
 }  // namespace anyplace::doubles::hip

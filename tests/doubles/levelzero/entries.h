@@ -70,6 +70,7 @@ enum class Kind : uint8_t {
   X(PhysicalMem, Destroy, release, zePhysicalMemDestroy, (ze_context_handle_t hContext, ze_physical_mem_handle_t hPhysicalMemory), (hContext, hPhysicalMemory)) \
   X(Module, Create, use, zeModuleCreate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_module_desc_t* desc, ze_module_handle_t* phModule, ze_module_build_log_handle_t* phBuildLog), (hContext, hDevice, desc, phModule, phBuildLog)) \
   X(Module, Destroy, release, zeModuleDestroy, (ze_module_handle_t hModule), (hModule)) \
+  X(Module, GetGlobalPointer, use, zeModuleGetGlobalPointer, (ze_module_handle_t hModule, const char* pGlobalName, size_t* pSize, void** pptr), (hModule, pGlobalName, pSize, pptr)) \
   X(ModuleBuildLog, Destroy, release, zeModuleBuildLogDestroy, (ze_module_build_log_handle_t hModuleBuildLog), (hModuleBuildLog)) \
   X(ModuleBuildLog, GetString, use, zeModuleBuildLogGetString, (ze_module_build_log_handle_t hModuleBuildLog, size_t* pSize, char* pBuildLog), (hModuleBuildLog, pSize, pBuildLog)) \
   X(Kernel, Create, use, zeKernelCreate, (ze_module_handle_t hModule, const ze_kernel_desc_t* desc, ze_kernel_handle_t* phKernel), (hModule, desc, phKernel)) \

@@ -69,6 +69,32 @@ ze_result_t do_zeModuleDestroy(ze_module_handle_t handle) {
   return ZE_RESULT_SUCCESS;
 }
 
+Module::~Module() {
+  for (const auto& [name, block] : variables) state().memory.free(block.start, block.id);
+}
+
+ze_result_t do_zeModuleGetGlobalPointer(ze_module_handle_t handle, const char* name, size_t* bytes, void** address) {
+  ModuleRef module;
+  LEVELZERO_DOUBLE_TRY(find(state().modules, handle, module, "module"));
+  if (name == nullptr) return ZE_RESULT_ERROR_INVALID_NULL_POINTER;
+  const Locked lock(state().mutex);
+  auto known = module->variables.find(name);
+  if (known == module->variables.end()) {
+    const auto variable = module->image->variable(name);
+    if (!variable || variable->bytes == 0) return ZE_RESULT_ERROR_INVALID_GLOBAL_NAME;
+    Block model;
+    model.kind = MemoryKind::device;
+    model.owner = module->context->id;
+    model.device = module->device->index;
+    const auto start = reinterpret_cast<uint64_t>(variable->address);
+    if (!state().memory.add_registered(model, start, variable->bytes)) return ZE_RESULT_ERROR_INVALID_GLOBAL_NAME;
+    known = module->variables.emplace(name, *state().memory.block_at(start)).first;
+  }
+  if (bytes != nullptr) *bytes = known->second.bytes;
+  if (address != nullptr) *address = reinterpret_cast<void*>(known->second.start);  // NOLINT: an address
+  return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t do_zeModuleBuildLogGetString(ze_module_build_log_handle_t handle, size_t* bytes, char* text) {
   std::shared_ptr<BuildLog> log;
   LEVELZERO_DOUBLE_TRY(find(state().logs, handle, log, "build log"));

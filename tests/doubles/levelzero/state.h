@@ -98,6 +98,12 @@ struct Module {
   std::shared_ptr<HostImage> image;
   std::map<std::string, uint32_t, std::less<>> shared_arguments;
   uint32_t kernels = 0;
+  std::map<std::string, Block, std::less<>> variables;  // those that were asked for
+
+  Module() = default;
+  Module(const Module&) = delete;  // its variables are in the address space
+  Module& operator=(const Module&) = delete;
+  ~Module();
 };
 using ModuleRef = std::shared_ptr<Module>;
 

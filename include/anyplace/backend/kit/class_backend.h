@@ -11,6 +11,8 @@
 //                               wait(const Gate&) and destroy(); and these, which are static and throw:
 //                               make(Device&, const anyplace_stream_desc&), make_null(Device&), adopt(Device&, native)
 //   double milliseconds_between(const Event&, const Event&)      of one device; static
+//   Kernel has, beside what module.h asks for, native(), attributes(anyplace_kernel_attributes&) and
+//                               occupancy(threads, shared_bytes); they throw
 //   Copies                      as copies.h makes it
 #pragma once
 
@@ -135,6 +137,11 @@ class ClassBackend : public DeviceBackend, private Watched {
   }
   std::uint64_t event_native(anyplace_event event) override { return to_handle(event_at(event).hand_out()); }
 
+  anyplace_event event_from_native(std::int32_t device, std::uint64_t native, std::uint32_t) override {
+    const auto wrapped = reinterpret_cast<typename Event::Native>(static_cast<std::uintptr_t>(native));
+    return to_handle(new Event(at(device), typename Event::Borrowed{wrapped}));
+  }
+
   // -- Memory.
   anyplace_address memory_allocate(std::int32_t device, std::uint32_t kind, std::uint64_t bytes) override {
     return at(device).memory().allocate(kind, bytes);
@@ -179,6 +186,21 @@ class ClassBackend : public DeviceBackend, private Watched {
   void module_unload(anyplace_module module) override { Module::unload(from_handle<Module>(module)); }
   anyplace_kernel module_kernel(anyplace_module module, const char* name) override {
     return to_handle(&from_handle<Module>(module)->kernel(name));
+  }
+  void module_global(anyplace_module module, const char* name, anyplace_global& out) override {
+    from_handle<Module>(module)->global(name, out);
+  }
+  std::uint64_t module_native(anyplace_module module) override {
+    return to_handle(from_handle<Module>(module)->native());
+  }
+  std::uint64_t kernel_native(anyplace_kernel kernel) override {
+    return to_handle(from_handle<Kernel>(kernel)->native());
+  }
+  void kernel_attributes(anyplace_kernel kernel, anyplace_kernel_attributes& out) override {
+    from_handle<Kernel>(kernel)->attributes(out);
+  }
+  std::uint32_t kernel_occupancy(anyplace_kernel kernel, std::uint32_t threads, std::uint64_t shared_bytes) override {
+    return from_handle<Kernel>(kernel)->occupancy(threads, shared_bytes);
   }
   [[gnu::always_inline]] void kernel_launch(anyplace_stream stream, anyplace_kernel kernel,
                                             const anyplace_launch& launch) override {

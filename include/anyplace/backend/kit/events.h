@@ -50,10 +50,22 @@ class RecordedEvent {
     native_.store(first_.native, std::memory_order_relaxed);
     record_to_.store(first_.native, std::memory_order_relaxed);
   }
+  /// Wraps an event of the vendor's that is somebody else's: it is never ended from here.
+  struct Borrowed {
+    Native native;
+  };
+  RecordedEvent(Device& device, Borrowed wrapped) noexcept
+      : device_(device), flags_(0), handed_out_(true), owned_(false) {
+    first_.native = wrapped.native;
+    native_.store(wrapped.native, std::memory_order_relaxed);
+    record_to_.store(wrapped.native, std::memory_order_relaxed);
+  }
   RecordedEvent(const RecordedEvent&) = delete;  // it owns events of the vendor's
   RecordedEvent& operator=(const RecordedEvent&) = delete;
   /// What fails is dropped; destroy() tells.
-  ~RecordedEvent() { static_cast<void>(end_all()); }
+  ~RecordedEvent() {
+    if (owned_) static_cast<void>(end_all());
+  }
 
   Device& device() const noexcept { return device_; }
   /// What the newest record went to.
@@ -86,6 +98,7 @@ class RecordedEvent {
   bool synchronize(std::uint64_t timeout_ns);
   /// Ends the vendor's events. Calls nothing for a lost device.
   void destroy() {
+    if (!owned_) return;
     if (device_.lost()) {
       for_each_turn([](Turn& turn) { turn.native = Native{}; });
     } else {
@@ -169,6 +182,7 @@ class RecordedEvent {
   std::mutex recording_;  // of records apart, which come one after the other; taken before mutex_
   std::mutex mutex_;      // guards all below, and writing the two above; a leaf, under which at most an event is made
   bool handed_out_ = false;
+  const bool owned_ = true;
   bool recording_apart_ = false;
   Turn first_;
   Turn* current_ = &first_;

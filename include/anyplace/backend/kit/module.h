@@ -12,6 +12,7 @@
 //   Native load(Device&, const anyplace_module_desc&)        throws INVALID_IMAGE, with the reason
 //   Called<Result> find(Native, const char* name, Function&) noexcept
 //   Result not_found       what find() returns where there is no such function
+//   Called<Result> find_variable(Native, const char* name, anyplace_global&) noexcept; not_found as of find()
 //   const char* names_tool which shows the names that an image has: "cuobjdump -elf"
 //   Called<Result> unload(Native) noexcept
 #pragma once
@@ -32,6 +33,7 @@ class Module {
  public:
   using Device = typename Vendor::Device;
   using Kernel = typename Vendor::Kernel;
+  using Native = typename Vendor::Native;
 
   Module(Device& device, const anyplace_module_desc& desc) : device_(device), native_(Vendor::load(device, desc)) {}
   Module(const Module&) = delete;  // it owns the vendor's module
@@ -53,6 +55,19 @@ class Module {
     device_.check(made);
     return *kernels_.emplace(name, std::make_unique<Kernel>(device_, function, name)).first->second;
   }
+  /// A variable of the module's. Throws NO_SUCH_GLOBAL.
+  void global(const char* name, anyplace_global& out) const {
+    const typename Vendor::Scope scope(device_);
+    const auto found = Vendor::find_variable(native_, name, out);
+    if (found.result == Vendor::not_found) {
+      Device::Vendor::Results::fail(
+          found.result, found.call, ANYPLACE_STATUS_NO_SUCH_GLOBAL,
+          std::string("the module has no variable \"") + name + "\" (" + Vendor::names_tool + " shows the names)");
+    }
+    device_.check(found);
+  }
+  Native native() const noexcept { return native_; }
+
   /// Ends it once nothing that is queued can need it. Never waits.
   static void unload(Module* module) {
     const std::unique_ptr<Module> ended(module);
@@ -64,7 +79,7 @@ class Module {
 
  private:
   Device& device_;
-  const typename Vendor::Native native_;
+  const Native native_;
   std::mutex mutex_;  // guards kernels_; the vendor is called under it
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
 };

@@ -236,6 +236,8 @@ int find_module(const Locked&, uint64_t handle, ModuleRef& module);
 /// `owner`: whose it has to be, if it isn't null.
 int unload_module(Word module, const ContextRef& owner);
 int get_function(WordOut function, Word module, const char* name);
+/// Either output may be null, but not both.
+int get_variable(WordOut address, size_t* bytes, Word module, const char* name);
 int find_function(Word handle, FunctionRef& function);
 
 /// Arguments of 8 bytes that hold an address of the double's are taken for pointers: what they point into must be there

@@ -131,6 +131,27 @@ int unload_module(Word module, const ContextRef& owner) {
   return fault;
 }
 
+int get_variable(WordOut address, size_t* bytes, Word module, const char* name) {
+  if (name == nullptr || (address.is_null() && bytes == nullptr)) return code::invalid_value;
+  const Locked lock(state().mutex);
+  ModuleRef found;
+  if (const int result = find_module(lock, module, found); result != 0) return result;
+  auto known = found->variables.find(name);
+  if (known == found->variables.end()) {
+    const auto variable = found->image->variable(name);
+    if (!variable || variable->bytes == 0) return code::not_found;
+    Block model;
+    model.device = found->context->device;
+    model.flags = variable_of_module;
+    const Word start = variable->address;
+    if (!state().memory.add_registered(model, start, variable->bytes)) return code::not_found;
+    known = found->variables.emplace(name, *state().memory.block_at(start)).first;
+  }
+  if (!address.is_null()) address.write(known->second.start);
+  if (bytes != nullptr) *bytes = known->second.bytes;
+  return 0;
+}
+
 int get_function(WordOut function, Word module, const char* name) {
   if (function.is_null() || name == nullptr) return code::invalid_value;
   const Locked lock(state().mutex);

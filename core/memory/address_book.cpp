@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/address_book.h"
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+
+#include "memory/allocator/device_allocator.h"
+#include "memory/allocator/host_block.h"
+#include "memory/host_ranges.h"
+#include "memory/memory_state.h"
+#include "runtime/call.h"
+
+namespace anyplace {
+
+namespace detail {
+namespace {
+
+/// Of all devices, the youngest first. Devices stay, so a list that is only ever added to needs no lock.
+constinit std::atomic<DeviceAddresses*> all_addresses{nullptr};
+
+}  // namespace
+
+void DeviceAddresses::add(List list, AddressKind kind, anyplace_address address, std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  ranges_of(list).emplace(address, Range{bytes, kind});
+  if (list == List::wrapped) largest_wrapped_ = std::max(largest_wrapped_, bytes);
+  count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void DeviceAddresses::remove(List list, anyplace_address address, std::uint64_t bytes) noexcept {
+  const std::lock_guard lock(mutex_);
+  Ranges& ranges = ranges_of(list);
+  const auto [begin, end] = ranges.equal_range(address);
+  const auto at = std::find_if(begin, end, [&](const auto& entry) { return entry.second.bytes == bytes; });
+  if (at == end) return;
+  ranges.erase(at);
+  count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool DeviceAddresses::find_in(List list, anyplace_address address, FoundAddress& found) const noexcept {
+  const Ranges& ranges = ranges_of(list);
+  for (auto at = ranges.upper_bound(address); at != ranges.begin();) {
+    --at;
+    const auto& [begin, range] = *at;
+    if (address - begin < range.bytes) {
+      found = {range.kind, &device_, begin, range.bytes};
+      return true;
+    }
+    // Ranges that don't overlap: no other one reaches so far.
+    if (list != List::wrapped || address - begin >= largest_wrapped_) return false;
+  }
+  return false;
+}
+
+bool DeviceAddresses::find(anyplace_address address, FoundAddress& found) const noexcept {
+  if (device_.allocator->find_allocation(address, &found.allocation, &found.bytes)) {
+    found.kind = AddressKind::device;
+    found.device = &device_;
+    return true;
+  }
+  if (count_.load(std::memory_order_relaxed) == 0) return false;
+  const std::shared_lock lock(mutex_);
+  return find_in(List::allocations, address, found) || find_in(List::registrations, address, found) ||
+         find_in(List::wrapped, address, found);
+}
+
+DeviceAddresses* make_device_addresses(DeviceState& device) {
+  auto* const made = new DeviceAddresses(device);
+  made->next = all_addresses.load(std::memory_order_relaxed);
+  while (!all_addresses.compare_exchange_weak(made->next, made, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return made;
+}
+
+FoundAddress find_address(anyplace_address address, DeviceState* first) noexcept {
+  FoundAddress found;
+  if (address == 0) return found;
+  if (host_ranges().find(static_cast<std::uintptr_t>(address), found)) return found;
+  if (first != nullptr && first->addresses->find(address, found)) return found;
+  for (const DeviceAddresses* of = all_addresses.load(std::memory_order_acquire); of != nullptr; of = of->next) {
+    if (first != nullptr && of == first->addresses) continue;
+    if (of->find(address, found)) return found;
+  }
+  return {};
+}
+
+}  // namespace detail
+
+const char* to_string(AddressKind kind) noexcept {
+  switch (kind) {
+    case AddressKind::unknown:
+      return "unknown";
+    case AddressKind::device:
+      return "device";
+    case AddressKind::managed:
+      return "managed";
+    case AddressKind::pinned:
+      return "pinned";
+    case AddressKind::registered:
+      return "registered";
+  }
+  return "unknown";
+}
+
+PointerAttributes pointer_attributes(Address address) {
+  detail::enter("pointer_attributes");
+  const detail::FoundAddress found = detail::find_address(address.value(), nullptr);
+  PointerAttributes attributes;
+  if (found.device == nullptr) return attributes;
+  attributes.kind = found.kind;
+  attributes.device = Device(found.device);
+  attributes.allocation = found.allocation;
+  attributes.size_bytes = found.bytes;
+  attributes.offset = address.value() - found.allocation;
+  return attributes;
+}
+
+}  // namespace anyplace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a stream does with memory of the host alone. Devices with Capability::host_copy do it themselves; for the others
+// it is the core's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "plugins/device_properties.h"
+#include "streams/stream_state.h"
+
+namespace anyplace::detail {
+
+inline std::byte* host_pointer(anyplace_address address) noexcept {
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
+}
+
+/// Runs `function`, which throws nothing, in the stream's order: as a host function or, where the device has none, on
+/// the calling thread once the stream's work is done.
+template <class Function>
+void run_on_host(StreamState& stream, const char* operation, Function function) {
+  if (has_capability(*stream.device, Capability::host_functions, operation)) {
+    launch_host_function(stream, std::move(function), operation);
+    return;
+  }
+  static_cast<void>(wait_carefully(stream, ANYPLACE_FOREVER, operation));
+  function();
+}
+
+/// Copies lines between memory of the host; copy.kind is HOST_TO_HOST. The sides were checked.
+void submit_host_copy(StreamState& stream, const anyplace_copy_2d& copy, const char* operation);
+
+}  // namespace anyplace::detail

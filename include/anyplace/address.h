@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Address: memory named by where it is, not by a handle, and what anyplace knows of it. It is for code that was handed
+// a pointer by somebody else, such as the adapters of frameworks: what has a Buffer is better off with the Buffer,
+// whose use after its end is an error.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+#include "device.h"
+#include "export.h"
+
+namespace anyplace {
+
+/// An address of device memory, or of the host's.
+class Address {
+ public:
+  constexpr Address() noexcept = default;
+  constexpr Address(std::uint64_t value) noexcept : value_(value) {}
+  Address(const void* pointer) noexcept : value_(reinterpret_cast<std::uintptr_t>(pointer)) {}
+
+  constexpr std::uint64_t value() const noexcept { return value_; }
+
+  friend constexpr bool operator==(Address, Address) noexcept = default;
+  friend constexpr auto operator<=>(Address, Address) noexcept = default;
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+enum class AddressKind {
+  unknown,     ///< not made through anyplace: copies take it for ordinary memory of the host
+  device,      ///< of a Buffer, of an Allocator that a device has, or wrapped by Buffer::from_native
+  managed,     ///< of a managed Buffer
+  pinned,      ///< of a HostBuffer
+  registered,  ///< within a HostRegistration
+};
+
+/// "unknown", "device" and so on. Never null.
+ANYPLACE_API const char* to_string(AddressKind kind) noexcept;
+
+/// What is known of an address. All but `kind` is empty or 0 where that is unknown.
+struct PointerAttributes {
+  AddressKind kind = AddressKind::unknown;
+  std::optional<Device> device;  ///< whose memory it is; for host memory, the device that it was pinned for
+  std::uint64_t allocation = 0;  ///< where the allocation begins that has the address
+  std::uint64_t size_bytes = 0;  ///< of that allocation, as it was asked for
+  std::uint64_t offset = 0;      ///< of the address in it, bytes
+};
+
+/// Looks `address` up among the memory that is handed out at the time of the call: an allocation whose free was asked
+/// for is unknown. Memory of an application's own Allocator that isn't in a Buffer is unknown, too. Where devices of
+/// several vendors give the same address, which they can if DeviceProperties::unified_addressing is false, it is one of
+/// theirs. An address that nobody knows is no error. May be called from any thread; takes locks that an allocation of
+/// the same device holds. Throws forked, shut_down, and not_permitted inside a host function or kernel.
+ANYPLACE_API PointerAttributes pointer_attributes(Address address);
+
+}  // namespace anyplace
