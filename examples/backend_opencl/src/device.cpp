@@ -196,6 +196,22 @@ bool Device::has_managed_memory() const {
   return (value<cl_device_svm_capabilities>(CL_DEVICE_SVM_CAPABILITIES) & CL_DEVICE_SVM_FINE_GRAIN_BUFFER) != 0;
 }
 
+std::string Device::spirv_versions() const {
+  // A driver older than OpenCL 2.1 has the query, under the same number, with cl_khr_il_program.
+  const std::string versions = text(CL_DEVICE_IL_VERSION);
+  return versions.find("SPIR-V_") == std::string::npos ? std::string() : versions;
+}
+
+decltype(Api::CreateProgramWithIL) Device::program_with_il() const {
+  if (spirv_versions().empty()) return nullptr;
+  if (has_extension("cl_khr_il_program")) {
+    void* const function = api().GetExtensionFunctionAddressForPlatform(value<cl_platform_id>(CL_DEVICE_PLATFORM),
+                                                                        "clCreateProgramWithILKHR");
+    if (function != nullptr) return reinterpret_cast<decltype(Api::CreateProgramWithIL)>(function);
+  }
+  return api().CreateProgramWithIL;
+}
+
 std::string Device::uuid() const {
   if (!has_extension("cl_khr_device_uuid")) return {};
   struct Bytes {
@@ -234,6 +250,7 @@ void Device::properties(anyplace_device_properties& out) const {
   if (value<cl_bool>(CL_DEVICE_COMPILER_AVAILABLE) == CL_TRUE) {
     capability(ANYPLACE_CAPABILITY_BIT_MODULES);
     out.image_formats = std::uint64_t{1} << ANYPLACE_IMAGE_OPENCL_C;
+    if (program_with_il() != nullptr) out.image_formats |= std::uint64_t{1} << ANYPLACE_IMAGE_SPIRV;
   }
   if (has_priorities()) {
     capability(ANYPLACE_CAPABILITY_BIT_PRIORITIES);

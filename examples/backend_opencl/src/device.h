@@ -48,6 +48,10 @@ class Device {
   void properties(anyplace_device_properties& out) const;
   bool has_managed_memory() const;
   bool has_priorities() const { return has_extension("cl_khr_priority_hints"); }
+  /// The versions of SPIR-V that the driver takes ("SPIR-V_1.0 SPIR-V_1.2"), or "".
+  std::string spirv_versions() const;
+  /// clCreateProgramWithIL, or null where the driver takes no SPIR-V.
+  decltype(Api::CreateProgramWithIL) program_with_il() const;
 
   Stream& make_stream(const anyplace_stream_desc& desc, StreamKind kind);
   /// The queue stays the user's. Throws INVALID_ARGUMENT unless it is in order and of this device and context.

@@ -6,21 +6,10 @@
 #include <utility>
 
 #include "device.h"
+#include "program.h"
 
 namespace opencl_backend {
 namespace {
-
-std::string build_log(const Program& program, cl_device_id device) {
-  std::size_t bytes = 0;
-  if (api().GetProgramBuildInfo(program.get(), device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &bytes) != CL_SUCCESS)
-    return {};
-  std::string log(bytes, '\0');
-  if (api().GetProgramBuildInfo(program.get(), device, CL_PROGRAM_BUILD_LOG, bytes, log.data(), nullptr) !=
-      CL_SUCCESS) {
-    return {};
-  }
-  return log.c_str();
-}
 
 /// Entry `index` of an array with a stride, however large the other side's struct is.
 template <class T>
@@ -28,6 +17,27 @@ T element(const T* array, std::size_t stride, std::size_t index) {
   T copy{};
   std::memcpy(&copy, reinterpret_cast<const char*>(array) + index * stride, std::min(stride, sizeof(T)));
   return copy;
+}
+
+cl_uint count_parameters(const Ref<cl_kernel>& kernel) {
+  cl_uint count = 0;
+  check(api().GetKernelInfo(kernel.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr), "clGetKernelInfo");
+  return count;
+}
+
+/// What the driver says of a kernel that was compiled from OpenCL C.
+std::vector<Parameter> parameters_of(const Ref<cl_kernel>& kernel) {
+  std::vector<Parameter> parameters;
+  const cl_uint count = count_parameters(kernel);
+  for (cl_uint i = 0; i < count; ++i) {
+    cl_kernel_arg_address_qualifier space = CL_KERNEL_ARG_ADDRESS_PRIVATE;
+    check(api().GetKernelArgInfo(kernel.get(), i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(space), &space, nullptr),
+          "clGetKernelArgInfo");
+    parameters.push_back(space == CL_KERNEL_ARG_ADDRESS_LOCAL     ? Parameter::shared
+                         : space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? Parameter::value
+                                                                  : Parameter::address);
+  }
+  return parameters;
 }
 
 }  // namespace
@@ -39,19 +49,8 @@ Module::Module(Device& device, const anyplace_module_desc& desc) : device_(devic
     const anyplace_kernel_metadata entry = element(desc.metadata, desc.metadata_stride, i);
     shared_arguments_[entry.name] = entry.shared_argument;
   }
-  const char* text = static_cast<const char*>(desc.image);
-  const std::size_t bytes = desc.image_bytes;
-  cl_int code = CL_SUCCESS;
-  program_ = Program(api().CreateProgramWithSource(device.context().get(), 1, &text, &bytes, &code));
-  check(code, "clCreateProgramWithSource");
-
-  const cl_device_id id = device.id();
-  const std::string options = std::string(desc.options == nullptr ? "" : desc.options) + " -cl-kernel-arg-info";
-  code = api().BuildProgram(program_.get(), 1, &id, options.c_str(), nullptr, nullptr);
-  if (code == CL_BUILD_PROGRAM_FAILURE || code == CL_INVALID_BUILD_OPTIONS) {
-    refuse(ANYPLACE_STATUS_INVALID_IMAGE, "the OpenCL C doesn't compile:\n" + build_log(program_, id), code);
-  }
-  check(code, "clBuildProgram");
+  program_ = build_program(device, desc);
+  if (desc.format == ANYPLACE_IMAGE_SPIRV) parameters_ = spirv_kernels(desc.image, desc.image_bytes);
 }
 
 Kernel& Module::kernel(const std::string& name) {
@@ -66,30 +65,27 @@ Kernel& Module::kernel(const std::string& name) {
     refuse(ANYPLACE_STATUS_NO_SUCH_KERNEL, "the module has no kernel " + name + "; it has: " + names, code);
   }
   check(code, "clCreateKernel");
+  const auto known = parameters_.find(name);
+  std::vector<Parameter> parameters = known == parameters_.end() ? parameters_of(made) : known->second;
+  if (parameters.size() != count_parameters(made)) {
+    refuse(ANYPLACE_STATUS_INVALID_IMAGE, "the SPIR-V says that kernel " + name + " has " +
+                                              std::to_string(parameters.size()) + " parameters, the driver " +
+                                              std::to_string(count_parameters(made)));
+  }
   const auto shared = shared_arguments_.find(name);
-  auto kernel =
-      std::make_unique<Kernel>(std::move(made), name, shared == shared_arguments_.end() ? -1 : shared->second);
+  auto kernel = std::make_unique<Kernel>(std::move(made), name, std::move(parameters),
+                                         shared == shared_arguments_.end() ? -1 : shared->second);
   return *kernels_.emplace(name, std::move(kernel)).first->second;
 }
 
 // ---- Kernels
 
-Kernel::Kernel(Ref<cl_kernel> kernel, std::string name, std::int32_t shared_argument)
-    : name_(std::move(name)), kernel_(std::move(kernel)) {
-  find_parameters(shared_argument);
+Kernel::Kernel(Ref<cl_kernel> kernel, std::string name, std::vector<Parameter> parameters, std::int32_t shared_argument)
+    : name_(std::move(name)), parameters_(std::move(parameters)), kernel_(std::move(kernel)) {
+  check_parameters(shared_argument);
 }
 
-void Kernel::find_parameters(std::int32_t shared_argument) {
-  cl_uint count = 0;
-  check(api().GetKernelInfo(kernel_.get(), CL_KERNEL_NUM_ARGS, sizeof(count), &count, nullptr), "clGetKernelInfo");
-  for (cl_uint i = 0; i < count; ++i) {
-    cl_kernel_arg_address_qualifier space = CL_KERNEL_ARG_ADDRESS_PRIVATE;
-    check(api().GetKernelArgInfo(kernel_.get(), i, CL_KERNEL_ARG_ADDRESS_QUALIFIER, sizeof(space), &space, nullptr),
-          "clGetKernelArgInfo");
-    parameters_.push_back(space == CL_KERNEL_ARG_ADDRESS_LOCAL     ? Parameter::shared
-                          : space == CL_KERNEL_ARG_ADDRESS_PRIVATE ? Parameter::value
-                                                                   : Parameter::address);
-  }
+void Kernel::check_parameters(std::int32_t shared_argument) {
   const auto shared = std::count(parameters_.begin(), parameters_.end(), Parameter::shared);
   expected_ = parameters_.size() - static_cast<std::size_t>(shared);
   if (shared > 1) {

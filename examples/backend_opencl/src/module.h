@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module and Kernel: OpenCL C, compiled for one device, and its kernels.
+// Module and Kernel: OpenCL C or SPIR-V, compiled for one device, and its kernels.
 //
 // A kernel object of OpenCL holds its arguments, so setting them and enqueueing is one step under the kernel's lock.
 // Dynamic shared memory is a __local argument: the launch doesn't count it among its arguments, it gets shared_bytes.
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "opencl.h"
+#include "spirv.h"
 #include "stream.h"
 
 namespace opencl_backend {
@@ -22,20 +23,18 @@ class Kernel {
  public:
   /// `shared_argument` as in anyplace_kernel_metadata. Throws INVALID_IMAGE for a kernel that can't be launched from
   /// here.
-  Kernel(Ref<cl_kernel> kernel, std::string name, std::int32_t shared_argument);
+  Kernel(Ref<cl_kernel> kernel, std::string name, std::vector<Parameter> parameters, std::int32_t shared_argument);
 
   void launch(Stream& stream, const anyplace_launch& launch);
 
  private:
-  enum class Parameter { value, address, shared };
-
-  void find_parameters(std::int32_t shared_argument);
+  void check_parameters(std::int32_t shared_argument);
   void set_arguments(const anyplace_launch& launch);
   void set_argument(cl_uint index, const anyplace_argument& argument);
   [[noreturn]] void refuse_size(cl_int code, const anyplace_launch& launch) const;
 
   const std::string name_;
-  std::vector<Parameter> parameters_;
+  const std::vector<Parameter> parameters_;
   std::size_t expected_ = 0;  // arguments of a launch
   std::mutex mutex_;          // guards kernel_ and its arguments
   Ref<cl_kernel> kernel_;
@@ -56,7 +55,8 @@ class Module {
   Device& device_;
   Program program_;
   std::map<std::string, std::int32_t> shared_arguments_;
-  std::mutex mutex_;  // guards kernels_
+  std::map<std::string, std::vector<Parameter>> parameters_;  // what a SPIR-V image says; empty for OpenCL C
+  std::mutex mutex_;                                          // guards kernels_
   std::map<std::string, std::unique_ptr<Kernel>> kernels_;
 };
 

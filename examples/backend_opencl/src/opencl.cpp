@@ -94,6 +94,9 @@ void load_api() {
 #define OPENCL_LOAD(name) loaded.name = reinterpret_cast<decltype(loaded.name)>(find("cl" #name));
   OPENCL_CALLS(OPENCL_LOAD)
 #undef OPENCL_LOAD
+#define OPENCL_LOAD(name) loaded.name = reinterpret_cast<decltype(loaded.name)>(dlsym(library, "cl" #name));
+  OPENCL_OPTIONAL_CALLS(OPENCL_LOAD)
+#undef OPENCL_LOAD
 }
 
 const Api& api() noexcept { return loaded; }

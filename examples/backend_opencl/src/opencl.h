@@ -21,52 +21,57 @@
 namespace opencl_backend {
 
 /// What is used of OpenCL, all of it there since version 2.0.
-#define OPENCL_CALLS(X)               \
-  X(GetPlatformIDs)                   \
-  X(GetPlatformInfo)                  \
-  X(GetDeviceIDs)                     \
-  X(GetDeviceInfo)                    \
-  X(CreateContext)                    \
-  X(ReleaseContext)                   \
-  X(RetainContext)                    \
-  X(CreateCommandQueueWithProperties) \
-  X(GetCommandQueueInfo)              \
-  X(RetainCommandQueue)               \
-  X(ReleaseCommandQueue)              \
-  X(Flush)                            \
-  X(CreateUserEvent)                  \
-  X(SetUserEventStatus)               \
-  X(SetEventCallback)                 \
-  X(WaitForEvents)                    \
-  X(GetEventInfo)                     \
-  X(GetEventProfilingInfo)            \
-  X(RetainEvent)                      \
-  X(ReleaseEvent)                     \
-  X(EnqueueMarkerWithWaitList)        \
-  X(EnqueueBarrierWithWaitList)       \
-  X(SVMAlloc)                         \
-  X(SVMFree)                          \
-  X(EnqueueSVMMemcpy)                 \
-  X(EnqueueSVMMemFill)                \
-  X(CreateProgramWithSource)          \
-  X(BuildProgram)                     \
-  X(GetProgramInfo)                   \
-  X(GetProgramBuildInfo)              \
-  X(RetainProgram)                    \
-  X(ReleaseProgram)                   \
-  X(CreateKernel)                     \
-  X(GetKernelInfo)                    \
-  X(GetKernelArgInfo)                 \
-  X(GetKernelWorkGroupInfo)           \
-  X(RetainKernel)                     \
-  X(ReleaseKernel)                    \
-  X(SetKernelArg)                     \
-  X(SetKernelArgSVMPointer)           \
+#define OPENCL_CALLS(X)                     \
+  X(GetPlatformIDs)                         \
+  X(GetPlatformInfo)                        \
+  X(GetDeviceIDs)                           \
+  X(GetDeviceInfo)                          \
+  X(GetExtensionFunctionAddressForPlatform) \
+  X(CreateContext)                          \
+  X(ReleaseContext)                         \
+  X(RetainContext)                          \
+  X(CreateCommandQueueWithProperties)       \
+  X(GetCommandQueueInfo)                    \
+  X(RetainCommandQueue)                     \
+  X(ReleaseCommandQueue)                    \
+  X(Flush)                                  \
+  X(CreateUserEvent)                        \
+  X(SetUserEventStatus)                     \
+  X(SetEventCallback)                       \
+  X(WaitForEvents)                          \
+  X(GetEventInfo)                           \
+  X(GetEventProfilingInfo)                  \
+  X(RetainEvent)                            \
+  X(ReleaseEvent)                           \
+  X(EnqueueMarkerWithWaitList)              \
+  X(EnqueueBarrierWithWaitList)             \
+  X(SVMAlloc)                               \
+  X(SVMFree)                                \
+  X(EnqueueSVMMemcpy)                       \
+  X(EnqueueSVMMemFill)                      \
+  X(CreateProgramWithSource)                \
+  X(BuildProgram)                           \
+  X(GetProgramInfo)                         \
+  X(GetProgramBuildInfo)                    \
+  X(RetainProgram)                          \
+  X(ReleaseProgram)                         \
+  X(CreateKernel)                           \
+  X(GetKernelInfo)                          \
+  X(GetKernelArgInfo)                       \
+  X(GetKernelWorkGroupInfo)                 \
+  X(RetainKernel)                           \
+  X(ReleaseKernel)                          \
+  X(SetKernelArg)                           \
+  X(SetKernelArgSVMPointer)                 \
   X(EnqueueNDRangeKernel)
+
+/// What is used where it is there: null where the loader is older than OpenCL 2.1.
+#define OPENCL_OPTIONAL_CALLS(X) X(CreateProgramWithIL)
 
 struct Api {
 #define OPENCL_POINTER(name) decltype(&::cl##name) name = nullptr;
   OPENCL_CALLS(OPENCL_POINTER)
+  OPENCL_OPTIONAL_CALLS(OPENCL_POINTER)
 #undef OPENCL_POINTER
 };
 
