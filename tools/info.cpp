@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `anyplace info PLACE`: all that one device says of itself. Asks in this process, as an application would, so that
 // only the plugin of the place that was asked for is opened.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "anyplace/backend/abi.h"
@@ -40,6 +42,37 @@ std::string by_three(const std::uint32_t (&sizes)[3]) {
   return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " + std::to_string(sizes[2]);
 }
 
+/// "1.980 GHz".
+std::string frequency(const std::optional<std::uint64_t>& hertz) {
+  return hertz ? fmt::format("{:.3f} GHz", static_cast<double>(*hertz) / 1e9) : "unknown";
+}
+
+std::string number(const std::optional<std::uint32_t>& value, const std::string& unit) {
+  return value ? std::to_string(*value) + unit : "unknown";
+}
+
+std::string yes_or_no(const std::optional<bool>& value) { return !value ? "unknown" : *value ? "yes" : "no"; }
+
+std::string sub_group_sizes(const DeviceProperties& properties) {
+  if (properties.sub_group_sizes.empty()) return "unknown";
+  return fmt::format("{}", fmt::join(properties.sub_group_sizes, ", "));
+}
+
+/// What vendors need not tell.
+std::string facts_text(const DeviceProperties& properties) {
+  std::string text = field("multiprocessors", number(properties.multiprocessors, ""));
+  text += field("clock", frequency(properties.clock_hz));
+  text += field("memory clock", frequency(properties.memory_clock_hz));
+  text += field("memory bus", number(properties.memory_bus_bits, " bits"));
+  text += field("second-level cache", exact_bytes(properties.l2_cache_bytes));
+  text += field("allocation, at most", exact_bytes(properties.max_allocation));
+  text += field("sub-group sizes", sub_group_sizes(properties));
+  text += field("16-bit floats", yes_or_no(properties.float16));
+  text += field("64-bit floats", yes_or_no(properties.float64));
+  text += field("64-bit atomics", yes_or_no(properties.int64_atomics));
+  return text + field("unified addressing", yes_or_no(properties.unified_addressing));
+}
+
 std::string info_text(const Device& device, const DeviceProperties& properties, const MemoryInfo& memory,
                       const BackendInfo& plugin) {
   const PriorityRange& range = properties.priorities;
@@ -64,6 +97,7 @@ std::string info_text(const Device& device, const DeviceProperties& properties, 
   text +=
       field("priorities", std::to_string(range.greatest) + " (first) to " + std::to_string(range.least) + " (last)");
   text += field("module images", joined(properties.image_formats));
+  text += facts_text(properties);
   text += "plugin\n";
   text += field("path", plugin.path);
   text += field("version", or_unknown(plugin.version));

@@ -7,6 +7,8 @@ namespace anyplace::tool {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
+Json bool_or_null(const std::optional<bool>& value) { return value ? Json(*value) : Json(); }
+
 Json number_or_null(const std::optional<std::uint64_t>& number) { return number ? Json(*number) : Json(); }
 
 Json device_json(const Device& device) {
@@ -38,6 +40,17 @@ Json device_json(const Device& device) {
       {"priorities", Json{{"least", properties.priorities.least}, {"greatest", properties.priorities.greatest}}},
       {"capabilities", std::move(capabilities)},
       {"image_formats", properties.image_formats},
+      {"clock_hz", number_or_null(properties.clock_hz)},
+      {"memory_clock_hz", number_or_null(properties.memory_clock_hz)},
+      {"memory_bus_bits", number_or_null(properties.memory_bus_bits)},
+      {"l2_cache_bytes", number_or_null(properties.l2_cache_bytes)},
+      {"max_allocation", number_or_null(properties.max_allocation)},
+      {"multiprocessors", number_or_null(properties.multiprocessors)},
+      {"sub_group_sizes", properties.sub_group_sizes},
+      {"float16", bool_or_null(properties.float16)},
+      {"float64", bool_or_null(properties.float64)},
+      {"int64_atomics", bool_or_null(properties.int64_atomics)},
+      {"unified_addressing", bool_or_null(properties.unified_addressing)},
   };
 }
 

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 /// null for "".
 Json text_or_null(const std::string& text);
 /// null for what the vendor can't tell.
+Json bool_or_null(const std::optional<bool>& value);
 Json number_or_null(const std::optional<std::uint64_t>& number);
 
 /// Throws anyplace::Error if the properties can't be read.

@@ -77,6 +77,11 @@ TEST_CASE("Each device in JSON has every field") {
   CHECK(device.contains("pci"));
   const json& capabilities = device.at("capabilities");
   CHECK(std::find(capabilities.begin(), capabilities.end(), "host_functions") != capabilities.end());
+  CHECK(device.at("multiprocessors").is_number());
+  CHECK(device.at("max_allocation").is_number());
+  CHECK(device.at("sub_group_sizes").is_array());
+  CHECK(device.at("float64") == true);
+  CHECK(device.at("unified_addressing").is_boolean());
 }
 
 TEST_CASE("What a device can't tell is null") {
@@ -88,7 +93,9 @@ TEST_CASE("What a device can't tell is null") {
     if (listed.at("place") == "late_crasher:0") device = listed;
   }
   REQUIRE(device.is_object());
-  for (const char* field : {"name", "vendor", "total_memory", "architecture", "driver_version", "uuid", "pci"}) {
+  for (const char* field : {"name", "vendor", "total_memory", "architecture", "driver_version", "uuid", "pci",
+                            "clock_hz", "memory_clock_hz", "memory_bus_bits", "l2_cache_bytes", "max_allocation",
+                            "multiprocessors", "float16", "float64", "int64_atomics", "unified_addressing"}) {
     CAPTURE(field);
     CHECK(device.at(field).is_null());
   }

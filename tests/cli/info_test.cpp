@@ -47,6 +47,21 @@ TEST_CASE("info names every capability as present or absent") {
   CHECK(contains(text.out, "  yes  timed_events"));
 }
 
+TEST_CASE("info shows what the vendor tells of the device and what he can't as unknown") {
+  const Run run = run_command({"info", "cpu_sim:0"});
+  CHECK(contains(run.out, "64-bit floats:        yes"));
+  CHECK(contains(run.out, "multiprocessors:"));
+  PluginFolder folder;
+  folder.add("late_crasher");
+  const Run unknown = run_command({"info", "late_crasher:0"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  for (const char* field : {"clock", "memory clock", "sub-group sizes", "64-bit atomics"}) {
+    const std::string line =
+        "  " + std::string(field) + ":" + std::string(21 - std::string(field).size(), ' ') + "unknown";
+    CAPTURE(line);
+    CHECK(contains(unknown.out, line));
+  }
+}
+
 TEST_CASE("info says the same of a device as devices does") {
   const json listed = run_command({"devices", "--json"}).json().at("devices").at(1);
   const json shown = run_command({"info", "cpu_sim:1", "--json"}).json();

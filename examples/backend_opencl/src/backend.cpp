@@ -5,6 +5,7 @@
 // Left null, because OpenCL has nothing for them: 2D copies of shared virtual memory, registering host memory, peer
 // access and peer copies (every device has a context of its own), events between processes, reset. The core does
 // without.
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -118,6 +119,15 @@ class OpenClBackend final : public anyplace::backend::DeviceBackend {
     return static_cast<double>(nanoseconds) * 1e-6;
   }
   uint64_t event_native(anyplace_event event) override { return to_handle(event_at(event).native()); }
+  uint64_t event_timestamp(anyplace_event event) override {
+    return static_cast<uint64_t>(event_at(event).nanoseconds());
+  }
+  void device_clock(int32_t device, anyplace_clock& out) override {
+    const int64_t offset = at(device).clock_offset();
+    out.host =
+        static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+    out.device = out.host - static_cast<uint64_t>(offset);
+  }
 
   // -- Memory.
   anyplace_address memory_allocate(int32_t device, uint32_t kind, uint64_t bytes) override {
@@ -165,6 +175,11 @@ class OpenClBackend final : public anyplace::backend::DeviceBackend {
   }
   anyplace_kernel module_kernel(anyplace_module module, const char* name) override {
     return to_handle(&from_handle<Module>(module)->kernel(name));
+  }
+  uint64_t module_native(anyplace_module module) override { return to_handle(from_handle<Module>(module)->native()); }
+  uint64_t kernel_native(anyplace_kernel kernel) override { return to_handle(from_handle<Kernel>(kernel)->native()); }
+  void kernel_attributes(anyplace_kernel kernel, anyplace_kernel_attributes& out) override {
+    from_handle<Kernel>(kernel)->attributes(out);
   }
   void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
     from_handle<Kernel>(kernel)->launch(stream_at(stream), launch);

@@ -236,6 +236,22 @@ std::string Device::pci() const {
   return text;
 }
 
+void Device::add_facts(anyplace_device_properties& out) const {
+  constexpr std::uint64_t mega = 1'000'000;
+  out.clock_hz = value<cl_uint>(CL_DEVICE_MAX_CLOCK_FREQUENCY) * mega;
+  out.l2_cache_bytes = value<cl_ulong>(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+  out.max_allocation = value<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  out.multiprocessors = value<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);
+  const auto feature = [&out](std::uint32_t which, bool there) {
+    out.features_known |= which;
+    if (there) out.features |= which;
+  };
+  feature(ANYPLACE_FEATURE_FLOAT16, has_extension("cl_khr_fp16"));
+  feature(ANYPLACE_FEATURE_FLOAT64, value<cl_device_fp_config>(CL_DEVICE_DOUBLE_FP_CONFIG) != 0);
+  feature(ANYPLACE_FEATURE_INT64_ATOMICS, has_extension("cl_khr_int64_base_atomics"));
+  feature(ANYPLACE_FEATURE_UNIFIED_ADDRESSING, true);  // which shared virtual memory is
+}
+
 void Device::properties(anyplace_device_properties& out) const {
   using anyplace::backend::set_text;
   const auto capability = [&out](int bit) { out.capabilities |= std::uint64_t{1} << bit; };
@@ -277,6 +293,7 @@ void Device::properties(anyplace_device_properties& out) const {
   set_text(out.driver_version, text(CL_DRIVER_VERSION));
   set_text(out.uuid, uuid());
   set_text(out.pci, pci());
+  add_facts(out);
 }
 
 }  // namespace opencl_backend

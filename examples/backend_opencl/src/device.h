@@ -81,6 +81,7 @@ class Device {
   template <class T>
   T value(cl_device_info what) const;
   bool has_extension(const std::string& name) const;
+  void add_facts(anyplace_device_properties& out) const;
   std::string uuid() const;
   std::string pci() const;
 

@@ -83,6 +83,26 @@ Kernel& Module::kernel(const std::string& name) {
 Kernel::Kernel(Ref<cl_kernel> kernel, std::string name, std::vector<Parameter> parameters, std::int32_t shared_argument)
     : name_(std::move(name)), parameters_(std::move(parameters)), kernel_(std::move(kernel)) {
   check_parameters(shared_argument);
+  own_shared_bytes_ = group_info<cl_ulong>(CL_KERNEL_LOCAL_MEM_SIZE);
+}
+
+template <class T>
+T Kernel::group_info(cl_kernel_work_group_info what) const {
+  T value{};
+  // Of the one device in the context.
+  check(api().GetKernelWorkGroupInfo(kernel_.get(), nullptr, what, sizeof(value), &value, nullptr),
+        "clGetKernelWorkGroupInfo");
+  return value;
+}
+
+void Kernel::attributes(anyplace_kernel_attributes& out) const {
+  const std::size_t threads = group_info<std::size_t>(CL_KERNEL_WORK_GROUP_SIZE);
+  out.max_threads_per_block = static_cast<std::uint32_t>(std::min<std::size_t>(threads, UINT32_MAX));
+  out.registers = UINT32_MAX;
+  out.sub_group_size = UINT32_MAX;
+  out.shared_bytes = own_shared_bytes_;
+  out.local_bytes = group_info<cl_ulong>(CL_KERNEL_PRIVATE_MEM_SIZE);
+  out.constant_bytes = ANYPLACE_UNKNOWN;
 }
 
 void Kernel::check_parameters(std::int32_t shared_argument) {

@@ -26,8 +26,12 @@ class Kernel {
   Kernel(Ref<cl_kernel> kernel, std::string name, std::vector<Parameter> parameters, std::int32_t shared_argument);
 
   void launch(Stream& stream, const anyplace_launch& launch);
+  void attributes(anyplace_kernel_attributes& out) const;
+  cl_kernel native() const noexcept { return kernel_.get(); }
 
  private:
+  template <class T>
+  T group_info(cl_kernel_work_group_info what) const;
   void check_parameters(std::int32_t shared_argument);
   void set_arguments(const anyplace_launch& launch);
   void set_argument(cl_uint index, const anyplace_argument& argument);
@@ -35,8 +39,9 @@ class Kernel {
 
   const std::string name_;
   const std::vector<Parameter> parameters_;
-  std::size_t expected_ = 0;  // arguments of a launch
-  std::mutex mutex_;          // guards kernel_ and its arguments
+  std::size_t expected_ = 0;        // arguments of a launch
+  std::uint64_t own_shared_bytes_;  // OpenCL counts what a launch asked for, too, once there was one
+  std::mutex mutex_;                // guards kernel_ and its arguments
   Ref<cl_kernel> kernel_;
 };
 
@@ -48,6 +53,7 @@ class Module {
   Module& operator=(const Module&) = delete;
 
   Device& device() const noexcept { return device_; }
+  cl_program native() const noexcept { return program_.get(); }
   /// Throws NO_SUCH_KERNEL, which lists those that there are.
   Kernel& kernel(const std::string& name);
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <thread>
 
 #include "support.h"
@@ -55,6 +56,39 @@ TEST_CASE("Given native handles when OpenCL is asked then they are what they say
   REQUIRE(clGetEventInfo(as<cl_event>(event.native_handle()), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status),
                          &status, nullptr) == CL_SUCCESS);
   CHECK(status > CL_COMPLETE);
+}
+
+TEST_CASE("Given native handles of a module and its kernel when OpenCL is asked then one belongs to the other") {
+  const std::string source = R"(
+    __kernel void turn(__global int* values) {
+      __local int own[4];
+      own[get_local_id(0)] = values[get_local_id(0)];
+      barrier(CLK_LOCAL_MEM_FENCE);
+      values[get_local_id(0)] = own[3 - get_local_id(0)];
+    })";
+  const anyplace::Module module(device(), std::as_bytes(std::span(source)));
+  const anyplace::KernelView kernel = module.kernel("turn");
+  cl_program program = nullptr;
+  REQUIRE(clGetKernelInfo(as<cl_kernel>(kernel.native_handle()), CL_KERNEL_PROGRAM, sizeof(program), &program,
+                          nullptr) == CL_SUCCESS);
+  CHECK(program == as<cl_program>(module.native_handle()));
+
+  const anyplace::KernelAttributes attributes = kernel.attributes();
+  CHECK(attributes.max_threads_per_block >= 1);
+  CHECK(attributes.shared_bytes.value_or(0) == 4 * sizeof(int));
+}
+
+TEST_CASE("Given a device when its properties are read then they have what OpenCL tells") {
+  const anyplace::DeviceProperties properties = device().properties();
+  const auto id = as<cl_device_id>(device().native_handle());
+  cl_uint megahertz = 0;
+  REQUIRE(clGetDeviceInfo(id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof(megahertz), &megahertz, nullptr) == CL_SUCCESS);
+  CHECK(properties.clock_hz.value_or(0) == megahertz * std::uint64_t{1'000'000});
+  cl_ulong most = 0;
+  REQUIRE(clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most), &most, nullptr) == CL_SUCCESS);
+  CHECK(properties.max_allocation == most);
+  CHECK(properties.float64.has_value());
+  CHECK(properties.unified_addressing == true);
 }
 
 TEST_CASE("Given a queue of the user's when wrapped then the stream counts what he submits himself") {
