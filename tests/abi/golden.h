@@ -27,6 +27,8 @@
   X(anyplace_argument, 16)           \
   X(anyplace_launch, 56)             \
   X(anyplace_block, 56)              \
+  X(anyplace_graph_node, 96)         \
+  X(anyplace_graph_desc, 24)         \
   X(anyplace_host, 64)               \
   X(anyplace_backend_table, ANYPLACE_GOLDEN_ENTRY_OFFSET(ANYPLACE_ENTRY_COUNT))
 
@@ -125,6 +127,26 @@
   X(anyplace_block, index, 28, 12)                            \
   X(anyplace_block, shared, 40, 8)                            \
   X(anyplace_block, shared_bytes, 48, 8)                      \
+  X(anyplace_graph_node, kind, 0, 4)                          \
+  X(anyplace_graph_node, dependency_count, 4, 4)              \
+  X(anyplace_graph_node, dependencies, 8, 8)                  \
+  X(anyplace_graph_node, kernel, 16, 8)                       \
+  X(anyplace_graph_node, launch, 24, 8)                       \
+  X(anyplace_graph_node, copy, 32, 8)                         \
+  X(anyplace_graph_node, destination_device, 40, 4)           \
+  X(anyplace_graph_node, source_device, 44, 4)                \
+  X(anyplace_graph_node, address, 48, 8)                      \
+  X(anyplace_graph_node, count, 56, 8)                        \
+  X(anyplace_graph_node, value, 64, 4)                        \
+  X(anyplace_graph_node, width, 68, 4)                        \
+  X(anyplace_graph_node, function, 72, 8)                     \
+  X(anyplace_graph_node, user, 80, 8)                         \
+  X(anyplace_graph_node, event, 88, 8)                        \
+  X(anyplace_graph_desc, struct_size, 0, 4)                   \
+  X(anyplace_graph_desc, node_count, 4, 4)                    \
+  X(anyplace_graph_desc, node_stride, 8, 4)                   \
+  X(anyplace_graph_desc, reserved, 12, 4)                     \
+  X(anyplace_graph_desc, nodes, 16, 8)                        \
   X(anyplace_host, struct_size, 0, 4)                         \
   X(anyplace_host, abi_major, 4, 4)                           \
   X(anyplace_host, abi_minor, 8, 4)                           \
@@ -171,6 +193,8 @@
   X(ANYPLACE_STATUS_INTERNAL, 22)                     \
   X(ANYPLACE_STATUS_SHUT_DOWN, 23)                    \
   X(ANYPLACE_STATUS_NO_SUCH_GLOBAL, 24)               \
+  X(ANYPLACE_STATUS_CAPTURING, 25)                    \
+  X(ANYPLACE_STATUS_CAPTURE_INVALIDATED, 26)          \
   X(ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS, 0)          \
   X(ANYPLACE_CAPABILITY_BIT_PRIORITIES, 1)            \
   X(ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS, 2)      \
@@ -193,6 +217,16 @@
   X(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES, 19)       \
   X(ANYPLACE_CAPABILITY_BIT_HOST_COPY, 20)            \
   X(ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE, 21)    \
+  X(ANYPLACE_CAPABILITY_BIT_GRAPHS, 22)               \
+  X(ANYPLACE_GRAPH_NODE_EMPTY, 1)                     \
+  X(ANYPLACE_GRAPH_NODE_KERNEL, 2)                    \
+  X(ANYPLACE_GRAPH_NODE_COPY, 3)                      \
+  X(ANYPLACE_GRAPH_NODE_MEMSET, 4)                    \
+  X(ANYPLACE_GRAPH_NODE_HOST_FUNCTION, 5)             \
+  X(ANYPLACE_GRAPH_NODE_EVENT_RECORD, 6)              \
+  X(ANYPLACE_GRAPH_NODE_EVENT_WAIT, 7)                \
+  X(ANYPLACE_GRAPH_NODE_CHILD_GRAPH, 8)               \
+  X(ANYPLACE_GRAPH_NODE_STAGED_COPY, 9)               \
   X(ANYPLACE_FEATURE_FLOAT16, 1)                      \
   X(ANYPLACE_FEATURE_FLOAT64, 2)                      \
   X(ANYPLACE_FEATURE_INT64_ATOMICS, 4)                \

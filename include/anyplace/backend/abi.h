@@ -58,6 +58,7 @@ typedef uint64_t anyplace_module;
 typedef uint64_t anyplace_kernel;
 typedef uint64_t anyplace_gate;
 typedef uint64_t anyplace_physical;
+typedef uint64_t anyplace_graph;
 typedef uint64_t anyplace_address; /* of device memory, or of host memory as seen by the host */
 
 /* ---- Capabilities: what a device may lack -------------------------------------------------------------------------
@@ -85,7 +86,8 @@ typedef uint64_t anyplace_address; /* of device memory, or of host memory as see
   X(VIRTUAL_MEMORY, virtual_memory, 18, "addresses apart from the memory behind them")             \
   X(LIST_PROCESSES, list_processes, 19, "telling which processes use the device")                  \
   X(HOST_COPY, host_copy, 20, "copies and fills of host memory in a stream's order")               \
-  X(EVENT_FROM_NATIVE, event_from_native, 21, "wrapping the vendor's own events")
+  X(EVENT_FROM_NATIVE, event_from_native, 21, "wrapping the vendor's own events")                  \
+  X(GRAPHS, graphs, 22, "graphs that the device launches as one")
 
 enum {
 #define ANYPLACE_CAPABILITY_ENUM(upper, lower, bit, text) ANYPLACE_CAPABILITY_BIT_##upper = (bit),
@@ -106,6 +108,25 @@ enum { ANYPLACE_EVENT_TIMING = 1u, ANYPLACE_EVENT_BLOCKING_SYNC = 2u, ANYPLACE_E
 enum { ANYPLACE_ARGUMENT_VALUE = 1, ANYPLACE_ARGUMENT_ADDRESS = 2 };
 enum { ANYPLACE_NATIVE_DEVICE = 1, ANYPLACE_NATIVE_CONTEXT = 2 };
 enum { ANYPLACE_LOG_INFO = 1, ANYPLACE_LOG_WARNING = 2 };
+
+/* X(UPPER, lower, number, what a node of a graph does). The last two are the core's alone: a backend gets the nodes of
+ * a child in its place, and the core submits a graph with a staged copy itself. */
+#define ANYPLACE_GRAPH_NODE_LIST(X)                                       \
+  X(EMPTY, empty, 1, "nothing: it joins what it comes after")             \
+  X(KERNEL, kernel, 2, "launches a kernel")                               \
+  X(COPY, copy, 3, "copies, on one device or between two that are peers") \
+  X(MEMSET, memset, 4, "fills memory with an integer")                    \
+  X(HOST_FUNCTION, host_function, 5, "calls a function of the host")      \
+  X(EVENT_RECORD, event_record, 6, "records an event")                    \
+  X(EVENT_WAIT, event_wait, 7, "waits for an event's most recent record") \
+  X(CHILD_GRAPH, child_graph, 8, "a whole graph")                         \
+  X(STAGED_COPY, staged_copy, 9, "copies between devices through the host")
+
+enum {
+#define ANYPLACE_GRAPH_NODE_ENUM(upper, lower, number, text) ANYPLACE_GRAPH_NODE_##upper = (number),
+  ANYPLACE_GRAPH_NODE_LIST(ANYPLACE_GRAPH_NODE_ENUM)
+#undef ANYPLACE_GRAPH_NODE_ENUM
+};
 
 /* X(UPPER, lower, number, what it is). The bit (1 << number) stands for it in image_formats. */
 #define ANYPLACE_IMAGE_LIST(X)                                       \
@@ -289,6 +310,43 @@ typedef anyplace_status (*anyplace_host_kernel)(void* user, const anyplace_block
  * that place (the device was lost). On a thread that the backend owns, never on one that is inside an entry. Throws
  * nothing. */
 typedef void (*anyplace_host_function)(void* user, anyplace_status status);
+
+/* One node of a graph: what it does, and after which others. An element of an array with a stride. Members of another
+ * kind than the node's are 0. */
+typedef struct anyplace_graph_node {
+  uint32_t kind;                /* ANYPLACE_GRAPH_NODE_* */
+  uint32_t dependency_count;    /* of dependencies */
+  const uint32_t* dependencies; /* the nodes that it comes after, each once: indices less than its own */
+
+  /* -- KERNEL: of the graph's device. */
+  anyplace_kernel kernel;
+  const anyplace_launch* launch;
+  /* -- COPY: copy->rows is 1 where it is one piece. From and to memory of the graph's device, or of the host, unless
+   * the device numbers differ: then it is a peer copy of one piece, on a backend with PEER_COPY. */
+  const anyplace_copy_2d* copy;
+  int32_t destination_device;
+  int32_t source_device;
+  /* -- MEMSET: as memory_set. */
+  anyplace_address address;
+  uint64_t count;
+  uint32_t value;
+  uint32_t width;
+  /* -- HOST_FUNCTION: called with OK at each launch, in its place, on a thread as a stream's host functions are; or not
+   * called, where the device is lost. It stays callable until the graph is destroyed. */
+  anyplace_host_function function;
+  void* user;
+  /* -- EVENT_RECORD: of the graph's device. EVENT_WAIT: of any; the wait is for the most recent record when the graph
+   * is launched. The event lives as long as the graph. */
+  anyplace_event event;
+} anyplace_graph_node;
+
+typedef struct anyplace_graph_desc {
+  uint32_t struct_size;
+  uint32_t node_count; /* at least 1 */
+  uint32_t node_stride;
+  uint32_t reserved;
+  const anyplace_graph_node* nodes; /* array of node_count */
+} anyplace_graph_desc;
 
 /* ---- What the core offers to a backend ------------------------------------------------------------------------------
  * Valid for the life of the process. Every function may be called from any thread and returns at once. */
@@ -515,6 +573,22 @@ typedef struct anyplace_backend_table {
   /* A variable of the module by its name, in the module's memory, which lives as long as it does. NO_SUCH_GLOBAL for an
    * unknown name. (optional): unsupported. */
   anyplace_status (*module_global)(void* self, anyplace_module module, const char* name, anyplace_global* out);
+
+  /* -- Graphs. (optional, the four together): the core submits the nodes one by one at each launch. */
+  /* Makes what can be launched again and again; the description is the caller's again when the entry returns, as are
+   * the arrays and values that it points to. UNSUPPORTED for a graph with something that the device can't have in one:
+   * the core submits that graph's nodes itself. */
+  anyplace_status (*graph_create)(void* self, int32_t device, const anyplace_graph_desc* desc, anyplace_graph* out);
+  /* Other work for the launches that are made from now on: the kinds and the dependencies are those that it was made
+   * with, node for node. Launches made before keep what they had. UNSUPPORTED: the core makes another graph in its
+   * place. Where it fails the graph is as it was. */
+  anyplace_status (*graph_update)(void* self, anyplace_graph graph, const anyplace_graph_desc* desc);
+  /* In the stream's order: the graph begins when the stream's earlier work is done, and later work waits for all of it.
+   * The stream is of the graph's device. A launch is submitted only behind the graph's earlier ones, in their stream or
+   * after an event: two launches never run at the same time. Faults of the work are the stream's. */
+  anyplace_status (*graph_launch)(void* self, anyplace_graph graph, anyplace_stream stream);
+  /* No launch of it is pending, unless the device is lost. */
+  anyplace_status (*graph_destroy)(void* self, anyplace_graph graph);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
 

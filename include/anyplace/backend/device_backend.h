@@ -243,6 +243,14 @@ class DeviceBackend {
     absent("module_global");
   }
 
+  // -- Graphs.
+  virtual anyplace_graph graph_create(std::int32_t /*device*/, const anyplace_graph_desc& /*desc*/) {
+    absent("graph_create");
+  }
+  virtual void graph_update(anyplace_graph /*graph*/, const anyplace_graph_desc& /*desc*/) { absent("graph_update"); }
+  virtual void graph_launch(anyplace_graph /*graph*/, anyplace_stream /*stream*/) { absent("graph_launch"); }
+  virtual void graph_destroy(anyplace_graph /*graph*/) { absent("graph_destroy"); }
+
  private:
   [[noreturn]] static void absent(const char* entry) {
     throw Failure(ANYPLACE_STATUS_UNSUPPORTED, std::string("this backend has no ") + entry);

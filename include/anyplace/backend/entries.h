@@ -96,7 +96,12 @@
   /* More of kernels. */                                                         \
   X(kernel_attributes, OPTIONAL, 0)                                              \
   X(kernel_occupancy, OPTIONAL, 0)                                               \
-  X(module_global, OPTIONAL, 0)
+  X(module_global, OPTIONAL, 0)                                                  \
+  /* Graphs. */                                                                  \
+  X(graph_create, TOGETHER, ANYPLACE_FOR(GRAPHS))                                \
+  X(graph_update, TOGETHER, ANYPLACE_FOR(GRAPHS))                                \
+  X(graph_launch, TOGETHER, ANYPLACE_FOR(GRAPHS))                                \
+  X(graph_destroy, TOGETHER, ANYPLACE_FOR(GRAPHS))
 
 #define ANYPLACE_FOR(capability) (UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_##capability)
 

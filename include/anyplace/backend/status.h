@@ -37,7 +37,9 @@
   X(BACKEND_FAILED, backend_failed, 21, "the vendor's call failed")                           \
   X(INTERNAL, internal, 22, "anyplace broke a promise of its own; please report it")          \
   X(SHUT_DOWN, shut_down, 23, "the process is exiting and the backends are shut down")        \
-  X(NO_SUCH_GLOBAL, no_such_global, 24, "the module has no variable of that name")
+  X(NO_SUCH_GLOBAL, no_such_global, 24, "the module has no variable of that name")            \
+  X(CAPTURING, capturing, 25, "not allowed while a stream is captured")                       \
+  X(CAPTURE_INVALIDATED, capture_invalidated, 26, "a call that isn't allowed ended the capture")
 
 enum {
 #define ANYPLACE_STATUS_ENUM(upper, lower, number, text) ANYPLACE_STATUS_##upper = (number),
