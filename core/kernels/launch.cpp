@@ -25,6 +25,7 @@
 #include "kernels/description.h"
 #include "kernels/kernel_state.h"
 #include "streams/stream_state.h"
+#include "streams/work.h"
 
 namespace anyplace {
 
@@ -105,28 +106,42 @@ void require_arguments(const KernelState& kernel, std::span<const anyplace_argum
   }
 }
 
-/// A launch with copies of its argument values, for a held stream.
+/// A launch with copies of its argument values. Few and small ones lie in it.
 struct KeptLaunch {
+  static constexpr std::size_t place = 16;  ///< bytes from value to value, so that each is aligned
+  static constexpr std::size_t few = 8;
+
   Pin<KernelState> kernel;  ///< its owner may destroy it meanwhile
-  std::vector<std::unique_ptr<std::byte[]>> values;
-  std::vector<anyplace_argument> arguments;
   anyplace_launch launch{};
+  std::array<anyplace_argument, few> arguments{};
+  alignas(place) std::array<std::byte, few * place> values{};
+  std::vector<anyplace_argument> more_arguments;
+  std::unique_ptr<std::byte[]> more_values;
+
+  void copy_values(std::span<const anyplace_argument> from) {
+    const auto room = [](std::size_t bytes) { return (bytes + place - 1) / place * place; };
+    std::size_t bytes = 0;
+    for (const anyplace_argument& argument : from) bytes += room(argument.size);
+    if (bytes > values.size()) more_values = std::make_unique<std::byte[]>(bytes);
+    if (from.size() > few) more_arguments.resize(from.size());
+    std::byte* value = more_values ? more_values.get() : values.data();
+    anyplace_argument* argument = from.size() > few ? more_arguments.data() : arguments.data();
+    launch.arguments = argument;
+    for (const anyplace_argument& given : from) {
+      std::memcpy(value, given.value, given.size);
+      *argument++ = {given.kind, given.size, value};
+      value += room(given.size);
+    }
+  }
 };
 
-HeldCommand keep_launch(const StreamState& stream, Pin<KernelState> kernel, const anyplace_launch& launch,
-                        std::span<const anyplace_argument> arguments) {
-  auto kept = std::make_shared<KeptLaunch>();
+LaunchWork keep_launch(Pin<KernelState> kernel, const anyplace_launch& launch,
+                       std::span<const anyplace_argument> arguments) {
+  const auto kept = std::make_shared<KeptLaunch>();
   kept->kernel = std::move(kernel);
   kept->launch = launch;
-  for (const anyplace_argument& argument : arguments) {
-    kept->values.push_back(std::make_unique<std::byte[]>(argument.size));
-    std::memcpy(kept->values.back().get(), argument.value, argument.size);
-    kept->arguments.push_back({argument.kind, argument.size, kept->values.back().get()});
-  }
-  kept->launch.arguments = kept->arguments.data();
-  return [table = stream.device->table, self = stream.device->self, handle = stream.handle, kept] {
-    return table->kernel_launch(self, handle, kept->kernel->handle, &kept->launch);
-  };
+  kept->copy_values(arguments);
+  return {kept->kernel->handle, std::shared_ptr<const anyplace_launch>(kept, &kept->launch), &kept->kernel->name};
 }
 
 std::span<const anyplace_argument> arguments_of(const anyplace_launch& launch) noexcept {
@@ -212,16 +227,17 @@ bool sizes_fit(const KernelState& kernel, const anyplace_launch& launch) noexcep
          launch.shared_bytes <= kernel.max_shared_bytes;
 }
 
-/// Throws what is wrong with the launch. Returns true if the stream is held and has taken it.
+/// Throws what is wrong with the launch. Returns true if the stream is held or captured and has taken it.
 [[gnu::noinline, gnu::cold]] bool check_launch(StreamState& stream, KernelState& kernel, std::uint64_t kernel_id,
                                                const anyplace_launch& launch) {
   if (kernel.device != stream.device) refuse_kernel(kernel, stream);
   require_usable(*stream.device, operation);
   require_sizes(kernel, launch, operation);
   require_arguments(kernel, arguments_of(launch), operation);
-  if (!stream.held.load(std::memory_order_acquire)) return false;
+  if (!stream.is_diverted()) return false;
   Pin<KernelState> kept = kernels().pin_again(kernel_id, operation);
-  return hold_back(stream, keep_launch(stream, std::move(kept), launch, arguments_of(launch)));
+  divert(stream, keep_launch(std::move(kept), launch, arguments_of(launch)), operation);
+  return true;
 }
 
 /// Apart, and on the objects instead of a guard, so that the others have no registers to save for this.

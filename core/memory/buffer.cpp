@@ -11,6 +11,7 @@
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
 #include "memory/address_book.h"
+#include "memory/graph_pool.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
@@ -28,6 +29,8 @@ void BufferState::dispose(BufferState* buffer) noexcept {
     return;
   }
   std::unique_ptr<BufferState> owner(buffer);
+  if (owner->region) return give_back_region(std::move(owner));
+  if (any_capture() && keep_for_capture(owner)) return;
   strike_from_book(*owner);
   // Once the backend is shut down, the process's end frees the memory.
   if (owner->owned && backends_callable()) free_memory_of(std::move(owner));
@@ -43,7 +46,7 @@ DeviceAddresses::List list_of(const BufferState& buffer) noexcept {
 }  // namespace
 
 void enter_in_book(BufferState& buffer) {
-  if (buffer.block != nullptr) return;
+  if (buffer.block != nullptr || buffer.region) return;
   const AddressKind kind = buffer.kind == ANYPLACE_MEMORY_MANAGED ? AddressKind::managed : AddressKind::device;
   buffer.device->addresses->add(list_of(buffer), kind, buffer.address, buffer.bytes);
   buffer.booked = true;
@@ -161,7 +164,8 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
   state->kind = kind;
   const std::uint64_t id = buffers().reserve(operation);
   try {
-    allocate_for(*state, *stream, options.alignment, operation);
+    if (!any_capture() || !allocate_in_capture(*state, *stream, options.alignment, operation)) [[likely]]
+      allocate_for(*state, *stream, options.alignment, operation);
   } catch (...) {
     buffers().cancel(id);
     throw;
@@ -171,7 +175,7 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
     enter_in_book(*state);
   } catch (...) {
     buffers().cancel(id);
-    free_memory_of(std::move(state));
+    BufferState::dispose(state.release());
     throw;
   }
   publish(id, std::move(state));

@@ -61,6 +61,8 @@ bool StreamWork::idle(std::uint64_t id) noexcept {
     stream.idle = stream.behind == nullptr || is_complete(*stream.behind);
     return stream.idle;
   }
+  // Its earlier work may be pending still, and an event recorded now would be part of the capture.
+  if (stream.state->captured.load(std::memory_order_acquire)) return stream.idle = false;
   // Most streams have nothing to do at all, and finding that out needs no event.
   if (is_surely_idle(*stream.state, operation)) {
     stream.given = false;
