@@ -17,7 +17,7 @@
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
 #include "runtime/service.h"
-#include "streams/capture.h"
+#include "streams/captured.h"
 #include "streams/stream_state.h"
 
 namespace anyplace {

@@ -20,7 +20,7 @@
 #include "runtime/backend.h"
 #include "runtime/call.h"
 #include "runtime/text.h"
-#include "streams/capture.h"
+#include "streams/captured.h"
 
 namespace anyplace {
 

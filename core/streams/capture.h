@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "anyplace/graph_types.h"
+#include "streams/captured.h"
 #include "streams/work.h"
 
 namespace anyplace::detail {
@@ -99,26 +100,9 @@ std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, st
 /// the reason, and capturing for a stream that isn't captured, for one that didn't begin it, and on another thread.
 std::shared_ptr<Capture> end_capture(StreamState& stream, const char* operation);
 CaptureStatus capture_status(const StreamState& stream) noexcept;
-/// The stream's handle was closed: a capture that began on it can't be ended any more.
-void note_closed_while_captured(StreamState& stream) noexcept;
-
-// -- What is done with streams and events, on the slow path.
+// -- What is done with streams, on the slow path; captured.h has the rest.
 /// Makes a node of it. False if the stream isn't captured.
 bool capture_work(StreamState& stream, Work& work, const char* operation);
-/// False if the stream isn't captured: the event is then recorded as ever.
-bool capture_record(EventState& event, StreamState& stream, const char* operation);
-/// False if neither stream nor event is captured.
-bool capture_wait(StreamState& stream, EventState& event, const char* operation);
-/// An event was recorded on a stream that isn't captured.
-void forget_captured_record(EventState& event) noexcept;
-/// Throws capturing, and invalidates the capture, if the stream is captured or is the null stream of one: for
-/// everything that would have to wait for its work or to know about it.
-void refuse_if_captured(StreamState& stream, const char* operation);
-/// The same if the event's most recent record was captured.
-void refuse_if_captured(EventState& event, const char* operation);
-/// Throws capturing, and invalidates the captures that forbid it, if the calling thread may not make calls now that act
-/// on a whole device: allocating memory, waiting for a device. `device` is for the error's place.
-void refuse_unsafe_call(const DeviceState& device, const char* operation);
 
 // -- Building without a stream's capture.
 /// A stream of the graph's that makes nodes: what is submitted to it comes after `front` and becomes the front.

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/service.h"
-#include "streams/capture.h"
+#include "streams/captured.h"
 #include "streams/cross_wait.h"
 #include "streams/hold.h"
 

@@ -15,7 +15,7 @@
 #include "runtime/service.h"
 #include "runtime/shortage.h"
 #include "runtime/subsystem.h"
-#include "streams/capture.h"
+#include "streams/captured.h"
 #include "streams/helper_streams.h"
 #include "streams/hold.h"
 

@@ -56,8 +56,9 @@ TEST_CASE("Given random graphs then they leave what their nodes leave one by one
     const std::vector<Step> steps = random_steps(random, 1 + random() % 200);
     const Stream stream(device);
     const Buffer memory(stream, cells * 8);
-    std::vector<std::uint64_t> expected(cells, 1);
-    stream.copy(memory, expected);
+    const std::vector<std::uint64_t> initial(cells, 1);
+    std::vector<std::uint64_t> expected = initial;
+    stream.copy(memory, initial);
     Graph graph(device);
     std::vector<GraphNode> nodes;
     add_steps(steps, [&](const Step& step, const std::vector<std::size_t>& after) {
@@ -89,8 +90,9 @@ TEST_CASE("Given random work on several streams then a capture of it leaves what
     std::vector<Stream> streams;
     for (int s = 0; s < 4; ++s) streams.emplace_back(device);
     const Buffer memory(streams[0], cells * 8);
-    std::vector<std::uint64_t> expected(cells, 1);
-    streams[0].copy(memory, expected);
+    const std::vector<std::uint64_t> initial(cells, 1);
+    std::vector<std::uint64_t> expected = initial;
+    streams[0].copy(memory, initial);
     streams[0].synchronize();
     streams[0].begin_capture();
     for (int s = 1; s < 4; ++s) streams[s].wait_event(streams[0].record_event());
