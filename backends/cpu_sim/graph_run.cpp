@@ -93,10 +93,11 @@ Progress GraphRun::begin(Stream& stream, std::uint64_t cookie, const Record* wai
 /// Runs segments in their order until all are done, or the launch is shared, and then as one party of it. True to the
 /// last party.
 bool GraphRun::run_alone() noexcept {
-  Pace pace;
+  Visit visit;
+  visit.own = claims_ ? 1 : 0;
   const std::uint32_t size = plan_.size();
   for (std::uint32_t segment = 0;;) {
-    const End end = run_steps(segment, plan_.segments[segment].begin, pace);
+    const End end = run_steps(segment, plan_.segments[segment].begin, visit);
     if (end != End::done) return work({segment}, end);
     if (!claims_) {
       if (++segment == size) return true;
@@ -175,7 +176,7 @@ void GraphRun::share(std::uint64_t claimed) noexcept {
 /// Runs what is ready, as one party, until there is nothing for it or it gives way. `end` is how what it has in hand
 /// ended. True to the last party; to any other, the object may belong to another launch already.
 bool GraphRun::work(Hand hand, End end) noexcept {
-  for (Pace pace;;) {
+  for (Visit visit;;) {
     Outside outside;
     bool last = false;
     {
@@ -189,7 +190,7 @@ bool GraphRun::work(Hand hand, End end) noexcept {
     }
     act(outside);
     if (hand.segment == none) return last;
-    end = run_hand(hand, pace);
+    end = run_hand(hand, visit);
   }
 }
 
@@ -367,35 +368,41 @@ void GraphRun::end_outside(std::uint32_t segment) noexcept {
 
 // ---- Steps ---------------------------------------------------------------------------------------------------------
 
-GraphRun::End GraphRun::run_hand(const Hand& hand, Pace& pace) noexcept {
-  if (!hand.ranges) return run_steps(hand.segment, progress_[hand.segment].step, pace);
+GraphRun::End GraphRun::run_hand(const Hand& hand, Visit& visit) noexcept {
+  if (!hand.ranges) return run_steps(hand.segment, progress_[hand.segment].step, visit);
   return spreads_[hand.segment].ranges.run(*scheduler_, *job_) ? End::gives_way : End::done;
 }
 
 /// Runs the segment's steps from step `from` on.
-GraphRun::End GraphRun::run_steps(std::uint32_t segment, std::uint32_t from, Pace& pace) noexcept {
+GraphRun::End GraphRun::run_steps(std::uint32_t segment, std::uint32_t from, Visit& visit) noexcept {
   const Segment& run = plan_.segments[segment];
   if (run.kind != Segment::steps) {
     return run.kind == Segment::wait && wait_for_[run.begin].complete() ? End::done : End::is_outside;
   }
+  Step* const steps = plan_.steps.data();
   for (std::uint32_t at = from; at != run.end; ++at) {
-    Step& step = plan_.steps[at];
-    const bool waits = pace.steps++ != 0 && scheduler_->others_ready() && gives_way_to_others(pace);
-    if (waits || step.kind == Step::spread) {
+    Step& step = steps[at];
+    if (scheduler_->ready_tasks() > visit.own && visit.began && gives_way_to_others(visit)) {
       progress_[segment].step = at;
-      if (waits) return End::gives_way;
+      return End::gives_way;
+    }
+    visit.began = true;
+    if (step.kind == Step::launch) [[likely]] {
+      visit.block.run(*step.kernel, step.packed, cookie_);
+    } else if (step.kind == Step::spread) {
+      progress_[segment].step = at;
       if (step.launched != nullptr) step.launched->set_cookie(cookie_);
       return End::spreads;
+    } else {
+      run_step(step);
     }
-    run_step(step);
   }
   return End::done;
 }
 
+/// Runs a step that is neither a simple launch nor spread.
 void GraphRun::run_step(Step& step) noexcept {
   switch (step.kind) {
-    case Step::launch:
-      return step.kernel->run_one(step.packed, cookie_);
     case Step::copy:
       return run_copy(step.address, step.source, step.bytes);
     case Step::fill:
@@ -417,13 +424,13 @@ void GraphRun::record(std::uint32_t number) noexcept {
   if (woken != nullptr) woken->scheduler().enqueue_woken(*woken);
 }
 
-/// Called when something is ready, which may be this launch's own invitation.
-bool GraphRun::gives_way_to_others(Pace& pace) noexcept {
+/// Called when something is ready.
+bool GraphRun::gives_way_to_others(Visit& visit) noexcept {
   if (scheduler_->more_urgent(job_->level())) return true;
-  if (!scheduler_->others_as_urgent(*job_) || pace.looks++ % clock_steps != 0) return false;
+  if (!scheduler_->others_as_urgent(*job_) || visit.looks++ % clock_steps != 0) return false;
   const std::int64_t now = now_ns();
-  if (pace.began_ns == 0) pace.began_ns = now;
-  return gives_way(*scheduler_, *job_, pace.began_ns, now);
+  if (visit.began_ns == 0) visit.began_ns = now;
+  return gives_way(*scheduler_, *job_, visit.began_ns, now);
 }
 
 }  // namespace anyplace::cpu_sim

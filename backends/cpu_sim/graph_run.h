@@ -90,11 +90,13 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
     const std::uint32_t segment_;
   };
 
-  /// How long a thread has been at the launch, for giving way.
-  struct Pace {
-    std::int64_t began_ns = 0;
-    unsigned steps = 0;
-    unsigned looks = 0;
+  /// What a thread keeps while it is at the launch.
+  struct Visit {
+    OnlyBlock block;
+    bool began = false;         // whether it has run a step
+    std::uint32_t own = 0;      // ready tasks that are this launch's own; if there are no more it needn't look
+    unsigned looks = 0;         // for something that it could give way to
+    std::int64_t began_ns = 0;  // when it looked first
   };
   /// What a party has in hand: a segment, or ranges of its next step.
   struct Hand {
@@ -120,11 +122,11 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   bool finish_alone() noexcept;
   bool work(Hand hand, End end) noexcept;
 
-  End run_hand(const Hand& hand, Pace& pace) noexcept;
-  End run_steps(std::uint32_t segment, std::uint32_t from, Pace& pace) noexcept;
+  End run_hand(const Hand& hand, Visit& visit) noexcept;
+  End run_steps(std::uint32_t segment, std::uint32_t from, Visit& visit) noexcept;
   void run_step(Step& step) noexcept;
   void record(std::uint32_t number) noexcept;
-  bool gives_way_to_others(Pace& pace) noexcept;
+  bool gives_way_to_others(Visit& visit) noexcept;
   void call_for_help(std::uint32_t segment) noexcept;
 
   // Outside the threads that run steps.

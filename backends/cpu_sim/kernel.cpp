@@ -249,6 +249,35 @@ void Kernel::run_one(std::uint32_t packed, std::uint64_t cookie) noexcept {
   run_blocks(block, 1, nullptr, nullptr, 0, cookie, stop);
 }
 
+void Kernel::run_only(const anyplace_block& block, std::uint64_t cookie) noexcept {
+  if (library_) [[unlikely]] {
+    anyplace_block copy = block;
+    std::atomic<bool> stop{false};
+    return run_blocks(copy, 1, nullptr, nullptr, 0, cookie, stop);
+  }
+  const auto fail_with = [&](anyplace_status status, const char* what) noexcept {
+    std::atomic<bool> stop{false};
+    report(block, cookie, status, what, stop);
+  };
+  try {
+    const InKernel in_kernel(name_.c_str(), block);
+    const anyplace_status status = function_(user_, &block, nullptr, nullptr, 0);
+    if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+      fail_with(fault_of(status), nullptr);
+  } catch (const std::exception& exception) {
+    fail_with(ANYPLACE_STATUS_KERNEL_FAILED, exception.what());
+  } catch (...) {
+    fail_with(ANYPLACE_STATUS_KERNEL_FAILED, "it threw something that is no std::exception");
+  }
+}
+
+OnlyBlock::OnlyBlock() noexcept : block_(unpack(0)) {}
+
+void OnlyBlock::resize(std::uint32_t packed) noexcept {
+  block_ = unpack(packed);
+  packed_ = packed;
+}
+
 void Kernel::run_with(std::uint32_t packed, PackedArguments& arguments, std::uint64_t cookie) noexcept {
   anyplace_block block = unpack(packed);
   void* pointers[PackedArguments::most];

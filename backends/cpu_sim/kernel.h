@@ -69,6 +69,8 @@ class Kernel final : public RefCounted<Kernel> {
 
   /// Runs a launch over one block of the size `packed` (pack()), without arguments.
   void run_one(std::uint32_t packed, std::uint64_t cookie) noexcept;
+  /// The same, of a block that is given: for a thread that runs one such launch after the other (OnlyBlock).
+  void run_only(const anyplace_block& block, std::uint64_t cookie) noexcept;
   /// The same with arguments.
   void run_with(std::uint32_t packed, PackedArguments& arguments, std::uint64_t cookie) noexcept;
 
@@ -103,6 +105,24 @@ class Kernel final : public RefCounted<Kernel> {
 constexpr std::uint32_t pack(const std::uint32_t (&block)[3]) noexcept {
   return (block[0] - 1) | (block[1] - 1) << 10 | (block[2] - 1) << 20;
 }
+
+/// The block of launches over one block, without arguments, that one thread runs one after the other. It is written
+/// again only where its size changes.
+class OnlyBlock {
+ public:
+  OnlyBlock() noexcept;
+  void run(Kernel& kernel, std::uint32_t packed, std::uint64_t cookie) noexcept {
+    if (packed != packed_) [[unlikely]]
+      resize(packed);
+    kernel.run_only(block_, cookie);
+  }
+
+ private:
+  void resize(std::uint32_t packed) noexcept;
+
+  anyplace_block block_;
+  std::uint32_t packed_ = 0;  // of 1 x 1 x 1 threads
+};
 
 /// A launch, except the simple ones (is_one_block). Behind it in the queue lie its arguments: pointers,
 /// sizes and copies of the values.

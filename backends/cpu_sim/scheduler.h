@@ -96,6 +96,7 @@ class Scheduler {
   /// Changes when a host readies or claims something. A hint.
   std::uint32_t host_actions() const noexcept { return host_actions_.load(std::memory_order_relaxed); }
   bool others_ready() const noexcept { return ready_.ready_levels() != 0; }
+  std::uint32_t ready_tasks() const noexcept { return ready_.size(); }
   bool as_urgent(unsigned level) const noexcept { return (ready_.ready_levels() & (1u << level)) != 0; }
   /// The same of tasks other than `task`.
   bool others_as_urgent(const Task& task) const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A random graph of operations in 16 streams, of which one in four waits for another stream: submitted and drained.
+// A random graph of operations in 16 streams, of which one in four waits for another stream: submitted and drained; and
+// made once, and run again and again. The same with a chain, beside submitting its operations one by one.
 #include "suite.h"
 
 namespace bench {
@@ -37,6 +38,82 @@ void run_graph(benchmark::State& state, Peer& peer, Body body, const std::vector
   streams->forget();
 }
 
+constexpr std::size_t chain_length = 100;
+constexpr std::uint32_t launch_length = 16 * 100;
+
+std::vector<Step> chain_plan(std::uint32_t steps) {
+  std::vector<Step> plan(steps);
+  for (std::uint32_t i = 1; i < steps; ++i) plan[i].previous = i - 1;
+  return plan;
+}
+
+/// The same for a graph that is made once.
+bool keeps_order_made(Peer& peer, const std::vector<Step>& plan) {
+  const auto streams = peer.make_streams(1);
+  for (int turn = 0; turn < 5; ++turn) {
+    OrderCheck check(plan);
+    const std::uint64_t before = streams->ran();
+    streams->make_graph(plan, Body::checked, &check);
+    streams->run_graph();
+    streams->forget();
+    if (check.violations() != 0 || streams->ran() - before != plan.size()) return false;
+  }
+  return true;
+}
+
+void run_made(benchmark::State& state, Peer& peer, Body body, const std::vector<Step>& plan) {
+  if (peer.checks_order() && !keeps_order_made(peer, plan)) {
+    return state.SkipWithError("the order of the graph isn't kept");
+  }
+  const auto streams = peer.make_streams(1);
+  streams->make_graph(plan, body, nullptr);
+  time_batches(state, *streams, plan.size(), [&] {
+    const std::uint64_t start = ticks();
+    streams->run_graph();
+    return ticks() - start;
+  });
+  streams->forget();
+}
+
+void run_one_by_one(benchmark::State& state, Peer& peer) {
+  const auto streams = peer.make_streams(1);
+  time_batches(state, *streams, chain_length, [&] {
+    const std::uint64_t start = ticks();
+    streams->submit(0, chain_length);
+    streams->synchronize_all();
+    return ticks() - start;
+  });
+}
+
+void add_made(Suite& suite) {
+  const auto chain = std::make_shared<const std::vector<Step>>(chain_plan(chain_length));
+  const auto dag = std::make_shared<const std::vector<Step>>(random_plan(graph_streams, launch_length));
+  struct Metric {
+    const char* name;
+    Body body;
+    std::shared_ptr<const std::vector<Step>> plan;
+  };
+  for (const Metric& metric : {Metric{"chain_launch", Body::empty, chain}, Metric{"dag_launch", Body::empty, dag},
+                               Metric{"dag_launch_1us", Body::microsecond, dag}}) {
+    for (const auto& made : suite.peers) {
+      Peer& peer = *made;
+      if (!suite.can(peer, Feature::launches, metric.name)) continue;
+      suite.limit(
+          benchmark::RegisterBenchmark((metric.name + ("/" + peer.name())).c_str(), [&peer, body = metric.body,
+                                                                                     plan = metric.plan](
+                                                                                        benchmark::State& state) {
+            run_made(state, peer, body, *plan);
+          })->UseManualTime());
+    }
+  }
+  for (const auto& made : suite.peers) {
+    Peer& peer = *made;
+    suite.limit(benchmark::RegisterBenchmark(("chain_submit/" + peer.name()).c_str(), [&peer](benchmark::State& state) {
+                  run_one_by_one(state, peer);
+                })->UseManualTime());
+  }
+}
+
 }  // namespace
 
 void add_graph(Suite& suite) {
@@ -55,6 +132,7 @@ void add_graph(Suite& suite) {
       })->UseManualTime();
     }
   }
+  add_made(suite);
 }
 
 }  // namespace bench

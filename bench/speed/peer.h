@@ -29,6 +29,7 @@ enum class Feature {
   live_hops,       ///< waiting for another stream, submitted while it runs
   ahead_hops,      ///< the same, submitted before any of it runs
   graphs,          ///< operations that wait for two others
+  launches,        ///< such a graph, made once and run again and again
   copies,          ///< between host memory and a device's
   image,           ///< operations that were compiled apart and are found by name
   grids,           ///< one operation of many equal parts
@@ -69,6 +70,11 @@ class Streams {
   virtual void submit_hops_ahead(std::size_t hops) { submit_hops(hops); }
   /// Submits all steps; `check` is for Body::checked.
   virtual void submit_plan(const std::vector<Step>&, Body, OrderCheck*) {}
+
+  /// Makes a graph of all steps, without running it; in place of the one before.
+  virtual void make_graph(const std::vector<Step>&, Body, OrderCheck*) {}
+  /// Runs all of it, and waits for its end.
+  virtual void run_graph() {}
 
   // -- What users do beside that. Each only where it isn't lacking.
   /// Operations with arguments.

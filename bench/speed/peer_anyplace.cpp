@@ -101,6 +101,29 @@ class AnyplaceStreams final : public Streams {
     }
   }
 
+  void make_graph(const std::vector<Step>& plan, Body body, OrderCheck* check) override {
+    anyplace::Kernel checked;
+    if (body == Body::checked) {
+      checked = anyplace::Kernel(device_, [check](const anyplace::Block&, std::uint32_t step) { check->run(step); });
+    }
+    const anyplace::KernelView kernel = body == Body::empty ? empty_ : microsecond_;
+    anyplace::Graph graph(device_);
+    std::vector<anyplace::GraphNode> nodes;
+    for (std::uint32_t i = 0; i < plan.size(); ++i) {
+      std::vector<anyplace::GraphNode> after;
+      for (const std::uint32_t step : {plan[i].previous, plan[i].after}) {
+        if (step != Step::nothing) after.push_back(nodes[step]);
+      }
+      nodes.push_back(check != nullptr ? graph.add_kernel(after, checked, {1, 1}, i)
+                                       : graph.add_kernel(after, kernel, {1, 1}));
+    }
+    exec_ = graph.instantiate();
+  }
+  void run_graph() override {
+    exec_.launch(streams_[0]);
+    streams_[0].synchronize();
+  }
+
   void submit_with(std::size_t stream, std::size_t operations, Arguments arguments) override {
     make_arguments();
     const anyplace::StreamView to = streams_[stream];
@@ -198,6 +221,7 @@ class AnyplaceStreams final : public Streams {
   std::vector<anyplace::Stream> streams_;
   std::vector<anyplace::Buffer> memory_;  // one for each stream; freed before their streams
   std::vector<anyplace::Buffer> counts_;  // how often `eight` ran, for each stream
+  anyplace::GraphExec exec_;
 };
 
 class AnyplaceCopy final : public Peer::Copy {

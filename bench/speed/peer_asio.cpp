@@ -119,6 +119,7 @@ class Asio final : public Peer {
   std::string lacks(Feature feature) const override {
     if (feature == Feature::live_hops) return "nothing is submitted for a later time: each hop posts the next";
     if (feature == Feature::graphs) return "a strand is held back by nothing but a thread that waits";
+    if (feature == Feature::launches) return "has no graphs";
     if (feature == Feature::copies || feature == Feature::small_copies) return "has no copies";
     if (feature == Feature::image) return "knows functions of its own program";
     if (feature == Feature::grids) return "has no loop over parts";

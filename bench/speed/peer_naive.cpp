@@ -301,6 +301,7 @@ class Naive final : public Peer {
   std::string lacks(Feature feature) const override {
     if (feature == Feature::image) return "knows functions of its own program";
     if (feature == Feature::grids) return "an operation is one thread's";
+    if (feature == Feature::launches) return "has no graphs";
     return {};
   }
   std::size_t most_streams() const override { return 100; }  // each is a thread

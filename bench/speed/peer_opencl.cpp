@@ -344,7 +344,9 @@ class OpenClPeer final : public Peer {
 
   std::string name() const override { return "pocl"; }
   std::string lacks(Feature feature) const override {
-    return feature == Feature::host_functions ? "has no functions of the host in a queue's order" : "";
+    if (feature == Feature::host_functions) return "has no functions of the host in a queue's order";
+    if (feature == Feature::launches) return "has no command buffers";
+    return {};
   }
   // Its kernels are compiled by OpenCL, and know nothing of OrderCheck.
   bool checks_order() const override { return false; }

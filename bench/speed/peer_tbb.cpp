@@ -119,6 +119,11 @@ class TbbStreams final : public Streams {
   }
 
   void submit_plan(const std::vector<Step>& plan, Body body, OrderCheck* check) override {
+    make_graph(plan, body, check);
+    start_graph();
+  }
+
+  void make_graph(const std::vector<Step>& plan, Body body, OrderCheck* check) override {
     forget();
     for (std::uint32_t i = 0; i < plan.size(); ++i) {
       if (body == Body::empty) {
@@ -136,13 +141,18 @@ class TbbStreams final : public Streams {
       if (plan[i].after != Step::nothing) flow::make_edge(steps_[plan[i].after], steps_[i]);
     }
     for (std::uint32_t i = 0; i < plan.size(); ++i) {
-      if (plan[i].previous == Step::nothing && plan[i].after == Step::nothing) steps_[i].try_put(flow::continue_msg());
+      if (plan[i].previous == Step::nothing && plan[i].after == Step::nothing) firsts_.push_back(i);
     }
+  }
+  void run_graph() override {
+    start_graph();
+    graph_.wait_for_all();
   }
 
   void forget() override {
     if (starts_steps_) flow::remove_edge(nodes_[0], steps_[0]);
     starts_steps_ = false;
+    firsts_.clear();
     steps_.clear();
   }
 
@@ -152,6 +162,9 @@ class TbbStreams final : public Streams {
     float values[16] = {};
   };
 
+  void start_graph() {
+    for (const std::size_t first : firsts_) steps_[first].try_put(flow::continue_msg());
+  }
   void put_three(std::size_t stream, int index) {
     Message message;
     message.kind = Message::Kind::three;
@@ -167,7 +180,8 @@ class TbbStreams final : public Streams {
   std::vector<Memory> memory_;  // one for each stream
   std::deque<Node> nodes_;
   std::deque<flow::continue_node<flow::continue_msg>> steps_;
-  bool starts_steps_ = false;  // whether the first node of steps_ follows nodes_[0]
+  std::vector<std::size_t> firsts_;  // steps that come after no other
+  bool starts_steps_ = false;        // whether the first node of steps_ follows nodes_[0]
 };
 
 class Tbb final : public Peer {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "graphs.h"
+#include "support/threads.h"
 
 namespace test_graph_cases {
 
@@ -396,35 +397,32 @@ TEST_CASE("Given a stream whose handle is gone, Then a launch on it completes, a
 
 TEST_CASE("Given graphs on many streams at once from many threads, Then all nodes of all launches run") {
   Plugin plugin(Environment{{"WORKERS", "3"}});
-  std::atomic<int> ran{0};
+  std::atomic<int> ran{0}, unfinished{0};
   constexpr int threads = 6, launches = 60;
-  std::vector<std::thread> all;
-  for (int t = 0; t < threads; ++t) {
-    all.emplace_back([&, t] {
-      Stream stream(plugin, {t % 2, t % 4 - 2, 0});
-      Kernel short_one(
-          plugin, [&] { ++ran; }, t % 2);
-      Kernel long_one(
-          plugin,
-          [&] {
-            take_microseconds(10);
-            ++ran;
-          },
-          t % 2);
-      GraphNodes nodes;
-      for (std::uint32_t i = 0; i < 64; ++i)
-        nodes.kernel(i % 7 == 0 ? long_one : short_one, i < 4 ? After{} : After{i - 4, i - 3}, {1 + i % 4, 1, 1});
-      nodes.host([&] { ++ran; }, {10, 20});
-      Graph graph(plugin, nodes, t % 2);
-      for (int i = 0; i < launches; ++i) {
-        graph.launch(stream);
-        if (i % 8 == 0) stream.synchronize();
-        if (i % 8 == 4) stream.synchronize(100'000);
-      }
-      CHECK(stream.synchronize());
-    });
-  }
-  for (std::thread& thread : all) thread.join();
+  test::on_threads(threads, [&](int t) {
+    Stream stream(plugin, {t % 2, t % 4 - 2, 0});
+    Kernel short_one(
+        plugin, [&] { ++ran; }, t % 2);
+    Kernel long_one(
+        plugin,
+        [&] {
+          take_microseconds(10);
+          ++ran;
+        },
+        t % 2);
+    GraphNodes nodes;
+    for (std::uint32_t i = 0; i < 64; ++i)
+      nodes.kernel(i % 7 == 0 ? long_one : short_one, i < 4 ? After{} : After{i - 4, i - 3}, {1 + i % 4, 1, 1});
+    nodes.host([&] { ++ran; }, {10, 20});
+    Graph graph(plugin, nodes, t % 2);
+    for (int i = 0; i < launches; ++i) {
+      graph.launch(stream);
+      if (i % 8 == 0) stream.synchronize();
+      if (i % 8 == 4) stream.synchronize(100'000);
+    }
+    unfinished += !stream.synchronize();
+  });
+  CHECK(unfinished == 0);
   CHECK(ran == threads * launches * (64 / 4 * 10 + 1));
 }
 
