@@ -182,6 +182,11 @@ void wait_carefully(StreamState& stream, EventState& event, const char* operatio
 void record(EventState& event, StreamState& stream, const char* operation) {
   record_event(Given(event, stream), operation);
 }
+void record_behind_work(EventState& event, StreamState& stream, const char* operation) {
+  require_usable(*stream.device, operation);
+  if (stream.held.load(std::memory_order_acquire) && hold_back_record(event, stream, operation)) return;
+  record_first(event, stream, operation);
+}
 bool query(EventState& event, const char* operation) { return query_event(Given(event), operation); }
 bool synchronize(EventState& event, std::uint64_t timeout_ns, const char* operation) {
   return synchronize_event(Given(event), timeout_ns, operation);
