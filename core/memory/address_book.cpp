@@ -39,18 +39,30 @@ void DeviceAddresses::remove(List list, anyplace_address address, std::uint64_t 
 }
 
 bool DeviceAddresses::find_in(List list, anyplace_address address, FoundAddress& found) const noexcept {
+  if (list == List::wrapped) return find_wrapped(address, found);
   const Ranges& ranges = ranges_of(list);
+  auto at = ranges.upper_bound(address);
+  if (at == ranges.begin()) return false;
+  const auto& [begin, range] = *--at;  // they don't overlap: no other one reaches so far
+  if (address - begin >= range.bytes) return false;
+  found = {range.kind, &device_, begin, range.bytes};
+  return true;
+}
+
+/// Of all that have the address the one that reaches farthest: whoever names the whole isn't to be refused because
+/// somebody wrapped a part.
+bool DeviceAddresses::find_wrapped(anyplace_address address, FoundAddress& found) const noexcept {
+  const Ranges& ranges = ranges_of(List::wrapped);
+  std::uint64_t farthest = 0;
   for (auto at = ranges.upper_bound(address); at != ranges.begin();) {
     --at;
     const auto& [begin, range] = *at;
-    if (address - begin < range.bytes) {
-      found = {range.kind, &device_, begin, range.bytes};
-      return true;
-    }
-    // Ranges that don't overlap: no other one reaches so far.
-    if (list != List::wrapped || address - begin >= largest_wrapped_) return false;
+    if (address - begin >= largest_wrapped_) break;
+    if (address - begin >= range.bytes || begin + range.bytes < farthest) continue;
+    farthest = begin + range.bytes;
+    found = {range.kind, &device_, begin, range.bytes};
   }
-  return false;
+  return farthest != 0;
 }
 
 bool DeviceAddresses::find(anyplace_address address, FoundAddress& found) const noexcept {

@@ -45,6 +45,7 @@ class DeviceAddresses {
   Ranges& ranges_of(List list) noexcept { return lists_[static_cast<std::size_t>(list)]; }
   const Ranges& ranges_of(List list) const noexcept { return lists_[static_cast<std::size_t>(list)]; }
   bool find_in(List list, anyplace_address address, FoundAddress& found) const noexcept;
+  bool find_wrapped(anyplace_address address, FoundAddress& found) const noexcept;
 
   DeviceState& device_;
   std::atomic<std::uint64_t> count_{0};  ///< of all entries: none is the usual case, and takes no lock
