@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose an address is, where wrapped memory lies in wrapped memory.
+// Whose an address is, where ranges lie within others: buffers in what was allocated for their alignment, wrapped
+// memory in wrapped memory.
 #include <anyplace/address.h>
+
+#include <atomic>
+#include <memory>
 
 #include "memory/memory_support.h"
 
@@ -23,7 +27,120 @@ void check_unknown(std::uint64_t address) {
   CHECK(to_string(pointer_attributes(address).kind) == std::string_view("unknown"));
 }
 
+constexpr std::uint64_t aligned_bytes = 5000;
+constexpr std::uint64_t alignment = 4096;
+
+/// Buffers that lie differently in their allocations, with memory around them that isn't theirs: no allocation has
+/// bytes right in front of one, and for the alignment there are some behind.
+void check_aligned_buffers(const Device& device) {
+  const Stream stream(device);
+  const Bytes contents = pattern(aligned_bytes + 1);
+  std::vector<Buffer> shifts;
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < 8; ++i) {
+    shifts.emplace_back(stream, 300);
+    buffers.emplace_back(stream, aligned_bytes, BufferOptions{.alignment = alignment});
+  }
+  for (Buffer& buffer : buffers) {
+    const std::uint64_t begin = buffer.address();
+    for (const std::uint64_t offset : {std::uint64_t{0}, aligned_bytes / 2, aligned_bytes - 1}) {
+      check_found(begin + offset, begin, aligned_bytes);
+    }
+    check_unknown(begin - 1);
+    check_unknown(begin + aligned_bytes);
+    stream.copy(Address(begin), Address(contents.data()), aligned_bytes);
+    CHECK(download(stream, buffer) == Bytes(contents.begin(), contents.end() - 1));
+    refused(ErrorCode::invalid_argument,
+            [&] { stream.copy(Address(begin), Address(contents.data()), aligned_bytes + 1); });
+    refused(ErrorCode::invalid_argument, [&] { stream.fill(Address(begin + 1), "x", 1, aligned_bytes); });
+    buffer = Buffer();
+    check_unknown(begin);
+    check_unknown(begin + aligned_bytes - 1);
+  }
+  const Buffer plain(stream, aligned_bytes);
+  check_found(plain.address(), plain.address(), aligned_bytes);
+}
+
+/// An application's allocator that passes on.
+class Passing : public Allocator {
+ public:
+  explicit Passing(std::shared_ptr<Allocator> upstream) : upstream_(std::move(upstream)) {}
+  std::uint64_t allocate(const StreamView& stream, std::uint64_t bytes) override {
+    return upstream_->allocate(stream, bytes);
+  }
+  void deallocate(const StreamView& stream, std::uint64_t address, std::uint64_t bytes) override {
+    upstream_->deallocate(stream, address, bytes);
+  }
+
+ private:
+  std::shared_ptr<Allocator> upstream_;
+};
+
+/// One that hands out a Buffer's memory, from its beginning on.
+class Parts : public Allocator {
+ public:
+  explicit Parts(const Buffer& whole) : next_(whole.address()) {}
+  std::uint64_t allocate(const StreamView&, std::uint64_t bytes) override {
+    return next_.fetch_add((bytes + 255) / 256 * 256);
+  }
+  void deallocate(const StreamView&, std::uint64_t, std::uint64_t) override {}
+
+ private:
+  std::atomic<std::uint64_t> next_;
+};
+
 }  // namespace
+
+// ---- Alignment -----------------------------------------------------------------------------------------------------
+
+TEST_CASE("Given aligned buffers of the cache when addresses are looked up then what lies around them is nobody's") {
+  check_aligned_buffers(Device("cpu_sim:0"));
+}
+
+TEST_CASE("Given aligned buffers of the backend when addresses are looked up then what lies around them is nobody's") {
+  without_cache();
+  check_aligned_buffers(Device("cpu_sim:0"));
+}
+
+TEST_CASE("Given aligned buffers of an allocator upon the cache when addresses are looked up then the same holds") {
+  const Device device("cpu_sim:0");
+  set_allocator(device, std::make_shared<Passing>(caching_allocator(device)));
+  check_aligned_buffers(device);
+}
+
+TEST_CASE("Given an aligned buffer when somebody wraps memory behind it then that is found") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  Buffer buffer(stream, aligned_bytes, {.alignment = alignment});
+  const std::uint64_t behind = buffer.address() + aligned_bytes;
+  const Buffer wrapped = Buffer::from_native(device, behind - 100, 108);
+  check_found(behind - 1, buffer.address(), aligned_bytes);
+  check_found(behind, behind - 100, 108);
+  check_unknown(behind + 8);
+  buffer = Buffer();
+  check_found(behind - 1, behind - 100, 108);
+}
+
+TEST_CASE(
+    "Given an allocator of an aligned buffer's parts when those are aligned, too, then addresses are the whole's") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Buffer whole(stream, 1 << 16, {.alignment = 2 * alignment});
+  const std::uint64_t begin = whole.address();
+  set_allocator(device, std::make_shared<Parts>(whole));
+  {
+    const Buffer first(stream, 300, {.alignment = alignment});
+    const Buffer second(stream, 300, {.alignment = alignment});
+    REQUIRE(first.address() == begin);
+    REQUIRE(second.address() == begin + 2 * alignment);
+    check_found(first.address(), begin, 1 << 16);
+    check_found(second.address() + 1, begin, 1 << 16);
+    check_found(begin + 300, begin, 1 << 16);
+    check_unknown(begin + (1 << 16));
+  }
+  check_found(begin, begin, 1 << 16);
+  check_unknown(begin + (1 << 16));
+}
 
 // ---- Wrapped memory ------------------------------------------------------------------------------------------------
 
