@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose an address is, where ranges lie within others: buffers in what was allocated for their alignment, wrapped
-// memory in wrapped memory.
+// memory in wrapped memory. And who may ask meanwhile.
 #include <anyplace/address.h>
 
 #include <atomic>
 #include <memory>
+#include <thread>
 
 #include "memory/memory_support.h"
 
@@ -181,6 +182,40 @@ TEST_CASE("Given wrapped ranges that overlap when an address in both is looked u
   check_found(begin + 1000, begin + 1000, 3000);
   check_found(begin + 3500, begin + 1000, 3000);
   check_unknown(begin + 4000);
+}
+
+// ---- From several threads ------------------------------------------------------------------------------------------
+
+TEST_CASE("Given a thread that makes and frees buffers when another looks up their address then it sees one or none") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const auto bytes_of = [](int round) { return std::uint64_t{5000} + static_cast<std::uint64_t>(round % 100); };
+  const std::uint64_t address = Buffer(stream, bytes_of(0)).address();
+  std::atomic<bool> over{false};
+  std::atomic<int> looked{0};  // relaxed: it orders nothing that a sanitizer would then take for ordered
+  std::vector<PointerAttributes> wrong;
+  std::thread looker([&] {
+    while (!over) {
+      const PointerAttributes found = pointer_attributes(address);
+      const bool expected =
+          found.kind == AddressKind::unknown || (found.kind == AddressKind::device && found.allocation == address &&
+                                                 found.size_bytes >= bytes_of(0) && found.size_bytes <= bytes_of(99));
+      if (!expected) wrong.push_back(found);
+      looked.fetch_add(1, std::memory_order_relaxed);
+    }
+  });
+  int elsewhere = 0;
+  for (int round = 0; round < 200; ++round) {
+    const Buffer buffer(stream, bytes_of(round));
+    if (buffer.address() != address) ++elsewhere;
+    // The first look that ends may have begun before.
+    const int before = looked.load(std::memory_order_relaxed);
+    while (looked.load(std::memory_order_relaxed) < before + 2) std::this_thread::yield();
+  }
+  over = true;
+  looker.join();
+  CHECK(wrong.empty());
+  CHECK(elsewhere == 0);
 }
 
 }  // namespace addresses_test
