@@ -20,3 +20,11 @@ typedef enum CUdriverProcAddressQueryResult_enum {
 #if CUDA_VERSION < 12050
 struct CUctxCreateParams;
 #endif
+
+#if CUDA_VERSION < 12000
+typedef struct CUgraphExecUpdateResultInfo_st {
+  CUgraphExecUpdateResult result;
+  CUgraphNode errorNode;
+  CUgraphNode errorFromNode;
+} CUgraphExecUpdateResultInfo;
+#endif
