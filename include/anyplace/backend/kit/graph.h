@@ -114,14 +114,13 @@ class Graph {
       try {
         add_all(desc);
       } catch (...) {
-        static_cast<void>(Vendor::destroy(native_));
+        end();
         throw;
       }
     }
     Template(const Template&) = delete;  // it owns the vendor's graph
     Template& operator=(const Template&) = delete;
-    /// A failure is dropped: what the graph was for is done.
-    ~Template() { static_cast<void>(Vendor::destroy(native_)); }
+    ~Template() { end(); }
 
     typename Vendor::Native native() const noexcept { return native_; }
 
@@ -129,6 +128,11 @@ class Graph {
     using Node = typename Vendor::Node;
     using Place = typename Vendor::Place;
 
+    /// A failure is dropped, as what the graph was for is done or has failed; but it may have lost the device.
+    void end() noexcept {
+      const Result result = Vendor::destroy(native_).result;
+      if (Device::Vendor::Results::is_sticky(result)) device_.lose(result);
+    }
     void add_all(const anyplace_graph_desc& desc) {
       std::vector<Node> nodes(desc.node_count);
       std::vector<Node> after;
