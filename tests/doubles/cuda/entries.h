@@ -294,6 +294,10 @@ namespace anyplace::doubles::cuda {
     (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count,                                       \
      const CUDA_KERNEL_NODE_PARAMS_v1* asked),                                                                        \
     (node, graph, after, count, asked))                                                                               \
+  X(plain, cuGraphAddKernelNode_v2, 12000,                                                                            \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count,                                       \
+     const CUDA_KERNEL_NODE_PARAMS_v2* asked),                                                                        \
+    (node, graph, after, count, asked))                                                                               \
   X(plain, cuGraphAddMemcpyNode, 10000,                                                                               \
     (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, const CUDA_MEMCPY3D* asked,           \
      CUcontext context),                                                                                              \
@@ -313,10 +317,15 @@ namespace anyplace::doubles::cuda {
     (node, graph, after, count, event))                                                                               \
   X(plain, cuGraphAddDependencies, 10000,                                                                             \
     (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, size_t count), (graph, from, to, count))          \
+  X(plain, cuGraphAddDependencies_v2, 12030,                                                                          \
+    (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edges, size_t count),      \
+    (graph, from, to, edges, count))                                                                                  \
   X(release, cuGraphDestroyNode, 10000, (CUgraphNode node), (node))                                                   \
   X(plain, cuGraphGetNodes, 10000, (CUgraph graph, CUgraphNode * nodes, size_t * count), (graph, nodes, count))       \
   X(plain, cuGraphNodeGetDependencies, 10000, (CUgraphNode node, CUgraphNode * nodes, size_t * count),                \
     (node, nodes, count))                                                                                             \
+  X(plain, cuGraphNodeGetDependencies_v2, 12030,                                                                      \
+    (CUgraphNode node, CUgraphNode * nodes, CUgraphEdgeData * edges, size_t * count), (node, nodes, edges, count))    \
   X(plain, cuGraphNodeGetType, 10000, (CUgraphNode node, CUgraphNodeType * type), (node, type))                       \
   X(plain, cuGraphInstantiate_v2, 11000,                                                                              \
     (CUgraphExec * executable, CUgraph graph, CUgraphNode * wrong, char* log, size_t bytes),                          \

@@ -3,6 +3,8 @@
 // The entries of graphs. Of copies between arrays and of several planes there are none, as without graphs.
 #include "../engine/runtime/graphs.h"
 
+#include <algorithm>
+
 #include "driver.h"
 
 namespace anyplace::doubles::cuda {
@@ -20,6 +22,21 @@ static_assert(static_cast<int>(UpdateResult::error) == CU_GRAPH_EXEC_UPDATE_ERRO
 int find_working(CUcontext handle, ContextRef& context) {
   const int result = find_context(handle, context);
   return result == CUDA_SUCCESS ? fault_of(*context) : result;
+}
+
+template <class Params>
+int add_kernel(CUgraphNode* node, CUgraph graph, Nodes after, const Params& asked) {
+  FunctionRef function;
+  int result = find_function(asked.func, function);
+  if (result != CUDA_SUCCESS) return result;
+  const KernelShape shape{{asked.gridDimX, asked.gridDimY, asked.gridDimZ},
+                          {asked.blockDimX, asked.blockDimY, asked.blockDimZ},
+                          asked.sharedMemBytes};
+  std::vector<const void*> values;
+  result = check_launch(*function, shape, asked.kernelParams, asked.extra, values);
+  NodeWork work;
+  if (result == CUDA_SUCCESS) result = kernel_work(function, shape, values, work);
+  return result == CUDA_SUCCESS ? add_node(node, graph, after, std::move(work)) : result;
 }
 
 int read_copy(const CUDA_MEMCPY3D& asked, Copy& copy) {
@@ -72,18 +89,13 @@ CUDA_DOUBLE_ENTRY(cuGraphAddEmptyNode)
 
 CUDA_DOUBLE_ENTRY(cuGraphAddKernelNode)
 (CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count, const CUDA_KERNEL_NODE_PARAMS_v1* asked) {
+  return asked == nullptr ? CUDA_ERROR_INVALID_VALUE : add_kernel(node, graph, {after, count}, *asked);
+}
+CUDA_DOUBLE_ENTRY(cuGraphAddKernelNode_v2)
+(CUgraphNode* node, CUgraph graph, const CUgraphNode* after, size_t count, const CUDA_KERNEL_NODE_PARAMS_v2* asked) {
   if (asked == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  FunctionRef function;
-  int result = find_function(asked->func, function);
-  if (result != CUDA_SUCCESS) return result;
-  const KernelShape shape{{asked->gridDimX, asked->gridDimY, asked->gridDimZ},
-                          {asked->blockDimX, asked->blockDimY, asked->blockDimZ},
-                          asked->sharedMemBytes};
-  std::vector<const void*> values;
-  result = check_launch(*function, shape, asked->kernelParams, asked->extra, values);
-  NodeWork work;
-  if (result == CUDA_SUCCESS) result = kernel_work(function, shape, values, work);
-  return result == CUDA_SUCCESS ? add_node(node, graph, {after, count}, std::move(work)) : result;
+  if (asked->func == nullptr && asked->kern != nullptr) return CUDA_ERROR_NOT_SUPPORTED;  // there are no libraries
+  return add_kernel(node, graph, {after, count}, *asked);
 }
 
 CUDA_DOUBLE_ENTRY(cuGraphAddMemcpyNode)
@@ -131,6 +143,14 @@ CUDA_DOUBLE_ENTRY(cuGraphAddDependencies)
 (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
   return add_dependencies(graph, {from, count}, {to, count});
 }
+CUDA_DOUBLE_ENTRY(cuGraphAddDependencies_v2)
+(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edges, size_t count) {
+  for (size_t i = 0; edges != nullptr && i < count; ++i) {
+    // Edges of other kinds are for launches by a device, or that begin early.
+    if (edges[i].from_port != 0 || edges[i].to_port != 0 || edges[i].type != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return add_dependencies(graph, {from, count}, {to, count});
+}
 CUDA_DOUBLE_ENTRY(cuGraphDestroyNode)(CUgraphNode node) { return destroy_node(node); }
 
 CUDA_DOUBLE_ENTRY(cuGraphGetNodes)(CUgraph graph, CUgraphNode* nodes, size_t* count) {
@@ -138,6 +158,12 @@ CUDA_DOUBLE_ENTRY(cuGraphGetNodes)(CUgraph graph, CUgraphNode* nodes, size_t* co
 }
 CUDA_DOUBLE_ENTRY(cuGraphNodeGetDependencies)(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
   return get_dependencies(node, nodes, count);
+}
+CUDA_DOUBLE_ENTRY(cuGraphNodeGetDependencies_v2)
+(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges, size_t* count) {
+  const int result = get_dependencies(node, nodes, count);
+  if (result == CUDA_SUCCESS && edges != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
+  return result;
 }
 CUDA_DOUBLE_ENTRY(cuGraphNodeGetType)(CUgraphNode node, CUgraphNodeType* type) {
   constexpr CUgraphNodeType types[] = {
