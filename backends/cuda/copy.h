@@ -8,6 +8,31 @@
 
 namespace anyplace::cuda {
 
+/// The copy as CUDA_MEMCPY2D, or as CUDA_MEMCPY3D, which has the same members and a depth.
+template <class Lines>
+Lines lines_of(const anyplace_copy_2d& copy) noexcept {
+  Lines made{};
+  if (copy.kind == ANYPLACE_COPY_HOST_TO_DEVICE) {
+    made.srcMemoryType = CU_MEMORYTYPE_HOST;
+    made.srcHost = backend::from_handle<const void>(copy.source);
+  } else {
+    made.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+    made.srcDevice = copy.source;
+  }
+  if (copy.kind == ANYPLACE_COPY_DEVICE_TO_HOST) {
+    made.dstMemoryType = CU_MEMORYTYPE_HOST;
+    made.dstHost = backend::from_handle<void>(copy.destination);
+  } else {
+    made.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+    made.dstDevice = copy.destination;
+  }
+  made.srcPitch = copy.source_pitch;
+  made.dstPitch = copy.destination_pitch;
+  made.WidthInBytes = copy.width;
+  made.Height = copy.rows;
+  return made;
+}
+
 /// CUDA's calls, as anyplace/backend/kit/copies.h asks for them.
 struct CopyCalls {
   using Device = cuda::Device;

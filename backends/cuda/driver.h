@@ -142,7 +142,30 @@ namespace anyplace::cuda {
     (CUfunction, std::size_t, std::size_t*, std::size_t*))                                                             \
   X(OPTIONAL, FuncLoad, "cuFuncLoad", 12040, "cuFuncLoad", (CUfunction))                                               \
   X(REQUIRED, LaunchKernel, "cuLaunchKernel", 4000, "cuLaunchKernel",                                                  \
-    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))
+    (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream, void**, void**))      \
+                                                                                                                       \
+  X(OPTIONAL, GraphCreate, "cuGraphCreate", 10000, "cuGraphCreate", (CUgraph*, unsigned))                              \
+  X(OPTIONAL, GraphDestroy, "cuGraphDestroy", 10000, "cuGraphDestroy", (CUgraph))                                      \
+  X(OPTIONAL, GraphAddEmptyNode, "cuGraphAddEmptyNode", 10000, "cuGraphAddEmptyNode",                                  \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t))                                                          \
+  X(OPTIONAL, GraphAddKernelNode, "cuGraphAddKernelNode", 10000, "cuGraphAddKernelNode",                               \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_KERNEL_NODE_PARAMS_v1*))                       \
+  X(OPTIONAL, GraphAddMemcpyNode, "cuGraphAddMemcpyNode", 10000, "cuGraphAddMemcpyNode",                               \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_MEMCPY3D*, CUcontext))                         \
+  X(OPTIONAL, GraphAddMemsetNode, "cuGraphAddMemsetNode", 10000, "cuGraphAddMemsetNode",                               \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_MEMSET_NODE_PARAMS*, CUcontext))               \
+  X(OPTIONAL, GraphAddHostNode, "cuGraphAddHostNode", 10000, "cuGraphAddHostNode",                                     \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, const CUDA_HOST_NODE_PARAMS*))                            \
+  X(OPTIONAL, GraphAddEventRecordNode, "cuGraphAddEventRecordNode", 11010, "cuGraphAddEventRecordNode",                \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, CUevent))                                                 \
+  X(OPTIONAL, GraphAddEventWaitNode, "cuGraphAddEventWaitNode", 11010, "cuGraphAddEventWaitNode",                      \
+    (CUgraphNode*, CUgraph, const CUgraphNode*, std::size_t, CUevent))                                                 \
+  X(OPTIONAL, GraphInstantiate, "cuGraphInstantiate", 11000, "cuGraphInstantiate_v2",                                  \
+    (CUgraphExec*, CUgraph, CUgraphNode*, char*, std::size_t))                                                         \
+  X(OPTIONAL, GraphExecUpdate, "cuGraphExecUpdate", 10020, "cuGraphExecUpdate",                                        \
+    (CUgraphExec, CUgraph, CUgraphNode*, CUgraphExecUpdateResult*))                                                    \
+  X(OPTIONAL, GraphLaunch, "cuGraphLaunch", 10000, "cuGraphLaunch", (CUgraphExec, CUstream))                           \
+  X(OPTIONAL, GraphExecDestroy, "cuGraphExecDestroy", 10000, "cuGraphExecDestroy", (CUgraphExec))
 
 struct Driver {
 #define ANYPLACE_CUDA_POINTER(need, Member, name, version, symbol, parameters) \

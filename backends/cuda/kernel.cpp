@@ -114,13 +114,17 @@ void Kernel::take_arguments(const anyplace_launch& launch, void** pointers) cons
   }
 }
 
-void Kernel::launch_carefully(const Stream& stream, const anyplace_launch& launch) {
-  void* pointers[max_arguments];
+void Kernel::prepare(const anyplace_launch& launch, void** pointers) {
   take_arguments(launch, pointers);
   if (launch.shared_bytes > shared_limit_.load(std::memory_order_relaxed)) raise_shared_limit(launch.shared_bytes);
+}
+
+void Kernel::launch_carefully(const Stream& stream, const anyplace_launch& launch) {
+  void* pointers[max_arguments];
+  prepare(launch, pointers);
   if (stream.launches_in_context()) {
     const DeviceScope scope(device_);
-    check_launch(call(stream, launch, pointers), launch);
+    check_launch({call(stream, launch, pointers), "cuLaunchKernel"}, launch);
   } else if (const CUresult result = call(stream, launch, pointers); result != CUDA_SUCCESS) {
     launch_again(result, stream, launch);
   }
@@ -135,14 +139,14 @@ void Kernel::launch_again(CUresult result, const Stream& stream, const anyplace_
     result = call(stream, launch, pointers);
     if (result == CUDA_SUCCESS) stream.launch_in_context();
   }
-  check_launch(result, launch);
+  check_launch({result, "cuLaunchKernel"}, launch);
 }
 
-void Kernel::check_launch(CUresult result, const anyplace_launch& launch) const {
-  if (result != CUDA_SUCCESS && backend::threads_of(launch) > max_threads_) {
+void Kernel::check_launch(const Called<CUresult>& made, const anyplace_launch& launch) const {
+  if (made.result != CUDA_SUCCESS && backend::threads_of(launch) > max_threads_) {
     backend::refuse_threads(name_, launch, max_threads_);
   }
-  device_.check(result, "cuLaunchKernel");
+  device_.check(made);
 }
 
 }  // namespace anyplace::cuda

@@ -25,12 +25,17 @@ class Kernel {
   /// more shared memory than it leaves.
   void launch(const Stream& stream, const anyplace_launch& launch);
 
+  static constexpr std::uint32_t max_arguments = 1024;
+  /// For what launches it in another way: throws as launch() does before it calls CUDA, and allows the shared memory.
+  /// `pointers` are max_arguments.
+  void prepare(const anyplace_launch& launch, void** pointers);
+  void check_launch(const Called<CUresult>& made, const anyplace_launch& launch) const;
+
   CUfunction native() const noexcept { return function_; }
   void attributes(anyplace_kernel_attributes& out) const;
   std::uint32_t occupancy(std::uint32_t threads, std::uint64_t shared_bytes);
 
  private:
-  static constexpr std::uint32_t max_arguments = 1024;
   static constexpr std::uint32_t unknown = UINT32_MAX;
 
   int attribute(CUfunction_attribute attribute) const;
@@ -42,7 +47,6 @@ class Kernel {
   /// Checks the arguments, too. `pointers` are max_arguments.
   void take_arguments(const anyplace_launch& launch, void** pointers) const;
   CUresult call(const Stream& stream, const anyplace_launch& launch, void** arguments) const;
-  void check_launch(CUresult result, const anyplace_launch& launch) const;
   [[noreturn]] void refuse_arguments(const anyplace_launch& launch) const;
   /// Allows the kernel all the dynamic shared memory that the device has for it. Once.
   void raise_shared_limit(std::uint64_t wanted);

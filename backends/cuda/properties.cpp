@@ -7,6 +7,7 @@
 
 #include "anyplace/backend/kit/properties.h"
 #include "device.h"
+#include "graph.h"
 
 namespace anyplace::cuda {
 namespace {
@@ -73,6 +74,7 @@ std::uint64_t Device::capabilities() const {
   add(true, ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE);
   add(attribute(attribute_ipc_events, 1) != 0, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
   add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  add(GraphCalls::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
   return all;
 }
 

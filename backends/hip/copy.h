@@ -29,6 +29,7 @@ struct CopyCalls {
   }
   static std::uint64_t max_pitch(const Device& device);
   static Called<hipError_t> lines(const anyplace_copy_2d& copy, hipStream_t stream) noexcept;
+  static hipMemcpyKind kind_of(const anyplace_copy_2d& copy) noexcept;
   static bool refuses_lines(hipError_t result, const anyplace_copy_2d&) noexcept { return is_unimplemented(result); }
   static Called<hipError_t> between(anyplace_address destination, hipDevice_t to, anyplace_address source,
                                     hipDevice_t from, std::uint64_t bytes, hipStream_t stream) noexcept {

@@ -29,93 +29,113 @@ namespace anyplace::hip {
 
 /// X(need, Member, parameters): the library exports it as hip<Member>. An OPTIONAL one that is missing is null; a
 /// capability goes with it, unless another entry does as well.
-#define ANYPLACE_HIP_ENTRIES(X)                                                                                \
-  X(REQUIRED, Init, (unsigned))                                                                                \
-  X(REQUIRED, GetDeviceCount, (int*))                                                                          \
-  X(REQUIRED, SetDevice, (int))                                                                                \
-  X(REQUIRED, GetDevice, (int*))                                                                               \
-  X(REQUIRED, DeviceGetName, (char*, int, hipDevice_t))                                                        \
-  X(REQUIRED, DeviceGetAttribute, (int*, hipDeviceAttribute_t, int))                                           \
-  X(REQUIRED, DeviceTotalMem, (std::size_t*, hipDevice_t))                                                     \
-  X(REQUIRED, DeviceGetPCIBusId, (char*, int, int))                                                            \
-  X(OPTIONAL, DeviceGetUuid, (hipUUID*, hipDevice_t))                                                          \
-  X(OPTIONAL, GetDevicePropertiesR0600, (void*, int))                                                          \
-  X(OPTIONAL, GetDeviceProperties, (void*, int))                                                               \
-  X(REQUIRED, DeviceCanAccessPeer, (int*, int, int))                                                           \
-  X(REQUIRED, DeviceEnablePeerAccess, (int, unsigned))                                                         \
-  X(REQUIRED, DeviceDisablePeerAccess, (int))                                                                  \
-  X(REQUIRED, DeviceSynchronize, (void))                                                                       \
-  X(REQUIRED, DeviceGetStreamPriorityRange, (int*, int*))                                                      \
-  X(OPTIONAL, DevicePrimaryCtxRetain, (hipCtx_t*, hipDevice_t))                                                \
-  X(OPTIONAL, DevicePrimaryCtxRelease, (hipDevice_t))                                                          \
-  X(OPTIONAL, ThreadExchangeStreamCaptureMode, (int*))                                                         \
-                                                                                                               \
-  X(REQUIRED, StreamCreateWithPriority, (hipStream_t*, unsigned, int))                                         \
-  X(REQUIRED, StreamDestroy, (hipStream_t))                                                                    \
-  X(REQUIRED, StreamQuery, (hipStream_t))                                                                      \
-  X(REQUIRED, StreamSynchronize, (hipStream_t))                                                                \
-  X(REQUIRED, StreamWaitEvent, (hipStream_t, hipEvent_t, unsigned))                                            \
-  X(OPTIONAL, StreamGetDevice, (hipStream_t, hipDevice_t*))                                                    \
-  X(OPTIONAL, StreamWaitValue64, (hipStream_t, void*, std::uint64_t, unsigned, std::uint64_t))                 \
-  X(OPTIONAL, LaunchHostFunc, (hipStream_t, void (*)(void*), void*))                                           \
-  X(OPTIONAL, StreamAddCallback, (hipStream_t, void (*)(hipStream_t, hipError_t, void*), void*, unsigned))     \
-                                                                                                               \
-  X(REQUIRED, EventCreateWithFlags, (hipEvent_t*, unsigned))                                                   \
-  X(REQUIRED, EventDestroy, (hipEvent_t))                                                                      \
-  X(REQUIRED, EventRecord, (hipEvent_t, hipStream_t))                                                          \
-  X(REQUIRED, EventQuery, (hipEvent_t))                                                                        \
-  X(REQUIRED, EventSynchronize, (hipEvent_t))                                                                  \
-  X(REQUIRED, EventElapsedTime, (float*, hipEvent_t, hipEvent_t))                                              \
-  X(OPTIONAL, IpcGetEventHandle, (hipIpcEventHandle_t*, hipEvent_t))                                           \
-                                                                                                               \
-  X(REQUIRED, Malloc, (void**, std::size_t))                                                                   \
-  X(OPTIONAL, ExtMallocWithFlags, (void**, std::size_t, unsigned))                                             \
-  X(REQUIRED, Free, (void*))                                                                                   \
-  X(REQUIRED, HostMalloc, (void**, std::size_t, unsigned))                                                     \
-  X(REQUIRED, HostFree, (void*))                                                                               \
-  X(REQUIRED, HostRegister, (void*, std::size_t, unsigned))                                                    \
-  X(REQUIRED, HostUnregister, (void*))                                                                         \
-  X(OPTIONAL, MallocManaged, (void**, std::size_t, unsigned))                                                  \
-  X(REQUIRED, MemGetInfo, (std::size_t*, std::size_t*))                                                        \
-                                                                                                               \
-  X(OPTIONAL, MemPoolCreate, (hipMemPool_t*, const hipMemPoolProps*))                                          \
-  X(OPTIONAL, MemPoolDestroy, (hipMemPool_t))                                                                  \
-  X(OPTIONAL, MemPoolSetAttribute, (hipMemPool_t, hipMemPoolAttr, void*))                                      \
-  X(OPTIONAL, MemPoolGetAttribute, (hipMemPool_t, hipMemPoolAttr, void*))                                      \
-  X(OPTIONAL, MemPoolTrimTo, (hipMemPool_t, std::size_t))                                                      \
-  X(OPTIONAL, MemPoolSetAccess, (hipMemPool_t, const hipMemAccessDesc*, std::size_t))                          \
-  X(OPTIONAL, MallocFromPoolAsync, (void**, std::size_t, hipMemPool_t, hipStream_t))                           \
-  X(OPTIONAL, FreeAsync, (void*, hipStream_t))                                                                 \
-                                                                                                               \
-  X(OPTIONAL, MemGetAllocationGranularity, (std::size_t*, const AllocationProperties*, int))                   \
-  X(OPTIONAL, MemAddressReserve, (void**, std::size_t, std::size_t, void*, unsigned long long))                \
-  X(OPTIONAL, MemAddressFree, (void*, std::size_t))                                                            \
-  X(OPTIONAL, MemCreate,                                                                                       \
-    (hipMemGenericAllocationHandle_t*, std::size_t, const AllocationProperties*, unsigned long long))          \
-  X(OPTIONAL, MemRelease, (hipMemGenericAllocationHandle_t))                                                   \
-  X(OPTIONAL, MemMap, (void*, std::size_t, std::size_t, hipMemGenericAllocationHandle_t, unsigned long long))  \
-  X(OPTIONAL, MemUnmap, (void*, std::size_t))                                                                  \
-  X(OPTIONAL, MemSetAccess, (void*, std::size_t, const hipMemAccessDesc*, std::size_t))                        \
-                                                                                                               \
-  X(REQUIRED, MemcpyHtoDAsync, (hipDeviceptr_t, const void*, std::size_t, hipStream_t))                        \
-  X(REQUIRED, MemcpyDtoHAsync, (void*, hipDeviceptr_t, std::size_t, hipStream_t))                              \
-  X(REQUIRED, MemcpyDtoDAsync, (hipDeviceptr_t, hipDeviceptr_t, std::size_t, hipStream_t))                     \
-  X(REQUIRED, Memcpy2DAsync,                                                                                   \
-    (void*, std::size_t, const void*, std::size_t, std::size_t, std::size_t, hipMemcpyKind, hipStream_t))      \
-  X(REQUIRED, MemcpyPeerAsync, (void*, int, const void*, int, std::size_t, hipStream_t))                       \
-  X(REQUIRED, MemsetD8Async, (hipDeviceptr_t, unsigned char, std::size_t, hipStream_t))                        \
-  X(REQUIRED, MemsetD16Async, (hipDeviceptr_t, unsigned short, std::size_t, hipStream_t))                      \
-  X(REQUIRED, MemsetD32Async, (hipDeviceptr_t, int, std::size_t, hipStream_t))                                 \
-                                                                                                               \
-  X(REQUIRED, ModuleLoadData, (hipModule_t*, const void*))                                                     \
-  X(REQUIRED, ModuleUnload, (hipModule_t))                                                                     \
-  X(REQUIRED, ModuleGetFunction, (hipFunction_t*, hipModule_t, const char*))                                   \
-  X(OPTIONAL, ModuleGetGlobal, (hipDeviceptr_t*, std::size_t*, hipModule_t, const char*))                      \
-  X(OPTIONAL, ModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int*, hipFunction_t, int, std::size_t))        \
-  X(REQUIRED, FuncGetAttribute, (int*, hipFunction_attribute, hipFunction_t))                                  \
-  X(REQUIRED, ModuleLaunchKernel,                                                                              \
-    (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**, \
-     void**))
+#define ANYPLACE_HIP_ENTRIES(X)                                                                                        \
+  X(REQUIRED, Init, (unsigned))                                                                                        \
+  X(REQUIRED, GetDeviceCount, (int*))                                                                                  \
+  X(REQUIRED, SetDevice, (int))                                                                                        \
+  X(REQUIRED, GetDevice, (int*))                                                                                       \
+  X(REQUIRED, DeviceGetName, (char*, int, hipDevice_t))                                                                \
+  X(REQUIRED, DeviceGetAttribute, (int*, hipDeviceAttribute_t, int))                                                   \
+  X(REQUIRED, DeviceTotalMem, (std::size_t*, hipDevice_t))                                                             \
+  X(REQUIRED, DeviceGetPCIBusId, (char*, int, int))                                                                    \
+  X(OPTIONAL, DeviceGetUuid, (hipUUID*, hipDevice_t))                                                                  \
+  X(OPTIONAL, GetDevicePropertiesR0600, (void*, int))                                                                  \
+  X(OPTIONAL, GetDeviceProperties, (void*, int))                                                                       \
+  X(REQUIRED, DeviceCanAccessPeer, (int*, int, int))                                                                   \
+  X(REQUIRED, DeviceEnablePeerAccess, (int, unsigned))                                                                 \
+  X(REQUIRED, DeviceDisablePeerAccess, (int))                                                                          \
+  X(REQUIRED, DeviceSynchronize, (void))                                                                               \
+  X(REQUIRED, DeviceGetStreamPriorityRange, (int*, int*))                                                              \
+  X(OPTIONAL, DevicePrimaryCtxRetain, (hipCtx_t*, hipDevice_t))                                                        \
+  X(OPTIONAL, DevicePrimaryCtxRelease, (hipDevice_t))                                                                  \
+  X(OPTIONAL, ThreadExchangeStreamCaptureMode, (int*))                                                                 \
+                                                                                                                       \
+  X(REQUIRED, StreamCreateWithPriority, (hipStream_t*, unsigned, int))                                                 \
+  X(REQUIRED, StreamDestroy, (hipStream_t))                                                                            \
+  X(REQUIRED, StreamQuery, (hipStream_t))                                                                              \
+  X(REQUIRED, StreamSynchronize, (hipStream_t))                                                                        \
+  X(REQUIRED, StreamWaitEvent, (hipStream_t, hipEvent_t, unsigned))                                                    \
+  X(OPTIONAL, StreamGetDevice, (hipStream_t, hipDevice_t*))                                                            \
+  X(OPTIONAL, StreamWaitValue64, (hipStream_t, void*, std::uint64_t, unsigned, std::uint64_t))                         \
+  X(OPTIONAL, LaunchHostFunc, (hipStream_t, void (*)(void*), void*))                                                   \
+  X(OPTIONAL, StreamAddCallback, (hipStream_t, void (*)(hipStream_t, hipError_t, void*), void*, unsigned))             \
+                                                                                                                       \
+  X(REQUIRED, EventCreateWithFlags, (hipEvent_t*, unsigned))                                                           \
+  X(REQUIRED, EventDestroy, (hipEvent_t))                                                                              \
+  X(REQUIRED, EventRecord, (hipEvent_t, hipStream_t))                                                                  \
+  X(REQUIRED, EventQuery, (hipEvent_t))                                                                                \
+  X(REQUIRED, EventSynchronize, (hipEvent_t))                                                                          \
+  X(REQUIRED, EventElapsedTime, (float*, hipEvent_t, hipEvent_t))                                                      \
+  X(OPTIONAL, IpcGetEventHandle, (hipIpcEventHandle_t*, hipEvent_t))                                                   \
+                                                                                                                       \
+  X(REQUIRED, Malloc, (void**, std::size_t))                                                                           \
+  X(OPTIONAL, ExtMallocWithFlags, (void**, std::size_t, unsigned))                                                     \
+  X(REQUIRED, Free, (void*))                                                                                           \
+  X(REQUIRED, HostMalloc, (void**, std::size_t, unsigned))                                                             \
+  X(REQUIRED, HostFree, (void*))                                                                                       \
+  X(REQUIRED, HostRegister, (void*, std::size_t, unsigned))                                                            \
+  X(REQUIRED, HostUnregister, (void*))                                                                                 \
+  X(OPTIONAL, MallocManaged, (void**, std::size_t, unsigned))                                                          \
+  X(REQUIRED, MemGetInfo, (std::size_t*, std::size_t*))                                                                \
+                                                                                                                       \
+  X(OPTIONAL, MemPoolCreate, (hipMemPool_t*, const hipMemPoolProps*))                                                  \
+  X(OPTIONAL, MemPoolDestroy, (hipMemPool_t))                                                                          \
+  X(OPTIONAL, MemPoolSetAttribute, (hipMemPool_t, hipMemPoolAttr, void*))                                              \
+  X(OPTIONAL, MemPoolGetAttribute, (hipMemPool_t, hipMemPoolAttr, void*))                                              \
+  X(OPTIONAL, MemPoolTrimTo, (hipMemPool_t, std::size_t))                                                              \
+  X(OPTIONAL, MemPoolSetAccess, (hipMemPool_t, const hipMemAccessDesc*, std::size_t))                                  \
+  X(OPTIONAL, MallocFromPoolAsync, (void**, std::size_t, hipMemPool_t, hipStream_t))                                   \
+  X(OPTIONAL, FreeAsync, (void*, hipStream_t))                                                                         \
+                                                                                                                       \
+  X(OPTIONAL, MemGetAllocationGranularity, (std::size_t*, const AllocationProperties*, int))                           \
+  X(OPTIONAL, MemAddressReserve, (void**, std::size_t, std::size_t, void*, unsigned long long))                        \
+  X(OPTIONAL, MemAddressFree, (void*, std::size_t))                                                                    \
+  X(OPTIONAL, MemCreate,                                                                                               \
+    (hipMemGenericAllocationHandle_t*, std::size_t, const AllocationProperties*, unsigned long long))                  \
+  X(OPTIONAL, MemRelease, (hipMemGenericAllocationHandle_t))                                                           \
+  X(OPTIONAL, MemMap, (void*, std::size_t, std::size_t, hipMemGenericAllocationHandle_t, unsigned long long))          \
+  X(OPTIONAL, MemUnmap, (void*, std::size_t))                                                                          \
+  X(OPTIONAL, MemSetAccess, (void*, std::size_t, const hipMemAccessDesc*, std::size_t))                                \
+                                                                                                                       \
+  X(REQUIRED, MemcpyHtoDAsync, (hipDeviceptr_t, const void*, std::size_t, hipStream_t))                                \
+  X(REQUIRED, MemcpyDtoHAsync, (void*, hipDeviceptr_t, std::size_t, hipStream_t))                                      \
+  X(REQUIRED, MemcpyDtoDAsync, (hipDeviceptr_t, hipDeviceptr_t, std::size_t, hipStream_t))                             \
+  X(REQUIRED, Memcpy2DAsync,                                                                                           \
+    (void*, std::size_t, const void*, std::size_t, std::size_t, std::size_t, hipMemcpyKind, hipStream_t))              \
+  X(REQUIRED, MemcpyPeerAsync, (void*, int, const void*, int, std::size_t, hipStream_t))                               \
+  X(REQUIRED, MemsetD8Async, (hipDeviceptr_t, unsigned char, std::size_t, hipStream_t))                                \
+  X(REQUIRED, MemsetD16Async, (hipDeviceptr_t, unsigned short, std::size_t, hipStream_t))                              \
+  X(REQUIRED, MemsetD32Async, (hipDeviceptr_t, int, std::size_t, hipStream_t))                                         \
+                                                                                                                       \
+  X(REQUIRED, ModuleLoadData, (hipModule_t*, const void*))                                                             \
+  X(REQUIRED, ModuleUnload, (hipModule_t))                                                                             \
+  X(REQUIRED, ModuleGetFunction, (hipFunction_t*, hipModule_t, const char*))                                           \
+  X(OPTIONAL, ModuleGetGlobal, (hipDeviceptr_t*, std::size_t*, hipModule_t, const char*))                              \
+  X(OPTIONAL, ModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int*, hipFunction_t, int, std::size_t))                \
+  X(REQUIRED, FuncGetAttribute, (int*, hipFunction_attribute, hipFunction_t))                                          \
+  X(REQUIRED, ModuleLaunchKernel,                                                                                      \
+    (hipFunction_t, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, hipStream_t, void**,         \
+     void**))                                                                                                          \
+                                                                                                                       \
+  X(OPTIONAL, GraphCreate, (hipGraph_t*, unsigned))                                                                    \
+  X(OPTIONAL, GraphDestroy, (hipGraph_t))                                                                              \
+  X(OPTIONAL, GraphAddEmptyNode, (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t))                    \
+  X(OPTIONAL, GraphAddKernelNode,                                                                                      \
+    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, const hipKernelNodeParams*))                     \
+  X(OPTIONAL, GraphAddMemcpyNode,                                                                                      \
+    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, const hipMemcpy3DParms*))                        \
+  X(OPTIONAL, GraphAddMemcpyNode1D,                                                                                    \
+    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, void*, const void*, std::size_t, hipMemcpyKind)) \
+  X(OPTIONAL, GraphAddMemsetNode,                                                                                      \
+    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, const hipMemsetParams*))                         \
+  X(OPTIONAL, GraphAddHostNode,                                                                                        \
+    (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, const hipHostNodeParams*))                       \
+  X(OPTIONAL, GraphAddEventRecordNode, (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, hipEvent_t))  \
+  X(OPTIONAL, GraphAddEventWaitNode, (hipGraphNode_t*, hipGraph_t, const hipGraphNode_t*, std::size_t, hipEvent_t))    \
+  X(OPTIONAL, GraphInstantiate, (hipGraphExec_t*, hipGraph_t, hipGraphNode_t*, char*, std::size_t))                    \
+  X(OPTIONAL, GraphExecUpdate, (hipGraphExec_t, hipGraph_t, hipGraphNode_t*, hipGraphExecUpdateResult*))               \
+  X(OPTIONAL, GraphLaunch, (hipGraphExec_t, hipStream_t))                                                              \
+  X(OPTIONAL, GraphExecDestroy, (hipGraphExec_t))
 
 /// hipMemAllocationProp as it is from HIP 6 on. (5.2's has the same fields in another order.)
 struct AllocationProperties {

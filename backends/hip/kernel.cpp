@@ -8,11 +8,6 @@
 #include "stream.h"
 
 namespace anyplace::hip {
-namespace {
-
-constexpr std::uint32_t max_arguments = 1024;
-
-}  // namespace
 
 Kernel::Kernel(DeviceBase& device, hipFunction_t function, const char* name)
     : device_(device), function_(function), name_(name) {
@@ -58,18 +53,22 @@ void Kernel::refuse_shared(const anyplace_launch& launch) const {
                                                ", which is what the device has less what the kernel itself uses");
 }
 
-void Kernel::launch(const Stream& stream, const anyplace_launch& launch) {
+void Kernel::prepare(const anyplace_launch& launch, void** pointers) const {
   if (backend::threads_of(launch) > max_threads_) [[unlikely]]
     backend::refuse_threads(name_, launch, max_threads_);
   if (launch.shared_bytes > shared_limit_) [[unlikely]]
     refuse_shared(launch);
   if (launch.argument_count > max_arguments) [[unlikely]]
     backend::refuse_argument_count(launch, max_arguments);
-  const DeviceScope scope(device_);
-  void* pointers[max_arguments];
   for (std::size_t i = 0; i < launch.argument_count; ++i) {
     pointers[i] = const_cast<void*>(backend::argument_at(launch, i).value);
   }
+}
+
+void Kernel::launch(const Stream& stream, const anyplace_launch& launch) {
+  void* pointers[max_arguments];
+  prepare(launch, pointers);
+  const DeviceScope scope(device_);
   const hipError_t result = driver().ModuleLaunchKernel(
       function_, launch.grid[0], launch.grid[1], launch.grid[2], launch.block[0], launch.block[1], launch.block[2],
       static_cast<unsigned>(launch.shared_bytes), stream.native(), pointers, nullptr);

@@ -23,6 +23,11 @@ class Kernel {
   /// leaves. HIP doesn't tell what parameters a kernel has: wrong arguments aren't noticed, as in HIP itself.
   void launch(const Stream& stream, const anyplace_launch& launch);
 
+  static constexpr std::uint32_t max_arguments = 1024;
+  /// For what launches it in another way: throws as launch() does before it calls HIP. `pointers` are max_arguments.
+  void prepare(const anyplace_launch& launch, void** pointers) const;
+
+  DeviceBase& device() const noexcept { return device_; }
   hipFunction_t native() const noexcept { return function_; }
   void attributes(anyplace_kernel_attributes& out) const;
   std::uint32_t occupancy(std::uint32_t threads, std::uint64_t shared_bytes) const;

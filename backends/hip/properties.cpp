@@ -10,6 +10,7 @@
 
 #include "anyplace/backend/kit/properties.h"
 #include "device.h"
+#include "graph.h"
 
 namespace anyplace::hip {
 namespace {
@@ -121,6 +122,7 @@ std::uint64_t Device::capabilities() {
   add(true, ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE);
   add(can_share_events(id()), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
   add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  add(GraphCalls::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
   return all;
 }
 

@@ -44,7 +44,7 @@ void append(GraphContent& flat, const GraphContent& content, const std::vector<s
     if (const auto* child = std::get_if<ChildWork>(&node.work)) {
       append(flat, *child->content, before, places[i]);
     } else {
-      places[i].assign(1, flat.list.add(node.work, *node.device, before));
+      places[i].assign(1, flat.list.add(Work(node.work), *node.device, before));
     }
   }
   for (std::size_t i = 0; i < places.size(); ++i) {

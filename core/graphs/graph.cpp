@@ -92,8 +92,18 @@ Graph::Graph(const Device& device) {
 }
 
 Graph::Graph(Graph&&) noexcept = default;
-Graph& Graph::operator=(Graph&&) noexcept = default;
-Graph::~Graph() = default;
+
+Graph& Graph::operator=(Graph&& other) noexcept {
+  if (this != &other) {
+    if (!detail::process_running()) detail::leak(std::move(state_));
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+Graph::~Graph() {
+  if (!detail::process_running()) detail::leak(std::move(state_));
+}
 
 Device Graph::device() const { return Device(state_of(state_, "Graph::device").device); }
 

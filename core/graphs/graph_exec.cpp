@@ -14,10 +14,11 @@ namespace anyplace {
 
 namespace detail {
 
-GraphExecState::GraphExecState(std::shared_ptr<const GraphContent> flat, const char* operation)
+GraphExecState::GraphExecState(std::shared_ptr<const GraphContent> flat, bool native_if_possible, const char* operation)
     : device(flat->device),
       content(std::move(flat)),
-      native(NativeGraph::make(content, operation)),
+      may_be_native(native_if_possible),
+      native(may_be_native ? NativeGraph::make(content, operation) : nullptr),
       done(make_event(*device, 0, operation)) {
   if (native == nullptr && !content->list.nodes.empty()) replay = std::make_unique<Replay>(*content, operation);
 }
@@ -193,7 +194,7 @@ void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, cons
   drop_former(exec);
   exec.former.reserve(exec.former.size() + 2);
   if (exec.native == nullptr || !exec.native->update(flat, operation)) {
-    std::shared_ptr<NativeGraph> made = NativeGraph::make(flat, operation);
+    std::shared_ptr<NativeGraph> made = exec.may_be_native ? NativeGraph::make(flat, operation) : nullptr;
     if (exec.native != nullptr) exec.former.push_back(std::move(exec.native));
     exec.native = std::move(made);
   }
@@ -203,11 +204,12 @@ void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, cons
 // ---- The end -------------------------------------------------------------------------------------------------------
 
 void retire(std::shared_ptr<GraphExecState> exec) noexcept {
-  if (exec == nullptr || !process_running()) return;
+  if (exec == nullptr) return;
+  if (!process_running()) return leak(std::move(exec));
   if (!in_callback() && is_finished(*exec)) return;
   // The closure that is handed over is a pointer: it owns the state.
   auto* const kept = new (std::nothrow) std::shared_ptr<GraphExecState>(exec);
-  if (kept == nullptr) return;
+  if (kept == nullptr) return leak(std::move(exec));
   poll_in_service([kept]() noexcept {
     if (!is_finished(**kept)) return false;
     post_to_service([kept] { delete kept; });
@@ -232,7 +234,7 @@ detail::GraphExecState& state_of_exec(const std::shared_ptr<detail::GraphExecSta
 
 }  // namespace
 
-GraphExec Graph::instantiate() const {
+GraphExec Graph::instantiate(GraphExecOptions options) const {
   constexpr const char* operation = "Graph::instantiate";
   detail::GraphState& state = detail::state_of(state_, operation);
   detail::require_usable(*state.device, operation);
@@ -242,7 +244,7 @@ GraphExec Graph::instantiate() const {
     flat = detail::flatten(state.content());
   }
   GraphExec exec;
-  exec.state_ = std::make_shared<detail::GraphExecState>(std::move(flat), operation);
+  exec.state_ = std::make_shared<detail::GraphExecState>(std::move(flat), options.native, operation);
   return exec;
 }
 

@@ -23,15 +23,16 @@ struct GraphExecState {
 
   std::mutex mutex;                             // guards what follows; streams and backends are called under it
   std::shared_ptr<const GraphContent> content;  ///< flat
-  std::shared_ptr<NativeGraph> native;          ///< null: it is replayed
-  std::unique_ptr<Replay> replay;               ///< made when it is first needed
+  const bool may_be_native;
+  std::shared_ptr<NativeGraph> native;  ///< null: it is replayed
+  std::unique_ptr<Replay> replay;       ///< made when it is first needed
   std::unique_ptr<EventState> done;
   Pin<StreamState> last;  ///< of the most recent launch; empty before the first
   bool unmarked = false;  ///< recording `done` failed: the last stream has to be idle instead
   /// What updates replaced and launches may still use.
   std::vector<std::shared_ptr<const void>> former;
 
-  GraphExecState(std::shared_ptr<const GraphContent> flat, const char* operation);
+  GraphExecState(std::shared_ptr<const GraphContent> flat, bool native_if_possible, const char* operation);
 };
 
 /// On a stream that is being captured it becomes a node. Throws.

@@ -4,9 +4,12 @@
 // make nodes (builders): so what a node is, and what is refused, is what it is for a stream.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "anyplace/graph.h"
@@ -34,6 +37,13 @@ struct GraphState {
   /// Under the mutex.
   GraphContent content() const;
 };
+
+/// In a forked or exiting process nothing is destroyed: locks may be held there, and backends aren't called.
+template <class State>
+void leak(std::shared_ptr<State> state) noexcept {
+  alignas(std::shared_ptr<State>) std::byte room[sizeof(std::shared_ptr<State>)];
+  new (room) std::shared_ptr<State>(std::move(state));
+}
 
 /// Throws invalid_handle for a null one.
 GraphState& state_of(const std::shared_ptr<GraphState>& state, const char* operation);

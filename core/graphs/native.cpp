@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "plugins/device_properties.h"
+#include "runtime/switch_variable.h"
 
 namespace anyplace::detail {
 
@@ -59,6 +60,8 @@ NativeGraph::NativeGraph(std::shared_ptr<const GraphContent> content) : device_(
 }
 
 bool NativeGraph::may_have(const GraphContent& content) noexcept {
+  static const bool wanted = switch_variable("ANYPLACE_NATIVE_GRAPHS", true);
+  if (!wanted) return false;
   const DeviceState& device = *content.device;
   const auto is_its = [&](const Node& node) {
     if (node.device != &device || std::holds_alternative<StagedWork>(node.work)) return false;

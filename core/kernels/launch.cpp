@@ -106,42 +106,64 @@ void require_arguments(const KernelState& kernel, std::span<const anyplace_argum
   }
 }
 
-/// A launch with copies of its argument values. Few and small ones lie in it.
+/// A launch with copies of its argument values, which lie behind it: the arguments, then their values.
 struct KeptLaunch {
-  static constexpr std::size_t place = 16;  ///< bytes from value to value, so that each is aligned
-  static constexpr std::size_t few = 8;
+  static constexpr std::size_t place = alignof(std::max_align_t);  ///< bytes from value to value are a multiple of it
 
   Pin<KernelState> kernel;  ///< its owner may destroy it meanwhile
-  anyplace_launch launch{};
-  std::array<anyplace_argument, few> arguments{};
-  alignas(place) std::array<std::byte, few * place> values{};
-  std::vector<anyplace_argument> more_arguments;
-  std::unique_ptr<std::byte[]> more_values;
+  alignas(place) anyplace_launch launch;
 
-  void copy_values(std::span<const anyplace_argument> from) {
-    const auto room = [](std::size_t bytes) { return (bytes + place - 1) / place * place; };
-    std::size_t bytes = 0;
-    for (const anyplace_argument& argument : from) bytes += room(argument.size);
-    if (bytes > values.size()) more_values = std::make_unique<std::byte[]>(bytes);
-    if (from.size() > few) more_arguments.resize(from.size());
-    std::byte* value = more_values ? more_values.get() : values.data();
-    anyplace_argument* argument = from.size() > few ? more_arguments.data() : arguments.data();
+  KeptLaunch(Pin<KernelState> pinned, const anyplace_launch& of) noexcept : kernel(std::move(pinned)), launch(of) {}
+
+  static std::size_t room(std::size_t bytes) noexcept { return (bytes + place - 1) / place * place; }
+  static std::size_t room_behind(std::span<const anyplace_argument> arguments) noexcept {
+    std::size_t bytes = room(arguments.size_bytes());
+    for (const anyplace_argument& argument : arguments) bytes += room(argument.size);
+    return bytes;
+  }
+
+  void copy_arguments(std::span<const anyplace_argument> from) noexcept {
+    auto* argument = reinterpret_cast<anyplace_argument*>(this + 1);
+    auto* value = reinterpret_cast<std::byte*>(argument) + room(from.size_bytes());
     launch.arguments = argument;
     for (const anyplace_argument& given : from) {
-      std::memcpy(value, given.value, given.size);
+      if (given.size == sizeof(std::uint64_t)) {
+        std::memcpy(value, given.value, sizeof(std::uint64_t));
+      } else {
+        std::memcpy(value, given.value, given.size);
+      }
       *argument++ = {given.kind, given.size, value};
       value += room(given.size);
     }
   }
 };
 
+/// Allocates so many bytes more, for what lies behind an object that shared pointers own.
+template <class T>
+struct WithRoomBehind {
+  using value_type = T;
+
+  std::size_t behind = 0;
+
+  explicit WithRoomBehind(std::size_t bytes) noexcept : behind(bytes) {}
+  template <class Other>
+  WithRoomBehind(const WithRoomBehind<Other>& other) noexcept : behind(other.behind) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T) + behind)); }
+  void deallocate(T* memory, std::size_t /*count*/) noexcept { ::operator delete(memory); }
+  friend bool operator==(const WithRoomBehind&, const WithRoomBehind&) noexcept { return true; }
+};
+
 LaunchWork keep_launch(Pin<KernelState> kernel, const anyplace_launch& launch,
                        std::span<const anyplace_argument> arguments) {
-  const auto kept = std::make_shared<KeptLaunch>();
-  kept->kernel = std::move(kernel);
-  kept->launch = launch;
-  kept->copy_values(arguments);
-  return {kept->kernel->handle, std::shared_ptr<const anyplace_launch>(kept, &kept->launch), &kept->kernel->name};
+  const WithRoomBehind<KeptLaunch> allocator(KeptLaunch::room_behind(arguments));
+  std::shared_ptr<KeptLaunch> kept = std::allocate_shared<KeptLaunch>(allocator, std::move(kernel), launch);
+  kept->copy_arguments(arguments);
+  LaunchWork work;
+  work.kernel = kept->kernel->handle;
+  work.name = &kept->kernel->name;
+  const anyplace_launch* const copy = &kept->launch;
+  work.launch = std::shared_ptr<const anyplace_launch>(std::move(kept), copy);
+  return work;
 }
 
 std::span<const anyplace_argument> arguments_of(const anyplace_launch& launch) noexcept {

@@ -43,18 +43,36 @@ DeviceAddresses::List list_of(const BufferState& buffer) noexcept {
   return own ? DeviceAddresses::List::allocations : DeviceAddresses::List::wrapped;
 }
 
+/// Whether the caching allocator may know more bytes than the buffer has. An application's allocator may be upon it.
+bool has_slack_in_allocator(const BufferState& buffer) noexcept {
+  return buffer.slack != 0 && (buffer.block != nullptr || buffer.custom != nullptr);
+}
+
 }  // namespace
 
 void enter_in_book(BufferState& buffer) {
-  if (buffer.block != nullptr || buffer.region) return;
+  if (buffer.region) return;
+  DeviceAddresses& book = *buffer.device->addresses;
+  const bool has_slack = has_slack_in_allocator(buffer);
+  if (has_slack) book.add_aligned(buffer.allocation(), buffer.allocated(), buffer.address, buffer.bytes);
+  buffer.booked = has_slack;
+  if (buffer.block != nullptr) return;
   const AddressKind kind = buffer.kind == ANYPLACE_MEMORY_MANAGED ? AddressKind::managed : AddressKind::device;
-  buffer.device->addresses->add(list_of(buffer), kind, buffer.address, buffer.bytes);
+  try {
+    book.add(list_of(buffer), kind, buffer.address, buffer.bytes);
+  } catch (...) {
+    if (has_slack) book.remove_aligned(buffer.allocation(), buffer.allocated());
+    buffer.booked = false;
+    throw;
+  }
   buffer.booked = true;
 }
 
 void strike_from_book(BufferState& buffer) noexcept {
   if (!std::exchange(buffer.booked, false)) return;
-  buffer.device->addresses->remove(list_of(buffer), buffer.address, buffer.bytes);
+  DeviceAddresses& book = *buffer.device->addresses;
+  if (has_slack_in_allocator(buffer)) book.remove_aligned(buffer.allocation(), buffer.allocated());
+  if (buffer.block == nullptr) book.remove(list_of(buffer), buffer.address, buffer.bytes);
 }
 
 PinnedRange pin_range(const BufferView& view, const char* operation) {

@@ -134,11 +134,11 @@ const StreamState* unjoined(const Capture& capture) {
 
 Captures& captures() noexcept { return all_captures.value; }
 
-std::uint32_t NodeList::add(Work work, DeviceState& device, const std::vector<std::uint32_t>& after) {
+std::uint32_t NodeList::add(Work&& work, DeviceState& device, const std::vector<std::uint32_t>& after) {
   const auto first = static_cast<std::uint32_t>(dependencies.size());
   dependencies.insert(dependencies.end(), after.begin(), after.end());
   try {
-    nodes.push_back({std::move(work), &device, first, static_cast<std::uint32_t>(after.size())});
+    nodes.emplace_back(std::move(work), device, first, after.size());
   } catch (...) {
     dependencies.resize(first);
     throw;
@@ -406,6 +406,21 @@ void refuse_unsafe_call(const DeviceState& device, const char* operation) {
       if (!forbids || capture->state != Capture::State::active) continue;
       refusal = refuse(*capture, operation, "the call acts on a whole device while a stream is captured",
                        "make it before begin_capture() or after end_capture(), or capture with CaptureMode::relaxed");
+    }
+  }
+  if (refusal) throw_refusal(*refusal, device, operation);
+}
+
+void refuse_captures(const DeviceState& device, const char* operation) {
+  refuse_unsafe_call(device, operation);
+  std::optional<Refusal> refusal;
+  {
+    const std::lock_guard lock(captures().mutex);
+    for (const std::shared_ptr<Capture>& capture : captures().active) {
+      const auto is_its = [&](const Pin<StreamState>& stream) { return stream->device == &device; };
+      if (std::none_of(capture->streams.begin(), capture->streams.end(), is_its)) continue;
+      refusal = refuse(*capture, operation, "the device's streams would end while one of them is captured",
+                       "do it before begin_capture() or after end_capture()");
     }
   }
   if (refusal) throw_refusal(*refusal, device, operation);

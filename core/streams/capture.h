@@ -39,6 +39,12 @@ struct Node {
   DeviceState* device = nullptr;
   std::uint32_t first_dependency = 0;
   std::uint32_t dependency_count = 0;
+
+  Node(Work&& what, DeviceState& on, std::uint32_t first, std::size_t count) noexcept
+      : work(std::move(what)),
+        device(&on),
+        first_dependency(first),
+        dependency_count(static_cast<std::uint32_t>(count)) {}
 };
 
 /// Nodes in an order in which they may run: each depends on earlier ones alone.
@@ -47,7 +53,7 @@ struct NodeList {
   std::vector<std::uint32_t> dependencies;
 
   /// Returns the number of the new node. Throws bad_alloc, and has then added nothing.
-  std::uint32_t add(Work work, DeviceState& device, const std::vector<std::uint32_t>& after);
+  std::uint32_t add(Work&& work, DeviceState& device, const std::vector<std::uint32_t>& after);
 };
 
 /// Adds what `more` has and `front` hasn't. Both are short.

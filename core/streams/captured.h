@@ -26,5 +26,7 @@ void refuse_if_captured(EventState& event, const char* operation);
 /// Throws capturing, and invalidates the captures that forbid it, if the calling thread may not make calls now that act
 /// on a whole device: allocating memory, waiting for a device. `device` is for the error's place.
 void refuse_unsafe_call(const DeviceState& device, const char* operation);
+/// The same, whatever the mode, for what would end the streams of a capture: resetting the device.
+void refuse_captures(const DeviceState& device, const char* operation);
 
 }  // namespace anyplace::detail

@@ -164,12 +164,13 @@ void wait_carefully(StreamState& stream, EventState& event, const char* operatio
     check(device.table->stream_wait_event(device.self, stream.handle, event.handle), device, operation);
     return;
   }
-  if (!event.recorded.load(std::memory_order_acquire)) return;
+  // Whoever has the native handle may have recorded it, which only the backend knows. To it, what was never recorded is
+  // complete.
   const Record record = most_recent_record(event);
-  // Of the same stream, and so in front of whatever comes now.
-  if (record.held && record.held->stream_id == stream.id) return;
-  if (is_complete(record, operation)) return;
   const bool submitted = !record.held || state_of(*record.held) == HeldRecord::State::submitted;
+  // Of the same stream, and so in front of whatever comes now.
+  if (!submitted && record.held->stream_id == stream.id) return;
+  if (is_complete(record, operation)) return;
   if (submitted && device.backend == event.device->backend && !stream.held.load(std::memory_order_acquire)) {
     check(device.table->stream_wait_event(device.self, stream.handle, record.handle), device, operation);
     return;
@@ -181,6 +182,11 @@ void wait_carefully(StreamState& stream, EventState& event, const char* operatio
 
 void record(EventState& event, StreamState& stream, const char* operation) {
   record_event(Given(event, stream), operation);
+}
+void record_behind_work(EventState& event, StreamState& stream, const char* operation) {
+  require_usable(*stream.device, operation);
+  if (stream.held.load(std::memory_order_acquire) && hold_back_record(event, stream, operation)) return;
+  record_first(event, stream, operation);
 }
 bool query(EventState& event, const char* operation) { return query_event(Given(event), operation); }
 bool synchronize(EventState& event, std::uint64_t timeout_ns, const char* operation) {

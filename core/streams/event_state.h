@@ -72,6 +72,8 @@ Record most_recent_record(EventState& event);
 // -- The operations, for objects that the caller keeps alive. The public calls inline the same bodies.
 /// Throws invalid_argument, naming both places, if the stream is not of the event's device.
 void record(EventState& event, StreamState& stream, const char* operation);
+/// The same for a marker of the core's own behind what the stream really has to do: also on a stream that is captured.
+void record_behind_work(EventState& event, StreamState& stream, const char* operation);
 bool query(EventState& event, const char* operation);
 /// timeout_ns may be ANYPLACE_FOREVER. False when it ran out.
 bool synchronize(EventState& event, std::uint64_t timeout_ns, const char* operation);

@@ -284,7 +284,6 @@ bool wait_carefully(StreamState& stream, std::uint64_t timeout_ns, const char* o
 
 bool synchronize(DeviceState& device, std::uint64_t timeout_ns, const char* operation) {
   require_usable(device, operation);
-  refuse_unsafe_call(device, operation);
   const Deadline deadline(timeout_ns);
   if (!wait_until_submitted(device, deadline)) return false;
   require_usable(device, operation);

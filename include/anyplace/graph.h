@@ -90,6 +90,11 @@ struct GraphNodeInfo {
   std::vector<GraphNode> dependencies;
 };
 
+struct GraphExecOptions {
+  /// False: the library submits the nodes one by one even where the device could launch the graph as one.
+  bool native = true;
+};
+
 class GraphExec;
 
 /// Owns a graph. Making nodes and asking for them may be done from any thread; moving isn't. A null one, which is one
@@ -155,7 +160,7 @@ class ANYPLACE_API Graph {
   std::string to_dot() const;
 
   /// A copy of the graph as it is now, ready to be launched. Throws out_of_memory.
-  GraphExec instantiate() const;
+  GraphExec instantiate(GraphExecOptions options = {}) const;
 
  private:
   friend class GraphExec;

@@ -43,9 +43,11 @@ constexpr const char* image_folder = ANYPLACE_CUDA_IMAGES;
 constexpr const char* any_image = "kernels.ptx";    ///< of the suite's test kernels
 constexpr const char* broken_image = "broken.ptx";  ///< doesn't load
 constexpr const char* binary_images[] = {"kernels.sm_90.cubin", "kernels.fatbin"};
+constexpr std::uint32_t image_format = ANYPLACE_IMAGE_PTX;  ///< of any_image
 constexpr const char* uuid_of_nobody = "GPU-00000000-0000-0000-0000-000000000000";
 constexpr const char* per_thread_stream = "CU_STREAM_PER_THREAD";
 constexpr std::pair<const char*, const char*> without_virtual_memory{DOUBLE_VARIABLE("MISSING"), call::map};
+constexpr std::pair<const char*, const char*> without_graphs{DOUBLE_VARIABLE("MISSING"), "cuGraphLaunch"};
 constexpr std::uint64_t contexts_of_a_device = 1;  ///< that the double counts, once it is used
 constexpr unsigned blocking_stream = CU_STREAM_DEFAULT;
 constexpr unsigned non_blocking_stream = CU_STREAM_NON_BLOCKING;
@@ -58,6 +60,8 @@ constexpr Result out_of_memory = CUDA_ERROR_OUT_OF_MEMORY;
 constexpr Result illegal_address = CUDA_ERROR_ILLEGAL_ADDRESS;
 constexpr Result launch_failed = CUDA_ERROR_LAUNCH_FAILED;
 constexpr Result kernel_trapped = CUDA_ERROR_ILLEGAL_INSTRUCTION;
+constexpr Result graph_update_failure = CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+constexpr Result not_supported = CUDA_ERROR_NOT_SUPPORTED;
 constexpr Result unknown = CUDA_ERROR_UNKNOWN;
 constexpr Result peer_access_already_enabled = CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 constexpr const char* name_of_unknown = "CUDA_ERROR_UNKNOWN";
@@ -79,6 +83,11 @@ constexpr const char* copy_to_device = "cuMemcpyHtoDAsync_v2";
 constexpr const char* copy_to_host = "cuMemcpyDtoHAsync_v2";
 constexpr const char* launch_kernel = "cuLaunchKernel";
 constexpr const char* allocate = "cuMemAlloc_v2";
+constexpr const char* of_graphs[] = {
+    "cuGraphCreate",         "cuGraphAddEmptyNode", "cuGraphAddKernelNode",    "cuGraphAddMemcpyNode",
+    "cuGraphAddMemsetNode",  "cuGraphAddHostNode",  "cuGraphAddEventWaitNode", "cuGraphAddEventRecordNode",
+    "cuGraphInstantiate_v2", "cuGraphExecUpdate",   "cuGraphLaunch",           "cuGraphExecDestroy"};
+constexpr const char* end_graph = "cuGraphDestroy";
 }  // namespace call
 
 /// Of a device's primary context, which is left current.

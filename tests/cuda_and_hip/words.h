@@ -13,6 +13,7 @@
 #include <string>
 
 #include "anyplace/anyplace.h"
+#include "anyplace/backend/abi.h"
 
 namespace vendor_test {
 

@@ -46,9 +46,11 @@ constexpr const char* image_folder = ANYPLACE_HIP_IMAGES;
 constexpr const char* any_image = "kernels.hsaco";             ///< of the suite's test kernels
 constexpr const char* broken_image = "kernels.gfx1100.hsaco";  ///< doesn't load
 constexpr const char* binary_images[] = {"kernels.gfx90a.hsaco", "kernels.hsaco"};
+constexpr std::uint32_t image_format = ANYPLACE_IMAGE_HSACO;  ///< of any_image
 constexpr const char* uuid_of_nobody = "GPU-0000000000000000";
 constexpr const char* per_thread_stream = "hipStreamPerThread";
 constexpr std::pair<const char*, const char*> without_virtual_memory{DOUBLE_VARIABLE("VIRTUAL_MEMORY"), "0"};
+constexpr std::pair<const char*, const char*> without_graphs{DOUBLE_VARIABLE("FAIL"), "hipGraphCreate:1:801:always"};
 constexpr std::uint64_t contexts_of_a_device = 0;  ///< that the double counts, once it is used
 constexpr unsigned blocking_stream = hipStreamDefault;
 constexpr unsigned non_blocking_stream = hipStreamNonBlocking;
@@ -61,6 +63,8 @@ constexpr Result out_of_memory = hipErrorOutOfMemory;
 constexpr Result illegal_address = hipErrorIllegalAddress;
 constexpr Result launch_failed = hipErrorLaunchFailure;
 constexpr Result kernel_trapped = hipErrorAssert;
+constexpr int graph_update_failure = 910;
+constexpr Result not_supported = hipErrorNotSupported;
 constexpr Result unknown = hipErrorUnknown;
 constexpr Result peer_access_already_enabled = hipErrorPeerAccessAlreadyEnabled;
 constexpr const char* name_of_unknown = "hipErrorUnknown";
@@ -82,6 +86,12 @@ constexpr const char* copy_to_device = "hipMemcpyHtoDAsync";
 constexpr const char* copy_to_host = "hipMemcpyDtoHAsync";
 constexpr const char* launch_kernel = "hipModuleLaunchKernel";
 constexpr const char* allocate = "hipMalloc";
+constexpr const char* of_graphs[] = {"hipGraphCreate",        "hipGraphAddEmptyNode",     "hipGraphAddKernelNode",
+                                     "hipGraphAddMemcpyNode", "hipGraphAddMemcpyNode1D",  "hipGraphAddMemsetNode",
+                                     "hipGraphAddHostNode",   "hipGraphAddEventWaitNode", "hipGraphAddEventRecordNode",
+                                     "hipGraphInstantiate",   "hipGraphExecUpdate",       "hipGraphLaunch",
+                                     "hipGraphExecDestroy"};
+constexpr const char* end_graph = "hipGraphDestroy";
 }  // namespace call
 
 inline int current_device() {

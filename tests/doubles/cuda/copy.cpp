@@ -25,21 +25,6 @@ int copy_peer(CUdeviceptr destination, CUcontext destination_context, CUdevicept
   return copy_bytes(destination, Want::device, source, Want::device, bytes, stream, form);
 }
 
-int end_of(CUmemorytype type, const void* host, CUdeviceptr device, size_t x, size_t y, size_t pitch, size_t width,
-           End& end) {
-  const bool on_host = type == CU_MEMORYTYPE_HOST;
-  if (!on_host && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
-  if (x > SIZE_MAX - width || pitch < x + width || pitch > static_cast<size_t>(max_pitch)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  const uint64_t base = on_host ? Word(host) : Word(device);
-  if (base == 0) return CUDA_ERROR_INVALID_VALUE;
-  end.address = base + y * pitch + x;
-  end.pitch = pitch;
-  end.want = on_host ? Want::host : type == CU_MEMORYTYPE_DEVICE ? Want::device : Want::any;
-  return CUDA_SUCCESS;
-}
-
 int copy_2d(const CUDA_MEMCPY2D* asked, CUstream stream, Form form) {
   if (asked == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (asked->WidthInBytes == 0 || asked->Height == 0) return CUDA_SUCCESS;
@@ -56,6 +41,21 @@ int copy_2d(const CUDA_MEMCPY2D* asked, CUstream stream, Form form) {
 }
 
 }  // namespace
+
+int end_of(CUmemorytype type, const void* host, CUdeviceptr device, size_t x, size_t y, size_t pitch, size_t width,
+           End& end) {
+  const bool on_host = type == CU_MEMORYTYPE_HOST;
+  if (!on_host && type != CU_MEMORYTYPE_DEVICE && type != CU_MEMORYTYPE_UNIFIED) return CUDA_ERROR_INVALID_VALUE;
+  if (x > SIZE_MAX - width || pitch < x + width || pitch > static_cast<size_t>(max_pitch)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const uint64_t base = on_host ? Word(host) : Word(device);
+  if (base == 0) return CUDA_ERROR_INVALID_VALUE;
+  end.address = base + y * pitch + x;
+  end.pitch = pitch;
+  end.want = on_host ? Want::host : type == CU_MEMORYTYPE_DEVICE ? Want::device : Want::any;
+  return CUDA_SUCCESS;
+}
 
 // -- Without a stream: in the null stream, or the thread's own in the forms for that.
 

@@ -285,6 +285,61 @@ namespace anyplace::doubles::cuda {
     (int* blocks, CUfunction function, int block_size, size_t shared_bytes),                                        \
     (blocks, function, block_size, shared_bytes))
 
+#define CUDA_DOUBLE_GRAPH_ENTRIES(X, PTDS, PTSZ)                                                                      \
+  X(plain, cuGraphCreate, 10000, (CUgraph * graph, unsigned flags), (graph, flags))                                   \
+  X(release, cuGraphDestroy, 10000, (CUgraph graph), (graph))                                                         \
+  X(plain, cuGraphAddEmptyNode, 10000, (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count),   \
+    (node, graph, after, count))                                                                                      \
+  X(plain, cuGraphAddKernelNode, 10000,                                                                               \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count,                                       \
+     const CUDA_KERNEL_NODE_PARAMS_v1* asked),                                                                        \
+    (node, graph, after, count, asked))                                                                               \
+  X(plain, cuGraphAddKernelNode_v2, 12000,                                                                            \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count,                                       \
+     const CUDA_KERNEL_NODE_PARAMS_v2* asked),                                                                        \
+    (node, graph, after, count, asked))                                                                               \
+  X(plain, cuGraphAddMemcpyNode, 10000,                                                                               \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, const CUDA_MEMCPY3D* asked,           \
+     CUcontext context),                                                                                              \
+    (node, graph, after, count, asked, context))                                                                      \
+  X(plain, cuGraphAddMemsetNode, 10000,                                                                               \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, const CUDA_MEMSET_NODE_PARAMS* asked, \
+     CUcontext context),                                                                                              \
+    (node, graph, after, count, asked, context))                                                                      \
+  X(plain, cuGraphAddHostNode, 10000,                                                                                 \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, const CUDA_HOST_NODE_PARAMS* asked),  \
+    (node, graph, after, count, asked))                                                                               \
+  X(plain, cuGraphAddEventRecordNode, 11010,                                                                          \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, CUevent event),                       \
+    (node, graph, after, count, event))                                                                               \
+  X(plain, cuGraphAddEventWaitNode, 11010,                                                                            \
+    (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t count, CUevent event),                       \
+    (node, graph, after, count, event))                                                                               \
+  X(plain, cuGraphAddDependencies, 10000,                                                                             \
+    (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, size_t count), (graph, from, to, count))          \
+  X(plain, cuGraphAddDependencies_v2, 12030,                                                                          \
+    (CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, const CUgraphEdgeData* edges, size_t count),      \
+    (graph, from, to, edges, count))                                                                                  \
+  X(release, cuGraphDestroyNode, 10000, (CUgraphNode node), (node))                                                   \
+  X(plain, cuGraphGetNodes, 10000, (CUgraph graph, CUgraphNode * nodes, size_t * count), (graph, nodes, count))       \
+  X(plain, cuGraphNodeGetDependencies, 10000, (CUgraphNode node, CUgraphNode * nodes, size_t * count),                \
+    (node, nodes, count))                                                                                             \
+  X(plain, cuGraphNodeGetDependencies_v2, 12030,                                                                      \
+    (CUgraphNode node, CUgraphNode * nodes, CUgraphEdgeData * edges, size_t * count), (node, nodes, edges, count))    \
+  X(plain, cuGraphNodeGetType, 10000, (CUgraphNode node, CUgraphNodeType * type), (node, type))                       \
+  X(plain, cuGraphInstantiate_v2, 11000,                                                                              \
+    (CUgraphExec * executable, CUgraph graph, CUgraphNode * wrong, char* log, size_t bytes),                          \
+    (executable, graph, wrong, log, bytes))                                                                           \
+  X(plain, cuGraphInstantiateWithFlags, 11040, (CUgraphExec * executable, CUgraph graph, unsigned long long flags),   \
+    (executable, graph, flags))                                                                                       \
+  X(plain, cuGraphExecUpdate, 10020,                                                                                  \
+    (CUgraphExec executable, CUgraph graph, CUgraphNode * wrong, CUgraphExecUpdateResult * why),                      \
+    (executable, graph, wrong, why))                                                                                  \
+  X(plain, cuGraphExecUpdate_v2, 12000, (CUgraphExec executable, CUgraph graph, CUgraphExecUpdateResultInfo * why),   \
+    (executable, graph, why))                                                                                         \
+  PTSZ(plain, cuGraphLaunch, 10000, (CUgraphExec executable, CUstream stream), (executable, stream))                  \
+  X(release, cuGraphExecDestroy, 10000, (CUgraphExec executable), (executable))
+
 #define CUDA_DOUBLE_ENTRIES(X, PTDS, PTSZ)   \
   CUDA_DOUBLE_INIT_ENTRIES(X, PTDS, PTSZ)    \
   CUDA_DOUBLE_DEVICE_ENTRIES(X, PTDS, PTSZ)  \
@@ -295,7 +350,8 @@ namespace anyplace::doubles::cuda {
   CUDA_DOUBLE_COPY_ENTRIES(X, PTDS, PTSZ)    \
   CUDA_DOUBLE_POOL_ENTRIES(X, PTDS, PTSZ)    \
   CUDA_DOUBLE_VIRTUAL_ENTRIES(X, PTDS, PTSZ) \
-  CUDA_DOUBLE_MODULE_ENTRIES(X, PTDS, PTSZ)
+  CUDA_DOUBLE_MODULE_ENTRIES(X, PTDS, PTSZ)  \
+  CUDA_DOUBLE_GRAPH_ENTRIES(X, PTDS, PTSZ)
 
 #define CUDA_DOUBLE_DECLARE(kind, symbol, since, parameters, arguments) int do_##symbol parameters;
 CUDA_DOUBLE_ENTRIES(CUDA_DOUBLE_DECLARE, CUDA_DOUBLE_DECLARE, CUDA_DOUBLE_DECLARE)

@@ -77,6 +77,7 @@ constexpr ErrorText errors[] = {
     {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "the capture was invalidated by an earlier error"},
     {906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT", "operation would depend on a capture in progress"},
     {909, "CUDA_ERROR_TIMEOUT", "wait operation timed out"},
+    {910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE", "the update of the graph violates its constraints"},
     {914, "CUDA_ERROR_EXTERNAL_DEVICE", "an external device has failed"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "../engine/runtime/entry.h"
+#include "../engine/runtime/graphs.h"
 #include "driver.h"
 
 namespace anyplace::doubles {
@@ -89,6 +90,8 @@ ContextRef context_of(const Argument&) {
 ContextRef context_of(CUstream stream) { return context_of_object(state().streams.find(Word(stream))); }
 ContextRef context_of(CUevent event) { return context_of_object(state().events.find(Word(event))); }
 ContextRef context_of(CUmodule module) { return context_of_object(state().modules.find(Word(module))); }
+ContextRef context_of(CUgraph graph) { return context_of_object(state().graphs.find(Word(graph))); }
+ContextRef context_of(CUgraphExec exec) { return context_of_object(state().graph_execs.find(Word(exec))); }
 
 /// That of an argument, else the current one, else all.
 struct WhoseContext {

@@ -38,17 +38,21 @@ int collect_from_buffer(const Function& function, void** extra, std::vector<cons
 
 int launch_kernel(CUfunction handle, const KernelShape& shape, CUstream stream, void** arguments, void** extra) {
   LaunchTarget target;
-  int result = find_target(handle, stream, target);
-  if (result == CUDA_SUCCESS) result = check_shape(*target.function, shape);
-  if (result != CUDA_SUCCESS) return result;
-  if (arguments != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<const void*> values;
-  result = extra == nullptr ? collect_values(*target.function, arguments, values)
-                            : collect_from_buffer(*target.function, extra, values);
+  int result = find_target(handle, stream, target);
+  if (result == CUDA_SUCCESS) result = check_launch(*target.function, shape, arguments, extra, values);
   return result == CUDA_SUCCESS ? launch(target, shape, values) : result;
 }
 
 }  // namespace
+
+int check_launch(const Function& function, const KernelShape& shape, void** arguments, void** extra,
+                 std::vector<const void*>& values) {
+  const int result = check_shape(function, shape);
+  if (result != CUDA_SUCCESS) return result;
+  if (arguments != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return extra == nullptr ? collect_values(function, arguments, values) : collect_from_buffer(function, extra, values);
+}
 
 CUDA_DOUBLE_ENTRY(cuLaunchKernel)
 (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,

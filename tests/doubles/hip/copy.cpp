@@ -4,9 +4,7 @@
 #include "runtime.h"
 
 namespace anyplace::doubles::hip {
-namespace {
 
-/// False: there is no such kind.
 bool ends_of(int kind, Want& destination, Want& source) {
   constexpr Want host = Want::host, device = Want::device, any = Want::any;
   constexpr Want rows[][2] = {{host, host}, {device, host}, {host, device}, {device, device}, {any, any}};
@@ -17,6 +15,8 @@ bool ends_of(int kind, Want& destination, Want& source) {
   source = rows[kind][1];
   return true;
 }
+
+namespace {
 
 int copy_kind(void* destination, const void* source, size_t bytes, int kind, hipStream_t stream,
               Form form = Form::in_stream) {

@@ -155,6 +155,48 @@ namespace anyplace::doubles::hip {
      unsigned block_z, unsigned shared_bytes, hipStream_t stream, void** arguments, void** extra),                  \
     (function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, arguments, extra))
 
+#define HIP_DOUBLE_GRAPH_ENTRIES(X)                                                                                    \
+  X(plain, hipGraphCreate, (hipGraph_t * graph, unsigned flags), (graph, flags))                                       \
+  X(release, hipGraphDestroy, (hipGraph_t graph), (graph))                                                             \
+  X(plain, hipGraphAddEmptyNode, (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* after, size_t count), \
+    (node, graph, after, count))                                                                                       \
+  X(plain, hipGraphAddKernelNode,                                                                                      \
+    (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,                               \
+     const hipKernelNodeParams* asked),                                                                                \
+    (node, graph, after, count, asked))                                                                                \
+  X(plain, hipGraphAddMemcpyNode,                                                                                      \
+    (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,                               \
+     const hipMemcpy3DParms* asked),                                                                                   \
+    (node, graph, after, count, asked))                                                                                \
+  X(plain, hipGraphAddMemcpyNode1D,                                                                                    \
+    (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* after, size_t count, void* destination,            \
+     const void* source, size_t bytes, int kind),                                                                      \
+    (node, graph, after, count, destination, source, bytes, kind))                                                     \
+  X(plain, hipGraphAddMemsetNode,                                                                                      \
+    (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,                               \
+     const hipMemsetParams* asked),                                                                                    \
+    (node, graph, after, count, asked))                                                                                \
+  X(plain, hipGraphAddHostNode,                                                                                        \
+    (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* after, size_t count,                               \
+     const hipHostNodeParams* asked),                                                                                  \
+    (node, graph, after, count, asked))                                                                                \
+  X(plain, hipGraphAddEventRecordNode,                                                                                 \
+    (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* after, size_t count, hipEvent_t event),            \
+    (node, graph, after, count, event))                                                                                \
+  X(plain, hipGraphAddEventWaitNode,                                                                                   \
+    (hipGraphNode_t * node, hipGraph_t graph, const hipGraphNode_t* after, size_t count, hipEvent_t event),            \
+    (node, graph, after, count, event))                                                                                \
+  X(plain, hipGraphAddDependencies,                                                                                    \
+    (hipGraph_t graph, const hipGraphNode_t* from, const hipGraphNode_t* to, size_t count), (graph, from, to, count))  \
+  X(plain, hipGraphInstantiate,                                                                                        \
+    (hipGraphExec_t * executable, hipGraph_t graph, hipGraphNode_t * wrong, char* log, size_t bytes),                  \
+    (executable, graph, wrong, log, bytes))                                                                            \
+  X(plain, hipGraphExecUpdate,                                                                                         \
+    (hipGraphExec_t executable, hipGraph_t graph, hipGraphNode_t * wrong, hipGraphExecUpdateResult * why),             \
+    (executable, graph, wrong, why))                                                                                   \
+  X(plain, hipGraphLaunch, (hipGraphExec_t executable, hipStream_t stream), (executable, stream))                      \
+  X(release, hipGraphExecDestroy, (hipGraphExec_t executable), (executable))
+
 #define HIP_DOUBLE_ENTRIES(X)   \
   HIP_DOUBLE_DEVICE_ENTRIES(X)  \
   HIP_DOUBLE_STREAM_ENTRIES(X)  \
@@ -163,7 +205,8 @@ namespace anyplace::doubles::hip {
   HIP_DOUBLE_POOL_ENTRIES(X)    \
   HIP_DOUBLE_VIRTUAL_ENTRIES(X) \
   HIP_DOUBLE_COPY_ENTRIES(X)    \
-  HIP_DOUBLE_MODULE_ENTRIES(X)
+  HIP_DOUBLE_MODULE_ENTRIES(X)  \
+  HIP_DOUBLE_GRAPH_ENTRIES(X)
 
 #define HIP_DOUBLE_DECLARE(kind, symbol, parameters, arguments) int do_##symbol parameters;
 HIP_DOUBLE_ENTRIES(HIP_DOUBLE_DECLARE)

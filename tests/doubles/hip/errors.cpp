@@ -52,6 +52,7 @@ constexpr ErrorText errors[] = {
     {719, "hipErrorLaunchFailure", "unspecified launch failure"},
     {720, "hipErrorCooperativeLaunchTooLarge", "too many blocks in a cooperative launch"},
     {801, "hipErrorNotSupported", "operation not supported"},
+    {910, "hipErrorGraphExecUpdateFailure", "the update of the graph violates its constraints"},
     {999, "hipErrorUnknown", "unknown error"},
     {1052, "hipErrorRuntimeMemory", "runtime memory call returned error"},
     {1053, "hipErrorRuntimeOther", "runtime call other than memory returned error"},

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "../engine/runtime/entry.h"
+#include "../engine/runtime/graphs.h"
 #include "runtime.h"
 
 namespace anyplace::doubles {
@@ -80,6 +81,8 @@ hipError_t remember(int code) {
 // The device that a call is about: that of its stream or event, or the one that memory is to be of; else null.
 ContextRef device_of(hipStream_t stream) { return context_of_object(state().streams.find(Word(stream))); }
 ContextRef device_of(hipEvent_t event) { return context_of_object(state().events.find(Word(event))); }
+ContextRef device_of(hipGraph_t graph) { return context_of_object(state().graphs.find(Word(graph))); }
+ContextRef device_of(hipGraphExec_t exec) { return context_of_object(state().graph_execs.find(Word(exec))); }
 ContextRef device_of(const AllocationProperties* properties) {
   const bool known = properties != nullptr && properties->location.type == hipMemLocationTypeDevice &&
                      check_device(properties->location.id) == hipSuccess;

@@ -4,7 +4,6 @@
 #include "runtime.h"
 
 namespace anyplace::doubles::hip {
-namespace {
 
 int check_shape(const KernelShape& shape) {
   const uint64_t block = threads_of(shape, max_grid, max_block);
@@ -16,8 +15,6 @@ int check_shape(const KernelShape& shape) {
   }
   return shape.shared_bytes > static_cast<uint64_t>(max_shared) ? hipErrorInvalidValue : hipSuccess;
 }
-
-}  // namespace
 
 HIP_DOUBLE_ENTRY(hipModuleLaunchKernel)
 (hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,

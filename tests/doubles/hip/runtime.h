@@ -22,6 +22,10 @@ constexpr uint64_t signal_bytes = 8;
 const auto legacy_stream = reinterpret_cast<hipStream_t>(1);
 const auto per_thread_stream = reinterpret_cast<hipStream_t>(2);
 
+int check_shape(const KernelShape& shape);
+/// What a kind of copy says that the ends are. False: there is no such kind.
+bool ends_of(int kind, Want& destination, Want& source);
+
 const char* error_name(hipError_t error);
 const char* error_text(hipError_t error);
 

@@ -14,6 +14,7 @@
 //   Kernel has, beside what module.h asks for, native(), attributes(anyplace_kernel_attributes&) and
 //                               occupancy(threads, shared_bytes); they throw
 //   Copies                      as copies.h makes it
+//   Graph                       as graph.h makes it, of the same Device
 #pragma once
 
 #include <algorithm>
@@ -38,6 +39,7 @@ class ClassBackend : public DeviceBackend, private Watched {
   using Gate = typename Device::Gates::Gate;
   using Module = typename Parts::Module;
   using Kernel = typename Parts::Kernel;
+  using Graph = typename Parts::Graph;
   using VirtualMemory = typename Device::VirtualMemory;
   using PhysicalMemory = typename VirtualMemory::Physical;
 
@@ -206,6 +208,18 @@ class ClassBackend : public DeviceBackend, private Watched {
                                             const anyplace_launch& launch) override {
     from_handle<Kernel>(kernel)->launch(stream_at(stream), launch);
   }
+
+  // -- Graphs.
+  anyplace_graph graph_create(std::int32_t device, const anyplace_graph_desc& desc) override {
+    return to_handle(new Graph(at(device), desc));
+  }
+  void graph_update(anyplace_graph graph, const anyplace_graph_desc& desc) override {
+    from_handle<Graph>(graph)->update(desc);
+  }
+  void graph_launch(anyplace_graph graph, anyplace_stream stream) override {
+    from_handle<Graph>(graph)->launch(stream_at(stream));
+  }
+  void graph_destroy(anyplace_graph graph) override { Graph::destroy(from_handle<Graph>(graph)); }
 
   // -- Virtual memory.
   std::uint64_t virtual_granularity(std::int32_t device) override { return virtual_memory_of(device).granularity(); }

@@ -252,6 +252,9 @@ int find_target(Word function, Word stream, LaunchTarget& target);
 uint64_t threads_of(const KernelShape& shape, const int (&max_grid)[3], const int (&max_block)[3]);
 /// The values that each of `arguments` points at.
 int collect_values(const Function& function, void** arguments, std::vector<const void*>& values);
+/// One launch in the context, with copies of the values.
+Operation launch_operation(const Context& context, const FunctionRef& function, const KernelShape& shape,
+                           const void* const* values);
 int launch(const LaunchTarget& target, const KernelShape& shape, const std::vector<const void*>& values);
 
 }  // namespace anyplace::doubles

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "calls.h"
+#include "graphs.h"
 
 namespace anyplace::doubles {
 namespace {
@@ -53,6 +53,17 @@ std::shared_ptr<std::vector<unsigned char>> stage(Copy& copy) {
   return staged;
 }
 
+Operation copy_operation(Uses uses, std::shared_ptr<std::vector<unsigned char>> staged, const Copy& copy) {
+  Operation operation;
+  operation.run = [uses = std::move(uses), staged = std::move(staged), copy] {
+    return run_on(uses, "a copy", [&] {
+      copy_rows(copy);
+      return 0;
+    });
+  };
+  return operation;
+}
+
 int copy_in(const StreamRef& stream, Copy copy, Form form) {
   if (copy.width == 0 || copy.height == 0) return 0;
   Checked checked;
@@ -73,14 +84,40 @@ int copy_in(const StreamRef& stream, Copy copy, Form form) {
     wait = copy.width * copy.height > most_staged;
     if (!wait) staged = stage(copy);
   }
+  return submit_and(wait, stream, copy_operation(std::move(checked.uses), std::move(staged), copy));
+}
+
+/// Whose memory it is: the host's, or which device's.
+uint64_t place_of(uint64_t address) {
+  const auto block = state().memory.block_of(address);
+  return block && (block->kind == MemoryKind::device || block->kind == MemoryKind::mapped)
+             ? static_cast<uint64_t>(block->device) + 1
+             : 0;
+}
+
+template <class Element>
+int check_fill(const Context& context, const Fill& fill, Uses& uses) {
+  if (fill.destination % sizeof(Element) != 0 || fill.width > SIZE_MAX / sizeof(Element)) return code::invalid_value;
+  const uint64_t row = fill.width * sizeof(Element);
+  if (fill.height > 1 && (fill.pitch < row || fill.pitch % sizeof(Element) != 0)) return code::invalid_value;
+  if (fill.height > 1 && fill.pitch > static_cast<size_t>(max_pitch)) return code::invalid_value;
+  const uint64_t extent = (fill.height - 1) * fill.pitch + row;
+  return check_range(context, fill.destination, extent, Want::access, uses);
+}
+
+template <class Element>
+Operation fill_operation(Uses uses, const Fill& fill, Element value) {
   Operation operation;
-  operation.run = [uses = std::move(checked.uses), staged = std::move(staged), copy] {
-    return run_on(uses, "a copy", [&] {
-      copy_rows(copy);
+  operation.run = [uses = std::move(uses), fill, value] {
+    return run_on(uses, "a fill", [&] {
+      for (size_t y = 0; y < fill.height; ++y) {
+        auto* const first = static_cast<Element*>(to_pointer(fill.destination + y * fill.pitch));
+        std::fill_n(first, fill.width, value);
+      }
       return 0;
     });
   };
-  return submit_and(wait, stream, std::move(operation));
+  return operation;
 }
 
 }  // namespace
@@ -101,28 +138,52 @@ int fill(const Fill& fill, Element value, Word stream, Form form) {
   StreamRef found;
   int result = resolve_stream_for_work(stream, found);
   if (result != 0 || fill.width == 0 || fill.height == 0) return result;
-  if (fill.destination % sizeof(Element) != 0 || fill.width > SIZE_MAX / sizeof(Element)) return code::invalid_value;
-  const uint64_t row = fill.width * sizeof(Element);
-  if (fill.height > 1 && (fill.pitch < row || fill.pitch % sizeof(Element) != 0)) return code::invalid_value;
-  if (fill.height > 1 && fill.pitch > static_cast<size_t>(max_pitch)) return code::invalid_value;
   Uses uses;
-  const uint64_t extent = (fill.height - 1) * fill.pitch + row;
-  result = check_range(*found->context, fill.destination, extent, Want::access, uses);
+  result = check_fill<Element>(*found->context, fill, uses);
   if (result != 0) return result;
-  Operation operation;
-  operation.run = [uses = std::move(uses), fill, value] {
-    return run_on(uses, "a fill", [&] {
-      for (size_t y = 0; y < fill.height; ++y) {
-        auto* const first = static_cast<Element*>(to_pointer(fill.destination + y * fill.pitch));
-        std::fill_n(first, fill.width, value);
-      }
-      return 0;
-    });
-  };
-  return submit_and(form == Form::synchronous && is_host_memory(fill.destination), found, std::move(operation));
+  return submit_and(form == Form::synchronous && is_host_memory(fill.destination), found,
+                    fill_operation(std::move(uses), fill, value));
 }
 template int fill(const Fill&, uint8_t, Word, Form);
 template int fill(const Fill&, uint16_t, Word, Form);
 template int fill(const Fill&, uint32_t, Word, Form);
+
+// -- The same as nodes of graphs. What they touch is looked at when they are added and at each launch: where it is gone
+// by then, they run on what was there and fault.
+
+int copy_work(const ContextRef& context, const Copy& copy, NodeWork& work) {
+  if (copy.width == 0 || copy.height == 0) return code::invalid_value;
+  Checked added;
+  if (const int result = check_ends(*context, copy, added); result != 0) return result;
+  work.kind = NodeKind::copy;
+  work.context = context;
+  work.fixed = {place_of(copy.destination.address), place_of(copy.source.address)};
+  work.prepare = [copy, uses = std::move(added.uses)](const Context& on) {
+    Checked now;
+    const bool there = check_ends(on, copy, now) == 0;
+    return copy_operation(there ? std::move(now.uses) : uses, nullptr, copy);
+  };
+  return 0;
+}
+
+template <class Element>
+int fill_work(const ContextRef& context, const Fill& fill, Element value, NodeWork& work) {
+  if (fill.width == 0 || fill.height == 0) return code::invalid_value;
+  Uses added;
+  if (const int result = check_fill<Element>(*context, fill, added); result != 0) return result;
+  work.kind = NodeKind::fill;
+  work.context = context;
+  work.fixed = {place_of(fill.destination), sizeof(Element), fill.height};
+  if (fill.height > 1) work.fixed.insert(work.fixed.end(), {fill.width, fill.pitch});
+  work.prepare = [fill, value, uses = std::move(added)](const Context& on) {
+    Uses now;
+    const bool there = check_fill<Element>(on, fill, now) == 0;
+    return fill_operation(there ? std::move(now) : uses, fill, value);
+  };
+  return 0;
+}
+template int fill_work(const ContextRef&, const Fill&, uint8_t, NodeWork&);
+template int fill_work(const ContextRef&, const Fill&, uint16_t, NodeWork&);
+template int fill_work(const ContextRef&, const Fill&, uint32_t, NodeWork&);
 
 }  // namespace anyplace::doubles

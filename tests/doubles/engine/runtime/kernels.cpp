@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "calls.h"
+#include "graphs.h"
 
 namespace anyplace::doubles {
 namespace {
@@ -216,13 +216,32 @@ int collect_values(const Function& function, void** arguments, std::vector<const
   return 0;
 }
 
-int launch(const LaunchTarget& target, const KernelShape& shape, const std::vector<const void*>& values) {
-  KernelArguments arguments(target.function->kernel.sizes, values.data());
-  const auto made = std::make_shared<Launch>(target.function, shape, std::move(arguments));
-  find_uses(*target.stream->context, *made);
+Operation launch_operation(const Context& context, const FunctionRef& function, const KernelShape& shape,
+                           const void* const* values) {
+  KernelArguments arguments(function->kernel.sizes, values);
+  const auto made = std::make_shared<Launch>(function, shape, std::move(arguments));
+  find_uses(context, *made);
   Operation operation;
   operation.run = [made] { return run(*made); };
-  return submit_and(false, target.stream, std::move(operation));
+  return operation;
+}
+
+int launch(const LaunchTarget& target, const KernelShape& shape, const std::vector<const void*>& values) {
+  return submit_and(false, target.stream,
+                    launch_operation(*target.stream->context, target.function, shape, values.data()));
+}
+
+int kernel_work(const FunctionRef& function, const KernelShape& shape, const std::vector<const void*>& values,
+                NodeWork& work) {
+  const auto kept = std::make_shared<KernelArguments>(function->kernel.sizes, values.data());
+  work.kind = NodeKind::kernel;
+  work.context = function->module->context;
+  work.function = function;
+  work.prepare = [function, shape, kept](const Context& on) {
+    if (function->module->unloaded) misuses().add("a graph was launched with a kernel of a module that was unloaded");
+    return launch_operation(on, function, shape, kept->pointers());
+  };
+  return 0;
 }
 
 }  // namespace anyplace::doubles

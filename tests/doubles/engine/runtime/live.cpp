@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "../control.h"
-#include "state.h"
+#include "graphs.h"
 
 namespace anyplace::doubles {
 namespace {
@@ -26,6 +26,14 @@ void add_all(Things& things, const Table& table, const char* kind) {
     if (!counts(object->context)) continue;
     std::snprintf(text, sizeof(text), "0x%llx ", static_cast<unsigned long long>(value));
     things.push_back({kind, text + of_device(object->context->device)});
+  }
+}
+
+/// Graphs are of no context, but of the one that was current when they were made, if any was.
+template <class Table>
+void add_graphs(Things& things, const Table& table, const char* kind) {
+  for (const auto& [value, graph] : table.all()) {
+    if (graph->context == nullptr || counts(graph->context)) things.push_back({kind, ""});
   }
 }
 
@@ -78,6 +86,8 @@ std::vector<Thing> live_things() {
     if (pool->is_default || pool->destroyed || !counts(pool->device)) continue;
     things.push_back({"pool", of_device(pool->device)});
   }
+  add_graphs(things, all.graphs, "graph");
+  add_graphs(things, all.graph_execs, "executable graph");
   add_memory(things);
   return things;
 }

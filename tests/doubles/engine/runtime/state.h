@@ -118,6 +118,10 @@ using FunctionRef = std::shared_ptr<Function>;
 /// Marks the block of a module's variable among registered memory (Block::flags).
 constexpr uint32_t variable_of_module = uint32_t{1} << 31U;
 
+struct Graph;  // graphs.h
+struct GraphNode;
+struct GraphExec;
+
 struct DeviceState {
   ContextRef primary;
   PoolRef default_pool, pool;
@@ -143,6 +147,9 @@ struct State {
   HandleTable<Function> functions{vendor.handles, 5};
   HandleTable<Pool> pools{vendor.handles, 6};
   HandleTable<Physical> physicals{vendor.handles, 7};
+  HandleTable<Graph> graphs{vendor.handles, 8};
+  HandleTable<GraphNode> graph_nodes{vendor.handles, 9};
+  HandleTable<GraphExec> graph_execs{vendor.handles, 10};
   uint64_t ids = 0;
   uint64_t left_behind = 0;
 };

@@ -31,6 +31,7 @@ constexpr int already_registered = 712;
 constexpr int not_registered = 713;
 constexpr int launch_failed = 719;
 constexpr int not_supported = 801;
+constexpr int graph_update_failure = 910;
 }  // namespace code
 
 constexpr int max_pitch = 2147483647;
