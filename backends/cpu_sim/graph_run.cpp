@@ -112,9 +112,10 @@ bool GraphRun::run_alone() noexcept {
   }
 }
 
-/// True if nobody else is at the launch.
+/// By the owner, when it has run everything. True if nobody else is at the launch.
 bool GraphRun::finish_alone() noexcept {
   const std::lock_guard lock(lock_);
+  if (shared_) return leave();  // the claims were closed after the last one
   if (scheduler_->withdraw(*job_)) {
     job_->end_claims();
     return true;

@@ -136,6 +136,53 @@ void host_kernels(const Device& device) {
   expect(*sum == 129, "work behind a fault");
 }
 
+/// Graphs that are built and captured, launched on two streams, updated, and let go of while a launch is pending.
+void graphs(const Device& device) {
+  const Stream stream(device), other(device);
+  const Buffer data(stream, 64), side(stream, 64);
+  const Event event(device);
+  const bool calls = device.has(Capability::host_functions);
+  const auto called = std::make_shared<std::atomic<int>>(0);
+  stream.synchronize();
+  const auto make = [&](std::uint8_t value) {
+    anyplace::Graph graph(device);
+    const anyplace::GraphNode first = graph.add_memset8({}, data, value);
+    const anyplace::GraphNode second = graph.add_memset8({}, side, value);
+    anyplace::GraphNode both = graph.add_empty({first, second});
+    if (calls) both = graph.add_host_function(both, [called] { ++*called; });
+    graph.add_event_record(both, event);
+    return graph;
+  };
+  const anyplace::GraphExec exec = make(1).instantiate();
+  exec.launch(stream);
+  exec.launch(other);
+  exec.update(make(2));
+  exec.launch(stream);
+  std::vector<std::uint8_t> found(64);
+  stream.copy(found, data);
+  stream.synchronize();
+  expect(found == std::vector<std::uint8_t>(64, 2), "what a graph leaves after an update");
+  expect(!calls || *called == 3, "host functions of a graph");
+  expect(event.query(), "an event that a graph recorded");
+
+  stream.begin_capture();
+  stream.memset8(data, 3);
+  other.wait_event(stream.record_event());
+  other.memset8(side, 4);
+  stream.wait_stream(other);
+  stream.copy(data.sub(0, 32), side.sub(0, 32));
+  anyplace::GraphExec captured = stream.end_capture().instantiate();
+  {
+    const Gate gate;
+    if (calls) gate.block(stream);
+    captured.launch(stream);
+    captured = {};
+  }
+  stream.copy(found, data);
+  stream.synchronize();
+  expect(found.front() == 4 && found.back() == 3, "what a captured graph leaves");
+}
+
 /// Two threads that make, use and end handles at the same time, each with streams of its own.
 void threads(const Device& device) {
   const auto work = [device] {
@@ -303,6 +350,7 @@ void run_everything(const Places& places) {
   bad_input(device, places.image);
   if (device.has(Capability::host_functions)) host_functions(device);
   host_kernels(device);
+  graphs(device);
   threads(device);
   addresses(device);
   facts(device, places.image);
