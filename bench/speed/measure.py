@@ -13,7 +13,7 @@ import report
 
 # The cases of the program `speed` that make each group.
 CASES = {"enqueue": "enqueue", "submit_drain": "submit_drain", "sync": "sync", "sync_after_idle": "sync_after_(idle|sleep)",
-         "hop": "hop_(live|ahead)", "graph": "graph_(empty|1us|3)", "events": "(record|record_blocked|query|event_objects)",
+         "hop": "hop_(live|ahead)", "graph": "graph_(empty|1us|3)", "graph_launch": "chain_(launch|submit)|dag_launch(_1us)?", "events": "(record|record_blocked|query|event_objects)",
          "arguments": "(enqueue|submit_drain|sync|threads)_3|enqueue_8", "grid": "grid(_1us)?",
          "host_functions": "host_functions?", "small": "(fill|copy)_(enqueue|drain)|buffers", "blur": "blur", "limits": "limit_[a-z]+"}
 MEMORY = {"queued": 100_000, "queued_3": 100_000, "queued_8": 100_000, "idle": 10_000, "used": 10_000}
@@ -67,10 +67,14 @@ class Measure:
                 add("sync_p99", who, one["p99"])
             elif metric.startswith("sync_after"):
                 add(metric, who, one["p50"])
-            elif metric.startswith("graph_"):
+            elif metric.startswith(("graph_", "dag_launch")):
                 add(metric, who, one["operations"] / one["median"] * 1e3)
             else:
                 add(metric, who, one["median"] / one["operations"])
+        if "chain_launch" in figures:
+            one_by_one = {who: statistics.median(values) for who, values in figures["chain_submit"].items()}
+            figures["chain_ratio"] = {who: [value / one_by_one[who] for value in values]
+                                      for who, values in figures["chain_launch"].items()}
         if "threads_3_1" in figures:
             figures["threads_3"] = {who: [statistics.median(values) / statistics.median(figures["threads_3_1"][who])]
                                     for who, values in figures["threads_3_8"].items()}
