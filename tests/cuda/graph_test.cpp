@@ -115,8 +115,11 @@ TEST_CASE("The backend's thread does not spoil a capture that another library ha
   REQUIRE(vendor<CUresult(CUcontext)>("cuCtxSetCurrent")(reinterpret_cast<CUcontext>(context)) == CUDA_SUCCESS);
   CUstream theirs = nullptr;
   REQUIRE(vendor<CUresult(CUstream*, unsigned)>("cuStreamCreate")(&theirs, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
-  // Which the backend's thread looks after, with questions that a capture of this kind forbids to all threads.
+  // The second one is pending, which the backend's thread looks after, with questions that a capture of this kind
+  // forbids to all threads.
+  Count behind;
   Plugin::check(on.plugin->stream_host_function(on.self(), on.stream, Latch::call, &latch));
+  Plugin::check(on.plugin->stream_host_function(on.self(), on.stream, Count::call, &behind));
   const auto begin = vendor<CUresult(CUstream, CUstreamCaptureMode)>("cuStreamBeginCapture_v2");
   REQUIRE(begin(theirs, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
   const std::uint64_t before = on.driver.calls_of("cuStreamQuery");
