@@ -87,6 +87,18 @@ constexpr Bullet all_bullets[] = {
     {"kernels.globals", "a module's variables are found by their names, and are memory of the device"},
     {"kernels.native", "the vendor's handles of modules and kernels are given as numbers"},
     {"kernels.images", "a wrong image, an unknown name, and sizes over the limits are errors before anything runs"},
+    // -- Graphs
+    {"graphs.capture", "what is submitted to a captured stream becomes nodes, which run when the graph is launched"},
+    {"graphs.nodes", "a node does what the stream's call does, with the values that it had when it was made"},
+    {"graphs.order", "a node runs after all that it comes after, also when branches run at the same time"},
+    {"graphs.launch", "a launch is in its stream's order, before and after; launches of one graph never overlap"},
+    {"graphs.update", "an update gives later launches other work, and leaves earlier ones what they had"},
+    {"graphs.events", "each launch records its events in their places, and waits for the most recent records then"},
+    {"graphs.faults", "a fault of a graph's work is the fault of the stream of that launch; the rest of it runs"},
+    {"graphs.refusals", "what can't be part of a graph is refused with a reason, and the capture ends with it"},
+    {"graphs.memory", "memory that a graph uses is handed to nobody else until it is gone, and then comes back"},
+    {"graphs.life", "graphs and what they use may go while launches are pending, which complete; nothing is left"},
+    {"graphs.table", "a backend copies what describes a graph, and takes an array with any stride"},
     // -- Errors
     {"errors.exception",
      "every failure is one exception with code, place, operation and text; destructors never throw"},

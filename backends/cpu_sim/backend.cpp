@@ -20,6 +20,7 @@
 #include "event.h"
 #include "failure.h"
 #include "fault_report.h"
+#include "graph.h"
 #include "help.h"
 #include "host_function.h"
 #include "kernel.h"
@@ -317,6 +318,18 @@ class CpuSimBackend final : public DeviceBackend {
     submit_launch(object, launched, cookie_of(stream), launch);
   }
 
+  // -- Graphs.
+  anyplace_graph graph_create(std::int32_t device, const anyplace_graph_desc& desc) override {
+    return to_handle(new Graph(host_, engine_, engine_.device(device), desc));
+  }
+  void graph_update(anyplace_graph graph, const anyplace_graph_desc& desc) override {
+    from_handle<Graph>(graph)->update(desc);
+  }
+  void graph_launch(anyplace_graph graph, anyplace_stream stream) override {
+    from_handle<Graph>(graph)->launch(stream_of(stream), cookie_of(stream));
+  }
+  void graph_destroy(anyplace_graph graph) override { delete from_handle<Graph>(graph); }
+
  private:
   /// Installs the signal handlers at the first kernel, so that the signals of a process without kernels are left alone.
   void expect_kernels() noexcept {
@@ -347,7 +360,7 @@ constexpr std::uint64_t capabilities =
     bit(ANYPLACE_CAPABILITY_BIT_MODULES) | bit(ANYPLACE_CAPABILITY_BIT_HOST_KERNELS) |
     bit(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES) | bit(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE) |
     bit(ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE) | bit(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES) |
-    bit(ANYPLACE_CAPABILITY_BIT_HOST_COPY);
+    bit(ANYPLACE_CAPABILITY_BIT_HOST_COPY) | bit(ANYPLACE_CAPABILITY_BIT_GRAPHS);
 
 void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_properties& out) {
   engine_.device(device);

@@ -20,6 +20,7 @@
 #include "scheduler.h"
 #include "stream.h"
 #include "stream_pool.h"
+#include "timeline_pool.h"
 #include "virtual_memory.h"
 
 namespace anyplace::cpu_sim {
@@ -36,6 +37,8 @@ class Engine {
   Device& device(std::int32_t index);
 
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
+  /// For the records of graphs.
+  TimelinePool& timelines() noexcept { return timelines_; }
 
   /// A number for a native handle. Numbers are never reused.
   std::uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
@@ -67,6 +70,7 @@ class Engine {
   std::unique_ptr<StreamPool> owned_pool_;
   std::unique_ptr<AddressSpace> owned_addresses_;
   std::unique_ptr<VirtualMemory> owned_virtual_memory_;
+  TimelinePool timelines_;
   std::vector<std::unique_ptr<Device>> devices_;
 
   Scheduler& scheduler_ = *owned_scheduler_;

@@ -28,6 +28,10 @@ void Event::record(Stream& stream) {
 void Event::record_stamped(Stream& stream) {
   Ref<Stamp> stamp = make_ref<Stamp>();
   const Record record{&stream.timeline(), stream.submit<StampTime>(Ref<Stamp>(stamp))};
+  set_latest(record, std::move(stamp));
+}
+
+void Event::set_latest(const Record& record, Ref<Stamp> stamp) noexcept {
   std::lock_guard lock(lock_);
   latest_.write(record);
   std::swap(stamp_, stamp);  // the earlier stamp is destroyed after the lock, because `stamp` was declared before it

@@ -30,6 +30,9 @@ class Event {
   bool timing() const noexcept { return (flags_ & ANYPLACE_EVENT_TIMING) != 0; }
 
   void record(Stream& stream);
+  /// Makes this the most recent record, with its time stamp if the event has timing: for what submits the record
+  /// itself.
+  void set_latest(const Record& record, Ref<Stamp> stamp) noexcept;
   /// The most recent record. It stays valid after the event's end.
   Record latest() const noexcept { return latest_.read(); }
 

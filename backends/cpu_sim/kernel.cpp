@@ -293,35 +293,46 @@ void Launch::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>
   block.struct_size = sizeof(block);
   std::copy_n(grid_, 3, block.grid);
   std::copy_n(block_, 3, block.block);
-  block.index[0] = static_cast<std::uint32_t>(begin % grid_[0]);
-  block.index[1] = static_cast<std::uint32_t>(begin / grid_[0] % grid_[1]);
-  block.index[2] = static_cast<std::uint32_t>(begin / grid_[0] / grid_[1]);
+  if (begin != 0) {
+    block.index[0] = static_cast<std::uint32_t>(begin % grid_[0]);
+    block.index[1] = static_cast<std::uint32_t>(begin / grid_[0] % grid_[1]);
+    block.index[2] = static_cast<std::uint32_t>(begin / grid_[0] / grid_[1]);
+  }
   block.shared = shared.get();
   block.shared_bytes = shared_bytes_;
   kernel_.run_blocks(block, end - begin, arguments_, sizes_, argument_count_, cookie_, stop);
 }
 
-void submit_launch(Stream& stream, Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) {
+std::uint64_t check_launch(const Kernel& kernel, Device& device, const anyplace_launch& launch) {
   check_limits(launch);
-  const std::uint64_t bytes = argument_bytes(kernel, stream.device(), launch);
+  const std::uint64_t bytes = argument_bytes(kernel, device, launch);
   kernel.check_arguments(launch);
+  return bytes;
+}
+
+void Launch::take_arguments(const anyplace_launch& launch, void* memory) noexcept {
+  const std::uint32_t count = launch.argument_count;
+  auto* pointers = static_cast<void**>(memory);
+  auto* sizes = reinterpret_cast<std::uint32_t*>(pointers + count);
+  std::uint64_t next = backend::to_handle(sizes + count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const anyplace_argument argument = argument_at(launch, i);
+    const std::uint64_t alignment = value_alignment(argument.size);
+    next = (next + alignment - 1) & ~(alignment - 1);
+    pointers[i] = backend::from_handle<void>(next);
+    sizes[i] = argument.size;
+    if (argument.size != 0) std::memcpy(pointers[i], argument.value, argument.size);
+    next += argument.size;
+  }
+  arguments_ = pointers;
+  sizes_ = sizes;
+}
+
+void submit_launch(Stream& stream, Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) {
+  const std::uint64_t bytes = check_launch(kernel, stream.device(), launch);
   const auto copy_arguments = [&launch, &stream, &kernel](Launch& command, void* tail) {
     stream.remember(kernel.mark());
-    const std::uint32_t count = launch.argument_count;
-    auto* pointers = static_cast<void**>(tail);
-    auto* sizes = reinterpret_cast<std::uint32_t*>(pointers + count);
-    std::uint64_t next = backend::to_handle(sizes + count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const anyplace_argument argument = argument_at(launch, i);
-      const std::uint64_t alignment = value_alignment(argument.size);
-      next = (next + alignment - 1) & ~(alignment - 1);
-      pointers[i] = backend::from_handle<void>(next);
-      sizes[i] = argument.size;
-      if (argument.size != 0) std::memcpy(pointers[i], argument.value, argument.size);
-      next += argument.size;
-    }
-    command.arguments_ = pointers;
-    command.sizes_ = sizes;
+    command.take_arguments(launch, tail);
   };
   stream.submit_with_tail<Launch>(bytes, copy_arguments, kernel, cookie, launch);
 }

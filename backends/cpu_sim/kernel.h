@@ -110,12 +110,16 @@ class Launch final : public Spreadable {
  public:
   Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) noexcept;
 
+  /// Copies the arguments of a launch that check_launch() took to memory of the size that it returned, which stays with
+  /// this command.
+  void take_arguments(const anyplace_launch& launch, void* memory) noexcept;
+  /// Whose faults it reports from now on: a launch in a graph is run for one stream after the other.
+  void set_cookie(std::uint64_t cookie) noexcept { cookie_ = cookie; }
+
   Extent extent() const noexcept override;
   void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
-  friend void submit_launch(Stream&, Kernel&, std::uint64_t, const anyplace_launch&);
-
   Kernel& kernel_;  // see Stream::keep_while_queued
   std::uint64_t cookie_;
   void* const* arguments_ = nullptr;
@@ -144,6 +148,10 @@ inline bool is_one_block(const anyplace_launch& launch) noexcept {
 /// submits nothing, if it is another: submit_launch() then finds out what it is. Throws if there is no memory or no
 /// thread.
 bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch& launch);
+
+/// Returns the bytes that the launch's arguments take. Throws Failure(INVALID_ARGUMENT) if it is over the limits or has
+/// invalid arguments.
+std::uint64_t check_launch(const Kernel& kernel, Device& device, const anyplace_launch& launch);
 
 /// Submits any launch. Throws Failure(INVALID_ARGUMENT) if it is over the limits or has invalid arguments; then nothing
 /// is submitted.

@@ -191,6 +191,12 @@ bool Scheduler::claim(Task& task) noexcept {
   return true;
 }
 
+void Scheduler::put_back(Task& task) noexcept {
+  std::lock_guard lock(lock_);
+  ready_.push(task, false);
+  raise(pushes_);
+}
+
 bool Scheduler::withdraw(Task& task) noexcept {
   if (!task.queued()) return false;
   std::lock_guard lock(lock_);

@@ -64,6 +64,9 @@ class Scheduler {
   void enqueue_submitted(Task& task) noexcept { ready(task, by_host); }
   /// The task waited for another task's completion, which has come. The same thread runs it next if it can.
   void enqueue_woken(Task& task) noexcept { ready(task, woken); }
+  /// Readies a task again that the caller was given to run, and calls nobody: the caller returns to this scheduler
+  /// next, which does. For callers that hold a lock.
+  void put_back(Task& task) noexcept;
   /// Takes a task out of the queue without running it. False if it isn't there.
   bool withdraw(Task& task) noexcept;
 

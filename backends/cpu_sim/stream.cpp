@@ -85,10 +85,20 @@ bool Stream::go_idle(std::uint64_t retired) noexcept {
 
 // ---- Submitting ----------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Whether the record is that of a stream's last submission and not known to be done. (A graph's records are of no
+/// stream.)
+bool may_work_at(const Record& record) noexcept {
+  const Stream* const owner = record.timeline->owner();
+  return owner != nullptr && owner->works_at(record.target);
+}
+
+}  // namespace
+
 void Stream::submit_wait(const Record& record) {
   // A record that is complete or earlier in the same stream needs no wait, but the null stream's rule still applies.
-  if (record.timeline == &timeline_ || record.timeline == nullptr ||
-      (!record.timeline->owner()->works_at(record.target) && record.complete())) {
+  if (record.timeline == &timeline_ || record.timeline == nullptr || (!may_work_at(record) && record.complete())) {
     mark();
   } else {
     ordered([&] { return push_wait(record); });
@@ -302,7 +312,7 @@ bool Stream::help(std::uint64_t target) noexcept {
   const HelpingScope scope;
   if (scheduler.claim(*this)) {
     help_with_turn(target);
-  } else if (scheduler.claim(spread_)) {
+  } else if (spread_.queued() && spread_.is_worth_joining() && scheduler.claim(spread_)) {
     // The command isn't complete while this thread holds a piece of it. So it is at or before the target, unless the
     // target was reached meanwhile.
     if (timeline_.reached(target)) {

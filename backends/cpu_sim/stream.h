@@ -141,6 +141,7 @@ class Stream final : public Task {
   /// Parks this stream until `timeline` reaches `target`; false if it has been reached.
   bool park(Timeline& timeline, std::uint64_t target) noexcept { return timeline.park(wakeup_, target); }
   Progress spread(Spreadable& work, const Spreadable::Extent& extent) noexcept { return spread_.begin(work, extent); }
+  SpreadJob& spread_job() noexcept { return spread_; }
   Scheduler& scheduler() const noexcept { return scheduler_; }
 
   // -- For a host that waits for `target` (help.h).

@@ -36,6 +36,7 @@ int main(int argc, char** argv) try {
   bench::add_grids(suite);
   bench::add_host_functions(suite);
   bench::add_small(suite);
+  bench::add_captures(suite);
   bench::add_limits(suite);
 
   benchmark::AddCustomContext("place", place);

@@ -86,6 +86,7 @@ void add_arguments(Suite& suite);
 void add_grids(Suite& suite);
 void add_host_functions(Suite& suite);
 void add_small(Suite& suite);
+void add_captures(Suite& suite);
 void add_limits(Suite& suite);
 
 }  // namespace bench

@@ -17,6 +17,7 @@
 #include "plugins/registry.h"
 #include "runtime/call.h"
 #include "runtime/deadline.h"
+#include "streams/captured.h"
 #include "streams/device_clock.h"
 #include "streams/stream_state.h"
 
@@ -208,6 +209,7 @@ void Device::synchronize() const { static_cast<void>(synchronize(std::chrono::na
 bool Device::synchronize(std::chrono::nanoseconds timeout) const {
   constexpr const char* operation = "Device::synchronize";
   enter(operation);
+  detail::refuse_unsafe_call(*state_, operation);
   if (!detail::synchronize(*state_, detail::to_timeout_ns(timeout), operation)) return false;
   detail::drain_deferred_frees(*state_);
   state_->allocator->settle();

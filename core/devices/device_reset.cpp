@@ -14,6 +14,7 @@
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
+#include "streams/captured.h"
 #include "streams/device_clock.h"
 #include "streams/event_state.h"
 #include "streams/stream_state.h"
@@ -55,6 +56,7 @@ void Device::reset() const {
   require_usable(*state_, operation);
   require_capability(*state_, Capability::device_reset, operation);
   require_no_host_buffers(*state_, operation);
+  refuse_captures(*state_, operation);
   static_cast<void>(detail::synchronize(*state_, ANYPLACE_FOREVER, operation));
   close_all(kernels(), *state_);
   close_all(modules(), *state_);

@@ -338,6 +338,23 @@ class SlotTable {
       unflag(slot(index), index, Id::careful);
     }
   }
+  /// The same for one of several reasons, bits of `reasons`, which the object has: the handle takes the slow path while
+  /// there is one. Threads may set and clear different reasons at the same time.
+  void set_careful_for(std::uint64_t id, std::atomic<std::uint32_t>& reasons, std::uint32_t reason,
+                       bool careful) noexcept {
+    if (careful) {
+      reasons.fetch_or(reason, std::memory_order_seq_cst);
+    } else {
+      reasons.fetch_and(~reason, std::memory_order_seq_cst);
+    }
+    if (id == 0) return;
+    // Whoever writes the flag last has read the reasons after writing it, so it is right in the end.
+    std::uint32_t seen = 0;
+    do {
+      seen = reasons.load(std::memory_order_seq_cst);
+      set_careful(id, seen != 0);
+    } while (reasons.load(std::memory_order_seq_cst) != seen);
+  }
   /// Makes every call with a handle of this device (null: of any device) take the slow path from now on. A slot that
   /// gets a new handle meanwhile may be barred too; calls with that handle are then only slower.
   void bar(const DeviceState* device) noexcept {

@@ -25,6 +25,7 @@
 #include "kernels/description.h"
 #include "kernels/kernel_state.h"
 #include "streams/stream_state.h"
+#include "streams/work.h"
 
 namespace anyplace {
 
@@ -105,28 +106,64 @@ void require_arguments(const KernelState& kernel, std::span<const anyplace_argum
   }
 }
 
-/// A launch with copies of its argument values, for a held stream.
+/// A launch with copies of its argument values, which lie behind it: the arguments, then their values.
 struct KeptLaunch {
+  static constexpr std::size_t place = alignof(std::max_align_t);  ///< bytes from value to value are a multiple of it
+
   Pin<KernelState> kernel;  ///< its owner may destroy it meanwhile
-  std::vector<std::unique_ptr<std::byte[]>> values;
-  std::vector<anyplace_argument> arguments;
-  anyplace_launch launch{};
+  alignas(place) anyplace_launch launch;
+
+  KeptLaunch(Pin<KernelState> pinned, const anyplace_launch& of) noexcept : kernel(std::move(pinned)), launch(of) {}
+
+  static std::size_t room(std::size_t bytes) noexcept { return (bytes + place - 1) / place * place; }
+  static std::size_t room_behind(std::span<const anyplace_argument> arguments) noexcept {
+    std::size_t bytes = room(arguments.size_bytes());
+    for (const anyplace_argument& argument : arguments) bytes += room(argument.size);
+    return bytes;
+  }
+
+  void copy_arguments(std::span<const anyplace_argument> from) noexcept {
+    auto* argument = reinterpret_cast<anyplace_argument*>(this + 1);
+    auto* value = reinterpret_cast<std::byte*>(argument) + room(from.size_bytes());
+    launch.arguments = argument;
+    for (const anyplace_argument& given : from) {
+      if (given.size == sizeof(std::uint64_t)) {
+        std::memcpy(value, given.value, sizeof(std::uint64_t));
+      } else {
+        std::memcpy(value, given.value, given.size);
+      }
+      *argument++ = {given.kind, given.size, value};
+      value += room(given.size);
+    }
+  }
 };
 
-HeldCommand keep_launch(const StreamState& stream, Pin<KernelState> kernel, const anyplace_launch& launch,
-                        std::span<const anyplace_argument> arguments) {
-  auto kept = std::make_shared<KeptLaunch>();
-  kept->kernel = std::move(kernel);
-  kept->launch = launch;
-  for (const anyplace_argument& argument : arguments) {
-    kept->values.push_back(std::make_unique<std::byte[]>(argument.size));
-    std::memcpy(kept->values.back().get(), argument.value, argument.size);
-    kept->arguments.push_back({argument.kind, argument.size, kept->values.back().get()});
-  }
-  kept->launch.arguments = kept->arguments.data();
-  return [table = stream.device->table, self = stream.device->self, handle = stream.handle, kept] {
-    return table->kernel_launch(self, handle, kept->kernel->handle, &kept->launch);
-  };
+/// Allocates so many bytes more, for what lies behind an object that shared pointers own.
+template <class T>
+struct WithRoomBehind {
+  using value_type = T;
+
+  std::size_t behind = 0;
+
+  explicit WithRoomBehind(std::size_t bytes) noexcept : behind(bytes) {}
+  template <class Other>
+  WithRoomBehind(const WithRoomBehind<Other>& other) noexcept : behind(other.behind) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T) + behind)); }
+  void deallocate(T* memory, std::size_t /*count*/) noexcept { ::operator delete(memory); }
+  friend bool operator==(const WithRoomBehind&, const WithRoomBehind&) noexcept { return true; }
+};
+
+LaunchWork keep_launch(Pin<KernelState> kernel, const anyplace_launch& launch,
+                       std::span<const anyplace_argument> arguments) {
+  const WithRoomBehind<KeptLaunch> allocator(KeptLaunch::room_behind(arguments));
+  std::shared_ptr<KeptLaunch> kept = std::allocate_shared<KeptLaunch>(allocator, std::move(kernel), launch);
+  kept->copy_arguments(arguments);
+  LaunchWork work;
+  work.kernel = kept->kernel->handle;
+  work.name = &kept->kernel->name;
+  const anyplace_launch* const copy = &kept->launch;
+  work.launch = std::shared_ptr<const anyplace_launch>(std::move(kept), copy);
+  return work;
 }
 
 std::span<const anyplace_argument> arguments_of(const anyplace_launch& launch) noexcept {
@@ -212,16 +249,17 @@ bool sizes_fit(const KernelState& kernel, const anyplace_launch& launch) noexcep
          launch.shared_bytes <= kernel.max_shared_bytes;
 }
 
-/// Throws what is wrong with the launch. Returns true if the stream is held and has taken it.
+/// Throws what is wrong with the launch. Returns true if the stream is held or captured and has taken it.
 [[gnu::noinline, gnu::cold]] bool check_launch(StreamState& stream, KernelState& kernel, std::uint64_t kernel_id,
                                                const anyplace_launch& launch) {
   if (kernel.device != stream.device) refuse_kernel(kernel, stream);
   require_usable(*stream.device, operation);
   require_sizes(kernel, launch, operation);
   require_arguments(kernel, arguments_of(launch), operation);
-  if (!stream.held.load(std::memory_order_acquire)) return false;
+  if (!stream.is_diverted()) return false;
   Pin<KernelState> kept = kernels().pin_again(kernel_id, operation);
-  return hold_back(stream, keep_launch(stream, std::move(kept), launch, arguments_of(launch)));
+  divert(stream, keep_launch(std::move(kept), launch, arguments_of(launch)), operation);
+  return true;
 }
 
 /// Apart, and on the objects instead of a guard, so that the others have no registers to save for this.

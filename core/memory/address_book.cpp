@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <mutex>
+#include <tuple>
 
 #include "memory/allocator/device_allocator.h"
 #include "memory/allocator/host_block.h"
@@ -38,26 +39,61 @@ void DeviceAddresses::remove(List list, anyplace_address address, std::uint64_t 
   count_.fetch_sub(1, std::memory_order_relaxed);
 }
 
+void DeviceAddresses::add_aligned(anyplace_address allocation, std::uint64_t allocated, anyplace_address address,
+                                  std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  aligned_.insert_or_assign(Extent(allocation, allocated), Extent(address, bytes));
+  aligned_count_.store(aligned_.size(), std::memory_order_relaxed);
+}
+
+void DeviceAddresses::remove_aligned(anyplace_address allocation, std::uint64_t allocated) noexcept {
+  const std::lock_guard lock(mutex_);
+  aligned_.erase(Extent(allocation, allocated));
+  aligned_count_.store(aligned_.size(), std::memory_order_relaxed);
+}
+
 bool DeviceAddresses::find_in(List list, anyplace_address address, FoundAddress& found) const noexcept {
+  if (list == List::wrapped) return find_wrapped(address, found);
   const Ranges& ranges = ranges_of(list);
+  auto at = ranges.upper_bound(address);
+  if (at == ranges.begin()) return false;
+  const auto& [begin, range] = *--at;  // they don't overlap: no other one reaches so far
+  if (address - begin >= range.bytes) return false;
+  found = {range.kind, &device_, begin, range.bytes};
+  return true;
+}
+
+/// Of all that have the address the one that reaches farthest: whoever names the whole isn't to be refused because
+/// somebody wrapped a part.
+bool DeviceAddresses::find_wrapped(anyplace_address address, FoundAddress& found) const noexcept {
+  const Ranges& ranges = ranges_of(List::wrapped);
+  std::uint64_t farthest = 0;
   for (auto at = ranges.upper_bound(address); at != ranges.begin();) {
     --at;
     const auto& [begin, range] = *at;
-    if (address - begin < range.bytes) {
-      found = {range.kind, &device_, begin, range.bytes};
-      return true;
-    }
-    // Ranges that don't overlap: no other one reaches so far.
-    if (list != List::wrapped || address - begin >= largest_wrapped_) return false;
+    if (address - begin >= largest_wrapped_) break;
+    if (address - begin >= range.bytes || begin + range.bytes < farthest) continue;
+    farthest = begin + range.bytes;
+    found = {range.kind, &device_, begin, range.bytes};
   }
-  return false;
+  return farthest != 0;
+}
+
+/// `found` is what the caching allocator knows of the address.
+bool DeviceAddresses::find_in_allocation(anyplace_address address, FoundAddress& found) const noexcept {
+  found.kind = AddressKind::device;
+  found.device = &device_;
+  if (aligned_count_.load(std::memory_order_relaxed) == 0) return true;
+  const std::shared_lock lock(mutex_);
+  const auto at = aligned_.find(Extent(found.allocation, found.bytes));
+  if (at == aligned_.end()) return true;
+  std::tie(found.allocation, found.bytes) = at->second;
+  return address - found.allocation < found.bytes || find_in(List::wrapped, address, found);
 }
 
 bool DeviceAddresses::find(anyplace_address address, FoundAddress& found) const noexcept {
   if (device_.allocator->find_allocation(address, &found.allocation, &found.bytes)) {
-    found.kind = AddressKind::device;
-    found.device = &device_;
-    return true;
+    return find_in_allocation(address, found);
   }
   if (count_.load(std::memory_order_relaxed) == 0) return false;
   const std::shared_lock lock(mutex_);

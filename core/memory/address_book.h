@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <shared_mutex>
+#include <utility>
 
 #include "anyplace/address.h"
 #include "memory/found_address.h"
@@ -31,6 +32,12 @@ class DeviceAddresses {
   /// One entry that begins there.
   void remove(List list, anyplace_address address, std::uint64_t bytes) noexcept;
 
+  /// Of the `allocated` bytes that the caching allocator knows from `allocation` on, only those from `address` on are a
+  /// Buffer's; the others were allocated for its alignment, and are nobody's. Without effect if it knows no such
+  /// allocation. Throws bad_alloc.
+  void add_aligned(anyplace_address allocation, std::uint64_t allocated, anyplace_address address, std::uint64_t bytes);
+  void remove_aligned(anyplace_address allocation, std::uint64_t allocated) noexcept;
+
   /// Looks here and in the device's caching allocator. False if it isn't the device's.
   bool find(anyplace_address address, FoundAddress& found) const noexcept;
 
@@ -45,12 +52,20 @@ class DeviceAddresses {
   Ranges& ranges_of(List list) noexcept { return lists_[static_cast<std::size_t>(list)]; }
   const Ranges& ranges_of(List list) const noexcept { return lists_[static_cast<std::size_t>(list)]; }
   bool find_in(List list, anyplace_address address, FoundAddress& found) const noexcept;
+  bool find_wrapped(anyplace_address address, FoundAddress& found) const noexcept;
+  bool find_in_allocation(anyplace_address address, FoundAddress& found) const noexcept;
+
+  /// An address, and the bytes from there on.
+  using Extent = std::pair<anyplace_address, std::uint64_t>;
 
   DeviceState& device_;
-  std::atomic<std::uint64_t> count_{0};  ///< of all entries: none is the usual case, and takes no lock
-  mutable std::shared_mutex mutex_;      // guards what follows; a leaf
+  std::atomic<std::uint64_t> count_{0};  ///< in the lists: none is the usual case, and takes no lock
+  std::atomic<std::uint64_t> aligned_count_{0};
+  mutable std::shared_mutex mutex_;  // guards what follows; a leaf
   Ranges lists_[3];
   std::uint64_t largest_wrapped_ = 0;  ///< bytes, of all that there ever was
+  /// Buffers, by their allocations. An allocation that lies in another one's Buffer has fewer bytes than that.
+  std::map<Extent, Extent> aligned_;
 };
 
 /// What a DeviceState points to.

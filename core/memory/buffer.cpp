@@ -11,6 +11,7 @@
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
 #include "memory/address_book.h"
+#include "memory/graph_pool.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
@@ -28,6 +29,8 @@ void BufferState::dispose(BufferState* buffer) noexcept {
     return;
   }
   std::unique_ptr<BufferState> owner(buffer);
+  if (owner->region) return give_back_region(std::move(owner));
+  if (any_capture() && keep_for_capture(owner)) return;
   strike_from_book(*owner);
   // Once the backend is shut down, the process's end frees the memory.
   if (owner->owned && backends_callable()) free_memory_of(std::move(owner));
@@ -40,18 +43,36 @@ DeviceAddresses::List list_of(const BufferState& buffer) noexcept {
   return own ? DeviceAddresses::List::allocations : DeviceAddresses::List::wrapped;
 }
 
+/// Whether the caching allocator may know more bytes than the buffer has. An application's allocator may be upon it.
+bool has_slack_in_allocator(const BufferState& buffer) noexcept {
+  return buffer.slack != 0 && (buffer.block != nullptr || buffer.custom != nullptr);
+}
+
 }  // namespace
 
 void enter_in_book(BufferState& buffer) {
+  if (buffer.region) return;
+  DeviceAddresses& book = *buffer.device->addresses;
+  const bool has_slack = has_slack_in_allocator(buffer);
+  if (has_slack) book.add_aligned(buffer.allocation(), buffer.allocated(), buffer.address, buffer.bytes);
+  buffer.booked = has_slack;
   if (buffer.block != nullptr) return;
   const AddressKind kind = buffer.kind == ANYPLACE_MEMORY_MANAGED ? AddressKind::managed : AddressKind::device;
-  buffer.device->addresses->add(list_of(buffer), kind, buffer.address, buffer.bytes);
+  try {
+    book.add(list_of(buffer), kind, buffer.address, buffer.bytes);
+  } catch (...) {
+    if (has_slack) book.remove_aligned(buffer.allocation(), buffer.allocated());
+    buffer.booked = false;
+    throw;
+  }
   buffer.booked = true;
 }
 
 void strike_from_book(BufferState& buffer) noexcept {
   if (!std::exchange(buffer.booked, false)) return;
-  buffer.device->addresses->remove(list_of(buffer), buffer.address, buffer.bytes);
+  DeviceAddresses& book = *buffer.device->addresses;
+  if (has_slack_in_allocator(buffer)) book.remove_aligned(buffer.allocation(), buffer.allocated());
+  if (buffer.block == nullptr) book.remove(list_of(buffer), buffer.address, buffer.bytes);
 }
 
 PinnedRange pin_range(const BufferView& view, const char* operation) {
@@ -161,7 +182,8 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
   state->kind = kind;
   const std::uint64_t id = buffers().reserve(operation);
   try {
-    allocate_for(*state, *stream, options.alignment, operation);
+    if (!any_capture() || !allocate_in_capture(*state, *stream, options.alignment, operation)) [[likely]]
+      allocate_for(*state, *stream, options.alignment, operation);
   } catch (...) {
     buffers().cancel(id);
     throw;
@@ -171,7 +193,7 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
     enter_in_book(*state);
   } catch (...) {
     buffers().cancel(id);
-    free_memory_of(std::move(state));
+    BufferState::dispose(state.release());
     throw;
   }
   publish(id, std::move(state));

@@ -226,7 +226,7 @@ template <class Guard, class To>
                     width, count = to.bytes() / width] {
     return table->memory_set(self, handle, address, value, width, count);
   };
-  submit_with(guard, operation, set, [&] { return HeldCommand(set); });
+  submit_with(guard, operation, set, [&] { return FillWork{to.address(), to.bytes() / width, value, width}; });
   return true;
 }
 
@@ -263,7 +263,11 @@ void submit_between_devices(StreamState& stream, DeviceState& to, DeviceState& f
   const bool peers = to.backend == from.backend && has_capability(to, Capability::peer_copy, operation) &&
                      has_capability(from, Capability::peer_copy, operation);
   if (!peers) {
-    copy_staged(stream, to, from, copy, operation);
+    if (stream.captured.load(std::memory_order_acquire)) {
+      divert(stream, StagedWork{&to, &from, copy, copy_staged}, operation);
+    } else {
+      copy_staged(stream, to, from, copy, operation);
+    }
     return;
   }
   if (copy.destination_pitch == copy.width && copy.source_pitch == copy.width) {
@@ -278,7 +282,14 @@ void submit_between_devices(StreamState& stream, DeviceState& to, DeviceState& f
       return table->memory_copy_peer(self, handle, destination_device, destination_address, source_device,
                                      source_address, bytes);
     };
-    submit(stream, operation, line, [&] { return HeldCommand(line); });
+    submit(stream, operation, line, [&] {
+      const std::uint64_t bytes = copy.width;
+      return CopyWork{
+          {sizeof(anyplace_copy_2d), ANYPLACE_COPY_DEVICE_TO_DEVICE, copy.destination + row * copy.destination_pitch,
+           bytes, copy.source + row * copy.source_pitch, bytes, bytes, 1},
+          to.index,
+          from.index};
+    });
   }
 }
 

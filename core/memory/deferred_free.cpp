@@ -84,7 +84,7 @@ bool mark(BufferState& buffer, StreamState& stream) noexcept {
   try {
     if (!device.lost.load(std::memory_order_relaxed)) {
       std::unique_ptr<EventState> event = take_event(device);
-      record(*event, stream, operation);
+      record_behind_work(*event, stream, operation);
       buffer.behind.push_back(std::move(event));
       marked = true;
     }

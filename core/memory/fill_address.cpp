@@ -70,7 +70,7 @@ class Fill {
     static_assert(std::endian::native == std::endian::little);
     const auto submit_now = [table = stream_.device->table, self = stream_.device->self, handle = stream_.handle, to,
                              value, width, count] { return table->memory_set(self, handle, to, value, width, count); };
-    submit(stream_, operation_, submit_now, [&] { return HeldCommand(submit_now); });
+    submit(stream_, operation_, submit_now, [&] { return FillWork{to, count, value, width}; });
   }
 
   StreamState& stream_;

@@ -17,6 +17,7 @@
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
 #include "runtime/service.h"
+#include "streams/captured.h"
 #include "streams/stream_state.h"
 
 namespace anyplace {
@@ -40,6 +41,7 @@ HostBuffer::HostBuffer(const Device& device, std::uint64_t bytes) : state_(devic
   detail::require_usable(*state_, operation);
   detail::require_capability(*state_, Capability::pinned_memory, operation);
   if (bytes == 0) return;
+  detail::refuse_unsafe_call(*state_, operation);
   const anyplace_address address = state_->host_pool->allocate(bytes, operation);
   data_ = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   bytes_ = static_cast<std::size_t>(bytes);
@@ -87,6 +89,7 @@ HostRegistration::HostRegistration(const Device& device, HostSpan memory) : stat
     detail::fail(ErrorCode::invalid_argument, state_->place, operation,
                  fmt::format("the host pointer is null, with {} bytes to register", memory.size_bytes()));
   }
+  detail::refuse_unsafe_call(*state_, operation);
   detail::make_service_room(operation);  // its end may be handed over
   const anyplace_status status =
       state_->table->host_register(state_->self, state_->index, memory.data(), memory.size_bytes());

@@ -25,6 +25,7 @@ class Allocator;
 namespace anyplace::detail {
 
 struct Block;
+struct GraphRegion;
 struct HostBlock;
 
 constexpr std::size_t first_sweep_at = 32;
@@ -44,8 +45,9 @@ struct BufferState {
   bool owned = true;     ///< false: the memory is the user's, who frees it
   bool ordered = false;  ///< the backend can free it in a stream's order
   Pin<StreamState> home;
-  Block* block = nullptr;             ///< the caching allocator's, if it is from there
-  std::shared_ptr<Allocator> custom;  ///< the application's, if it is from there
+  Block* block = nullptr;               ///< the caching allocator's, if it is from there
+  std::shared_ptr<Allocator> custom;    ///< the application's, if it is from there
+  std::shared_ptr<GraphRegion> region;  ///< the graphs' memory, if it was allocated inside a capture (graph_pool.h)
   /// Gives memory that isn't the backend's own back to one of those, once nothing uses it. Null: it is the backend's.
   void (*take_back)(std::unique_ptr<BufferState> buffer) noexcept = nullptr;
 

@@ -20,6 +20,7 @@
 #include "runtime/backend.h"
 #include "runtime/call.h"
 #include "runtime/text.h"
+#include "streams/captured.h"
 
 namespace anyplace {
 
@@ -169,6 +170,7 @@ void empty_cache(const Device& device) {
   constexpr const char* operation = "empty_cache";
   enter(operation);
   require_usable(*device.state(), operation);
+  detail::refuse_unsafe_call(*device.state(), operation);
   allocator_of(device).empty_cache();
   device.state()->host_pool->release();
 }

@@ -11,6 +11,7 @@
 #include "memory/copy_checks.h"
 #include "plugins/device_properties.h"
 #include "streams/stream_state.h"
+#include "streams/work.h"
 
 namespace anyplace::detail {
 
@@ -20,7 +21,9 @@ template <class Guard>
   const auto copy = [table = guard.second().device->table, self = guard.second().device->self,
                      handle = guard.second().handle, destination, source, bytes,
                      kind] { return table->memory_copy(self, handle, destination, source, bytes, kind); };
-  submit_with(guard, operation, copy, [&] { return HeldCommand(copy); });
+  submit_with(guard, operation, copy, [&] {
+    return CopyWork{.copy = {sizeof(anyplace_copy_2d), kind, destination, bytes, source, bytes, bytes, 1}};
+  });
 }
 
 /// Where the device can't copy lines, each line is a copy of its own.
@@ -37,11 +40,7 @@ template <class Guard>
     const auto submit_now = [&] {
       return stream.device->table->memory_copy_2d(stream.device->self, stream.handle, &copy);
     };
-    submit_with(guard, operation, submit_now, [&]() -> HeldCommand {
-      return [table = stream.device->table, self = stream.device->self, handle = stream.handle, copy] {
-        return table->memory_copy_2d(self, handle, &copy);
-      };
-    });
+    submit_with(guard, operation, submit_now, [&] { return CopyWork{.copy = copy}; });
     return;
   }
   for (std::uint64_t row = 0; row < copy.rows; ++row) {

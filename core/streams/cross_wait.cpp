@@ -219,13 +219,12 @@ bool wait_on_gate(StreamState& stream, CrossWait& wait, const char* operation) {
   }
   check(made, device, operation);
   try {
-    submit(
-        stream, operation, [&] { return device.table->stream_wait_gate(device.self, stream.handle, gate->handle); },
-        [&]() -> HeldCommand {
-          return [gate, handle = stream.handle] {
-            return gate->device->table->stream_wait_gate(gate->device->self, handle, gate->handle);
-          };
-        });
+    const auto wait_now = [gate, handle = stream.handle] {
+      return gate->device->table->stream_wait_gate(gate->device->self, handle, gate->handle);
+    };
+    require_usable(device, operation);
+    const bool held = stream.held.load(std::memory_order_acquire) && hold_back(stream, wait_now);
+    if (!held) check(wait_now(), device, operation);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
     return false;

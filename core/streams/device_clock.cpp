@@ -37,7 +37,7 @@ ClockReading DeviceClock::make_mark(DeviceState& device, const char* operation) 
   std::unique_ptr<EventState> event = make_event(device, ANYPLACE_EVENT_TIMING, operation);
   const HelperStream stream = take_helper_stream(device, operation);
   const std::uint64_t before = host_now();
-  record(*event, *stream, operation);
+  record_behind_work(*event, *stream, operation);
   static_cast<void>(synchronize(*event, ANYPLACE_FOREVER, operation));
   const std::uint64_t host = before + (host_now() - before) / 2;
   Mark made{std::move(event), host};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/service.h"
+#include "streams/captured.h"
 #include "streams/cross_wait.h"
 #include "streams/hold.h"
 
@@ -55,7 +56,7 @@ void forget_held_record(EventState& event) noexcept {
   const std::lock_guard lock(holds().mutex);
   event.record_is_held.store(false, std::memory_order_relaxed);
   old.swap(event.held_record);
-  if (event.id != 0) events().set_careful(event.id, false);
+  events().set_careful_for(event.id, event.care_for, care_for_held_record, false);
 }
 
 }  // namespace
@@ -68,9 +69,13 @@ void refuse_stream(const EventState& event, const StreamState& stream, const cha
                   event.device->place, stream.device->place));
 }
 
-bool record_was_held_back(EventState& event, StreamState& stream, const char* operation) {
+bool record_was_diverted(EventState& event, StreamState& stream, const char* operation) {
   require_usable(*stream.device, operation);
-  return stream.held.load(std::memory_order_acquire) && hold_back_record(event, stream, operation);
+  if (!stream.is_diverted()) return false;
+  if (capture_record(event, stream, operation)) return true;
+  if (!stream.held.load(std::memory_order_acquire) || !hold_back_record(event, stream, operation)) return false;
+  if (event.record_is_captured.load(std::memory_order_acquire)) forget_captured_record(event);
+  return true;
 }
 
 void record_first(EventState& event, StreamState& stream, const char* operation) {
@@ -83,6 +88,8 @@ void note_plain_record(EventState& event) noexcept {
   event.recorded.store(true, std::memory_order_seq_cst);
   if (event.record_is_held.load(std::memory_order_seq_cst)) [[unlikely]]
     forget_held_record(event);
+  if (event.record_is_captured.load(std::memory_order_seq_cst)) [[unlikely]]
+    forget_captured_record(event);
 }
 
 Record most_recent_record(EventState& event) {
@@ -116,12 +123,14 @@ bool is_complete(const Record& record, const char* operation) {
 
 bool query_carefully(EventState& event, const char* operation) {
   require_usable(*event.device, operation);
+  refuse_if_captured(event, operation);
   return is_complete(most_recent_record(event), operation);
 }
 
 bool synchronize_carefully(EventState& event, std::uint64_t timeout_ns, const char* operation) {
   DeviceState& device = *event.device;
   require_usable(device, operation);
+  refuse_if_captured(event, operation);
   const Record record = most_recent_record(event);
   std::optional<Deadline> deadline;
   if (record.held) [[unlikely]] {
@@ -146,18 +155,22 @@ void wait_carefully(StreamState& stream, EventState& event, const char* operatio
   DeviceState& device = *stream.device;
   require_usable(device, operation);
   require_usable(*event.device, operation);
+  if (stream.is_diverted() || event.record_is_captured.load(std::memory_order_acquire)) [[unlikely]] {
+    if (capture_wait(stream, event, operation)) return;
+  }
   const bool plain = device.backend == event.device->backend && !stream.held.load(std::memory_order_acquire) &&
                      !event.record_is_held.load(std::memory_order_acquire);
   if (plain) [[likely]] {
     check(device.table->stream_wait_event(device.self, stream.handle, event.handle), device, operation);
     return;
   }
-  if (!event.recorded.load(std::memory_order_acquire)) return;
+  // Whoever has the native handle may have recorded it, which only the backend knows. To it, what was never recorded is
+  // complete.
   const Record record = most_recent_record(event);
-  // Of the same stream, and so in front of whatever comes now.
-  if (record.held && record.held->stream_id == stream.id) return;
-  if (is_complete(record, operation)) return;
   const bool submitted = !record.held || state_of(*record.held) == HeldRecord::State::submitted;
+  // Of the same stream, and so in front of whatever comes now.
+  if (!submitted && record.held->stream_id == stream.id) return;
+  if (is_complete(record, operation)) return;
   if (submitted && device.backend == event.device->backend && !stream.held.load(std::memory_order_acquire)) {
     check(device.table->stream_wait_event(device.self, stream.handle, record.handle), device, operation);
     return;
@@ -169,6 +182,11 @@ void wait_carefully(StreamState& stream, EventState& event, const char* operatio
 
 void record(EventState& event, StreamState& stream, const char* operation) {
   record_event(Given(event, stream), operation);
+}
+void record_behind_work(EventState& event, StreamState& stream, const char* operation) {
+  require_usable(*stream.device, operation);
+  if (stream.held.load(std::memory_order_acquire) && hold_back_record(event, stream, operation)) return;
+  record_first(event, stream, operation);
 }
 bool query(EventState& event, const char* operation) { return query_event(Given(event), operation); }
 bool synchronize(EventState& event, std::uint64_t timeout_ns, const char* operation) {

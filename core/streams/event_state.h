@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "handles/use.h"
 #include "streams/stream_state.h"
@@ -14,6 +15,9 @@
 namespace anyplace::detail {
 
 struct HeldRecord;
+
+/// Why calls with an event's handle take the slow path: bits.
+enum CareForEvent : std::uint32_t { care_for_held_record = 1, care_for_captured_record = 2 };
 
 struct EventState {
   static constexpr HandleKind handle_kind = HandleKind::event;
@@ -28,6 +32,14 @@ struct EventState {
   /// and `handle` isn't used. Guarded by holds().mutex. record_is_held is set with it and can be read without the lock.
   std::shared_ptr<HeldRecord> held_record;
   std::atomic<bool> record_is_held{false};
+
+  /// The capture on whose stream the most recent record was made, else null, and the nodes that it comes after. Guarded
+  /// by captures().mutex. record_is_captured is set with it and can be read without the lock.
+  std::shared_ptr<Capture> capture;
+  std::vector<std::uint32_t> front;
+  std::atomic<bool> record_is_captured{false};
+
+  std::atomic<std::uint32_t> care_for{0};  ///< CareForEvent, kept with the slot's flag by set_careful_for()
 
   EventState();
   EventState(const EventState&) = delete;  // it owns the backend's event
@@ -60,6 +72,8 @@ Record most_recent_record(EventState& event);
 // -- The operations, for objects that the caller keeps alive. The public calls inline the same bodies.
 /// Throws invalid_argument, naming both places, if the stream is not of the event's device.
 void record(EventState& event, StreamState& stream, const char* operation);
+/// The same for a marker of the core's own behind what the stream really has to do: also on a stream that is captured.
+void record_behind_work(EventState& event, StreamState& stream, const char* operation);
 bool query(EventState& event, const char* operation);
 /// timeout_ns may be ANYPLACE_FOREVER. False when it ran out.
 bool synchronize(EventState& event, std::uint64_t timeout_ns, const char* operation);
@@ -68,8 +82,8 @@ void wait(StreamState& stream, EventState& event, const char* operation);
 
 // -- The unusual cases, out of line.
 [[noreturn]] void refuse_stream(const EventState& event, const StreamState& stream, const char* operation);
-/// Returns true if the stream is held; its queue then has the record.
-bool record_was_held_back(EventState& event, StreamState& stream, const char* operation);
+/// Returns true if the stream is held, and its queue has the record, or if it is captured.
+bool record_was_diverted(EventState& event, StreamState& stream, const char* operation);
 /// Records an event that wasn't recorded before, on a stream that isn't held. Apart, so that later records have nothing
 /// to note.
 void record_first(EventState& event, StreamState& stream, const char* operation);
@@ -90,7 +104,7 @@ template <class Guard>  // of event and stream
   if (event.device != &device) [[unlikely]]
     refuse_stream(event, stream, operation);
   if (guard.careful) [[unlikely]] {
-    if (record_was_held_back(event, stream, operation)) return;
+    if (record_was_diverted(event, stream, operation)) return;
   } else if (!event.recorded.load(std::memory_order_relaxed)) [[unlikely]] {
     return record_first(event, stream, operation);
   }

@@ -47,7 +47,7 @@ void hold_until(StreamState& stream, std::shared_ptr<CrossWait> wait) {
   hold.self = std::move(self);
   holds().streams.push_back(&stream);
   stream.held.store(true, std::memory_order_release);
-  streams().set_careful(stream.id, true);
+  streams().set_careful_for(stream.id, stream.care_for, care_for_hold, true);
 }
 
 namespace {
@@ -112,7 +112,7 @@ bool hold_back_record(EventState& event, StreamState& stream, const char* operat
   event.held_record.swap(record);  // an older record is released after the mutex
   event.record_is_held.store(true, std::memory_order_seq_cst);
   event.recorded.store(true, std::memory_order_release);
-  if (event.id != 0) events().set_careful(event.id, true);
+  events().set_careful_for(event.id, event.care_for, care_for_held_record, true);
   return true;
 }
 
@@ -160,7 +160,7 @@ void drain(StreamState& stream) noexcept {
     holds().changed.notify_all();
   }
   stream.held.store(false, std::memory_order_release);
-  streams().set_careful(stream.id, false);
+  streams().set_careful_for(stream.id, stream.care_for, care_for_hold, false);
   hold.draining = false;
   std::erase(holds().streams, &stream);
   const Pin<StreamState> self = std::move(hold.self);

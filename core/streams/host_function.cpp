@@ -15,6 +15,7 @@
 #include "runtime/call.h"
 #include "runtime/shortage.h"
 #include "streams/stream_state.h"
+#include "streams/work.h"
 
 namespace anyplace {
 namespace detail {
@@ -28,11 +29,11 @@ struct Closure {
   DeviceState* device = nullptr;
 };
 
-void fault_of(const Closure& closure, const char* text) noexcept {
-  record_fault(closure.stream_id, error_or_shortage([&] {
+void fault_of(std::uint64_t stream_id, const DeviceState& device, const char* text) noexcept {
+  record_fault(stream_id, error_or_shortage([&] {
                  ErrorDetails details;
                  details.code = ErrorCode::host_function_failed;
-                 details.place = closure.device->place;
+                 details.place = device.place;
                  details.operation = operation;
                  details.text = text;
                  return Error(std::move(details));
@@ -43,14 +44,15 @@ void fault_of(const Closure& closure, const char* text) noexcept {
 void run_closure(void* user, anyplace_status status) noexcept {
   const CallbackScope scope;
   const std::unique_ptr<Closure> closure(static_cast<Closure*>(user));
-  if (status != ANYPLACE_STATUS_OK) return;
-  try {
-    closure->function();
-  } catch (const std::exception& exception) {
-    fault_of(*closure, exception.what());
-  } catch (...) {
-    fault_of(*closure, "the host function threw something that is no std::exception");
-  }
+  if (status == ANYPLACE_STATUS_OK) run_host_function(closure->function, closure->stream_id, *closure->device);
+}
+
+/// The function of a Work, destroyed as inside a callback, whoever destroys it.
+std::shared_ptr<const std::function<void()>> share_function(std::function<void()> function) {
+  return {new std::function<void()>(std::move(function)), [](std::function<void()>* shared) {
+            const CallbackScope scope;
+            delete shared;
+          }};
 }
 
 anyplace_status submit_closure(DeviceState& device, anyplace_stream stream, std::unique_ptr<Closure>& closure) {
@@ -61,15 +63,30 @@ anyplace_status submit_closure(DeviceState& device, anyplace_stream stream, std:
 
 }  // namespace
 
+void run_host_function(const std::function<void()>& function, std::uint64_t stream_id,
+                       const DeviceState& device) noexcept {
+  const CallbackScope scope;
+  try {
+    function();
+  } catch (const std::exception& exception) {
+    fault_of(stream_id, device, exception.what());
+  } catch (...) {
+    fault_of(stream_id, device, "the host function threw something that is no std::exception");
+  }
+}
+
+anyplace_status submit_host_work(const HostWork& work, const StreamState& stream) {
+  auto closure =
+      std::make_unique<Closure>(Closure{[function = work.function] { (*function)(); }, stream.id, stream.device});
+  return submit_closure(*stream.device, stream.handle, closure);
+}
+
 void launch_host_function(StreamState& stream, std::function<void()> function, const char* caller) {
   DeviceState& device = *stream.device;
-  const auto closure = std::make_shared<std::unique_ptr<Closure>>(
-      std::make_unique<Closure>(Closure{std::move(function), stream.id, &device}));
+  auto closure = std::make_unique<Closure>(Closure{std::move(function), stream.id, &device});
   submit(
-      stream, caller, [&] { return submit_closure(device, stream.handle, *closure); },
-      [&]() -> HeldCommand {
-        return [closure, &device, handle = stream.handle] { return submit_closure(device, handle, *closure); };
-      });
+      stream, caller, [&] { return submit_closure(device, stream.handle, closure); },
+      [&] { return HostWork{share_function(std::move(closure->function))}; });
 }
 
 }  // namespace detail
@@ -88,14 +105,9 @@ void StreamView::launch_host_func(std::function<void()> function) const {
     }
     // The closure is made in place, because make_unique would move the function once more.
     closure.reset(new Closure{std::move(function), stream.id, &device});
-    // Owned by the held command, and by this function if the stream isn't held after all. Not with a plain guard.
-    std::shared_ptr<std::unique_ptr<Closure>> shared;
     submit_with(
-        guard, operation, [&] { return submit_closure(device, stream.handle, shared ? *shared : closure); },
-        [&]() -> HeldCommand {
-          shared = std::make_shared<std::unique_ptr<Closure>>(std::move(closure));
-          return [shared, &device, handle = stream.handle] { return submit_closure(device, handle, *shared); };
-        });
+        guard, operation, [&] { return submit_closure(device, stream.handle, closure); },
+        [&] { return HostWork{share_function(std::move(closure->function))}; });
   });
 }
 

@@ -38,6 +38,12 @@ std::uint64_t StreamView::native_handle() const {
   detail::DeviceState& device = *stream->device;
   detail::require_usable(device, operation);
   detail::require_capability(device, Capability::native_handles, operation);
+  if (stream->captured.load(std::memory_order_acquire)) {
+    detail::fail(
+        ErrorCode::capturing, device.place, operation,
+        "the stream is being captured, and what is submitted to the vendor's stream isn't part of that\nsubmit "
+        "it through this stream, or outside of the capture\nsee docs/graphs.md");
+  }
   std::uint64_t native = 0;
   detail::check(device.table->stream_native(device.self, stream->handle, &native), device, operation);
   return native;

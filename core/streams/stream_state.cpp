@@ -15,6 +15,7 @@
 #include "runtime/service.h"
 #include "runtime/shortage.h"
 #include "runtime/subsystem.h"
+#include "streams/captured.h"
 #include "streams/helper_streams.h"
 #include "streams/hold.h"
 
@@ -46,6 +47,7 @@ std::uint64_t make_with(DeviceState& device, anyplace_stream_desc desc, const ch
     stream->id = id;
     stream->priority = desc.priority;
     stream->is_default = is_default;
+    stream->is_blocking = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0;
     desc.struct_size = sizeof(desc);
     desc.cookie = id;
     device.used.store(true, std::memory_order_relaxed);
@@ -185,6 +187,7 @@ void retire_stream(std::uint64_t id) noexcept {
   std::optional<Error> fault;
   if (const Pin<StreamState> stream = streams().try_pin(id)) {
     streams().close(id);
+    if (stream->captured.load(std::memory_order_acquire)) note_closed_while_captured(*stream);
     // The fault is reported now, not when the last buffer drops its pin on the stream. Later faults find the handle
     // closed and are reported.
     fault = take_fault(*stream);
@@ -216,6 +219,10 @@ void record_fault(std::uint64_t stream_id, const Error& error) noexcept {
     }
     mark_lost(*stream->device);
   }
+  if (const std::uint64_t target = stream->fault_target.load(std::memory_order_acquire); target != 0) {
+    record_fault(target, error);
+    return;
+  }
   keep_fault(*stream, error);
 }
 
@@ -233,7 +240,7 @@ bool backend_query(StreamState& stream, const char* operation) {
 bool is_surely_idle(StreamState& stream, const char* operation) noexcept {
   DeviceState& device = *stream.device;
   if (device.lost.load(std::memory_order_relaxed)) return true;
-  if (stream.held.load(std::memory_order_acquire)) return false;
+  if (stream.is_diverted()) return false;
   std::int32_t done = 0;
   const anyplace_status status = device.table->stream_query(device.self, stream.handle, &done);
   note_quietly(status, device, operation);
@@ -255,6 +262,7 @@ void throw_fault(StreamState& stream, bool clear) {
 bool wait_carefully(StreamState& stream, std::uint64_t timeout_ns, const char* operation) {
   DeviceState& device = *stream.device;
   require_usable(device, operation);
+  refuse_if_captured(stream, operation);
   std::optional<Deadline> deadline;
   if (stream.held.load(std::memory_order_acquire)) [[unlikely]] {
     deadline.emplace(timeout_ns);

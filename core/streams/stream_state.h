@@ -12,6 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "anyplace/error.h"
 #include "handles/slots.h"
@@ -24,6 +26,14 @@ namespace anyplace::detail {
 
 /// The queue of a held stream. Defined in hold.h.
 struct Hold;
+/// Defined in capture.h.
+struct Capture;
+/// Why calls with a stream's handle take the slow path, apart from what the device and the process are: bits.
+enum CareFor : std::uint32_t {
+  care_for_hold = 1,
+  care_for_capture = 2,
+  care_for_null_stream = 4,  ///< a blocking stream of its device is captured, so the null stream may not be used
+};
 
 struct StreamState {
   static constexpr HandleKind handle_kind = HandleKind::stream;
@@ -33,6 +43,11 @@ struct StreamState {
   std::uint64_t id = 0;
   int priority = 0;
   bool is_default = false;  ///< the null stream: the backend never destroys it
+  bool is_blocking = false;
+  std::atomic<std::uint32_t> care_for{0};  ///< CareFor, kept with the slot's flag by set_careful_for()
+  /// Where faults of this stream go, another stream's id: for the core's own streams that do a part of its work. 0:
+  /// here.
+  std::atomic<std::uint64_t> fault_target{0};
 
   /// The first fault that no call has thrown or reported yet. `faulted` says whether there is one and is written under
   /// the mutex.
@@ -44,6 +59,19 @@ struct StreamState {
   /// holds().mutex, which also guards what is in `hold`.
   std::atomic<bool> held{false};
   std::unique_ptr<Hold> hold;
+
+  /// Whether what is submitted becomes nodes of `capture`. capture.cpp alone writes these, under captures().mutex,
+  /// which guards what isn't atomic.
+  std::atomic<bool> captured{false};
+  std::shared_ptr<Capture> capture;
+  std::vector<std::uint32_t> front;  ///< the nodes that the next one comes after
+  /// For the null stream: how many blocking streams of its device are captured.
+  std::uint32_t captured_blocking = 0;
+
+  /// Whether a submission doesn't go to the backend at once.
+  bool is_diverted() const noexcept {
+    return held.load(std::memory_order_acquire) || care_for.load(std::memory_order_acquire) > care_for_hold;
+  }
 
   StreamState();
   StreamState(const StreamState&) = delete;  // it owns the backend's stream
@@ -84,12 +112,15 @@ bool wait_carefully(StreamState& stream, std::uint64_t timeout_ns, const char* o
 
 // -- The bodies of waiting. handles/use.h has the guards.
 /// Whether all submitted work is done. Throws the fault, without clearing it, if there is one.
+void refuse_if_captured(StreamState& stream, const char* operation);
 template <class Guard>
 [[gnu::always_inline]] inline bool query_stream(const Guard& guard, const char* operation) {
   StreamState& stream = guard.first();
   DeviceState& device = *stream.device;
-  if (guard.careful) [[unlikely]]
+  if (guard.careful) [[unlikely]] {
     require_usable(device, operation);
+    refuse_if_captured(stream, operation);
+  }
   std::int32_t done = 0;
   if (!guard.careful || !stream.held.load(std::memory_order_acquire)) [[likely]] {
     const anyplace_status status = device.table->stream_query(device.self, stream.handle, &done);
@@ -137,20 +168,19 @@ using HeldCommand = std::function<anyplace_status()>;
 bool hold_back(StreamState& stream, HeldCommand command);
 
 /// Submits work to the stream, which is the guard's second object. now() calls the backend's entry. If the stream is
-/// held, make_later() is called instead and returns a HeldCommand that does the same later. The command must not pin
-/// the stream, since the hold does that.
-template <class Guard, class Now, class MakeLater>
-inline void submit_with(const Guard& guard, const char* operation, Now&& now, MakeLater&& make_later) {
+/// held or captured, make_work() is called instead and returns a Work (work.h) that does the same.
+template <class Guard, class Now, class MakeWork>
+inline void submit_with(const Guard& guard, const char* operation, Now&& now, MakeWork&& make_work) {
   if (guard.careful) [[unlikely]] {
     StreamState& stream = guard.second();
     require_usable(*stream.device, operation);
-    if (stream.held.load(std::memory_order_acquire) && hold_back(stream, make_later())) return;
+    if (stream.is_diverted()) return divert(stream, make_work(), operation);
   }
   guard.check(now(), operation);
 }
-template <class Now, class MakeLater>
-inline void submit(StreamState& stream, const char* operation, Now&& now, MakeLater&& make_later) {
-  submit_with(Given(stream), operation, now, make_later);
+template <class Now, class MakeWork>
+inline void submit(StreamState& stream, const char* operation, Now&& now, MakeWork&& make_work) {
+  submit_with(Given(stream), operation, now, make_work);
 }
 
 /// Runs `function` in the stream's order, as Stream::launch_host_func does; the device has host functions. It throws

@@ -3,20 +3,26 @@
 // image_pipeline: blurs a PNG on the devices that it is told to use, checks the result on the host, writes it.
 //
 //   image_pipeline --in photo.png --out out.png [--place cpu_sim:0 | --places cpu_sim:0,cpu_sim:1] [--streams 4]
+//                  [--graph [--frames 1000]]
 //
+// With --graph the work of the picture is captured once and launched for each of many frames, beside submitting it.
 // Exit status: 0 the output is there and was checked; 1 something failed, and there is no output; 2 wrong options.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "anyplace/anyplace.h"
 #include "blur.h"
+#include "frames.h"
 #include "pipeline.h"
 #include "png_io.h"
 
@@ -30,12 +36,14 @@ struct Options {
   std::string place = "auto";
   std::vector<std::string> places;
   int streams = 4;
+  bool graph = false;
+  std::uint64_t frames = 1000;
 };
 
 /// A bar on standard error, where that is a terminal. Ends its line also when an error interrupts it.
 class ProgressBar {
  public:
-  ProgressBar() = default;
+  explicit ProgressBar(const char* what) : what_(what) {}
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   ~ProgressBar() {
@@ -46,12 +54,13 @@ class ProgressBar {
     if (!terminal_) return;
     constexpr std::uint64_t width = 40;
     const std::uint64_t filled = done * width / total;
-    fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {} of {} tiles", "", filled, "", width - filled, done, total);
+    fmt::print(stderr, "\r[{:#<{}}{:.<{}}] {} of {} {}", "", filled, "", width - filled, done, total, what_);
     std::fflush(stderr);
     drawn_ = true;
   }
 
  private:
+  const char* what_;
   const bool terminal_ = isatty(STDERR_FILENO) == 1;
   bool drawn_ = false;
 };
@@ -64,6 +73,34 @@ std::string joined(const std::vector<anyplace::Device>& devices) {
   std::string text;
   for (const anyplace::Device& device : devices) text += (text.empty() ? "" : ", ") + device.to_string();
   return text;
+}
+
+Picture blur_once(const Picture& source, const image_pipeline::PipelineOptions& pipeline) {
+  ProgressBar bar("tiles");
+  image_pipeline::PipelineResult result = image_pipeline::blur_on_devices(
+      source, pipeline, [&bar](std::uint64_t done, std::uint64_t total) { bar.draw(done, total); });
+  const double pixels = static_cast<double>(source.width) * source.height;
+  fmt::print("blurred {} tile{} on {}, {} stream{} each, in {:.1f} ms: {:.1f} megapixels a second\n", result.tiles,
+             result.tiles == 1 ? "" : "s", joined(pipeline.devices), pipeline.streams, pipeline.streams == 1 ? "" : "s",
+             result.seconds * 1e3, pixels / result.seconds / 1e6);
+  return std::move(result.picture);
+}
+
+/// Throws if a frame's bytes aren't the first one's.
+Picture blur_frames(const Picture& source, const image_pipeline::PipelineOptions& pipeline, std::uint64_t frames) {
+  ProgressBar bar("frames");
+  image_pipeline::FramesResult result = image_pipeline::blur_frames(
+      source, pipeline, frames, [&bar](std::uint64_t done, std::uint64_t total) { bar.draw(done, total); });
+  if (result.different != 0) {
+    throw std::runtime_error(
+        fmt::format("{} of {} frames aren't the bytes of the first one", result.different, 2 * frames));
+  }
+  fmt::print("captured {} tile{} on {}, {} stream{} each: a graph of {} nodes, {}\n", result.tiles,
+             result.tiles == 1 ? "" : "s", joined(pipeline.devices), pipeline.streams, pipeline.streams == 1 ? "" : "s",
+             result.nodes, result.native ? "launched by the device as one" : "submitted node by node by the library");
+  fmt::print("{} frames each way, the same bytes each time; a frame takes {:.3f} ms captured, {:.3f} ms submitted\n",
+             frames, result.captured_seconds * 1e3, result.submitted_seconds * 1e3);
+  return std::move(result.picture);
 }
 
 int run(const Options& options) {
@@ -79,19 +116,10 @@ int run(const Options& options) {
   fmt::print("{}: {} x {}, {} channel{}\n", options.input, source.width, source.height, source.channels,
              source.channels == 1 ? "" : "s");
 
-  image_pipeline::PipelineResult result;
-  {
-    ProgressBar bar;
-    result = image_pipeline::blur_on_devices(
-        source, pipeline, [&bar](std::uint64_t done, std::uint64_t total) { bar.draw(done, total); });
-  }
-  const double pixels = static_cast<double>(source.width) * source.height;
-  fmt::print("blurred {} tile{} on {}, {} stream{} each, in {:.1f} ms: {:.1f} megapixels a second\n", result.tiles,
-             result.tiles == 1 ? "" : "s", joined(pipeline.devices), options.streams, options.streams == 1 ? "" : "s",
-             result.seconds * 1e3, pixels / result.seconds / 1e6);
+  const Picture blurred = options.graph ? blur_frames(source, pipeline, options.frames) : blur_once(source, pipeline);
 
   const auto start = std::chrono::steady_clock::now();
-  if (const auto wrong = image_pipeline::check_on_host(source, result.picture)) {
+  if (const auto wrong = image_pipeline::check_on_host(source, blurred)) {
     fmt::print(
         stderr,
         "image_pipeline: the check failed: channel {} of pixel ({}, {}) is {}, a plain loop on the host makes it {}\n",
@@ -100,7 +128,7 @@ int run(const Options& options) {
   }
   fmt::print("checked: all {} bytes equal those of a plain loop on the host ({:.1f} ms)\n", source.pixels.size(),
              seconds_since(start) * 1e3);
-  image_pipeline::write_png(output, result.picture);
+  image_pipeline::write_png(output, blurred);
   output.commit();
   fmt::print("wrote {}\n", options.output);
   return 0;
@@ -121,6 +149,11 @@ int main(int argc, char** argv) {
       ->excludes(place);
   app.add_option("--streams", options.streams, "compute streams of each device")
       ->check(CLI::Range(1, image_pipeline::max_streams))
+      ->capture_default_str();
+  CLI::Option* graph = app.add_flag("--graph", options.graph, "capture the work once, and launch it for each frame");
+  app.add_option("--frames", options.frames, "how many, with --graph")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000000}))
+      ->needs(graph)
       ->capture_default_str();
   try {
     app.parse(argc, argv);

@@ -20,6 +20,7 @@
 //   address.h  Address: memory named by where it is, and what is known of it
 //   kernel.h   Kernel, Module: code for a device; kernel_images.h, code for every device; device_code.h, what it is
 //              written with (not included here: it is for the sources of kernels)
+//   graph.h    Graph, GraphExec: work that is put together once and launched again and again
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
 //   plugins.h  where backends come from
@@ -34,6 +35,8 @@
 #include "error.h"
 #include "event.h"
 #include "export.h"
+#include "graph.h"
+#include "graph_types.h"
 #include "guard.h"
 #include "kernel.h"
 #include "kernel_images.h"

@@ -11,16 +11,43 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <type_traits>
 
 #include "address.h"
 #include "device.h"
 #include "event.h"
 #include "export.h"
+#include "graph_types.h"
 #include "kernel.h"
 #include "memory.h"
 
 namespace anyplace {
+
+namespace detail {
+struct GraphPoolState;
+}  // namespace detail
+
+class Graph;
+class StreamView;
+
+/// Memory that graphs share: buffers that are made in captures with this pool come from it. The graphs have to be
+/// launched in the order in which they were captured, and not at the same time, because a later one may use memory that
+/// an earlier one has let go of. Free to copy; the memory goes with the last copy, graph and buffer. A null one throws
+/// invalid_handle.
+class ANYPLACE_API GraphPool {
+ public:
+  GraphPool() noexcept = default;
+  explicit GraphPool(const Device& device);
+
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  /// Bytes of buffers that were made from it and of what they left for others.
+  std::uint64_t reserved_bytes() const;
+
+ private:
+  friend class StreamView;
+  std::shared_ptr<detail::GraphPoolState> state_;
+};
 
 struct StreamOptions {
   /// A lower number runs first; what is outside the device's range becomes the nearest end of it.
@@ -146,6 +173,25 @@ class ANYPLACE_API StreamView {
   }
   /// The same with arguments made at run time.
   void launch_arguments(KernelView kernel, const LaunchConfig& config, std::span<const LaunchArgument> arguments) const;
+
+  // -- Graphs (graph.h).
+  /// From now on what is submitted to the stream becomes nodes of a graph instead of running. What can't be part of one
+  /// is refused with `capturing`, and invalidates the capture: waiting for the stream or asking it, waiting for events
+  /// that weren't recorded in the capture, and, as `mode` says, calls that act on a whole device. Buffers that are made
+  /// on the stream come from `pool`; without one, from a pool of the graph's own. Throws capturing if the stream is
+  /// captured, and invalid_argument for a null stream or another device's pool.
+  void begin_capture(CaptureMode mode = CaptureMode::global) const;
+  void begin_capture(CaptureMode mode, const GraphPool& pool) const;
+  /// Ends the capture that began on this stream, on the thread where it began (any, with CaptureMode::relaxed). Throws
+  /// capture_invalidated, with the reason, if a call was made that isn't allowed, or if a stream that joined isn't
+  /// waited for; the capture has ended then, too.
+  Graph end_capture() const;
+  CaptureStatus capture_status() const;
+  bool is_capturing() const { return capture_status() != CaptureStatus::none; }
+  /// In a capture: a node that records the event at each launch, for others to wait for. Elsewhere as record_event.
+  void record_external_event(EventView event) const;
+  /// In a capture: a node that waits, at each launch, for the event's most recent record then. Elsewhere as wait_event.
+  void wait_external_event(EventView event) const;
 
   friend constexpr bool operator==(StreamView, StreamView) noexcept = default;
   friend constexpr auto operator<=>(StreamView, StreamView) noexcept = default;

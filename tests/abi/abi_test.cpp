@@ -154,7 +154,8 @@ TEST_CASE("The pinned layout names every field of every struct") {
 TEST_CASE("Every struct that a side fills for the other begins with its size") {
   for (const auto& [type, list] : golden_fields()) {
     INFO(type);
-    if (type == "anyplace_argument" || type == "anyplace_process") continue;  // elements of arrays with a stride
+    if (type == "anyplace_argument" || type == "anyplace_process" || type == "anyplace_graph_node")
+      continue;  // elements of arrays with a stride
     CHECK(list.front().name == "struct_size");
     CHECK(list.front().offset == 0);
     CHECK(list.front().bytes == 4);

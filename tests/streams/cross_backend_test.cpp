@@ -86,6 +86,27 @@ void takes_the_record_at_the_call(bool host_functions, bool gates) {
   REQUIRE(pair.waiter->get() == 1);
 }
 
+/// Who has the native handle records the event without its owner's knowing.
+void waits_for_a_record_of_another_library(bool host_functions, bool gates) {
+  Pair pair(host_functions, gates);
+  pair.block();
+  const Event event(Device("sim_b:0"));
+  const Event of_another_library = Event::from_native(Device("sim_b:0"), event.native_handle());
+  pair.waiter->stream.wait_event(event);  // not recorded yet
+  pair.waiter->set(1);
+  pair.waiter->stream.synchronize();
+  of_another_library.record(pair.producer->stream);
+  pair.waiter->stream.wait_event(event);
+  pair.waiter->set(2);
+  REQUIRE_FALSE(pair.waiter->stream.query());
+  REQUIRE_FALSE(pair.waiter->stream.synchronize(20ms));
+  REQUIRE(pair.waiter->get() == 1);
+  pair.gate.open();
+  pair.waiter->stream.synchronize();
+  REQUIRE(pair.waiter->get() == 2);
+  REQUIRE(pair.producer->get() == 1);
+}
+
 void waits_don_t_depend_on_each_other(bool host_functions, bool gates) {
   Pair pair(host_functions, gates);
   pair.block();
@@ -151,6 +172,7 @@ FOR_EACH_PAIR("Given pending work of another backend when a stream waits then it
 FOR_EACH_PAIR(
     "Given a wait across backends when the event is recorded again and destroyed then the first record counts",
     takes_the_record_at_the_call)
+FOR_EACH_PAIR("Given another library's record when a stream waits then it does", waits_for_a_record_of_another_library)
 FOR_EACH_PAIR("Given two waits across backends when one is blocked then the other isn't",
               waits_don_t_depend_on_each_other)
 FOR_EACH_PAIR("Given a wait across backends when the waiter is destroyed then its work still completes",

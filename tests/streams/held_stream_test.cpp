@@ -142,6 +142,46 @@ TEST_CASE("Given a held stream when it waits for more of other backends then eac
   REQUIRE(marked.get() == 2);
 }
 
+TEST_CASE("Given a held stream when it waits for a record that another library made then it does after the hold, too") {
+  Held held;
+  const Stream busy(Held::device());
+  HostGate second_gate;
+  second_gate.block(busy);
+  Marked marked(Held::device());
+  const Event event(Held::device());
+  const Event of_another_library = Event::from_native(Held::device(), event.native_handle());
+  of_another_library.record(busy);
+  held.stream->wait_event(event);
+  held.stream->memset8(marked.mark, 1);
+  held.gate.open();
+  REQUIRE_FALSE(held.stream->synchronize(20ms));
+  REQUIRE(marked.get() == 0);
+  second_gate.open();
+  held.stream->synchronize();
+  REQUIRE(marked.get() == 1);
+}
+
+TEST_CASE(
+    "Given a record of a stream that was held when another library records it anew then the stream waits for it") {
+  Held held;
+  const Event event = held.stream->record_event();
+  held.gate.open();
+  held.stream->synchronize();
+  const Stream busy(Held::device());
+  HostGate second_gate;
+  second_gate.block(busy);
+  Marked marked(Held::device());
+  const Event of_another_library = Event::from_native(Held::device(), event.native_handle());
+  of_another_library.record(busy);
+  held.stream->wait_event(event);
+  held.stream->memset8(marked.mark, 1);
+  REQUIRE_FALSE(held.stream->synchronize(20ms));
+  REQUIRE(marked.get() == 0);
+  second_gate.open();
+  held.stream->synchronize();
+  REQUIRE(marked.get() == 1);
+}
+
 TEST_CASE("Given a held stream when the second wait is over first then the first still holds") {
   Held held;
   const Stream second(Device("sim_b:0"));

@@ -29,7 +29,7 @@ void DeviceAllocator::State::look_at_counters() noexcept {
 
 void DeviceAllocator::State::count_allocation(Block* block, std::uint64_t requested) noexcept {
   note_span(*block);
-  block->requested = requested;
+  block->requested.store(requested, std::memory_order_relaxed);
   block->small = requested <= small_limit;
   block->out.store(block->address, std::memory_order_relaxed);
   const auto bytes = static_cast<std::int64_t>(block->bytes);

@@ -27,8 +27,8 @@ enum class BlockUse : std::uint8_t {
 /// All that a hit in the bins touches lies in one cache line, and no other block does.
 struct alignas(64) Block {
   anyplace_address address = 0;
-  std::uint64_t bytes = 0;      ///< of its segment, so rounded up
-  std::uint64_t requested = 0;  ///< what the caller asked for; 0 unless taken or pending
+  std::uint64_t bytes = 0;                  ///< of its segment, so rounded up
+  std::atomic<std::uint64_t> requested{0};  ///< what the caller asked for; 0 unless taken or pending
   std::atomic<BlockUse> use{BlockUse::none};
   bool small = false;  ///< which of the statistics' two pools it counts in
   Arena* arena = nullptr;

@@ -370,8 +370,8 @@ bool DeviceAllocator::find_allocation(std::uint64_t address, std::uint64_t* begi
     // What a thread's bin holds is taken, but out to nobody.
     if (block == nullptr || block->out.load(std::memory_order_relaxed) != block->address) return false;
     *begin = block->address;
-    *bytes = block->requested;
-    return address - block->address < block->requested;
+    *bytes = block->requested.load(std::memory_order_relaxed);
+    return address - block->address < *bytes;
   };
   return look_in(state_->memory) || std::any_of(state_->abandoned.begin(), state_->abandoned.end(), look_in);
 }
@@ -380,9 +380,10 @@ void DeviceAllocator::deallocate(std::uint64_t stream_id, std::uint64_t address,
                                  const char* operation) {
   const std::lock_guard lock(state_->mutex);
   Block* const block = state_->taken_at(address, operation);
-  if (block->requested != bytes) {
+  const std::uint64_t requested = block->requested.load(std::memory_order_relaxed);
+  if (requested != bytes) {
     fail(ErrorCode::invalid_argument, state_->device.place, operation,
-         fmt::format("the memory at {:#x} was allocated with {} bytes, not {}", address, block->requested, bytes));
+         fmt::format("the memory at {:#x} was allocated with {} bytes, not {}", address, requested, bytes));
   }
   if (block->stream != stream_id) {
     fail(ErrorCode::invalid_argument, state_->device.place, operation,

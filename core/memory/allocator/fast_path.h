@@ -36,7 +36,7 @@ inline Block* DeviceAllocator::allocate_quickly(std::uint64_t stream_id, std::ui
     if (SizeBins::List* const list = line->bins[line->side_of(bytes)].find(rounded_size(bytes))) [[likely]] {
       block = SizeBins::pop(*list);
       if (block != nullptr) [[likely]] {
-        block->requested = bytes;
+        block->requested.store(bytes, std::memory_order_relaxed);  // find_allocation() may look meanwhile
         block->out.store(block->address, std::memory_order_relaxed);
         bins->counters.allocated(block->small, block->bytes, bytes);
       }

@@ -60,7 +60,7 @@ Block* HeapState::split_after(Block* block, std::uint64_t bytes) noexcept {
   Block* rest = store.get();
   rest->address = block->address + bytes;
   rest->bytes = block->bytes - bytes;
-  rest->requested = 0;
+  rest->requested.store(0, std::memory_order_relaxed);
   rest->small = block->small;
   rest->arena = block->arena;
   rest->segment = block->segment;
@@ -116,7 +116,7 @@ Block* HeapState::carve(Block* block, anyplace_address begin, std::uint64_t byte
   remove_free(block);
   block = cut_out(block, begin, bytes);
   block->stream = block->arena->key.stream;
-  block->requested = 0;
+  block->requested.store(0, std::memory_order_relaxed);
   block->next = nullptr;
   ++block->arena->handed_out;
   usage.hand_out(block->bytes);
@@ -129,7 +129,7 @@ void HeapState::give(Block* block) noexcept {
   index.clear(block->address);
   --block->arena->handed_out;
   usage.take_back(block->bytes);
-  block->requested = 0;
+  block->requested.store(0, std::memory_order_relaxed);
   block->next = nullptr;
   block->freed_at = clock;
   block->use.store(BlockUse::free, std::memory_order_release);
@@ -177,7 +177,7 @@ Block* HeapState::first_block(Segment& segment, bool backed) noexcept {
   Block* block = store.get();
   block->address = segment.address;
   block->bytes = segment.bytes;
-  block->requested = 0;
+  block->requested.store(0, std::memory_order_relaxed);
   block->small = segment.arena->key.small;
   block->arena = segment.arena;
   block->segment = &segment;

@@ -43,7 +43,7 @@ bool StreamWork::is_complete(EventState& event) noexcept {
 bool StreamWork::record_behind(Stream& stream) noexcept {
   try {
     if (stream.behind == nullptr) stream.behind = take_event(device_);
-    record(*stream.behind, *stream.state, operation);
+    record_behind_work(*stream.behind, *stream.state, operation);
     stream.given = false;
     return true;
   } catch (const std::exception&) {
@@ -89,7 +89,7 @@ std::unique_ptr<EventState> StreamWork::mark(std::uint64_t id) noexcept {
   if (stream == nullptr || stream->held.load(std::memory_order_acquire)) return nullptr;
   try {
     std::unique_ptr<EventState> event = take_event(device_);
-    record(*event, *stream, operation);
+    record_behind_work(*event, *stream, operation);
     return event;
   } catch (const std::exception&) {
     return nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A plugin that forwards to cpu_sim's, minus what the test takes away (forward.h). FORWARD_NAME is its name, FORWARD_TO
-// the file of cpu_sim's plugin.
+// the file of cpu_sim's plugin, FORWARD_WITHOUT the capabilities that it never has.
 #include "forward.h"
 
 #include <dlfcn.h>
@@ -83,7 +83,11 @@ anyplace_status timed(void* self, Handle handle, std::uint64_t timeout) {
 
 /// Capabilities that are absent with their entries.
 std::uint64_t taken_away() {
+#ifdef FORWARD_WITHOUT
+  std::uint64_t absent = FORWARD_WITHOUT;
+#else
   std::uint64_t absent = 0;
+#endif
   if (!control->gates) absent |= ANYPLACE_FOR(GATES);
   if (!control->host_functions) absent |= ANYPLACE_FOR(HOST_FUNCTIONS);
   return absent;

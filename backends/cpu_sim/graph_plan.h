@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GraphPlan: a graph's nodes, compiled once into what a launch runs. It never changes, except for what a launch writes
+// into its steps (Launch::set_cookie).
+//
+// A plan is made of segments. A segment is a chain of nodes that nothing else comes between: each but the first comes
+// after the one before it alone, and each but the last has that one successor. So nothing is lost when one thread runs
+// it from beginning to end, and what orders nodes costs something once per segment. A host function, and a wait for an
+// event, is a segment of its own, because no thread stays with it.
+//
+// Segments are in an order in which they can run: each comes after those that it depends on.
+#pragma once
+
+#include <anyplace/backend/abi.h>
+
+#include <cstdint>
+#include <memory_resource>
+#include <vector>
+
+#include "kernel.h"
+#include "ref.h"
+#include "spread.h"
+
+namespace anyplace::cpu_sim {
+
+class Engine;
+class Event;
+
+class GraphPlan {
+ public:
+  /// What one node does. Nodes that do nothing have no step.
+  struct Step {
+    enum Kind : std::uint32_t {
+      launch,  // of `kernel`, one block of the size `packed`, no arguments, no shared memory
+      copy,    // of `bytes` from `source` to `address`, by one thread
+      fill,    // of `count` elements of `bytes` bytes each at `address` with the value `packed`, by one thread
+      work,    // all units of `work`, by one thread
+      spread,  // the same by several threads
+      record   // records[packed]
+    };
+    Kind kind = launch;
+    std::uint32_t packed = 0;
+    union {
+      Kernel* kernel = nullptr;
+      anyplace_address address;
+      Spreadable* work_;
+    };
+    union {
+      Launch* launched = nullptr;  // what `work_` is, if it is a launch; else null
+      anyplace_address source;
+      std::uint64_t count;
+    };
+    std::uint64_t bytes = 0;
+  };
+
+  struct Segment {
+    enum Kind : std::uint32_t { steps, host_function, wait };
+    Kind kind = steps;
+    std::uint32_t dependencies = 0;  // how many segments it comes after
+    std::uint32_t begin = 0;         // its steps; of another kind: its number among those of that kind
+    std::uint32_t end = 0;
+    std::uint32_t first_successor = 0;  // in successors
+    std::uint32_t last_successor = 0;   // the one behind the last
+  };
+
+  struct HostCall {
+    anyplace_host_function function;
+    void* user;
+    std::uint32_t segment;
+  };
+
+  /// Throws Failure for nodes that can't be launched, as the entries for their work do, and std::bad_alloc.
+  GraphPlan(Engine& engine, Device& device, const anyplace_graph_desc& desc);
+  GraphPlan(const GraphPlan&) = delete;  // its steps point into it
+  GraphPlan& operator=(const GraphPlan&) = delete;
+  ~GraphPlan() = default;
+
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(segments.size()); }
+  const std::uint32_t* successors_of(const Segment& segment) const noexcept {
+    return successors.data() + segment.first_successor;
+  }
+
+  std::vector<Segment> segments;
+  std::vector<Step> steps;
+  std::vector<std::uint32_t> successors;
+  std::vector<HostCall> host_calls;
+  std::vector<Event*> records;
+  std::vector<Event*> waits;
+  bool is_line = true;      // each segment comes after the one before it, so that no two can run at the same time
+  bool has_spread = false;  // has steps of that kind
+
+ private:
+  class Compiler;
+  std::pmr::monotonic_buffer_resource memory_;  // of the steps' work
+  std::vector<Ref<Kernel>> kernels_;            // all that steps launch
+};
+
+}  // namespace anyplace::cpu_sim

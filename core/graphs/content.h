@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GraphContent: the nodes of a graph and what they use, at one moment. A GraphExec has one, and never changes it: other
+// work is another content. A child graph is a content of its own until flatten() puts its nodes in its place.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "memory/graph_pool.h"
+#include "streams/capture.h"
+
+namespace anyplace::detail {
+
+struct GraphContent {
+  DeviceState* device = nullptr;  ///< the launch stream's
+  NodeList list;
+  std::vector<std::shared_ptr<HeldBuffer>> buffers;
+  std::vector<std::shared_ptr<GraphPoolState>> pools;
+};
+
+/// The content with the nodes of all children in the children's places. A child's first nodes come after what the child
+/// comes after; what comes after the child comes after its last ones. Throws bad_alloc.
+std::shared_ptr<const GraphContent> flatten(const GraphContent& content);
+
+/// The addresses that the nodes from number `first` on name, those of a kernel's arguments included.
+std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t first);
+
+/// For people: "copy of 4096 bytes to the device".
+std::string label_of(const Work& work);
+/// "kernel", "copy": as in abi.h.
+const char* name_of_kind(std::uint32_t kind) noexcept;
+
+}  // namespace anyplace::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GraphExecState: what a GraphExec owns, and the order of its launches.
+//
+// Invariant: `done` is recorded behind the most recent launch, and each launch waits for it, so when it is complete all
+// of them are. Until then nothing goes that a launch may use: contents, backend's graphs, helper streams.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "graphs/native.h"
+#include "graphs/replay.h"
+#include "runtime/service.h"
+
+namespace anyplace::detail {
+
+struct GraphExecState {
+  DeviceState* device = nullptr;
+  ServiceRoom room{"Graph::instantiate"};  ///< its end may be handed over to the service thread
+
+  std::mutex mutex;                             // guards what follows; streams and backends are called under it
+  std::shared_ptr<const GraphContent> content;  ///< flat
+  const bool may_be_native;
+  std::shared_ptr<NativeGraph> native;  ///< null: it is replayed
+  std::unique_ptr<Replay> replay;       ///< made when it is first needed
+  std::unique_ptr<EventState> done;
+  Pin<StreamState> last;  ///< of the most recent launch; empty before the first
+  bool unmarked = false;  ///< recording `done` failed: the last stream has to be idle instead
+  /// What updates replaced and launches may still use.
+  std::vector<std::shared_ptr<const void>> former;
+
+  GraphExecState(std::shared_ptr<const GraphContent> flat, bool native_if_possible, const char* operation);
+};
+
+/// On a stream that is being captured it becomes a node. Throws.
+void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>& stream, const char* operation);
+/// Throws invalid_argument if the graphs differ in more than their work.
+void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, const char* operation);
+/// Ends it once its launches are done. Never waits.
+void retire(std::shared_ptr<GraphExecState> exec) noexcept;
+
+}  // namespace anyplace::detail

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Replay: a graph launched node by node, over as many streams as there are branches. For backends without graphs, and
+// for graphs that a backend can't have.
+//
+// The plan is made once. Lanes are streams: the first is the one that the graph is launched on, the others are helper
+// streams, which wait for what that stream did before and which it waits for at the end. A node takes the lane of a
+// dependency that is the lane's last node, so a chain stays in one lane; dependencies across lanes are events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "graphs/content.h"
+#include "streams/helper_streams.h"
+
+namespace anyplace::detail {
+
+class Replay {
+ public:
+  /// `content` is flat. Takes helper streams and makes events. Throws.
+  explicit Replay(const GraphContent& content, const char* operation);
+
+  /// Submits every node. The same plan fits all contents with these dependencies and devices. One launch at a time; the
+  /// caller orders it behind the one before. Throws; what was submitted by then stays in the stream's order.
+  void launch(const GraphContent& content, StreamState& stream, const char* operation);
+
+ private:
+  static constexpr std::uint32_t none = UINT32_MAX;
+  static constexpr std::size_t most_lanes = 16;  ///< of one device; more branches share them
+
+  struct Lane {
+    DeviceState* device = nullptr;
+    HelperStream helper;           ///< empty for the first
+    std::uint32_t last = none;     ///< its last node
+    std::uint32_t length = 0;      ///< how many nodes it has
+    bool waits_for_start = false;  ///< its first node comes after no other lane's
+  };
+  struct Step {
+    std::uint32_t lane = 0;
+    std::uint32_t position = 0;  ///< in the lane, from 1
+    std::uint32_t event = none;  ///< recorded behind it
+    std::uint32_t first_wait = 0;
+    std::uint32_t wait_count = 0;
+  };
+
+  std::uint32_t choose_lane(const GraphContent& content, const Node& node, const char* operation);
+  std::uint32_t new_lane(DeviceState& device, const char* operation);
+  /// Where the lane of `step` has to wait for `lane` up to `position`: by which event.
+  void wait_for(Step& step, std::uint32_t lane, std::uint32_t position, std::uint32_t node, const char* operation);
+  std::uint32_t event_behind(std::uint32_t node, const char* operation);
+  void plan(const GraphContent& content, const char* operation);
+  void submit_all(const GraphContent& content, StreamState& stream, const char* operation);
+  void join_after_failure(StreamState& stream, const char* operation) noexcept;
+  StreamState& stream_of(std::uint32_t lane, StreamState& stream) { return lane == 0 ? stream : *lanes_[lane].helper; }
+
+  std::vector<Lane> lanes_;
+  std::vector<Step> steps_;                        ///< one for each node
+  std::vector<std::uint32_t> waits_;               ///< numbers of events
+  std::vector<std::uint32_t> joins_;               ///< events that the first lane waits for at the end
+  std::vector<std::vector<std::uint32_t>> known_;  ///< [lane][other]: the position up to which `lane` has waited for it
+  std::vector<std::unique_ptr<EventState>> events_;
+  std::unique_ptr<EventState> start_;
+};
+
+}  // namespace anyplace::detail

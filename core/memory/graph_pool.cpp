@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/graph_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "memory/allocator/current_pool.h"
+#include "memory/allocator/device_allocator.h"
+#include "memory/allocator/device_allocators.h"
+
+namespace anyplace::detail {
+
+// ---- The pool's life -----------------------------------------------------------------------------------------------
+
+GraphPoolState::GraphPoolState(DeviceState& of) : device(&of), memory_pool(of.allocator->make_pool(std::nullopt)) {}
+
+GraphPoolState::~GraphPoolState() {
+  if (!backends_callable()) return;
+  for (const std::shared_ptr<GraphRegion>& region : regions) BufferState::dispose(region->memory.release());
+  if (in_callback()) {
+    post_to_service([device = device, id = memory_pool] { device->allocator->end_pool(id); });
+  } else {
+    device->allocator->end_pool(memory_pool);
+  }
+}
+
+namespace {
+
+/// What the calling thread allocates comes from that pool of the device's allocator.
+class PoolScopeGuard {
+ public:
+  explicit PoolScopeGuard(const GraphPoolState& pool) noexcept : scope_{pool.device, pool.memory_pool, pool_scopes} {
+    pool_scopes = &scope_;
+  }
+  PoolScopeGuard(const PoolScopeGuard&) = delete;  // a scope
+  PoolScopeGuard& operator=(const PoolScopeGuard&) = delete;
+  ~PoolScopeGuard() { pool_scopes = scope_.outer; }
+
+ private:
+  PoolScope scope_;
+};
+
+/// The capture's pool for the stream's device; null if there is none yet. Throws if the capture is invalidated.
+std::shared_ptr<GraphPoolState> find_pool(const Capture& capture, const StreamState& stream, const char* operation) {
+  std::unique_lock lock(captures().mutex);
+  if (capture.state == Capture::State::invalidated) {
+    const std::string reason = capture.reason;
+    lock.unlock();
+    fail(ErrorCode::capture_invalidated, stream.device->place, operation,
+         "the capture was invalidated by " + reason + "\ncall end_capture() and capture again\nsee docs/graphs.md");
+  }
+  for (const auto& [device, pool] : capture.pools) {
+    if (device == stream.device) return pool;
+  }
+  return nullptr;
+}
+
+std::shared_ptr<GraphPoolState> pool_of(Capture& capture, const StreamState& stream, const char* operation) {
+  if (std::shared_ptr<GraphPoolState> pool = find_pool(capture, stream, operation)) return pool;
+  auto made = std::make_shared<GraphPoolState>(*stream.device);
+  {
+    const std::lock_guard lock(captures().mutex);
+    const auto is_its = [&](const auto& entry) { return entry.first == stream.device; };
+    if (std::none_of(capture.pools.begin(), capture.pools.end(), is_its)) {
+      capture.pools.emplace_back(stream.device, made);
+      return made;
+    }
+  }
+  return find_pool(capture, stream, operation);
+}
+
+/// A region that is free and fits without waste, or null.
+std::shared_ptr<GraphRegion> take_region(const GraphPoolState& pool, const Capture& capture, const StreamState& stream,
+                                         std::uint64_t bytes) {
+  const std::lock_guard lock(captures().mutex);
+  std::shared_ptr<GraphRegion> best;
+  for (const std::shared_ptr<GraphRegion>& region : pool.regions) {
+    const std::uint64_t there = region->memory->bytes;
+    const bool ordered = region->capture != &capture || region->stream_id == stream.id;
+    const bool fits = there >= bytes && there - bytes <= bytes / 8;
+    if (region->taken || !ordered || !fits) continue;
+    if (best == nullptr || there < best->memory->bytes) best = region;
+  }
+  if (best != nullptr) best->taken = true;
+  return best;
+}
+
+std::shared_ptr<GraphRegion> make_region(GraphPoolState& pool, StreamState& stream, std::uint64_t bytes,
+                                         std::uint64_t alignment, const char* operation) {
+  auto region = std::make_shared<GraphRegion>();
+  region->memory = std::make_unique<BufferState>();
+  BufferState& memory = *region->memory;
+  memory.device = stream.device;
+  memory.bytes = bytes;
+  region->taken = true;
+  Pin<StreamState> home = streams().pin_again(stream.id, operation);
+  {
+    const std::lock_guard lock(captures().mutex);
+    pool.regions.push_back(region);
+  }
+  try {
+    const PoolScopeGuard scope(pool);
+    allocate_for(memory, stream, alignment, operation);
+  } catch (...) {
+    const std::lock_guard lock(captures().mutex);
+    std::erase(pool.regions, region);
+    throw;
+  }
+  memory.home = std::move(home);
+  return region;
+}
+
+std::shared_ptr<Capture> capture_of(const StreamState& stream) {
+  const std::lock_guard lock(captures().mutex);
+  return stream.capture;
+}
+
+}  // namespace
+
+// ---- Buffers inside a capture --------------------------------------------------------------------------------------
+
+bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation) {
+  const std::shared_ptr<Capture> capture = capture_of(stream);
+  if (capture == nullptr) {
+    refuse_unsafe_call(*stream.device, operation);
+    return false;
+  }
+  DeviceState& device = *stream.device;
+  if (buffer.kind != ANYPLACE_MEMORY_DEVICE) {
+    refuse_unsafe_call(device, operation);
+    fail(ErrorCode::capturing, device.place, operation,
+         "managed memory can't be allocated on a stream that is being captured\nallocate it before begin_capture(), or "
+         "on another stream with CaptureMode::relaxed\nsee docs/graphs.md");
+  }
+  if (custom_allocator(device) != nullptr || !device.allocator->caching(operation)) {
+    fail(
+        ErrorCode::capturing, device.place, operation,
+        "without the caching allocator nothing can be allocated on a stream that is being captured\nallocate it before "
+        "begin_capture()\nsee docs/graphs.md");
+  }
+  const std::shared_ptr<GraphPoolState> pool = pool_of(*capture, stream, operation);
+  const bool plain = alignment <= 256;
+  std::shared_ptr<GraphRegion> region = plain ? take_region(*pool, *capture, stream, buffer.bytes) : nullptr;
+  if (region == nullptr) region = make_region(*pool, stream, buffer.bytes, alignment, operation);
+  {
+    const std::lock_guard lock(captures().mutex);
+    region->pool = pool;
+    region->stream_id = stream.id;
+    region->capture = capture.get();
+  }
+  buffer.address = region->memory->address;
+  buffer.region = std::move(region);
+  return true;
+}
+
+void give_back_region(std::unique_ptr<BufferState> buffer) noexcept {
+  std::shared_ptr<GraphPoolState> pool;  // destroyed after the lock
+  const std::shared_ptr<GraphRegion> region = std::move(buffer->region);
+  // Work that isn't a graph's may use it, too: it was named with record_stream, or is of its own stream.
+  for (Pin<StreamState>& use : buffer->uses) {
+    try {
+      add_use(*region->memory, std::move(use));
+    } catch (const std::bad_alloc&) {
+      region->memory->unmarked = true;
+    }
+  }
+  const std::lock_guard lock(captures().mutex);
+  region->taken = false;
+  pool = std::move(region->pool);
+}
+
+// ---- Buffers of before ---------------------------------------------------------------------------------------------
+
+namespace {
+
+void dispose_list(BufferState* list) noexcept {
+  while (list != nullptr) {
+    BufferState* const next = std::exchange(list->next, nullptr);
+    BufferState::dispose(list);
+    list = next;
+  }
+}
+
+}  // namespace
+
+bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept {
+  const std::lock_guard lock(captures().mutex);
+  for (const std::shared_ptr<Capture>& capture : captures().active) {
+    const auto is_of_device = [&](const Pin<StreamState>& stream) { return stream->device == buffer->device; };
+    if (std::none_of(capture->streams.begin(), capture->streams.end(), is_of_device)) continue;
+    buffer->next = std::exchange(capture->freed, buffer.get());
+    capture->dispose_freed = dispose_list;
+    static_cast<void>(buffer.release());
+    return true;
+  }
+  return false;
+}
+
+std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace_address>& addresses,
+                                                      BufferState* freed) {
+  std::vector<anyplace_address> sorted = addresses;
+  std::vector<std::shared_ptr<HeldBuffer>> held;
+  const auto is_used = [&](const BufferState& buffer) {
+    const auto at = std::lower_bound(sorted.begin(), sorted.end(), buffer.address);
+    return at != sorted.end() && *at - buffer.address < buffer.bytes;
+  };
+  try {
+    std::sort(sorted.begin(), sorted.end());
+    const auto fits = [&](const BufferState& buffer) { return !buffer.region && is_used(buffer); };
+    for (const std::uint64_t id : buffers().open_handles(fits)) {
+      if (Pin<BufferState> pinned = buffers().try_pin(id)) {
+        held.push_back(std::make_shared<HeldBuffer>(std::move(pinned)));
+      }
+    }
+    while (freed != nullptr) {
+      std::unique_ptr<BufferState> buffer(freed);
+      freed = std::exchange(buffer->next, nullptr);
+      if (is_used(*buffer)) {
+        held.push_back(std::make_shared<HeldBuffer>(std::move(buffer)));
+      } else {
+        BufferState::dispose(buffer.release());
+      }
+    }
+  } catch (...) {
+    dispose_list(freed);
+    throw;
+  }
+  return held;
+}
+
+}  // namespace anyplace::detail

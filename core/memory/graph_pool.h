@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graph pools: the memory of Buffers that are allocated while their stream is captured. A graph's nodes name addresses,
+// so what was allocated for them has to stay where it is for as long as the graph may run, whether or not the Buffer
+// is still there.
+//
+// A pool has regions, each an allocation of its own from a MemoryPool apart. A Buffer that is made in a capture takes a
+// region, and gives it back when it goes. In the same capture the next Buffer of the same stream may have the region:
+// its nodes come after those of the one before. In a later capture with the same pool any Buffer may, because graphs
+// that share a pool are launched in the order in which they were captured. Nothing leaves the pool before it ends: with
+// the last graph, capture, Buffer or GraphPool that holds it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "memory/memory_state.h"
+#include "runtime/service.h"
+#include "streams/capture.h"
+
+namespace anyplace::detail {
+
+struct GraphRegion {
+  std::shared_ptr<GraphPoolState> pool;  ///< set while a Buffer has it, so that neither ends before
+  std::unique_ptr<BufferState> memory;
+  // -- Guarded by captures().mutex.
+  bool taken = false;
+  std::uint64_t stream_id = 0;       ///< of the last Buffer that had it
+  const Capture* capture = nullptr;  ///< the capture in which that was; only compared
+};
+
+struct GraphPoolState {
+  DeviceState* device = nullptr;
+  std::uint64_t memory_pool = 0;                      ///< as MemoryPool::id
+  std::vector<std::shared_ptr<GraphRegion>> regions;  // guarded by captures().mutex
+  ServiceRoom room{"GraphPool"};                      ///< its end may be handed over to the service thread
+
+  explicit GraphPoolState(DeviceState& of);
+  GraphPoolState(const GraphPoolState&) = delete;  // it owns the memory
+  GraphPoolState& operator=(const GraphPoolState&) = delete;
+  ~GraphPoolState();
+};
+
+/// A stream that is captured gets the buffer's memory from its capture's pool. False, and nothing is done, if the
+/// stream isn't captured; then the allocation is an unsafe call and may be refused. Throws as allocate_for().
+bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
+/// A buffer of a region goes.
+void give_back_region(std::unique_ptr<BufferState> buffer) noexcept;
+
+/// A buffer goes while a capture is under way that may use it: keeps it until the capture has ended. False if none is
+/// of its device.
+bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept;
+
+/// A buffer that a graph uses, kept until the graph and its launches are done.
+class HeldBuffer {
+ public:
+  explicit HeldBuffer(Pin<BufferState> pinned) noexcept : pin_(std::move(pinned)) {}
+  /// Of one that was freed already.
+  explicit HeldBuffer(std::unique_ptr<BufferState> freed) noexcept : freed_(freed.release()) {}
+  HeldBuffer(HeldBuffer&& other) noexcept : pin_(std::move(other.pin_)), freed_(std::exchange(other.freed_, nullptr)) {}
+  HeldBuffer& operator=(HeldBuffer&&) = delete;
+  ~HeldBuffer() {
+    if (freed_ != nullptr) BufferState::dispose(freed_);
+  }
+  BufferState& operator*() const noexcept { return freed_ != nullptr ? *freed_ : *pin_; }
+
+ private:
+  Pin<BufferState> pin_;
+  BufferState* freed_ = nullptr;
+};
+
+/// The buffers in which the addresses are, each once: those that are there, and those in the list `freed`, of which the
+/// others are disposed of. Takes the list. Memory of graph pools isn't among them. Throws bad_alloc, and has then taken
+/// the list all the same.
+std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace_address>& addresses,
+                                                      BufferState* freed);
+
+}  // namespace anyplace::detail

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0
+// Beginning and ending captures, and what streams and events do meanwhile. Everything is under one lock: captures are
+// made once and replayed often.
+#include "streams/capture.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "runtime/no_destructor.h"
+#include "streams/event_state.h"
+
+namespace anyplace::detail {
+
+std::atomic<std::uint32_t> capture_count{0};
+
+namespace {
+
+NoDestructor<Captures> all_captures;
+
+constexpr const char* see_captures = "docs/graphs.md";
+
+/// What is wrong with a call, found under the lock and thrown after it.
+struct Refusal {
+  ErrorCode code = ErrorCode::capturing;
+  std::string text;
+};
+
+/// The text's three parts: what is wrong, what would be right, where to look.
+std::string parts(const std::string& problem, const std::string& remedy) {
+  return problem + "\n" + remedy + "\nsee " + see_captures;
+}
+
+[[noreturn]] void throw_refusal(const Refusal& refusal, const DeviceState& device, const char* operation) {
+  fail(refusal.code, device.place, operation, refusal.text);
+}
+
+// ---- Under captures().mutex ----------------------------------------------------------------------------------------
+
+void invalidate(Capture& capture, const char* operation, const std::string& why) {
+  if (capture.state != Capture::State::active || capture.origin == 0) return;
+  capture.state = Capture::State::invalidated;
+  capture.reason = fmt::format("{}: {}", operation, why);
+}
+
+Refusal invalidated(const Capture& capture) {
+  return {ErrorCode::capture_invalidated,
+          parts("the capture was invalidated by " + capture.reason, "call end_capture() and capture again")};
+}
+
+/// Refuses the call, which ends the capture.
+Refusal refuse(Capture& capture, const char* operation, const std::string& problem, const std::string& remedy) {
+  if (capture.state == Capture::State::invalidated) return invalidated(capture);
+  invalidate(capture, operation, problem);
+  return {ErrorCode::capturing, parts(problem, remedy)};
+}
+
+/// The captures of blocking streams of that device: the null stream would be ordered with what doesn't run.
+std::shared_ptr<Capture> blocking_capture_of(const DeviceState& device) {
+  for (const std::shared_ptr<Capture>& capture : captures().active) {
+    for (const Pin<StreamState>& stream : capture->streams) {
+      if (stream->is_blocking && stream->device == &device) return capture;
+    }
+  }
+  return nullptr;
+}
+
+/// Nothing for any other stream.
+std::optional<Refusal> refuse_null_stream(const StreamState& stream, const char* operation) {
+  if (stream.captured_blocking == 0) return std::nullopt;
+  const std::shared_ptr<Capture> blocking = blocking_capture_of(*stream.device);
+  if (blocking == nullptr) return std::nullopt;
+  return refuse(*blocking, operation, "the null stream is used while a stream is captured that synchronises with it",
+                "use other streams meanwhile, or capture a stream that isn't blocking");
+}
+
+void mark_null_stream(const DeviceState& device, bool captured) noexcept {
+  const std::uint64_t id = device.default_stream_id.load(std::memory_order_acquire);
+  const Pin<StreamState> null_stream = streams().try_pin(id);
+  if (!null_stream) return;
+  null_stream->captured_blocking += captured ? 1 : -1;
+  streams().set_careful_for(id, null_stream->care_for, care_for_null_stream, null_stream->captured_blocking != 0);
+}
+
+void attach(StreamState& stream, const std::shared_ptr<Capture>& capture) {
+  capture->streams.push_back(streams().pin_again(stream.id, "Stream::begin_capture"));
+  stream.capture = capture;
+  stream.captured.store(true, std::memory_order_release);
+  streams().set_careful_for(stream.id, stream.care_for, care_for_capture, true);
+  if (stream.is_blocking) mark_null_stream(*stream.device, true);
+}
+
+void detach(StreamState& stream) noexcept {
+  stream.captured.store(false, std::memory_order_release);
+  streams().set_careful_for(stream.id, stream.care_for, care_for_capture, false);
+  stream.capture.reset();
+  stream.front.clear();
+  if (stream.is_blocking) mark_null_stream(*stream.device, false);
+}
+
+/// Lets the capture's streams go. Their pins are dropped by the caller, after the lock.
+std::vector<Pin<StreamState>> finish(const std::shared_ptr<Capture>& capture) noexcept {
+  for (const Pin<StreamState>& stream : capture->streams) detach(*stream);
+  std::erase(captures().active, capture);
+  capture_count.fetch_sub(1, std::memory_order_relaxed);
+  return std::exchange(capture->streams, {});
+}
+
+/// The nodes that the front comes after, and those in it.
+std::vector<bool> reached(const NodeList& list, const std::vector<std::uint32_t>& front) {
+  std::vector<bool> before(list.nodes.size());
+  for (const std::uint32_t node : front) before[node] = true;
+  for (std::size_t i = list.nodes.size(); i-- > 0;) {
+    if (!before[i]) continue;
+    const Node& node = list.nodes[i];
+    for (std::uint32_t d = 0; d < node.dependency_count; ++d)
+      before[list.dependencies[node.first_dependency + d]] = true;
+  }
+  return before;
+}
+
+/// A stream with nodes that the origin doesn't wait for, if there is one.
+const StreamState* unjoined(const Capture& capture) {
+  const std::vector<bool> before = reached(capture.list, capture.streams.front()->front);
+  for (const Pin<StreamState>& stream : capture.streams) {
+    const auto is_open = [&](std::uint32_t node) { return !before[node]; };
+    if (std::any_of(stream->front.begin(), stream->front.end(), is_open)) return stream.get();
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Captures& captures() noexcept { return all_captures.value; }
+
+std::uint32_t NodeList::add(Work&& work, DeviceState& device, const std::vector<std::uint32_t>& after) {
+  const auto first = static_cast<std::uint32_t>(dependencies.size());
+  dependencies.insert(dependencies.end(), after.begin(), after.end());
+  try {
+    nodes.emplace_back(std::move(work), device, first, after.size());
+  } catch (...) {
+    dependencies.resize(first);
+    throw;
+  }
+  return static_cast<std::uint32_t>(nodes.size() - 1);
+}
+
+void join_fronts(std::vector<std::uint32_t>& front, const std::vector<std::uint32_t>& more) {
+  for (const std::uint32_t node : more) {
+    if (std::find(front.begin(), front.end(), node) == front.end()) front.push_back(node);
+  }
+}
+
+// ---- Beginning and ending ------------------------------------------------------------------------------------------
+
+std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, std::shared_ptr<GraphPoolState> pool,
+                                       const char* operation) {
+  DeviceState& device = *stream.device;
+  require_usable(device, operation);
+  if (stream.is_default) {
+    fail(ErrorCode::invalid_argument, device.place, operation,
+         parts("the null stream can't be captured", "capture a stream of your own"));
+  }
+  // So that its slot exists, and can be marked.
+  if (stream.is_blocking) static_cast<void>(default_stream_of(device, operation));
+  auto capture = std::make_shared<Capture>();
+  capture->mode = mode;
+  capture->owner = std::this_thread::get_id();
+  capture->origin = stream.id;
+  capture->device = &device;
+  if (pool != nullptr) capture->pools.emplace_back(&device, std::move(pool));
+
+  std::unique_lock lock(captures().mutex);
+  if (stream.captured.load(std::memory_order_relaxed)) {
+    lock.unlock();
+    fail(ErrorCode::capturing, device.place, operation,
+         parts("the stream is being captured already", "end that capture first, or capture another stream"));
+  }
+  captures().active.push_back(capture);
+  try {
+    attach(stream, capture);
+  } catch (...) {
+    captures().active.pop_back();
+    throw;
+  }
+  capture_count.fetch_add(1, std::memory_order_relaxed);
+  return capture;
+}
+
+std::shared_ptr<Capture> end_capture(StreamState& stream, const char* operation) {
+  std::optional<Refusal> refusal;
+  std::shared_ptr<Capture> capture;
+  std::vector<Pin<StreamState>> released;
+  {
+    const std::lock_guard lock(captures().mutex);
+    capture = stream.capture;
+    if (capture == nullptr || capture->origin == 0) {
+      refusal = Refusal{ErrorCode::capturing, parts("the stream isn't being captured", "call begin_capture() first")};
+    } else if (capture->origin != stream.id) {
+      refusal =
+          refuse(*capture, operation, "the capture began on another stream", "end it on the stream that it began on");
+    } else if (capture->mode != CaptureMode::relaxed && capture->owner != std::this_thread::get_id()) {
+      refusal = refuse(*capture, operation, "the capture began on another thread",
+                       "end it on that thread, or begin it with CaptureMode::relaxed");
+    } else {
+      if (const StreamState* const open = unjoined(*capture)) {
+        invalidate(*capture, operation,
+                   fmt::format("stream {} has work that the stream of the capture doesn't wait for", open->id));
+      }
+      if (capture->state == Capture::State::invalidated) refusal = invalidated(*capture);
+      released = finish(capture);
+      if (!refusal) capture->state = Capture::State::ended;
+    }
+  }
+  if (refusal) throw_refusal(*refusal, *stream.device, operation);
+  return capture;
+}
+
+CaptureStatus capture_status(const StreamState& stream) noexcept {
+  const std::lock_guard lock(captures().mutex);
+  if (stream.capture == nullptr) return CaptureStatus::none;
+  return stream.capture->state == Capture::State::active ? CaptureStatus::active : CaptureStatus::invalidated;
+}
+
+void note_closed_while_captured(StreamState& stream) noexcept {
+  std::vector<Pin<StreamState>> released;
+  std::shared_ptr<Capture> capture;
+  const std::lock_guard lock(captures().mutex);
+  capture = stream.capture;
+  if (capture == nullptr || capture->origin != stream.id) return;
+  try {
+    invalidate(*capture, "Stream::~Stream", "the stream that the capture began on was destroyed");
+  } catch (const std::bad_alloc&) {  // invalidated all the same, with a shorter reason
+    capture->state = Capture::State::invalidated;
+  }
+  released = finish(capture);
+}
+
+// ---- What is done with streams and events --------------------------------------------------------------------------
+
+bool capture_work(StreamState& stream, Work& work, const char* operation) {
+  std::optional<Refusal> refusal;
+  {
+    const std::lock_guard lock(captures().mutex);
+    Capture* const capture = stream.capture.get();
+    if (capture == nullptr) {
+      refusal = refuse_null_stream(stream, operation);
+      if (!refusal) return false;
+    } else if (capture->state == Capture::State::invalidated) {
+      refusal = invalidated(*capture);
+    } else {
+      // Assigning after the node was added keeps the front as it was where there is no memory.
+      const std::uint32_t added = capture->list.add(std::move(work), *stream.device, stream.front);
+      stream.front.assign(1, added);
+    }
+  }
+  if (refusal) throw_refusal(*refusal, *stream.device, operation);
+  return true;
+}
+
+bool capture_record(EventState& event, StreamState& stream, const char* operation) {
+  std::optional<Refusal> refusal;
+  std::shared_ptr<Capture> older;
+  {
+    const std::lock_guard lock(captures().mutex);
+    const std::shared_ptr<Capture> capture = stream.capture;
+    if (capture == nullptr) {
+      refusal = refuse_null_stream(stream, operation);
+      if (!refusal) return false;
+    } else if (capture->state == Capture::State::invalidated) {
+      refusal = invalidated(*capture);
+    } else {
+      event.front = stream.front;
+      older = std::exchange(event.capture, capture);
+      event.record_is_captured.store(true, std::memory_order_seq_cst);
+      events().set_careful_for(event.id, event.care_for, care_for_captured_record, true);
+    }
+  }
+  if (refusal) throw_refusal(*refusal, *stream.device, operation);
+  return true;
+}
+
+void forget_captured_record(EventState& event) noexcept {
+  std::shared_ptr<Capture> old;
+  const std::lock_guard lock(captures().mutex);
+  event.record_is_captured.store(false, std::memory_order_relaxed);
+  old.swap(event.capture);
+  event.front.clear();
+  events().set_careful_for(event.id, event.care_for, care_for_captured_record, false);
+}
+
+namespace {
+
+/// A stream of a capture waits. Under the lock.
+std::optional<Refusal> wait_in_capture(StreamState& stream, EventState& event, const char* operation) {
+  Capture& capture = *stream.capture;
+  if (capture.state == Capture::State::invalidated) return invalidated(capture);
+  if (event.capture == stream.capture) {
+    join_fronts(stream.front, event.front);
+    return std::nullopt;
+  }
+  if (event.capture == nullptr) {
+    if (!event.recorded.load(std::memory_order_acquire)) return std::nullopt;  // no wait
+    return refuse(
+        capture, operation, "a captured stream waits for an event that was recorded outside of the capture",
+        "record it on a stream of the capture, wait for it before begin_capture(), or make a node of the wait "
+        "with wait_external_event()");
+  }
+  if (event.capture->state != Capture::State::active) {
+    return refuse(capture, operation, "the event's most recent record was in a capture that has ended",
+                  "record it on a stream of this capture");
+  }
+  Refusal both = refuse(capture, operation, "the event was recorded in another capture",
+                        "two captures can't be joined: capture both streams in one");
+  invalidate(*event.capture, operation, "a stream of another capture waited for its event");
+  return both;
+}
+
+/// A stream that isn't captured waits for a record that is: it joins the capture. Under the lock.
+std::optional<Refusal> join_capture(StreamState& stream, EventState& event, const char* operation) {
+  const std::shared_ptr<Capture> capture = event.capture;
+  if (capture->state == Capture::State::ended) {
+    return Refusal{ErrorCode::capturing, parts("the event's most recent record was in a capture, and never runs",
+                                               "record the event again, outside of the capture")};
+  }
+  if (capture->state == Capture::State::invalidated) return invalidated(*capture);
+  if (stream.is_default) {
+    return refuse(*capture, operation, "the null stream waits for an event of a capture",
+                  "the null stream can't be captured: use a stream of your own");
+  }
+  if (stream.device->backend != capture->device->backend) {
+    return refuse(*capture, operation, "a stream of another backend waits for an event of the capture",
+                  "a graph's devices are of one backend");
+  }
+  attach(stream, capture);
+  stream.front = event.front;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool capture_wait(StreamState& stream, EventState& event, const char* operation) {
+  std::optional<Refusal> refusal;
+  {
+    std::unique_lock lock(captures().mutex);
+    if (stream.capture != nullptr) {
+      refusal = wait_in_capture(stream, event, operation);
+    } else if (event.capture != nullptr) {
+      if (stream.is_blocking && event.capture->state == Capture::State::active) {
+        // Its device's null stream has to exist, so that it can be marked.
+        lock.unlock();
+        static_cast<void>(default_stream_of(*stream.device, operation));
+        lock.lock();
+      }
+      if (event.capture == nullptr) return false;
+      refusal = join_capture(stream, event, operation);
+    } else {
+      return false;
+    }
+  }
+  if (refusal) throw_refusal(*refusal, *stream.device, operation);
+  return true;
+}
+
+void refuse_if_captured(StreamState& stream, const char* operation) {
+  if (stream.care_for.load(std::memory_order_acquire) <= care_for_hold) return;
+  std::optional<Refusal> refusal;
+  {
+    const std::lock_guard lock(captures().mutex);
+    if (stream.capture != nullptr) {
+      refusal = refuse(*stream.capture, operation, "the stream is being captured: its work doesn't run now",
+                       "call it after end_capture(), on the stream that the graph is launched on");
+    } else {
+      refusal = refuse_null_stream(stream, operation);
+    }
+  }
+  if (refusal) throw_refusal(*refusal, *stream.device, operation);
+}
+
+void refuse_if_captured(EventState& event, const char* operation) {
+  if (!event.record_is_captured.load(std::memory_order_acquire)) return;
+  std::optional<Refusal> refusal;
+  {
+    const std::lock_guard lock(captures().mutex);
+    if (event.capture == nullptr) return;
+    if (event.capture->state == Capture::State::ended) {
+      refusal = Refusal{ErrorCode::capturing, parts("the event's most recent record was in a capture, and never runs",
+                                                    "record the event again, outside of the capture")};
+    } else {
+      refusal = refuse(*event.capture, operation, "the event's most recent record is in a capture, and never runs",
+                       "ask for an event that the launched graph records (record_external_event), or for its stream");
+    }
+  }
+  if (refusal) throw_refusal(*refusal, *event.device, operation);
+}
+
+void refuse_unsafe_call(const DeviceState& device, const char* operation) {
+  if (!any_capture()) return;
+  std::optional<Refusal> refusal;
+  {
+    const std::lock_guard lock(captures().mutex);
+    for (const std::shared_ptr<Capture>& capture : captures().active) {
+      const bool own = capture->owner == std::this_thread::get_id();
+      const bool forbids = capture->mode == CaptureMode::global || (own && capture->mode == CaptureMode::thread_local_);
+      if (!forbids || capture->state != Capture::State::active) continue;
+      refusal = refuse(*capture, operation, "the call acts on a whole device while a stream is captured",
+                       "make it before begin_capture() or after end_capture(), or capture with CaptureMode::relaxed");
+    }
+  }
+  if (refusal) throw_refusal(*refusal, device, operation);
+}
+
+void refuse_captures(const DeviceState& device, const char* operation) {
+  refuse_unsafe_call(device, operation);
+  std::optional<Refusal> refusal;
+  {
+    const std::lock_guard lock(captures().mutex);
+    for (const std::shared_ptr<Capture>& capture : captures().active) {
+      const auto is_its = [&](const Pin<StreamState>& stream) { return stream->device == &device; };
+      if (std::none_of(capture->streams.begin(), capture->streams.end(), is_its)) continue;
+      refusal = refuse(*capture, operation, "the device's streams would end while one of them is captured",
+                       "do it before begin_capture() or after end_capture()");
+    }
+  }
+  if (refusal) throw_refusal(*refusal, device, operation);
+}
+
+// ---- Building ------------------------------------------------------------------------------------------------------
+
+void attach_builder(StreamState& stream, std::shared_ptr<Capture> capture) noexcept {
+  const std::lock_guard lock(captures().mutex);
+  stream.capture = std::move(capture);
+  stream.captured.store(true, std::memory_order_release);
+  streams().set_careful_for(stream.id, stream.care_for, care_for_capture, true);
+}
+
+void set_builder_front(StreamState& stream, std::vector<std::uint32_t> front) {
+  const std::lock_guard lock(captures().mutex);
+  stream.front = std::move(front);
+}
+
+std::vector<std::uint32_t> take_builder_front(StreamState& stream) {
+  const std::lock_guard lock(captures().mutex);
+  return std::exchange(stream.front, {});
+}
+
+void detach_builder(StreamState& stream) noexcept {
+  std::shared_ptr<Capture> old;
+  const std::lock_guard lock(captures().mutex);
+  stream.captured.store(false, std::memory_order_release);
+  streams().set_careful_for(stream.id, stream.care_for, care_for_capture, false);
+  old.swap(stream.capture);
+  stream.front.clear();
+}
+
+}  // namespace anyplace::detail

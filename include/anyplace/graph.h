@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graphs: work that is put together once and launched again and again, for less than submitting it each time.
+//
+// A graph is captured from a stream, or built node by node, and then made executable:
+//
+//   stream.begin_capture();
+//   stream.copy(input, picture);                 // nothing runs now: each call becomes a node
+//   stream.launch(blur, {blocks, 256}, output, input);
+//   anyplace::Graph graph = stream.end_capture();
+//   anyplace::GraphExec exec = graph.instantiate();
+//   for (...) exec.launch(stream);               // all of it, in the stream's order
+//   stream.synchronize();
+//
+// Every device has graphs. One with Capability::graphs launches a graph as one; for the others the library submits the
+// nodes at each launch, over as many streams as there are branches. What may be in a graph, in what order its nodes run
+// and what is refused is the same.
+//
+// Order. A captured node comes after what its stream did before, in the capture. Another stream joins the capture by
+// waiting for an event that was recorded in it, and has to be waited for, likewise, before end_capture().
+//
+// Memory. A graph keeps what it uses: buffers and kernels that it names stay until it and its executables are gone,
+// and their launches done, also if their owner lets them go; an address inside a structure that a kernel gets isn't
+// seen (Graph::keep). Buffers that are made on a captured stream come from the graph's own pool. Memory of the host,
+// HostBuffers too, is read and written at each launch, and is the caller's to keep.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "address.h"
+#include "device.h"
+#include "event.h"
+#include "export.h"
+#include "graph_types.h"
+#include "kernel.h"
+#include "memory.h"
+#include "stream.h"
+
+namespace anyplace {
+
+namespace detail {
+struct GraphState;
+struct GraphExecState;
+}  // namespace detail
+
+/// Names a node of the graph that made it. Free to copy.
+class GraphNode {
+ public:
+  constexpr GraphNode() noexcept = default;
+
+  /// From 0, in the order in which the nodes were added: a node's dependencies have smaller numbers.
+  constexpr std::uint32_t index() const noexcept { return index_; }
+  friend constexpr bool operator==(GraphNode, GraphNode) noexcept = default;
+
+ private:
+  friend class Graph;
+  constexpr GraphNode(std::uint64_t graph, std::uint32_t index) noexcept : graph_(graph), index_(index) {}
+
+  std::uint64_t graph_ = 0;  ///< a graph's number, which is never used again; 0: no node
+  std::uint32_t index_ = 0;
+};
+
+/// The nodes that a new one comes after: {} for none, {a, b}, or any range of nodes.
+class After {
+ public:
+  After() noexcept = default;
+  After(std::initializer_list<GraphNode> nodes) : nodes_(nodes) {}
+  After(GraphNode node) : nodes_{node} {}
+  After(std::span<const GraphNode> nodes) : nodes_(nodes.begin(), nodes.end()) {}
+  After(const std::vector<GraphNode>& nodes) : nodes_(nodes) {}
+
+  std::span<const GraphNode> nodes() const noexcept { return nodes_; }
+
+ private:
+  std::vector<GraphNode> nodes_;
+};
+
+/// What a graph tells of a node.
+struct GraphNodeInfo {
+  GraphNodeKind kind = GraphNodeKind::empty;
+  std::string label;  ///< for people: a kernel's name, how many bytes are copied
+  Device device;
+  std::vector<GraphNode> dependencies;
+};
+
+struct GraphExecOptions {
+  /// False: the library submits the nodes one by one even where the device could launch the graph as one.
+  bool native = true;
+};
+
+class GraphExec;
+
+/// Owns a graph. Making nodes and asking for them may be done from any thread; moving isn't. A null one, which is one
+/// that was moved from, throws invalid_handle. Every member can throw device_lost, forked, shut_down, and not_permitted
+/// inside a host function or kernel.
+class ANYPLACE_API Graph {
+ public:
+  Graph() noexcept = default;
+  /// An empty one, which is launched on streams of `device`.
+  explicit Graph(const Device& device);
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(Graph&& other) noexcept;
+  Graph(const Graph&) = delete;  // it owns its nodes; a GraphExec has a copy of them
+  Graph& operator=(const Graph&) = delete;
+  ~Graph();
+
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  Device device() const;
+
+  // -- Nodes. Each comes after those of `after`, which are of this graph, else invalid_argument. What they do, and what
+  // they throw, is what the call of a stream with that name does. A node runs on the device of its kernel, buffer or
+  // event; the devices of a graph are of one backend.
+  GraphNode add_empty(const After& after);
+  template <class... Args>
+  GraphNode add_kernel(const After& after, KernelView kernel, const LaunchConfig& config, const Args&... args) {
+    return add(after, kernel.device(), "Graph::add_kernel",
+               [&](const StreamView& stream) { stream.launch(kernel, config, args...); });
+  }
+  GraphNode add_kernel_arguments(const After& after, KernelView kernel, const LaunchConfig& config,
+                                 std::span<const LaunchArgument> arguments);
+  /// The stream of a copy between devices is the destination's.
+  GraphNode add_copy(const After& after, BufferView destination, ConstHostSpan source);
+  GraphNode add_copy(const After& after, HostSpan destination, BufferView source);
+  GraphNode add_copy(const After& after, BufferView destination, BufferView source);
+  GraphNode add_copy(const After& after, HostSpan destination, ConstHostSpan source);
+  GraphNode add_copy(const After& after, Address destination, Address source, std::uint64_t bytes);
+  GraphNode add_copy_2d(const After& after, BufferView destination, std::uint64_t destination_pitch, BufferView source,
+                        std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows);
+  GraphNode add_copy_2d(const After& after, Address destination, std::uint64_t destination_pitch, Address source,
+                        std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows);
+  GraphNode add_memset8(const After& after, BufferView destination, std::uint8_t value);
+  GraphNode add_memset16(const After& after, BufferView destination, std::uint16_t value);
+  GraphNode add_memset32(const After& after, BufferView destination, std::uint32_t value);
+  /// Called at each launch.
+  GraphNode add_host_function(const After& after, std::function<void()> function);
+  /// Recorded at each launch: the event can be waited for and asked, as ever.
+  GraphNode add_event_record(const After& after, EventView event);
+  /// Waits, at each launch, for the event's most recent record then.
+  GraphNode add_event_wait(const After& after, EventView event);
+  /// All nodes that `child` has now. Throws invalid_argument for this graph itself, and for one of another backend.
+  GraphNode add_child_graph(const After& after, const Graph& child);
+  /// `to` comes after `from` too. Throws invalid_argument if `from` comes after `to`, or is `to`: that would be a
+  /// cycle. Nodes run in the order of their numbers where nothing else is said, so `from` has the smaller one.
+  void add_dependency(GraphNode from, GraphNode to);
+  /// Keeps the buffer as if a node used it.
+  void keep(BufferView buffer);
+
+  // -- What there is.
+  std::size_t size() const;
+  std::size_t count(GraphNodeKind kind) const;
+  std::vector<GraphNodeInfo> nodes() const;
+  /// For Graphviz.
+  std::string to_dot() const;
+
+  /// A copy of the graph as it is now, ready to be launched. Throws out_of_memory.
+  GraphExec instantiate(GraphExecOptions options = {}) const;
+
+ private:
+  friend class GraphExec;
+  friend class StreamView;
+  GraphNode add(const After& after, const Device& device, const char* operation,
+                const std::function<void(const StreamView&)>& submit);
+
+  std::shared_ptr<detail::GraphState> state_;
+};
+
+/// Owns an executable graph. Any thread may call any member; launches of one GraphExec never run at the same time: the
+/// next waits for the one before, whatever their streams are. Destroying it returns at once, and what was launched
+/// completes.
+class ANYPLACE_API GraphExec {
+ public:
+  GraphExec() noexcept = default;
+  GraphExec(GraphExec&& other) noexcept;
+  GraphExec& operator=(GraphExec&& other) noexcept;
+  GraphExec(const GraphExec&) = delete;  // it owns its nodes
+  GraphExec& operator=(const GraphExec&) = delete;
+  ~GraphExec();
+
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  Device device() const;
+  /// Whether the device launches it as one (Capability::graphs). Where not, its nodes are submitted one by one.
+  bool is_native() const;
+  std::size_t size() const;
+
+  /// All of it in the stream's order: after what was submitted before, and before what is submitted later. The stream
+  /// is of the graph's device, else invalid_argument. On a stream that is being captured it becomes a node. Faults are
+  /// the stream's.
+  void launch(const StreamView& stream) const;
+  /// The work of `graph` for the launches from now on; those made before keep what they had. The graphs have the same
+  /// kinds of nodes, on the same devices, with the same dependencies; else invalid_argument says which node differs,
+  /// and nothing is changed.
+  void update(const Graph& graph) const;
+
+ private:
+  friend class Graph;
+  std::shared_ptr<detail::GraphExecState> state_;
+};
+
+}  // namespace anyplace

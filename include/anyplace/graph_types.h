@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What streams and graphs both name: how a capture treats other calls, and the kinds of nodes.
+#pragma once
+
+#include <cstdint>
+
+namespace anyplace {
+
+/// Which calls are refused while a stream is captured, beside those that concern its own work. Unsafe calls act on a
+/// whole device: allocating memory outside the graph's pool, pinning memory, waiting for a device, resetting it.
+enum class CaptureMode : std::uint32_t {
+  global = 0,         ///< no thread may make unsafe calls
+  thread_local_ = 1,  ///< the capturing thread may not
+  relaxed = 2,        ///< every thread may
+};
+
+enum class CaptureStatus : std::uint32_t {
+  none = 0,
+  active = 1,
+  invalidated = 2,  ///< a call that isn't allowed was made; end_capture() says which
+};
+
+/// What a node of a graph does.
+enum class GraphNodeKind : std::uint32_t {
+  empty = 1,
+  kernel = 2,
+  copy = 3,
+  memset = 4,
+  host_function = 5,
+  event_record = 6,
+  event_wait = 7,
+  child_graph = 8,
+  staged_copy = 9,  ///< a copy between devices that goes through the host
+};
+
+}  // namespace anyplace

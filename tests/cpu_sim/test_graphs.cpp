@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a graph's launch runs: the order of its nodes, what may overlap, who gives way to whom, and its lives.
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "graphs.h"
+
+namespace test_graph_cases {
+
+using namespace cpu_sim_test;
+
+namespace {
+
+/// Kernels that say when they ran.
+class Logged {
+ public:
+  Logged(Plugin& plugin, int count) {
+    for (int i = 0; i < count; ++i) kernels_.push_back(std::make_unique<Kernel>(plugin, [this, i] { log_.add(i); }));
+  }
+  Kernel& operator[](int i) { return *kernels_[static_cast<std::size_t>(i)]; }
+  std::vector<int> ran() { return log_.entries(); }
+
+ private:
+  Log<int> log_;
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+};
+
+std::size_t place_of(const std::vector<int>& log, int entry) {
+  return static_cast<std::size_t>(std::find(log.begin(), log.end(), entry) - log.begin());
+}
+
+/// Waits for the other side, for a minute at most.
+bool meet(std::atomic<int>& arrived, int parties) {
+  ++arrived;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (arrived < parties) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+void take_microseconds(int count) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(count);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Given a chain, When its graph is launched, Then its nodes run in order, between the stream's other work") {
+  for (const char* workers : {"1", "2", "4"}) {
+    Plugin plugin(Environment{{"WORKERS", workers}});
+    Stream stream(plugin);
+    Logged kernels(plugin, 102);
+    GraphNodes nodes;
+    for (std::uint32_t i = 0; i < 100; ++i)
+      nodes.kernel(kernels[static_cast<int>(i)], i == 0 ? After{} : After{i - 1}, {1 + i % 3, 1, 1});
+    Graph graph(plugin, nodes);
+    stream.launch(kernels[100]);
+    graph.launch(stream);
+    stream.launch(kernels[101]);
+    CHECK(stream.synchronize());
+    std::vector<int> expected{100};
+    for (int i = 0; i < 100; ++i) expected.insert(expected.end(), static_cast<std::size_t>(1 + i % 3), i);
+    expected.push_back(101);
+    CHECK(kernels.ran() == expected);
+  }
+}
+
+TEST_CASE("Given a diamond, Then its sides run after its top and before its bottom, at each launch") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin);
+  for (int round = 0; round < 200; ++round) {
+    Logged kernels(plugin, 4);
+    GraphNodes nodes;
+    nodes.kernel(kernels[0], {});
+    nodes.kernel(kernels[1], {0});
+    nodes.kernel(kernels[2], {0}, {round % 2 == 0 ? 1u : 3u, 1, 1});
+    nodes.kernel(kernels[3], {1, 2});
+    Graph graph(plugin, nodes);
+    graph.launch(stream);
+    CHECK(stream.synchronize(round % 3 == 0 ? 60'000 * millisecond : forever));
+    const std::vector<int> ran = kernels.ran();
+    CHECK(ran.front() == 0);
+    CHECK(ran.back() == 3);
+    CHECK(ran.size() == (round % 2 == 0 ? 4 : 6));
+    CHECK(place_of(ran, 1) < ran.size());
+  }
+}
+
+TEST_CASE("Given an empty node between two layers, Then the second begins when the first is done") {
+  Plugin plugin(Environment{{"WORKERS", "4"}});
+  Stream stream(plugin);
+  std::atomic<int> first{0}, second{0}, wrong{0};
+  Kernel early(plugin, [&] {
+    take_microseconds(5);
+    ++first;
+  });
+  Kernel late(plugin, [&] {
+    wrong += first % 50 != 0;
+    ++second;
+  });
+  GraphNodes nodes;
+  After layer;
+  for (int i = 0; i < 50; ++i) layer.push_back(nodes.kernel(early, {}));
+  const std::uint32_t joined = nodes.empty(layer);
+  for (int i = 0; i < 50; ++i) nodes.kernel(late, {joined});
+  Graph graph(plugin, nodes);
+  for (int i = 1; i <= 20; ++i) {
+    graph.launch(stream);
+    CHECK(stream.synchronize());
+    CHECK(first == 50 * i);
+    CHECK(second == 50 * i);
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("Given branches that wait for each other, Then a worker that is free takes each") {
+  for (const char* idle_backoff : {"0", "25"}) {
+    Plugin plugin(Environment{{"WORKERS", "3"}, {"IDLE_BACKOFF", idle_backoff}});
+    for (int round = 0; round < 20; ++round) {
+      Stream stream(plugin);
+      std::atomic<int> arrived{0}, met{0};
+      Kernel kernel(plugin, [&] { met += meet(arrived, 3); });
+      Kernel before(plugin, [] {});
+      GraphNodes nodes;
+      const std::uint32_t first = nodes.kernel(before, {});
+      for (int branch = 0; branch < 3; ++branch) {
+        // Some come late in a branch of their own.
+        std::uint32_t last = first;
+        for (int i = 0; i < branch * round; ++i) last = nodes.kernel(before, {last});
+        nodes.kernel(kernel, {last});
+      }
+      Graph graph(plugin, nodes);
+      graph.launch(stream);
+      CHECK(stream.synchronize(round % 2 == 0 ? 120'000 * millisecond : forever));
+      CHECK(met == 3);
+    }
+  }
+}
+
+TEST_CASE("Given a kernel of many blocks in a graph, Then its blocks are spread over the workers") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin);
+  std::atomic<int> arrived{0}, met{0}, blocks{0};
+  Kernel wide(plugin, [&] { met += meet(arrived, 2); });
+  Kernel counted(plugin, [&] { ++blocks; });
+  for (const bool in_a_chain : {true, false}) {
+    arrived = met = blocks = 0;
+    GraphNodes nodes;
+    const std::uint32_t first = nodes.kernel(counted, {}, {100, 1, 1});
+    const std::uint32_t second = nodes.kernel(wide, {first}, {2, 1, 1});
+    nodes.kernel(counted, {second}, {1000, 1, 1});
+    if (!in_a_chain) nodes.kernel(counted, {}, {5000, 1, 1});
+    Graph graph(plugin, nodes);
+    graph.launch(stream);
+    CHECK(stream.synchronize());
+    CHECK(met == 2);
+    CHECK(blocks == (in_a_chain ? 1100 : 6100));
+  }
+}
+
+TEST_CASE("Given many wide kernels side by side, Then each block of each runs once") {
+  for (const char* workers : {"1", "2", "4"}) {
+    Plugin plugin(Environment{{"WORKERS", workers}});
+    Stream stream(plugin);
+    std::vector<std::unique_ptr<Kernel>> kernels;
+    std::vector<std::atomic<int>> blocks(30);
+    std::atomic<int> early{0};
+    GraphNodes nodes;
+    for (std::uint32_t i = 0; i < 30; ++i) {
+      kernels.push_back(std::make_unique<Kernel>(plugin, [&, i] {
+        if (i >= 6) early += blocks[i - 6] % (50 + 10 * static_cast<int>(i - 6)) != 0;
+        if (i % 5 == 0) take_microseconds(3);
+        ++blocks[i];
+      }));
+      nodes.kernel(*kernels.back(), i < 6 ? After{} : After{i - 6}, {50 + 10 * i, 1, 1});
+    }
+    Graph graph(plugin, nodes);
+    for (int launch = 1; launch <= 5; ++launch) {
+      graph.launch(stream);
+      CHECK(stream.synchronize());
+      for (int i = 0; i < 30; ++i) CHECK(blocks[static_cast<std::size_t>(i)] == launch * (50 + 10 * i));
+    }
+    CHECK(early == 0);
+  }
+}
+
+TEST_CASE("Given one worker and a long graph, When something more urgent becomes ready, Then it is next") {
+  Plugin plugin(Environment{{"WORKERS", "1"}});
+  for (const bool in_a_chain : {true, false}) {
+    Stream slow(plugin, Stream::priority(1)), urgent(plugin, Stream::priority(-1));
+    Log<char> log;
+    int ran = 0;
+    Kernel kernel(plugin, [&] {
+      log.add('s');
+      if (++ran == 3) urgent.run([&] { log.add('u'); });
+    });
+    GraphNodes nodes;
+    for (std::uint32_t i = 0; i < 10; ++i) nodes.kernel(kernel, i == 0 || !in_a_chain ? After{} : After{i - 1});
+    Graph graph(plugin, nodes);
+    graph.launch(slow);
+    CHECK(plugin.synchronize(0));
+    const std::vector<char> entries = log.entries();
+    CHECK(std::string(entries.begin(), entries.end()) == "sssusssssss");
+  }
+}
+
+TEST_CASE("Given one worker and a long graph, When something as urgent becomes ready, Then it waits for a part of it") {
+  Plugin plugin(Environment{{"WORKERS", "1"}});
+  for (const bool in_a_chain : {true, false}) {
+    Stream stream(plugin), other(plugin);
+    std::atomic<int> ran{0}, before_other{-1};
+    Kernel kernel(plugin, [&] {
+      if (++ran == 1) other.run([&] { before_other = ran.load(); });
+      take_microseconds(20);
+    });
+    GraphNodes nodes;
+    for (std::uint32_t i = 0; i < 500; ++i) nodes.kernel(kernel, i == 0 || !in_a_chain ? After{} : After{i - 1});
+    Graph graph(plugin, nodes);
+    graph.launch(stream);
+    CHECK(plugin.synchronize(0));
+    CHECK(ran == 500);
+    CHECK(before_other <= 40);
+  }
+}
+
+TEST_CASE("Given a graph that runs, Then waiting with a limit of time, asking and other streams go on") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin), other(plugin);
+  Flag entered, leave;
+  Kernel blocks(plugin, [&] {
+    entered.set();
+    leave.wait();
+  });
+  Kernel nothing(plugin, [] {});
+  GraphNodes nodes;
+  nodes.kernel(blocks, {});
+  nodes.kernel(nothing, {0});
+  Graph graph(plugin, nodes);
+  graph.launch(stream);
+  CHECK_FALSE(stream.synchronize(millisecond));
+  entered.wait();
+  CHECK_FALSE(stream.done());
+  CHECK_FALSE(plugin.synchronize(0, millisecond));
+  for (int i = 0; i < 100; ++i) {
+    other.run([] {});
+    CHECK(other.synchronize());
+  }
+  leave.set();
+  CHECK(stream.synchronize());
+  CHECK(stream.done());
+}
+
+TEST_CASE("Given a host with a limit of time, Then it runs no node") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin);
+  Log<std::thread::id> log;
+  Kernel kernel(plugin, [&] { log.add(std::this_thread::get_id()); });
+  GraphNodes nodes;
+  for (int i = 0; i < 20; ++i) nodes.kernel(kernel, {});
+  Graph graph(plugin, nodes);
+  for (int i = 0; i < 50; ++i) {
+    graph.launch(stream);
+    CHECK(stream.synchronize(60'000 * millisecond));
+  }
+  const std::vector<std::thread::id> ran = log.entries();
+  CHECK(ran.size() == 1000);
+  CHECK(std::count(ran.begin(), ran.end(), std::this_thread::get_id()) == 0);
+}
+
+TEST_CASE("Given launches on two streams with an event between them, Then the second comes after the first") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream first(plugin), second(plugin, Stream::priority(-2));
+  int value = 0;  // of whoever runs a node
+  std::atomic<int> wrong{0};
+  Kernel early(plugin, [&] { value = 2 * value + 1; });
+  Kernel late(plugin, [&] { value *= 3; });
+  GraphNodes nodes;
+  const std::uint32_t up = nodes.kernel(early, {});
+  const std::uint32_t side = nodes.empty({});
+  nodes.kernel(late, {up, side});
+  Graph graph(plugin, nodes);
+  Event event(plugin);
+  for (int i = 0; i < 300; ++i) {
+    value = 0;
+    graph.launch(first);
+    first.record(event);
+    second.wait(event);
+    graph.launch(second);
+    second.record(event);
+    CHECK(event.synchronize());
+    wrong += value != 21;
+  }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("Given kernels destroyed before their graph, Then launches still run them, and they end with the graph") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin);
+  auto held = std::make_shared<int>(0);
+  const std::weak_ptr<int> watch = held;
+  std::atomic<int> ran{0};
+  auto kernel = std::make_unique<Kernel>(plugin, [&ran, held] { ++ran; });
+  held.reset();
+  GraphNodes nodes;
+  nodes.kernel(*kernel, {});
+  nodes.kernel(*kernel, {}, {3, 1, 1});
+  Graph graph(plugin, nodes);
+  kernel.reset();
+  CHECK_FALSE(watch.expired());
+  graph.launch(stream);
+  CHECK(stream.synchronize());
+  CHECK(ran == 4);
+  CHECK_FALSE(watch.expired());
+  graph.destroy();
+  CHECK(watch.expired());
+}
+
+TEST_CASE(
+    "Given a launch that is pending, When the graph is updated, Then it runs what it had, and later ones the new") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream stream(plugin);
+  Gate gate(plugin);
+  Log<int> log;
+  std::vector<std::weak_ptr<int>> held;
+  std::unique_ptr<Graph> graph;
+  /// Makes the graph, or updates it.
+  const auto make = [&](int number) {
+    auto part = std::make_shared<int>(0);
+    held.push_back(part);
+    Kernel first(plugin, [&log, number, part] { log.add(number); });
+    Kernel second(plugin, [&log, number, part] { log.add(number + 1); });
+    GraphNodes nodes;
+    nodes.kernel(first, {});
+    nodes.kernel(second, {0});
+    if (graph == nullptr) {
+      graph = std::make_unique<Graph>(plugin, nodes);
+    } else {
+      graph->update(nodes);
+    }
+  };
+  make(10);
+  stream.wait(gate);
+  graph->launch(stream);
+  make(20);
+  graph->launch(stream);
+  graph->launch(stream);
+  make(30);
+  CHECK_FALSE(held[0].expired());
+  gate.open();
+  CHECK(stream.synchronize());
+  CHECK(held[0].expired());
+  CHECK(held[1].expired());
+  graph->launch(stream);
+  CHECK(stream.synchronize());
+  CHECK(log.entries() == std::vector<int>{10, 11, 20, 21, 20, 21, 30, 31});
+}
+
+TEST_CASE("Given an update that is refused, Then the graph is as it was") {
+  Plugin plugin;
+  Stream stream(plugin);
+  std::atomic<int> ran{0};
+  Kernel kernel(plugin, [&] { ++ran; });
+  GraphNodes nodes, bad;
+  nodes.kernel(kernel, {});
+  bad.kernel(kernel, {}, {0, 1, 1});
+  Graph graph(plugin, nodes);
+  CHECK(status_of([&] { graph.update(bad); }) == ANYPLACE_STATUS_INVALID_ARGUMENT);
+  graph.launch(stream);
+  CHECK(stream.synchronize());
+  CHECK(ran == 1);
+}
+
+TEST_CASE("Given a stream whose handle is gone, Then a launch on it completes, and its memory serves others") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  std::atomic<int> ran{0};
+  Kernel kernel(plugin, [&] { ++ran; });
+  GraphNodes nodes;
+  for (std::uint32_t i = 0; i < 40; ++i) nodes.kernel(kernel, i < 4 ? After{} : After{i - 4}, {1 + i % 2, 1, 1});
+  Graph graph(plugin, nodes);
+  for (int i = 0; i < 200; ++i) {
+    auto stream = std::make_unique<Stream>(plugin, i % 3 == 0 ? Stream::blocking() : Stream::on(0));
+    graph.launch(*stream);
+    stream.reset();
+    CHECK(plugin.synchronize(0));
+  }
+  CHECK(ran == 200 * 60);
+}
+
+TEST_CASE("Given graphs on many streams at once from many threads, Then all nodes of all launches run") {
+  Plugin plugin(Environment{{"WORKERS", "3"}});
+  std::atomic<int> ran{0};
+  constexpr int threads = 6, launches = 60;
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&, t] {
+      Stream stream(plugin, {t % 2, t % 4 - 2, 0});
+      Kernel short_one(
+          plugin, [&] { ++ran; }, t % 2);
+      Kernel long_one(
+          plugin,
+          [&] {
+            take_microseconds(10);
+            ++ran;
+          },
+          t % 2);
+      GraphNodes nodes;
+      for (std::uint32_t i = 0; i < 64; ++i)
+        nodes.kernel(i % 7 == 0 ? long_one : short_one, i < 4 ? After{} : After{i - 4, i - 3}, {1 + i % 4, 1, 1});
+      nodes.host([&] { ++ran; }, {10, 20});
+      Graph graph(plugin, nodes, t % 2);
+      for (int i = 0; i < launches; ++i) {
+        graph.launch(stream);
+        if (i % 8 == 0) stream.synchronize();
+        if (i % 8 == 4) stream.synchronize(100'000);
+      }
+      CHECK(stream.synchronize());
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  CHECK(ran == threads * launches * (64 / 4 * 10 + 1));
+}
+
+}  // namespace test_graph_cases

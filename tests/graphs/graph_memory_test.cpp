@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a graph keeps, and memory that is allocated inside a capture.
+#include <thread>
+
+#include "graphs/graph_support.h"
+
+namespace graph_memory_test {
+
+using namespace anyplace;
+using test::graph_device;
+using test::HostGate;
+using test::Number;
+using test::required_error;
+using test::step_kernel;
+
+/// Takes so many buffers of that size from the cache and writes on them that no free memory is left untouched.
+void write_over_free_memory(const Device& device, std::uint64_t bytes) {
+  const Stream stream(device);
+  std::vector<Buffer> buffers;
+  for (int i = 0; i < 32; ++i) {
+    buffers.emplace_back(stream, bytes);
+    stream.memset8(buffers.back(), 0xee);
+  }
+  stream.synchronize();
+}
+
+TEST_CASE("Given a buffer that is freed after the capture then the graph keeps it until it goes itself") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Number result(device, 0);
+  const Kernel add = Kernel(device, [](const Block&, std::uint64_t* to, const std::uint64_t* from) { *to += *from; });
+  const std::uint64_t before = memory_allocated(device);
+  {
+    GraphExec exec;
+    {
+      Buffer input(stream, 8);
+      const std::uint64_t seven = 7;
+      stream.copy(input, ConstHostSpan(&seven, 8));
+      stream.synchronize();
+      const bool freed_inside = GENERATE(false, true);
+      stream.begin_capture();
+      stream.launch(add, {}, result.buffer, input);
+      if (freed_inside) input = Buffer();
+      exec = stream.end_capture().instantiate();
+    }
+    REQUIRE(memory_allocated(device) > before);
+    write_over_free_memory(device, 8);
+    exec.launch(stream);
+    exec.launch(stream);
+    stream.synchronize();
+    REQUIRE(result.get() == 14);
+  }
+  device.synchronize();
+  while (memory_allocated(device) > before) std::this_thread::yield();
+}
+
+TEST_CASE("Given buffers that nodes name then a graph that is built keeps them and others can be kept") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Number result(device, 0);
+  Graph graph(device);
+  {
+    const Buffer input(stream, 8);
+    stream.memset8(input, 1);
+    const Buffer hidden(stream, 8);
+    stream.synchronize();
+    graph.add_copy({}, result.buffer, input);
+    graph.keep(hidden);
+  }
+  write_over_free_memory(device, 8);
+  graph.instantiate().launch(stream);
+  stream.synchronize();
+  REQUIRE(result.get() == 0x0101010101010101);
+}
+
+TEST_CASE("Given buffers that are made inside a capture then they are the graph's and nobody else's") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Number result(device, 0);
+  const Kernel step = step_kernel(device);
+  GraphExec exec;
+  {
+    stream.begin_capture();
+    const Buffer temporary(stream, 8);
+    stream.memset8(temporary, 0);
+    stream.launch(step, {}, temporary, std::uint64_t{1}, std::uint64_t{41});
+    stream.launch(step, {}, temporary, std::uint64_t{1}, std::uint64_t{1});
+    stream.copy(result.buffer, temporary);
+    exec = stream.end_capture().instantiate();
+  }
+  empty_cache(device);
+  write_over_free_memory(device, 8);
+  exec.launch(stream);
+  stream.synchronize();
+  REQUIRE(result.get() == 42);
+}
+
+TEST_CASE("Given buffers that come and go inside a capture then one's memory is the next one's on its stream alone") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Stream branch(device);
+  stream.begin_capture();
+  std::uint64_t first = 0;
+  {
+    const Buffer buffer(stream, 4096);
+    first = buffer.address();
+    stream.memset8(buffer, 1);
+  }
+  const Buffer again(stream, 4096);
+  CHECK(again.address() == first);
+  std::uint64_t second = 0;
+  {
+    const Buffer buffer(stream, 8192);
+    second = buffer.address();
+  }
+  branch.wait_event(stream.record_event());
+  const Buffer elsewhere(branch, 8192);
+  CHECK(elsewhere.address() != second);
+  stream.wait_stream(branch);
+  const Graph graph = stream.end_capture();
+  CHECK(graph.size() == 1);
+}
+
+TEST_CASE("Given a pool that graphs share then a later capture uses what an earlier one let go of") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const GraphPool pool(device);
+  std::vector<GraphExec> execs;
+  const Number result(device, 0);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    stream.begin_capture(CaptureMode::global, pool);
+    const Buffer temporary = Buffer(stream, 1 << 20);
+    stream.memset8(temporary, static_cast<std::uint8_t>(i + 1));
+    stream.copy(result.buffer, temporary.sub(0, 8));
+    execs.push_back(stream.end_capture().instantiate());
+  }
+  CHECK(pool.reserved_bytes() == 1 << 20);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    execs[i].launch(stream);
+    stream.synchronize();
+    CHECK(result.get() == (i + 1) * 0x0101010101010101);
+  }
+}
+
+TEST_CASE("Given a pool of another device or a null one then a capture with it is refused") {
+  const Device device = graph_device();
+  const Device second(device.place().backend() + ":1");
+  const Stream stream(device);
+  const GraphPool pool(second);
+  required_error(ErrorCode::invalid_argument, [&] { stream.begin_capture(CaptureMode::global, pool); });
+  required_error(ErrorCode::invalid_handle, [&] { stream.begin_capture(CaptureMode::global, GraphPool()); });
+  REQUIRE_FALSE(stream.is_capturing());
+}
+
+TEST_CASE("Given a graph's output when the graph has gone then the buffer is there and its memory goes with it") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const std::uint64_t before = memory_allocated(device);
+  {
+    Buffer output;
+    {
+      stream.begin_capture();
+      output = Buffer(stream, 8);
+      stream.memset8(output, 3);
+      const GraphExec exec = stream.end_capture().instantiate();
+      exec.launch(stream);
+    }
+    std::uint64_t value = 0;
+    stream.copy(HostSpan(&value, 8), output);
+    stream.synchronize();
+    REQUIRE(value == 0x0303030303030303);
+    REQUIRE(memory_allocated(device) > before);
+  }
+  device.synchronize();
+  while (memory_allocated(device) > before) std::this_thread::yield();
+}
+
+TEST_CASE("Given a capture that is invalidated then what was freed and made meanwhile goes") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const std::uint64_t before = memory_allocated(device);
+  {
+    Buffer input(stream, 1 << 20);
+    stream.begin_capture();
+    const Buffer made(stream, 1 << 20);
+    stream.memset8(input, 1);
+    stream.memset8(made, 1);
+    input = Buffer();
+    test::code_of([&] { static_cast<void>(stream.query()); });
+    required_error(ErrorCode::capture_invalidated, [&] { const Buffer more(stream, 64); });
+    required_error(ErrorCode::capture_invalidated, [&] { static_cast<void>(stream.end_capture()); });
+  }
+  device.synchronize();
+  while (memory_allocated(device) > before) std::this_thread::yield();
+}
+
+TEST_CASE("Given managed memory on a captured stream then it is refused with the reason") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  if (!device.has(Capability::managed_memory)) return;
+  stream.begin_capture();
+  required_error(ErrorCode::capturing, [&] { const Buffer buffer(stream, 64, {.kind = MemoryKind::managed}); });
+  required_error(ErrorCode::capture_invalidated, [&] { static_cast<void>(stream.end_capture()); });
+}
+
+}  // namespace graph_memory_test
