@@ -102,6 +102,12 @@ std::shared_ptr<const GraphContent> flatten(const GraphContent& content) {
   flat->device = content.device;
   std::vector<std::uint32_t> last;
   append(*flat, content, {}, last);
+  for (const Node& node : flat->list.nodes) {
+    if (const auto* recorded = std::get_if<RecordWork>(&node.work)) flat->recorded.push_back(&**recorded->event);
+    if (const auto* waited = std::get_if<WaitWork>(&node.work)) flat->waited.push_back(&**waited->event);
+    flat->calls_host = flat->calls_host || std::holds_alternative<HostWork>(node.work);
+    flat->launches_kernels = flat->launches_kernels || std::holds_alternative<LaunchWork>(node.work);
+  }
   return flat;
 }
 

@@ -19,6 +19,11 @@ struct GraphContent {
   NodeList list;
   std::vector<std::shared_ptr<HeldBuffer>> buffers;
   std::vector<std::shared_ptr<GraphPoolState>> pools;
+  /// Of a flat content: those that its nodes record and wait for.
+  std::vector<EventState*> recorded;
+  std::vector<EventState*> waited;
+  bool calls_host = false;        ///< there are host functions among them
+  bool launches_kernels = false;  ///< and kernels
 };
 
 /// The content with the nodes of all children in the children's places. A child's first nodes come after what the child

@@ -137,20 +137,26 @@ GraphNode Graph::add(const After& after, const Device& device, const char* opera
   detail::StreamState& builder = state.builder_for(*device.state(), operation);
   detail::NodeList& list = state.nodes->list;
   const std::size_t before = list.nodes.size();
-  detail::set_builder_front(builder, front);
-  try {
-    submit(StreamView(builder.id));
-  } catch (const Error& error) {
-    // Some calls make several nodes.
+  // Some calls make several nodes.
+  const auto undo = [&] {
     list.nodes.erase(list.nodes.begin() + static_cast<std::ptrdiff_t>(before), list.nodes.end());
+  };
+  try {
+    detail::set_builder_front(builder, front);
+    submit(StreamView(builder.id));
+    front = detail::take_builder_front(builder);
+    // A copy of no bytes makes no node: one that does nothing stands for it.
+    if (list.nodes.size() == before) front.assign(1, list.add(detail::EmptyWork(), *builder.device, front));
+    const std::vector<std::shared_ptr<detail::HeldBuffer>> used =
+        detail::hold_buffers(detail::addresses_of(list, before), nullptr);
+    state.buffers.insert(state.buffers.end(), used.begin(), used.end());
+  } catch (const Error& error) {
+    undo();
     throw detail::renamed(error, operation);
+  } catch (...) {
+    undo();
+    throw;
   }
-  front = detail::take_builder_front(builder);
-  // A copy of no bytes makes no node: one that does nothing stands for it.
-  if (list.nodes.size() == before) front.assign(1, list.add(detail::EmptyWork(), *builder.device, front));
-  const std::vector<std::shared_ptr<detail::HeldBuffer>> used =
-      detail::hold_buffers(detail::addresses_of(list, before), nullptr);
-  state.buffers.insert(state.buffers.end(), used.begin(), used.end());
   return GraphNode(state.number, front.front());
 }
 
@@ -244,7 +250,8 @@ GraphNode Graph::add_child_graph(const After& after, const Graph& child) {
   std::shared_ptr<const detail::GraphContent> content;
   {
     const std::lock_guard lock(inner.mutex);
-    content = std::make_shared<const detail::GraphContent>(inner.content());
+    // Flat, so that graphs may be nested to any depth.
+    content = detail::flatten(inner.content());
   }
   return add(after, child.device(), operation, [&](const StreamView& stream) {
     const detail::Pin<detail::StreamState> builder = detail::streams().pin(stream.id(), operation);

@@ -8,6 +8,7 @@
 
 #include "anyplace/graph.h"
 #include "graphs/graph_state.h"
+#include "plugins/device_properties.h"
 #include "streams/hold.h"
 
 namespace anyplace {
@@ -18,7 +19,7 @@ GraphExecState::GraphExecState(std::shared_ptr<const GraphContent> flat, bool na
     : device(flat->device),
       content(std::move(flat)),
       may_be_native(native_if_possible),
-      native(may_be_native ? NativeGraph::make(content, operation) : nullptr),
+      native(may_be_native ? NativeGraph::make(content, fault_stream, operation) : nullptr),
       done(make_event(*device, 0, operation)) {
   if (native == nullptr && !content->list.nodes.empty()) replay = std::make_unique<Replay>(*content, operation);
 }
@@ -26,54 +27,48 @@ GraphExecState::GraphExecState(std::shared_ptr<const GraphContent> flat, bool na
 // ---- Launching -----------------------------------------------------------------------------------------------------
 namespace {
 
-template <class Visit>
-void for_each_event(const GraphContent& content, Visit&& visit) {
-  for (const Node& node : content.list.nodes) {
-    if (const auto* recorded = std::get_if<RecordWork>(&node.work)) visit(**recorded->event, true);
-    if (const auto* waited = std::get_if<WaitWork>(&node.work)) visit(**waited->event, false);
-  }
-}
-
-bool has_events(const GraphContent& content) noexcept {
-  bool found = false;
-  for_each_event(content, [&](EventState&, bool) { found = true; });
-  return found;
-}
-
 /// Events whose most recent record is held back, or was captured, aren't what the backend's handle says: the core
 /// waits.
 bool needs_care(const GraphContent& content) noexcept {
-  bool found = false;
-  for_each_event(content, [&](const EventState& event, bool) {
-    found = found || event.care_for.load(std::memory_order_acquire) != 0;
-  });
-  return found;
+  const auto is_careful = [](const EventState* event) { return event->care_for.load(std::memory_order_acquire) != 0; };
+  return std::any_of(content.recorded.begin(), content.recorded.end(), is_careful) ||
+         std::any_of(content.waited.begin(), content.waited.end(), is_careful);
 }
 
 /// False if it has to be replayed this time.
 bool launch_native(GraphExecState& exec, StreamState& stream, const char* operation) {
   if (exec.native == nullptr) return false;
-  const bool events = has_events(*exec.content);
+  const GraphContent& content = *exec.content;
+  const bool events = !content.recorded.empty() || !content.waited.empty();
   if (stream.held.load(std::memory_order_acquire)) {
     if (events) return false;
-    if (hold_back(stream, [native = exec.native, &stream] { return native->launch_later(stream); })) return true;
+    const auto later = [native = exec.native, &stream, kept = exec.native->held_back()] {
+      return native->launch_later(stream);
+    };
+    if (hold_back(stream, later)) return true;
   }
-  if (events && needs_care(*exec.content)) return false;
+  if (events && needs_care(content)) return false;
   exec.native->launch(stream, operation);
-  if (events) {
-    for_each_event(*exec.content, [](EventState& event, bool recorded) {
-      if (recorded) note_plain_record(event);
-    });
-  }
+  for (EventState* const event : content.recorded) note_plain_record(*event);
   return true;
 }
 
+/// The event to record behind the next launch: another one where replaced work has `done`.
+std::shared_ptr<EventState> next_done(const GraphExecState& exec, const char* operation) {
+  if (exec.done.use_count() == 1) return exec.done;
+  return make_event(*exec.device, 0, operation);
+}
+
 /// The launch is behind the one before, and `done` behind it.
-void mark(GraphExecState& exec, const Pin<StreamState>& stream, const char* operation) {
-  exec.last = streams().pin_again(stream->id, operation);
-  exec.unmarked = true;
-  record(*exec.done, *stream, operation);
+void mark(GraphExecState& exec, std::shared_ptr<EventState> done, const char* operation) {
+  record_behind_work(*done, *exec.last, operation);
+  exec.done = std::move(done);
   exec.unmarked = false;
+}
+
+/// `done` was not recorded behind the last launch.
+void mark_at_last(GraphExecState& exec, const char* operation) {
+  if (exec.unmarked) mark(exec, next_done(exec, operation), operation);
 }
 
 bool is_finished(GraphExecState& exec) noexcept {
@@ -88,7 +83,55 @@ bool is_finished(GraphExecState& exec) noexcept {
 }
 
 void drop_former(GraphExecState& exec) noexcept {
-  if (!exec.former.empty() && is_finished(exec)) exec.former.clear();
+  const auto is_over = [](const FormerWork& former) {
+    try {
+      return query(*former.done, "GraphExec::update");
+    } catch (const std::exception&) {
+      static_cast<void>(take_message());
+      return false;
+    }
+  };
+  std::erase_if(exec.former, is_over);
+}
+
+/// Whether faults of the graph's work are told by what turn_faults_to() says.
+bool turns_faults(const GraphExecState& exec, const char* operation) {
+  if (exec.content->calls_host) return true;
+  return exec.content->launches_kernels && exec.replay != nullptr && exec.replay->helpers() != nullptr &&
+         has_capability(*exec.device, Capability::host_kernels, operation);
+}
+
+/// Faults of the launch to come are that stream's. Those of the launches before, which may be pending, aren't: so it is
+/// said in the stream's order.
+void turn_faults_to(GraphExecState& exec, StreamState& stream, const char* operation) {
+  const auto turn = [target = exec.fault_stream, helpers = exec.replay != nullptr ? exec.replay->helpers() : nullptr,
+                     id = stream.id] {
+    target->store(id, std::memory_order_release);
+    if (helpers == nullptr) return;
+    for (const Pin<StreamState>& helper : *helpers) helper->fault_target.store(id, std::memory_order_release);
+  };
+  const bool in_order = turns_faults(exec, operation) && !is_finished(exec) &&
+                        has_capability(*exec.device, Capability::host_functions, operation);
+  if (!in_order) return turn();
+  launch_host_function(stream, turn, operation);
+}
+
+/// Behind the launch before, if that was on another stream.
+void follow_last(GraphExecState& exec, StreamState& stream, const char* operation) {
+  if (exec.last.get() == &stream) return;
+  mark_at_last(exec, operation);
+  if (exec.last) wait(stream, *exec.done, operation);
+}
+
+void submit_launch(GraphExecState& exec, StreamState& stream, const char* operation) {
+  if (launch_native(exec, stream, operation)) return;
+  if (exec.replay == nullptr) {
+    exec.replay = std::make_unique<Replay>(*exec.content, operation);
+    if (const auto helpers = exec.replay->helpers()) {
+      for (const Pin<StreamState>& helper : *helpers) helper->fault_target.store(stream.id, std::memory_order_release);
+    }
+  }
+  exec.replay->launch(*exec.content, stream, operation);
 }
 
 }  // namespace
@@ -105,29 +148,22 @@ void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>&
   }
   const std::lock_guard lock(exec->mutex);
   if (stream->captured.load(std::memory_order_acquire)) {
-    return divert(*stream, ChildWork{exec->content}, operation);
+    Work work = ChildWork{exec->content};
+    if (capture_work(*stream, work, operation)) return;
   }
   refuse_if_captured(*stream, operation);
-  if (exec->content->list.nodes.empty()) return;
-  if (exec->last && exec->last.get() != stream.get()) {
-    if (exec->unmarked) {
-      record(*exec->done, *exec->last, operation);
-      exec->unmarked = false;
-    }
-    wait(*stream, *exec->done, operation);
-  }
-  try {
-    if (!launch_native(*exec, *stream, operation)) {
-      if (exec->replay == nullptr) exec->replay = std::make_unique<Replay>(*exec->content, operation);
-      exec->replay->launch(*exec->content, *stream, operation);
-    }
-  } catch (...) {
-    // A part of it may have been submitted.
-    exec->last = streams().pin_again(stream->id, operation);
-    exec->unmarked = true;
-    throw;
-  }
-  mark(*exec, stream, operation);
+  const GraphContent& content = *exec->content;
+  if (content.list.nodes.empty()) return;
+  // The stream would join the capture in the middle of the graph.
+  for (EventState* const event : content.waited) refuse_if_captured(*event, operation);
+  std::shared_ptr<EventState> done = next_done(*exec, operation);
+  follow_last(*exec, *stream, operation);
+  if (exec->last.get() != stream.get()) turn_faults_to(*exec, *stream, operation);
+  // From here on a part of it may have been submitted, whatever fails.
+  exec->last = streams().pin_again(stream->id, operation);
+  exec->unmarked = true;
+  submit_launch(*exec, *stream, operation);
+  mark(*exec, std::move(done), operation);
 }
 
 // ---- Updating ------------------------------------------------------------------------------------------------------
@@ -192,13 +228,16 @@ void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, cons
   const std::lock_guard lock(exec.mutex);
   require_alike(exec, *flat, operation);
   drop_former(exec);
+  mark_at_last(exec, operation);
   exec.former.reserve(exec.former.size() + 2);
-  if (exec.native == nullptr || !exec.native->update(flat, operation)) {
-    std::shared_ptr<NativeGraph> made = exec.may_be_native ? NativeGraph::make(flat, operation) : nullptr;
-    if (exec.native != nullptr) exec.former.push_back(std::move(exec.native));
-    exec.native = std::move(made);
+  std::shared_ptr<const void> replaced = exec.native != nullptr ? exec.native->update(flat, operation) : nullptr;
+  if (replaced == nullptr) {
+    std::shared_ptr<NativeGraph> made =
+        exec.may_be_native ? NativeGraph::make(flat, exec.fault_stream, operation) : nullptr;
+    replaced = std::exchange(exec.native, std::move(made));
   }
-  exec.former.push_back(std::exchange(exec.content, std::move(flat)));
+  if (replaced != nullptr) exec.former.push_back({std::move(replaced), exec.done});
+  exec.former.push_back({std::exchange(exec.content, std::move(flat)), exec.done});
 }
 
 // ---- The end -------------------------------------------------------------------------------------------------------

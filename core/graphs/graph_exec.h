@@ -3,9 +3,11 @@
 // GraphExecState: what a GraphExec owns, and the order of its launches.
 //
 // Invariant: `done` is recorded behind the most recent launch, and each launch waits for it, so when it is complete all
-// of them are. Until then nothing goes that a launch may use: contents, backend's graphs, helper streams.
+// of them are. Until then nothing goes that a launch may use: contents, backend's graphs, helper streams. What an
+// update replaces keeps the `done` of its own last launch; the next launch records another event.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -17,8 +19,16 @@
 
 namespace anyplace::detail {
 
+/// What an update replaced, and the event behind the last launch that may use it.
+struct FormerWork {
+  std::shared_ptr<const void> kept;
+  std::shared_ptr<EventState> done;
+};
+
 struct GraphExecState {
   DeviceState* device = nullptr;
+  /// Whose faults those of the graph's host functions are: the stream of the launch that runs.
+  const std::shared_ptr<std::atomic<std::uint64_t>> fault_stream = std::make_shared<std::atomic<std::uint64_t>>(0);
   ServiceRoom room{"Graph::instantiate"};  ///< its end may be handed over to the service thread
 
   std::mutex mutex;                             // guards what follows; streams and backends are called under it
@@ -26,11 +36,10 @@ struct GraphExecState {
   const bool may_be_native;
   std::shared_ptr<NativeGraph> native;  ///< null: it is replayed
   std::unique_ptr<Replay> replay;       ///< made when it is first needed
-  std::unique_ptr<EventState> done;
+  std::shared_ptr<EventState> done;
   Pin<StreamState> last;  ///< of the most recent launch; empty before the first
   bool unmarked = false;  ///< recording `done` failed: the last stream has to be idle instead
-  /// What updates replaced and launches may still use.
-  std::vector<std::shared_ptr<const void>> former;
+  std::vector<FormerWork> former;
 
   GraphExecState(std::shared_ptr<const GraphContent> flat, bool native_if_possible, const char* operation);
 };

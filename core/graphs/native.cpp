@@ -12,10 +12,12 @@ namespace anyplace::detail {
 /// The boundary's array of nodes.
 struct NativeGraph::Description {
   std::vector<anyplace_graph_node> nodes;
-  std::vector<std::unique_ptr<HostCall>> calls;
+  std::shared_ptr<Used> used = std::make_shared<Used>();
   anyplace_graph_desc desc{};
 
-  Description(const GraphContent& content, NativeGraph& graph) {
+  Description(std::shared_ptr<const GraphContent> described, const NativeGraph& graph) {
+    used->content = std::move(described);
+    const GraphContent& content = *used->content;
     nodes.reserve(content.list.nodes.size());
     for (const Node& node : content.list.nodes) add(content, node, graph);
     desc.struct_size = sizeof(desc);
@@ -25,7 +27,7 @@ struct NativeGraph::Description {
   }
 
  private:
-  void add(const GraphContent& content, const Node& node, NativeGraph& graph) {
+  void add(const GraphContent& content, const Node& node, const NativeGraph& graph) {
     anyplace_graph_node out{};
     out.kind = kind_of(node.work);
     out.dependencies = content.list.dependencies.data() + node.first_dependency;
@@ -43,9 +45,9 @@ struct NativeGraph::Description {
       out.value = fill->value;
       out.width = fill->width;
     } else if (const auto* host = std::get_if<HostWork>(&node.work)) {
-      calls.push_back(std::make_unique<HostCall>(HostCall{host->function, &graph}));
+      used->calls.push_back(std::make_unique<HostCall>(HostCall{host->function, graph.device_, graph.fault_stream_}));
       out.function = run_host_call;
-      out.user = calls.back().get();
+      out.user = used->calls.back().get();
     } else if (const auto* recorded = std::get_if<RecordWork>(&node.work)) {
       out.event = (*recorded->event)->handle;
     } else if (const auto* waited = std::get_if<WaitWork>(&node.work)) {
@@ -54,10 +56,6 @@ struct NativeGraph::Description {
     nodes.push_back(out);
   }
 };
-
-NativeGraph::NativeGraph(std::shared_ptr<const GraphContent> content) : device_(content->device) {
-  contents_.push_back(std::move(content));
-}
 
 bool NativeGraph::may_have(const GraphContent& content) noexcept {
   static const bool wanted = switch_variable("ANYPLACE_NATIVE_GRAPHS", true);
@@ -71,11 +69,13 @@ bool NativeGraph::may_have(const GraphContent& content) noexcept {
   return !content.list.nodes.empty() && std::all_of(content.list.nodes.begin(), content.list.nodes.end(), is_its);
 }
 
-std::unique_ptr<NativeGraph> NativeGraph::make(std::shared_ptr<const GraphContent> content, const char* operation) {
+std::unique_ptr<NativeGraph> NativeGraph::make(std::shared_ptr<const GraphContent> content,
+                                               std::shared_ptr<const std::atomic<std::uint64_t>> fault_stream,
+                                               const char* operation) {
   DeviceState& device = *content->device;
   if (!has_capability(device, Capability::graphs, operation) || !may_have(*content)) return nullptr;
-  std::unique_ptr<NativeGraph> graph(new NativeGraph(content));
-  Description description(*content, *graph);
+  std::unique_ptr<NativeGraph> graph(new NativeGraph(device, std::move(fault_stream)));
+  Description description(std::move(content), *graph);
   const anyplace_status status =
       device.table->graph_create(device.self, device.index, &description.desc, &graph->handle_);
   if (status == ANYPLACE_STATUS_UNSUPPORTED) {
@@ -83,7 +83,7 @@ std::unique_ptr<NativeGraph> NativeGraph::make(std::shared_ptr<const GraphConten
     return nullptr;
   }
   check(status, device, operation);
-  graph->calls_ = std::move(description.calls);
+  graph->used_ = std::move(description.used);
   return graph;
 }
 
@@ -93,36 +93,30 @@ NativeGraph::~NativeGraph() {
   if (!device_->lost.load(std::memory_order_relaxed)) check_quietly(status, *device_, "~GraphExec");
 }
 
-bool NativeGraph::update(std::shared_ptr<const GraphContent> content, const char* operation) {
-  if (!may_have(*content)) return false;
-  Description description(*content, *this);
-  contents_.reserve(contents_.size() + 1);
-  calls_.reserve(calls_.size() + description.calls.size());
+std::shared_ptr<const void> NativeGraph::update(std::shared_ptr<const GraphContent> content, const char* operation) {
+  if (!may_have(*content) || held_.use_count() > 1) return nullptr;
+  Description description(std::move(content), *this);
   const anyplace_status status = device_->table->graph_update(device_->self, handle_, &description.desc);
   if (status == ANYPLACE_STATUS_UNSUPPORTED) {
     static_cast<void>(take_message());
-    return false;
+    return nullptr;
   }
   check(status, *device_, operation);
-  contents_.push_back(std::move(content));
-  std::move(description.calls.begin(), description.calls.end(), std::back_inserter(calls_));
-  return true;
+  return std::exchange(used_, std::move(description.used));
 }
 
 void NativeGraph::launch(StreamState& stream, const char* operation) {
-  stream_id_.store(stream.id, std::memory_order_release);
   check(device_->table->graph_launch(device_->self, handle_, stream.handle), *device_, operation);
 }
 
 anyplace_status NativeGraph::launch_later(const StreamState& stream) noexcept {
-  stream_id_.store(stream.id, std::memory_order_release);
   return device_->table->graph_launch(device_->self, handle_, stream.handle);
 }
 
 void NativeGraph::run_host_call(void* user, anyplace_status status) noexcept {
   if (status != ANYPLACE_STATUS_OK) return;
   const HostCall& call = *static_cast<const HostCall*>(user);
-  run_host_function(*call.function, call.graph->stream_id_.load(std::memory_order_acquire), *call.graph->device_);
+  run_host_function(*call.function, call.fault_stream->load(std::memory_order_acquire), *call.device);
 }
 
 }  // namespace anyplace::detail

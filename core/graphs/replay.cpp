@@ -78,15 +78,18 @@ void Replay::plan(const GraphContent& content, const char* operation) {
   for (std::uint32_t lane = 1; lane < lanes_.size(); ++lane) {
     if (known_[0][lane] < lanes_[lane].length) joins_.push_back(event_behind(lanes_[lane].last, operation));
   }
-  if (lanes_.size() > 1) start_ = make_event(*content.device, 0, operation);
+  if (lanes_.size() == 1) return;
+  start_ = make_event(*content.device, 0, operation);
+  auto helpers = std::make_shared<std::vector<Pin<StreamState>>>();
+  for (std::uint32_t lane = 1; lane < lanes_.size(); ++lane) {
+    helpers->push_back(streams().pin_again(lanes_[lane].helper->id, operation));
+  }
+  helpers_ = std::move(helpers);
 }
 
 // ---- Launching -----------------------------------------------------------------------------------------------------
 
 void Replay::launch(const GraphContent& content, StreamState& stream, const char* operation) {
-  for (std::uint32_t lane = 1; lane < lanes_.size(); ++lane) {
-    lanes_[lane].helper->fault_target.store(stream.id, std::memory_order_release);
-  }
   try {
     submit_all(content, stream, operation);
   } catch (...) {

@@ -26,6 +26,10 @@ class Replay {
   /// caller orders it behind the one before. Throws; what was submitted by then stays in the stream's order.
   void launch(const GraphContent& content, StreamState& stream, const char* operation);
 
+  /// Its helper streams, whose faults are those of the stream that it is launched on (StreamState::fault_target). Null
+  /// if there are none.
+  std::shared_ptr<const std::vector<Pin<StreamState>>> helpers() const noexcept { return helpers_; }
+
  private:
   static constexpr std::uint32_t none = UINT32_MAX;
   static constexpr std::size_t most_lanes = 16;  ///< of one device; more branches share them
@@ -62,6 +66,7 @@ class Replay {
   std::vector<std::vector<std::uint32_t>> known_;  ///< [lane][other]: the position up to which `lane` has waited for it
   std::vector<std::unique_ptr<EventState>> events_;
   std::unique_ptr<EventState> start_;
+  std::shared_ptr<const std::vector<Pin<StreamState>>> helpers_;
 };
 
 }  // namespace anyplace::detail

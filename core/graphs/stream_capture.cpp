@@ -63,10 +63,15 @@ Graph StreamView::end_capture() const {
   Graph graph;
   graph.state_ = std::make_shared<detail::GraphState>(*stream->device);
   detail::GraphState& state = *graph.state_;
-  // Events that were recorded keep the capture, but none of its nodes.
-  state.nodes->list = std::move(capture->list);
-  for (auto& [device, pool] : capture->pools) state.pools.push_back(std::move(pool));
-  capture->pools.clear();
+  // Events that were recorded keep the capture, but none of its nodes. Another thread that allocates on the stream may
+  // still look at the pools.
+  std::vector<std::pair<detail::DeviceState*, std::shared_ptr<detail::GraphPoolState>>> pools;
+  {
+    const std::lock_guard lock(detail::captures().mutex);
+    state.nodes->list = std::move(capture->list);
+    pools.swap(capture->pools);
+  }
+  for (auto& [device, pool] : pools) state.pools.push_back(std::move(pool));
   state.buffers =
       detail::hold_buffers(detail::addresses_of(state.nodes->list, 0), std::exchange(capture->freed, nullptr));
   return graph;
@@ -82,19 +87,27 @@ void StreamView::record_external_event(EventView event) const {
   constexpr const char* operation = "Stream::record_external_event";
   enter(operation);
   const Pin<StreamState> stream = streams().pin(id_, operation);
-  Pin<EventState> pinned = detail::events().pin(event.id(), operation);
-  if (!stream->captured.load(std::memory_order_acquire)) return detail::record(*pinned, *stream, operation);
+  const Pin<EventState> pinned = detail::events().pin(event.id(), operation);
   if (pinned->device != stream->device) detail::refuse_stream(*pinned, *stream, operation);
-  detail::divert(*stream, detail::RecordWork{std::make_shared<const Pin<EventState>>(std::move(pinned))}, operation);
+  if (stream->captured.load(std::memory_order_acquire)) {
+    const auto kept = std::make_shared<const Pin<EventState>>(detail::events().pin_again(pinned->id, operation));
+    detail::Work work = detail::RecordWork{kept};
+    if (detail::capture_work(*stream, work, operation)) return;
+  }
+  detail::record(*pinned, *stream, operation);
 }
 
 void StreamView::wait_external_event(EventView event) const {
   constexpr const char* operation = "Stream::wait_external_event";
   enter(operation);
   const Pin<StreamState> stream = streams().pin(id_, operation);
-  Pin<EventState> pinned = detail::events().pin(event.id(), operation);
-  if (!stream->captured.load(std::memory_order_acquire)) return detail::wait(*stream, *pinned, operation);
-  detail::divert(*stream, detail::WaitWork{std::make_shared<const Pin<EventState>>(std::move(pinned))}, operation);
+  const Pin<EventState> pinned = detail::events().pin(event.id(), operation);
+  if (stream->captured.load(std::memory_order_acquire)) {
+    const auto kept = std::make_shared<const Pin<EventState>>(detail::events().pin_again(pinned->id, operation));
+    detail::Work work = detail::WaitWork{kept};
+    if (detail::capture_work(*stream, work, operation)) return;
+  }
+  detail::wait(*stream, *pinned, operation);
 }
 
 }  // namespace anyplace

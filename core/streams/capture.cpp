@@ -120,6 +120,26 @@ std::vector<bool> reached(const NodeList& list, const std::vector<std::uint32_t>
   return before;
 }
 
+/// What a capture that came to nothing leaves: destroyed outside the lock.
+struct Leftovers {
+  NodeList list;
+  BufferState* freed = nullptr;
+  void (*dispose)(BufferState* freed) noexcept = nullptr;
+
+  Leftovers() = default;
+  Leftovers(const Leftovers&) = delete;  // it owns what was freed
+  Leftovers& operator=(const Leftovers&) = delete;
+  ~Leftovers() {
+    if (freed != nullptr) dispose(freed);
+  }
+  /// Events that were recorded keep the capture, and are to keep nothing else.
+  void take(Capture& capture) noexcept {
+    list = std::move(capture.list);
+    freed = std::exchange(capture.freed, nullptr);
+    dispose = capture.dispose_freed;
+  }
+};
+
 /// A stream with nodes that the origin doesn't wait for, if there is one.
 const StreamState* unjoined(const Capture& capture) {
   const std::vector<bool> before = reached(capture.list, capture.streams.front()->front);
@@ -171,6 +191,7 @@ std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, st
   capture->device = &device;
   if (pool != nullptr) capture->pools.emplace_back(&device, std::move(pool));
 
+  std::vector<Pin<StreamState>> released;
   std::unique_lock lock(captures().mutex);
   if (stream.captured.load(std::memory_order_relaxed)) {
     lock.unlock();
@@ -185,6 +206,12 @@ std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, st
     throw;
   }
   capture_count.fetch_add(1, std::memory_order_relaxed);
+  // Closing a handle takes the lock behind it: either that finds the capture, or this finds the handle closed.
+  if (!streams().try_pin(stream.id)) {
+    released = finish(capture);
+    lock.unlock();
+    fail(ErrorCode::invalid_handle, device.place, operation, "the stream was destroyed meanwhile");
+  }
   return capture;
 }
 
@@ -192,6 +219,7 @@ std::shared_ptr<Capture> end_capture(StreamState& stream, const char* operation)
   std::optional<Refusal> refusal;
   std::shared_ptr<Capture> capture;
   std::vector<Pin<StreamState>> released;
+  Leftovers leftovers;
   {
     const std::lock_guard lock(captures().mutex);
     capture = stream.capture;
@@ -210,7 +238,11 @@ std::shared_ptr<Capture> end_capture(StreamState& stream, const char* operation)
       }
       if (capture->state == Capture::State::invalidated) refusal = invalidated(*capture);
       released = finish(capture);
-      if (!refusal) capture->state = Capture::State::ended;
+      if (refusal) {
+        leftovers.take(*capture);
+      } else {
+        capture->state = Capture::State::ended;
+      }
     }
   }
   if (refusal) throw_refusal(*refusal, *stream.device, operation);
@@ -226,6 +258,7 @@ CaptureStatus capture_status(const StreamState& stream) noexcept {
 void note_closed_while_captured(StreamState& stream) noexcept {
   std::vector<Pin<StreamState>> released;
   std::shared_ptr<Capture> capture;
+  Leftovers leftovers;
   const std::lock_guard lock(captures().mutex);
   capture = stream.capture;
   if (capture == nullptr || capture->origin != stream.id) return;
@@ -235,6 +268,7 @@ void note_closed_while_captured(StreamState& stream) noexcept {
     capture->state = Capture::State::invalidated;
   }
   released = finish(capture);
+  leftovers.take(*capture);
 }
 
 // ---- What is done with streams and events --------------------------------------------------------------------------
@@ -250,7 +284,7 @@ bool capture_work(StreamState& stream, Work& work, const char* operation) {
     } else if (capture->state == Capture::State::invalidated) {
       refusal = invalidated(*capture);
     } else {
-      // Assigning after the node was added keeps the front as it was where there is no memory.
+      stream.front.reserve(1);  // what throws is in front of the node, which would be a part of the graph
       const std::uint32_t added = capture->list.add(std::move(work), *stream.device, stream.front);
       stream.front.assign(1, added);
     }
@@ -333,8 +367,9 @@ std::optional<Refusal> join_capture(StreamState& stream, EventState& event, cons
     return refuse(*capture, operation, "a stream of another backend waits for an event of the capture",
                   "a graph's devices are of one backend");
   }
+  std::vector<std::uint32_t> front = event.front;
   attach(stream, capture);
-  stream.front = event.front;
+  stream.front.swap(front);
   return std::nullopt;
 }
 
@@ -344,16 +379,15 @@ bool capture_wait(StreamState& stream, EventState& event, const char* operation)
   std::optional<Refusal> refusal;
   {
     std::unique_lock lock(captures().mutex);
+    if (stream.is_blocking && stream.capture == nullptr && event.capture != nullptr) {
+      // The null stream of its device has to exist, so that it can be marked.
+      lock.unlock();
+      static_cast<void>(default_stream_of(*stream.device, operation));
+      lock.lock();
+    }
     if (stream.capture != nullptr) {
       refusal = wait_in_capture(stream, event, operation);
     } else if (event.capture != nullptr) {
-      if (stream.is_blocking && event.capture->state == Capture::State::active) {
-        // Its device's null stream has to exist, so that it can be marked.
-        lock.unlock();
-        static_cast<void>(default_stream_of(*stream.device, operation));
-        lock.lock();
-      }
-      if (event.capture == nullptr) return false;
       refusal = join_capture(stream, event, operation);
     } else {
       return false;

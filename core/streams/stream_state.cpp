@@ -187,7 +187,7 @@ void retire_stream(std::uint64_t id) noexcept {
   std::optional<Error> fault;
   if (const Pin<StreamState> stream = streams().try_pin(id)) {
     streams().close(id);
-    if (stream->captured.load(std::memory_order_acquire)) note_closed_while_captured(*stream);
+    note_closed_while_captured(*stream);
     // The fault is reported now, not when the last buffer drops its pin on the stream. Later faults find the handle
     // closed and are reported.
     fault = take_fault(*stream);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Graphs as CUDA alone has them: updates under way, drivers that lack a part, another library's contexts.
-#include "cuda_and_hip/graphs.h"
+#include <thread>
 
+#include "cuda_and_hip/graphs.h"
 #include "cuda_and_hip/outcome.h"
 #include "support.h"
 
@@ -104,6 +105,31 @@ TEST_CASE("Graphs work beside a context of another library, current or destroyed
   }
   const DestroyedContext destroyed(0);
   check_all();
+}
+
+TEST_CASE("The backend's thread does not spoil a capture that another library has going") {
+  const Graphs on;
+  Latch latch;
+  std::uint64_t context = 0;
+  Plugin::check(on.plugin->device_native(on.self(), 0, ANYPLACE_NATIVE_CONTEXT, &context));
+  REQUIRE(vendor<CUresult(CUcontext)>("cuCtxSetCurrent")(reinterpret_cast<CUcontext>(context)) == CUDA_SUCCESS);
+  CUstream theirs = nullptr;
+  REQUIRE(vendor<CUresult(CUstream*, unsigned)>("cuStreamCreate")(&theirs, CU_STREAM_NON_BLOCKING) == CUDA_SUCCESS);
+  // The second one is pending, which the backend's thread looks after, with questions that a capture of this kind
+  // forbids to all threads.
+  Count behind;
+  Plugin::check(on.plugin->stream_host_function(on.self(), on.stream, Latch::call, &latch));
+  Plugin::check(on.plugin->stream_host_function(on.self(), on.stream, Count::call, &behind));
+  const auto begin = vendor<CUresult(CUstream, CUstreamCaptureMode)>("cuStreamBeginCapture_v2");
+  REQUIRE(begin(theirs, CU_STREAM_CAPTURE_MODE_GLOBAL) == CUDA_SUCCESS);
+  const std::uint64_t before = on.driver.calls_of("cuStreamQuery");
+  while (on.driver.calls_of("cuStreamQuery") < before + 3) std::this_thread::yield();
+  CUgraph graph = nullptr;
+  CHECK(vendor<CUresult(CUstream, CUgraph*)>("cuStreamEndCapture")(theirs, &graph) == CUDA_SUCCESS);
+  CHECK(vendor<CUresult(CUgraph)>("cuGraphDestroy")(graph) == CUDA_SUCCESS);
+  latch.let_go();
+  on.synchronize();
+  CHECK(vendor<CUresult(CUstream)>("cuStreamDestroy_v2")(theirs) == CUDA_SUCCESS);
 }
 
 }  // namespace cuda_graph_test

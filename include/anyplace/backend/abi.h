@@ -332,7 +332,8 @@ typedef struct anyplace_graph_node {
   uint32_t value;
   uint32_t width;
   /* -- HOST_FUNCTION: called with OK at each launch, in its place, on a thread as a stream's host functions are; or not
-   * called, where the device is lost. It stays callable until the graph is destroyed. */
+   * called, where the device is lost. It stays callable until the graph is destroyed, or was updated and the launches
+   * that were made before are done. */
   anyplace_host_function function;
   void* user;
   /* -- EVENT_RECORD: of the graph's device. EVENT_WAIT: of any; the wait is for the most recent record when the graph

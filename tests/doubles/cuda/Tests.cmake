@@ -6,7 +6,7 @@ anyplace_add_cuda_stand_in(anyplace_cuda_double_test_files HOST anyplace_double_
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/test_files)
 
 anyplace_add_double_test(double_cuda
-  SOURCES test_support.cpp streams_test.cpp null_stream_test.cpp graph_test.cpp strict_test.cpp memory_test.cpp pool_test.cpp
+  SOURCES test_support.cpp streams_test.cpp null_stream_test.cpp capture_test.cpp graph_test.cpp strict_test.cpp memory_test.cpp pool_test.cpp
           virtual_memory_test.cpp module_test.cpp control_test.cpp environment_test.cpp
   LIBRARIES anyplace_cuda_double
   DEFINITIONS CUDA_DOUBLE_TEST_FILES="${CMAKE_CURRENT_BINARY_DIR}/test_files"

@@ -4,6 +4,7 @@
 // use.
 #include <utility>
 
+#include "../engine/runtime/captures.h"
 #include "driver.h"
 
 namespace anyplace::doubles::cuda {
@@ -216,7 +217,12 @@ CUDA_DOUBLE_ENTRY(cuCtxSynchronize)() { return do_cuCtxSynchronize_v2(nullptr); 
 CUDA_DOUBLE_ENTRY(cuCtxSynchronize_v2)(CUcontext context) {
   ContextRef found;
   const int result = named_or_current(context, found);
-  return result == CUDA_SUCCESS ? wait_for_all(*found) : result;
+  if (result != CUDA_SUCCESS) return result;
+  {
+    const Locked lock(state().mutex);
+    if (const int refused = refuse_captured(lock, *found); refused != 0) return refused;
+  }
+  return wait_for_all(*found);
 }
 
 CUDA_DOUBLE_ENTRY(cuCtxGetStreamPriorityRange)(int* least, int* greatest) {

@@ -89,7 +89,17 @@ namespace anyplace::doubles::cuda {
   PTSZ(plain, cuStreamGetFlags, 5050, (CUstream stream, unsigned* flags), (stream, flags))                             \
   PTSZ(plain, cuStreamGetCtx, 9020, (CUstream stream, CUcontext * context), (stream, context))                         \
   PTSZ(plain, cuStreamGetId, 12000, (CUstream stream, unsigned long long* id), (stream, id))                           \
-  PTSZ(plain, cuStreamIsCapturing, 10000, (CUstream stream, CUstreamCaptureStatus * capturing), (stream, capturing))   \
+  PTSZ(plain, cuStreamBeginCapture_v2, 10010, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))             \
+  PTSZ(plain, cuStreamEndCapture, 10000, (CUstream stream, CUgraph * graph), (stream, graph))                          \
+  PTSZ(plain, cuStreamIsCapturing, 10000, (CUstream stream, CUstreamCaptureStatus * status), (stream, status))         \
+  PTSZ(plain, cuStreamGetCaptureInfo_v2, 11030,                                                                        \
+       (CUstream stream, CUstreamCaptureStatus * status, cuuint64_t * id, CUgraph * graph, const CUgraphNode** after,  \
+        size_t* count),                                                                                                \
+       (stream, status, id, graph, after, count))                                                                      \
+  PTSZ(plain, cuStreamGetCaptureInfo_v3, 12030,                                                                        \
+       (CUstream stream, CUstreamCaptureStatus * status, cuuint64_t * id, CUgraph * graph, const CUgraphNode** after,  \
+        const CUgraphEdgeData** edges, size_t* count),                                                                 \
+       (stream, status, id, graph, after, edges, count))                                                               \
   X(plain, cuThreadExchangeStreamCaptureMode, 10010, (CUstreamCaptureMode * mode), (mode))                             \
   PTSZ(plain, cuStreamAddCallback, 5000, (CUstream stream, CUstreamCallback callback, void* user, unsigned flags),     \
        (stream, callback, user, flags))                                                                                \

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <type_traits>
 
+#include "../engine/runtime/captures.h"
 #include "../engine/runtime/entry.h"
-#include "../engine/runtime/graphs.h"
 #include "driver.h"
 
 namespace anyplace::doubles {
@@ -47,6 +47,18 @@ bool is_sticky(int code) noexcept {
 
 namespace {
 
+/// Those that CUDA's reference calls potentially unsafe while a stream is captured. It names memory allocation; that
+/// giving memory back, modules, queries and synchronisations are of them is our choice, which is the strict one.
+bool is_unsafe_in_capture(std::string_view symbol) {
+  constexpr std::string_view unsafe[] = {"cuMemAlloc_v2",    "cuMemAllocPitch_v2",   "cuMemAllocHost_v2",
+                                         "cuMemHostAlloc",   "cuMemAllocManaged",    "cuMemFree_v2",
+                                         "cuMemFreeHost",    "cuMemHostRegister_v2", "cuMemHostUnregister",
+                                         "cuModuleLoadData", "cuModuleLoadDataEx",   "cuModuleLoadFatBinary",
+                                         "cuModuleUnload",   "cuEventQuery",         "cuEventSynchronize",
+                                         "cuStreamQuery",    "cuStreamSynchronize",  "cuCtxSynchronize"};
+  return std::find(std::begin(unsafe), std::end(unsafe), symbol) != std::end(unsafe);
+}
+
 /// Whether the entry looks at no current context: those that change it or ask which it is, those of devices and primary
 /// contexts, and of memory that is no context's (pools, virtual memory).
 bool needs_no_context(std::string_view symbol) {
@@ -66,6 +78,9 @@ bool needs_no_context(std::string_view symbol) {
 // Also for calls whose handles are of another context. The reference has a destroyed context stay current to other
 // threads, and any use of it there fail; and it lets each call return the error of earlier work.
 int check_current(Kind kind, const char* symbol) {
+  if (is_unsafe_in_capture(symbol)) {
+    if (const int refused = refuse_unsafe(); refused != CUDA_SUCCESS) return refused;
+  }
   if (context_stack().empty() || needs_no_context(symbol)) return CUDA_SUCCESS;
   const Locked lock(state().mutex);
   const Context& current = *context_stack().back();

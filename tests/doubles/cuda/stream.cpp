@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "../engine/runtime/captures.h"
 #include "driver.h"
 
 namespace anyplace::doubles::cuda {
@@ -116,14 +117,14 @@ CUDA_DOUBLE_ENTRY(cuStreamGetId)(CUstream stream, unsigned long long* id) {
   return tell(stream, id, [](const Stream& of) { return of.id; });
 }
 
-CUDA_DOUBLE_ENTRY(cuStreamIsCapturing)(CUstream stream, CUstreamCaptureStatus* capturing) {
-  return tell(stream, capturing, [](const Stream&) { return CU_STREAM_CAPTURE_STATUS_NONE; });
-}
-
-CUDA_DOUBLE_ENTRY(cuThreadExchangeStreamCaptureMode)(CUstreamCaptureMode* mode) { return exchange_capture_mode(mode); }
-
 CUDA_DOUBLE_ENTRY(cuStreamAddCallback)(CUstream stream, CUstreamCallback callback, void* user, unsigned flags) {
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  StreamRef found;
+  if (const int result = resolve_stream(Word(stream), found); result != CUDA_SUCCESS) return result;
+  {
+    const Locked lock(state().mutex);
+    if (const int refused = refuse_captured(lock, *found); refused != CUDA_SUCCESS) return refused;
+  }
   const auto call = [=](int fault) { callback(stream, static_cast<CUresult>(fault), user); };
   return call_host(
       stream, [call] { call(CUDA_SUCCESS); }, call);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "../engine/runtime/captures.h"
 #include "runtime.h"
 
 namespace anyplace::doubles::hip {

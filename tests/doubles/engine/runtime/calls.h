@@ -77,13 +77,6 @@ int priority_range(int* least, int* greatest);
 /// `ended` is the context if that was its last reference.
 int retain_primary(WordOut context, int device);
 int release_primary(int device, ContextRef& ended);
-template <class Mode>
-int exchange_capture_mode(Mode* mode) {
-  if (mode == nullptr || static_cast<unsigned>(*mode) > 2) return code::invalid_value;
-  thread_local Mode current{};
-  std::swap(*mode, current);
-  return 0;
-}
 
 // -- Streams and events.
 

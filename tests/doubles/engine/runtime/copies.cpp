@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "graphs.h"
+#include "captures.h"
 
 namespace anyplace::doubles {
 namespace {
@@ -66,6 +66,10 @@ Operation copy_operation(Uses uses, std::shared_ptr<std::vector<unsigned char>> 
 
 int copy_in(const StreamRef& stream, Copy copy, Form form) {
   if (copy.width == 0 || copy.height == 0) return 0;
+  if (form == Form::in_stream) {
+    const auto node = [&](NodeWork& work) { return copy_work(stream->context, copy, work); };
+    if (const auto captured = capture_node(stream, node)) return *captured;
+  }
   Checked checked;
   int result = check_ends(*stream->context, copy, checked);
   if (result != 0) return result;
@@ -78,6 +82,10 @@ int copy_in(const StreamRef& stream, Copy copy, Form form) {
   if (checked.pageable_source && !async_anyway && !wait) {
     // Without a stream, what was submitted before is waited for, but not the copy from the driver's own memory.
     if (synchronous) {
+      {
+        const Locked lock(state().mutex);
+        if (const int refused = refuse_captured(lock, *stream); refused != 0) return refused;
+      }
       result = wait_for_all(*stream);
       if (result != 0) return result;
     }
@@ -138,6 +146,10 @@ int fill(const Fill& fill, Element value, Word stream, Form form) {
   StreamRef found;
   int result = resolve_stream_for_work(stream, found);
   if (result != 0 || fill.width == 0 || fill.height == 0) return result;
+  if (form == Form::in_stream) {
+    const auto node = [&](NodeWork& work) { return fill_work<Element>(found->context, fill, value, work); };
+    if (const auto captured = capture_node(found, node)) return *captured;
+  }
   Uses uses;
   result = check_fill<Element>(*found->context, fill, uses);
   if (result != 0) return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "graphs.h"
+#include "captures.h"
 
 #include <algorithm>
 #include <cstring>
@@ -291,6 +291,7 @@ int launch_graph(Word exec, Word stream) {
   std::shared_ptr<const GraphSteps> steps;
   {
     const Locked lock(state().mutex);
+    if (const int refused = refuse_captured(lock, *to); refused != 0) return refused;  // there are no graphs in graphs
     if (const int result = find_executable(lock, exec, found); result != 0) return result;
     steps = found->steps;
     for (const GraphStep& step : steps->nodes) {

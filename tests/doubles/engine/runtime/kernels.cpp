@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "graphs.h"
+#include "captures.h"
 
 namespace anyplace::doubles {
 namespace {
@@ -227,6 +227,8 @@ Operation launch_operation(const Context& context, const FunctionRef& function, 
 }
 
 int launch(const LaunchTarget& target, const KernelShape& shape, const std::vector<const void*>& values) {
+  const auto node = [&](NodeWork& work) { return kernel_work(target.function, shape, values, work); };
+  if (const auto captured = capture_node(target.stream, node)) return *captured;
   return submit_and(false, target.stream,
                     launch_operation(*target.stream->context, target.function, shape, values.data()));
 }

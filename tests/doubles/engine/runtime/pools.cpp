@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "calls.h"
+#include "captures.h"
 
 namespace anyplace::doubles {
 namespace {
@@ -110,6 +110,8 @@ int allocate_async(WordOut address, size_t bytes, Word pool_handle, Word stream)
   int result = resolve_stream(stream, found);
   if (result != 0) return result;
   const Locked lock(state().mutex);
+  if (const int refused = refuse_captured(lock, *found); refused != 0)
+    return refused;  // graphs have no such nodes here
   PoolRef pool = state().device(found->context->device).pool;
   if (pool_handle != 0) result = find_pool(lock, pool_handle, pool);
   Block block;
@@ -143,6 +145,7 @@ int free_async(Word address, Word stream) {
     return result;
   }
   const Locked lock(state().mutex);
+  if (const int refused = refuse_captured(lock, *found); refused != 0) return refused;
   const bool pending_allocation = block->state == MemoryState::pending;
   // What is submitted from here on may not use it; what was submitted before may.
   if (!pending_allocation) state().memory.set_state(block->start, block->id, MemoryState::free_queued);

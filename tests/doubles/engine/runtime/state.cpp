@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "state.h"
+#include "captures.h"
 
 #include <pthread.h>
 
@@ -172,6 +172,7 @@ int resolve_stream(uint64_t handle, StreamRef& stream) {
       stream = thread_stream(context);
     } else {
       const Locked lock(state().mutex);
+      if (const int refused = refuse_legacy(lock, *context); refused != 0) return refused;
       stream = context->legacy;
     }
     return 0;
@@ -208,6 +209,7 @@ int submit_and(bool wait, const StreamRef& stream, Operation operation) {
   CompletionRef done;
   {
     const Locked lock(state().mutex);
+    if (const int refused = refuse_captured(lock, *stream); refused != 0) return refused;
     done = submit(lock, stream, std::move(operation));
   }
   return wait ? wait_for({done}, *stream->context) : 0;

@@ -28,6 +28,7 @@
 
 namespace anyplace::doubles {
 
+struct Capture;  // captures.h
 struct Context;
 using ContextRef = std::shared_ptr<Context>;
 
@@ -39,6 +40,8 @@ struct Stream {
   int priority = 0;
   uint64_t id = 0;
   bool destroyed = false;
+  std::shared_ptr<Capture> capture;      // that it has a part in; null: it isn't captured
+  std::vector<uint64_t> captured_after;  // nodes that the next one comes behind
   bool blocking() const noexcept { return (flags & 1U) == 0; }
 };
 using StreamRef = std::shared_ptr<Stream>;
@@ -61,7 +64,9 @@ struct Context {
 struct Event {
   ContextRef context;
   unsigned flags = 0;
-  CompletionRef record;  // of the most recent record
+  CompletionRef record;              // of the most recent record
+  std::shared_ptr<Capture> capture;  // of the most recent record, if it was captured
+  std::vector<uint64_t> captured_after;
 };
 using EventRef = std::shared_ptr<Event>;
 

@@ -4,7 +4,7 @@
 // waits keeps the one that was the most recent then.
 #include <utility>
 
-#include "calls.h"
+#include "captures.h"
 
 namespace anyplace::doubles {
 namespace {
@@ -34,6 +34,7 @@ int take_stream(Word stream, StreamRef& taken) {
     misused("of what is no stream, or no longer");
     return vendor.unknown_stream;
   }
+  leave_capture(lock, *taken);
   taken->destroyed = true;
   state().streams.remove(stream);
   return fault_of(*taken->context);
@@ -44,6 +45,7 @@ int query_stream(Word stream) {
   const int result = resolve_stream(stream, found);
   if (result != 0) return result;
   const Locked lock(state().mutex);
+  if (const int refused = refuse_captured(lock, *found); refused != 0) return refused;
   for (const CompletionRef& completion : pending(lock, *found)) {
     if (!state().engine.is_done(completion)) return code::not_ready;
   }
@@ -53,7 +55,12 @@ int query_stream(Word stream) {
 int synchronize_stream(Word stream) {
   StreamRef found;
   const int result = resolve_stream(stream, found);
-  return result == 0 ? wait_for_all(*found) : result;
+  if (result != 0) return result;
+  {
+    const Locked lock(state().mutex);
+    if (const int refused = refuse_captured(lock, *found); refused != 0) return refused;
+  }
+  return wait_for_all(*found);
 }
 
 int wait_for_event(Word stream, Word event, unsigned flags) {
@@ -64,6 +71,7 @@ int wait_for_event(Word stream, Word event, unsigned flags) {
   const Locked lock(state().mutex);
   const EventRef waited = state().events.find(event);
   if (waited == nullptr) return code::invalid_handle;
+  if (const auto captured = capture_wait(lock, found, *waited)) return *captured;
   if (waited->record == nullptr) return 0;
   Operation operation;
   operation.work = Work::pass;
@@ -92,6 +100,9 @@ int call_host(Word stream, std::function<void()> function, std::function<void(in
   StreamRef found;
   const int result = resolve_stream(stream, found);
   if (result != 0) return result;
+  if (const auto captured = capture_node(found, [&](NodeWork& work) { return host_work(function, work); })) {
+    return *captured;
+  }
   Operation operation;
   operation.work = Work::host;
   operation.run = [function = std::move(function)] {
@@ -139,6 +150,7 @@ int record_event(Word event, Word stream) {
   const Locked lock(state().mutex);
   const EventRef recorded = state().events.find(event);
   if (recorded == nullptr || recorded->context != found->context) return code::invalid_handle;
+  if (const auto captured = capture_record(lock, found, *recorded)) return *captured;
   recorded->record = submit(lock, found, Operation{});
   return 0;
 }
@@ -148,6 +160,7 @@ int query_event(Word event) {
   EventRef found;
   const int result = find_event(lock, event, found);
   if (result != 0) return result;
+  if (const int refused = refuse_captured(lock, *found); refused != 0) return refused;
   return state().engine.is_done(found->record) ? fault_of(*found->context) : code::not_ready;
 }
 
@@ -158,6 +171,7 @@ int synchronize_event(Word event) {
     const Locked lock(state().mutex);
     const int result = find_event(lock, event, found);
     if (result != 0) return result;
+    if (const int refused = refuse_captured(lock, *found); refused != 0) return refused;
     waited = found->record;
   }
   return wait_for({waited}, *found->context);
@@ -181,6 +195,8 @@ int elapsed_time(float* milliseconds, Word start, Word end) {
   EventRef second;
   int result = find_event(lock, start, first);
   if (result == 0) result = find_event(lock, end, second);
+  if (result == 0) result = refuse_captured(lock, *first);
+  if (result == 0) result = refuse_captured(lock, *second);
   if (result != 0) return result;
   const bool timed = ((first->flags | second->flags) & disable_timing) == 0;
   if (!timed || first->context != second->context || first->record == nullptr || second->record == nullptr) {

@@ -21,6 +21,7 @@ constexpr int invalid_device = 101;
 constexpr int invalid_image = 200;
 constexpr int invalid_context = 201;
 constexpr int invalid_handle = 400;
+constexpr int illegal_state = 401;
 constexpr int not_found = 500;
 constexpr int not_ready = 600;
 constexpr int illegal_address = 700;
@@ -31,6 +32,15 @@ constexpr int already_registered = 712;
 constexpr int not_registered = 713;
 constexpr int launch_failed = 719;
 constexpr int not_supported = 801;
+constexpr int capture_unsupported = 900;
+constexpr int capture_invalidated = 901;
+constexpr int capture_merge = 902;
+constexpr int capture_unmatched = 903;
+constexpr int capture_unjoined = 904;
+constexpr int capture_isolation = 905;
+constexpr int capture_implicit = 906;
+constexpr int captured_event = 907;
+constexpr int capture_wrong_thread = 908;
 constexpr int graph_update_failure = 910;
 }  // namespace code
 
