@@ -22,23 +22,19 @@ namespace anyplace::cpu_sim {
 class ReadyQueue {
  public:
   /// `woken`: another task's completion readied it.
-  void push(Task& task, bool woken) noexcept {
-    Level& level = levels_[task.level_];
-    (woken ? level.woken : level.others).push_back(task.link_);
-    task.woken_ = woken;
-    task.push_ = ++pushes_;
-    task.queued_.store(true, std::memory_order_relaxed);
-    size_.store(size() + 1, std::memory_order_relaxed);
-    const std::uint32_t bit = 1u << task.level_;
-    if ((ready_levels() & bit) == 0) ready_levels_.store(ready_levels() | bit, std::memory_order_relaxed);
-    publish_oldest();
+  void push(Task& task, bool woken) noexcept { push(task, woken, task.level_); }
+  /// A task that was taken, and has nothing to do now. Behind the next less urgent tasks that are ready, if there are
+  /// some: else it would be next again, and keep them from running.
+  void put_back(Task& task) noexcept {
+    const std::uint32_t less_urgent = ready_levels() & ~((2u << task.level_) - 1);
+    push(task, false, less_urgent == 0 ? task.level_ : static_cast<unsigned>(__builtin_ctz(less_urgent)));
   }
 
   /// Null if nothing is ready.
   Task* pop() noexcept {
     Task* const task = next();
     if (task == nullptr) return nullptr;
-    Level& level = levels_[task->level_];
+    Level& level = levels_[task->queued_level_];
     level.woken_in_a_row = task->woken_ ? level.woken_in_a_row + 1 : 0;
     unlink(*task);
     return task;
@@ -62,6 +58,19 @@ class ReadyQueue {
     unsigned woken_in_a_row = 0;
   };
 
+  void push(Task& task, bool woken, unsigned at) noexcept {
+    Level& level = levels_[at];
+    task.queued_level_ = at;
+    (woken ? level.woken : level.others).push_back(task.link_);
+    task.woken_ = woken;
+    task.push_ = ++pushes_;
+    task.queued_.store(true, std::memory_order_relaxed);
+    size_.store(size() + 1, std::memory_order_relaxed);
+    const std::uint32_t bit = 1u << at;
+    if ((ready_levels() & bit) == 0) ready_levels_.store(ready_levels() | bit, std::memory_order_relaxed);
+    publish_oldest();
+  }
+
   Task* next() noexcept {
     if (ready_levels() == 0) return nullptr;
     Level& level = levels_[static_cast<unsigned>(__builtin_ctz(ready_levels()))];
@@ -72,9 +81,9 @@ class ReadyQueue {
     task.link_.unlink();
     task.queued_.store(false, std::memory_order_relaxed);
     size_.store(size() - 1, std::memory_order_relaxed);
-    const Level& level = levels_[task.level_];
+    const Level& level = levels_[task.queued_level_];
     if (level.woken.empty() && level.others.empty()) {
-      ready_levels_.store(ready_levels() & ~(1u << task.level_), std::memory_order_relaxed);
+      ready_levels_.store(ready_levels() & ~(1u << task.queued_level_), std::memory_order_relaxed);
     }
     publish_oldest();
   }

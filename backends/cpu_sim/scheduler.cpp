@@ -193,7 +193,7 @@ bool Scheduler::claim(Task& task) noexcept {
 
 void Scheduler::put_back(Task& task) noexcept {
   std::lock_guard lock(lock_);
-  ready_.push(task, false);
+  ready_.put_back(task);
   raise(pushes_);
 }
 

@@ -57,6 +57,7 @@ class Task {
   bool woken_ = false;               // guarded by that lock; how the task was readied
   std::uint64_t push_ = 0;           // guarded by that lock; the number of the push that readied it
   unsigned level_ = 0;
+  unsigned queued_level_ = 0;  // guarded by the scheduler's lock; where it is in the queue (ReadyQueue::put_back)
 };
 
 }  // namespace anyplace::cpu_sim

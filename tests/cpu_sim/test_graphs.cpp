@@ -232,6 +232,23 @@ TEST_CASE("Given one worker and a long graph, When something as urgent becomes r
   }
 }
 
+TEST_CASE("Given a wide graph that is launched again and again, Then what is less urgent runs on the other worker") {
+  Plugin plugin(Environment{{"WORKERS", "2"}});
+  Stream urgent(plugin, Stream::priority(-2)), other(plugin), least(plugin, Stream::priority(1));
+  Kernel nothing(plugin, [] {});
+  GraphNodes nodes;
+  for (int i = 0; i < 2000; ++i) nodes.kernel(nothing, {});
+  Graph graph(plugin, nodes);
+  std::atomic<int> ran{0};
+  other.run([&] { ++ran; });
+  least.run([&] { ++ran; });
+  while (ran != 2) {
+    graph.launch(urgent);
+    CHECK(urgent.synchronize());
+  }
+  CHECK(plugin.synchronize(0));
+}
+
 TEST_CASE("Given a graph that runs, Then waiting with a limit of time, asking and other streams go on") {
   Plugin plugin(Environment{{"WORKERS", "2"}});
   Stream stream(plugin), other(plugin);
