@@ -242,16 +242,30 @@ void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, cons
 
 // ---- The end -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// Of a lost device nobody can tell whether a launch still calls a function: what it would call stays.
+void end(std::shared_ptr<GraphExecState> exec) noexcept {
+  const bool by_backend = exec->native != nullptr || !exec->former.empty();
+  const bool lost = exec->device->lost.load(std::memory_order_relaxed);
+  if (lost && exec->last && by_backend && exec->content->calls_host) leak(std::move(exec));
+}
+
+}  // namespace
+
 void retire(std::shared_ptr<GraphExecState> exec) noexcept {
   if (exec == nullptr) return;
   if (!process_running()) return leak(std::move(exec));
-  if (!in_callback() && is_finished(*exec)) return;
+  if (!in_callback() && is_finished(*exec)) return end(std::move(exec));
   // The closure that is handed over is a pointer: it owns the state.
   auto* const kept = new (std::nothrow) std::shared_ptr<GraphExecState>(exec);
   if (kept == nullptr) return leak(std::move(exec));
   poll_in_service([kept]() noexcept {
     if (!is_finished(**kept)) return false;
-    post_to_service([kept] { delete kept; });
+    post_to_service([kept] {
+      end(std::move(*kept));
+      delete kept;
+    });
     return true;
   });
 }

@@ -341,6 +341,70 @@ void across(const Device& device, const std::string& other) {
   simple.synchronize();
 }
 
+/// A capture over two streams with a buffer of its own, launched, updated, and launched on another stream; and a graph
+/// that is built, with a graph in it. A call that fails leaves no capture behind.
+void captures(const Device& device) {
+  const Stream stream(device), branch(device);
+  const Buffer a(stream, count * 4), b(stream, count * 4);
+  Numbers& back = host_numbers();
+  const auto captured = [&](std::uint32_t value) {
+    stream.begin_capture(anyplace::CaptureMode::relaxed);
+    try {
+      const Buffer inside(stream, count * 4);
+      stream.memset32(inside, value);
+      branch.wait_stream(stream);
+      branch.copy(b, inside);
+      stream.memset32(a, value + 1);
+      stream.wait_event(branch.record_event());
+    } catch (...) {
+      try {
+        static_cast<void>(stream.end_capture());
+      } catch (const anyplace::Error&) {
+      } catch (const std::bad_alloc&) {
+      }
+      expect(!stream.is_capturing() && !branch.is_capturing(), "a capture that has ended");
+      throw;
+    }
+    return stream.end_capture();
+  };
+  anyplace::GraphExec exec = captured(20).instantiate();
+  exec.launch(stream);
+  stream.copy(back, b);
+  stream.synchronize();
+  expect_all(back, 20, "a graph's work");
+  exec.update(captured(30));
+  exec.launch(branch);
+  branch.copy(back, a);
+  branch.synchronize();
+  expect_all(back, 31, "an updated graph's work");
+
+  const auto calls = std::make_shared<std::atomic<int>>(0);
+  const Event event(device);
+  anyplace::Graph child(device);
+  child.add_memset32(child.add_event_record({}, event), b, 40);
+  anyplace::Graph graph(device);
+  const anyplace::GraphNode first = graph.add_child_graph({}, child);
+  anyplace::GraphNode second = graph.add_event_wait({}, event);
+  if (device.has(Capability::host_functions)) second = graph.add_host_function(second, [calls] { ++*calls; });
+  graph.add_copy({first, second}, a, b);
+  const std::size_t size = graph.size();
+  try {
+    graph.add_memset32(first, a.sub(0, 4), 40);
+  } catch (...) {
+    expect(graph.size() == size, "no node of a call that failed");
+    throw;
+  }
+  expect(graph.nodes().size() == size + 1 && !graph.to_dot().empty(), "a graph's nodes");
+  exec = graph.instantiate();
+  exec.launch(stream);
+  exec.launch(branch);
+  branch.copy(back, a);
+  branch.synchronize();
+  stream.synchronize();
+  expect_all(back, 40, "a built graph's work");
+  expect(!device.has(Capability::host_functions) || *calls == 2, "a graph's host function");
+}
+
 }  // namespace
 
 void run_everything(const Places& places) {
@@ -356,6 +420,7 @@ void run_everything(const Places& places) {
   facts(device, places.image);
   books(device);
   across(device, places.simple);
+  captures(device);
 }
 
 }  // namespace sweep

@@ -55,6 +55,7 @@ struct Entry<Member, kind, anyplace_status (*anyplace_backend_table::*)(void*, F
       }
     }
     if constexpr (kind == Kind::submits) {
+      if (control->fail_next != 0 && control->fail_after.fetch_sub(1) > 0) return (inner.*Member)(self, first, rest...);
       if (const int status = control->fail_next.exchange(0); status != 0) {
         if (!control->silent) {
           control->host->leave_message(control->host->context, 7, "FORWARD_FAILED", "failed on command");
@@ -192,6 +193,7 @@ void wrap_all(anyplace_backend_table& table) {
   wrap<&Table::event_query>(table);
   wrap<&Table::memory_copy, Kind::submits>(table);
   wrap<&Table::memory_set, Kind::submits>(table);
+  wrap<&Table::kernel_launch, Kind::submits>(table);
   wrap<&Table::memory_free, Kind::ends>(table);
   wrap<&Table::memory_free_async, Kind::ends>(table);
 }

@@ -26,6 +26,7 @@ struct Forward {
   std::atomic<bool> timed_sync{true};  ///< false: a finite timeout is UNSUPPORTED
   std::atomic<int> lost_device{-1};    ///< its entries, but for those that end something, answer DEVICE_LOST
   std::atomic<int> fail_next{0};       ///< a status, for the next entry that submits something
+  std::atomic<int> fail_after{0};      ///< fail_next is for the entry after so many more
   std::atomic<bool> silent{false};     ///< fail_next leaves no message
   std::atomic<int> fail_query{0};      ///< a status, for every stream_query, with a message
   std::atomic<bool> was_reset{false};  ///< set by device_reset
