@@ -13,7 +13,13 @@
 
 namespace anyplace::detail {
 
+struct EventSharing;
 struct HeldRecord;
+
+/// What an event that other processes have, too, keeps for that: event_sharing.h.
+struct EndEventSharing {
+  void operator()(EventSharing* sharing) const noexcept;
+};
 
 struct EventState {
   static constexpr HandleKind handle_kind = HandleKind::event;
@@ -28,6 +34,9 @@ struct EventState {
   /// and `handle` isn't used. Guarded by holds().mutex. record_is_held is set with it and can be read without the lock.
   std::shared_ptr<HeldRecord> held_record;
   std::atomic<bool> record_is_held{false};
+
+  /// Null until the event is exported, unless it was imported. Written once, under a lock of event_sharing.cpp.
+  std::unique_ptr<EventSharing, EndEventSharing> sharing;
 
   EventState();
   EventState(const EventState&) = delete;  // it owns the backend's event
@@ -54,6 +63,8 @@ inline SlotTable<EventState>& table_of<EventState>() noexcept {
 std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation);
 /// Destroys a backend's event; inside a callback, the service thread does.
 void destroy_event(DeviceState& device, anyplace_event handle) noexcept;
+/// The same for an event that has `sharing`: once no other process has it open. In event_sharing.cpp.
+void end_shared_event(EventState& event) noexcept;
 
 Record most_recent_record(EventState& event);
 

@@ -20,6 +20,7 @@
 //   address.h  Address: memory named by where it is, and what is known of it
 //   kernel.h   Kernel, Module: code for a device; kernel_images.h, code for every device; device_code.h, what it is
 //              written with (not included here: it is for the sources of kernels)
+//   ipc.h      memory and events that several processes use
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
 //   plugins.h  where backends come from
@@ -35,6 +36,7 @@
 #include "event.h"
 #include "export.h"
 #include "guard.h"
+#include "ipc.h"
 #include "kernel.h"
 #include "kernel_images.h"
 #include "memory.h"
