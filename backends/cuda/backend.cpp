@@ -7,6 +7,7 @@
 #include "anyplace/backend/kit/class_backend.h"
 #include "anyplace/version.h"
 #include "copy.h"
+#include "ipc.h"
 #include "kernel_launch.h"
 
 namespace anyplace::cuda {
@@ -25,6 +26,7 @@ void stay_out_of_captures() noexcept {
 struct Parts {
   using Device = cuda::Device;
   using Copies = cuda::Copies;
+  using Ipc = cuda::Ipc;
   using Module = cuda::Module;
   using Kernel = cuda::Kernel;
 

@@ -7,6 +7,7 @@
 #include "anyplace/backend/kit/class_backend.h"
 #include "anyplace/version.h"
 #include "copy.h"
+#include "ipc.h"
 #include "kernel.h"
 #include "stream.h"
 
@@ -27,6 +28,7 @@ void stay_out_of_captures() noexcept {
 struct Parts {
   using Device = hip::Device;
   using Copies = hip::Copies;
+  using Ipc = hip::Ipc;
   using Module = hip::Module;
   using Kernel = hip::Kernel;
 
