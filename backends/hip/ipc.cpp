@@ -4,19 +4,19 @@
 #include "anyplace/backend/kit/ipc_bytes.h"
 
 namespace anyplace::hip {
-bool Ipc::has_events() noexcept {
-  return driver().IpcGetEventHandle && driver().IpcOpenEventHandle;
-}
+bool Ipc::has_events() noexcept { return driver().IpcGetEventHandle && driver().IpcOpenEventHandle; }
 
 bool Ipc::has_memory() noexcept {
-  return driver().IpcGetMemHandle && driver().IpcOpenMemHandle && driver().IpcCloseMemHandle && driver().MemGetAddressRange;
+  return driver().IpcGetMemHandle && driver().IpcOpenMemHandle && driver().IpcCloseMemHandle &&
+         driver().MemGetAddressRange;
 }
 
 void Ipc::export_memory(DeviceBase& device, anyplace_address address, anyplace_ipc_handle& out) {
   const DeviceScope scope(device);
   hipDeviceptr_t base = nullptr;
   std::size_t bytes = 0;
-  device.check(driver().MemGetAddressRange(&base, &bytes, backend::from_handle<void>(address)), "hipMemGetAddressRange");
+  device.check(driver().MemGetAddressRange(&base, &bytes, backend::from_handle<void>(address)),
+               "hipMemGetAddressRange");
   hipIpcMemHandle_t handle{};
   const hipError_t result = driver().IpcGetMemHandle(&handle, base);
   if (result == hipErrorInvalidValue || result == hipErrorNotSupported) {

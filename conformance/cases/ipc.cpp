@@ -176,7 +176,8 @@ ANYPLACE_CASE("ipc", "ipc.memory", "a part of a buffer is that part in the other
   second.must_end_well();
 }
 
-ANYPLACE_CASE("ipc", "ipc.memory", "a buffer that is freed while another process has it open is kept until it is closed",
+ANYPLACE_CASE("ipc", "ipc.memory",
+              "a buffer that is freed while another process has it open is kept until it is closed",
               Capability::interprocess_memory) {
   Second second([&](const Talk& talk) {
     const Side side(run);

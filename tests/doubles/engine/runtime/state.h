@@ -24,6 +24,7 @@
 #include "../handle_table.h"
 #include "../host_image.h"
 #include "../life.h"
+#include "shared_events.h"
 #include "vendor.h"
 
 namespace anyplace::doubles {
@@ -61,7 +62,9 @@ struct Context {
 struct Event {
   ContextRef context;
   unsigned flags = 0;
-  CompletionRef record;  // of the most recent record
+  CompletionRef record;                   // of the most recent record
+  std::shared_ptr<SharedRecords> shared;  // of an interprocess event
+  uint64_t number = 0;                    // of `record` in `shared`
 };
 using EventRef = std::shared_ptr<Event>;
 
