@@ -86,11 +86,11 @@ class ANYPLACE_API Event : public EventView {
   static Event from_native(const Device& device, std::uint64_t native_handle, EventOptions options = {});
 
   /// Another process's event, from what its export_handle() gave. Recording it here counts for that process, too, and
-  /// the other way round. It has the option interprocess. Where a process ends before what it recorded is complete, the
-  /// others' waits end within a second: query and synchronize throw peer_gone, a stream that waits has it as its fault
-  /// and goes on. Throws invalid_argument, with the reason, for bytes that were changed or cut short, that are of
-  /// another machine, start of the machine, backend, build or device, or of this process; invalid_handle if the event
-  /// was destroyed; peer_gone if the process that made it has ended.
+  /// the other way round. It has the option interprocess. Where a process ends before what it recorded is complete, and
+  /// the vendor tells (cpu_sim does), the others' waits end within a second: query and synchronize throw peer_gone, a
+  /// stream that waits has it as its fault and goes on. Throws invalid_argument, with the reason, for bytes that were
+  /// changed or cut short, that are of another machine, start of the machine, backend, build or device, or of this
+  /// process; invalid_handle if the event was destroyed; peer_gone if the process that made it has ended.
   static Event import(const Device& device, std::span<const std::byte> handle);
 
   EventView view() const noexcept { return *this; }

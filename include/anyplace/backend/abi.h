@@ -629,8 +629,9 @@ typedef struct anyplace_backend_table {
    * ended. (optional, with event_import): sharing events is unsupported. */
   anyplace_status (*event_export)(void* self, anyplace_event event, anyplace_ipc_handle* out);
   /* Another process's event as one of this process: all processes that have it may record it and wait for each other's
-   * records. Where a process ends before what it recorded is complete, those that wait get PEER_GONE within a second:
-   * from event_synchronize and event_query, or as the fault of a stream, which then goes on. event_destroy ends it. */
+   * records. Where a process ends before what it recorded is complete, and the vendor tells, those that wait get
+   * PEER_GONE within a second: from event_synchronize and event_query, or as the fault of a stream, which then goes on.
+   * event_destroy ends it. */
   anyplace_status (*event_import)(void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_event* out);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
