@@ -81,6 +81,10 @@ constexpr Bullet all_bullets[] = {
     {"memory.out_of_memory", "out of memory is an error with figures, after pending frees were waited for"},
     {"memory.figures", "memory figures agree with each other; what the vendor can't tell is unknown, not 0"},
     {"memory.virtual", "addresses and the memory behind them are made apart; memory moves and keeps what it holds"},
+    // -- Sharing between processes
+    {"ipc.memory", "memory of another process is the same memory, and is kept until the last process closes it"},
+    {"ipc.events", "an event is recorded and waited for by any process that has it"},
+    {"ipc.handles", "a handle that is no good, or of what is gone, is refused with the reason"},
     // -- Kernels
     {"kernels.launch", "a launch runs every thread of the grid once, with its indices, arguments and shared memory"},
     {"kernels.attributes", "what is known of a kernel is within what the device has"},

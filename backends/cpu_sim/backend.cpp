@@ -123,7 +123,13 @@ class CpuSimBackend final : public DeviceBackend {
     return wait_for({&object.timeline(), object.submitted()}, timeout_ns);
   }
   void stream_wait_event(anyplace_stream stream, anyplace_event event) override {
-    stream_of(stream).submit_wait(event_of(event).latest());
+    const Event& object = event_of(event);
+    if (object.shared() != nullptr) [[unlikely]] {
+      if (const auto record = object.latest_elsewhere()) {
+        return object.shared()->hold_back(stream_of(stream), *record, host_, cookie_of(stream));
+      }
+    }
+    stream_of(stream).submit_wait(object.latest());
   }
   void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
     if (function == nullptr) bad_argument("the host function is null");
@@ -160,9 +166,30 @@ class CpuSimBackend final : public DeviceBackend {
   void event_record(anyplace_event event, anyplace_stream stream) override {
     event_of(event).record(stream_of(stream));
   }
-  bool event_query(anyplace_event event) override { return event_of(event).latest().complete(); }
+  bool event_query(anyplace_event event) override {
+    const Event& object = event_of(event);
+    if (object.shared() != nullptr) [[unlikely]] {
+      if (const auto record = object.latest_elsewhere()) return object.shared()->complete(*record);
+    }
+    return object.latest().complete();
+  }
   bool event_synchronize(anyplace_event event, std::uint64_t timeout_ns) override {
-    return wait_for(event_of(event).latest(), timeout_ns);
+    const Event& object = event_of(event);
+    if (object.shared() != nullptr) [[unlikely]] {
+      if (const auto record = object.latest_elsewhere()) {
+        return object.shared()->synchronize(*record, timeout_ns, object.spins());
+      }
+    }
+    return wait_for(object.latest(), timeout_ns);
+  }
+  void event_export(anyplace_event event, anyplace_ipc_handle& out) override {
+    const SharedEvent* const shared = event_of(event).shared();
+    if (shared == nullptr) bad_argument("the event was made without ANYPLACE_EVENT_INTERPROCESS");
+    shared->export_to(out);
+  }
+  anyplace_event event_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
+    engine_.device(device);
+    return to_handle(new Event(device, engine_.next_native(), SharedEvent::import(handle)));
   }
   double event_elapsed(anyplace_event start, anyplace_event end) override {
     return elapsed_ms(event_of(start), event_of(end));
@@ -232,6 +259,27 @@ class CpuSimBackend final : public DeviceBackend {
   void virtual_map_all(std::int32_t device, anyplace_address address, const anyplace_physical* physicals,
                        std::uint64_t count) override {
     engine_.virtual_memory().map_all(engine_.device(device), address, {physicals, static_cast<std::size_t>(count)});
+  }
+
+  // -- Sharing between processes.
+  void memory_export(std::int32_t device, anyplace_address address, std::uint64_t bytes,
+                     anyplace_ipc_handle& out) override {
+    const FileRun run = engine_.device(device).memory().run_at(address);
+    if (run.bytes != 0) return export_runs({run}, 0, out);
+    std::uint64_t into = 0;
+    const std::vector<FileRun> runs = engine_.virtual_memory().runs_behind(address, bytes, into);
+    if (runs.empty()) {
+      fail(ANYPLACE_STATUS_UNSUPPORTED, "the memory at " + hex(address) + " was not made to be shared");
+    }
+    export_runs(runs, into, out);
+  }
+  anyplace_address memory_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
+    engine_.device(device);
+    return engine_.imported_memory().open(device, handle);
+  }
+  void memory_import_end(std::int32_t device, anyplace_address address) override {
+    engine_.device(device);
+    engine_.imported_memory().close(address);
   }
 
   // -- Processes: a simulated device is in one process and is nobody else's.
@@ -360,12 +408,15 @@ constexpr std::uint64_t capabilities =
     bit(ANYPLACE_CAPABILITY_BIT_MODULES) | bit(ANYPLACE_CAPABILITY_BIT_HOST_KERNELS) |
     bit(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES) | bit(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE) |
     bit(ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE) | bit(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES) |
-    bit(ANYPLACE_CAPABILITY_BIT_HOST_COPY) | bit(ANYPLACE_CAPABILITY_BIT_GRAPHS);
+    bit(ANYPLACE_CAPABILITY_BIT_HOST_COPY) | bit(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS) |
+    bit(ANYPLACE_CAPABILITY_BIT_GRAPHS);
 
 void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_properties& out) {
   engine_.device(device);
   out.compute_units = engine_.config().workers;
-  out.capabilities = capabilities | (VirtualMemory::is_supported() ? bit(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY) : 0);
+  constexpr std::uint64_t in_file =
+      bit(ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY) | bit(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
+  out.capabilities = capabilities | (VirtualMemory::is_supported() ? in_file : 0);
   out.image_formats = bit(ANYPLACE_IMAGE_SHARED_OBJECT);
   out.total_memory = engine_.config().memory_bytes;
   out.address_alignment = address_alignment;

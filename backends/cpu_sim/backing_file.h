@@ -30,6 +30,7 @@ class BackingFile {
   bool exists() const noexcept { return descriptor_ >= 0; }
   /// Why there is no file, and which system call failed.
   const std::string& why_not() const noexcept { return why_not_; }
+  int descriptor() const noexcept { return descriptor_; }
 
   /// Takes an empty range of `bytes` of the file, at offset `wanted` if that is free. Returns its offset. Throws
   /// Failure(OUT_OF_MEMORY).

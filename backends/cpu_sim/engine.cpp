@@ -14,7 +14,8 @@ Engine::Engine(const Config& config)
       owned_scheduler_(std::make_unique<Scheduler>(config.workers, config.backoff_ns)),
       owned_pool_(std::make_unique<StreamPool>(*owned_scheduler_)),
       owned_addresses_(std::make_unique<AddressSpace>()),
-      owned_virtual_memory_(std::make_unique<VirtualMemory>(*owned_addresses_)) {
+      owned_virtual_memory_(std::make_unique<VirtualMemory>(*owned_addresses_)),
+      owned_imported_memory_(std::make_unique<ImportedMemory>(*owned_addresses_)) {
   for (std::int32_t i = 0; i < config.devices; ++i) {
     devices_.push_back(std::make_unique<Device>(i, config.memory_bytes, scheduler_, addresses_));
   }

@@ -18,6 +18,7 @@
 #include "kernel.h"
 #include "ref.h"
 #include "scheduler.h"
+#include "shared_memory.h"
 #include "stream.h"
 #include "stream_pool.h"
 #include "timeline_pool.h"
@@ -39,6 +40,7 @@ class Engine {
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   /// For the records of graphs.
   TimelinePool& timelines() noexcept { return timelines_; }
+  ImportedMemory& imported_memory() noexcept { return imported_memory_; }
 
   /// A number for a native handle. Numbers are never reused.
   std::uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
@@ -71,12 +73,14 @@ class Engine {
   std::unique_ptr<AddressSpace> owned_addresses_;
   std::unique_ptr<VirtualMemory> owned_virtual_memory_;
   TimelinePool timelines_;
+  std::unique_ptr<ImportedMemory> owned_imported_memory_;
   std::vector<std::unique_ptr<Device>> devices_;
 
   Scheduler& scheduler_ = *owned_scheduler_;
   StreamPool& pool_ = *owned_pool_;
   AddressSpace& addresses_ = *owned_addresses_;
   VirtualMemory& virtual_memory_ = *owned_virtual_memory_;
+  ImportedMemory& imported_memory_ = *owned_imported_memory_;
   std::atomic<std::uint64_t> next_native_{1};
 };
 

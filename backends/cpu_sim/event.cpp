@@ -9,17 +9,29 @@
 
 namespace anyplace::cpu_sim {
 
-Event::Event(std::int32_t device, std::uint64_t id, std::uint32_t flags) : id_(id), flags_(flags), device_(device) {
+namespace {
+
+/// Null for an event of this process alone.
+std::unique_ptr<SharedEvent> make_shared_part(std::uint32_t flags) {
   constexpr std::uint32_t known =
       std::uint32_t{ANYPLACE_EVENT_TIMING} | ANYPLACE_EVENT_BLOCKING_SYNC | ANYPLACE_EVENT_INTERPROCESS;
   if ((flags & ~known) != 0) bad_argument("event flags " + hex(flags) + " contain unknown ones");
-  if ((flags & ANYPLACE_EVENT_INTERPROCESS) != 0) {
-    fail(ANYPLACE_STATUS_UNSUPPORTED, "cpu_sim has no interprocess events");
-  }
+  if ((flags & ANYPLACE_EVENT_INTERPROCESS) == 0) return nullptr;
+  if ((flags & ANYPLACE_EVENT_TIMING) != 0) bad_argument("an interprocess event has no timing");
+  return SharedEvent::make();
 }
 
+}  // namespace
+
+Event::Event(std::int32_t device, std::uint64_t id, std::uint32_t flags)
+    : id_(id), flags_(flags), device_(device), shared_(make_shared_part(flags)) {}
+
+Event::Event(std::int32_t device, std::uint64_t id, std::unique_ptr<SharedEvent> shared) noexcept
+    : id_(id), flags_(ANYPLACE_EVENT_INTERPROCESS), device_(device), shared_(std::move(shared)) {}
+
 void Event::record(Stream& stream) {
-  if (timing()) return record_stamped(stream);
+  constexpr std::uint32_t special = std::uint32_t{ANYPLACE_EVENT_TIMING} | ANYPLACE_EVENT_INTERPROCESS;
+  if ((flags_ & special) != 0) return timing() ? record_stamped(stream) : record_shared(stream);
   const Record record{&stream.timeline(), stream.mark()};
   std::lock_guard lock(lock_);
   latest_.write(record);
@@ -35,6 +47,21 @@ void Event::set_latest(const Record& record, Ref<Stamp> stamp) noexcept {
   std::lock_guard lock(lock_);
   latest_.write(record);
   std::swap(stamp_, stamp);  // the earlier stamp is destroyed after the lock, because `stamp` was declared before it
+}
+
+void Event::record_shared(Stream& stream) {
+  Record local;
+  const SharedRecord record = shared_->record(stream, local);
+  std::lock_guard lock(lock_);
+  latest_.write(local);
+  shared_record_ = record;
+}
+
+std::optional<SharedRecord> Event::latest_elsewhere() const noexcept {
+  const SharedRecord latest = shared_->latest();
+  std::lock_guard lock(lock_);
+  if (latest.word == shared_record_.word) return std::nullopt;
+  return latest;
 }
 
 Event::Stamped Event::latest_stamped() const {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Events. Each record is a value that never changes: a stream's timeline and a number on it. A wait copies the most
-// recent record at the call, so recording the event again, or destroying it, affects no earlier wait.
+// recent record at the call, so recording the event again, or destroying it, affects no earlier wait. An interprocess
+// event's most recent record may be another process's (shared_event.h); where it is this one's, it is waited for as
+// any.
 #pragma once
 
 #include <anyplace/backend/abi.h>
@@ -9,10 +11,13 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 
 #include "record.h"
 #include "ref.h"
+#include "shared_event.h"
 #include "spin_lock.h"
 #include "wait.h"
 
@@ -22,8 +27,10 @@ class Stream;
 
 class Event {
  public:
-  /// Throws Failure(UNSUPPORTED) for an interprocess event, INVALID_ARGUMENT for flags that don't exist.
+  /// Throws Failure(INVALID_ARGUMENT) for flags that don't exist, and as SharedEvent::make for an interprocess event.
   Event(std::int32_t device, std::uint64_t id, std::uint32_t flags);
+  /// Another process's event.
+  Event(std::int32_t device, std::uint64_t id, std::unique_ptr<SharedEvent> shared) noexcept;
 
   std::int32_t device() const noexcept { return device_; }
   std::uint64_t id() const noexcept { return id_; }
@@ -33,8 +40,15 @@ class Event {
   /// Makes this the most recent record, with its time stamp if the event has timing: for what submits the record
   /// itself.
   void set_latest(const Record& record, Ref<Stamp> stamp) noexcept;
-  /// The most recent record. It stays valid after the event's end.
+  /// The most recent record of this process. It stays valid after the event's end.
   Record latest() const noexcept { return latest_.read(); }
+
+  /// What an interprocess event has beside; null for others.
+  const SharedEvent* shared() const noexcept { return shared_.get(); }
+  /// The most recent record of an interprocess event, if it isn't latest().
+  std::optional<SharedRecord> latest_elsewhere() const noexcept;
+  /// Whether a host that synchronises with an interprocess event looks for a while before it sleeps.
+  bool spins() const noexcept { return (flags_ & ANYPLACE_EVENT_BLOCKING_SYNC) == 0; }
 
   /// The most recent record and its time stamp, for an event with timing. Null if it was never recorded.
   struct Stamped {
@@ -46,6 +60,7 @@ class Event {
  private:
   friend class NativeEvents;
   void record_stamped(Stream& stream);
+  void record_shared(Stream& stream);
 
   RecordCell latest_;  // written under lock_
   mutable SpinLock lock_;
@@ -55,6 +70,8 @@ class Event {
   std::uint32_t handles_ = 0;          // beside the first; guarded by the mutex of NativeEvents
   std::atomic<bool> is_known_{false};  // to NativeEvents
   Ref<Stamp> stamp_;                   // guarded by lock_; the stamp of latest_, only with timing
+  const std::unique_ptr<SharedEvent> shared_;
+  SharedRecord shared_record_;  // guarded by lock_; what other processes see of latest_
 };
 
 /// The events whose native numbers were asked for, which is rare. Each further handle is the event itself, counted: the

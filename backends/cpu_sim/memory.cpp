@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "failure.h"
+#include "file_memory.h"
 
 namespace anyplace::cpu_sim {
 namespace {
@@ -34,10 +35,6 @@ void give_to_host(void* memory, std::uint64_t bytes) noexcept {
   }
 }
 
-void give_to_host(anyplace_address address, std::uint64_t bytes) noexcept {
-  give_to_host(backend::from_handle<void>(address), bytes);
-}
-
 const char* kind_name(std::uint32_t kind) noexcept {
   switch (kind) {
     case ANYPLACE_MEMORY_DEVICE:
@@ -46,6 +43,8 @@ const char* kind_name(std::uint32_t kind) noexcept {
       return "pinned";
     case ANYPLACE_MEMORY_MANAGED:
       return "managed";
+    case ANYPLACE_MEMORY_SHAREABLE:
+      return "shareable";
     default:
       return nullptr;
   }
@@ -82,19 +81,51 @@ anyplace_address DeviceMemory::allocate(std::uint32_t kind, std::uint64_t bytes)
   check_kind(kind);
   if (bytes == 0) bad_argument("an allocation of 0 bytes");
   reserve(kind, bytes);
-  void* memory = take_from_host(bytes);
-  std::lock_guard lock(mutex_);
+  anyplace_address address = 0;
+  Block block{};
   try {
-    if (memory == nullptr) out_of_memory(bytes, "; the host itself has no more");
-    blocks_.emplace(backend::to_handle(memory), Block{bytes, kind, false});
-    addresses_.add(backend::to_handle(memory), bytes, kind == ANYPLACE_MEMORY_DEVICE ? device_ : every_device);
+    block = take_from_host(kind, bytes, address);
   } catch (...) {
-    blocks_.erase(backend::to_handle(memory));
-    if (counts(kind)) used_ -= bytes;
-    if (memory != nullptr) give_to_host(memory, bytes);
+    give_back(bytes);
     throw;
   }
-  return backend::to_handle(memory);
+  std::lock_guard lock(mutex_);
+  try {
+    if (address == 0) out_of_memory(bytes, "; the host itself has no more");
+    blocks_.emplace(address, block);
+    addresses_.add(address, bytes, block.kind == ANYPLACE_MEMORY_DEVICE ? device_ : every_device);
+  } catch (...) {
+    blocks_.erase(address);
+    if (counts(kind)) used_ -= bytes;
+    if (address != 0) give_to_host(address, block);
+    throw;
+  }
+  return address;
+}
+
+/// Memory from the host; address 0 if it has none.
+DeviceMemory::Block DeviceMemory::take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address) {
+  if (kind == ANYPLACE_MEMORY_SHAREABLE) {
+    const FileMemory memory = FileMemory::take(bytes);
+    address = memory.address;
+    return {bytes, ANYPLACE_MEMORY_DEVICE, false, memory.run};
+  }
+  address = backend::to_handle(cpu_sim::take_from_host(bytes));
+  return {bytes, kind, false, {}};
+}
+
+void DeviceMemory::give_to_host(anyplace_address address, const Block& block) noexcept {
+  if (block.run.bytes != 0) {
+    FileMemory{address, block.run}.give_back();
+  } else {
+    cpu_sim::give_to_host(backend::from_handle<void>(address), block.bytes);
+  }
+}
+
+FileRun DeviceMemory::run_at(anyplace_address address) const noexcept {
+  std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(address);
+  return found == blocks_.end() ? FileRun{} : found->second.run;
 }
 
 DeviceMemory::Block& DeviceMemory::find(anyplace_address address) {
@@ -117,18 +148,17 @@ void DeviceMemory::erase(anyplace_address address, const Block& block) noexcept 
 
 void DeviceMemory::free(std::uint32_t kind, anyplace_address address) {
   check_kind(kind);
-  std::uint64_t bytes = 0;
+  Block block{};
   {
     std::lock_guard lock(mutex_);
-    const Block block = find(address);
+    block = find(address);
     if (block.kind != kind) {
       bad_argument("the memory at " + hex(address) + " is " + kind_name(block.kind) + " memory and not " +
                    kind_name(kind) + " memory");
     }
-    bytes = block.bytes;
     erase(address, block);
   }
-  give_to_host(address, bytes);
+  give_to_host(address, block);
 }
 
 void DeviceMemory::begin_free(anyplace_address address) {
@@ -150,14 +180,13 @@ void DeviceMemory::cancel_free(anyplace_address address) noexcept {
 }
 
 void DeviceMemory::finish_free(anyplace_address address) noexcept {
-  std::uint64_t bytes = 0;
+  Block block{};
   {
     std::lock_guard lock(mutex_);
-    const Block block = blocks_.find(address)->second;
-    bytes = block.bytes;
+    block = blocks_.find(address)->second;
     erase(address, block);
   }
-  give_to_host(address, bytes);
+  give_to_host(address, block);
 }
 
 void DeviceMemory::give_back(std::uint64_t bytes) noexcept {

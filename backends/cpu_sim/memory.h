@@ -18,6 +18,7 @@
 
 #include "address_space.h"
 #include "command.h"
+#include "file_run.h"
 
 namespace anyplace::cpu_sim {
 
@@ -34,7 +35,8 @@ class DeviceMemory {
   std::uint64_t limit() const noexcept { return limit_; }
   std::uint64_t free_bytes() const;
 
-  /// Throws Failure(OUT_OF_MEMORY) with the bytes requested, free, pending and the limit.
+  /// Throws Failure(OUT_OF_MEMORY) with the bytes requested, free, pending and the limit; for SHAREABLE memory as
+  /// FileMemory::take, too.
   anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
   /// Throws Failure(INVALID_ARGUMENT) for memory that wasn't allocated here, is of another kind, or is being freed
   /// already.
@@ -45,6 +47,9 @@ class DeviceMemory {
   void cancel_free(anyplace_address address) noexcept;
   void finish_free(anyplace_address address) noexcept;
 
+  /// Where SHAREABLE memory is in the file, if that begins at the address; else empty.
+  FileRun run_at(anyplace_address address) const noexcept;
+
   /// Counts bytes against the limit for memory that is kept elsewhere. Throws as allocate does.
   void take(std::uint64_t bytes) { reserve(ANYPLACE_MEMORY_DEVICE, bytes); }
   void give_back(std::uint64_t bytes) noexcept;
@@ -52,10 +57,13 @@ class DeviceMemory {
  private:
   struct Block {
     std::uint64_t bytes;
-    std::uint32_t kind;
+    std::uint32_t kind;  // DEVICE for SHAREABLE, too
     bool freeing;
+    FileRun run;  // of memory that can be shared; else empty
   };
 
+  static Block take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address);
+  static void give_to_host(anyplace_address address, const Block& block) noexcept;
   Block& find(anyplace_address address);
   void erase(anyplace_address address, const Block& block) noexcept;
   void reserve(std::uint32_t kind, std::uint64_t bytes);

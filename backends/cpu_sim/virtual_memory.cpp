@@ -229,6 +229,28 @@ void VirtualMemory::unmap_all(anyplace_address begin, anyplace_address end) noex
   }
 }
 
+std::vector<FileRun> VirtualMemory::runs_behind(anyplace_address address, std::uint64_t bytes, std::uint64_t& into) {
+  std::vector<FileRun> runs;
+  std::lock_guard lock(mutex_);
+  auto mapping = mappings_.upper_bound(address);
+  if (mapping == mappings_.begin()) return runs;
+  --mapping;
+  into = address - mapping->first;
+  for (anyplace_address at = mapping->first; at < address + bytes; ++mapping) {
+    if (mapping == mappings_.end() || mapping->first != at) return {};
+    const std::uint64_t offset = mapping->second->offset();
+    const std::uint64_t size = mapping->second->bytes();
+    if (at == mapping->first && into >= size && runs.empty()) return {};
+    if (!runs.empty() && runs.back().offset + runs.back().bytes == offset) {
+      runs.back().bytes += size;
+    } else {
+      runs.push_back({offset, size});
+    }
+    at += size;
+  }
+  return runs;
+}
+
 void VirtualMemory::require_reserved(const Device& device, anyplace_address address, std::uint64_t bytes) const {
   auto range = reserved_.upper_bound(address);
   if (range != reserved_.begin()) {

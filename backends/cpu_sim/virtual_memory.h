@@ -16,10 +16,12 @@
 #include <mutex>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "address_space.h"
 #include "backing_file.h"
 #include "device.h"
+#include "file_run.h"
 
 namespace anyplace::cpu_sim {
 
@@ -71,6 +73,10 @@ class VirtualMemory {
   /// One behind the other: all of them or none.
   void map_all(const Device& device, anyplace_address address, std::span<const anyplace_physical> physicals);
   void unmap(const Device& device, anyplace_address address, std::uint64_t bytes);
+
+  /// The stretches of the file behind the mappings that have these bytes, each whole, neighbours as one; empty if some
+  /// of the bytes aren't mapped. `into`: where the address is, from the first stretch's beginning.
+  std::vector<FileRun> runs_behind(anyplace_address address, std::uint64_t bytes, std::uint64_t& into);
 
  private:
   struct Range {

@@ -8,6 +8,7 @@
 #include "anyplace/version.h"
 #include "copy.h"
 #include "graph.h"
+#include "ipc.h"
 #include "kernel_launch.h"
 
 namespace anyplace::cuda {
@@ -27,6 +28,7 @@ struct Parts {
   using Device = cuda::Device;
   using Copies = cuda::Copies;
   using Graph = cuda::Graph;
+  using Ipc = cuda::Ipc;
   using Module = cuda::Module;
   using Kernel = cuda::Kernel;
 

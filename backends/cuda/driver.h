@@ -71,6 +71,15 @@ namespace anyplace::cuda {
   X(OPTIONAL, EventElapsedTime, "cuEventElapsedTime", 2000, "cuEventElapsedTime", (float*, CUevent, CUevent))          \
   X(OPTIONAL, EventElapsedTime_v2, "cuEventElapsedTime", 12080, "cuEventElapsedTime_v2", (float*, CUevent, CUevent))   \
                                                                                                                        \
+  X(OPTIONAL, IpcGetEventHandle, "cuIpcGetEventHandle", 4010, "cuIpcGetEventHandle", (CUipcEventHandle*, CUevent))     \
+  X(OPTIONAL, IpcOpenEventHandle, "cuIpcOpenEventHandle", 4010, "cuIpcOpenEventHandle", (CUevent*, CUipcEventHandle))  \
+  X(OPTIONAL, IpcGetMemHandle, "cuIpcGetMemHandle", 4010, "cuIpcGetMemHandle", (CUipcMemHandle*, CUdeviceptr))         \
+  X(OPTIONAL, IpcOpenMemHandle, "cuIpcOpenMemHandle", 11000, "cuIpcOpenMemHandle_v2",                                  \
+    (CUdeviceptr*, CUipcMemHandle, unsigned))                                                                          \
+  X(OPTIONAL, IpcCloseMemHandle, "cuIpcCloseMemHandle", 4010, "cuIpcCloseMemHandle", (CUdeviceptr))                    \
+  X(OPTIONAL, MemGetAddressRange, "cuMemGetAddressRange", 3020, "cuMemGetAddressRange_v2",                             \
+    (CUdeviceptr*, std::size_t*, CUdeviceptr))                                                                         \
+                                                                                                                       \
   X(REQUIRED, MemAlloc, "cuMemAlloc", 3020, "cuMemAlloc_v2", (CUdeviceptr*, std::size_t))                              \
   X(REQUIRED, MemFree, "cuMemFree", 3020, "cuMemFree_v2", (CUdeviceptr))                                               \
   X(REQUIRED, MemHostAlloc, "cuMemHostAlloc", 2020, "cuMemHostAlloc", (void**, std::size_t, unsigned))                 \

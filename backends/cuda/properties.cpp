@@ -8,6 +8,7 @@
 #include "anyplace/backend/kit/properties.h"
 #include "device.h"
 #include "graph.h"
+#include "ipc.h"
 
 namespace anyplace::cuda {
 namespace {
@@ -72,7 +73,9 @@ std::uint64_t Device::capabilities() const {
   add(true, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(true, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
   add(true, ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE);
-  add(attribute(attribute_ipc_events, 1) != 0, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
+  add(Ipc::has_events() && attribute(attribute_ipc_events, 1) != 0, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
+  add(Ipc::has_memory() && attribute(CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING) != 0,
+      ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   add(GraphCalls::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
   return all;

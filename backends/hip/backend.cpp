@@ -8,6 +8,7 @@
 #include "anyplace/version.h"
 #include "copy.h"
 #include "graph.h"
+#include "ipc.h"
 #include "kernel.h"
 #include "stream.h"
 
@@ -29,6 +30,7 @@ struct Parts {
   using Device = hip::Device;
   using Copies = hip::Copies;
   using Graph = hip::Graph;
+  using Ipc = hip::Ipc;
   using Module = hip::Module;
   using Kernel = hip::Kernel;
 

@@ -67,6 +67,11 @@ namespace anyplace::hip {
   X(REQUIRED, EventSynchronize, (hipEvent_t))                                                                          \
   X(REQUIRED, EventElapsedTime, (float*, hipEvent_t, hipEvent_t))                                                      \
   X(OPTIONAL, IpcGetEventHandle, (hipIpcEventHandle_t*, hipEvent_t))                                                   \
+  X(OPTIONAL, IpcOpenEventHandle, (hipEvent_t*, hipIpcEventHandle_t))                                                  \
+  X(OPTIONAL, IpcGetMemHandle, (hipIpcMemHandle_t*, void*))                                                            \
+  X(OPTIONAL, IpcOpenMemHandle, (void**, hipIpcMemHandle_t, unsigned))                                                 \
+  X(OPTIONAL, IpcCloseMemHandle, (void*))                                                                              \
+  X(OPTIONAL, MemGetAddressRange, (hipDeviceptr_t*, std::size_t*, hipDeviceptr_t))                                     \
                                                                                                                        \
   X(REQUIRED, Malloc, (void**, std::size_t))                                                                           \
   X(OPTIONAL, ExtMallocWithFlags, (void**, std::size_t, unsigned))                                                     \

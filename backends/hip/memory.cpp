@@ -152,6 +152,11 @@ anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {
       device_.check(result, call);
       return to_handle(address);
     }
+    case ANYPLACE_MEMORY_SHAREABLE: {  // a pool's memory has no handle for other processes
+      const auto allocate = [](void*& memory, std::uint64_t size) { return driver().Malloc(&memory, size); };
+      device_.check(aligned(address, bytes, allocate, release), "hipMalloc");
+      return to_handle(address);
+    }
     case ANYPLACE_MEMORY_PINNED: {
       void* host = nullptr;
       device_.check(driver().HostMalloc(&host, bytes, hipHostMallocPortable), "hipHostMalloc");

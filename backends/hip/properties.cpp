@@ -11,6 +11,7 @@
 #include "anyplace/backend/kit/properties.h"
 #include "device.h"
 #include "graph.h"
+#include "ipc.h"
 
 namespace anyplace::hip {
 namespace {
@@ -80,7 +81,7 @@ std::string pci_text(hipDevice_t device) {
 /// Whether an event can be made that other processes open.
 bool can_share_events(hipDevice_t device) {
   // HIP 5 takes the flag, and its header says that it doesn't work.
-  if (!driver().IpcGetEventHandle || driver_version() < 60'000'000) return false;
+  if (!Ipc::has_events() || driver_version() < 60'000'000) return false;
   const ContextScope scope(device);
   Results::check(scope.result(), "hipSetDevice");
   hipEvent_t event = nullptr;
@@ -121,6 +122,7 @@ std::uint64_t Device::capabilities() {
   add(driver().StreamGetDevice || driver().GetStreamDeviceId != nullptr, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
   add(true, ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE);
   add(can_share_events(id()), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
+  add(Ipc::has_memory(), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   add(GraphCalls::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
   return all;

@@ -33,13 +33,15 @@ void BufferState::dispose(BufferState* buffer) noexcept {
   if (any_capture() && keep_for_capture(owner)) return;
   strike_from_book(*owner);
   // Once the backend is shut down, the process's end frees the memory.
-  if (owner->owned && backends_callable()) free_memory_of(std::move(owner));
+  if (!owner->owned || !backends_callable()) return;
+  if (owner->sharing != nullptr && !owner->imported) keep_while_shared(owner);
+  if (owner != nullptr) free_memory_of(std::move(owner));
 }
 
 namespace {
 
 DeviceAddresses::List list_of(const BufferState& buffer) noexcept {
-  const bool own = buffer.owned && buffer.custom == nullptr;
+  const bool own = buffer.owned && buffer.custom == nullptr && !buffer.imported;
   return own ? DeviceAddresses::List::allocations : DeviceAddresses::List::wrapped;
 }
 
@@ -141,7 +143,9 @@ void publish(std::uint64_t id, std::unique_ptr<BufferState> state) noexcept {
   buffers().publish(id, state.release(), careful);
 }
 
-std::uint64_t open_handle(std::unique_ptr<BufferState> state, const char* operation) {
+}  // namespace
+
+std::uint64_t open_buffer(std::unique_ptr<BufferState> state, const char* operation) {
   const std::uint64_t id = buffers().reserve(operation);
   try {
     enter_in_book(*state);
@@ -152,6 +156,8 @@ std::uint64_t open_handle(std::unique_ptr<BufferState> state, const char* operat
   publish(id, std::move(state));
   return id;
 }
+
+namespace {
 
 std::uint32_t kind_of(MemoryKind kind, DeviceState& device, const char* operation) {
   switch (kind) {
@@ -174,9 +180,16 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
     fail(ErrorCode::invalid_argument, device.place, operation,
          fmt::format("an alignment of {} bytes is no power of two", options.alignment));
   }
+  if (options.shareable) {
+    require_capability(device, Capability::interprocess_memory, operation);
+    if (kind != ANYPLACE_MEMORY_DEVICE) {
+      fail(ErrorCode::unsupported, device.place, operation, "managed memory can't be shared with other processes");
+    }
+  }
   if (bytes == 0) return 0;
 
   auto state = std::make_unique<BufferState>();
+  state->shareable = options.shareable;
   state->device = &device;
   state->bytes = bytes;
   state->kind = kind;
@@ -316,7 +329,7 @@ Buffer Buffer::from_native(const Device& device, std::uint64_t address, std::uin
   made->address = address;
   made->bytes = bytes;
   made->owned = false;
-  static_cast<BufferView&>(buffer) = BufferView(detail::open_handle(std::move(made), operation), 0, bytes);
+  static_cast<BufferView&>(buffer) = BufferView(detail::open_buffer(std::move(made), operation), 0, bytes);
   return buffer;
 }
 

@@ -34,6 +34,10 @@ namespace {
 void allocate_unaligned(BufferState& buffer, StreamState& stream, const char* operation) {
   DeviceState& device = *buffer.device;
   const std::uint64_t bytes = buffer.allocated();
+  if (buffer.shareable) {
+    buffer.address = allocate_device_memory(stream, ANYPLACE_MEMORY_SHAREABLE, bytes, operation);
+    return;
+  }
   if (buffer.kind == ANYPLACE_MEMORY_DEVICE) {
     if (std::shared_ptr<Allocator> custom = custom_allocator(device)) {
       buffer.address = allocate_from(*custom, StreamView(stream.id), bytes, device, operation);
@@ -69,7 +73,9 @@ void allocate_for(BufferState& buffer, StreamState& stream, std::uint64_t alignm
 
 void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept {
   DeviceState& device = *buffer->device;
-  if (buffer->block == nullptr && buffer->custom == nullptr) {
+  if (buffer->imported) {
+    free_imported(std::move(buffer));
+  } else if (buffer->block == nullptr && buffer->custom == nullptr) {
     free_device_memory(std::move(buffer));
   } else if (!buffer->uses.empty()) {
     if (buffer->block != nullptr) device.allocator->begin_free(buffer->block);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "memory/buffer_sharing.h"
 #include "memory/event_pool.h"
 
 namespace anyplace::detail {
@@ -186,7 +187,8 @@ void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
   BufferList unfinished;
   while (!looked_at.empty()) {
     std::unique_ptr<BufferState> buffer = looked_at.pop();
-    const bool waits_for_nothing = buffer->ordered || buffer->block != nullptr || buffer->host != nullptr;
+    const bool waits_for_nothing =
+        buffer->ordered || buffer->block != nullptr || buffer->host != nullptr || buffer->imported;
     if ((any || waits_for_nothing) && is_complete(*buffer)) {
       give_back(std::move(buffer));
     } else {
@@ -267,12 +269,14 @@ void drain_deferred_frees(DeviceState& device) noexcept { reap(device, everythin
 
 bool wait_for_deferred_frees(DeviceState& device) noexcept {
   DeferredFrees& frees = *device.deferred_frees;
+  const bool had_kept = keeps_shared_buffers(device);
+  if (had_kept) static_cast<void>(collect_shared_buffers(device));
   const auto none = [&] {
     return frees.waiting.empty() && frees.freeing == 0 && frees.ordered_count == 0 && !frees.ordered_elsewhere;
   };
   {
     const std::lock_guard lock(frees.mutex);
-    if (none()) return false;
+    if (none()) return had_kept && !keeps_shared_buffers(device);
   }
   // Another thread may have taken entries out and put them back unfinished, so this is repeated; but not for as long as
   // other threads add more.

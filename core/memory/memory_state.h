@@ -25,8 +25,14 @@ class Allocator;
 namespace anyplace::detail {
 
 struct Block;
+struct BufferSharing;
 struct GraphRegion;
 struct HostBlock;
+
+/// What a buffer that other processes have, too, keeps for that: buffer_sharing.h.
+struct EndBufferSharing {
+  void operator()(BufferSharing* sharing) const noexcept;
+};
 
 constexpr std::size_t first_sweep_at = 32;
 
@@ -41,15 +47,19 @@ struct BufferState {
   /// together.
   std::uint64_t lead = 0;
   std::uint64_t slack = 0;
-  bool booked = false;   ///< entered in the address book
-  bool owned = true;     ///< false: the memory is the user's, who frees it
-  bool ordered = false;  ///< the backend can free it in a stream's order
+  bool booked = false;     ///< entered in the address book
+  bool owned = true;       ///< false: the memory is the user's, who frees it
+  bool ordered = false;    ///< the backend can free it in a stream's order
+  bool shareable = false;  ///< it is to be of the kind SHAREABLE
+  bool imported = false;   ///< it is another process's memory
   Pin<StreamState> home;
   Block* block = nullptr;               ///< the caching allocator's, if it is from there
   std::shared_ptr<Allocator> custom;    ///< the application's, if it is from there
   std::shared_ptr<GraphRegion> region;  ///< the graphs' memory, if it was allocated inside a capture (graph_pool.h)
   /// Gives memory that isn't the backend's own back to one of those, once nothing uses it. Null: it is the backend's.
   void (*take_back)(std::unique_ptr<BufferState> buffer) noexcept = nullptr;
+  /// Null until the buffer is exported, unless it was imported. Written once, under a lock of buffer_sharing.cpp.
+  std::unique_ptr<BufferSharing, EndBufferSharing> sharing;
 
   std::mutex uses_mutex;  // guards uses and sweep_at; a leaf
   /// Other streams that use the buffer, of any device, each once (rarely twice).
@@ -92,6 +102,15 @@ PinnedRange pin_range(const BufferView& view, const char* operation);
 void add_use(BufferState& buffer, Pin<StreamState> user);
 /// Lets go of those among them that have nothing left to do.
 void drop_idle_uses(BufferState& buffer) noexcept;
+
+/// Keeps the memory of an exported buffer that is being freed while another process has it open: then it takes the
+/// buffer. Not called inside callbacks. In buffer_sharing.cpp.
+void keep_while_shared(std::unique_ptr<BufferState>& buffer) noexcept;
+/// Closes the memory of an imported buffer once the work that uses it is done. Likewise.
+void free_imported(std::unique_ptr<BufferState> buffer) noexcept;
+
+/// The handle of a buffer whose memory is known. Throws when there is no room for it.
+std::uint64_t open_buffer(std::unique_ptr<BufferState> state, const char* operation);
 
 /// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use
 /// at once, and others after it. device, kind and bytes are set; bytes isn't 0. `alignment` is 0 or a power of two.

@@ -18,7 +18,12 @@ constinit NoDestructor<SlotTable<EventState>> event_table("event");
 EventState::EventState() = default;
 
 EventState::~EventState() {
-  if (handle != 0) destroy_event(*device, handle);
+  if (handle == 0) return;
+  if (sharing != nullptr) {
+    end_shared_event(*this);
+  } else {
+    destroy_event(*device, handle);
+  }
 }
 
 void EventState::dispose(EventState* event) noexcept { delete event; }

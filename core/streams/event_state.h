@@ -14,10 +14,15 @@
 
 namespace anyplace::detail {
 
+struct EventSharing;
 struct HeldRecord;
 
 /// Why calls with an event's handle take the slow path: bits.
 enum CareForEvent : std::uint32_t { care_for_held_record = 1, care_for_captured_record = 2 };
+/// What an event that other processes have, too, keeps for that: event_sharing.h.
+struct EndEventSharing {
+  void operator()(EventSharing* sharing) const noexcept;
+};
 
 struct EventState {
   static constexpr HandleKind handle_kind = HandleKind::event;
@@ -40,6 +45,8 @@ struct EventState {
   std::atomic<bool> record_is_captured{false};
 
   std::atomic<std::uint32_t> care_for{0};  ///< CareForEvent, kept with the slot's flag by set_careful_for()
+  /// Null until the event is exported, unless it was imported. Written once, under a lock of event_sharing.cpp.
+  std::unique_ptr<EventSharing, EndEventSharing> sharing;
 
   EventState();
   EventState(const EventState&) = delete;  // it owns the backend's event
@@ -66,6 +73,8 @@ inline SlotTable<EventState>& table_of<EventState>() noexcept {
 std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation);
 /// Destroys a backend's event; inside a callback, the service thread does.
 void destroy_event(DeviceState& device, anyplace_event handle) noexcept;
+/// The same for an event that has `sharing`: once no other process has it open. In event_sharing.cpp.
+void end_shared_event(EventState& event) noexcept;
 
 Record most_recent_record(EventState& event);
 

@@ -21,6 +21,7 @@
 //   kernel.h   Kernel, Module: code for a device; kernel_images.h, code for every device; device_code.h, what it is
 //              written with (not included here: it is for the sources of kernels)
 //   graph.h    Graph, GraphExec: work that is put together once and launched again and again
+//   ipc.h      memory and events that several processes use
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
 //   plugins.h  where backends come from
@@ -38,6 +39,7 @@
 #include "graph.h"
 #include "graph_types.h"
 #include "guard.h"
+#include "ipc.h"
 #include "kernel.h"
 #include "kernel_images.h"
 #include "memory.h"

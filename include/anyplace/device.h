@@ -56,6 +56,7 @@ enum class Capability : std::uint32_t {
   host_copy = 20,             ///< copies and fills of host memory in a stream's order
   event_from_native = 21,     ///< wrapping the vendor's own events
   graphs = 22,  ///< graphs that the device launches as one; every device has graphs, others submit node by node
+  interprocess_memory = 23,  ///< memory for several processes: BufferView::export_handle, Buffer::import
 };
 
 /// "timed_events" and so on. Never null, never throws.

@@ -8,8 +8,11 @@
 
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "device.h"
 #include "export.h"
@@ -21,7 +24,7 @@ class StreamView;
 struct EventOptions {
   bool timing = false;         ///< elapsed_time needs it
   bool blocking_sync = false;  ///< a synchronising host sleeps instead of spinning
-  bool interprocess = false;   ///< not together with timing
+  bool interprocess = false;   ///< other processes may open it (export_handle); not together with timing
 };
 
 /// Names an event without owning it: 64 bits, free to copy, never reused. Using one whose event was destroyed, or a
@@ -51,6 +54,13 @@ class ANYPLACE_API EventView {
   /// The vendor's event (CUevent). Throws unsupported where there is none.
   std::uint64_t native_handle() const;
 
+  /// What another process of this machine passes to Event::import, to record this event and wait for it as well: bytes
+  /// to be sent as they are. The event stays the same to the others when it is destroyed here; from then on nobody else
+  /// can open it. ipc.h has the whole of sharing. Throws invalid_argument for an event made without
+  /// EventOptions::interprocess, and for one that was imported; unsupported where the device lacks
+  /// Capability::interprocess_events.
+  std::vector<std::byte> export_handle() const;
+
   friend constexpr bool operator==(EventView, EventView) noexcept = default;
   friend constexpr auto operator<=>(EventView, EventView) noexcept = default;
 
@@ -74,6 +84,14 @@ class ANYPLACE_API Event : public EventView {
   /// made. It counts as recorded. Throws unsupported where the device lacks Capability::event_from_native, and
   /// invalid_argument for a handle of 0.
   static Event from_native(const Device& device, std::uint64_t native_handle, EventOptions options = {});
+
+  /// Another process's event, from what its export_handle() gave. Recording it here counts for that process, too, and
+  /// the other way round. It has the option interprocess. Where a process ends before what it recorded is complete, and
+  /// the vendor tells (cpu_sim does), the others' waits end within a second: query and synchronize throw peer_gone, a
+  /// stream that waits has it as its fault and goes on. Throws invalid_argument, with the reason, for bytes that were
+  /// changed or cut short, that are of another machine, start of the machine, backend, build or device, or of this
+  /// process; invalid_handle if the event was destroyed; peer_gone if the process that made it has ended.
+  static Event import(const Device& device, std::span<const std::byte> handle);
 
   EventView view() const noexcept { return *this; }
 };

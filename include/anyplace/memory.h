@@ -13,6 +13,7 @@
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "device.h"
 #include "export.h"
@@ -117,6 +118,14 @@ class ANYPLACE_API BufferView {
   /// any device and backend: a copy between two of them uses memory of the one that its stream isn't of.
   void record_stream(const StreamView& stream) const;
 
+  /// What another process of this machine passes to Buffer::import, to use the same memory: bytes to be sent as they
+  /// are. When the buffer is destroyed here, nobody else can open it any more, and its memory isn't given out again
+  /// before the processes that have it open have closed it or ended. ipc.h has the whole of sharing. Throws
+  /// invalid_argument for 0 bytes, and for memory that isn't the device's own: from_native, import; unsupported where
+  /// the device lacks Capability::interprocess_memory, for managed memory, and for a buffer whose memory can't be
+  /// shared as it is: then it has to be made with BufferOptions::shareable.
+  std::vector<std::byte> export_handle() const;
+
   friend constexpr bool operator==(const BufferView&, const BufferView&) noexcept = default;
 
  protected:
@@ -182,6 +191,10 @@ struct BufferOptions {
   MemoryKind kind = MemoryKind::device;
   /// Bytes, a power of two; what is less than the device's own alignment, such as 0, asks for that.
   std::uint64_t alignment = 0;
+  /// Its memory can be shared with other processes for sure (BufferView::export_handle), at the price of an allocation
+  /// of the device's own: it isn't taken from the cache. Throws unsupported where the device lacks
+  /// Capability::interprocess_memory.
+  bool shareable = false;
 };
 
 /// Owns device (or managed) memory, not cleared, aligned to 256 bytes or more. Destroying it never waits, whatever the
@@ -212,6 +225,13 @@ class ANYPLACE_API Buffer : public BufferView {
   /// Memory that somebody else owns and will free after this Buffer is gone. Throws invalid_argument for address 0 or a
   /// range that wraps.
   static Buffer from_native(const Device& device, std::uint64_t address, std::uint64_t bytes);
+
+  /// Another process's memory, from what its export_handle() gave: on the calling thread's current stream of `device`,
+  /// or on `stream`. It is the other's memory, not a copy; both processes see to it that they use it in turn. It isn't
+  /// freed while this Buffer lives, and stays also when the other process ends. The same memory opened twice is mapped
+  /// once. Throws as Event::import does.
+  static Buffer import(const Device& device, std::span<const std::byte> handle);
+  static Buffer import(const StreamView& stream, std::span<const std::byte> handle);
 
   BufferView view() const noexcept { return *this; }
   /// The host's pointer to managed memory. Throws unsupported for other kinds.

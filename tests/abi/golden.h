@@ -29,6 +29,7 @@
   X(anyplace_block, 56)              \
   X(anyplace_graph_node, 96)         \
   X(anyplace_graph_desc, 24)         \
+  X(anyplace_ipc_handle, 1048)       \
   X(anyplace_host, 64)               \
   X(anyplace_backend_table, ANYPLACE_GOLDEN_ENTRY_OFFSET(ANYPLACE_ENTRY_COUNT))
 
@@ -147,6 +148,11 @@
   X(anyplace_graph_desc, node_stride, 8, 4)                   \
   X(anyplace_graph_desc, reserved, 12, 4)                     \
   X(anyplace_graph_desc, nodes, 16, 8)                        \
+  X(anyplace_ipc_handle, struct_size, 0, 4)                   \
+  X(anyplace_ipc_handle, byte_count, 4, 4)                    \
+  X(anyplace_ipc_handle, offset, 8, 8)                        \
+  X(anyplace_ipc_handle, size, 16, 8)                         \
+  X(anyplace_ipc_handle, bytes, 24, 1024)                     \
   X(anyplace_host, struct_size, 0, 4)                         \
   X(anyplace_host, abi_major, 4, 4)                           \
   X(anyplace_host, abi_minor, 8, 4)                           \
@@ -195,6 +201,7 @@
   X(ANYPLACE_STATUS_NO_SUCH_GLOBAL, 24)               \
   X(ANYPLACE_STATUS_CAPTURING, 25)                    \
   X(ANYPLACE_STATUS_CAPTURE_INVALIDATED, 26)          \
+  X(ANYPLACE_STATUS_PEER_GONE, 27)                    \
   X(ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS, 0)          \
   X(ANYPLACE_CAPABILITY_BIT_PRIORITIES, 1)            \
   X(ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS, 2)      \
@@ -218,6 +225,7 @@
   X(ANYPLACE_CAPABILITY_BIT_HOST_COPY, 20)            \
   X(ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE, 21)    \
   X(ANYPLACE_CAPABILITY_BIT_GRAPHS, 22)               \
+  X(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY, 23)  \
   X(ANYPLACE_GRAPH_NODE_EMPTY, 1)                     \
   X(ANYPLACE_GRAPH_NODE_KERNEL, 2)                    \
   X(ANYPLACE_GRAPH_NODE_COPY, 3)                      \
@@ -242,6 +250,8 @@
   X(ANYPLACE_MEMORY_DEVICE, 1)                        \
   X(ANYPLACE_MEMORY_PINNED, 2)                        \
   X(ANYPLACE_MEMORY_MANAGED, 3)                       \
+  X(ANYPLACE_MEMORY_SHAREABLE, 4)                     \
+  X(ANYPLACE_IPC_BYTES, 1024)                         \
   X(ANYPLACE_COPY_HOST_TO_DEVICE, 1)                  \
   X(ANYPLACE_COPY_DEVICE_TO_HOST, 2)                  \
   X(ANYPLACE_COPY_DEVICE_TO_DEVICE, 3)                \

@@ -202,9 +202,10 @@ TEST_CASE("Given events that can't be compared, Then there are three different e
   CHECK(ms >= 0);
 }
 
-TEST_CASE("Given interprocess or unknown flags, Then no event is made") {
+TEST_CASE("Given flags that are unknown or contradict each other, Then no event is made") {
   Plugin plugin;
-  CHECK(status_of([&] { Event event(plugin, ANYPLACE_EVENT_INTERPROCESS); }) == ANYPLACE_STATUS_UNSUPPORTED);
+  CHECK(status_of([&] { Event event(plugin, ANYPLACE_EVENT_INTERPROCESS | ANYPLACE_EVENT_TIMING); }) ==
+        ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK(status_of([&] { Event event(plugin, 1u << 20); }) == ANYPLACE_STATUS_INVALID_ARGUMENT);
 }
 

@@ -41,7 +41,7 @@ std::vector<Mutation> all_mutations() {
   for (const auto list :
        {wait_mutations(), stream_mutations(), memory_mutations(), allocation_mutations(), virtual_memory_mutations(),
         kernel_mutations(), fact_mutations(), device_mutations(), book_mutations(), process_mutations(),
-        limit_mutations(), liveness_mutations(), pending_mutations(), graph_mutations()}) {
+        limit_mutations(), liveness_mutations(), pending_mutations(), graph_mutations(), ipc_mutations()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

@@ -10,6 +10,7 @@
 
 #include "memory/allocator/host_pool.h"
 #include "memory/allocator/pressure.h"
+#include "memory/buffer_sharing.h"
 #include "memory/deferred_free.h"
 #include "memory/event_pool.h"
 #include "memory/memory_state.h"
@@ -167,7 +168,7 @@ bool Request::waiting_could_help() const {
 }
 
 Block* Request::after_waiting() {
-  if (!waiting_could_help()) return nullptr;
+  if (!waiting_could_help() && !keeps_shared_buffers(device_)) return nullptr;
   ++state_.stats.num_sync_all_streams;
   wait_for_streams();
   state_.settle_streams();

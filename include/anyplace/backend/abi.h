@@ -87,7 +87,8 @@ typedef uint64_t anyplace_address; /* of device memory, or of host memory as see
   X(LIST_PROCESSES, list_processes, 19, "telling which processes use the device")                  \
   X(HOST_COPY, host_copy, 20, "copies and fills of host memory in a stream's order")               \
   X(EVENT_FROM_NATIVE, event_from_native, 21, "wrapping the vendor's own events")                  \
-  X(GRAPHS, graphs, 22, "graphs that the device launches as one")
+  X(GRAPHS, graphs, 22, "graphs that the device launches as one")                                  \
+  X(INTERPROCESS_MEMORY, interprocess_memory, 23, "memory for several processes")
 
 enum {
 #define ANYPLACE_CAPABILITY_ENUM(upper, lower, bit, text) ANYPLACE_CAPABILITY_BIT_##upper = (bit),
@@ -96,7 +97,13 @@ enum {
 };
 
 /* ---- Kinds --------------------------------------------------------------------------------------------------------*/
-enum { ANYPLACE_MEMORY_DEVICE = 1, ANYPLACE_MEMORY_PINNED = 2, ANYPLACE_MEMORY_MANAGED = 3 };
+enum {
+  ANYPLACE_MEMORY_DEVICE = 1,
+  ANYPLACE_MEMORY_PINNED = 2,
+  ANYPLACE_MEMORY_MANAGED = 3,
+  ANYPLACE_MEMORY_SHAREABLE = 4 /* only with INTERPROCESS_MEMORY: device memory that memory_export can export, freed as
+                                   DEVICE */
+};
 enum {
   ANYPLACE_COPY_HOST_TO_DEVICE = 1,
   ANYPLACE_COPY_DEVICE_TO_HOST = 2,
@@ -349,6 +356,18 @@ typedef struct anyplace_graph_desc {
   const anyplace_graph_node* nodes; /* array of node_count */
 } anyplace_graph_desc;
 
+/* How a backend of another process finds memory or an event: bytes that mean something to the same backend only. They
+ * are sent as they are to processes of the same machine, with the same version of the backend. The core adds what says
+ * where they come from, and finds out whether they were changed. */
+#define ANYPLACE_IPC_BYTES 1024
+typedef struct anyplace_ipc_handle {
+  uint32_t struct_size;
+  uint32_t byte_count; /* of bytes */
+  uint64_t offset;     /* of memory: of the address that was exported, in what is shared */
+  uint64_t size;       /* of memory: of what is shared */
+  uint8_t bytes[ANYPLACE_IPC_BYTES];
+} anyplace_ipc_handle;
+
 /* ---- What the core offers to a backend ------------------------------------------------------------------------------
  * Valid for the life of the process. Every function may be called from any thread and returns at once. */
 typedef struct anyplace_host {
@@ -590,6 +609,31 @@ typedef struct anyplace_backend_table {
   anyplace_status (*graph_launch)(void* self, anyplace_graph graph, anyplace_stream stream);
   /* No launch of it is pending, unless the device is lost. */
   anyplace_status (*graph_destroy)(void* self, anyplace_graph graph);
+
+  /* -- Sharing between processes. PEER_GONE: the process at the other end has ended. */
+  /* Makes device memory known to other processes: bytes from address, in memory that is allocated or mapped and stays
+   * so until memory_export_end. All that is exported of one allocation gives the same bytes, size too, where the vendor
+   * shares whole allocations. Works for memory of the kind SHAREABLE; UNSUPPORTED for other memory that the vendor
+   * can't share. (optional, with memory_import and memory_import_end): sharing memory is unsupported. */
+  anyplace_status (*memory_export)(void* self, int32_t device, anyplace_address address, uint64_t bytes,
+                                   anyplace_ipc_handle* out);
+  /* Once for each memory_export that succeeded, when the memory is about to be freed. (optional): nothing is to do. */
+  anyplace_status (*memory_export_end)(void* self, int32_t device, anyplace_address address,
+                                       const anyplace_ipc_handle* handle);
+  /* Opens what another process exported of this device: the address of the first of its size bytes. The core opens the
+   * same bytes once at a time. The exporter doesn't free the memory meanwhile, unless it ends. */
+  anyplace_status (*memory_import)(void* self, int32_t device, const anyplace_ipc_handle* handle,
+                                   anyplace_address* out);
+  /* Ends a memory_import. The core calls it when no work of this process uses the memory any more. May synchronise. */
+  anyplace_status (*memory_import_end)(void* self, int32_t device, anyplace_address address);
+  /* Makes an event that has INTERPROCESS known to other processes. The event stays until they have let go of it or have
+   * ended. (optional, with event_import): sharing events is unsupported. */
+  anyplace_status (*event_export)(void* self, anyplace_event event, anyplace_ipc_handle* out);
+  /* Another process's event as one of this process: all processes that have it may record it and wait for each other's
+   * records. Where a process ends before what it recorded is complete, and the vendor tells, those that wait get
+   * PEER_GONE within a second: from event_synchronize and event_query, or as the fault of a stream, which then goes on.
+   * event_destroy ends it. */
+  anyplace_status (*event_import)(void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_event* out);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
 

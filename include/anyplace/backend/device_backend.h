@@ -251,6 +251,24 @@ class DeviceBackend {
   virtual void graph_launch(anyplace_graph /*graph*/, anyplace_stream /*stream*/) { absent("graph_launch"); }
   virtual void graph_destroy(anyplace_graph /*graph*/) { absent("graph_destroy"); }
 
+  // -- Sharing between processes.
+  virtual void memory_export(std::int32_t /*device*/, anyplace_address /*address*/, std::uint64_t /*bytes*/,
+                             anyplace_ipc_handle& /*out*/) {
+    absent("memory_export");
+  }
+  virtual void memory_export_end(std::int32_t /*device*/, anyplace_address /*address*/,
+                                 const anyplace_ipc_handle& /*handle*/) {
+    absent("memory_export_end");
+  }
+  virtual anyplace_address memory_import(std::int32_t /*device*/, const anyplace_ipc_handle& /*handle*/) {
+    absent("memory_import");
+  }
+  virtual void memory_import_end(std::int32_t /*device*/, anyplace_address /*address*/) { absent("memory_import_end"); }
+  virtual void event_export(anyplace_event /*event*/, anyplace_ipc_handle& /*out*/) { absent("event_export"); }
+  virtual anyplace_event event_import(std::int32_t /*device*/, const anyplace_ipc_handle& /*handle*/) {
+    absent("event_import");
+  }
+
  private:
   [[noreturn]] static void absent(const char* entry) {
     throw Failure(ANYPLACE_STATUS_UNSUPPORTED, std::string("this backend has no ") + entry);
@@ -435,6 +453,13 @@ requires(!std::is_const_v<Struct>) constexpr auto entry_of(void (DeviceBackend::
                                                            anyplace_status (*)(void*, First, Second, Struct*)) noexcept
     -> anyplace_status (*)(void*, First, Second, Struct*) {
   return &FillThunk<Backend, Method, Struct, First, Second>::call;
+}
+template <class Backend, class Method, class First, class Second, class Third, class Struct>
+requires(!std::is_const_v<Struct>) constexpr auto entry_of(void (DeviceBackend::*)(First, Second, Third, Struct&),
+                                                           anyplace_status (*)(void*, First, Second, Third,
+                                                                               Struct*)) noexcept
+    -> anyplace_status (*)(void*, First, Second, Third, Struct*) {
+  return &FillThunk<Backend, Method, Struct, First, Second, Third>::call;
 }
 template <class Backend, class Method, class Struct>
 constexpr auto entry_of(std::vector<Struct> (DeviceBackend::*)(std::int32_t),

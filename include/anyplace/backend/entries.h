@@ -101,7 +101,14 @@
   X(graph_create, TOGETHER, ANYPLACE_FOR(GRAPHS))                                \
   X(graph_update, TOGETHER, ANYPLACE_FOR(GRAPHS))                                \
   X(graph_launch, TOGETHER, ANYPLACE_FOR(GRAPHS))                                \
-  X(graph_destroy, TOGETHER, ANYPLACE_FOR(GRAPHS))
+  X(graph_destroy, TOGETHER, ANYPLACE_FOR(GRAPHS))                               \
+  /* Sharing between processes. */                                               \
+  X(memory_export, TOGETHER, ANYPLACE_FOR(INTERPROCESS_MEMORY))                  \
+  X(memory_export_end, OPTIONAL, 0)                                              \
+  X(memory_import, TOGETHER, ANYPLACE_FOR(INTERPROCESS_MEMORY))                  \
+  X(memory_import_end, TOGETHER, ANYPLACE_FOR(INTERPROCESS_MEMORY))              \
+  X(event_export, TOGETHER, ANYPLACE_FOR(INTERPROCESS_EVENTS))                   \
+  X(event_import, TOGETHER, ANYPLACE_FOR(INTERPROCESS_EVENTS))
 
 #define ANYPLACE_FOR(capability) (UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_##capability)
 

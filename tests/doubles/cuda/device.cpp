@@ -66,7 +66,7 @@ constexpr Attribute attributes[] = {
     {119, 0},     // no handles of pools to share
     {122, 1},     // waits on 64 bits
     {123, 1},     // waits for NOR
-    {125, 0},     // no events between processes
+    {125, 1},     // events between processes
 };
 
 /// Of instances it is that of their GPU.

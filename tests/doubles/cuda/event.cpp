@@ -27,16 +27,10 @@ CUDA_DOUBLE_ENTRY(cuEventElapsedTime_v2)(float* milliseconds, CUevent start, CUe
   return elapsed_time(milliseconds, start, end);
 }
 
-CUDA_DOUBLE_ENTRY(cuIpcGetEventHandle)(CUipcEventHandle* handle, CUevent event) {
-  if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Locked lock(state().mutex);
-  EventRef found;
-  const int result = find_event(lock, Word(event), found);
-  return result == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : result;
-}
+static_assert(sizeof(CUipcEventHandle) == SharedRecords::handle_bytes);
 
-CUDA_DOUBLE_ENTRY(cuIpcOpenEventHandle)(CUevent* event, CUipcEventHandle) {
-  return event == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
-}
+CUDA_DOUBLE_ENTRY(cuIpcGetEventHandle)(CUipcEventHandle* handle, CUevent event) { return share_event(handle, event); }
+
+CUDA_DOUBLE_ENTRY(cuIpcOpenEventHandle)(CUevent* event, CUipcEventHandle handle) { return open_event(event, &handle); }
 
 }  // namespace anyplace::doubles::cuda

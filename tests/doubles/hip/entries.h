@@ -66,7 +66,8 @@ namespace anyplace::doubles::hip {
   X(plain, hipEventQuery, (hipEvent_t event), (event))                                                               \
   X(plain, hipEventSynchronize, (hipEvent_t event), (event))                                                         \
   X(plain, hipEventElapsedTime, (float* milliseconds, hipEvent_t start, hipEvent_t end), (milliseconds, start, end)) \
-  X(plain, hipIpcGetEventHandle, (hipIpcEventHandle_t * handle, hipEvent_t event), (handle, event))
+  X(plain, hipIpcGetEventHandle, (hipIpcEventHandle_t * handle, hipEvent_t event), (handle, event))                  \
+  X(plain, hipIpcOpenEventHandle, (hipEvent_t * event, hipIpcEventHandle_t handle), (event, handle))
 
 #define HIP_DOUBLE_MEMORY_ENTRIES(X)                                                                          \
   X(plain, hipMalloc, (void** memory, size_t bytes), (memory, bytes))                                         \

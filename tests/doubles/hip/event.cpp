@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The entries of events, and a handle for other processes that none of them can open.
-#include <cstring>
-
+// The entries of events.
 #include "runtime.h"
 
 namespace anyplace::doubles::hip {
@@ -17,16 +15,14 @@ HIP_DOUBLE_ENTRY(hipEventElapsedTime)(float* milliseconds, hipEvent_t start, hip
   return elapsed_time(milliseconds, start, stop);
 }
 
+static_assert(sizeof(hipIpcEventHandle_t) == SharedRecords::handle_bytes);
+
 HIP_DOUBLE_ENTRY(hipIpcGetEventHandle)(hipIpcEventHandle_t* handle, hipEvent_t event) {
-  if (handle == nullptr) return hipErrorInvalidValue;
-  const Locked lock(state().mutex);
-  EventRef shared;
-  if (const int result = find_event(lock, Word(event), shared); result != hipSuccess) return result;
-  if ((shared->flags & hipEventInterprocess) == 0) return hipErrorInvalidResourceHandle;
-  // No process can do anything with it: there is no entry that opens one.
-  std::memset(handle, 0, sizeof(*handle));
-  std::memcpy(handle, &event, sizeof(event));
-  return hipSuccess;
+  const int result = share_event(handle, event);
+  return result == hipErrorInvalidHandle ? hipErrorInvalidResourceHandle : result;
+}
+HIP_DOUBLE_ENTRY(hipIpcOpenEventHandle)(hipEvent_t* event, hipIpcEventHandle_t handle) {
+  return open_event(event, &handle);
 }
 
 }  // namespace anyplace::doubles::hip

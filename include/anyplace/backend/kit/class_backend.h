@@ -15,6 +15,11 @@
 //                               occupancy(threads, shared_bytes); they throw
 //   Copies                      as copies.h makes it
 //   Graph                       as graph.h makes it, of the same Device
+//   Ipc                         for entries of several processes; its members are static and throw:
+//                               export_memory(Device&, address, anyplace_ipc_handle&),
+//                               import_memory(Device&, const anyplace_ipc_handle&), end_import(Device&, address),
+//                               export_event(Event&, anyplace_ipc_handle&),
+//                               Event* import_event(Device&, const anyplace_ipc_handle&)
 #pragma once
 
 #include <algorithm>
@@ -246,6 +251,23 @@ class ClassBackend : public DeviceBackend, private Watched {
     virtual_memory_of(device).map_all(address, count, [physicals](std::uint64_t i) -> const PhysicalMemory& {
       return *from_handle<PhysicalMemory>(physicals[i]);
     });
+  }
+
+  // -- Sharing between processes.
+  void memory_export(std::int32_t device, anyplace_address address, std::uint64_t, anyplace_ipc_handle& out) override {
+    Parts::Ipc::export_memory(at(device), address, out);
+  }
+  anyplace_address memory_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
+    return Parts::Ipc::import_memory(at(device), handle);
+  }
+  void memory_import_end(std::int32_t device, anyplace_address address) override {
+    Parts::Ipc::end_import(at(device), address);
+  }
+  void event_export(anyplace_event event, anyplace_ipc_handle& out) override {
+    Parts::Ipc::export_event(event_at(event), out);
+  }
+  anyplace_event event_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
+    return to_handle(Parts::Ipc::import_event(at(device), handle));
   }
 
  protected:

@@ -60,6 +60,15 @@ class RecordedEvent {
     native_.store(wrapped.native, std::memory_order_relaxed);
     record_to_.store(wrapped.native, std::memory_order_relaxed);
   }
+  /// Takes over an event of the vendor's that others know: it stays the same.
+  struct Adopted {
+    Native native;
+  };
+  RecordedEvent(Device& device, Adopted opened) noexcept : device_(device), flags_(0), handed_out_(true) {
+    first_.native = opened.native;
+    native_.store(opened.native, std::memory_order_relaxed);
+    record_to_.store(opened.native, std::memory_order_relaxed);
+  }
   RecordedEvent(const RecordedEvent&) = delete;  // it owns events of the vendor's
   RecordedEvent& operator=(const RecordedEvent&) = delete;
   /// What fails is dropped; destroy() tells.

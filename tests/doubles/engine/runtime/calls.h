@@ -108,6 +108,9 @@ int record_event(Word event, Word stream);
 int query_event(Word event);
 int synchronize_event(Word event);
 int destroy_event(Word event);
+/// Writes the handle of an interprocess event: SharedRecords::handle_bytes.
+int share_event(void* handle, Word event);
+int open_event(WordOut event, const void* handle);
 int elapsed_time(float* milliseconds, Word start, Word end);
 
 // -- Memory.

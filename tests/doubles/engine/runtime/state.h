@@ -24,6 +24,7 @@
 #include "../handle_table.h"
 #include "../host_image.h"
 #include "../life.h"
+#include "shared_events.h"
 #include "vendor.h"
 
 namespace anyplace::doubles {
@@ -67,6 +68,8 @@ struct Event {
   CompletionRef record;              // of the most recent record
   std::shared_ptr<Capture> capture;  // of the most recent record, if it was captured
   std::vector<uint64_t> captured_after;
+  std::shared_ptr<SharedRecords> shared;  // of an interprocess event
+  uint64_t number = 0;                    // of `record` in `shared`
 };
 using EventRef = std::shared_ptr<Event>;
 

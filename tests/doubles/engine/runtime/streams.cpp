@@ -2,6 +2,8 @@
 //
 // Streams, and events in them. A record is an operation of its stream; the event keeps the most recent one, and who
 // waits keeps the one that was the most recent then.
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "captures.h"
@@ -11,6 +13,11 @@ namespace {
 
 // Of an event's flags.
 constexpr unsigned blocking_sync = 1, disable_timing = 2, interprocess = 4;
+
+/// Whether the most recent record was another process's.
+bool is_recorded_elsewhere(const Event& event) {
+  return event.shared != nullptr && event.shared->recorded() != event.number;
+}
 
 }  // namespace
 
@@ -72,6 +79,15 @@ int wait_for_event(Word stream, Word event, unsigned flags) {
   const EventRef waited = state().events.find(event);
   if (waited == nullptr) return code::invalid_handle;
   if (const auto captured = capture_wait(lock, found, *waited)) return *captured;
+  if (is_recorded_elsewhere(*waited)) {
+    Operation poll;
+    poll.work = Work::poll;
+    poll.run = [shared = waited->shared, number = waited->shared->recorded()] {
+      return shared->is_done(number) ? 0 : not_yet;
+    };
+    submit(lock, found, std::move(poll));
+    return 0;
+  }
   if (waited->record == nullptr) return 0;
   Operation operation;
   operation.work = Work::pass;
@@ -133,6 +149,7 @@ int create_event(WordOut event, unsigned flags) {
   auto made = std::make_shared<Event>();
   made->context = context;
   made->flags = flags;
+  if ((flags & interprocess) != 0 && (made->shared = SharedRecords::make()) == nullptr) return code::out_of_memory;
   const Locked lock(state().mutex);
   event.write(state().events.add(std::move(made)));
   return 0;
@@ -151,7 +168,15 @@ int record_event(Word event, Word stream) {
   const EventRef recorded = state().events.find(event);
   if (recorded == nullptr || recorded->context != found->context) return code::invalid_handle;
   if (const auto captured = capture_record(lock, found, *recorded)) return *captured;
-  recorded->record = submit(lock, found, Operation{});
+  Operation operation;
+  if (recorded->shared != nullptr) {
+    recorded->number = recorded->shared->begin_record();
+    operation.run = [shared = recorded->shared, number = recorded->number] {
+      shared->end_record(number);
+      return 0;
+    };
+  }
+  recorded->record = submit(lock, found, std::move(operation));
   return 0;
 }
 
@@ -161,6 +186,9 @@ int query_event(Word event) {
   const int result = find_event(lock, event, found);
   if (result != 0) return result;
   if (const int refused = refuse_captured(lock, *found); refused != 0) return refused;
+  if (is_recorded_elsewhere(*found)) {
+    return found->shared->is_done(found->shared->recorded()) ? fault_of(*found->context) : code::not_ready;
+  }
   return state().engine.is_done(found->record) ? fault_of(*found->context) : code::not_ready;
 }
 
@@ -174,7 +202,38 @@ int synchronize_event(Word event) {
     if (const int refused = refuse_captured(lock, *found); refused != 0) return refused;
     waited = found->record;
   }
+  if (is_recorded_elsewhere(*found)) {
+    const uint64_t number = found->shared->recorded();
+    while (!found->shared->is_done(number)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    return 0;
+  }
   return wait_for({waited}, *found->context);
+}
+
+int share_event(void* handle, Word event) {
+  if (handle == nullptr) return code::invalid_value;
+  const Locked lock(state().mutex);
+  EventRef found;
+  if (const int result = find_event(lock, event, found); result != 0) return result;
+  if (found->shared == nullptr) return code::invalid_handle;
+  found->shared->write_handle(handle);
+  return 0;
+}
+
+int open_event(WordOut event, const void* handle) {
+  if (event.is_null()) return code::invalid_value;
+  ContextRef context;
+  const int result = current_context(context);
+  if (result != 0) return result;
+  if (SharedRecords::is_own(handle)) return code::invalid_context;
+  auto made = std::make_shared<Event>();
+  made->context = context;
+  made->flags = interprocess | disable_timing;
+  made->shared = SharedRecords::open(handle);
+  if (made->shared == nullptr) return code::invalid_handle;
+  const Locked lock(state().mutex);
+  event.write(state().events.add(std::move(made)));
+  return 0;
 }
 
 int destroy_event(Word event) {

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sharing between processes: buffers and events of one process in another. The second process is forked before the
+// backend is used, so that each has it to itself.
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "support.h"
+
+namespace anyplace::conformance::ipc_cases {
+namespace {
+
+constexpr std::uint64_t bytes = 1 << 20;
+
+/// One process's end of the talk between the two.
+class Talk {
+ public:
+  Talk(int in, int out) noexcept : in_(in), out_(out) {}
+
+  void send(const std::vector<std::byte>& handle) const {
+    const std::uint64_t length = handle.size();
+    put(&length, sizeof(length));
+    put(handle.data(), handle.size());
+  }
+  std::vector<std::byte> receive() const {
+    std::uint64_t length = 0;
+    get(&length, sizeof(length));
+    CHECK(length <= 1 << 16);
+    std::vector<std::byte> handle(length);
+    get(handle.data(), handle.size());
+    return handle;
+  }
+  void tell() const { send({}); }
+  void hear() const { static_cast<void>(receive()); }
+
+ private:
+  void put(const void* from, std::size_t size) const {
+    if (write(out_, from, size) != static_cast<ssize_t>(size)) {
+      check_failed(__FILE__, __LINE__, "the other process has ended");
+    }
+  }
+  void get(void* to, std::size_t size) const {
+    for (auto* at = static_cast<char*>(to); size != 0;) {
+      pollfd readable{in_, POLLIN, 0};
+      constexpr int most_ms = 60'000;
+      const bool there = poll(&readable, 1, most_ms) > 0;
+      const ssize_t count = there ? ::read(in_, at, size) : 0;
+      if (count <= 0) check_failed(__FILE__, __LINE__, there ? "the other process has ended" : "it says nothing");
+      at += count;
+      size -= static_cast<std::size_t>(count);
+    }
+  }
+
+  int in_;
+  int out_;
+};
+
+/// A process that runs `body`. What fails there fails here, at the end.
+class Second {
+ public:
+  explicit Second(const std::function<void(const Talk&)>& body) {
+    if (pipe(to_) != 0 || pipe(from_) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+    child_ = fork();
+    if (child_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    if (child_ == 0) run(body);
+    close(to_[0]);
+    close(from_[1]);
+    signal(SIGPIPE, SIG_IGN);
+  }
+  Second(const Second&) = delete;
+  Second& operator=(const Second&) = delete;
+  ~Second() {
+    if (child_ > 0) {
+      kill(child_, SIGKILL);
+      waitpid(child_, nullptr, 0);
+    }
+    close(to_[1]);
+    close(from_[0]);
+  }
+
+  Talk talk() const noexcept { return {from_[0], to_[1]}; }
+  void must_end_well() {
+    int status = 0;
+    while (waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
+    child_ = 0;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      check_failed(__FILE__, __LINE__, "a call in the second process did otherwise: see its output");
+    }
+  }
+
+ private:
+  [[noreturn]] void run(const std::function<void(const Talk&)>& body) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    close(to_[1]);
+    close(from_[0]);
+    std::string failure;
+    try {
+      body(Talk(to_[0], from_[1]));
+      std::exit(0);  // as a program ends
+    } catch (const CheckFailed& failed) {
+      failure = failed.text;
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    failure = "second process: " + failure + "\n";
+    static_cast<void>(!write(STDERR_FILENO, failure.data(), failure.size()));
+    _exit(1);
+  }
+
+  int to_[2];
+  int from_[2];
+  pid_t child_ = 0;
+};
+
+/// The same in both processes, each for itself.
+struct Side {
+  explicit Side(const Run& run) : device(run.place()), stream(device) {}
+  Device device;
+  Stream stream;
+};
+
+// ---- Memory
+
+ANYPLACE_CASE("ipc", "ipc.memory", "memory of another process: both see what either writes",
+              Capability::interprocess_memory) {
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    const Buffer theirs = CALL(Buffer::import(side.stream, talk.receive()));
+    CHECK(theirs.size_bytes() == bytes);
+    CHECK_BYTES(read(side.stream, theirs), Bytes(bytes, 5));
+    CALL(side.stream.memset8(theirs, 6));
+    CALL(side.stream.synchronize());
+    talk.tell();
+    talk.hear();
+  });
+  const Side side(run);
+  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
+  CALL(side.stream.memset8(buffer, 5));
+  CALL(side.stream.synchronize());
+  second.talk().send(CALL(buffer.export_handle()));
+  second.talk().hear();
+  CHECK_BYTES(read(side.stream, buffer), Bytes(bytes, 6));
+  second.talk().tell();
+  second.must_end_well();
+}
+
+ANYPLACE_CASE("ipc", "ipc.memory", "a part of a buffer is that part in the other process, and opened twice it is one",
+              Capability::interprocess_memory) {
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    const std::vector<std::byte> handle = talk.receive();
+    const Buffer part = CALL(Buffer::import(side.stream, handle));
+    const Buffer again = CALL(Buffer::import(side.stream, handle));
+    CHECK(part.address() == again.address());
+    CALL(side.stream.memset8(part, 9));
+    CHECK_BYTES(read(side.stream, again), Bytes(1000, 9));
+    talk.tell();
+    talk.hear();
+  });
+  const Side side(run);
+  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
+  CALL(side.stream.memset8(buffer, 1));
+  CALL(side.stream.synchronize());
+  second.talk().send(CALL(buffer.sub(512, 1000).export_handle()));
+  second.talk().hear();
+  Bytes expected(bytes, 1);
+  std::fill_n(expected.begin() + 512, 1000, std::uint8_t{9});
+  CHECK_BYTES(read(side.stream, buffer), expected);
+  second.talk().tell();
+  second.must_end_well();
+}
+
+ANYPLACE_CASE("ipc", "ipc.memory",
+              "a buffer that is freed while another process has it open is kept until it is closed",
+              Capability::interprocess_memory) {
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    {
+      const Buffer theirs = CALL(Buffer::import(side.stream, talk.receive()));
+      talk.tell();
+      talk.hear();
+      CHECK_BYTES(read(side.stream, theirs), Bytes(bytes, 7));
+    }
+    CALL(side.stream.synchronize());
+    CALL(ipc_collect(side.device));
+    talk.tell();
+    talk.hear();
+  });
+  const Side side(run);
+  {
+    const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
+    CALL(side.stream.memset8(buffer, 7));
+    CALL(side.stream.synchronize());
+    second.talk().send(CALL(buffer.export_handle()));
+    second.talk().hear();
+  }
+  CHECK_EQUAL(CALL(ipc_collect(side.device)), bytes);
+  const Buffer others = CALL(Buffer(side.stream, bytes, {.shareable = true}));
+  CALL(side.stream.memset8(others, 8));
+  CALL(side.stream.synchronize());
+  second.talk().tell();
+  second.talk().hear();
+  CHECK_EQUAL(CALL(ipc_collect(side.device)), std::uint64_t{0});
+  second.talk().tell();
+  second.must_end_well();
+}
+
+ANYPLACE_CASE("ipc", "ipc.handles", "a buffer's handle that is changed, cut short, or of a freed buffer is refused",
+              Capability::interprocess_memory) {
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    std::vector<std::byte> handle = talk.receive();
+    for (std::size_t at = 0; at < handle.size(); at += 7) {
+      handle[at] ^= std::byte{16};
+      CHECK_ERROR(invalid_argument, Buffer::import(side.device, handle));
+      handle[at] ^= std::byte{16};
+    }
+    CHECK_ERROR(invalid_argument, Buffer::import(side.device, std::span(handle).first(handle.size() - 1)));
+    CHECK_ERROR(invalid_argument, Event::import(side.device, handle));
+    talk.tell();
+    talk.hear();
+    CHECK_ERROR(invalid_handle, Buffer::import(side.device, handle));
+  });
+  const Side side(run);
+  {
+    const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
+    const std::vector<std::byte> handle = CALL(buffer.export_handle());
+    CHECK_ERROR(invalid_argument, Buffer::import(side.device, handle));  // of this process
+    second.talk().send(handle);
+    second.talk().hear();
+  }
+  second.talk().tell();
+  second.must_end_well();
+  CHECK_ERROR(invalid_argument, Buffer().export_handle());
+}
+
+// ---- Events
+
+ANYPLACE_CASE("ipc", "ipc.events", "another process's pending record is waited for, by hosts and by streams",
+              Capability::interprocess_events, Capability::host_functions) {
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    const Event event = CALL(Event(side.device, {.interprocess = true}));
+    HostGate gate;
+    gate.hold(side.stream);
+    CALL(side.stream.record_event(event));
+    talk.send(CALL(event.export_handle()));
+    talk.hear();
+    gate.open();
+    CALL(side.stream.synchronize());
+    talk.hear();
+  });
+  const Side side(run);
+  const Event event = CALL(Event::import(side.device, second.talk().receive()));
+  CALL(side.stream.wait_event(event));
+  CHECK_STAYS_FALSE(event.query());
+  CHECK(!side.stream.query());
+  second.talk().tell();
+  CALL(event.synchronize());
+  CALL(side.stream.synchronize());
+  CHECK(event.query());
+  second.talk().tell();
+  second.must_end_well();
+}
+
+ANYPLACE_CASE("ipc", "ipc.events", "another process's event is recorded here, and that process waits for it",
+              Capability::interprocess_events, Capability::host_functions) {
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    const Event event = CALL(Event::import(side.device, talk.receive()));
+    CHECK(event.query());  // never recorded
+    HostGate gate;
+    gate.hold(side.stream);
+    CALL(side.stream.record_event(event));
+    talk.tell();
+    talk.hear();
+    gate.open();
+    CALL(side.stream.synchronize());
+    talk.hear();
+  });
+  const Side side(run);
+  const Event event = CALL(Event(side.device, {.interprocess = true}));
+  second.talk().send(CALL(event.export_handle()));
+  second.talk().hear();
+  CALL(side.stream.wait_event(event));
+  CHECK_STAYS_FALSE(side.stream.query());
+  second.talk().tell();
+  CALL(side.stream.synchronize());
+  CHECK(event.query());
+  second.talk().tell();
+  second.must_end_well();
+}
+
+ANYPLACE_CASE("ipc", "ipc.handles", "an event that isn't interprocess can't be exported, nor one that has timing",
+              Capability::interprocess_events) {
+  const Device device = run.device();
+  const Event plain = CALL(Event(device));
+  CHECK_ERROR(invalid_argument, plain.export_handle());
+  if (device.has(Capability::timed_events)) {
+    const Event timed = CALL(Event(device, {.timing = true}));
+    CHECK_ERROR(invalid_argument, timed.export_handle());
+  }
+  const Event event = CALL(Event(device, {.interprocess = true}));
+  CHECK_ERROR(invalid_argument, Event::import(device, CALL(event.export_handle())));  // of this process
+}
+
+ANYPLACE_CASE("capabilities", "devices.capabilities", "interprocess_memory: claimed and works, or refused") {
+  const Device device = run.device();
+  const Stream stream = CALL(Stream(device));
+  if (!device.has(Capability::interprocess_memory)) {
+    CHECK_ERROR(unsupported, Buffer(stream, 4096, {.shareable = true}));
+    const Buffer buffer = CALL(Buffer(stream, 4096));
+    CHECK_ERROR(unsupported, buffer.export_handle());
+    return;
+  }
+  const Buffer buffer = CALL(Buffer(stream, 4096, {.shareable = true}));
+  CALL(stream.memset8(buffer, 4));
+  CHECK_BYTES(read(stream, buffer), Bytes(4096, 4));
+  CHECK(CALL(buffer.export_handle()) == CALL(buffer.export_handle()));
+}
+
+}  // namespace
+}  // namespace anyplace::conformance::ipc_cases

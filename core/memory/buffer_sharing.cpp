@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// BufferView::export_handle, Buffer::import and ipc_collect, and the ends of the buffers that they share.
+#include "memory/buffer_sharing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "anyplace/ipc.h"
+#include "anyplace/stream.h"
+#include "memory/deferred_free.h"
+#include "plugins/device_properties.h"
+#include "runtime/call.h"
+#include "streams/event_sharing.h"
+
+namespace anyplace {
+namespace detail {
+
+/// Memory of another process, open in this one.
+struct OpenMemory {
+  DeviceState* device;
+  anyplace_address address;
+  int buffers;  ///< that lie in it
+};
+
+namespace {
+
+constexpr const char* freeing = "Buffer: freeing memory";
+
+/// Guards the buffers that are kept, and the member `sharing` of buffers while it is set. The backend's memory_export
+/// is called under it.
+std::mutex sharing_mutex;
+BufferState* kept = nullptr;  // guarded by sharing_mutex; buffers that were freed while other processes had them open
+std::atomic<std::size_t> kept_count{0};  // of them
+
+/// Guards `open_memory`. The backend's memory_import and memory_import_end are called under it: what is being closed
+/// must not be opened at the same time.
+std::mutex open_mutex;
+using OpenKey = std::pair<const DeviceState*, std::string>;
+std::map<OpenKey, OpenMemory>& open_memory() {
+  static auto* const all = new std::map<OpenKey, OpenMemory>;
+  return *all;
+}
+
+// ---- Memory of this process ----------------------------------------------------------------------------------------
+
+/// Makes what the buffer needs to be shared, unless it has it. The buffer is pinned.
+const BufferSharing& shared(BufferState& buffer, const char* operation) {
+  DeviceState& device = *buffer.device;
+  const std::lock_guard lock(sharing_mutex);
+  if (buffer.sharing != nullptr) return *buffer.sharing;
+  std::unique_ptr<BufferSharing, EndBufferSharing> made(new BufferSharing(operation));
+  made->share.emplace(device.place, operation);
+  made->exported.struct_size = sizeof(made->exported);
+  const anyplace_status status =
+      device.table->memory_export(device.self, device.index, buffer.allocation(), buffer.allocated(), &made->exported);
+  if (status == ANYPLACE_STATUS_UNSUPPORTED) {
+    const std::string why = take_message().text;
+    fail(ErrorCode::unsupported, device.place, operation,
+         fmt::format(
+             "the buffer's memory can't be shared as it is{}{}\nmake the buffer with BufferOptions{{.shareable = "
+             "true}}",
+             why.empty() ? "" : ": ", why));
+  }
+  check(status, device, operation);
+  buffer.sharing = std::move(made);
+  return *buffer.sharing;
+}
+
+/// Ends what shared() made. No process has the memory open.
+void end_export(BufferState& buffer) noexcept {
+  DeviceState& device = *buffer.device;
+  if (device.table->memory_export_end != nullptr) {
+    note_quietly(
+        device.table->memory_export_end(device.self, device.index, buffer.allocation(), &buffer.sharing->exported),
+        device, freeing);
+  }
+  buffer.sharing.reset();
+}
+
+}  // namespace
+
+void EndBufferSharing::operator()(BufferSharing* sharing) const noexcept { delete sharing; }
+
+void keep_while_shared(std::unique_ptr<BufferState>& buffer) noexcept {
+  if (buffer->sharing->share->close()) return end_export(*buffer);
+  const std::lock_guard lock(sharing_mutex);
+  buffer->next = kept;
+  kept = buffer.release();
+  kept_count.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool keeps_shared_buffers(const DeviceState&) noexcept { return kept_count.load(std::memory_order_relaxed) != 0; }
+
+std::uint64_t collect_shared_buffers(DeviceState& device) noexcept {
+  if (!keeps_shared_buffers(device) || !backends_callable()) return 0;
+  BufferState* all = nullptr;
+  {
+    const std::lock_guard lock(sharing_mutex);
+    all = std::exchange(kept, nullptr);
+  }
+  std::uint64_t still_kept = 0;
+  while (all != nullptr) {
+    std::unique_ptr<BufferState> buffer(all);
+    all = std::exchange(all->next, nullptr);
+    const bool wanted = buffer->device == &device;
+    const std::uint64_t bytes = buffer->bytes;
+    kept_count.fetch_sub(1, std::memory_order_relaxed);
+    keep_while_shared(buffer);
+    if (buffer != nullptr) {
+      free_memory_of(std::move(buffer));
+    } else if (wanted) {
+      still_kept += bytes;
+    }
+  }
+  return still_kept;
+}
+
+// ---- Memory of other processes -------------------------------------------------------------------------------------
+namespace {
+
+/// Opens the memory, or finds it open.
+OpenMemory& open(DeviceState& device, const IpcContent& content, const char* operation) {
+  OpenKey key(&device, std::string(reinterpret_cast<const char*>(content.backend.bytes), content.backend.byte_count));
+  const std::uint64_t process = content.share.table.owner.packed();
+  key.second.append(reinterpret_cast<const char*>(&process), sizeof(process));
+  const std::lock_guard lock(open_mutex);
+  const auto [entry, is_new] = open_memory().try_emplace(std::move(key), OpenMemory{&device, 0, 0});
+  OpenMemory& memory = entry->second;
+  if (is_new) {
+    try {
+      check(device.table->memory_import(device.self, device.index, &content.backend, &memory.address), device,
+            operation);
+      if (memory.address == 0) {
+        fail(ErrorCode::backend_failed, device.place, operation, "the backend opened memory and gave address 0");
+      }
+    } catch (...) {
+      open_memory().erase(entry);
+      throw;
+    }
+  }
+  ++memory.buffers;
+  return memory;
+}
+
+void close(OpenMemory& memory) noexcept {
+  const std::lock_guard lock(open_mutex);
+  if (--memory.buffers != 0) return;
+  DeviceState& device = *memory.device;
+  const anyplace_status status = device.table->memory_import_end(device.self, device.index, memory.address);
+  // Closing a lost device's memory may fail, and that isn't reported.
+  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, freeing);
+  std::erase_if(open_memory(), [&](const auto& each) { return &each.second == &memory; });
+}
+
+// Imported buffers that were freed and whose work isn't known to be done.
+std::atomic<std::size_t> ending{0};
+std::atomic<bool> watching{false};     // the polling thread looks after them
+std::atomic<bool> look_is_due{false};  // the service thread was told to
+
+/// BufferState::take_back of an imported buffer. Only now may the other process free the memory.
+void end_import(std::unique_ptr<BufferState> buffer) noexcept {
+  close(*buffer->sharing->open);
+  ending.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+/// On the service thread, because closing memory may take the vendor a while.
+void look_for_ends() noexcept {
+  look_is_due.store(false, std::memory_order_relaxed);
+  if (!backends_callable()) return;
+  try {
+    for (Backend* const backend : accepted_backends()) {
+      for (const std::unique_ptr<DeviceState>& device : backend->devices) reap_without_waiting(*device);
+    }
+  } catch (const std::bad_alloc&) {  // the next look may have the memory
+  }
+}
+
+/// A step of the polling thread. The other process may wait for its memory, and this one may not call anything of the
+/// library for long.
+bool watch_ends() noexcept {
+  if (ending.load(std::memory_order_seq_cst) == 0) {
+    watching.store(false, std::memory_order_seq_cst);
+    // One that was freed just now may have seen that this step was there.
+    if (ending.load(std::memory_order_seq_cst) == 0 || watching.exchange(true)) return true;
+  }
+  if (!look_is_due.exchange(true, std::memory_order_relaxed)) post_to_service([] { look_for_ends(); });
+  return false;
+}
+
+BufferView import_on(const StreamView& view, std::span<const std::byte> handle, const char* operation) {
+  Pin<StreamState> stream = streams().pin(view.id(), operation);
+  DeviceState& device = *stream->device;
+  require_usable(device, operation);
+  require_capability(device, Capability::interprocess_memory, operation);
+  const IpcContent content = read_handle(device, IpcKind::buffer, handle, operation);
+  auto state = std::make_unique<BufferState>();
+  state->sharing.reset(new BufferSharing(operation));
+  state->sharing->use = SharedUse(content.share, "the buffer", device.place, operation);
+  OpenMemory& memory = open(device, content, operation);
+  state->sharing->open = &memory;
+  state->imported = true;
+  state->device = &device;
+  state->address = memory.address + content.offset;
+  state->bytes = content.bytes;
+  state->take_back = end_import;
+  state->home = std::move(stream);
+  try {
+    return BufferView(open_buffer(std::move(state), operation), 0, content.bytes);
+  } catch (...) {
+    close(memory);
+    throw;
+  }
+}
+
+}  // namespace
+
+void free_imported(std::unique_ptr<BufferState> buffer) noexcept {
+  ending.fetch_add(1, std::memory_order_seq_cst);
+  free_later(std::move(buffer));
+  if (ending.load(std::memory_order_seq_cst) == 0 || watching.exchange(true)) return;
+  poll_in_service([] { return watch_ends(); });
+}
+
+}  // namespace detail
+
+std::vector<std::byte> BufferView::export_handle() const {
+  constexpr const char* operation = "BufferView::export_handle";
+  detail::enter(operation);
+  const detail::PinnedRange range = detail::pin_range(*this, operation);
+  const auto refuse = [&](const std::string& text) {
+    detail::fail(ErrorCode::invalid_argument, range.device != nullptr ? range.device->place : std::string(), operation,
+                 text);
+  };
+  if (range.bytes == 0) refuse("there is nothing to share in 0 bytes");
+  detail::BufferState& buffer = *range.buffer;
+  detail::DeviceState& device = *range.device;
+  detail::require_usable(device, operation);
+  detail::require_capability(device, Capability::interprocess_memory, operation);
+  if (buffer.imported) {
+    refuse("the memory is another process's\nonly the process that made it can export it; pass on its handle");
+  }
+  if (!buffer.owned) refuse("the memory is somebody else's, who may free it at any time\nexport a buffer that owns it");
+  if (buffer.kind != ANYPLACE_MEMORY_DEVICE) {
+    detail::fail(ErrorCode::unsupported, device.place, operation,
+                 "managed memory can't be shared with other processes");
+  }
+  static_cast<void>(detail::collect_shared_buffers(device));
+  const detail::BufferSharing& sharing = detail::shared(buffer, operation);
+  detail::IpcContent content;
+  content.share = sharing.share->address();
+  content.backend = sharing.exported;
+  content.offset = sharing.exported.offset + (range.address - buffer.allocation());
+  content.bytes = range.bytes;
+  return detail::write_handle(device, detail::IpcKind::buffer, content, operation);
+}
+
+Buffer Buffer::import(const Device& device, std::span<const std::byte> handle) {
+  return import(current_stream(device), handle);
+}
+
+Buffer Buffer::import(const StreamView& stream, std::span<const std::byte> handle) {
+  constexpr const char* operation = "Buffer::import";
+  detail::enter(operation);
+  Buffer buffer;
+  static_cast<BufferView&>(buffer) = detail::import_on(stream, handle, operation);
+  return buffer;
+}
+
+std::uint64_t ipc_collect(const Device& device) {
+  constexpr const char* operation = "ipc_collect";
+  detail::enter(operation);
+  detail::DeviceState& state = *device.state();
+  detail::collect_shared_events();
+  if (detail::ending.load(std::memory_order_relaxed) != 0) detail::reap_without_waiting(state);
+  return detail::collect_shared_buffers(state);
+}
+
+}  // namespace anyplace

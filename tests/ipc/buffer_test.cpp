@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers that two processes use: what the memory is, who keeps it, and when it is given out again.
+#include <anyplace/anyplace.h>
+
+#include <catch2/catch.hpp>
+#include <numeric>
+
+#include "ipc/peer.h"
+#include "support/errors.h"
+#include "support/host_gate.h"
+
+namespace buffer_test {
+
+using namespace anyplace;
+using test::Belongings;
+using test::Peer;
+
+Device device() { return Device("cpu_sim:0"); }
+
+std::uint8_t byte_at(const Stream& stream, const BufferView& buffer, std::uint64_t offset) {
+  std::uint8_t value = 0;
+  stream.copy(HostSpan(&value, 1), buffer.sub(offset, 1));
+  stream.synchronize();
+  return value;
+}
+
+void fill(const Stream& stream, const BufferView& buffer, std::uint8_t value) {
+  stream.fill(buffer.as<std::uint8_t>(), value);
+  stream.synchronize();
+}
+
+TEST_CASE("Given memory of another process then both see what either writes") {
+  Peer peer;
+  const Stream stream(device());
+  for (const std::string size : {"1", "300", "4096 shareable", "5000000", "5000000 shareable"}) {
+    const std::uint64_t bytes = std::stoull(size);
+    peer.must("buffer b " + size);
+    peer.must("fill b 7");
+    peer.must("sync");
+    const Buffer theirs = Buffer::import(stream, peer.handle("export b"));
+    CHECK(theirs.size_bytes() == bytes);
+    CHECK(byte_at(stream, theirs, 0) == 7);
+    CHECK(byte_at(stream, theirs, bytes - 1) == 7);
+    fill(stream, theirs, 9);
+    CHECK(peer.must("read b 0") == "9");
+    CHECK(peer.must("read b " + std::to_string(bytes - 1)) == "9");
+  }
+}
+
+TEST_CASE("Given this process's memory opened by another then both see what either writes") {
+  Peer peer;
+  const Stream stream(device());
+  const Buffer buffer(stream, 100'000);
+  fill(stream, buffer, 3);
+  peer.send("import b", buffer.sub(1000, 5000).export_handle());
+  CHECK(peer.must("read b 4999") == "3");
+  peer.must("fill b 4");
+  peer.must("sync");
+  CHECK(byte_at(stream, buffer, 999) == 3);
+  CHECK(byte_at(stream, buffer, 1000) == 4);
+  CHECK(byte_at(stream, buffer, 5999) == 4);
+  CHECK(byte_at(stream, buffer, 6000) == 3);
+}
+
+TEST_CASE("Given buffers of one cached segment then the segment is opened once, and the buffers are offsets in it") {
+  Peer peer;
+  peer.must("buffer a 1000");
+  peer.must("buffer b 1000");
+  const Buffer a = Buffer::import(device(), peer.handle("export a"));
+  const Buffer b = Buffer::import(device(), peer.handle("export b"));
+  const std::uint64_t there = std::stoull(peer.must("address b")) - std::stoull(peer.must("address a"));
+  CHECK(b.address() - a.address() == there);
+}
+
+TEST_CASE("Given a handle opened twice then the two buffers are the same memory, and each closes by itself") {
+  Peer peer;
+  const Stream stream(device());
+  peer.must("buffer b 4096");
+  const auto handle = peer.handle("export b");
+  CHECK(peer.handle("export b") == handle);
+  auto first = std::make_unique<Buffer>(Buffer::import(stream, handle));
+  const Buffer second = Buffer::import(stream, handle);
+  CHECK(first->address() == second.address());
+  first.reset();
+  peer.must("drop b");
+  CHECK(peer.must("collect") == "4096");  // kept for the second one
+  fill(stream, second, 1);
+}
+
+TEST_CASE("Given a shared buffer that is freed then its memory isn't given out before the other process closes it") {
+  Peer peer;
+  const Stream stream(device());
+  for (const BufferOptions options : {BufferOptions{}, BufferOptions{.shareable = true}}) {
+    auto buffer = std::make_unique<Buffer>(stream, 4096, options);
+    const std::uint64_t address = buffer->address();
+    peer.send("import b", buffer->export_handle());
+    buffer.reset();
+    CHECK(ipc_collect(device()) == 4096);
+    {
+      const Buffer other(stream, 4096, options);
+      CHECK(other.address() != address);
+      fill(stream, other, 1);
+    }
+    peer.must("fill b 77");
+    CHECK(peer.must("read b 4095") == "77");
+    peer.must("drop b");
+    CHECK(ipc_collect(device()) == 0);
+  }
+  CHECK(memory_allocated(device()) == 0);
+}
+
+TEST_CASE("Given an imported buffer that is freed while work uses it then it is closed after that work") {
+  Peer peer;
+  peer.must("buffer b 4096");
+  const Stream stream(device());
+  test::HostGate gate;
+  {
+    const Buffer theirs = Buffer::import(stream, peer.handle("export b"));
+    gate.block(stream);
+    stream.fill(theirs.as<std::uint8_t>(), 5);
+  }
+  peer.must("drop b");
+  CHECK(peer.must("collect") == "4096");
+  gate.open();
+  stream.synchronize();
+  // The closing is this library's own work in the background.
+  while (peer.must("collect") != "0") sched_yield();
+}
+
+TEST_CASE("Given an importer that is killed then what it had open is freed") {
+  const Stream stream(device());
+  auto buffer = std::make_unique<Buffer>(stream, 4096);
+  {
+    Peer peer;
+    peer.send("import b", buffer->export_handle());
+    buffer.reset();
+    CHECK(ipc_collect(device()) == 4096);
+  }
+  CHECK(ipc_collect(device()) == 0);
+  CHECK(memory_allocated(device()) == 0);
+}
+
+TEST_CASE("Given an exporter that is killed then its memory stays for who has it open") {
+  const Stream stream(device());
+  auto peer = std::make_unique<Peer>();
+  peer->must("buffer b 4096");
+  peer->must("fill b 21");
+  peer->must("sync");
+  const Buffer theirs = Buffer::import(stream, peer->handle("export b"));
+  peer.reset();
+  CHECK(byte_at(stream, theirs, 4095) == 21);
+  fill(stream, theirs, 22);
+  CHECK(byte_at(stream, theirs, 0) == 22);
+}
+
+TEST_CASE("Given three processes then memory is freed when the last one that has it closes it") {
+  const Stream stream(device());
+  Peer first;
+  Peer second;
+  auto buffer = std::make_unique<Buffer>(stream, 4096);
+  const auto handle = buffer->export_handle();
+  first.send("import b", handle);
+  second.send("import b", handle);
+  second.send("import c", handle);
+  buffer.reset();
+  first.must("drop b");
+  CHECK(ipc_collect(device()) == 4096);
+  second.must("drop c");
+  CHECK(ipc_collect(device()) == 4096);
+  second.must("drop b");
+  CHECK(ipc_collect(device()) == 0);
+}
+
+TEST_CASE("Given the last of the device's memory kept for another process that has ended then it can be had again") {
+  const Stream stream(device());
+  set_per_process_memory_fraction(device(), 0.01);
+  const std::uint64_t most = [&] {
+    const auto total = device().properties().total_memory;
+    return total ? *total / 100 / 4096 * 4096 : std::uint64_t{0};
+  }();
+  auto buffer = std::make_unique<Buffer>(stream, most / 10 * 8);
+  {
+    Peer peer;
+    peer.send("import b", buffer->export_handle());
+    buffer.reset();
+    CHECK(test::code_of([&] { return Buffer(stream, most / 2); }) == ErrorCode::out_of_memory);
+  }
+  const Buffer another(stream, most / 2);
+  CHECK(another.size_bytes() == most / 2);
+}
+
+TEST_CASE("Given shared memory that was closed on both sides then nothing is left of it") {
+  const Stream stream(device());
+  {  // what a process has for all its shared things is made once
+    Peer peer;
+    peer.must("buffer b 4096");
+    const Buffer theirs = Buffer::import(stream, peer.handle("export b"));
+    const Buffer mine(stream, 4096);
+    peer.send("import c", mine.export_handle());
+  }
+  const Belongings before = Belongings::now();
+  for (int i = 0; i < 20; ++i) {
+    Peer peer;
+    peer.must("buffer b 4096");
+    const Buffer theirs = Buffer::import(stream, peer.handle("export b"));
+    const Buffer mine(stream, 4096);
+    peer.send("import c", mine.export_handle());
+  }
+  CHECK(ipc_collect(device()) == 0);
+  const Belongings after = Belongings::now();
+  CHECK(after.descriptors == before.descriptors);
+  CHECK(after.files_in_memory == before.files_in_memory);
+  CHECK(after.shared_memory == before.shared_memory);
+}
+
+}  // namespace buffer_test

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutations of what several processes share.
+#include "mutation.h"
+
+namespace anyplace::mutants {
+namespace {
+
+const std::vector<Mutation> mutations = {
+    {"ipc_memory_private", "another process's memory is memory of its own",
+     "ipc: memory of another process: both see what either writes",
+     [](Table& table) {
+       table.memory_import = [](void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_address* out) {
+         return real.memory_allocate(self, device, ANYPLACE_MEMORY_DEVICE, handle->size, out);
+       };
+       table.memory_import_end = [](void* self, int32_t device, anyplace_address address) {
+         return real.memory_free(self, device, ANYPLACE_MEMORY_DEVICE, address);
+       };
+     }},
+    {"ipc_memory_elsewhere", "another process's memory is mapped a page further on",
+     "ipc: memory of another process: both see what either writes",
+     [](Table& table) {
+       table.memory_import = [](void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_address* out) {
+         const Status status = real.memory_import(self, device, handle, out);
+         *out += 4096;
+         return status;
+       };
+       table.memory_import_end = [](void* self, int32_t device, anyplace_address address) {
+         return real.memory_import_end(self, device, address - 4096);
+       };
+     }},
+    {"ipc_shareable_refused", "memory that was made to be shared can't be",
+     "capabilities: interprocess_memory: claimed and works, or refused",
+     [](Table& table) {
+       table.memory_export = [](void*, int32_t, anyplace_address, uint64_t, anyplace_ipc_handle*) {
+         return Status{ANYPLACE_STATUS_UNSUPPORTED};
+       };
+     }},
+    {"ipc_event_private", "another process's event is an event of its own",
+     "ipc: another process's pending record is waited for, by hosts and by streams",
+     [](Table& table) {
+       table.event_import = [](void* self, int32_t device, const anyplace_ipc_handle*, anyplace_event* out) {
+         anyplace_event_desc desc{};
+         desc.struct_size = sizeof(desc);
+         desc.flags = ANYPLACE_EVENT_INTERPROCESS;
+         return real.event_create(self, device, &desc, out);
+       };
+     }},
+    {"ipc_event_record_kept", "a record of another process's event stays in this process",
+     "ipc: another process's event is recorded here, and that process waits for it",
+     [](Table& table) {
+       static Notes<anyplace_event, anyplace_event> records;
+       table.event_import = [](void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_event* out) {
+         const Status status = real.event_import(self, device, handle, out);
+         anyplace_event_desc desc{};
+         desc.struct_size = sizeof(desc);
+         anyplace_event own = 0;
+         if (status == ok && real.event_create(self, device, &desc, &own) == ok) records.set(*out, own);
+         return status;
+       };
+       table.event_record = [](void* self, anyplace_event event, anyplace_stream stream) {
+         return real.event_record(self, records.get(event, event), stream);
+       };
+     }},
+};
+
+}  // namespace
+
+std::span<const Mutation> ipc_mutations() noexcept { return mutations; }
+
+}  // namespace anyplace::mutants
