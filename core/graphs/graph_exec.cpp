@@ -8,6 +8,7 @@
 
 #include "anyplace/graph.h"
 #include "graphs/graph_state.h"
+#include "graphs/retired_graphs.h"
 #include "plugins/device_properties.h"
 #include "streams/hold.h"
 
@@ -71,6 +72,8 @@ void mark_at_last(GraphExecState& exec, const char* operation) {
   if (exec.unmarked) mark(exec, next_done(exec, operation), operation);
 }
 
+}  // namespace
+
 bool is_finished(GraphExecState& exec) noexcept {
   if (!exec.last || exec.device->lost.load(std::memory_order_relaxed)) return true;
   if (exec.unmarked) return is_surely_idle(*exec.last, "~GraphExec");
@@ -81,6 +84,8 @@ bool is_finished(GraphExecState& exec) noexcept {
     return exec.device->lost.load(std::memory_order_relaxed);
   }
 }
+
+namespace {
 
 void drop_former(GraphExecState& exec) noexcept {
   const auto is_over = [](const FormerWork& former) {
@@ -238,36 +243,6 @@ void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, cons
   }
   if (replaced != nullptr) exec.former.push_back({std::move(replaced), exec.done});
   exec.former.push_back({std::exchange(exec.content, std::move(flat)), exec.done});
-}
-
-// ---- The end -------------------------------------------------------------------------------------------------------
-
-namespace {
-
-/// Of a lost device nobody can tell whether a launch still calls a function: what it would call stays.
-void end(std::shared_ptr<GraphExecState> exec) noexcept {
-  const bool by_backend = exec->native != nullptr || !exec->former.empty();
-  const bool lost = exec->device->lost.load(std::memory_order_relaxed);
-  if (lost && exec->last && by_backend && exec->content->calls_host) leak(std::move(exec));
-}
-
-}  // namespace
-
-void retire(std::shared_ptr<GraphExecState> exec) noexcept {
-  if (exec == nullptr) return;
-  if (!process_running()) return leak(std::move(exec));
-  if (!in_callback() && is_finished(*exec)) return end(std::move(exec));
-  // The closure that is handed over is a pointer: it owns the state.
-  auto* const kept = new (std::nothrow) std::shared_ptr<GraphExecState>(exec);
-  if (kept == nullptr) return leak(std::move(exec));
-  poll_in_service([kept]() noexcept {
-    if (!is_finished(**kept)) return false;
-    post_to_service([kept] {
-      end(std::move(*kept));
-      delete kept;
-    });
-    return true;
-  });
 }
 
 }  // namespace detail

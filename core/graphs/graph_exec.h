@@ -48,7 +48,7 @@ struct GraphExecState {
 void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>& stream, const char* operation);
 /// Throws invalid_argument if the graphs differ in more than their work.
 void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, const char* operation);
-/// Ends it once its launches are done. Never waits.
-void retire(std::shared_ptr<GraphExecState> exec) noexcept;
+/// Whether all launches are done; true for a lost device. Calls the backend.
+bool is_finished(GraphExecState& exec) noexcept;
 
 }  // namespace anyplace::detail

@@ -246,6 +246,11 @@ std::vector<std::byte> BufferView::export_handle() const {
     refuse("the memory is another process's\nonly the process that made it can export it; pass on its handle");
   }
   if (!buffer.owned) refuse("the memory is somebody else's, who may free it at any time\nexport a buffer that owns it");
+  if (buffer.region) {
+    refuse(
+        "the memory was allocated inside a capture, and is the graph's\nexport a buffer that was made outside, with "
+        "BufferOptions::shareable\nsee docs/ipc.md");
+  }
   if (buffer.kind != ANYPLACE_MEMORY_DEVICE) {
     detail::fail(ErrorCode::unsupported, device.place, operation,
                  "managed memory can't be shared with other processes");

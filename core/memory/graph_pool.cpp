@@ -134,6 +134,11 @@ bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t
          "managed memory can't be allocated on a stream that is being captured\nallocate it before begin_capture(), or "
          "on another stream with CaptureMode::relaxed\nsee docs/graphs.md");
   }
+  if (buffer.shareable) {
+    fail(ErrorCode::capturing, device.place, operation,
+         "memory for other processes can't be allocated on a stream that is being captured\nallocate it before "
+         "begin_capture()\nsee docs/graphs.md");
+  }
   if (custom_allocator(device) != nullptr || !device.allocator->caching(operation)) {
     fail(
         ErrorCode::capturing, device.place, operation,
