@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A graph's launch: the owner claims one segment after the other, two workers take the invitation, leave the owner alone or close
- * the claims, and then all run what is ready; one segment may be a host function. The stream's next command is a launch of the
+ * A graph's launch: the owner claims one chain after the other, two workers take the invitation, leave the owner alone or close
+ * the claims, and then all run what is ready; one chain may be a host function. The stream's next command is a launch of the
  * same graph.
  *
  * code:     backends/cpu_sim/graph_run.cpp (begin, run_alone, finish_alone, join, share, work, settle, leave, call_host)
  * abstract: being in the scheduler's queue is a flag; whether joining is worth it, and when a thread gives way, is left open; the
- *           segments are 0 and 1, 2 after 0, and 3 after 1 and 2; ranges of a spread step are left out (spread.pml has the like),
+ *           chains are 0 and 1, 2 after 0, and 3 after 1 and 2; ranges of a spread step are left out (spread.pml has the like),
  *           and so is sharing the host thread's calls
- * checked:  each segment runs once at each launch, after those that it comes after and before its command is complete; nobody
+ * checked:  each chain runs once at each launch, after those that it comes after and before its command is complete; nobody
  *           touches a launch that is complete; both launches are completed
  *
  * check: safety
  * fault: GOES_ON assertion           the owner runs what it claimed from claims that were closed
- * fault: CURRENT_DONE assertion      who closes the claims takes the segment in the owner's hand for done
+ * fault: CURRENT_DONE assertion      who closes the claims takes the chain in the owner's hand for done
  * fault: NOT_COUNTED assertion       the invitation isn't counted while it is out
  * fault: OUTSIDE_UNCOUNTED assertion  a host function under way isn't counted
  * fault: LEAVES end state            a thread gives way without an invitation for others
@@ -24,7 +24,7 @@
 #define NONE 255
 
 byte value;          /* complete launches */
-bool outside;        /* segment 1 is a host function */
+bool outside;        /* chain 1 is a host function */
 bool locked;
 byte claims;         /* may be N + 1 */
 bool closed;
@@ -44,7 +44,7 @@ bool launch_left;    /* the host thread passes the turn on */
 inline lock() { atomic { !locked -> locked = true } }
 inline unlock() { locked = false }
 
-inline start_segment(s) {
+inline start_chain(s) {
   d_step {
     assert(value == number && !ran[AT(s)]);
     assert(s != 2 || ended[AT(0)]);
@@ -52,7 +52,7 @@ inline start_segment(s) {
     ran[AT(s)] = true
   }
 }
-inline end_segment(s) { ended[AT(s)] = true }
+inline end_chain(s) { ended[AT(s)] = true }
 
 inline make_ready(s) {
   if
@@ -83,7 +83,7 @@ inline complete(s) {
   fi
 }
 
-/* `c` segments were claimed. All but the last of them are done; that one may be in the hand of the owner. */
+/* `c` chains were claimed. All but the last of them are done; that one may be in the hand of the owner. */
 #ifdef CURRENT_DONE
 #define IS_DONE(s) (s < c)
 #else
@@ -203,7 +203,7 @@ inline work() {
     :: hand == NONE -> break
     :: hand != NONE ->
       if
-      :: true -> start_segment(hand); end_segment(hand); done = true
+      :: true -> start_chain(hand); end_chain(hand); done = true
       :: true -> done = false
       fi
     fi
@@ -229,8 +229,8 @@ inline begin() {
   do
   :: own == 1 && outside -> hand = 1; done = false; work(); break
   :: !(own == 1 && outside) ->
-    start_segment(own);
-    end_segment(own);
+    start_chain(own);
+    end_chain(own);
     atomic { next = claims; was_closed = closed; claims = (claims <= N -> claims + 1 : claims) }
 #ifdef GOES_ON
     was_closed = false;
@@ -333,8 +333,8 @@ proctype host_thread() {
 end:
   do
   :: atomic { started -> started = false; number = value }
-    start_segment(1);
-    end_segment(1);
+    start_chain(1);
+    end_chain(1);
     lock();
     atomic {
       assert(value == number);

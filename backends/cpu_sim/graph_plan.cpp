@@ -49,8 +49,8 @@ class GraphPlan::Compiler {
       at += desc_.node_stride;
     }
     check_dependencies();
-    make_segments();
-    for (Segment& segment : plan_.segments) fill(segment);
+    make_chains();
+    for (Chain& chain : plan_.chains) fill(chain);
     link();
   }
 
@@ -58,8 +58,8 @@ class GraphPlan::Compiler {
   struct Node {
     anyplace_graph_node given{};
     std::uint32_t successors = 0;
-    std::uint32_t segment = none;
-    std::uint32_t next = none;  // in the same segment
+    std::uint32_t chain = none;
+    std::uint32_t next = none;  // in the same chain
   };
 
   void check_dependencies() {
@@ -75,46 +75,46 @@ class GraphPlan::Compiler {
     }
   }
 
-  /// Whether the node goes on with the segment of the one node that it comes after.
+  /// Whether the node goes on with the chain of the one node that it comes after.
   bool continues(const anyplace_graph_node& node) const noexcept {
     if (node.dependency_count != 1 || !is_step(node.kind)) return false;
     const Node& before = nodes_[node.dependencies[0]];
     return before.successors == 1 && is_step(before.given.kind);
   }
 
-  void make_segments() {
+  void make_chains() {
     for (std::uint32_t i = 0; i < desc_.node_count; ++i) {
       const anyplace_graph_node& node = nodes_[i].given;
       if (continues(node)) {
         Node& before = nodes_[node.dependencies[0]];
         before.next = i;
-        nodes_[i].segment = before.segment;
+        nodes_[i].chain = before.chain;
         continue;
       }
-      nodes_[i].segment = static_cast<std::uint32_t>(heads_.size());
+      nodes_[i].chain = static_cast<std::uint32_t>(heads_.size());
       heads_.push_back(i);
     }
-    plan_.segments.resize(heads_.size());
+    plan_.chains.resize(heads_.size());
   }
 
-  void fill(Segment& segment) {
-    const auto number = static_cast<std::uint32_t>(&segment - plan_.segments.data());
+  void fill(Chain& chain) {
+    const auto number = static_cast<std::uint32_t>(&chain - plan_.chains.data());
     const std::uint32_t head = heads_[number];
     const anyplace_graph_node& first = nodes_[head].given;
-    segment.dependencies = first.dependency_count;
+    chain.dependencies = first.dependency_count;
     if (first.kind == ANYPLACE_GRAPH_NODE_HOST_FUNCTION) {
       if (first.function == nullptr) bad_node(head, "has a host function that is null");
-      segment.kind = Segment::host_function;
-      segment.begin = static_cast<std::uint32_t>(plan_.host_calls.size());
+      chain.kind = Chain::host_function;
+      chain.begin = static_cast<std::uint32_t>(plan_.host_calls.size());
       plan_.host_calls.push_back({first.function, first.user, number});
     } else if (first.kind == ANYPLACE_GRAPH_NODE_EVENT_WAIT) {
-      segment.kind = Segment::wait;
-      segment.begin = static_cast<std::uint32_t>(plan_.waits.size());
+      chain.kind = Chain::wait;
+      chain.begin = static_cast<std::uint32_t>(plan_.waits.size());
       plan_.waits.push_back(backend::from_handle<Event>(first.event));
     } else {
-      segment.begin = static_cast<std::uint32_t>(plan_.steps.size());
+      chain.begin = static_cast<std::uint32_t>(plan_.steps.size());
       for (std::uint32_t i = head; i != none; i = nodes_[i].next) add_step(i);
-      segment.end = static_cast<std::uint32_t>(plan_.steps.size());
+      chain.end = static_cast<std::uint32_t>(plan_.steps.size());
     }
   }
 
@@ -210,25 +210,24 @@ class GraphPlan::Compiler {
   }
 
   void link() {
-    std::vector<Segment>& segments = plan_.segments;
+    std::vector<Chain>& chains = plan_.chains;
     const auto for_each_edge = [&](auto&& visit) {
-      for (std::uint32_t s = 0; s < segments.size(); ++s) {
+      for (std::uint32_t s = 0; s < chains.size(); ++s) {
         const anyplace_graph_node& first = nodes_[heads_[s]].given;
-        for (std::uint32_t d = 0; d < first.dependency_count; ++d) visit(nodes_[first.dependencies[d]].segment, s);
+        for (std::uint32_t d = 0; d < first.dependency_count; ++d) visit(nodes_[first.dependencies[d]].chain, s);
       }
     };
-    for_each_edge([&](std::uint32_t from, std::uint32_t) { ++segments[from].last_successor; });
+    for_each_edge([&](std::uint32_t from, std::uint32_t) { ++chains[from].last_successor; });
     std::uint32_t edges = 0;
-    for (Segment& segment : segments) {
-      segment.first_successor = edges;
-      edges += std::exchange(segment.last_successor, edges);
+    for (Chain& chain : chains) {
+      chain.first_successor = edges;
+      edges += std::exchange(chain.last_successor, edges);
     }
     plan_.successors.resize(edges);
-    for_each_edge(
-        [&](std::uint32_t from, std::uint32_t to) { plan_.successors[segments[from].last_successor++] = to; });
-    for (std::uint32_t s = 1; s < segments.size(); ++s) {
+    for_each_edge([&](std::uint32_t from, std::uint32_t to) { plan_.successors[chains[from].last_successor++] = to; });
+    for (std::uint32_t s = 1; s < chains.size(); ++s) {
       const anyplace_graph_node& first = nodes_[heads_[s]].given;
-      plan_.is_line &= first.dependency_count == 1 && nodes_[first.dependencies[0]].segment == s - 1;
+      plan_.is_line &= first.dependency_count == 1 && nodes_[first.dependencies[0]].chain == s - 1;
     }
   }
 
@@ -237,7 +236,7 @@ class GraphPlan::Compiler {
   Device& device_;
   const anyplace_graph_desc& desc_;
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> heads_;  // the first node of each segment
+  std::vector<std::uint32_t> heads_;  // the first node of each chain
 };
 
 GraphPlan::GraphPlan(Engine& engine, Device& device, const anyplace_graph_desc& desc) {

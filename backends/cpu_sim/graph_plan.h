@@ -3,12 +3,12 @@
 // GraphPlan: a graph's nodes, compiled once into what a launch runs. It never changes, except for what a launch writes
 // into its steps (Launch::set_cookie).
 //
-// A plan is made of segments. A segment is a chain of nodes that nothing else comes between: each but the first comes
+// A plan is made of chains. A chain is a row of nodes that nothing else comes between: each but the first comes
 // after the one before it alone, and each but the last has that one successor. So nothing is lost when one thread runs
-// it from beginning to end, and what orders nodes costs something once per segment. A host function, and a wait for an
-// event, is a segment of its own, because no thread stays with it.
+// it from beginning to end, and what orders nodes costs something once per chain. A host function, and a wait for an
+// event, is a chain of its own, because no thread stays with it.
 //
-// Segments are in an order in which they can run: each comes after those that it depends on.
+// Chains are in an order in which they can run: each comes after those that it depends on.
 #pragma once
 
 #include <anyplace/backend/abi.h>
@@ -53,10 +53,10 @@ class GraphPlan {
     std::uint64_t bytes = 0;
   };
 
-  struct Segment {
+  struct Chain {
     enum Kind : std::uint32_t { steps, host_function, wait };
     Kind kind = steps;
-    std::uint32_t dependencies = 0;  // how many segments it comes after
+    std::uint32_t dependencies = 0;  // how many chains it comes after
     std::uint32_t begin = 0;         // its steps; of another kind: its number among those of that kind
     std::uint32_t end = 0;
     std::uint32_t first_successor = 0;  // in successors
@@ -66,7 +66,7 @@ class GraphPlan {
   struct HostCall {
     anyplace_host_function function;
     void* user;
-    std::uint32_t segment;
+    std::uint32_t chain;
   };
 
   /// Throws Failure for nodes that can't be launched, as the entries for their work do, and std::bad_alloc.
@@ -75,18 +75,18 @@ class GraphPlan {
   GraphPlan& operator=(const GraphPlan&) = delete;
   ~GraphPlan() = default;
 
-  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(segments.size()); }
-  const std::uint32_t* successors_of(const Segment& segment) const noexcept {
-    return successors.data() + segment.first_successor;
+  std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(chains.size()); }
+  const std::uint32_t* successors_of(const Chain& chain) const noexcept {
+    return successors.data() + chain.first_successor;
   }
 
-  std::vector<Segment> segments;
+  std::vector<Chain> chains;
   std::vector<Step> steps;
   std::vector<std::uint32_t> successors;
   std::vector<HostCall> host_calls;
   std::vector<Event*> records;
   std::vector<Event*> waits;
-  bool is_line = true;      // each segment comes after the one before it, so that no two can run at the same time
+  bool is_line = true;      // each chain comes after the one before it, so that no two can run at the same time
   bool has_spread = false;  // has steps of that kind
 
  private:

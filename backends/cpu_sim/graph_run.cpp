@@ -17,8 +17,8 @@ namespace {
 
 // A thread that could give way to streams as urgent reads the clock at every so many steps only.
 constexpr unsigned clock_steps = 4;
-// A worker that rests is called when the owner needs at least this for a segment, and for what is left this.
-constexpr std::int64_t long_segment_ns = 1'000;
+// A worker that rests is called when the owner needs at least this for a chain, and for what is left this.
+constexpr std::int64_t long_chain_ns = 1'000;
 constexpr std::int64_t call_ns = 30'000;
 
 }  // namespace
@@ -35,7 +35,7 @@ GraphRun::GraphRun(backend::Host host, Engine& engine, Device& device, const any
   }
   for (std::uint32_t i = 0; i < plan_.host_calls.size(); ++i) calls_.emplace_back(*this, i);
   for (std::uint32_t i = 0; i < plan_.size(); ++i) {
-    if (plan_.segments[i].kind == Segment::wait) waits_.emplace_back(*this, i);
+    if (plan_.chains[i].kind == Chain::wait) waits_.emplace_back(*this, i);
   }
   std::vector<Ref<Stamp>> stamps;
   for (const Event* event : plan_.records) stamps.push_back(event->timing() ? make_ref<Stamp>() : Ref<Stamp>());
@@ -84,31 +84,31 @@ Progress GraphRun::begin(Stream& stream, std::uint64_t cookie, const Record* wai
   if (claims_) {
     began_ns_ = now_ns();
     job_->open_claims();
-    // Before the first segment runs: it may wait for another one.
+    // Before the first chain runs: it may wait for another one.
     scheduler_->enqueue(*job_);
   }
   return run_alone() ? Progress::done : Progress::elsewhere;
 }
 
-/// Runs segments in their order until all are done, or the launch is shared, and then as one party of it. True to the
+/// Runs chains in their order until all are done, or the launch is shared, and then as one party of it. True to the
 /// last party.
 bool GraphRun::run_alone() noexcept {
   Visit visit;
   visit.own = claims_ ? 1 : 0;
   const std::uint32_t size = plan_.size();
-  for (std::uint32_t segment = 0;;) {
-    const End end = run_steps(segment, plan_.segments[segment].begin, visit);
-    if (end != End::done) return work({segment}, end);
+  for (std::uint32_t chain = 0;;) {
+    const End end = run_steps(chain, plan_.chains[chain].begin, visit);
+    if (end != End::done) return work({chain}, end);
     if (!claims_) {
-      if (++segment == size) return true;
+      if (++chain == size) return true;
       continue;
     }
-    if ((segment & (segment + 1)) == 0) call_for_help(segment);
+    if ((chain & (chain + 1)) == 0) call_for_help(chain);
     if (backend::unseen_by_thread_sanitizer()) backend::release_to_sanitizer(&progress_);
     const std::uint64_t claimed = job_->claim();
-    if (claimed >= SpreadJob::closed_claims) return work({segment}, End::done);
-    segment = static_cast<std::uint32_t>(claimed);
-    if (segment == size) return finish_alone();
+    if (claimed >= SpreadJob::closed_claims) return work({chain}, End::done);
+    chain = static_cast<std::uint32_t>(claimed);
+    if (chain == size) return finish_alone();
   }
 }
 
@@ -125,10 +125,10 @@ bool GraphRun::finish_alone() noexcept {
   return false;
 }
 
-/// Called after 1, 2, 4, 8 and so on segments. Threads that find little to do look at longer and longer intervals.
-void GraphRun::call_for_help(std::uint32_t segment) noexcept {
-  const std::int64_t each = (now_ns() - began_ns_) / (segment + 1);
-  if (each >= long_segment_ns && each * (plan_.size() - segment - 1) > call_ns) scheduler_->call();
+/// Called after 1, 2, 4, 8 and so on chains. Threads that find little to do look at longer and longer intervals.
+void GraphRun::call_for_help(std::uint32_t chain) noexcept {
+  const std::int64_t each = (now_ns() - began_ns_) / (chain + 1);
+  if (each >= long_chain_ns && each * (plan_.size() - chain - 1) > call_ns) scheduler_->call();
 }
 
 JointWork::Left GraphRun::join() noexcept {
@@ -154,16 +154,16 @@ JointWork::Left GraphRun::join() noexcept {
 
 // ---- Shared --------------------------------------------------------------------------------------------------------
 
-/// Gives the segments that nobody has claimed their counts. All but the last of those that were claimed are done. That
+/// Gives the chains that nobody has claimed their counts. All but the last of those that were claimed are done. That
 /// one is in the owner's hand, or done without the owner having said so.
 void GraphRun::share(std::uint64_t claimed) noexcept {
   shared_ = true;
   ready_begin_ = ready_end_ = static_cast<std::uint32_t>(claimed);  // with room in front (put_first)
   const auto size = plan_.size();
-  for (std::uint32_t s = 0; s < size; ++s) progress_[s].missing = plan_.segments[s].dependencies;
+  for (std::uint32_t s = 0; s < size; ++s) progress_[s].missing = plan_.chains[s].dependencies;
   for (std::uint32_t s = 0; s + 1 < claimed; ++s) {
-    const Segment& segment = plan_.segments[s];
-    for (std::uint32_t i = segment.first_successor; i < segment.last_successor; ++i) {
+    const Chain& chain = plan_.chains[s];
+    for (std::uint32_t i = chain.first_successor; i < chain.last_successor; ++i) {
       --progress_[plan_.successors[i]].missing;
     }
   }
@@ -182,63 +182,63 @@ bool GraphRun::work(Hand hand, End end) noexcept {
     bool last = false;
     {
       const std::lock_guard lock(lock_);
-      if (!shared_) share(claims_ ? job_->close_claims() : hand.segment + 1);
+      if (!shared_) share(claims_ ? job_->close_claims() : hand.chain + 1);
       settle(hand, end, outside);
-      if (end != End::gives_way && hand.segment == none) hand = take();
+      if (end != End::gives_way && hand.chain == none) hand = take();
       outside.starts = std::exchange(starts_, none);
       if (others_could_join() && scheduler_->limit() > 1) invite(outside);
-      if (hand.segment == none) last = leave();
+      if (hand.chain == none) last = leave();
     }
     act(outside);
-    if (hand.segment == none) return last;
+    if (hand.chain == none) return last;
     end = run_hand(hand, visit);
   }
 }
 
 /// What becomes of what the caller had in hand.
 void GraphRun::settle(Hand& hand, End end, Outside& outside) noexcept {
-  if (hand.segment == none) return;
-  const std::uint32_t segment = hand.segment;
+  if (hand.chain == none) return;
+  const std::uint32_t chain = hand.chain;
   if (hand.ranges) {
     leave_ranges(hand, end == End::gives_way);
   } else if (end == End::spreads) {
-    Spreadable& work = *plan_.steps[progress_[segment].step].work_;
-    spreads_[segment].ranges.begin(work, work.extent());
-    spreads_[segment].users = 1;
-    open_.push_back(segment);
+    Spreadable& work = *plan_.steps[progress_[chain].step].work_;
+    spreads_[chain].ranges.begin(work, work.extent());
+    spreads_[chain].users = 1;
+    open_.push_back(chain);
     hand.ranges = true;
     return;
   } else {
-    hand.segment = none;
-    if (end == End::done) complete(segment);
-    if (end == End::is_outside) make_ready(segment);
-    if (end == End::gives_way) put_first(segment);
+    hand.chain = none;
+    if (end == End::done) complete(chain);
+    if (end == End::is_outside) make_ready(chain);
+    if (end == End::gives_way) put_first(chain);
   }
   if (end == End::gives_way && others_could_join()) invite(outside);
 }
 
-/// Who leaves the ranges of a step last, with no unit left, goes on with its segment.
+/// Who leaves the ranges of a step last, with no unit left, goes on with its chain.
 void GraphRun::leave_ranges(Hand& hand, bool gave_way) noexcept {
-  const std::uint32_t segment = hand.segment;
+  const std::uint32_t chain = hand.chain;
   hand = {};
-  Spread& spread = spreads_[segment];
+  Spread& spread = spreads_[chain];
   if (--spread.users != 0 || spread.ranges.left()) {
     backend::release_to_sanitizer(&spread);
     return;
   }
   backend::acquire_from_sanitizer(&spread);
-  *std::find(open_.begin(), open_.end(), segment) = open_.back();
+  *std::find(open_.begin(), open_.end(), chain) = open_.back();
   open_.pop_back();
-  ++progress_[segment].step;
+  ++progress_[chain].step;
   if (gave_way) {
-    put_first(segment);
+    put_first(chain);
   } else {
-    hand.segment = segment;
+    hand.chain = chain;
   }
 }
 
-void GraphRun::complete(std::uint32_t segment) noexcept {
-  const Segment& done = plan_.segments[segment];
+void GraphRun::complete(std::uint32_t chain) noexcept {
+  const Chain& done = plan_.chains[chain];
   for (std::uint32_t i = done.first_successor; i < done.last_successor; ++i) {
     const std::uint32_t successor = plan_.successors[i];
     backend::release_to_sanitizer(&progress_[successor]);
@@ -247,37 +247,36 @@ void GraphRun::complete(std::uint32_t segment) noexcept {
 }
 
 /// Called when nothing is missing. What isn't for a thread that runs steps is a party from now on.
-void GraphRun::make_ready(std::uint32_t segment) noexcept {
-  const Segment& ready = plan_.segments[segment];
-  progress_[segment].step = ready.begin;
+void GraphRun::make_ready(std::uint32_t chain) noexcept {
+  const Chain& ready = plan_.chains[chain];
+  progress_[chain].step = ready.begin;
   const bool outside =
-      ready.kind == Segment::host_function || (ready.kind == Segment::wait && !wait_for_[ready.begin].complete());
+      ready.kind == Chain::host_function || (ready.kind == Chain::wait && !wait_for_[ready.begin].complete());
   if (!outside) {
-    ready_[ready_end_++] = segment;
+    ready_[ready_end_++] = chain;
     return;
   }
   ++parties_;
-  progress_[segment].next_start = std::exchange(starts_, segment);
+  progress_[chain].next_start = std::exchange(starts_, chain);
 }
 
 GraphRun::Hand GraphRun::take() noexcept {
   if (ready_begin_ != ready_end_) {
-    const std::uint32_t segment = ready_[ready_begin_++];
-    backend::acquire_from_sanitizer(&progress_[segment]);
-    return {segment};
+    const std::uint32_t chain = ready_[ready_begin_++];
+    backend::acquire_from_sanitizer(&progress_[chain]);
+    return {chain};
   }
-  for (const std::uint32_t segment : open_) {
-    if (!spreads_[segment].ranges.left()) continue;
-    ++spreads_[segment].users;
-    return {segment, true};
+  for (const std::uint32_t chain : open_) {
+    if (!spreads_[chain].ranges.left()) continue;
+    ++spreads_[chain].users;
+    return {chain, true};
   }
   return {};
 }
 
 bool GraphRun::others_could_join() const noexcept {
-  return ready_begin_ != ready_end_ || std::any_of(open_.begin(), open_.end(), [this](std::uint32_t segment) {
-           return spreads_[segment].ranges.left();
-         });
+  return ready_begin_ != ready_end_ ||
+         std::any_of(open_.begin(), open_.end(), [this](std::uint32_t chain) { return spreads_[chain].ranges.left(); });
 }
 
 void GraphRun::invite(Outside& outside) noexcept {
@@ -306,12 +305,12 @@ void GraphRun::act(const Outside& outside) noexcept {
   Scheduler& scheduler = *scheduler_;
   HostThread& host_thread = stream_->device().host_thread();
   for (std::uint32_t next = outside.starts; next != none;) {
-    const std::uint32_t segment = std::exchange(next, progress_[next].next_start);
-    const std::uint32_t number = plan_.segments[segment].begin;
-    if (plan_.segments[segment].kind == Segment::host_function) {
+    const std::uint32_t chain = std::exchange(next, progress_[next].next_start);
+    const std::uint32_t number = plan_.chains[chain].begin;
+    if (plan_.chains[chain].kind == Chain::host_function) {
       host_thread.post(calls_[number]);
     } else if (!wait_for_[number].timeline->park(waits_[number], wait_for_[number].target)) {
-      end_outside(segment);
+      end_outside(chain);
     }
   }
   if (outside.invite) scheduler.enqueue(job);
@@ -322,7 +321,7 @@ void GraphRun::act(const Outside& outside) noexcept {
 /// By the host thread.
 HostWork* GraphRun::call_host(std::uint32_t number) noexcept {
   const GraphPlan::HostCall& called = plan_.host_calls[number];
-  backend::acquire_from_sanitizer(&progress_[called.segment]);
+  backend::acquire_from_sanitizer(&progress_[called.chain]);
   // The core catches what its users throw; this is for hosts that don't.
   try {
     called.function(called.user, ANYPLACE_STATUS_OK);
@@ -337,11 +336,11 @@ HostWork* GraphRun::call_host(std::uint32_t number) noexcept {
   bool last = false;
   {
     const std::lock_guard lock(lock_);
-    complete(called.segment);
+    complete(called.chain);
     // A host function that became ready is called next by this thread.
-    if (starts_ != none && plan_.segments[starts_].kind == Segment::host_function) {
-      const std::uint32_t segment = std::exchange(starts_, progress_[starts_].next_start);
-      next = &calls_[plan_.segments[segment].begin];
+    if (starts_ != none && plan_.chains[starts_].kind == Chain::host_function) {
+      const std::uint32_t chain = std::exchange(starts_, progress_[starts_].next_start);
+      next = &calls_[plan_.chains[chain].begin];
     }
     outside.starts = std::exchange(starts_, none);
     if (others_could_join()) invite(outside);
@@ -354,11 +353,11 @@ HostWork* GraphRun::call_host(std::uint32_t number) noexcept {
 
 /// By any thread: the wait is over. The command is completed by a thread of the scheduler, as this one may be in the
 /// middle of another stream.
-void GraphRun::end_outside(std::uint32_t segment) noexcept {
+void GraphRun::end_outside(std::uint32_t chain) noexcept {
   Outside outside;
   {
     const std::lock_guard lock(lock_);
-    complete(segment);
+    complete(chain);
     outside.starts = std::exchange(starts_, none);
     invite(outside);
     backend::release_to_sanitizer(&parties_);
@@ -370,28 +369,28 @@ void GraphRun::end_outside(std::uint32_t segment) noexcept {
 // ---- Steps ---------------------------------------------------------------------------------------------------------
 
 GraphRun::End GraphRun::run_hand(const Hand& hand, Visit& visit) noexcept {
-  if (!hand.ranges) return run_steps(hand.segment, progress_[hand.segment].step, visit);
-  return spreads_[hand.segment].ranges.run(*scheduler_, *job_) ? End::gives_way : End::done;
+  if (!hand.ranges) return run_steps(hand.chain, progress_[hand.chain].step, visit);
+  return spreads_[hand.chain].ranges.run(*scheduler_, *job_) ? End::gives_way : End::done;
 }
 
-/// Runs the segment's steps from step `from` on.
-GraphRun::End GraphRun::run_steps(std::uint32_t segment, std::uint32_t from, Visit& visit) noexcept {
-  const Segment& run = plan_.segments[segment];
-  if (run.kind != Segment::steps) {
-    return run.kind == Segment::wait && wait_for_[run.begin].complete() ? End::done : End::is_outside;
+/// Runs the chain's steps from step `from` on.
+GraphRun::End GraphRun::run_steps(std::uint32_t chain, std::uint32_t from, Visit& visit) noexcept {
+  const Chain& run = plan_.chains[chain];
+  if (run.kind != Chain::steps) {
+    return run.kind == Chain::wait && wait_for_[run.begin].complete() ? End::done : End::is_outside;
   }
   Step* const steps = plan_.steps.data();
   for (std::uint32_t at = from; at != run.end; ++at) {
     Step& step = steps[at];
     if (scheduler_->ready_tasks() > visit.own && visit.began && gives_way_to_others(visit)) {
-      progress_[segment].step = at;
+      progress_[chain].step = at;
       return End::gives_way;
     }
     visit.began = true;
     if (step.kind == Step::launch) [[likely]] {
       visit.block.run(*step.kernel, step.packed, cookie_);
     } else if (step.kind == Step::spread) {
-      progress_[segment].step = at;
+      progress_[chain].step = at;
       if (step.launched != nullptr) step.launched->set_cookie(cookie_);
       return End::spreads;
     } else {
