@@ -161,6 +161,7 @@ void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>&
   if (content.list.nodes.empty()) return;
   // The stream would join the capture in the middle of the graph.
   for (EventState* const event : content.waited) refuse_if_captured(*event, operation);
+  const UncapturedScope uncaptured;
   std::shared_ptr<EventState> done = next_done(*exec, operation);
   follow_last(*exec, *stream, operation);
   if (exec->last.get() != stream.get()) turn_faults_to(*exec, *stream, operation);

@@ -273,7 +273,15 @@ void note_closed_while_captured(StreamState& stream) noexcept {
 
 // ---- What is done with streams and events --------------------------------------------------------------------------
 
+namespace {
+thread_local bool uncaptured = false;
+}  // namespace
+
+UncapturedScope::UncapturedScope() noexcept { uncaptured = true; }
+UncapturedScope::~UncapturedScope() { uncaptured = false; }
+
 bool capture_work(StreamState& stream, Work& work, const char* operation) {
+  if (uncaptured) return false;
   std::optional<Refusal> refusal;
   {
     const std::lock_guard lock(captures().mutex);
@@ -294,6 +302,7 @@ bool capture_work(StreamState& stream, Work& work, const char* operation) {
 }
 
 bool capture_record(EventState& event, StreamState& stream, const char* operation) {
+  if (uncaptured) return false;
   std::optional<Refusal> refusal;
   std::shared_ptr<Capture> older;
   {
@@ -376,6 +385,7 @@ std::optional<Refusal> join_capture(StreamState& stream, EventState& event, cons
 }  // namespace
 
 bool capture_wait(StreamState& stream, EventState& event, const char* operation) {
+  if (uncaptured) return false;
   std::optional<Refusal> refusal;
   {
     std::unique_lock lock(captures().mutex);

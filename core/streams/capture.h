@@ -110,6 +110,16 @@ CaptureStatus capture_status(const StreamState& stream) noexcept;
 /// Makes a node of it. False if the stream isn't captured.
 bool capture_work(StreamState& stream, Work& work, const char* operation);
 
+/// While it lives, what the calling thread submits isn't captured: a capture that begins in the middle of a launch gets
+/// no part of it.
+class UncapturedScope {
+ public:
+  UncapturedScope() noexcept;
+  UncapturedScope(const UncapturedScope&) = delete;  // a scope
+  UncapturedScope& operator=(const UncapturedScope&) = delete;
+  ~UncapturedScope();
+};
+
 // -- Building without a stream's capture.
 /// A stream of the graph's that makes nodes: what is submitted to it comes after `front` and becomes the front.
 void attach_builder(StreamState& stream, std::shared_ptr<Capture> capture) noexcept;

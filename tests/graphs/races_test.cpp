@@ -50,12 +50,15 @@ TEST_CASE("Given a thread that launches while a capture begins and ends then eac
   const Device device = graph_device();
   const Stream stream(device);
   const Number number(device, 0);
+  const Number branch(device, 0);
   const Kernel step = step_kernel(device);
   Graph graph(device);
-  graph.add_kernel({}, step, {}, number.buffer, one, one);
+  graph.add_kernel(graph.add_kernel({}, step, {}, number.buffer, one, one), step, {}, number.buffer, one, one);
+  graph.add_kernel({}, step, {}, branch.buffer, one, one);
   const GraphExec exec = graph.instantiate();
   constexpr std::uint64_t launches = 400;
   std::atomic<std::uint64_t> nodes{0};
+  std::atomic<std::uint64_t> others{0};
   std::atomic<bool> done{false};
   const auto launch = [&] {
     for (std::uint64_t i = 0; i < launches; ++i) exec.launch(stream);
@@ -65,12 +68,16 @@ TEST_CASE("Given a thread that launches while a capture begins and ends then eac
     while (!done) {
       stream.begin_capture(CaptureMode::relaxed);
       std::this_thread::yield();
-      nodes += stream.end_capture().count(GraphNodeKind::child_graph);
+      const Graph captured = stream.end_capture();
+      nodes += captured.size();
+      others += captured.size() - captured.count(GraphNodeKind::child_graph);
     }
   };
   run_at_once({launch, capture});
   stream.synchronize();
-  REQUIRE(number.get() + nodes == launches);
+  REQUIRE(others == 0);
+  REQUIRE(number.get() == 2 * (launches - nodes));
+  REQUIRE(branch.get() == launches - nodes);
 }
 
 TEST_CASE("Given streams that are destroyed while a capture begins on them then none is left") {
@@ -160,8 +167,8 @@ TEST_CASE("Given a graph that is instantiated on one thread then others launch a
     }
     exec.reset();
     run_at_once(bodies);
+    device.synchronize();
   }
-  device.synchronize();
   REQUIRE(number.get() == 100);
 }
 
