@@ -135,6 +135,10 @@ namespace anyplace::doubles::cuda {
   X(plain, cuIpcOpenEventHandle, 4010, (CUevent * event, CUipcEventHandle handle), (event, handle))
 
 #define CUDA_DOUBLE_MEMORY_ENTRIES(X, PTDS, PTSZ)                                                                   \
+  X(plain, cuIpcGetMemHandle, 4010, (CUipcMemHandle * handle, CUdeviceptr address), (handle, address))              \
+  X(plain, cuIpcOpenMemHandle_v2, 11000, (CUdeviceptr * address, CUipcMemHandle handle, unsigned flags),            \
+    (address, handle, flags))                                                                                       \
+  X(release, cuIpcCloseMemHandle, 4010, (CUdeviceptr address), (address))                                           \
   X(plain, cuMemGetInfo_v2, 3020, (size_t * free, size_t * total), (free, total))                                   \
   X(plain, cuMemAlloc_v2, 3020, (CUdeviceptr * address, size_t bytes), (address, bytes))                            \
   X(plain, cuMemAllocPitch_v2, 3020,                                                                                \

@@ -127,6 +127,18 @@ CUDA_DOUBLE_ENTRY(cuMemFree_v2)(CUdeviceptr address) {
   return free_block(*context, *block);
 }
 
+static_assert(sizeof(CUipcMemHandle) == SharedRecords::handle_bytes);
+
+CUDA_DOUBLE_ENTRY(cuIpcGetMemHandle)(CUipcMemHandle* handle, CUdeviceptr address) {
+  return share_memory(handle, address);
+}
+
+CUDA_DOUBLE_ENTRY(cuIpcOpenMemHandle_v2)(CUdeviceptr* address, CUipcMemHandle handle, unsigned flags) {
+  return open_memory(address, &handle, flags);
+}
+
+CUDA_DOUBLE_ENTRY(cuIpcCloseMemHandle)(CUdeviceptr address) { return close_memory(address); }
+
 CUDA_DOUBLE_ENTRY(cuMemGetAddressRange_v2)(CUdeviceptr* base, size_t* size, CUdeviceptr address) {
   const auto block = known_block(address);
   if (!block) return CUDA_ERROR_NOT_FOUND;

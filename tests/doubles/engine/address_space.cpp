@@ -183,9 +183,55 @@ bool AddressSpace::free(uint64_t start, uint64_t id, bool keep) {
     return unused;
   }
   block.state = MemoryState::freed;
+  if (const auto file = shared_.find(start); file != shared_.end()) {
+    close(file->second);  // who has mapped it keeps it
+    shared_.erase(file);
+  }
   if (has_memory(block)) arena_of(block).used -= block.bytes;
   if (unused && !keep) close_range(start, block.bytes);
   return unused;
+}
+
+int AddressSpace::share(uint64_t start, uint64_t& lead) {
+  const std::lock_guard lock(mutex_);
+  const auto found = blocks_.find(start);
+  if (found == blocks_.end() || found->second.kind != MemoryKind::device) return -1;
+  const uint64_t page = start & ~(page_bytes - 1);
+  lead = start - page;
+  if (const auto known = shared_.find(start); known != shared_.end()) return known->second;
+  const uint64_t pages = round_up(lead + found->second.bytes, page_bytes);
+  const int file = memfd_create("double's memory", MFD_CLOEXEC);
+  if (file < 0) return -1;
+  for (uint64_t done = 0; done < pages;) {
+    const ssize_t written = pwrite(file, pointer(page + done), pages - done, static_cast<off_t>(done));
+    if (written <= 0) {
+      close(file);
+      return -1;
+    }
+    done += static_cast<uint64_t>(written);
+  }
+  if (mmap(pointer(page), pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) {
+    close(file);
+    return -1;
+  }
+  shared_[start] = file;
+  return file;
+}
+
+uint64_t AddressSpace::open_shared(Block model, int file, uint64_t lead, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  Arena& arena = arena_of(model);
+  if (!open(arena)) return 0;
+  const uint64_t pages = round_up(lead + bytes, page_bytes);
+  const uint64_t page = place(arena, pages, page_bytes);
+  if (page == 0) return 0;
+  if (mmap(pointer(page), pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return 0;
+  model.start = page + lead;
+  model.bytes = bytes;
+  model.id = ++ids_;
+  blocks_[model.start] = model;
+  arena.used += bytes;
+  return model.start;
 }
 
 bool AddressSpace::begin_use(uint64_t address, uint64_t id) {

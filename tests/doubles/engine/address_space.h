@@ -75,6 +75,11 @@ class AddressSpace {
   void set_access(uint64_t start, uint64_t access);
   /// The block is freed. False: something runs on it; its memory then stays until that ends. `keep`: it stays for good.
   bool free(uint64_t start, uint64_t id, bool keep = false);
+  /// Puts the device block's memory into a file, which others can map from `lead` bytes on: its descriptor, until the
+  /// block is freed; -1 if there is none. Nothing runs on the block meanwhile.
+  int share(uint64_t start, uint64_t& lead);
+  /// Maps such a file as a block; 0 if that fails.
+  uint64_t open_shared(Block model, int file, uint64_t lead, uint64_t bytes);
   Finding find(uint64_t start, uint64_t bytes);
   /// Put around what runs on the block with that id that holds the address. False: it was freed, or isn't allocated
   /// yet.
@@ -119,6 +124,7 @@ class AddressSpace {
     int device = 0;
   };
   using Blocks = std::map<uint64_t, Block>;
+  std::map<uint64_t, int> shared_;  // guarded by mutex_; the files of blocks that were shared
 
   Arena& arena_of(const Block& block);
   /// Takes addresses from the system; the arena has none yet. False: it has no such range.

@@ -69,16 +69,21 @@ namespace anyplace::doubles::hip {
   X(plain, hipIpcGetEventHandle, (hipIpcEventHandle_t * handle, hipEvent_t event), (handle, event))                  \
   X(plain, hipIpcOpenEventHandle, (hipEvent_t * event, hipIpcEventHandle_t handle), (event, handle))
 
-#define HIP_DOUBLE_MEMORY_ENTRIES(X)                                                                          \
-  X(plain, hipMalloc, (void** memory, size_t bytes), (memory, bytes))                                         \
-  X(plain, hipExtMallocWithFlags, (void** memory, size_t bytes, unsigned flags), (memory, bytes, flags))      \
-  X(release, hipFree, (void* memory), (memory))                                                               \
-  X(plain, hipHostMalloc, (void** memory, size_t bytes, unsigned flags), (memory, bytes, flags))              \
-  X(release, hipHostFree, (void* memory), (memory))                                                           \
-  X(plain, hipHostGetDevicePointer, (void** address, void* memory, unsigned flags), (address, memory, flags)) \
-  X(plain, hipHostRegister, (void* memory, size_t bytes, unsigned flags), (memory, bytes, flags))             \
-  X(release, hipHostUnregister, (void* memory), (memory))                                                     \
-  X(plain, hipMallocManaged, (void** memory, size_t bytes, unsigned flags), (memory, bytes, flags))           \
+#define HIP_DOUBLE_MEMORY_ENTRIES(X)                                                                                \
+  X(plain, hipMalloc, (void** memory, size_t bytes), (memory, bytes))                                               \
+  X(plain, hipExtMallocWithFlags, (void** memory, size_t bytes, unsigned flags), (memory, bytes, flags))            \
+  X(release, hipFree, (void* memory), (memory))                                                                     \
+  X(plain, hipHostMalloc, (void** memory, size_t bytes, unsigned flags), (memory, bytes, flags))                    \
+  X(release, hipHostFree, (void* memory), (memory))                                                                 \
+  X(plain, hipHostGetDevicePointer, (void** address, void* memory, unsigned flags), (address, memory, flags))       \
+  X(plain, hipHostRegister, (void* memory, size_t bytes, unsigned flags), (memory, bytes, flags))                   \
+  X(release, hipHostUnregister, (void* memory), (memory))                                                           \
+  X(plain, hipMallocManaged, (void** memory, size_t bytes, unsigned flags), (memory, bytes, flags))                 \
+  X(plain, hipIpcGetMemHandle, (hipIpcMemHandle_t * handle, void* memory), (handle, memory))                        \
+  X(plain, hipIpcOpenMemHandle, (void** memory, hipIpcMemHandle_t handle, unsigned flags), (memory, handle, flags)) \
+  X(release, hipIpcCloseMemHandle, (void* memory), (memory))                                                        \
+  X(plain, hipMemGetAddressRange, (hipDeviceptr_t * base, size_t * bytes, hipDeviceptr_t memory),                   \
+    (base, bytes, memory))                                                                                          \
   X(plain, hipMemGetInfo, (size_t * free, size_t * total), (free, total))
 
 #define HIP_DOUBLE_POOL_ENTRIES(X)                                                                            \

@@ -44,6 +44,24 @@ HIP_DOUBLE_ENTRY(hipExtMallocWithFlags)(void** memory, size_t bytes, unsigned fl
 
 HIP_DOUBLE_ENTRY(hipFree)(void* memory) { return free_any(memory, {MemoryKind::device, MemoryKind::managed}); }
 
+static_assert(sizeof(hipIpcMemHandle_t) == SharedRecords::handle_bytes);
+
+HIP_DOUBLE_ENTRY(hipIpcGetMemHandle)(hipIpcMemHandle_t* handle, void* memory) {
+  return share_memory(handle, Word(memory));
+}
+HIP_DOUBLE_ENTRY(hipIpcOpenMemHandle)(void** memory, hipIpcMemHandle_t handle, unsigned flags) {
+  return open_memory(memory, &handle, flags);
+}
+HIP_DOUBLE_ENTRY(hipIpcCloseMemHandle)(void* memory) { return close_memory(Word(memory)); }
+
+HIP_DOUBLE_ENTRY(hipMemGetAddressRange)(hipDeviceptr_t* base, size_t* bytes, hipDeviceptr_t memory) {
+  const auto block = state().memory.block_of(Word(memory));
+  if (!block || block->state != MemoryState::live) return hipErrorNotFound;
+  if (base != nullptr) *base = reinterpret_cast<hipDeviceptr_t>(block->start);
+  if (bytes != nullptr) *bytes = block->bytes;
+  return hipSuccess;
+}
+
 HIP_DOUBLE_ENTRY(hipHostMalloc)(void** memory, size_t bytes, unsigned flags) {
   if ((flags & ~host_malloc_flags) != 0) return hipErrorInvalidValue;
   return allocate_any(MemoryKind::pinned, bytes, 0, memory);

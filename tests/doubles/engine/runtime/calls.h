@@ -116,6 +116,10 @@ int elapsed_time(float* milliseconds, Word start, Word end);
 // -- Memory.
 
 int memory_info(size_t* free, size_t* total);
+/// Handles of memory for other processes, of the same size as those of events.
+int share_memory(void* handle, uint64_t address);
+int open_memory(WordOut address, const void* handle, unsigned flags);
+int close_memory(uint64_t address);
 int allocate(MemoryKind kind, uint64_t bytes, unsigned flags, WordOut address);
 /// The block that begins at the address, if it is of one of the kinds and not freed; else noted as misuse.
 std::optional<Block> block_to_free(uint64_t address, std::initializer_list<MemoryKind> kinds);
