@@ -6,6 +6,7 @@
 #include <cmath>
 #include <unordered_set>
 
+#include "streams/plugins/forward.h"
 #include "support/errors.h"
 #include "support/host_gate.h"
 
@@ -93,7 +94,10 @@ TEST_CASE("Given no event when a stream records one then it makes it with the op
 }
 
 TEST_CASE("Given options that exclude each other or aren't to be had then making the event says which") {
-  const Device device("cpu_sim:0");
+  test::Forward& forward = test::new_forward();
+  forward.absent_capabilities = std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS;
+  forward.install("sim_b");
+  const Device device("sim_b:0");
   const auto both = error_of([&] { const Event event(device, {.timing = true, .interprocess = true}); });
   REQUIRE(both);
   REQUIRE(both->code() == ErrorCode::invalid_argument);
@@ -102,7 +106,7 @@ TEST_CASE("Given options that exclude each other or aren't to be had then making
   REQUIRE(absent);
   REQUIRE(absent->code() == ErrorCode::unsupported);
   REQUIRE(absent->text().find("interprocess_events") != std::string::npos);
-  REQUIRE(absent->place() == "cpu_sim:0");
+  REQUIRE(absent->place() == "sim_b:0");
   const Event blocking(device, {.blocking_sync = true});
   const Stream stream(device);
   blocking.record(stream);
