@@ -98,24 +98,45 @@ void Replay::launch(const GraphContent& content, StreamState& stream, const char
   }
 }
 
+namespace {
+
+/// record() and wait() for the plan's own events, which nobody else asks about: straight to the backend where the
+/// stream isn't held.
+void record_own(EventState& event, StreamState& stream, const char* operation) {
+  DeviceState& device = *stream.device;
+  if (stream.is_diverted()) return record_behind_work(event, stream, operation);
+  check(device.table->event_record(device.self, event.handle, stream.handle), device, operation);
+  if (event.record_is_held.load(std::memory_order_acquire)) note_plain_record(event);
+}
+
+void wait_own(StreamState& stream, EventState& event, const char* operation) {
+  DeviceState& device = *stream.device;
+  if (stream.is_diverted() || event.record_is_held.load(std::memory_order_acquire)) {
+    return wait(stream, event, operation);
+  }
+  check(device.table->stream_wait_event(device.self, stream.handle, event.handle), device, operation);
+}
+
+}  // namespace
+
 void Replay::submit_all(const GraphContent& content, StreamState& stream, const char* operation) {
   if (start_ != nullptr) {
-    record(*start_, stream, operation);
+    record_own(*start_, stream, operation);
     for (std::uint32_t lane = 1; lane < lanes_.size(); ++lane) {
-      if (lanes_[lane].waits_for_start) wait(*lanes_[lane].helper, *start_, operation);
+      if (lanes_[lane].waits_for_start) wait_own(*lanes_[lane].helper, *start_, operation);
     }
   }
   const Node* node = content.list.nodes.data();
   for (const Step& step : steps_) {
     StreamState& on = stream_of(step.lane, stream);
     for (std::uint32_t w = 0; w < step.wait_count; ++w) {
-      wait(on, *events_[waits_[step.first_wait + w]], operation);
+      wait_own(on, *events_[waits_[step.first_wait + w]], operation);
     }
     submit_work(node->work, on, operation);
-    if (step.event != none) record(*events_[step.event], on, operation);
+    if (step.event != none) record_own(*events_[step.event], on, operation);
     ++node;
   }
-  for (const std::uint32_t event : joins_) wait(stream, *events_[event], operation);
+  for (const std::uint32_t event : joins_) wait_own(stream, *events_[event], operation);
 }
 
 /// The stream stays behind what the helpers were given: it uses the graph's memory.

@@ -155,6 +155,10 @@ const StreamState* unjoined(const Capture& capture) {
 Captures& captures() noexcept { return all_captures.value; }
 
 std::uint32_t NodeList::add(Work&& work, DeviceState& device, const std::vector<std::uint32_t>& after) {
+  // Growing moves every node, which costs as much as making one: so it is rarer than a vector has it.
+  constexpr std::size_t first_room = 64;
+  constexpr std::size_t growth = 4;
+  if (nodes.size() == nodes.capacity()) nodes.reserve(std::max(first_room, nodes.size() * growth));
   const auto first = static_cast<std::uint32_t>(dependencies.size());
   dependencies.insert(dependencies.end(), after.begin(), after.end());
   try {
