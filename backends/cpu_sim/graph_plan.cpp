@@ -210,22 +210,22 @@ class GraphPlan::Compiler {
   }
 
   void link() {
-    std::vector<Chain>& chains = plan_.chains;
+    std::vector<Chain>& all = plan_.chains;
     const auto for_each_edge = [&](auto&& visit) {
-      for (std::uint32_t s = 0; s < chains.size(); ++s) {
+      for (std::uint32_t s = 0; s < all.size(); ++s) {
         const anyplace_graph_node& first = nodes_[heads_[s]].given;
         for (std::uint32_t d = 0; d < first.dependency_count; ++d) visit(nodes_[first.dependencies[d]].chain, s);
       }
     };
-    for_each_edge([&](std::uint32_t from, std::uint32_t) { ++chains[from].last_successor; });
+    for_each_edge([&](std::uint32_t from, std::uint32_t) { ++all[from].last_successor; });
     std::uint32_t edges = 0;
-    for (Chain& chain : chains) {
+    for (Chain& chain : all) {
       chain.first_successor = edges;
       edges += std::exchange(chain.last_successor, edges);
     }
     plan_.successors.resize(edges);
-    for_each_edge([&](std::uint32_t from, std::uint32_t to) { plan_.successors[chains[from].last_successor++] = to; });
-    for (std::uint32_t s = 1; s < chains.size(); ++s) {
+    for_each_edge([&](std::uint32_t from, std::uint32_t to) { plan_.successors[all[from].last_successor++] = to; });
+    for (std::uint32_t s = 1; s < all.size(); ++s) {
       const anyplace_graph_node& first = nodes_[heads_[s]].given;
       plan_.is_line &= first.dependency_count == 1 && nodes_[first.dependencies[0]].chain == s - 1;
     }

@@ -18,6 +18,7 @@ using Exec = std::shared_ptr<GraphExecState>;
 struct RetiredGraphs {
   std::mutex mutex;        // guards all; a leaf
   std::vector<Exec*> all;  ///< whoever takes one out of the list ends and deletes it
+  std::vector<Exec> kept;  ///< those that may never end, for leak checkers to find
 };
 NoDestructor<RetiredGraphs> all_retired;
 
@@ -33,11 +34,20 @@ Exec look_at(Exec* retired) noexcept {
   return std::find(all.begin(), all.end(), retired) != all.end() ? *retired : nullptr;
 }
 
+void keep_for_good(Exec exec) noexcept {
+  const std::lock_guard lock(all_retired.value.mutex);
+  try {
+    all_retired.value.kept.push_back(exec);
+  } catch (const std::bad_alloc&) {
+    leak(std::move(exec));
+  }
+}
+
 /// Of a lost device nobody can tell whether a launch still calls a function: what it would call stays.
 void end(Exec exec) noexcept {
   const bool by_backend = exec->native != nullptr || !exec->former.empty();
   const bool lost = exec->device->lost.load(std::memory_order_relaxed);
-  if (lost && exec->last && by_backend && exec->content->calls_host) leak(std::move(exec));
+  if (lost && exec->last && by_backend && exec->content->calls_host) keep_for_good(std::move(exec));
 }
 
 /// A step of the polling thread.
@@ -84,7 +94,7 @@ void end_retired_graphs() noexcept {
     if (is_finished(*exec)) {
       end(std::move(exec));
     } else {
-      leak(std::move(exec));
+      keep_for_good(std::move(exec));
     }
   }
 }
