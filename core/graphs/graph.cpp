@@ -20,22 +20,6 @@ namespace {
 
 std::atomic<std::uint64_t> last_number{0};
 
-/// The error as that of another call: the caller knows nothing of what it is made of.
-Error renamed(const Error& error, const char* operation) {
-  ErrorDetails details;
-  details.code = error.code();
-  details.place = error.place();
-  details.operation = operation;
-  details.text = error.problem();
-  details.remedy = error.remedy();
-  details.see = error.see();
-  details.vendor_code = error.vendor_code();
-  details.vendor_name = error.vendor_name();
-  details.vendor_text = error.vendor_text();
-  details.memory = error.memory();
-  return Error(std::move(details));
-}
-
 }  // namespace
 
 GraphState::GraphState(DeviceState& of)

@@ -152,11 +152,11 @@ void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>&
              device.place, stream->device->place));
   }
   const std::lock_guard lock(exec->mutex);
-  if (stream->captured.load(std::memory_order_acquire)) {
+  if (stream->is_diverted()) {
+    // Decided once, under the captures' lock: a capture may begin or end at any moment.
     Work work = ChildWork{exec->content};
     if (capture_work(*stream, work, operation)) return;
   }
-  refuse_if_captured(*stream, operation);
   const GraphContent& content = *exec->content;
   if (content.list.nodes.empty()) return;
   // The stream would join the capture in the middle of the graph.

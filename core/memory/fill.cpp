@@ -10,6 +10,7 @@
 #include "anyplace/error.h"
 #include "anyplace/stream.h"
 #include "memory/pattern.h"
+#include "runtime/call.h"
 
 namespace anyplace {
 
@@ -47,22 +48,6 @@ void fill_range(const StreamView& stream, BufferView destination, const unsigned
   }
 }
 
-/// The error as this call's own: the caller knows nothing of what it is made of.
-Error of_fill(const Error& error) {
-  ErrorDetails details;
-  details.code = error.code();
-  details.place = error.place();
-  details.operation = "Stream::fill";
-  details.text = error.problem();
-  details.remedy = error.remedy();
-  details.see = error.see();
-  details.vendor_code = error.vendor_code();
-  details.vendor_name = error.vendor_name();
-  details.vendor_text = error.vendor_text();
-  details.memory = error.memory();
-  return Error(std::move(details));
-}
-
 }  // namespace
 
 void StreamView::fill_elements(BufferView destination, const void* element, std::uint32_t size) const {
@@ -72,7 +57,7 @@ void StreamView::fill_elements(BufferView destination, const void* element, std:
     if (destination.size_bytes() == 0) return memset8(destination, 0);
     fill_range(*this, destination.sub(0), bytes, size);
   } catch (const Error& error) {
-    throw of_fill(error);
+    throw detail::renamed(error, "Stream::fill");
   }
 }
 

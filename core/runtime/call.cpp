@@ -228,4 +228,19 @@ Message take_message() noexcept {
   return std::exchange(*pending_message, Message());
 }
 
+Error renamed(const Error& error, const char* operation) {
+  ErrorDetails details;
+  details.code = error.code();
+  details.place = error.place();
+  details.operation = operation;
+  details.text = error.problem();
+  details.remedy = error.remedy();
+  details.see = error.see();
+  details.vendor_code = error.vendor_code();
+  details.vendor_name = error.vendor_name();
+  details.vendor_text = error.vendor_text();
+  details.memory = error.memory();
+  return Error(std::move(details));
+}
+
 }  // namespace anyplace::detail

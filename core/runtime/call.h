@@ -36,6 +36,9 @@ Error make_error(anyplace_status status, DeviceState& device, const char* operat
 struct Message;
 Error error_of(anyplace_status status, Message message, std::string place, const char* operation);
 
+/// The error as that of another call: for one that is made of others, of which its caller knows nothing.
+Error renamed(const Error& error, const char* operation);
+
 /// The first statement of every public call that isn't a destructor.
 inline void enter(const char* operation) {
   if (!process_running() || in_callback()) [[unlikely]]
