@@ -86,6 +86,7 @@ class Streams(unittest.TestCase):
             ours.record_stream(side)
             del ours
             ours = torch.empty(1 << 20, device=DEVICE)  # must not be the memory that `side` still reads
+        side.synchronize()  # the sums are another stream's
         for value, copy in results:
             self.assertEqual(copy.sum().item(), value * (1 << 20))
 
