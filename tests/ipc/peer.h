@@ -111,7 +111,7 @@ class Peer {
 struct Belongings {
   std::size_t descriptors = 0;
   std::size_t files_in_memory = 0;  ///< mapped
-  std::size_t shared_memory = 0;    ///< names in /dev/shm
+  std::size_t shared_memory = 0;    ///< names in /dev/shm that are ours; other programs have theirs there
 
   friend bool operator==(const Belongings&, const Belongings&) = default;
 
@@ -122,7 +122,10 @@ struct Belongings {
     };
     Belongings found;
     found.descriptors = count("/proc/self/fd");
-    found.shared_memory = count("/dev/shm");
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", none)) {
+      if (entry.path().filename().string().find("anyplace") != std::string::npos) ++found.shared_memory;
+    }
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
       if (line.find("/memfd:anyplace shares") != std::string::npos) ++found.files_in_memory;

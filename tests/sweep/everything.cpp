@@ -78,6 +78,7 @@ struct Gate {
 };
 
 void host_functions(const Device& device) {
+  if (!device.has(Capability::host_functions)) return;
   const Stream stream(device);
   struct Owned {
     Stream stream;
@@ -386,10 +387,10 @@ void captures(const Device& device) {
   const anyplace::GraphNode first = graph.add_child_graph({}, child);
   anyplace::GraphNode second = graph.add_event_wait({}, event);
   if (device.has(Capability::host_functions)) second = graph.add_host_function(second, [calls] { ++*calls; });
-  graph.add_copy({first, second}, a, b);
+  const anyplace::GraphNode copied = graph.add_copy({first, second}, a, b);
   const std::size_t size = graph.size();
   try {
-    graph.add_memset32(first, a.sub(0, 4), 40);
+    graph.add_memset32(copied, a.sub(0, 4), 40);
   } catch (...) {
     expect(graph.size() == size, "no node of a call that failed");
     throw;
@@ -405,22 +406,39 @@ void captures(const Device& device) {
   expect(!device.has(Capability::host_functions) || *calls == 2, "a graph's host function");
 }
 
+template <void (*step)(const Device&)>
+void on_device(const Places& places) {
+  step(Device(places.place));
+}
+
+constexpr Part all_parts[] = {
+    {"first_use", load},
+    {"submissions", [](const Places& places) { run_submissions(places.place, places.image); }},
+    {"two_places", [](const Places& places) { run_two_places(places.place, places.other); }},
+    {"memory", [](const Places& places) { run_memory(places.place); }},
+    {"lists", on_device<lists>},
+    {"bad_input", [](const Places& places) { bad_input(Device(places.place), places.image); }},
+    {"host_functions", on_device<host_functions>},
+    {"host_kernels", on_device<host_kernels>},
+    {"graphs", on_device<graphs>},
+    {"threads", on_device<threads>},
+    {"addresses", on_device<addresses>},
+    {"facts", [](const Places& places) { facts(Device(places.place), places.image); }},
+    {"books", on_device<books>},
+    {"across", [](const Places& places) { across(Device(places.place), places.simple); }},
+    {"captures", on_device<captures>},
+};
+
 }  // namespace
 
-void run_everything(const Places& places) {
-  run_pipeline(places.place, places.other, places.image);
-  const Device device(places.place);
-  lists(device);
-  bad_input(device, places.image);
-  if (device.has(Capability::host_functions)) host_functions(device);
-  host_kernels(device);
-  graphs(device);
-  threads(device);
-  addresses(device);
-  facts(device, places.image);
-  books(device);
-  across(device, places.simple);
-  captures(device);
+std::span<const Part> parts() { return all_parts; }
+
+void load(const Places& places) {
+  for (const std::string& name : {places.place, places.other, places.simple}) {
+    const Device device(name);
+    const Stream stream(device);
+    stream.synchronize();
+  }
 }
 
 }  // namespace sweep

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // steps.h and what isn't submitted: bad input, lists, faults, time-outs, threads that end, the allocator's books,
-// handles that end inside host functions, streams that the core holds back. For shortage.cpp.
+// handles that end inside host functions, streams that the core holds back. For shortage.cpp, in parts: a process for
+// each call of a part runs that part alone, where one for each call of the whole would run the whole.
 #pragma once
+
+#include <span>
 
 #include "steps.h"
 
@@ -13,7 +16,15 @@ struct Places {
   std::string simple;  ///< of a backend that has neither gates nor host functions
 };
 
-/// As run_pipeline().
-void run_everything(const Places& places);
+struct Part {
+  const char* name;
+  /// As run_pipeline().
+  void (*run)(const Places& places);
+};
+
+/// The first begins with a process that knows no backend; the others may be run after load().
+std::span<const Part> parts();
+/// Makes the places' backends known, with a stream of each.
+void load(const Places& places);
 
 }  // namespace sweep

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a program that uses everything (everything.h) again and again, each time in a process of its own in which
-// another allocation, or another start of a thread, fails:
+// Runs the parts of a program that uses everything (everything.h) again and again, each time in a process of its own in
+// which another allocation, or another start of a thread, fails:
 //
 //   shortage --what allocations|threads --place P --other P --simple P --module FILE
-//            [--how-many N|rest] [--every N] [--from N] [--to N] [--show]
+//            [--how-many N|rest] [--every N] [--part NAME] [--from N] [--to N] [--show]
 //
-// The first process fails at its first such call, the next at its second, and so on until there is nothing more to
-// fail. --how-many is how many in a row fail; `rest` means all that come until the program has ended one way or the
-// other. The calls are counted from the program's first use of anyplace to the end of the process, whichever thread
-// makes them.
+// Of each part, or the one that is named, the first process fails at its first such call, the next at its second, and
+// so on until there is nothing more to fail. --how-many is how many in a row fail; `rest` means all that come until the
+// part has ended one way or the other. The calls are counted from the part's start (the first's: from the process's
+// first use of anyplace) to the end of the process, whichever thread makes them.
 //
 // Of every process is asked:
 // - It ends by itself, with status 0.
@@ -52,6 +52,7 @@ struct Options {
   failing::Kind kind = failing::Kind::allocations;
   long how_many = 1;
   long every = 1, from = 1, to = LONG_MAX;
+  std::string part;  // all, if empty
   bool show = false;
 
   bool rest() const { return how_many == failing::for_good; }
@@ -68,6 +69,7 @@ Options parse(int argc, char** argv) {
       ++i;
     }
   }
+  options.part = given["--part"];
   options.places = {given["--place"], given["--other"], given["--module"], given["--simple"]};
   const std::string what = given["--what"];
   if (what != "allocations" && what != "threads") throw std::runtime_error("--what takes allocations or threads");
@@ -109,12 +111,12 @@ bool fits(const anyplace::Error& error, failing::Kind kind) {
   return kind == failing::Kind::allocations && error.code() == anyplace::ErrorCode::out_of_memory;
 }
 
-/// Runs the program once. Whether it succeeded.
-bool attempt(const Options& options) {
+/// Runs the part once. Whether it succeeded.
+bool attempt(const Options& options, const sweep::Part& part) {
   const long before = failing::failed();
   std::string_view as = "success";
   try {
-    sweep::run_everything(options.places);
+    part.run(options.places);
     if (options.rest()) failing::disarm();
   } catch (const anyplace::Error& error) {
     if (options.rest()) failing::disarm();
@@ -138,7 +140,7 @@ bool attempt(const Options& options) {
   return as == "success" && !failed_here;
 }
 
-[[noreturn]] void run_child(const Options& options, long first) {
+[[noreturn]] void run_child(const Options& options, const sweep::Part& part, long first) {
   std::atexit([] { say("%ld calls, failed %ld\n", failing::made(), failing::failed()); });  // the last to be called
   auto& forward = test::new_forward();
   forward.gates = forward.host_functions = false;
@@ -146,11 +148,12 @@ bool attempt(const Options& options) {
   anyplace::set_error_handler([kind = options.kind](const anyplace::Error& error) {
     say("%s\nreported %s\n", error.what(), fits(error, kind) ? "well" : "wrong");
   });
+  if (&part != &sweep::parts().front()) sweep::load(options.places);
   if (options.show) failing::show_where();
   failing::arm(options.kind, first, options.how_many);
   // As often as something fails, and once more.
   int left = 3;
-  while (left > 0 && !attempt(options)) --left;
+  while (left > 0 && !attempt(options, part)) --left;
   if (left == 0) say("attempt wrong\n");
   std::exit(0);
 }
@@ -158,6 +161,7 @@ bool attempt(const Options& options) {
 // ---- What to think of it -------------------------------------------------------------------------------------------
 
 struct Child : sweep::Process {
+  const char* part = nullptr;
   long first = 0;
 };
 
@@ -205,27 +209,38 @@ void judge(const Options& options, const Child& child, Tally& tally) {
   ++tally.ended[ending];
   if (ending.rfind("WRONG", 0) != 0) return;
   ++tally.wrong;
-  std::printf("call %ld: %s\n", child.first, ending.c_str());
+  std::printf("%s, call %ld: %s\n", child.part, child.first, ending.c_str());
   if (tally.wrong <= 5 || options.show) std::printf("%s\n", child.said.c_str());
   std::fflush(stdout);
 }
 
-int sweep_all(const Options& options) {
-  Tally tally;
+void sweep_part(const Options& options, const sweep::Part& part, Tally& tally) {
   long next = options.from;
   bool ended = false;
+  tally.quiet = 0;
   const auto more = [&] {
     ended = ended || tally.quiet >= quiet_ones || (next != options.from && next > options.to);
     return !ended;
   };
   const auto start = [&] {
     Child child;
+    child.part = part.name;
     child.first = next;
-    sweep::start(child, [&] { run_child(options, child.first); });
+    sweep::start(child, [&] { run_child(options, part, child.first); });
     next += options.every;
     return child;
   };
+  const long before = tally.processes;
   sweep::run_all<Child>(SIGABRT, more, start, [&](const Child& child) { judge(options, child, tally); });
+  std::printf("%-15s %5ld processes\n", part.name, tally.processes - before);
+}
+
+int sweep_all(const Options& options) {
+  Tally tally;
+  for (const sweep::Part& part : sweep::parts()) {
+    if (options.part.empty() || options.part == part.name) sweep_part(options, part, tally);
+  }
+  if (tally.processes == 0) throw std::runtime_error("there is no part '" + options.part + "'");
   for (const auto& [ending, processes] : tally.ended) std::printf("%7ld %s\n", processes, ending.c_str());
   std::printf("%ld processes, %ld wrong\n", tally.processes, tally.wrong);
   if (options.every > 1) std::printf("only every %ldth call was failed in this build\n", options.every);

@@ -236,16 +236,31 @@ void other_memory(const Device& device) {
 
 }  // namespace
 
-void run_pipeline(const std::string& place, const std::string& other_place, const std::string& image) {
-  const Device device(place), other(other_place);
+void run_submissions(const std::string& place, const std::string& image) {
+  const Device device(place);
   look_at(device);
   copies(device);
   time_it(device);
   kernels(device, image);
+}
+
+void run_two_places(const std::string& place, const std::string& other_place) {
+  const Device device(place), other(other_place);
   two_devices(device, other);
   two_backends(device);
+}
+
+void run_memory(const std::string& place) {
+  const Device device(place);
   memory_in_rounds(device);
   other_memory(device);
+}
+
+void run_pipeline(const std::string& place, const std::string& other_place, const std::string& image) {
+  const Device device(place), other(other_place);
+  run_submissions(place, image);
+  run_two_places(place, other_place);
+  run_memory(place);
 }
 
 }  // namespace sweep

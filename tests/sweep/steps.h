@@ -31,5 +31,9 @@ void tell(const anyplace::Error& error);
 
 /// `image` is a file with the conformance suite's test kernels. Throws Wrong, and what anyplace throws.
 void run_pipeline(const std::string& place, const std::string& other_place, const std::string& image);
+/// Its parts.
+void run_submissions(const std::string& place, const std::string& image);
+void run_two_places(const std::string& place, const std::string& other_place);
+void run_memory(const std::string& place);
 
 }  // namespace sweep
