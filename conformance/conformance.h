@@ -51,6 +51,7 @@ struct Options {
   std::string module;  ///< the image of the test kernels; "" to look for the one that was installed
   std::string other;   ///< a place of another backend; "" for cpu_sim:0 where that is another
   std::string filter;
+  std::string exclude;                               ///< what matches this isn't run, if it is anything
   std::uint64_t seed = 1;                            ///< of the order of the cases, and of those that are random
   unsigned jobs = 1;                                 ///< cases at the same time
   std::chrono::milliseconds timeout = case_timeout;  ///< for each case

@@ -264,10 +264,12 @@ class SuiteProgress {
   int failed_ = 0;
 };
 
-std::size_t count_matching(const std::string& filter) {
+std::size_t count_matching(const std::string& filter, const std::string& exclude) {
   const std::vector<CaseInfo> all = conformance::cases();
   return static_cast<std::size_t>(
-      std::count_if(all.begin(), all.end(), [&](const CaseInfo& info) { return matches(info, filter); }));
+      std::count_if(all.begin(), all.end(), [&](const CaseInfo& info) {
+        return matches(info, filter) && (exclude.empty() || !matches(info, exclude));
+      }));
 }
 
 Answer cannot_run(const std::string& text, bool json) {
@@ -285,6 +287,7 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
   command_->add_option("--other", options_.other, "A device of another backend, for the cases between two");
   command_->add_option("--junit", junit_, "Write a JUnit report to this file too");
   command_->add_option("--filter", options_.filter, "Only cases with this text in their name, group or bullet");
+  command_->add_option("--exclude", options_.exclude, "No case with this text in its name, group or bullet");
   command_->add_option("--seed", options_.seed, "Of the order of the cases and of the random ones (default 1)")
       ->check([](const std::string& text) {
         const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
@@ -335,7 +338,7 @@ Answer ConformanceCommand::run() const {
   try {
     std::optional<conformance::JunitFile> junit;
     if (!junit_.empty()) junit.emplace(junit_);
-    SuiteProgress progress(count_matching(options.filter), json_, verbose_);
+    SuiteProgress progress(count_matching(options.filter, options.exclude), json_, verbose_);
     conformance::catch_interruptions();
     const Report report =
         conformance::run(options, {[&](const Report& found) { progress.begin(found); },
