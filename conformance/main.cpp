@@ -52,7 +52,8 @@ CommandLine parse(int argc, char** argv) {
   CommandLine line;
   const std::map<std::string, std::string*> texts{
       {"--place", &line.options.place}, {"--plugin", &line.options.plugin}, {"--module", &line.options.module},
-      {"--other", &line.options.other}, {"--filter", &line.options.filter}, {"--exclude", &line.options.exclude}, {"--junit", &line.junit}};
+      {"--other", &line.options.other}, {"--filter", &line.options.filter}, {"--exclude", &line.options.exclude},
+      {"--junit", &line.junit}};
   for (int i = 1; i < argc; i += 2) {
     const std::string option = argv[i];
     if (i + 1 == argc) throw CannotRun(option + " needs a value\n" + usage);

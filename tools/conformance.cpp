@@ -266,10 +266,9 @@ class SuiteProgress {
 
 std::size_t count_matching(const std::string& filter, const std::string& exclude) {
   const std::vector<CaseInfo> all = conformance::cases();
-  return static_cast<std::size_t>(
-      std::count_if(all.begin(), all.end(), [&](const CaseInfo& info) {
-        return matches(info, filter) && (exclude.empty() || !matches(info, exclude));
-      }));
+  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const CaseInfo& info) {
+    return matches(info, filter) && (exclude.empty() || !matches(info, exclude));
+  }));
 }
 
 Answer cannot_run(const std::string& text, bool json) {
