@@ -82,6 +82,8 @@ class Descriptor {
     if (number_ >= 0) close(number_);
   }
   int number() const noexcept { return number_; }
+  /// It is somebody else's from now on.
+  int release() noexcept { return std::exchange(number_, -1); }
   explicit operator bool() const noexcept { return number_ >= 0; }
 
  private:
