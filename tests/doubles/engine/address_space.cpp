@@ -410,15 +410,46 @@ std::optional<uint64_t> AddressSpace::create_memory(int device, uint64_t bytes) 
   return offset;
 }
 
-void AddressSpace::destroy_memory(int device, uint64_t offset, uint64_t bytes) {
+void AddressSpace::destroy_memory(int device, uint64_t offset, uint64_t bytes, bool keep) {
   const std::lock_guard lock(mutex_);
   Arena& arena = arenas_[static_cast<std::size_t>(device)];
-  fallocate(arena.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-            static_cast<off_t>(bytes));
+  if (!keep) {
+    fallocate(arena.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+              static_cast<off_t>(bytes));
+  }
   arena.used -= bytes;
 }
 
-AddressSpace::Mapping AddressSpace::map(Block model, uint64_t start, uint64_t bytes, uint64_t offset) {
+// The descriptor's position, which nothing else uses, is the memory's place in the file, its size and its device.
+namespace {
+constexpr uint64_t exported_unit = uint64_t{2} << 20U;
+constexpr unsigned size_at = 8, place_at = 28;
+}  // namespace
+
+int AddressSpace::export_memory(int device, uint64_t offset, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const Arena& arena = arenas_[static_cast<std::size_t>(device)];
+  const std::string path = "/proc/self/fd/" + std::to_string(arena.file);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const uint64_t position = offset / exported_unit << place_at | bytes / exported_unit << size_at |
+                            static_cast<uint64_t>(device);
+  if (file >= 0 && lseek(file, static_cast<off_t>(position), SEEK_SET) >= 0) return file;
+  if (file >= 0) close(file);
+  return -1;
+}
+
+bool AddressSpace::read_exported(int file, int& device, uint64_t& offset, uint64_t& bytes) {
+  struct stat found {};
+  if (!is_memory_file(file) || fstat(file, &found) != 0) return false;
+  const auto position = static_cast<uint64_t>(lseek(file, 0, SEEK_CUR));
+  device = static_cast<int>(position & 0xff);
+  bytes = (position >> size_at & 0xfffff) * exported_unit;
+  offset = (position >> place_at) * exported_unit;
+  const auto end = static_cast<uint64_t>(found.st_size);
+  return bytes != 0 && offset <= end && bytes <= end - offset;
+}
+
+AddressSpace::Mapping AddressSpace::map(Block model, uint64_t start, uint64_t bytes, uint64_t offset, int file) {
   const std::lock_guard lock(mutex_);
   auto range = reserved_.upper_bound(start);
   if (range == reserved_.begin()) return Mapping::not_reserved;
@@ -431,7 +462,7 @@ AddressSpace::Mapping AddressSpace::map(Block model, uint64_t start, uint64_t by
     const Block& there = block->second;
     if (there.state != MemoryState::freed && there.start + there.bytes > start) return Mapping::occupied;
   }
-  const int file = arenas_[static_cast<std::size_t>(model.device)].file;
+  if (file < 0) file = arenas_[static_cast<std::size_t>(model.device)].file;
   void* mapped = mmap(pointer(start), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) return Mapping::failed;
   forget_freed(start, start + bytes);

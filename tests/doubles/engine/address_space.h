@@ -109,10 +109,16 @@ class AddressSpace {
   std::size_t reserved();
   /// The offset in the device's file of memory; nullopt when there is no memory left.
   std::optional<uint64_t> create_memory(int device, uint64_t bytes);
-  void destroy_memory(int device, uint64_t offset, uint64_t bytes);
+  /// `keep`: what is in it stays for who else has the file.
+  void destroy_memory(int device, uint64_t offset, uint64_t bytes, bool keep = false);
+  /// A new descriptor of the device's file of memory, which says where in it the memory is; -1 if there is none.
+  int export_memory(int device, uint64_t offset, uint64_t bytes);
+  /// What such a descriptor says, of whichever process. False: it is none.
+  static bool read_exported(int file, int& device, uint64_t& offset, uint64_t& bytes);
   enum class Mapping : uint8_t { done, not_reserved, occupied, failed };
   /// Maps memory at [start, start + bytes), as a block of kind mapped without access.
-  Mapping map(Block model, uint64_t start, uint64_t bytes, uint64_t offset);
+  /// `file`: another process's, if it isn't the device's own.
+  Mapping map(Block model, uint64_t start, uint64_t bytes, uint64_t offset, int file = -1);
   /// The blocks that [start, start + bytes) consists of; empty if it isn't whole mappings that adjoin.
   std::vector<Block> mappings(uint64_t start, uint64_t bytes);
   /// False: something runs on it, as with free.
