@@ -104,8 +104,7 @@ namespace anyplace::hip {
   X(OPTIONAL, MemRetainAllocationHandle, (hipMemGenericAllocationHandle_t*, void*))                                    \
   X(OPTIONAL, MemExportToShareableHandle,                                                                              \
     (void*, hipMemGenericAllocationHandle_t, hipMemAllocationHandleType, unsigned long long))                          \
-  X(OPTIONAL, MemImportFromShareableHandle,                                                                            \
-    (hipMemGenericAllocationHandle_t*, void*, hipMemAllocationHandleType))                                             \
+  X(OPTIONAL, MemImportFromShareableHandle, (hipMemGenericAllocationHandle_t*, void*, hipMemAllocationHandleType))     \
                                                                                                                        \
   X(REQUIRED, MemcpyHtoDAsync, (hipDeviceptr_t, const void*, std::size_t, hipStream_t))                                \
   X(REQUIRED, MemcpyDtoHAsync, (void*, hipDeviceptr_t, std::size_t, hipStream_t))                                      \

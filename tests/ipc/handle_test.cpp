@@ -104,7 +104,8 @@ TEST_CASE("Given a handle of elsewhere then it is refused, and the reason is tol
   refuse("contradict", [](Header& header) { header.backend_bytes = 4000; });
   refuse("contradict", [](Header& header) { header.bytes = 0; });
   refuse("of an event", [](Header& header) { header.kind = 2; });
-  says(required_error(ErrorCode::invalid_argument, [&] { return Buffer::import(Device(test::place_of_test(1)), handle); }),
+  says(required_error(ErrorCode::invalid_argument,
+                      [&] { return Buffer::import(Device(test::place_of_test(1)), handle); }),
        "another device");
   // With a table, or an entry in it, that isn't there.
   says(refused(with(handle, [](Header& header) { ++header.table_nonce; }), ErrorCode::peer_gone), "has ended");

@@ -431,8 +431,8 @@ int AddressSpace::export_memory(int device, uint64_t offset, uint64_t bytes) {
   const Arena& arena = arenas_[static_cast<std::size_t>(device)];
   const std::string path = "/proc/self/fd/" + std::to_string(arena.file);
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  const uint64_t position = offset / exported_unit << place_at | bytes / exported_unit << size_at |
-                            static_cast<uint64_t>(device);
+  const uint64_t position =
+      offset / exported_unit << place_at | bytes / exported_unit << size_at | static_cast<uint64_t>(device);
   if (file >= 0 && lseek(file, static_cast<off_t>(position), SEEK_SET) >= 0) return file;
   if (file >= 0) close(file);
   return -1;

@@ -15,7 +15,8 @@
 //                               occupancy(threads, shared_bytes); they throw
 //   Copies                      as copies.h makes it
 //   Graph                       as graph.h makes it, of the same Device
-//   Ipc                         for entries of several processes, but for mapped memory (mapped_sharing.h); its members are static and throw:
+//   Ipc                         for entries of several processes, but for mapped memory (mapped_sharing.h); its members
+//   are static and throw:
 //                               export_memory(Device&, address, anyplace_ipc_handle&),
 //                               import_memory(Device&, const anyplace_ipc_handle&), end_import(Device&, address),
 //                               export_event(Event&, anyplace_ipc_handle&),

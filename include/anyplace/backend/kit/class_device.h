@@ -4,9 +4,9 @@
 // a Device. The vendor's own class derives from it and adds properties() and memory_info(), which ClassBackend wants,
 // and what else it knows.
 //
-// Lock order, over all of them: Graph's, RetiredModules', Work's, EventPool's. MappedSharing's; Sharing's, VirtualMemory's. Module's and
-// Gates' have no other of these under them. Under any of these the vendor may be called, hence its context's taken.
-// Leaves, under which nothing is called: HostCalls' and Watcher's.
+// Lock order, over all of them: Graph's, RetiredModules', Work's, EventPool's. MappedSharing's; Sharing's,
+// VirtualMemory's. Module's and Gates' have no other of these under them. Under any of these the vendor may be called,
+// hence its context's taken. Leaves, under which nothing is called: HostCalls' and Watcher's.
 //
 // The parts are made of the structs of calls that work.h, host_functions.h, gates.h, virtual_memory.h and module.h ask
 // for. VirtualMemoryCalls says which classes Sharing and Memory are; Memory is the backend's own, constructed of

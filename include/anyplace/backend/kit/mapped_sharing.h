@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MappedSharing: mapped memory (virtual_memory.h) for several processes, for vendors that export each piece of it as a
-// file descriptor. The descriptors of the pieces behind a buffer are carried to the other process (descriptors.h), which
-// maps what they are of, one behind the other, at addresses of its own.
+// file descriptor. The descriptors of the pieces behind a buffer are carried to the other process (descriptors.h),
+// which maps what they are of, one behind the other, at addresses of its own.
 //
-// A piece has one descriptor, however many buffers lie in it, from the first of them that is shared to the last. What is
-// shared at once is limited by what a handle can hold: most_pieces, of one size.
+// A piece has one descriptor, however many buffers lie in it, from the first of them that is shared to the last. What
+// is shared at once is limited by what a handle can hold: most_pieces, of one size.
 #pragma once
 
 #include <cstring>
@@ -71,8 +71,8 @@ class MappedSharing {
 
   Device& device_;
   Memory& memory_;
-  std::mutex mutex_;                                 // guards the rest; the vendor is called under it
-  std::map<anyplace_address, Piece> shared_;         // by where they are mapped
+  std::mutex mutex_;                                  // guards the rest; the vendor is called under it
+  std::map<anyplace_address, Piece> shared_;          // by where they are mapped
   std::map<anyplace_address, std::uint64_t> opened_;  // of other processes: bytes by address
 };
 

@@ -108,7 +108,7 @@ class VirtualMemory {
 
   /// The mappings that have these bytes, each whole: their address and bytes; none if some of the bytes aren't mapped.
   std::vector<std::pair<anyplace_address, std::uint64_t>> mappings_behind(anyplace_address address,
-                                                                         std::uint64_t bytes) {
+                                                                          std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     std::vector<std::pair<anyplace_address, std::uint64_t>> found;
     auto mapping = mappings_.upper_bound(address);
@@ -142,7 +142,7 @@ class VirtualMemory {
   typename Vendor::Memory& memory_;
   const bool is_supported_;
   std::atomic<bool> is_shareable_;  // until the driver refuses it
-  std::mutex mutex_;  // guards mappings_; taken under Sharing's; the vendor is called under it
+  std::mutex mutex_;                // guards mappings_; taken under Sharing's; the vendor is called under it
   std::map<anyplace_address, std::uint64_t> mappings_;  ///< bytes by address
 };
 
