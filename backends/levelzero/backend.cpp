@@ -174,7 +174,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
     return stream_at(stream).synchronize(timeout_ns);
   }
   void stream_wait_event(anyplace_stream stream, anyplace_event event) override {
-    stream_at(stream).wait(event_at(event).signal());
+    event_at(event).hold_back(stream_at(stream));
   }
   void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
     Stream& on = stream_at(stream);
@@ -230,6 +230,11 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
   }
   void memory_import_end(std::int32_t device, anyplace_address address) override {
     at(device).shared_memory().end_import(address);
+  }
+
+  void event_export(anyplace_event event, anyplace_ipc_handle& out) override { event_at(event).export_to(out); }
+  anyplace_event event_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
+    return to_handle(new Event(at(device), SharedEvent::import(handle)));
   }
 
   // -- Copies and fills.

@@ -165,6 +165,7 @@ std::uint64_t Device::capabilities() const {
   add(true, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(true, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
   add(VirtualMemory::is_offered(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  add(true, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
   add(SharedMemory::is_supported(*this), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   return all;
 }
