@@ -117,6 +117,12 @@ namespace anyplace::cuda {
   X(OPTIONAL, MemUnmap, "cuMemUnmap", 10020, "cuMemUnmap", (CUdeviceptr, std::size_t))                                 \
   X(OPTIONAL, MemSetAccess, "cuMemSetAccess", 10020, "cuMemSetAccess",                                                 \
     (CUdeviceptr, std::size_t, const CUmemAccessDesc*, std::size_t))                                                   \
+  X(OPTIONAL, MemRetainAllocationHandle, "cuMemRetainAllocationHandle", 11000, "cuMemRetainAllocationHandle",          \
+    (CUmemGenericAllocationHandle*, void*))                                                                            \
+  X(OPTIONAL, MemExportToShareableHandle, "cuMemExportToShareableHandle", 10020, "cuMemExportToShareableHandle",       \
+    (void*, CUmemGenericAllocationHandle, CUmemAllocationHandleType, unsigned long long))                              \
+  X(OPTIONAL, MemImportFromShareableHandle, "cuMemImportFromShareableHandle", 10020, "cuMemImportFromShareableHandle", \
+    (CUmemGenericAllocationHandle*, void*, CUmemAllocationHandleType))                                                 \
                                                                                                                        \
   X(REQUIRED, MemcpyHtoDAsync, "cuMemcpyHtoDAsync", 3020, "cuMemcpyHtoDAsync_v2",                                      \
     (CUdeviceptr, const void*, std::size_t, CUstream))                                                                 \

@@ -4,11 +4,12 @@
 namespace anyplace::cuda {
 namespace {
 
-CUmemAllocationProp properties_for(CUdevice device) noexcept {
+CUmemAllocationProp properties_for(CUdevice device, bool shareable = false) noexcept {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device;
+  properties.requestedHandleTypes = shareable ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
   return properties;
 }
 
@@ -40,9 +41,23 @@ Called<CUresult> VirtualMemoryCalls::release(anyplace_address address, std::uint
   return {driver().MemAddressFree(address, bytes), "cuMemAddressFree"};
 }
 
-Called<CUresult> VirtualMemoryCalls::create(CUdevice device, Physical& physical, std::uint64_t bytes) noexcept {
-  const CUmemAllocationProp properties = properties_for(device);
-  return {driver().MemCreate(&physical, bytes, &properties, 0), "cuMemCreate"};
+bool VirtualMemoryCalls::is_shareable(const DeviceBase& device) {
+  const Driver& d = driver();
+  return d.MemRetainAllocationHandle != nullptr && d.MemExportToShareableHandle != nullptr &&
+         d.MemImportFromShareableHandle != nullptr &&
+         device.attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED) != 0;
+}
+
+Called<CUresult> VirtualMemoryCalls::create(CUdevice device, Physical& physical, std::uint64_t bytes,
+                                            bool& shareable) noexcept {
+  CUmemAllocationProp properties = properties_for(device, shareable);
+  CUresult result = driver().MemCreate(&physical, bytes, &properties, 0);
+  if (shareable && (result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NOT_PERMITTED)) {
+    shareable = false;
+    properties = properties_for(device);
+    result = driver().MemCreate(&physical, bytes, &properties, 0);
+  }
+  return {result, "cuMemCreate"};
 }
 
 Called<CUresult> VirtualMemoryCalls::destroy(Physical physical) noexcept {
@@ -60,6 +75,21 @@ Called<CUresult> VirtualMemoryCalls::unmap(anyplace_address address, std::uint64
 Called<CUresult> VirtualMemoryCalls::set_access(anyplace_address address, std::uint64_t bytes,
                                                 const CUmemAccessDesc* access, std::size_t count) noexcept {
   return {driver().MemSetAccess(address, bytes, access, count), "cuMemSetAccess"};
+}
+
+Called<CUresult> VirtualMemoryCalls::export_at(anyplace_address address, int& descriptor) noexcept {
+  Physical physical = 0;
+  CUresult result = driver().MemRetainAllocationHandle(&physical, backend::from_handle<void>(address));
+  if (result != CUDA_SUCCESS) return {result, "cuMemRetainAllocationHandle"};
+  result = driver().MemExportToShareableHandle(&descriptor, physical, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  static_cast<void>(driver().MemRelease(physical));  // the mapping has it, too
+  return {result, "cuMemExportToShareableHandle"};
+}
+
+Called<CUresult> VirtualMemoryCalls::import(int descriptor, Physical& physical) noexcept {
+  void* const handle = backend::from_handle<void>(static_cast<std::uint64_t>(descriptor));  // by value
+  return {driver().MemImportFromShareableHandle(&physical, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+          "cuMemImportFromShareableHandle"};
 }
 
 }  // namespace anyplace::cuda

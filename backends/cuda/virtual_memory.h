@@ -21,12 +21,15 @@ struct VirtualMemoryCalls : Calls {
   static Called<CUresult> granularity(CUdevice device, std::uint64_t& bytes) noexcept;
   static Called<CUresult> reserve(anyplace_address& address, std::uint64_t bytes) noexcept;
   static Called<CUresult> release(anyplace_address address, std::uint64_t bytes) noexcept;
-  static Called<CUresult> create(CUdevice device, Physical& physical, std::uint64_t bytes) noexcept;
+  static bool is_shareable(const DeviceBase& device);
+  static Called<CUresult> create(CUdevice device, Physical& physical, std::uint64_t bytes, bool& shareable) noexcept;
   static Called<CUresult> destroy(Physical physical) noexcept;
   static Called<CUresult> map(anyplace_address address, std::uint64_t bytes, Physical physical) noexcept;
   static Called<CUresult> unmap(anyplace_address address, std::uint64_t bytes) noexcept;
   static Called<CUresult> set_access(anyplace_address address, std::uint64_t bytes, const CUmemAccessDesc* access,
                                      std::size_t count) noexcept;
+  static Called<CUresult> export_at(anyplace_address address, int& descriptor) noexcept;
+  static Called<CUresult> import(int descriptor, Physical& physical) noexcept;
 };
 
 }  // namespace anyplace::cuda

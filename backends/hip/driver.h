@@ -101,6 +101,10 @@ namespace anyplace::hip {
   X(OPTIONAL, MemMap, (void*, std::size_t, std::size_t, hipMemGenericAllocationHandle_t, unsigned long long))          \
   X(OPTIONAL, MemUnmap, (void*, std::size_t))                                                                          \
   X(OPTIONAL, MemSetAccess, (void*, std::size_t, const hipMemAccessDesc*, std::size_t))                                \
+  X(OPTIONAL, MemRetainAllocationHandle, (hipMemGenericAllocationHandle_t*, void*))                                    \
+  X(OPTIONAL, MemExportToShareableHandle,                                                                              \
+    (void*, hipMemGenericAllocationHandle_t, hipMemAllocationHandleType, unsigned long long))                          \
+  X(OPTIONAL, MemImportFromShareableHandle, (hipMemGenericAllocationHandle_t*, void*, hipMemAllocationHandleType))     \
                                                                                                                        \
   X(REQUIRED, MemcpyHtoDAsync, (hipDeviceptr_t, const void*, std::size_t, hipStream_t))                                \
   X(REQUIRED, MemcpyDtoHAsync, (void*, hipDeviceptr_t, std::size_t, hipStream_t))                                      \

@@ -6,11 +6,12 @@ namespace {
 
 void* at(anyplace_address address) noexcept { return backend::from_handle<void>(address); }
 
-AllocationProperties properties_for(hipDevice_t device) noexcept {
+AllocationProperties properties_for(hipDevice_t device, bool shareable = false) noexcept {
   AllocationProperties properties{};
   properties.type = memory_allocation_pinned;
   properties.location.type = hipMemLocationTypeDevice;
   properties.location.id = device;
+  properties.requested_handle_types = shareable ? hipMemHandleTypePosixFileDescriptor : hipMemHandleTypeNone;
   return properties;
 }
 
@@ -45,9 +46,22 @@ Called<hipError_t> VirtualMemoryCalls::release(anyplace_address address, std::ui
   return {driver().MemAddressFree(at(address), bytes), "hipMemAddressFree"};
 }
 
-Called<hipError_t> VirtualMemoryCalls::create(hipDevice_t device, Physical& physical, std::uint64_t bytes) noexcept {
-  const AllocationProperties properties = properties_for(device);
-  return {driver().MemCreate(&physical, bytes, &properties, 0), "hipMemCreate"};
+bool VirtualMemoryCalls::is_shareable(const DeviceBase&) {
+  const Driver& d = driver();
+  return d.MemRetainAllocationHandle && d.MemExportToShareableHandle && d.MemImportFromShareableHandle;
+}
+
+Called<hipError_t> VirtualMemoryCalls::create(hipDevice_t device, Physical& physical, std::uint64_t bytes,
+                                              bool& shareable) noexcept {
+  AllocationProperties properties = properties_for(device, shareable);
+  hipError_t result = driver().MemCreate(&physical, bytes, &properties, 0);
+  // HIP has no question for it, and refuses what it doesn't have with either.
+  if (shareable && (result == hipErrorNotSupported || result == hipErrorInvalidValue)) {
+    shareable = false;
+    properties = properties_for(device);
+    result = driver().MemCreate(&physical, bytes, &properties, 0);
+  }
+  return {result, "hipMemCreate"};
 }
 
 Called<hipError_t> VirtualMemoryCalls::destroy(Physical physical) noexcept {
@@ -65,6 +79,25 @@ Called<hipError_t> VirtualMemoryCalls::unmap(anyplace_address address, std::uint
 Called<hipError_t> VirtualMemoryCalls::set_access(anyplace_address address, std::uint64_t bytes,
                                                   const hipMemAccessDesc* access, std::size_t count) noexcept {
   return {driver().MemSetAccess(at(address), bytes, access, count), "hipMemSetAccess"};
+}
+
+Called<hipError_t> VirtualMemoryCalls::export_at(anyplace_address address, int& descriptor) noexcept {
+  Physical physical{};
+  hipError_t result = driver().MemRetainAllocationHandle(&physical, at(address));
+  if (result != hipSuccess) return {result, "hipMemRetainAllocationHandle"};
+  result = driver().MemExportToShareableHandle(&descriptor, physical, hipMemHandleTypePosixFileDescriptor, 0);
+  static_cast<void>(driver().MemRelease(physical));  // the mapping has it, too
+  return {result, "hipMemExportToShareableHandle"};
+}
+
+Called<hipError_t> VirtualMemoryCalls::import(int descriptor, Physical& physical) noexcept {
+  // Before 7.1 HIP took a pointer to the descriptor, and since then the descriptor itself, as CUDA does
+  // (ROCm/rocm-systems, pull request 759).
+  constexpr int first_by_value = 70'100'000;
+  const bool by_value = driver_version() >= first_by_value;
+  void* const handle = by_value ? at(static_cast<anyplace_address>(descriptor)) : &descriptor;
+  return {driver().MemImportFromShareableHandle(&physical, handle, hipMemHandleTypePosixFileDescriptor),
+          "hipMemImportFromShareableHandle"};
 }
 
 }  // namespace anyplace::hip

@@ -22,12 +22,16 @@ struct VirtualMemoryCalls : Calls {
   static Called<hipError_t> granularity(hipDevice_t device, std::uint64_t& bytes) noexcept;
   static Called<hipError_t> reserve(anyplace_address& address, std::uint64_t bytes) noexcept;
   static Called<hipError_t> release(anyplace_address address, std::uint64_t bytes) noexcept;
-  static Called<hipError_t> create(hipDevice_t device, Physical& physical, std::uint64_t bytes) noexcept;
+  static bool is_shareable(const DeviceBase& device);
+  static Called<hipError_t> create(hipDevice_t device, Physical& physical, std::uint64_t bytes,
+                                   bool& shareable) noexcept;
   static Called<hipError_t> destroy(Physical physical) noexcept;
   static Called<hipError_t> map(anyplace_address address, std::uint64_t bytes, Physical physical) noexcept;
   static Called<hipError_t> unmap(anyplace_address address, std::uint64_t bytes) noexcept;
   static Called<hipError_t> set_access(anyplace_address address, std::uint64_t bytes, const hipMemAccessDesc* access,
                                        std::size_t count) noexcept;
+  static Called<hipError_t> export_at(anyplace_address address, int& descriptor) noexcept;
+  static Called<hipError_t> import(int descriptor, Physical& physical) noexcept;
 };
 
 }  // namespace anyplace::hip

@@ -108,6 +108,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
 
   bool shutdown(std::uint64_t timeout_ns) override {
     const Deadline deadline(timeout_ns);
+    backend::descriptor_server().stop();
     // A quarter of the time is kept for ending this backend's threads.
     const Deadline work_deadline(deadline.forever() ? timeout_ns : timeout_ns - timeout_ns / 4);
     for (const auto& device : devices_) {
@@ -173,7 +174,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
     return stream_at(stream).synchronize(timeout_ns);
   }
   void stream_wait_event(anyplace_stream stream, anyplace_event event) override {
-    stream_at(stream).wait(event_at(event).signal());
+    event_at(event).hold_back(stream_at(stream));
   }
   void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
     Stream& on = stream_at(stream);
@@ -215,6 +216,25 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
   }
   void memory_free(std::int32_t device, std::uint32_t kind, anyplace_address address) override {
     at(device).memory().free(kind, address);
+  }
+
+  // -- Sharing between processes.
+  void memory_export(std::int32_t device, anyplace_address address, std::uint64_t, anyplace_ipc_handle& out) override {
+    at(device).shared_memory().export_memory(address, out);
+  }
+  void memory_export_end(std::int32_t device, anyplace_address address, const anyplace_ipc_handle&) override {
+    at(device).shared_memory().end_export(address);
+  }
+  anyplace_address memory_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
+    return at(device).shared_memory().import_memory(handle);
+  }
+  void memory_import_end(std::int32_t device, anyplace_address address) override {
+    at(device).shared_memory().end_import(address);
+  }
+
+  void event_export(anyplace_event event, anyplace_ipc_handle& out) override { event_at(event).export_to(out); }
+  anyplace_event event_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
+    return to_handle(new Event(at(device), SharedEvent::import(handle)));
   }
 
   // -- Copies and fills.

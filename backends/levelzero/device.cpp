@@ -48,6 +48,7 @@ void Device::close(FirstFailure& failure) noexcept {
   retired_modules_.close(found);
   work_.close(found);
   virtual_memory_.close(found);
+  shared_memory_.close(found);
   memory_.close(found);
   signals_.close(found);
 }

@@ -5,7 +5,7 @@
 //
 // The order of the mutexes in all files, from the first to the last: a Kernel's or Event's, Work's legacy_mutex_,
 // Work's mutex_, a Stream's, SignalPool's. Under those of Module, RetiredModules, Memory, VirtualMemory and Context
-// only SignalPool's is taken. Waiter's is a leaf: nothing is called under it.
+// only SignalPool's is taken, and under SharedMemory's Memory's. Waiter's is a leaf: nothing is called under it.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include "device_base.h"
 #include "memory.h"
 #include "module.h"
+#include "shared_memory.h"
 #include "signal.h"
 #include "virtual_memory.h"
 #include "waiter.h"
@@ -31,6 +32,7 @@ class Device final : public DeviceBase {
   Waiter& host_functions() noexcept { return host_functions_; }
   Waiter& helper() noexcept { return helper_; }
   Memory& memory() noexcept { return memory_; }
+  SharedMemory& shared_memory() noexcept { return shared_memory_; }
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   RetiredModules& retired_modules() noexcept { return retired_modules_; }
 
@@ -69,6 +71,7 @@ class Device final : public DeviceBase {
   Waiter host_functions_{*this, "anyplace-ze", Waiter::Steps::users};
   Waiter helper_{*this, "anyplace-ze-hlp", Waiter::Steps::ours};
   Memory memory_{*this};
+  SharedMemory shared_memory_{*this, memory_};
   VirtualMemory virtual_memory_{*this};
   RetiredModules retired_modules_{*this};
 };

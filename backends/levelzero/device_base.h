@@ -27,6 +27,7 @@ struct Facts {
   std::uint32_t queue_group = 0;  ///< with compute, and copies
   std::uint32_t queues = 0;       ///< of that group
   std::uint64_t longest_fill_pattern = 1;
+  bool shares_memory = false;  ///< with other processes
 };
 
 class DeviceBase {

@@ -26,6 +26,7 @@ namespace anyplace::levelzero {
   X(REQUIRED, DriverGetProperties)                   \
   X(REQUIRED, DriverGetExtensionProperties)          \
   X(OPTIONAL, DriverGetExtensionFunctionAddress)     \
+  X(OPTIONAL, DriverGetIpcProperties)                \
   X(REQUIRED, DeviceGet)                             \
   X(REQUIRED, DeviceGetSubDevices)                   \
   X(REQUIRED, DeviceGetProperties)                   \
@@ -66,6 +67,9 @@ namespace anyplace::levelzero {
   X(REQUIRED, MemAllocShared)                        \
   X(REQUIRED, MemFree)                               \
   X(REQUIRED, MemGetAllocProperties)                 \
+  X(OPTIONAL, MemGetIpcHandle)                       \
+  X(OPTIONAL, MemOpenIpcHandle)                      \
+  X(OPTIONAL, MemCloseIpcHandle)                     \
                                                      \
   X(OPTIONAL, VirtualMemReserve)                     \
   X(OPTIONAL, VirtualMemFree)                        \
@@ -88,9 +92,10 @@ namespace anyplace::levelzero {
   X(REQUIRED, KernelGetProperties)
 
 /// X(Name, parameters): entries newer than version 1.4. The loader exports them as ze<Name>; null where it doesn't.
-#define ANYPLACE_LEVELZERO_NEWER_ENTRIES(X)                         \
-  X(CommandListIsImmediate, (ze_command_list_handle_t, ze_bool_t*)) \
-  X(CommandListGetDeviceHandle, (ze_command_list_handle_t, ze_device_handle_t*))
+#define ANYPLACE_LEVELZERO_NEWER_ENTRIES(X)                                      \
+  X(CommandListIsImmediate, (ze_command_list_handle_t, ze_bool_t*))              \
+  X(CommandListGetDeviceHandle, (ze_command_list_handle_t, ze_device_handle_t*)) \
+  X(MemPutIpcHandle, (ze_context_handle_t, ze_ipc_mem_handle_t))
 
 struct Api {
 #define ANYPLACE_LEVELZERO_MEMBER(need, Name) decltype(&ze##Name) Name;

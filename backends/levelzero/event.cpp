@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include "device.h"
 #include "stream.h"
@@ -10,18 +11,50 @@
 
 namespace anyplace::levelzero {
 
-Event::Event(Device& device, std::uint32_t flags) : device_(device), timing_((flags & ANYPLACE_EVENT_TIMING) != 0) {
+Event::Event(Device& device, std::uint32_t flags)
+    : device_(device),
+      timing_((flags & ANYPLACE_EVENT_TIMING) != 0),
+      shared_((flags & ANYPLACE_EVENT_INTERPROCESS) != 0 ? SharedEvent::make() : nullptr) {
   device.context();
   if (timing_ && device.facts().ticks_per_second == 0) {
     refuse(ANYPLACE_STATUS_UNSUPPORTED, "this device doesn't say how fast its timer is, so it can't measure time");
   }
 }
 
+Event::Event(Device& device, std::unique_ptr<SharedEvent> shared)
+    : device_(device), timing_(false), shared_(std::move(shared)) {
+  device.context();
+}
+
 void Event::record(Stream& stream) {
   // The mutex covers both steps, so that when two threads record, the signal that is kept is the one of the later
   // marker.
   const std::lock_guard lock(mutex_);
-  signal_ = timing_ ? stream.timestamp() : stream.marker();
+  SignalRef done;
+  if (shared_ != nullptr) {
+    own_record_ = shared_->record(stream, done);
+  } else {
+    done = timing_ ? stream.timestamp() : stream.marker();
+  }
+  signal_ = std::move(done);
+}
+
+std::optional<SharedRecord> Event::foreign_record() const {
+  if (shared_ == nullptr) return std::nullopt;
+  const SharedRecord latest = shared_->latest();
+  const std::lock_guard lock(mutex_);
+  if (latest.word == own_record_.word) return std::nullopt;
+  return latest;
+}
+
+void Event::hold_back(Stream& stream) const {
+  if (const auto record = foreign_record()) return shared_->hold_back(stream, *record);
+  stream.wait(signal());
+}
+
+void Event::export_to(anyplace_ipc_handle& out) const {
+  if (shared_ == nullptr) refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the event was made for this process alone");
+  shared_->export_to(out);
 }
 
 SignalRef Event::signal() const {
@@ -30,11 +63,13 @@ SignalRef Event::signal() const {
 }
 
 bool Event::query() const {
+  if (const auto record = foreign_record()) return shared_->complete(*record);
   const SignalRef last = signal();
   return !last || last->is_complete();
 }
 
 bool Event::synchronize(std::uint64_t timeout_ns) const {
+  if (const auto record = foreign_record()) return shared_->synchronize(*record, Deadline(timeout_ns));
   const SignalRef last = signal();
   return !last || last->wait(Deadline(timeout_ns));
 }

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <optional>
 
 #include "anyplace/backend/abi.h"
+#include "shared_event.h"
 #include "signal.h"
 
 namespace anyplace::levelzero {
@@ -19,11 +22,16 @@ class Event {
  public:
   /// `flags` are ANYPLACE_EVENT_*.
   Event(Device& device, std::uint32_t flags);
+  /// Another process's.
+  Event(Device& device, std::unique_ptr<SharedEvent> shared);
   Event(const Event&) = delete;  // handles point at it
   Event& operator=(const Event&) = delete;
 
   void record(Stream& stream);
-  /// The signal of the most recent record. Null if there was none, or if the stream had no work.
+  /// Makes the stream's later work wait for the most recent record.
+  void hold_back(Stream& stream) const;
+  void export_to(anyplace_ipc_handle& out) const;
+  /// The signal of this process's most recent record. Null if there was none, or if the stream had no work.
   SignalRef signal() const;
   bool query() const;
   /// False when time ran out.
@@ -36,8 +44,13 @@ class Event {
  private:
   Device& device_;
   const bool timing_;
-  mutable std::mutex mutex_;  // guards signal_ and the order of records; the stream's mutexes are taken under it
+  /// The most recent record, if another process made it.
+  std::optional<SharedRecord> foreign_record() const;
+
+  const std::unique_ptr<SharedEvent> shared_;  ///< of an interprocess event
+  mutable std::mutex mutex_;  // guards the rest and the order of records; the stream's mutexes are taken under it
   SignalRef signal_;
+  SharedRecord own_record_;  ///< what other processes see of signal_
 };
 
 }  // namespace anyplace::levelzero

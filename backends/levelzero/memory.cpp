@@ -4,6 +4,7 @@
 #include <string>
 
 #include "device_base.h"
+#include "shared_memory.h"
 
 namespace anyplace::levelzero {
 namespace {
@@ -56,7 +57,7 @@ anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {
   void* made = nullptr;
   const char* call = "";
   ze_result_t result = ZE_RESULT_SUCCESS;
-  if (kind == ANYPLACE_MEMORY_DEVICE) {
+  if (kind == ANYPLACE_MEMORY_DEVICE || (kind == ANYPLACE_MEMORY_SHAREABLE && SharedMemory::is_supported(device_))) {
     call = "zeMemAllocDevice";
     result = allocate_device(bytes, &made);
   } else if (kind == ANYPLACE_MEMORY_PINNED && has_host()) {
@@ -74,7 +75,7 @@ anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {
   check_made(made, call);
   try {
     const std::lock_guard lock(mutex_);
-    live_.insert(to_handle(made));
+    live_.emplace(to_handle(made), Live{bytes, kind});
   } catch (...) {
     api().MemFree(context, made);
     throw;
@@ -90,6 +91,16 @@ void Memory::free(std::uint32_t, anyplace_address address) {
   device_.check_end(api().MemFree(device_.context_or_null(), from_handle<void>(address)), "zeMemFree");
 }
 
+Memory::Allocation Memory::device_allocation_of(anyplace_address address) {
+  const std::lock_guard lock(mutex_);
+  auto found = live_.upper_bound(address);
+  if (found == live_.begin()) return {};
+  --found;
+  const auto& [start, live] = *found;
+  const bool of_device = live.kind == ANYPLACE_MEMORY_DEVICE || live.kind == ANYPLACE_MEMORY_SHAREABLE;
+  return of_device && address - start < live.bytes ? Allocation{start, live.bytes} : Allocation{};
+}
+
 bool Memory::is_out_of_reach(anyplace_address address) {
   if ((device_.facts().access.sharedSystemAllocCapabilities & ZE_MEMORY_ACCESS_CAP_FLAG_RW) != 0) return false;
   ze_memory_allocation_properties_t properties{};
@@ -103,7 +114,7 @@ bool Memory::is_out_of_reach(anyplace_address address) {
 
 void Memory::close(FirstFailure& failure) noexcept {
   const std::lock_guard lock(mutex_);
-  for (const anyplace_address address : live_) {
+  for (const auto& [address, live] : live_) {
     failure.add(api().MemFree(device_.context_or_null(), from_handle<void>(address)), "zeMemFree");
   }
   live_.clear();

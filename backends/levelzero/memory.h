@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <mutex>
-#include <unordered_set>
 
 #include "anyplace/backend/abi.h"
 #include "driver.h"
@@ -27,6 +27,12 @@ class Memory {
   /// `kind` is ANYPLACE_MEMORY_*.
   anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
   void free(std::uint32_t kind, anyplace_address address);
+  /// The allocation of device memory that has the address; 0 bytes if none has.
+  struct Allocation {
+    anyplace_address start = 0;
+    std::uint64_t bytes = 0;
+  };
+  Allocation device_allocation_of(anyplace_address address);
   /// Whether the device can't access the address because it is the user's own host memory, which Level Zero doesn't
   /// know.
   bool is_out_of_reach(anyplace_address address);
@@ -40,8 +46,12 @@ class Memory {
   [[noreturn]] void refuse_size(ze_result_t result, const char* call, std::uint64_t bytes);
 
   DeviceBase& device_;
+  struct Live {
+    std::uint64_t bytes;
+    std::uint32_t kind;
+  };
   std::mutex mutex_;  // guards live_; a leaf
-  std::unordered_set<anyplace_address> live_;
+  std::map<anyplace_address, Live> live_;
 };
 
 }  // namespace anyplace::levelzero

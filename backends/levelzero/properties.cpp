@@ -70,6 +70,14 @@ std::uint64_t read_total_memory(ze_device_handle_t device) {
   return total == 0 ? ANYPLACE_UNKNOWN : total;
 }
 
+bool shares_memory(const Context& context) {
+  ze_driver_ipc_properties_t properties{};
+  properties.stype = ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES;
+  return api().DriverGetIpcProperties != nullptr &&
+         api().DriverGetIpcProperties(context.driver(), &properties) == ZE_RESULT_SUCCESS &&
+         (properties.flags & ZE_IPC_PROPERTY_FLAG_MEMORY) != 0;
+}
+
 /// "0000:17:00.0"
 std::string pci_text(ze_device_handle_t device) {
   if (api().DevicePciGetPropertiesExt == nullptr) return "";
@@ -131,6 +139,7 @@ Facts read_facts(ze_device_handle_t device, const Context& context) {
   facts.access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
   check(api().DeviceGetMemoryAccessProperties(device, &facts.access), "zeDeviceGetMemoryAccessProperties");
   facts.total_memory = read_total_memory(device);
+  facts.shares_memory = shares_memory(context);
   read_queue_groups(device, facts);
   const auto resolution = static_cast<double>(facts.properties.timerResolution);
   if (resolution > 0) facts.ticks_per_second = context.version() >= ZE_API_VERSION_1_2 ? resolution : 1e9 / resolution;
@@ -156,6 +165,8 @@ std::uint64_t Device::capabilities() const {
   add(true, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(true, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
   add(VirtualMemory::is_offered(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  add(true, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
+  add(SharedMemory::is_supported(*this), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   return all;
 }
 

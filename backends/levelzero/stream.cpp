@@ -76,6 +76,21 @@ void Stream::wait(const SignalRef& signal) {
   device_.helper().add(std::move(job));
 }
 
+void Stream::wait_for_host(const SignalRef& signal, const std::function<void()>& begin) {
+  device_.require();
+  const LegacyTurn turn(*this);
+  {
+    const std::lock_guard lock(mutex_);
+    wait_for_step(signal);
+  }
+  try {
+    begin();
+  } catch (...) {
+    signal->signal_from_host();
+    throw;
+  }
+}
+
 /// Makes the list wait for a step's signal, before the step is added. If this fails half-way, it signals itself, since
 /// nobody else will.
 void Stream::wait_for_step(const SignalRef& after) {

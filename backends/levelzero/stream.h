@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -47,9 +48,13 @@ class Stream {
   Device& device() const noexcept { return device_; }
   ze_command_list_handle_t native() const noexcept { return list_; }
   StreamKind kind() const noexcept { return kind_; }
+  std::uint64_t cookie() const noexcept { return cookie_; }
 
   /// Makes later commands wait for the signal, which may be of any driver.
   void wait(const SignalRef& signal);
+  /// The same for a signal that is signalled from the host: by whom, `begin` arranges afterwards. If that throws, it is
+  /// signalled at once.
+  void wait_for_host(const SignalRef& signal, const std::function<void()>& begin);
 
   /// A signal that is signalled when everything submitted so far is done. Null if nothing was submitted.
   SignalRef marker();

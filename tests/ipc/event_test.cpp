@@ -16,9 +16,9 @@ using namespace std::chrono_literals;
 using test::HostGate;
 using test::Peer;
 
-Device device() { return Device("cpu_sim:0"); }
+Device device() { return Device(test::place_of_test()); }
 
-TEST_CASE("Given an event that was never recorded then nobody waits for it, in any process") {
+TEST_CASE("Given an event that was never recorded then nobody waits for it, in any process", "[events]") {
   Peer peer;
   peer.must("event e");
   const Event event = Event::import(device(), peer.handle("export-event e"));
@@ -29,7 +29,7 @@ TEST_CASE("Given an event that was never recorded then nobody waits for it, in a
   stream.synchronize();
 }
 
-TEST_CASE("Given another process's pending record then it is waited for, by hosts and by streams") {
+TEST_CASE("Given another process's pending record then it is waited for, by hosts and by streams", "[events]") {
   Peer peer;
   peer.must("event e");
   const Event event = Event::import(device(), peer.handle("export-event e"));
@@ -46,7 +46,7 @@ TEST_CASE("Given another process's pending record then it is waited for, by host
   stream.synchronize();
 }
 
-TEST_CASE("Given this process's pending record of another's event then the other waits for it") {
+TEST_CASE("Given this process's pending record of another's event then the other waits for it", "[events]") {
   Peer peer;
   peer.must("event e");
   const Event event = Event::import(device(), peer.handle("export-event e"));
@@ -63,7 +63,8 @@ TEST_CASE("Given this process's pending record of another's event then the other
   CHECK(peer.must("query-event e") == "done");
 }
 
-TEST_CASE("Given this process's own event then its streams wait for its records and for the other process's") {
+TEST_CASE("Given this process's own event then its streams wait for its records and for the other process's",
+          "[events]") {
   Peer peer;
   const Event event(device(), {.interprocess = true});
   peer.send("import-event e", event.export_handle());
@@ -89,7 +90,7 @@ TEST_CASE("Given this process's own event then its streams wait for its records 
   waiting.synchronize();
 }
 
-TEST_CASE("Given an event that is recorded again then a wait keeps the record that it took") {
+TEST_CASE("Given an event that is recorded again then a wait keeps the record that it took", "[events]") {
   Peer peer;
   peer.must("event e");
   const Event event = Event::import(device(), peer.handle("export-event e"));
@@ -118,7 +119,7 @@ TEST_CASE("Given an event that is recorded again then a wait keeps the record th
   CHECK(peer.must("query-event e") == "done");
 }
 
-TEST_CASE("Given many records of many events and streams then each wait ends") {
+TEST_CASE("Given many records of many events and streams then each wait ends", "[events]") {
   Peer peer;
   const Event mine(device(), {.blocking_sync = true, .interprocess = true});
   peer.send("import-event m", mine.export_handle());
@@ -137,7 +138,8 @@ TEST_CASE("Given many records of many events and streams then each wait ends") {
   peer.must("sync");
 }
 
-TEST_CASE("Given a process that ends before what it recorded is complete then waits for it end as peer_gone") {
+TEST_CASE("Given a process that ends before what it recorded is complete then waits for it end as peer_gone",
+          "[events]") {
   auto peer = std::make_unique<Peer>();
   peer->must("event e");
   const Event event = Event::import(device(), peer->handle("export-event e"));
@@ -170,7 +172,7 @@ TEST_CASE("Given a process that ends before what it recorded is complete then wa
   another.synchronize();
 }
 
-TEST_CASE("Given events whose process ended after they were complete then they stay complete") {
+TEST_CASE("Given events whose process ended after they were complete then they stay complete", "[events]") {
   auto peer = std::make_unique<Peer>();
   peer->must("event e");
   const Event event = Event::import(device(), peer->handle("export-event e"));
@@ -184,7 +186,7 @@ TEST_CASE("Given events whose process ended after they were complete then they s
   stream.synchronize();
 }
 
-TEST_CASE("Given places of members that ended given to others then old records don't count as theirs") {
+TEST_CASE("Given places of members that ended given to others then old records don't count as theirs", "[events]") {
   const Event event(device(), {.interprocess = true});
   for (int i = 0; i < 3; ++i) {
     Peer peer;
@@ -202,7 +204,7 @@ TEST_CASE("Given places of members that ended given to others then old records d
   CHECK(test::code_of([&] { event.synchronize(); }) == ErrorCode::peer_gone);
 }
 
-TEST_CASE("Given an event that is destroyed while others have it then theirs goes on") {
+TEST_CASE("Given an event that is destroyed while others have it then theirs goes on", "[events]") {
   Peer peer;
   auto mine = std::make_unique<Event>(device(), EventOptions{.interprocess = true});
   const auto handle = mine->export_handle();

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -28,9 +29,15 @@ extern char** environ;
 
 namespace test {
 
+/// The device that the cases share something of: of cpu_sim, or of the backend that the environment names.
+inline std::string place_of_test(int index = 0) {
+  const char* const backend = std::getenv("ANYPLACE_TEST_IPC_BACKEND");
+  return std::string(backend != nullptr ? backend : "cpu_sim") + ":" + std::to_string(index);
+}
+
 class Peer {
  public:
-  explicit Peer(const std::string& place = "cpu_sim:0") {
+  explicit Peer(const std::string& place = place_of_test()) {
     int to_peer[2];
     int from_peer[2];
     if (pipe2(to_peer, O_CLOEXEC) != 0 || pipe2(from_peer, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");

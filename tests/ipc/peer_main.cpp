@@ -2,9 +2,15 @@
 //
 // ipc_peer PLACE: the second process of the cases. It reads one command a line from standard input and answers each
 // with one line: "ok ...", or "error CODE: TEXT". It ends with its input.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <iostream>
@@ -53,6 +59,19 @@ class Peer {
   }
 
  private:
+  /// From now on the system refuses this thread other processes' descriptors, as Yama or a container does.
+  static void forbid_taking() {
+    constexpr unsigned pidfd_getfd = 438;
+    sock_filter rules[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, pidfd_getfd, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{static_cast<unsigned short>(std::size(rules)), rules};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0 ||
+        syscall(pidfd_getfd, -1, 0, 0) != -1 || errno != EPERM) {
+      throw std::runtime_error("there is no seccomp");
+    }
+  }
   std::string make_event(const std::string& name) {
     events_.insert_or_assign(name, Event(device_, {.interprocess = true}));
     return "";
@@ -106,6 +125,8 @@ class Peer {
       events_.at(name).synchronize();
     } else if (command == "query-event") {
       return events_.at(name).query() ? "done" : "pending";
+    } else if (command == "forbid-taking") {
+      forbid_taking();
     } else if (command == "query") {
       return stream_.query() ? "done" : "pending";
     } else {

@@ -78,8 +78,10 @@ struct VirtualCalls : Calls {
     return {driver.call("reserve"), "reserve"};
   }
   static Called<int> release(anyplace_address, std::uint64_t) noexcept { return {driver.call("release"), "release"}; }
-  static Called<int> create(int, int& physical, std::uint64_t) noexcept {
+  static bool is_shareable(const OneDevice&) { return true; }
+  static Called<int> create(int, int& physical, std::uint64_t, bool& shareable) noexcept {
     physical = 8;
+    if (driver.fail.count("shareable") != 0) shareable = false;
     return {driver.call("create"), "create"};
   }
   static Called<int> destroy(int) noexcept { return {driver.call("destroy"), "destroy"}; }
@@ -210,6 +212,30 @@ TEST_CASE("Of several mappings each is tried and one that failed counts as mappe
   CHECK(driver.count("unmap 4160") == 1);
   CHECK(status_of([&] { parts.memory.map(0x1000, *physical); }) == ANYPLACE_STATUS_INVALID_ARGUMENT);
   parts.memory.map(0x1040, *physical);
+  Virtual::destroy(physical);
+}
+
+TEST_CASE("Memory that the driver doesn't make shareable is made all the same, and counts as such from then on") {
+  Parts parts;
+  Virtual::destroy(parts.memory.create(64));
+  CHECK(parts.memory.is_shareable());
+  driver.fail["shareable"] = 1;
+  Virtual::destroy(parts.memory.create(64));
+  CHECK_FALSE(parts.memory.is_shareable());
+}
+
+TEST_CASE("The mappings behind some bytes are those that have one of them, and none where one is missing") {
+  Parts parts;
+  Virtual::Physical* const physical = parts.memory.create(64);
+  for (const anyplace_address at : {0x1000, 0x1040, 0x10c0}) parts.memory.map(at, *physical);
+  using Mappings = std::vector<std::pair<anyplace_address, std::uint64_t>>;
+  CHECK(parts.memory.mappings_behind(0x1000, 64) == Mappings{{0x1000, 64}});
+  CHECK(parts.memory.mappings_behind(0x103f, 2) == Mappings{{0x1000, 64}, {0x1040, 64}});
+  CHECK(parts.memory.mappings_behind(0x1050, 1) == Mappings{{0x1040, 64}});
+  CHECK(parts.memory.mappings_behind(0x1040, 65).empty());
+  CHECK(parts.memory.mappings_behind(0x1080, 1).empty());
+  CHECK(parts.memory.mappings_behind(0xfff, 1).empty());
+  CHECK(parts.memory.mappings_behind(0x1100, 1).empty());
   Virtual::destroy(physical);
 }
 

@@ -60,7 +60,7 @@ constexpr Attribute attributes[] = {
     {97, max_shared_opt_in},
     {99, 1},      // memory can be registered
     {102, 1},     // virtual memory
-    {103, 0},     // no handles to share
+    {103, 1},     // memory's handles may be file descriptors
     {106, 32},    // blocks of a multiprocessor
     {111, 1024},  // shared memory that the system keeps
     {119, 0},     // no handles of pools to share

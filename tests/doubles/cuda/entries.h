@@ -262,6 +262,11 @@ namespace anyplace::doubles::cuda {
   X(plain, cuMemGetAllocationGranularity, 10020,                                                                      \
     (size_t * granularity, const CUmemAllocationProp* properties, CUmemAllocationGranularity_flags option),           \
     (granularity, properties, option))                                                                                \
+  X(plain, cuMemExportToShareableHandle, 10020,                                                                       \
+    (void* out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type, unsigned long long flags),       \
+    (out, handle, type, flags))                                                                                       \
+  X(plain, cuMemImportFromShareableHandle, 10020,                                                                     \
+    (CUmemGenericAllocationHandle * handle, void* from, CUmemAllocationHandleType type), (handle, from, type))        \
   X(plain, cuMemRetainAllocationHandle, 11000, (CUmemGenericAllocationHandle * handle, void* address),                \
     (handle, address))                                                                                                \
   X(plain, cuMemGetAllocationPropertiesFromHandle, 10020,                                                             \

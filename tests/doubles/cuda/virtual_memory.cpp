@@ -7,9 +7,11 @@ namespace anyplace::doubles::cuda {
 namespace {
 
 PhysicalProperties read(const CUmemAllocationProp& properties) {
-  // Attribute 103 denies handles to share; nothing is created for tiles or other uses.
-  const bool plain = properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_NONE && properties.allocFlags.usage == 0;
-  return {properties.type, {properties.location.type, properties.location.id}, plain};
+  // Nothing is created for tiles or other uses.
+  const auto handles = properties.requestedHandleTypes;
+  const bool shareable = handles == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  const bool plain = (handles == CU_MEM_HANDLE_TYPE_NONE || shareable) && properties.allocFlags.usage == 0;
+  return {properties.type, {properties.location.type, properties.location.id}, plain, shareable};
 }
 
 }  // namespace
@@ -55,13 +57,17 @@ CUDA_DOUBLE_ENTRY(cuMemGetAccess)(unsigned long long* flags, const CUmemLocation
 // The handle is the one that was mapped, also if that was released; each retain needs a release of its own.
 CUDA_DOUBLE_ENTRY(cuMemRetainAllocationHandle)(CUmemGenericAllocationHandle* handle, void* address) {
   if (is_null(handle, address)) return CUDA_ERROR_INVALID_VALUE;
-  const Locked lock(state().mutex);
-  const auto block = mapping_of(Word(address));
-  if (!block) return CUDA_ERROR_INVALID_VALUE;
-  const PhysicalRef found = state().physicals.find(block->pool);
-  ++found->handles;
-  *handle = found->handle;
-  return CUDA_SUCCESS;
+  return retain_memory(handle, address);
+}
+
+CUDA_DOUBLE_ENTRY(cuMemExportToShareableHandle)
+(void* out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type, unsigned long long flags) {
+  return export_memory_handle(out, handle, type, flags);
+}
+
+CUDA_DOUBLE_ENTRY(cuMemImportFromShareableHandle)
+(CUmemGenericAllocationHandle* handle, void* from, CUmemAllocationHandleType type) {
+  return import_memory_handle(handle, static_cast<int>(reinterpret_cast<intptr_t>(from)), type);
 }
 
 CUDA_DOUBLE_ENTRY(cuMemGetAllocationPropertiesFromHandle)
@@ -74,6 +80,7 @@ CUDA_DOUBLE_ENTRY(cuMemGetAllocationPropertiesFromHandle)
   told.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   told.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   told.location.id = found->device;
+  if (found->shareable) told.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   *properties = told;
   return CUDA_SUCCESS;
 }

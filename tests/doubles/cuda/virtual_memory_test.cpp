@@ -190,7 +190,7 @@ TEST_CASE("virtual memory refuses what is no whole number of pieces or not there
   wrong.type = CU_MEM_ALLOCATION_TYPE_INVALID;
   CHECK(cuMemCreate(&handle, piece, &wrong, 0) == CUDA_ERROR_INVALID_VALUE);
   wrong = properties;
-  wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_WIN32;
   CHECK(cuMemCreate(&handle, piece, &wrong, 0) == CUDA_ERROR_NOT_SUPPORTED);
   CHECK(cuMemCreate(&handle, piece + 4096, &properties, 0) == CUDA_ERROR_INVALID_VALUE);
   CHECK(cuMemCreate(&handle, 0, &properties, 0) == CUDA_ERROR_INVALID_VALUE);

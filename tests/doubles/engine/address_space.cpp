@@ -6,10 +6,12 @@
 #endif
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 namespace anyplace::doubles {
 namespace {
@@ -30,6 +32,8 @@ void close_range(uint64_t start, uint64_t bytes) {
   mmap(pointer(page), round_up(start + bytes - page, page_bytes), PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
+
+constexpr const char* memory_file_name = "device memory of a double";
 
 bool has_memory(const Block& block) { return block.kind != MemoryKind::registered && block.kind != MemoryKind::mapped; }
 
@@ -107,6 +111,69 @@ void AddressSpace::set_alignment(uint64_t alignment) {
   offset_ = alignment % page_bytes;
 }
 
+void AddressSpace::put_device_blocks_into_files() {
+  const std::lock_guard lock(mutex_);
+  blocks_in_files_ = true;
+}
+
+std::optional<uint64_t> AddressSpace::extend_file(Arena& arena, uint64_t bytes) {
+  if (arena.file < 0) arena.file = memfd_create(memory_file_name, MFD_CLOEXEC);
+  if (arena.file < 0) return std::nullopt;
+  // Offsets aren't reused: the file is sparse, and what is behind an offset goes with the memory.
+  const uint64_t offset = arena.file_end;
+  if (ftruncate(arena.file, static_cast<off_t>(offset + bytes)) != 0) return std::nullopt;
+  arena.file_end += bytes;
+  return offset;
+}
+
+bool AddressSpace::open_pages(Arena& arena, const Block& model, uint64_t page, uint64_t bytes) {
+  constexpr int access = PROT_READ | PROT_WRITE;
+  if (!blocks_in_files_ || model.kind != MemoryKind::device) return mprotect(pointer(page), bytes, access) == 0;
+  const auto offset = extend_file(arena, bytes);
+  if (!offset || mmap(pointer(page), bytes, access, MAP_SHARED | MAP_FIXED, arena.file, static_cast<off_t>(*offset)) ==
+                     MAP_FAILED) {
+    return false;
+  }
+  in_files_[page + offset_] = *offset + offset_;
+  return true;
+}
+
+void AddressSpace::close_block(const Block& block) {
+  close_range(block.start, block.bytes);
+  const auto in_file = in_files_.find(block.start);
+  if (in_file == in_files_.end()) return;
+  const uint64_t page = in_file->second & ~(page_bytes - 1);
+  fallocate(arena_of(block).file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(page),
+            static_cast<off_t>(round_up(in_file->second + block.bytes - page, page_bytes)));
+  in_files_.erase(in_file);
+}
+
+int AddressSpace::file_of(uint64_t start, uint64_t& offset) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(start);
+  const auto in_file = in_files_.find(start);
+  if (block == blocks_.end() || in_file == in_files_.end()) return -1;
+  offset = in_file->second;
+  return arena_of(block->second).file;
+}
+
+bool AddressSpace::is_memory_file(int file) {
+  char target[64] = "";
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  return readlink(link.c_str(), target, sizeof(target) - 1) > 0 &&
+         std::string(target).find(std::string("memfd:") + memory_file_name) != std::string::npos;
+}
+
+bool AddressSpace::is_own_file(int file) {
+  const std::lock_guard lock(mutex_);
+  struct stat found {};
+  if (fstat(file, &found) != 0) return false;
+  return std::any_of(arenas_.begin(), arenas_.end(), [&found](const Arena& arena) {
+    struct stat own {};
+    return arena.file >= 0 && fstat(arena.file, &own) == 0 && own.st_ino == found.st_ino;
+  });
+}
+
 uint64_t AddressSpace::allocate(Block model, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   Arena& arena = arena_of(model);
@@ -115,7 +182,7 @@ uint64_t AddressSpace::allocate(Block model, uint64_t bytes) {
   const uint64_t pages = round_up(bytes + offset, page_bytes);
   const uint64_t page = place(arena, pages, page_bytes);
   if (page == 0) return 0;
-  if (mprotect(pointer(page), pages, PROT_READ | PROT_WRITE) != 0) {
+  if (!open_pages(arena, model, page, pages)) {
     close_range(page, pages);
     return 0;
   }
@@ -188,7 +255,7 @@ bool AddressSpace::free(uint64_t start, uint64_t id, bool keep) {
     shared_.erase(file);
   }
   if (has_memory(block)) arena_of(block).used -= block.bytes;
-  if (unused && !keep) close_range(start, block.bytes);
+  if (unused && !keep) close_block(block);
   return unused;
 }
 
@@ -218,14 +285,17 @@ int AddressSpace::share(uint64_t start, uint64_t& lead) {
   return file;
 }
 
-uint64_t AddressSpace::open_shared(Block model, int file, uint64_t lead, uint64_t bytes) {
+uint64_t AddressSpace::open_shared(Block model, int file, uint64_t lead, uint64_t bytes, uint64_t offset) {
   const std::lock_guard lock(mutex_);
   Arena& arena = arena_of(model);
   if (!open(arena)) return 0;
   const uint64_t pages = round_up(lead + bytes, page_bytes);
   const uint64_t page = place(arena, pages, page_bytes);
   if (page == 0) return 0;
-  if (mmap(pointer(page), pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return 0;
+  if (mmap(pointer(page), pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset)) ==
+      MAP_FAILED) {
+    return 0;
+  }
   model.start = page + lead;
   model.bytes = bytes;
   model.id = ++ids_;
@@ -249,7 +319,7 @@ void AddressSpace::end_use(uint64_t address, uint64_t id) {
   const auto found = holding(address);
   if (found == blocks_.end() || found->second.id != id) return;
   Block& block = found->second;
-  if (--block.uses == 0 && block.state == MemoryState::freed) close_range(block.start, block.bytes);
+  if (--block.uses == 0 && block.state == MemoryState::freed) close_block(block);
 }
 
 Finding AddressSpace::find(uint64_t start, uint64_t bytes) {
@@ -335,25 +405,51 @@ std::optional<uint64_t> AddressSpace::create_memory(int device, uint64_t bytes) 
   const std::lock_guard lock(mutex_);
   Arena& arena = arenas_[static_cast<std::size_t>(device)];
   if (bytes > arena.limit || bytes > arena.limit - arena.used) return std::nullopt;
-  if (arena.file < 0) arena.file = memfd_create("device memory of a double", MFD_CLOEXEC);
-  if (arena.file < 0) return std::nullopt;
-  // Offsets aren't reused: the file is sparse, and what is behind an offset goes with destroy_memory.
-  const uint64_t offset = arena.file_end;
-  if (ftruncate(arena.file, static_cast<off_t>(offset + bytes)) != 0) return std::nullopt;
-  arena.file_end += bytes;
-  arena.used += bytes;
+  const auto offset = extend_file(arena, bytes);
+  if (offset) arena.used += bytes;
   return offset;
 }
 
-void AddressSpace::destroy_memory(int device, uint64_t offset, uint64_t bytes) {
+void AddressSpace::destroy_memory(int device, uint64_t offset, uint64_t bytes, bool keep) {
   const std::lock_guard lock(mutex_);
   Arena& arena = arenas_[static_cast<std::size_t>(device)];
-  fallocate(arena.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-            static_cast<off_t>(bytes));
+  if (!keep) {
+    fallocate(arena.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+              static_cast<off_t>(bytes));
+  }
   arena.used -= bytes;
 }
 
-AddressSpace::Mapping AddressSpace::map(Block model, uint64_t start, uint64_t bytes, uint64_t offset) {
+// The descriptor's position, which nothing else uses, is the memory's place in the file, its size and its device.
+namespace {
+constexpr uint64_t exported_unit = uint64_t{2} << 20U;
+constexpr unsigned size_at = 8, place_at = 28;
+}  // namespace
+
+int AddressSpace::export_memory(int device, uint64_t offset, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  const Arena& arena = arenas_[static_cast<std::size_t>(device)];
+  const std::string path = "/proc/self/fd/" + std::to_string(arena.file);
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  const uint64_t position =
+      offset / exported_unit << place_at | bytes / exported_unit << size_at | static_cast<uint64_t>(device);
+  if (file >= 0 && lseek(file, static_cast<off_t>(position), SEEK_SET) >= 0) return file;
+  if (file >= 0) close(file);
+  return -1;
+}
+
+bool AddressSpace::read_exported(int file, int& device, uint64_t& offset, uint64_t& bytes) {
+  struct stat found {};
+  if (!is_memory_file(file) || fstat(file, &found) != 0) return false;
+  const auto position = static_cast<uint64_t>(lseek(file, 0, SEEK_CUR));
+  device = static_cast<int>(position & 0xff);
+  bytes = (position >> size_at & 0xfffff) * exported_unit;
+  offset = (position >> place_at) * exported_unit;
+  const auto end = static_cast<uint64_t>(found.st_size);
+  return bytes != 0 && offset <= end && bytes <= end - offset;
+}
+
+AddressSpace::Mapping AddressSpace::map(Block model, uint64_t start, uint64_t bytes, uint64_t offset, int file) {
   const std::lock_guard lock(mutex_);
   auto range = reserved_.upper_bound(start);
   if (range == reserved_.begin()) return Mapping::not_reserved;
@@ -366,7 +462,7 @@ AddressSpace::Mapping AddressSpace::map(Block model, uint64_t start, uint64_t by
     const Block& there = block->second;
     if (there.state != MemoryState::freed && there.start + there.bytes > start) return Mapping::occupied;
   }
-  const int file = arenas_[static_cast<std::size_t>(model.device)].file;
+  if (file < 0) file = arenas_[static_cast<std::size_t>(model.device)].file;
   void* mapped = mmap(pointer(start), bytes, PROT_NONE, MAP_SHARED | MAP_FIXED, file, static_cast<off_t>(offset));
   if (mapped == MAP_FAILED) return Mapping::failed;
   forget_freed(start, start + bytes);

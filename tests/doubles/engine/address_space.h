@@ -63,6 +63,15 @@ class AddressSpace {
   /// What the device's and managed blocks are aligned to, and to no more: a power of two up to a page, which it is if
   /// nothing is said. Before anything is allocated.
   void set_alignment(uint64_t alignment);
+  /// From now on device blocks lie in their device's file of memory, so that other processes can map them. Before
+  /// anything is allocated.
+  void put_device_blocks_into_files();
+  /// The device's file that the block lies in, and where; -1 if it lies in none.
+  int file_of(uint64_t start, uint64_t& offset);
+  /// Whether the descriptor is of a device's file of memory, of this process or of another one.
+  static bool is_memory_file(int file);
+  /// Whether it is of this process's.
+  bool is_own_file(int file);
   /// 0 when there is no memory left. `model` says what the block is; its start, bytes and id are set.
   uint64_t allocate(Block model, uint64_t bytes);
   /// The user's own memory; false if a part of it is registered already.
@@ -78,8 +87,8 @@ class AddressSpace {
   /// Puts the device block's memory into a file, which others can map from `lead` bytes on: its descriptor, until the
   /// block is freed; -1 if there is none. Nothing runs on the block meanwhile.
   int share(uint64_t start, uint64_t& lead);
-  /// Maps such a file as a block; 0 if that fails.
-  uint64_t open_shared(Block model, int file, uint64_t lead, uint64_t bytes);
+  /// Maps such a file as a block, from `offset` on; 0 if that fails.
+  uint64_t open_shared(Block model, int file, uint64_t lead, uint64_t bytes, uint64_t offset = 0);
   Finding find(uint64_t start, uint64_t bytes);
   /// Put around what runs on the block with that id that holds the address. False: it was freed, or isn't allocated
   /// yet.
@@ -100,10 +109,16 @@ class AddressSpace {
   std::size_t reserved();
   /// The offset in the device's file of memory; nullopt when there is no memory left.
   std::optional<uint64_t> create_memory(int device, uint64_t bytes);
-  void destroy_memory(int device, uint64_t offset, uint64_t bytes);
+  /// `keep`: what is in it stays for who else has the file.
+  void destroy_memory(int device, uint64_t offset, uint64_t bytes, bool keep = false);
+  /// A new descriptor of the device's file of memory, which says where in it the memory is; -1 if there is none.
+  int export_memory(int device, uint64_t offset, uint64_t bytes);
+  /// What such a descriptor says, of whichever process. False: it is none.
+  static bool read_exported(int file, int& device, uint64_t& offset, uint64_t& bytes);
   enum class Mapping : uint8_t { done, not_reserved, occupied, failed };
   /// Maps memory at [start, start + bytes), as a block of kind mapped without access.
-  Mapping map(Block model, uint64_t start, uint64_t bytes, uint64_t offset);
+  /// `file`: another process's, if it isn't the device's own.
+  Mapping map(Block model, uint64_t start, uint64_t bytes, uint64_t offset, int file = -1);
   /// The blocks that [start, start + bytes) consists of; empty if it isn't whole mappings that adjoin.
   std::vector<Block> mappings(uint64_t start, uint64_t bytes);
   /// False: something runs on it, as with free.
@@ -124,9 +139,16 @@ class AddressSpace {
     int device = 0;
   };
   using Blocks = std::map<uint64_t, Block>;
-  std::map<uint64_t, int> shared_;  // guarded by mutex_; the files of blocks that were shared
+  std::map<uint64_t, int> shared_;         // guarded by mutex_; the files of blocks that were shared
+  std::map<uint64_t, uint64_t> in_files_;  // guarded by mutex_; where blocks lie in their device's file
 
   Arena& arena_of(const Block& block);
+  /// So many bytes at the end of the arena's file: where; nullopt if it can't be had.
+  static std::optional<uint64_t> extend_file(Arena& arena, uint64_t bytes);
+  /// Opens the pages for a block that is being made.
+  bool open_pages(Arena& arena, const Block& model, uint64_t page, uint64_t bytes);
+  /// Takes its memory from a block that was freed.
+  void close_block(const Block& block);
   /// Takes addresses from the system; the arena has none yet. False: it has no such range.
   static bool open(Arena& arena, uint64_t bytes);
   bool open(Arena& arena);
@@ -136,6 +158,7 @@ class AddressSpace {
   static bool in_the_way(const Block& block) noexcept { return block.state != MemoryState::freed || block.uses != 0; }
 
   const uint64_t device_bytes_;
+  bool blocks_in_files_ = false;
   uint64_t offset_ = 0;         // of the device's and managed blocks, behind the page where they begin
   std::mutex mutex_;            // guards all below; the last in the lock order
   std::vector<Arena> arenas_;   // one for each device, and the last for the host

@@ -116,6 +116,12 @@ namespace anyplace::doubles::hip {
   X(release, hipMemUnmap, (void* address, size_t size), (address, size))                                               \
   X(plain, hipMemSetAccess, (void* address, size_t size, const hipMemAccessDesc* accesses, size_t count),              \
     (address, size, accesses, count))                                                                                  \
+  X(plain, hipMemRetainAllocationHandle, (hipMemGenericAllocationHandle_t * handle, void* address), (handle, address)) \
+  X(plain, hipMemExportToShareableHandle,                                                                              \
+    (void* out, hipMemGenericAllocationHandle_t handle, hipMemAllocationHandleType type, unsigned long long flags),    \
+    (out, handle, type, flags))                                                                                        \
+  X(plain, hipMemImportFromShareableHandle,                                                                            \
+    (hipMemGenericAllocationHandle_t * handle, void* from, hipMemAllocationHandleType type), (handle, from, type))     \
   X(plain, hipMemGetAccess, (unsigned long long* flags, const hipMemLocation* location, void* address),                \
     (flags, location, address))
 

@@ -6,10 +6,12 @@
 namespace anyplace::doubles::hip {
 namespace {
 
-/// No handles to share; nothing is created for other uses.
+/// Nothing is created for other uses.
 PhysicalProperties read(const AllocationProperties& properties) {
-  const bool plain = properties.requested_handle_types == hipMemHandleTypeNone && properties.usage == 0;
-  return {properties.type, {properties.location.type, properties.location.id}, plain};
+  const int handles = properties.requested_handle_types;
+  const bool shareable = handles == hipMemHandleTypePosixFileDescriptor;
+  const bool plain = (handles == hipMemHandleTypeNone || shareable) && properties.usage == 0;
+  return {properties.type, {properties.location.type, properties.location.id}, plain, shareable};
 }
 
 }  // namespace
@@ -44,6 +46,24 @@ HIP_DOUBLE_ENTRY(hipMemUnmap)(void* address, size_t size) { return unmap_memory(
 HIP_DOUBLE_ENTRY(hipMemSetAccess)
 (void* address, size_t size, const hipMemAccessDesc* accesses, size_t count) {
   return set_access(address, size, read_accesses(accesses, count));
+}
+
+HIP_DOUBLE_ENTRY(hipMemRetainAllocationHandle)(hipMemGenericAllocationHandle_t* handle, void* address) {
+  return handle == nullptr || address == nullptr ? hipErrorInvalidValue : retain_memory(handle, address);
+}
+
+HIP_DOUBLE_ENTRY(hipMemExportToShareableHandle)
+(void* out, hipMemGenericAllocationHandle_t handle, hipMemAllocationHandleType type, unsigned long long flags) {
+  return export_memory_handle(out, handle, type, flags);
+}
+
+// By value from 7.1 on, by a pointer before.
+HIP_DOUBLE_ENTRY(hipMemImportFromShareableHandle)
+(hipMemGenericAllocationHandle_t* handle, void* from, hipMemAllocationHandleType type) {
+  if (config().version >= 70'100'000) {
+    return import_memory_handle(handle, static_cast<int>(reinterpret_cast<intptr_t>(from)), type);
+  }
+  return from == nullptr ? hipErrorInvalidValue : import_memory_handle(handle, *static_cast<const int*>(from), type);
 }
 
 HIP_DOUBLE_ENTRY(hipMemGetAccess)(unsigned long long* flags, const hipMemLocation* location, void* address) {

@@ -41,6 +41,10 @@ Config read() {
   config.slow = from.list("SLOW");
   config.slow_milliseconds = from.number("SLOW_MS", config.slow_milliseconds, 60'000);
   config.one_address = from.flag("ONE_ADDRESS", false);
+  config.ipc = from.text("IPC", "descriptor");
+  if (config.ipc != "descriptor" && config.ipc != "opaque" && config.ipc != "none") {
+    from.misconfigured("IPC", config.ipc, "descriptor, opaque or none");
+  }
   config.nothing = from.list("NOTHING");
   return config;
 }

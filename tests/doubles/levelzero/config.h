@@ -22,6 +22,7 @@ struct Config : Settings {
   std::vector<std::string> slow;     // entries that take their time
   uint64_t slow_milliseconds = 20;   // so much of it
   bool one_address = false;          // physical memory has one address: the last that it was mapped at
+  std::string ipc = "descriptor";    // what a handle for other processes holds; "none": there are none
   std::vector<std::string> nothing;  // entries that answer success and do nothing; "all": all of them
 };
 

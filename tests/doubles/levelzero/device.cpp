@@ -85,6 +85,15 @@ ze_result_t do_zeDriverGetProperties(ze_driver_handle_t driver, ze_driver_proper
   return ZE_RESULT_SUCCESS;
 }
 
+ze_result_t do_zeDriverGetIpcProperties(ze_driver_handle_t driver, ze_driver_ipc_properties_t* properties) {
+  LEVELZERO_DOUBLE_TRY(check_driver(driver));
+  LEVELZERO_DOUBLE_TRY(check_desc(properties, ZE_STRUCTURE_TYPE_DRIVER_IPC_PROPERTIES, "ze_driver_ipc_properties_t"));
+  ze_driver_ipc_properties_t with{};
+  if (state().config.ipc != "none") with.flags = ZE_IPC_PROPERTY_FLAG_MEMORY;
+  fill(properties, with);
+  return ZE_RESULT_SUCCESS;
+}
+
 ze_result_t do_zeDriverGetExtensionProperties(ze_driver_handle_t driver, uint32_t* count,
                                               ze_driver_extension_properties_t* out) {
   LEVELZERO_DOUBLE_TRY(check_driver(driver));

@@ -23,6 +23,7 @@ enum class Kind : uint8_t {
   X(Driver, Get, use, zeDriverGet, (uint32_t* pCount, ze_driver_handle_t* phDrivers), (pCount, phDrivers)) \
   X(Driver, GetApiVersion, use, zeDriverGetApiVersion, (ze_driver_handle_t hDriver, ze_api_version_t* version), (hDriver, version)) \
   X(Driver, GetProperties, use, zeDriverGetProperties, (ze_driver_handle_t hDriver, ze_driver_properties_t* pDriverProperties), (hDriver, pDriverProperties)) \
+  X(Driver, GetIpcProperties, use, zeDriverGetIpcProperties, (ze_driver_handle_t hDriver, ze_driver_ipc_properties_t* pIpcProperties), (hDriver, pIpcProperties)) \
   X(Driver, GetExtensionProperties, use, zeDriverGetExtensionProperties, (ze_driver_handle_t hDriver, uint32_t* pCount, ze_driver_extension_properties_t* pExtensionProperties), (hDriver, pCount, pExtensionProperties)) \
   X(Driver, GetExtensionFunctionAddress, use, zeDriverGetExtensionFunctionAddress, (ze_driver_handle_t hDriver, const char* name, void** ppFunctionAddress), (hDriver, name, ppFunctionAddress)) \
   X(Device, Get, use, zeDeviceGet, (ze_driver_handle_t hDriver, uint32_t* pCount, ze_device_handle_t* phDevices), (hDriver, pCount, phDevices)) \
@@ -61,6 +62,9 @@ enum class Kind : uint8_t {
   X(Mem, AllocShared, use, zeMemAllocShared, (ze_context_handle_t hContext, const ze_device_mem_alloc_desc_t* device_desc, const ze_host_mem_alloc_desc_t* host_desc, size_t size, size_t alignment, ze_device_handle_t hDevice, void** pptr), (hContext, device_desc, host_desc, size, alignment, hDevice, pptr)) \
   X(Mem, Free, release, zeMemFree, (ze_context_handle_t hContext, void* ptr), (hContext, ptr)) \
   X(Mem, GetAllocProperties, use, zeMemGetAllocProperties, (ze_context_handle_t hContext, const void* ptr, ze_memory_allocation_properties_t* pMemAllocProperties, ze_device_handle_t* phDevice), (hContext, ptr, pMemAllocProperties, phDevice)) \
+  X(Mem, GetIpcHandle, use, zeMemGetIpcHandle, (ze_context_handle_t hContext, const void* ptr, ze_ipc_mem_handle_t* pIpcHandle), (hContext, ptr, pIpcHandle)) \
+  X(Mem, OpenIpcHandle, use, zeMemOpenIpcHandle, (ze_context_handle_t hContext, ze_device_handle_t hDevice, ze_ipc_mem_handle_t handle, ze_ipc_memory_flags_t flags, void** pptr), (hContext, hDevice, handle, flags, pptr)) \
+  X(Mem, CloseIpcHandle, release, zeMemCloseIpcHandle, (ze_context_handle_t hContext, const void* ptr), (hContext, ptr)) \
   X(VirtualMem, Reserve, use, zeVirtualMemReserve, (ze_context_handle_t hContext, const void* pStart, size_t size, void** pptr), (hContext, pStart, size, pptr)) \
   X(VirtualMem, Free, release, zeVirtualMemFree, (ze_context_handle_t hContext, const void* ptr, size_t size), (hContext, ptr, size)) \
   X(VirtualMem, QueryPageSize, use, zeVirtualMemQueryPageSize, (ze_context_handle_t hContext, ze_device_handle_t hDevice, size_t size, size_t* pagesize), (hContext, hDevice, size, pagesize)) \
@@ -83,7 +87,8 @@ enum class Kind : uint8_t {
 // What is newer than the header's version, and not in its tables.
 #define LEVELZERO_DOUBLE_NEWER_ENTRIES(X) \
   X(zeCommandListIsImmediate, (ze_command_list_handle_t hCommandList, ze_bool_t* pIsImmediate), (hCommandList, pIsImmediate)) \
-  X(zeCommandListGetDeviceHandle, (ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice), (hCommandList, phDevice))
+  X(zeCommandListGetDeviceHandle, (ze_command_list_handle_t hCommandList, ze_device_handle_t* phDevice), (hCommandList, phDevice)) \
+  X(zeMemPutIpcHandle, (ze_context_handle_t hContext, ze_ipc_mem_handle_t handle), (hContext, handle))
 // clang-format on
 
 #define LEVELZERO_DOUBLE_DECLARE(table, member, kind, symbol, parameters, arguments) ze_result_t do_##symbol parameters;

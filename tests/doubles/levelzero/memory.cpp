@@ -16,12 +16,6 @@ constexpr uint64_t small_page = 64 * 1024, large_page = 2 * 1024 * 1024;
 uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 void* pointer(uint64_t number) { return reinterpret_cast<void*>(number); }  // NOLINT: a number
 
-ze_result_t find_context(ze_context_handle_t handle, ContextRef& context) {
-  return find(state().contexts, handle, context, "context");
-}
-
-constexpr uint32_t of_no_device = 2;  // of Block::flags: shared memory that is associated with none
-
 bool is_relaxed(const void* next) {
   const auto* const desc = static_cast<const ze_relaxed_allocation_limits_exp_desc_t*>(next);
   return desc != nullptr && desc->stype == ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC &&
@@ -104,6 +98,8 @@ ze_result_t do_zeMemFree(ze_context_handle_t context_handle, void* address) {
   if (!block || block->kind == MemoryKind::mapped)
     return misuse("an address was freed that isn't one that was allocated");
   if (block->owner != context->id) return misuse("memory was freed on another context than its own");
+  if ((block->flags & opened) != 0) return misuse("another process's memory was freed instead of closed");
+  end_exports(block->start);
   // What a lost device was at can't be waited for.
   if (!state().memory.free(block->start, block->id) && !any_device_lost()) {
     misuse("memory was freed while a command ran on it");

@@ -33,6 +33,7 @@ State::State(const Config& from)
     : config(from),
       engine(*new Engine(engine_config(from))),
       memory(*new AddressSpace(device_count(from), from.device_bytes, from.host_bytes)) {
+  memory.put_device_blocks_into_files();
   const auto add = [this](int parent, int number) {
     auto device = std::make_shared<Device>();
     device->index = static_cast<int>(devices.size());

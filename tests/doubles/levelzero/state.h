@@ -162,6 +162,7 @@ struct State {
   std::map<uint64_t, PhysicalRef> mapped;    // by address
   std::set<uint64_t> moved_away;             // of `mapped`: memory that has another address since
   std::map<uint64_t, Reservation> reserved;  // by address
+  std::map<uint64_t, int> exported;          // by address: the descriptor in the handles of memory
   uint64_t contexts_made = 0;
   std::vector<CompletionRef> given_up;  // signals that never come, which commands wait for: these keep each other
 };
@@ -196,6 +197,13 @@ void remove(Table& table, Handle handle) {
   table.remove(handle);
 }
 
+/// The context of a handle.
+inline ze_result_t find_context(ze_context_handle_t handle, ContextRef& context) {
+  return find(state().contexts, handle, context, "context");
+}
+/// The memory is about to be freed: closes the descriptor in its handles, if it has any. Takes State::mutex.
+void end_exports(uint64_t start);
+
 bool any_device_lost() noexcept;
 /// DEVICE_LOST if it is.
 ze_result_t health_of(const Device& device) noexcept;
@@ -219,7 +227,9 @@ struct Use {
   uint64_t address = 0;
   uint64_t id = 0;  // of the block
 };
-constexpr uint32_t read_only = 1;  // of Block::flags
+constexpr uint32_t read_only = 1;     // of Block::flags
+constexpr uint32_t of_no_device = 2;  // the same: shared memory that is associated with none
+constexpr uint32_t opened = 4;        // the same: another process's memory
 enum class Access : uint8_t { read, write };
 /// Whether commands of the list may use [address, address + bytes) so. Appends to `uses` what has to be there when they
 /// run.

@@ -17,6 +17,7 @@
 // Newer than the header's version.
 extern "C" ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t list, ze_bool_t* immediate);
 extern "C" ze_result_t zeCommandListGetDeviceHandle(ze_command_list_handle_t list, ze_device_handle_t* device);
+extern "C" ze_result_t zeMemPutIpcHandle(ze_context_handle_t context, ze_ipc_mem_handle_t handle);
 
 namespace Catch {
 template <>

@@ -15,7 +15,8 @@
 //                               occupancy(threads, shared_bytes); they throw
 //   Copies                      as copies.h makes it
 //   Graph                       as graph.h makes it, of the same Device
-//   Ipc                         for entries of several processes; its members are static and throw:
+//   Ipc                         for entries of several processes, but for mapped memory (mapped_sharing.h); its members
+//   are static and throw:
 //                               export_memory(Device&, address, anyplace_ipc_handle&),
 //                               import_memory(Device&, const anyplace_ipc_handle&), end_import(Device&, address),
 //                               export_event(Event&, anyplace_ipc_handle&),
@@ -30,6 +31,7 @@
 
 #include "../device_backend.h"
 #include "deadline.h"
+#include "mapped_sharing.h"
 #include "results.h"
 #include "watcher.h"
 
@@ -47,9 +49,11 @@ class ClassBackend : public DeviceBackend, private Watched {
   using Graph = typename Parts::Graph;
   using VirtualMemory = typename Device::VirtualMemory;
   using PhysicalMemory = typename VirtualMemory::Physical;
+  using MappedSharing = typename Device::MappedSharing;
 
   bool shutdown(std::uint64_t timeout_ns) override {
     const Deadline deadline(timeout_ns);
+    descriptor_server().stop();
     for (const auto& device : devices_) {
       if (!finish(*device, deadline)) return false;
     }
@@ -254,14 +258,20 @@ class ClassBackend : public DeviceBackend, private Watched {
   }
 
   // -- Sharing between processes.
-  void memory_export(std::int32_t device, anyplace_address address, std::uint64_t, anyplace_ipc_handle& out) override {
+  void memory_export(std::int32_t device, anyplace_address address, std::uint64_t bytes,
+                     anyplace_ipc_handle& out) override {
+    if (at(device).mapped_sharing().export_memory(address, bytes, out)) return;
     Parts::Ipc::export_memory(at(device), address, out);
   }
+  void memory_export_end(std::int32_t device, anyplace_address, const anyplace_ipc_handle& handle) override {
+    if (MappedSharing::is_mapped(handle)) at(device).mapped_sharing().end_export(handle);
+  }
   anyplace_address memory_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
+    if (MappedSharing::is_mapped(handle)) return at(device).mapped_sharing().import_memory(handle);
     return Parts::Ipc::import_memory(at(device), handle);
   }
   void memory_import_end(std::int32_t device, anyplace_address address) override {
-    Parts::Ipc::end_import(at(device), address);
+    if (!at(device).mapped_sharing().end_import(address)) Parts::Ipc::end_import(at(device), address);
   }
   void event_export(anyplace_event event, anyplace_ipc_handle& out) override {
     Parts::Ipc::export_event(event_at(event), out);

@@ -4,9 +4,9 @@
 // a Device. The vendor's own class derives from it and adds properties() and memory_info(), which ClassBackend wants,
 // and what else it knows.
 //
-// Lock order, over all of them: Graph's, RetiredModules', Work's, EventPool's. Sharing's, VirtualMemory's. Module's and
-// Gates' have no other of these under them. Under any of these the vendor may be called, hence its context's taken.
-// Leaves, under which nothing is called: HostCalls' and Watcher's.
+// Lock order, over all of them: Graph's, RetiredModules', Work's, EventPool's. MappedSharing's; Sharing's,
+// VirtualMemory's. Module's and Gates' have no other of these under them. Under any of these the vendor may be called,
+// hence its context's taken. Leaves, under which nothing is called: HostCalls' and Watcher's.
 //
 // The parts are made of the structs of calls that work.h, host_functions.h, gates.h, virtual_memory.h and module.h ask
 // for. VirtualMemoryCalls says which classes Sharing and Memory are; Memory is the backend's own, constructed of
@@ -29,6 +29,7 @@
 #include "events.h"
 #include "gates.h"
 #include "host_functions.h"
+#include "mapped_sharing.h"
 #include "retired_modules.h"
 #include "virtual_memory.h"
 #include "work.h"
@@ -49,6 +50,7 @@ class ClassDevice : public WorkCalls::Device {
   using Sharing = typename VirtualMemoryCalls::Sharing;
   using Memory = typename VirtualMemoryCalls::Memory;
   using VirtualMemory = backend::VirtualMemory<VirtualMemoryCalls>;
+  using MappedSharing = backend::MappedSharing<VirtualMemoryCalls>;
   using Gates = backend::Gates<GateCalls>;
 
   /// The Vendor of retired_modules.h.
@@ -85,6 +87,7 @@ class ClassDevice : public WorkCalls::Device {
   const Memory& memory() const noexcept { return memory_; }
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   const VirtualMemory& virtual_memory() const noexcept { return virtual_memory_; }
+  MappedSharing& mapped_sharing() noexcept { return mapped_sharing_; }
   Sharing& sharing() noexcept { return sharing_; }
   RetiredModules& retired_modules() noexcept { return retired_modules_; }
 
@@ -155,6 +158,7 @@ class ClassDevice : public WorkCalls::Device {
   Sharing sharing_{*this};
   Memory memory_{*this, sharing_};
   VirtualMemory virtual_memory_{*this, sharing_, memory_};
+  MappedSharing mapped_sharing_{*this, virtual_memory_};
   RetiredModules retired_modules_{*this};
 };
 

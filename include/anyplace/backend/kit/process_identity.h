@@ -30,9 +30,9 @@ enum class ProcessState { alive, gone, unknown };
 
 namespace detail {
 
-/// The start time of a process. `gone` if it doesn't exist or has ended and only waits for its parent, `unknown` if the
-/// system didn't say, for want of a descriptor for example.
-inline ProcessState read_start(std::uint32_t pid, std::uint64_t& start) noexcept {
+/// The start time of a process, and the system's flags of it. `gone` if it doesn't exist or has ended and only waits
+/// for its parent, `unknown` if the system didn't say, for want of a descriptor for example.
+inline ProcessState read_start(std::uint32_t pid, std::uint64_t& start, std::uint64_t* flags = nullptr) noexcept {
   char path[40];
   std::snprintf(path, sizeof(path), "/proc/%u/stat", pid);
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -48,8 +48,10 @@ inline ProcessState read_start(std::uint32_t pid, std::uint64_t& start) noexcept
   if (at == nullptr || at[1] == '\0') return ProcessState::unknown;
   at += 2;
   if (*at == 'Z' || *at == 'X' || *at == 'x') return ProcessState::gone;
-  constexpr int fields_to_start = 19;  // from the third to the 22nd
+  constexpr int fields_to_flags = 6;   // from the third to the ninth
+  constexpr int fields_to_start = 19;  // and to the 22nd
   for (int field = 0; field < fields_to_start; ++field) {
+    if (field == fields_to_flags && flags != nullptr) *flags = std::strtoull(at, nullptr, 10);
     at = std::strchr(at, ' ');
     if (at == nullptr) return ProcessState::unknown;
     ++at;
@@ -76,5 +78,16 @@ inline bool is_gone(std::uint64_t packed) noexcept {
   return state == ProcessState::gone;
 }
 inline bool is_gone(const ProcessIdentity& process) noexcept { return is_gone(process.packed()); }
+
+/// Whether the process is gone or about to be: the system closes what a process that was killed has before it says that
+/// it ended.
+inline bool is_ending(const ProcessIdentity& process) noexcept {
+  constexpr std::uint64_t exiting = 4;  // PF_EXITING of linux/sched.h, which proc(5) shows
+  std::uint64_t start = 0;
+  std::uint64_t flags = 0;
+  const ProcessState state = detail::read_start(process.pid, start, &flags);
+  if (state == ProcessState::alive) return start != process.start || (flags & exiting) != 0;
+  return state == ProcessState::gone;
+}
 
 }  // namespace anyplace::backend

@@ -11,15 +11,23 @@
 //   bool is_supported(const Device&)                            throws
 //   Called<Result> granularity(Native, std::uint64_t&)
 //   Called<Result> reserve(anyplace_address&, bytes)            release(address, bytes)
-//   Called<Result> create(Native, Physical&, bytes)             destroy(Physical)
+//   bool is_shareable(const Device&)                            whether to make memory that can be exported; throws
+//   Called<Result> create(Native, Physical&, bytes, bool& shareable)      destroy(Physical)
+//                            clears `shareable` where the driver makes none that can be exported, and makes other
 //   Called<Result> map(address, bytes, Physical)                unmap(address, bytes)
 //   Called<Result> set_access(address, bytes, const Access*, count)
 //   Result out_of_memory
 //   bool one_access_for_several   whether set_access takes a range of several mappings that adjoin
 //
+// And for memory of several processes (mapped_sharing.h), which is asked for only where the vendor has it:
+//
+//   Called<Result> export_at(address, int& descriptor)          a new one, for the memory that is mapped there
+//   Called<Result> import(int descriptor, Physical&)            which stays the caller's
+//
 // Of release, destroy and unmap: when the process ends a failure is nobody's, and on a lost device they aren't called.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -27,6 +35,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../abi.h"
@@ -50,12 +59,18 @@ class VirtualMemory {
   };
 
   VirtualMemory(Device& device, typename Vendor::Sharing& sharing, typename Vendor::Memory& memory)
-      : device_(device), sharing_(sharing), memory_(memory), is_supported_(Vendor::is_supported(device)) {}
+      : device_(device),
+        sharing_(sharing),
+        memory_(memory),
+        is_supported_(Vendor::is_supported(device)),
+        is_shareable_(is_supported_ && Vendor::is_shareable(device)) {}
   VirtualMemory(const VirtualMemory&) = delete;  // one per device
   VirtualMemory& operator=(const VirtualMemory&) = delete;
 
   /// Whether the driver and the device have it. Nothing below is called without.
   bool is_supported() const noexcept { return is_supported_; }
+  /// Whether what is made can be exported to other processes.
+  bool is_shareable() const noexcept { return is_shareable_.load(std::memory_order_relaxed); }
 
   std::uint64_t granularity() const {
     std::uint64_t bytes = 0;
@@ -91,6 +106,23 @@ class VirtualMemory {
   /// several each is tried; throws what the first failed with, and those that failed count as mapped.
   void unmap(anyplace_address address, std::uint64_t bytes);
 
+  /// The mappings that have these bytes, each whole: their address and bytes; none if some of the bytes aren't mapped.
+  std::vector<std::pair<anyplace_address, std::uint64_t>> mappings_behind(anyplace_address address,
+                                                                          std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<anyplace_address, std::uint64_t>> found;
+    auto mapping = mappings_.upper_bound(address);
+    if (mapping == mappings_.begin()) return {};
+    --mapping;
+    const anyplace_address end = address + bytes;
+    for (anyplace_address covered = mapping->first; covered < end; ++mapping) {
+      if (mapping == mappings_.end() || mapping->first != covered) return {};
+      covered += mapping->second;
+      if (covered > address) found.emplace_back(*mapping);
+    }
+    return found;
+  }
+
   /// For every mapping there is, and the reader whose call it is.
   void set_access(const Access& access, Device& reader) {
     const std::lock_guard lock(mutex_);
@@ -109,7 +141,8 @@ class VirtualMemory {
   typename Vendor::Sharing& sharing_;
   typename Vendor::Memory& memory_;
   const bool is_supported_;
-  std::mutex mutex_;  // guards mappings_; taken under Sharing's; the vendor is called under it
+  std::atomic<bool> is_shareable_;  // until the driver refuses it
+  std::mutex mutex_;                // guards mappings_; taken under Sharing's; the vendor is called under it
   std::map<anyplace_address, std::uint64_t> mappings_;  ///< bytes by address
 };
 
@@ -117,11 +150,13 @@ template <class Vendor>
 auto VirtualMemory<Vendor>::create(std::uint64_t bytes) -> Physical* {
   const typename Vendor::Scope scope(device_);
   auto physical = std::make_unique<Physical>(Physical{&device_, {}, bytes});
-  auto made = Vendor::create(device_.id(), physical->handle, bytes);
+  bool shareable = is_shareable();
+  auto made = Vendor::create(device_.id(), physical->handle, bytes, shareable);
   if (made.result == Vendor::out_of_memory) {
     memory_.trim();
-    made = Vendor::create(device_.id(), physical->handle, bytes);
+    made = Vendor::create(device_.id(), physical->handle, bytes, shareable);
   }
+  if (made.result == Result{} && !shareable) is_shareable_.store(false, std::memory_order_relaxed);
   device_.check(made);
   return physical.release();
 }

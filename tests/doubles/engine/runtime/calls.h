@@ -172,7 +172,8 @@ int set_pool_access(Word pool, const std::vector<Access>& accesses);
 struct PhysicalProperties {
   int type = 0;
   Access location;
-  bool plain = true;  // no handles to share, and for no other use
+  bool plain = true;       // for no other use, and with no other handles to share than those of `shareable`
+  bool shareable = false;  // with handles that are file descriptors
 };
 int allocation_granularity(size_t* granularity, const PhysicalProperties& properties, int option);
 int reserve_addresses(WordOut address, size_t size, size_t alignment, Word wanted, uint64_t flags);
@@ -183,6 +184,11 @@ int map_memory(Word address, size_t size, size_t offset, Word handle, uint64_t f
 int unmap_memory(Word address, size_t size);
 int set_access(Word address, size_t size, const std::vector<Access>& accesses);
 int get_access(unsigned long long* flags, const Access& location, Word address);
+/// The memory that is mapped there; one more release is needed.
+int retain_memory(WordOut handle, Word address);
+/// `type` is 1 for a file descriptor; there are no others.
+int export_memory_handle(void* out, Word handle, int type, uint64_t flags);
+int import_memory_handle(WordOut handle, int descriptor, int type);
 /// The memory whose handle it is, as long as that isn't released.
 PhysicalRef find_physical(const Locked&, uint64_t handle);
 /// The live mapping that holds the address.

@@ -92,6 +92,14 @@ struct Physical {
   uint64_t offset = 0;
   unsigned handles = 0;  // not yet released
   unsigned mappings = 0;
+  bool shareable = false;  // made to be exported
+  bool exported = false;
+  int file = -1;  // of another process's memory, or of this one's that was imported: where it is
+
+  Physical() = default;
+  Physical(const Physical&) = delete;
+  Physical& operator=(const Physical&) = delete;
+  ~Physical();  // closes the file
 };
 using PhysicalRef = std::shared_ptr<Physical>;
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "calls.h"
@@ -29,7 +33,9 @@ int check_properties(const PhysicalProperties& properties) {
 void forget_if_done(const Locked&, const Physical& physical) {
   if (physical.handles != 0 || physical.mappings != 0) return;
   const uint64_t handle = physical.handle;
-  state().memory.destroy_memory(physical.device, physical.offset, physical.bytes);
+  if (physical.file < 0) {
+    state().memory.destroy_memory(physical.device, physical.offset, physical.bytes, physical.exported);
+  }
   state().physicals.remove(handle);
 }
 
@@ -46,6 +52,10 @@ void fault_of_unmapped() {
 }
 
 }  // namespace
+
+Physical::~Physical() {
+  if (file >= 0) close(file);
+}
 
 PhysicalRef find_physical(const Locked&, uint64_t handle) {
   PhysicalRef found = state().physicals.find(handle);
@@ -95,6 +105,7 @@ int create_memory(WordOut handle, size_t size, const PhysicalProperties& propert
   made->device = properties.location.device;
   made->bytes = size;
   made->handles = 1;
+  made->shareable = properties.shareable;
   const Locked lock(state().mutex);
   if (lacks_memory(lock, made->device, size)) return code::out_of_memory;
   const auto offset = state().memory.create_memory(made->device, size);
@@ -126,7 +137,7 @@ int map_memory(Word address, size_t size, size_t offset, Word handle, uint64_t f
   Block model;
   model.device = found->device;
   model.pool = handle;
-  const int result = map_result(state().memory.map(model, address, size, found->offset));
+  const int result = map_result(state().memory.map(model, address, size, found->offset, found->file));
   if (result == 0) ++found->mappings;
   return result;
 }
@@ -149,6 +160,55 @@ int unmap_memory(Word address, size_t size) {
     return code::invalid_value;
   }
   if (!unused) fault_of_unmapped();
+  return 0;
+}
+
+int retain_memory(WordOut handle, Word address) {
+  if (handle.is_null()) return code::invalid_value;
+  const Locked lock(state().mutex);
+  const auto block = mapping_of(address);
+  if (!block) return code::invalid_value;
+  const PhysicalRef found = state().physicals.find(block->pool);
+  ++found->handles;
+  handle.write(found->handle);
+  return 0;
+}
+
+namespace {
+constexpr int file_descriptor = 1;
+}
+
+int export_memory_handle(void* out, Word handle, int type, uint64_t flags) {
+  if (out == nullptr || flags != 0) return code::invalid_value;
+  const Locked lock(state().mutex);
+  const PhysicalRef found = find_physical(lock, handle);
+  if (found == nullptr) return code::invalid_value;
+  if (type != file_descriptor || !found->shareable) {
+    misused("of memory that wasn't made with that type of handle");
+    return code::invalid_value;
+  }
+  const int file = state().memory.export_memory(found->device, found->offset, found->bytes);
+  if (file < 0) return code::out_of_memory;
+  found->exported = true;
+  std::memcpy(out, &file, sizeof(file));
+  return 0;
+}
+
+// The descriptor stays the caller's, say the references.
+int import_memory_handle(WordOut handle, int descriptor, int type) {
+  if (handle.is_null() || type != file_descriptor) return code::invalid_value;
+  auto made = std::make_shared<Physical>();
+  if (!AddressSpace::read_exported(descriptor, made->device, made->offset, made->bytes)) {
+    misused("of a descriptor that is no memory");
+    return code::invalid_value;
+  }
+  if (const int result = check_device(made->device); result != 0) return result;
+  made->file = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
+  if (made->file < 0) return code::out_of_memory;
+  made->handles = 1;
+  const Locked lock(state().mutex);
+  made->handle = state().physicals.add(made);
+  handle.write(made->handle);
   return 0;
 }
 

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Descriptors of another process: what its DescriptorServer (descriptor_server.h) offers, fetched into this process. It
+// is for vendors whose handles for other processes are file descriptors, or hold one.
+//
+// There are two ways, tried in this order:
+//
+//   pidfd_getfd(2)   takes the descriptor out of the other process. The system allows it to whom it allows to attach a
+//                    debugger: not where Yama, a container or an old kernel (before 5.6) is against it.
+//   a Unix socket    the other process's server sends it (unix(7), SCM_RIGHTS), to processes of the same user. The
+//                    socket's name is abstract, so nothing of it is in the file system.
+//
+// Nobody waits for a process that has ended: who waits for an answer watches the process, too.
+#pragma once
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "process_identity.h"
+#include "results.h"
+#include "shortage.h"
+
+namespace anyplace::backend {
+
+/// Where a process's descriptors are found. Plain bytes, sent to other processes.
+struct DescriptorOwner {
+  std::uint32_t pid = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t start = 0;  ///< as ProcessIdentity
+  std::uint64_t nonce = 0;  ///< a part of its socket's name
+
+  ProcessIdentity process() const noexcept { return {pid, start}; }
+  friend bool operator==(const DescriptorOwner&, const DescriptorOwner&) noexcept = default;
+};
+
+/// One descriptor of such a process. The inode tells it from another file that has the number by now.
+struct CarriedDescriptor {
+  std::uint32_t number = 0;
+  std::uint32_t inode = 0;  ///< its low half
+
+  friend bool operator==(const CarriedDescriptor&, const CarriedDescriptor&) noexcept = default;
+};
+
+/// The low half of the file's inode; 0 if it can't be asked.
+inline std::uint32_t inode_of(int descriptor) noexcept {
+  struct stat found {};
+  return fstat(descriptor, &found) == 0 ? static_cast<std::uint32_t>(found.st_ino) : 0;
+}
+
+/// A descriptor of this process, closed at its end.
+class Descriptor {
+ public:
+  Descriptor() noexcept = default;
+  explicit Descriptor(int number) noexcept : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;  // it is closed once
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  int number() const noexcept { return number_; }
+  /// It is somebody else's from now on.
+  int release() noexcept { return std::exchange(number_, -1); }
+  explicit operator bool() const noexcept { return number_ >= 0; }
+
+ private:
+  int number_ = -1;
+};
+
+enum class DescriptorWay : std::uint8_t { any, pidfd, socket };
+
+namespace detail {
+
+// ---- What the two processes say to each other over the socket ------------------------------------------------------
+
+enum class DescriptorAnswer : std::uint32_t { here, not_offered, other_user };
+
+struct DescriptorRequest {
+  static constexpr std::uint32_t right_magic = 0x6470'6661;
+  static constexpr std::uint32_t most = 64;  // the system sends 253 at a time
+
+  std::uint32_t magic;
+  std::uint32_t count;
+  std::uint32_t numbers[most];
+
+  std::size_t size() const noexcept { return offsetof(DescriptorRequest, numbers) + count * sizeof(std::uint32_t); }
+};
+
+/// Room for the descriptors that go with a message.
+union DescriptorControl {
+  cmsghdr align;
+  char bytes[CMSG_SPACE(DescriptorRequest::most * sizeof(int))];
+};
+
+/// The name of a process's socket: abstract, so its first byte is 0. Returns its length.
+inline socklen_t descriptor_socket_name(const DescriptorOwner& owner, sockaddr_un& name) noexcept {
+  name = {};
+  name.sun_family = AF_UNIX;
+  const int length =
+      std::snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "anyplace-descriptors-%u-%llu-%016llx", owner.pid,
+                    static_cast<unsigned long long>(owner.start), static_cast<unsigned long long>(owner.nonce));
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<std::size_t>(length));
+}
+
+// ---- Fetching ------------------------------------------------------------------------------------------------------
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+class DescriptorFetch {
+ public:
+  DescriptorFetch(const DescriptorOwner& owner, std::span<const CarriedDescriptor> wanted)
+      : owner_(owner), wanted_(wanted), process_("process " + std::to_string(owner.pid)) {
+    process_descriptor_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, owner.pid, 0)));
+    // Asked afterwards: if it is that process now, it was it when the descriptor was made.
+    if (is_ending(owner.process())) refuse_gone();
+    found_.reserve(wanted.size());
+  }
+
+  /// False if the system doesn't allow it, or doesn't have it.
+  bool by_pidfd() {
+    if (!process_descriptor_) return false;
+    for (const CarriedDescriptor& each : wanted_) {
+      const auto number = static_cast<int>(syscall(SYS_pidfd_getfd, process_descriptor_.number(), each.number, 0));
+      if (number < 0) {
+        const int error = errno;
+        if (error == ESRCH || is_ending(owner_.process())) refuse_gone();
+        if (error == EBADF) refuse_closed(each);
+        if (is_shortage(error)) refuse_shortage(error);
+        found_.clear();
+        return false;
+      }
+      found_.emplace_back(number);
+    }
+    return true;
+  }
+
+  void by_socket() {
+    const Descriptor connection = connect_to_server();
+    for (std::size_t done = 0; done < wanted_.size();) {
+      const std::size_t count = std::min<std::size_t>(wanted_.size() - done, DescriptorRequest::most);
+      ask(connection.number(), wanted_.subspan(done, count));
+      hear(connection.number(), wanted_.subspan(done, count));
+      done += count;
+    }
+  }
+
+  std::vector<Descriptor> result() {
+    for (std::size_t i = 0; i < wanted_.size(); ++i) {
+      if (inode_of(found_[i].number()) != wanted_[i].inode) refuse_closed(wanted_[i]);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  static constexpr std::chrono::seconds most_wait{10};
+
+  [[noreturn]] void refuse_gone() const {
+    refuse(ANYPLACE_STATUS_PEER_GONE, process_ + ", whose memory it is, has ended");
+  }
+  [[noreturn]] void refuse_closed(const CarriedDescriptor& each) const {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           "descriptor " + std::to_string(each.number) + " of " + process_ + " isn't what was shared, or not any more");
+  }
+  [[noreturn]] static void refuse_shortage(int error) {
+    throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
+                  std::string("there is no descriptor left for another process's memory: ") + std::strerror(error),
+                  error, "descriptor");
+  }
+  [[noreturn]] void refuse_answer(const std::string& why, int error) const {
+    const anyplace_status status = is_shortage(error) ? ANYPLACE_STATUS_OUT_OF_MEMORY : ANYPLACE_STATUS_BACKEND_FAILED;
+    throw Failure(status,
+                  process_ + ", whose memory it is, can't be asked for it: " + why +
+                      "\nrun both processes as one user, in one PID and network namespace; or allow them to attach to "
+                      "each other (ptrace)",
+                  error, "socket");
+  }
+
+  Descriptor connect_to_server() const {
+    Descriptor connection(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    if (!connection) refuse_answer(std::strerror(errno), errno);
+    const timeval limit{most_wait.count(), 0};
+    setsockopt(connection.number(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+    sockaddr_un name{};
+    const socklen_t length = descriptor_socket_name(owner_, name);
+    if (connect(connection.number(), reinterpret_cast<const sockaddr*>(&name), length) != 0) {
+      const int error = errno;
+      if (is_ending(owner_.process())) refuse_gone();
+      refuse_answer(std::string("connect: ") + std::strerror(error), error == EAGAIN ? ETIMEDOUT : error);
+    }
+    ucred answering{};
+    socklen_t size = sizeof(answering);
+    // Anybody may take an abstract name: what answers must be the process that the handle names.
+    if (getsockopt(connection.number(), SOL_SOCKET, SO_PEERCRED, &answering, &size) != 0 ||
+        static_cast<std::uint32_t>(answering.pid) != owner_.pid) {
+      refuse_answer("another process answers in its name", 0);
+    }
+    return connection;
+  }
+
+  void ask(int connection, std::span<const CarriedDescriptor> part) const {
+    DescriptorRequest request{DescriptorRequest::right_magic, static_cast<std::uint32_t>(part.size()), {}};
+    for (std::size_t i = 0; i < part.size(); ++i) request.numbers[i] = part[i].number;
+    if (send(connection, &request, request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) return;
+    const int error = errno;
+    if (is_ending(owner_.process())) refuse_gone();
+    // A server that refuses this user closes without having read: its answer is there all the same.
+    if (error != EPIPE && error != ECONNRESET) refuse_answer(std::string("send: ") + std::strerror(error), error);
+  }
+
+  /// Until there is an answer. The process's descriptor says at once when it ends.
+  void wait(int connection) const {
+    const auto end = std::chrono::steady_clock::now() + most_wait;
+    constexpr int look_ms = 100;  // at the process, where it has no descriptor
+    for (;;) {
+      pollfd watched[2] = {{connection, POLLIN, 0}, {process_descriptor_.number(), POLLIN, 0}};
+      if (poll(watched, 2, process_descriptor_ ? 1000 : look_ms) < 0 && errno != EINTR) return;
+      if (watched[0].revents != 0) return;
+      if (watched[1].revents != 0 || is_ending(owner_.process())) refuse_gone();
+      if (std::chrono::steady_clock::now() >= end) refuse_answer("it doesn't answer", ETIMEDOUT);
+    }
+  }
+
+  void hear(int connection, std::span<const CarriedDescriptor> part) {
+    wait(connection);
+    auto answer = DescriptorAnswer::not_offered;
+    iovec payload{&answer, sizeof(answer)};
+    DescriptorControl control{};
+    msghdr message{};
+    message.msg_iov = &payload;
+    message.msg_iovlen = 1;
+    message.msg_control = control.bytes;
+    message.msg_controllen = sizeof(control.bytes);
+    ssize_t length = recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    // That the server closed without having read the question comes ahead of its answer.
+    if (length < 0 && errno == ECONNRESET) length = recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    const int error = errno;
+    const std::size_t before = found_.size();
+    for (cmsghdr* at = CMSG_FIRSTHDR(&message); length >= 0 && at != nullptr; at = CMSG_NXTHDR(&message, at)) {
+      if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS) continue;
+      const std::size_t count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+      for (std::size_t i = 0; i < count; ++i) {
+        int number = -1;
+        std::memcpy(&number, CMSG_DATA(at) + i * sizeof(int), sizeof(number));
+        found_.emplace_back(number);
+      }
+    }
+    if (length != sizeof(answer)) {
+      if (is_ending(owner_.process())) refuse_gone();
+      refuse_answer(length < 0 ? std::strerror(error) : "it closed the connection", length < 0 ? error : 0);
+    }
+    if (answer == DescriptorAnswer::other_user) refuse_answer("it is another user's", EPERM);
+    if (answer != DescriptorAnswer::here) refuse_closed(part.front());
+    // The system leaves out those that this process has no number for.
+    if ((message.msg_flags & MSG_CTRUNC) != 0 || found_.size() - before != part.size()) refuse_shortage(EMFILE);
+  }
+
+  const DescriptorOwner owner_;
+  const std::span<const CarriedDescriptor> wanted_;
+  const std::string process_;
+  Descriptor process_descriptor_;
+  std::vector<Descriptor> found_;
+};
+
+}  // namespace detail
+
+/// Fetches descriptors of another process, in their order. Any thread. Throws Failure: PEER_GONE if that process has
+/// ended, INVALID_ARGUMENT if a descriptor isn't offered or is another file by now, OUT_OF_MEMORY, and BACKEND_FAILED
+/// if neither way leads there, with advice. It takes at most ten seconds.
+inline std::vector<Descriptor> fetch_descriptors(const DescriptorOwner& owner,
+                                                 std::span<const CarriedDescriptor> wanted,
+                                                 DescriptorWay way = DescriptorWay::any) {
+  detail::DescriptorFetch fetch(owner, wanted);
+  const bool done = way != DescriptorWay::socket && fetch.by_pidfd();
+  if (!done && way == DescriptorWay::pidfd) {
+    refuse(ANYPLACE_STATUS_UNSUPPORTED, "the system gives no descriptors of process " + std::to_string(owner.pid));
+  }
+  if (!done) fetch.by_socket();
+  return fetch.result();
+}
+
+}  // namespace anyplace::backend
