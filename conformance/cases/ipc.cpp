@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <system_error>
 
 #include "support.h"
@@ -85,6 +87,11 @@ class Second {
   }
 
   Talk talk() const noexcept { return {from_[0], to_[1]}; }
+  void kill_now() {
+    kill(child_, SIGKILL);
+    while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) continue;
+    child_ = 0;
+  }
   void must_end_well() {
     int status = 0;
     while (waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
@@ -297,6 +304,48 @@ ANYPLACE_CASE("ipc", "ipc.events", "another process's event is recorded here, an
   CHECK(event.query());
   second.talk().tell();
   second.must_end_well();
+}
+
+/// What an ended process had recorded: complete, as the vendor may say, or peer_gone.
+void check_ends(const std::function<bool()>& wait) {
+  try {
+    CHECK(wait());
+  } catch (const Error& error) {
+    CHECK_EQUAL(error.code(), ErrorCode::peer_gone);
+  }
+}
+
+ANYPLACE_CASE("ipc", "ipc.events",
+              "waits for the pending record of a process that is killed end, and the stream goes on",
+              Capability::interprocess_events, Capability::interprocess_memory, Capability::host_functions) {
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
+    CALL(side.stream.memset8(buffer, 3));
+    CALL(side.stream.synchronize());
+    talk.send(CALL(buffer.export_handle()));
+    const Event event = CALL(Event(side.device, {.interprocess = true}));
+    HostGate gate;
+    gate.hold(side.stream);
+    CALL(side.stream.record_event(event));
+    talk.send(CALL(event.export_handle()));
+    talk.hear();  // it is killed here
+  });
+  const Side side(run);
+  const Buffer theirs = CALL(Buffer::import(side.stream, second.talk().receive()));
+  const Event event = CALL(Event::import(side.device, second.talk().receive()));
+  const Stream waiter = CALL(Stream(side.device));
+  CALL(waiter.wait_event(event));
+  CHECK_STAYS_FALSE(event.query());
+  CHECK(!waiter.query());
+  second.kill_now();
+  step(__FILE__, __LINE__, "waiting for what the killed process recorded");
+  check_ends([&] { return event.synchronize(std::chrono::minutes(1)); });
+  check_ends([&] { return waiter.synchronize(std::chrono::minutes(1)); });
+  // Memory that is open stays, and is worked with.
+  CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 3));
+  CALL(waiter.memset8(theirs, 4));
+  CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 4));
 }
 
 ANYPLACE_CASE("ipc", "ipc.handles", "an event that isn't interprocess can't be exported, nor one that has timing",

@@ -31,5 +31,7 @@ void tell(const anyplace::Error& error);
 
 /// `image` is a file with the conformance suite's test kernels. Throws Wrong, and what anyplace throws.
 void run_pipeline(const std::string& place, const std::string& other_place, const std::string& image);
+/// The same of graphs and of sharing (vendor_steps.cpp).
+void run_vendor_steps(const std::string& place, const std::string& image);
 
 }  // namespace sweep
