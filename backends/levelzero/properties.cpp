@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device.h"
+#include "graph.h"
 
 namespace anyplace::levelzero {
 namespace {
@@ -156,6 +157,7 @@ std::uint64_t Device::capabilities() const {
   add(true, ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
   add(true, ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE);
   add(VirtualMemory::is_offered(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
+  add(Graph::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
   return all;
 }
 

@@ -15,7 +15,7 @@ using anyplace::Device;
 using anyplace::Event;
 using anyplace::Stream;
 
-/// A graph with nodes of each kind is built, launched, updated, launched again and destroyed.
+/// A graph is built, launched, updated, launched again and destroyed. As few calls as that takes: each is made to fail.
 void graphs(const Device& device, const std::string& image) {
   const Stream stream(device);
   const Buffer data(stream, count * 4), copied(stream, count * 4);
@@ -29,16 +29,13 @@ void graphs(const Device& device, const std::string& image) {
     anyplace::Graph graph(device);
     const anyplace::GraphNode first = graph.add_memset32({}, data, 0);
     const anyplace::GraphNode filled = graph.add_kernel(first, fill, {count / 64, 64}, data, count, value);
-    anyplace::GraphNode last = graph.add_copy(graph.add_empty(filled), copied, data);
+    anyplace::GraphNode last = graph.add_copy(filled, copied, data);
     if (calls) last = graph.add_host_function(last, [called] { ++*called; });
     graph.add_event_record(last, reached);
     return graph;
   };
   const anyplace::GraphExec exec = built(4).instantiate();
   exec.launch(stream);
-  stream.copy(back, copied);
-  stream.synchronize();
-  expect_all(back, 4, "a graph's work");
   exec.update(built(5));
   exec.launch(stream);
   stream.copy(back, copied);
@@ -54,8 +51,6 @@ void sharing(const Device& device) {
     const Stream stream(device);
     const Buffer buffer(stream, count * 4, {.shareable = true});
     expect(!buffer.export_handle().empty(), "a buffer's handle");
-    stream.memset32(buffer, 1);
-    stream.synchronize();
   }
   if (device.has(Capability::interprocess_events)) {
     const Event event(device, {.interprocess = true});
