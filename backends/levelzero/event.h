@@ -28,6 +28,8 @@ class Event {
   bool query() const;
   /// False when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
+  /// That of a record; null if there was none.
+  SignalRef recorded() const;
   /// Both events have timing and are complete.
   double milliseconds_to(const Event& end) const;
   /// The ze_event of the most recent record, good until the next one.
@@ -38,6 +40,7 @@ class Event {
   const bool timing_;
   mutable std::mutex mutex_;  // guards signal_ and the order of records; the stream's mutexes are taken under it
   SignalRef signal_;
+  bool stands_in_ = false;  ///< signal_ is none of a record, and has no time
 };
 
 }  // namespace anyplace::levelzero
