@@ -23,8 +23,8 @@ int main(int argc, char** argv) {
   }
   anyplace::set_error_handler(sweep::tell);
   try {
-    sweep::run_pipeline(argv[1], argv[2], argv[3]);
-    sweep::run_vendor_steps(argv[1], argv[3]);
+    sweep::run_pipeline(argv[1], argv[2], argv[3], sweep::run_graph);
+    sweep::run_sharing(argv[1]);
     std::printf("outcome success\n");
   } catch (const anyplace::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -29,9 +29,16 @@ Numbers& host_numbers(std::uint32_t value = 0);
 /// An error handler: "reported CODE VENDOR_CODE" on standard output, the text on standard error.
 void tell(const anyplace::Error& error);
 
+/// What else is done with a kernel that fills `numbers`, which are `count`, on that stream.
+using KernelStep = void (*)(const anyplace::Stream& stream, anyplace::KernelView fill, const anyplace::Buffer& numbers);
 /// `image` is a file with the conformance suite's test kernels. Throws Wrong, and what anyplace throws.
-void run_pipeline(const std::string& place, const std::string& other_place, const std::string& image);
-/// The same of graphs and of sharing (vendor_steps.cpp).
-void run_vendor_steps(const std::string& place, const std::string& image);
+void run_pipeline(const std::string& place, const std::string& other_place, const std::string& image,
+                  KernelStep more = nullptr);
+
+// -- vendor_steps.cpp: for pipeline.cpp alone.
+/// A graph is built, launched, updated, launched again and destroyed. As few calls as that takes: each is made to fail.
+void run_graph(const anyplace::Stream& stream, anyplace::KernelView fill, const anyplace::Buffer& numbers);
+/// What another process would open, which is refused in this one.
+void run_sharing(const std::string& place);
 
 }  // namespace sweep

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pipeline.cpp runs behind steps.h: graphs of the vendor's own, and what is exported to other processes. A failure
-// of memory or threads in these is shortage.cpp's, which has more of graphs (everything.cpp).
+// What pipeline.cpp runs beside steps.h: graphs of the vendor's own, and what is exported to other processes.
+// shortage.cpp has more of graphs (everything.cpp).
 #include <atomic>
 #include <memory>
 
 #include "steps.h"
 
 namespace sweep {
-namespace {
 
 using anyplace::Buffer;
 using anyplace::Capability;
@@ -15,22 +14,20 @@ using anyplace::Device;
 using anyplace::Event;
 using anyplace::Stream;
 
-/// A graph is built, launched, updated, launched again and destroyed. As few calls as that takes: each is made to fail.
-void graphs(const Device& device, const std::string& image) {
-  const Stream stream(device);
-  const Buffer data(stream, count * 4), copied(stream, count * 4);
-  const anyplace::Module module = anyplace::Module::from_file(device, image);
-  const anyplace::KernelView fill = module.kernel("fill");
+void run_graph(const Stream& stream, anyplace::KernelView fill, const Buffer& numbers) {
+  const Device device = stream.device();
   const Event reached(device);
-  const bool calls = device.has(Capability::host_functions);
+  // A graph of Level Zero's own calls no host and records nothing.
+  const bool calls = device.has(Capability::host_functions) && device.backend() != "levelzero";
   const auto called = std::make_shared<std::atomic<int>>(0);
-  Numbers& back = host_numbers();
+  constexpr std::uint32_t half = count / 2;
   const auto built = [&](std::uint32_t value) {
     anyplace::Graph graph(device);
-    const anyplace::GraphNode first = graph.add_memset32({}, data, 0);
-    const anyplace::GraphNode filled = graph.add_kernel(first, fill, {count / 64, 64}, data, count, value);
-    anyplace::GraphNode last = graph.add_copy(filled, copied, data);
-    if (calls) last = graph.add_host_function(last, [called] { ++*called; });
+    const anyplace::GraphNode first = graph.add_memset32({}, numbers, 0);
+    const anyplace::GraphNode filled = graph.add_kernel(first, fill, {half / 64, 64}, numbers, half, value);
+    anyplace::GraphNode last = graph.add_copy(filled, numbers.sub(half * 4, half * 4), numbers.sub(0, half * 4));
+    if (!calls) return graph;
+    last = graph.add_host_function(last, [called] { ++*called; });
     graph.add_event_record(last, reached);
     return graph;
   };
@@ -38,15 +35,16 @@ void graphs(const Device& device, const std::string& image) {
   exec.launch(stream);
   exec.update(built(5));
   exec.launch(stream);
-  stream.copy(back, copied);
+  Numbers& back = host_numbers();
+  stream.copy(back, numbers);
   stream.synchronize();
   expect_all(back, 5, "an updated graph's work");
   expect(!calls || *called == 2, "a graph's host function");
   expect(reached.query(), "an event that a graph recorded");
 }
 
-/// What another process would open, which is refused in this one.
-void sharing(const Device& device) {
+void run_sharing(const std::string& place) {
+  const Device device(place);
   if (device.has(Capability::interprocess_memory)) {
     const Stream stream(device);
     const Buffer buffer(stream, count * 4, {.shareable = true});
@@ -56,14 +54,6 @@ void sharing(const Device& device) {
     const Event event(device, {.interprocess = true});
     expect(!event.export_handle().empty(), "an event's handle");
   }
-}
-
-}  // namespace
-
-void run_vendor_steps(const std::string& place, const std::string& image) {
-  const Device device(place);
-  graphs(device, image);
-  sharing(device);
 }
 
 }  // namespace sweep
