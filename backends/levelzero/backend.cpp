@@ -17,6 +17,7 @@
 #include "device.h"
 #include "event.h"
 #include "gate.h"
+#include "graph.h"
 #include "stream.h"
 #include "variable.h"
 
@@ -277,6 +278,18 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
   void kernel_launch(anyplace_stream stream, anyplace_kernel kernel, const anyplace_launch& launch) override {
     from_handle<Kernel>(kernel)->launch(stream_at(stream), launch);
   }
+
+  // -- Graphs.
+  anyplace_graph graph_create(std::int32_t device, const anyplace_graph_desc& desc) override {
+    return to_handle(new Graph(at(device), desc));
+  }
+  void graph_update(anyplace_graph, const anyplace_graph_desc&) override {
+    refuse(ANYPLACE_STATUS_UNSUPPORTED, "a closed command list can't be changed: another graph has to be made");
+  }
+  void graph_launch(anyplace_graph graph, anyplace_stream stream) override {
+    from_handle<Graph>(graph)->launch(stream_at(stream));
+  }
+  void graph_destroy(anyplace_graph graph) override { Graph::destroy(from_handle<Graph>(graph)); }
 
   // -- Virtual memory.
   std::uint64_t virtual_granularity(std::int32_t device) override { return virtual_memory_of(device).granularity(); }

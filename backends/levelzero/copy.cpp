@@ -156,7 +156,7 @@ void copy_peer(Stream& stream, const Device& destination_device, anyplace_addres
 
 namespace {
 
-bool is_one_byte_repeated(std::uint32_t value, std::uint32_t width) {
+bool is_one_byte_repeated(std::uint32_t value, std::uint32_t width) noexcept {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(&value);
   return std::all_of(bytes, bytes + width, [bytes](unsigned char byte) { return byte == bytes[0]; });
 }
@@ -179,13 +179,17 @@ void fill_by_copies(Submission& on, anyplace_address address, std::uint32_t valu
 
 }  // namespace
 
+std::uint32_t fill_pattern_bytes(std::uint32_t value, std::uint32_t width) noexcept {
+  return is_one_byte_repeated(value, width) ? 1 : width;
+}
+
 void fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count) {
   if (width != 1 && width != 2 && width != 4) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
            "elements of " + std::to_string(width) + " bytes; 1, 2 or 4 are filled with");
   }
   const std::uint64_t bytes = count * width;
-  const std::uint32_t pattern_bytes = is_one_byte_repeated(value, width) ? 1 : width;
+  const std::uint32_t pattern_bytes = fill_pattern_bytes(value, width);
   Submission on(stream);
   if (pattern_bytes > stream.device().facts().longest_fill_pattern) {
     return fill_by_copies(on, address, value, width, bytes);

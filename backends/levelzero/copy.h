@@ -25,5 +25,7 @@ void copy_peer(Stream& stream, const Device& destination_device, anyplace_addres
                const Device& source_device, anyplace_address source, std::uint64_t bytes);
 /// `count` elements of `width` 1, 2 or 4 bytes.
 void fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count);
+/// How long the pattern of that fill is: elements of equal bytes are filled byte by byte.
+std::uint32_t fill_pattern_bytes(std::uint32_t value, std::uint32_t width) noexcept;
 
 }  // namespace anyplace::levelzero

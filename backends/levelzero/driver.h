@@ -44,6 +44,12 @@ namespace anyplace::levelzero {
                                                      \
   X(REQUIRED, CommandListCreateImmediate)            \
   X(REQUIRED, CommandListDestroy)                    \
+  X(OPTIONAL, CommandListCreate)                     \
+  X(OPTIONAL, CommandListClose)                      \
+  X(OPTIONAL, CommandListAppendEventReset)           \
+  X(OPTIONAL, CommandQueueCreate)                    \
+  X(OPTIONAL, CommandQueueDestroy)                   \
+  X(OPTIONAL, CommandQueueExecuteCommandLists)       \
   X(REQUIRED, CommandListAppendBarrier)              \
   X(REQUIRED, CommandListAppendSignalEvent)          \
   X(REQUIRED, CommandListAppendWaitOnEvents)         \

@@ -37,6 +37,7 @@ void Event::record(Stream& stream) {
     done = timing_ ? stream.timestamp() : stream.marker();
   }
   signal_ = std::move(done);
+  stands_in_ = false;
 }
 
 std::optional<SharedRecord> Event::foreign_record() const {
@@ -62,6 +63,11 @@ SignalRef Event::signal() const {
   return signal_;
 }
 
+SignalRef Event::recorded() const {
+  const std::lock_guard lock(mutex_);
+  return stands_in_ ? SignalRef() : signal_;
+}
+
 bool Event::query() const {
   if (const auto record = foreign_record()) return shared_->complete(*record);
   const SignalRef last = signal();
@@ -80,8 +86,8 @@ double Event::milliseconds_to(const Event& end) const {
                                                  " and levelzero:" + std::to_string(end.device_.index()) +
                                                  "; each device counts by a timer of its own");
   }
-  const SignalRef from = signal();
-  const SignalRef to = end.signal();
+  const SignalRef from = recorded();
+  const SignalRef to = end.recorded();
   if (!from || !to) refuse(ANYPLACE_STATUS_NOT_RECORDED, "one of the events was never recorded");
   if (!from->is_complete() || !to->is_complete()) refuse(ANYPLACE_STATUS_NOT_READY, "one of the events isn't complete");
   // The device writes the timestamps. The host sees them because the events have host scope.
@@ -99,6 +105,7 @@ ze_event_handle_t Event::native() {
     device_.check(complete->signal_from_host(), "zeEventHostSignal");
     complete->set_complete();
     signal_ = std::move(complete);
+    stands_in_ = true;
   }
   return signal_->native();
 }

@@ -36,6 +36,8 @@ class Event {
   bool query() const;
   /// False when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
+  /// That of a record; null if there was none.
+  SignalRef recorded() const;
   /// Both events have timing and are complete.
   double milliseconds_to(const Event& end) const;
   /// The ze_event of the most recent record, good until the next one.
@@ -51,6 +53,7 @@ class Event {
   mutable std::mutex mutex_;  // guards the rest and the order of records; the stream's mutexes are taken under it
   SignalRef signal_;
   SharedRecord own_record_;  ///< what other processes see of signal_
+  bool stands_in_ = false;   ///< signal_ is none of a record, and has no time
 };
 
 }  // namespace anyplace::levelzero

@@ -137,21 +137,27 @@ void Kernel::set_arguments(const anyplace_launch& launch) {
                 "zeKernelSetArgumentValue");
 }
 
-void Kernel::launch(Stream& stream, const anyplace_launch& launch) {
+void Kernel::require_fits(const anyplace_launch& launch) const {
   require_arguments(launch);
   require_block(launch);
   require_shared(launch);
   device_.require();
-  const std::lock_guard lock(mutex_);
+}
+
+void Kernel::prepare(const anyplace_launch& launch) {
   device_.check(api().KernelSetGroupSize(native_, launch.block[0], launch.block[1], launch.block[2]),
                 "zeKernelSetGroupSize");
   set_arguments(launch);
-  const ze_group_count_t groups{launch.grid[0], launch.grid[1], launch.grid[2]};
-  Submission(stream).append(
-      "zeCommandListAppendLaunchKernel",
-      [&](ze_command_list_handle_t list, ze_event_handle_t signal, std::uint32_t waits, ze_event_handle_t* before) {
-        return api().CommandListAppendLaunchKernel(list, native_, &groups, signal, waits, before);
-      });
+}
+
+void Kernel::launch(Stream& stream, const anyplace_launch& launch) {
+  with_arguments(launch, [&](const ze_group_count_t& groups) {
+    Submission(stream).append(
+        "zeCommandListAppendLaunchKernel",
+        [&](ze_command_list_handle_t list, ze_event_handle_t signal, std::uint32_t waits, ze_event_handle_t* before) {
+          return api().CommandListAppendLaunchKernel(list, native_, &groups, signal, waits, before);
+        });
+  });
 }
 
 }  // namespace anyplace::levelzero

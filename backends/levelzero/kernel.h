@@ -26,6 +26,14 @@ class Kernel {
 
   /// Throws INVALID_ARGUMENT if the launch doesn't fit the kernel.
   void launch(Stream& stream, const anyplace_launch& launch);
+  /// The same into a list of the caller's: append(groups) is called while the kernel has the launch's arguments.
+  template <class Append>
+  void with_arguments(const anyplace_launch& launch, Append&& append) {
+    require_fits(launch);
+    const std::lock_guard lock(mutex_);
+    prepare(launch);
+    append(ze_group_count_t{launch.grid[0], launch.grid[1], launch.grid[2]});
+  }
   ze_kernel_handle_t native() const noexcept { return native_; }
   void attributes(anyplace_kernel_attributes& out) const;
   /// Destroys the ze_kernel. Called when nothing needs it any more.
@@ -33,6 +41,10 @@ class Kernel {
 
  private:
   void read_properties();
+  /// Throws INVALID_ARGUMENT.
+  void require_fits(const anyplace_launch& launch) const;
+  /// Under the mutex.
+  void prepare(const anyplace_launch& launch);
   void require_arguments(const anyplace_launch& launch) const;
   void require_block(const anyplace_launch& launch) const;
   void require_shared(const anyplace_launch& launch) const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "device.h"
+#include "graph.h"
 
 namespace anyplace::levelzero {
 namespace {
@@ -167,6 +168,7 @@ std::uint64_t Device::capabilities() const {
   add(VirtualMemory::is_offered(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   add(true, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
   add(SharedMemory::is_supported(*this), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
+  add(Graph::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
   return all;
 }
 

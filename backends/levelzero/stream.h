@@ -132,6 +132,9 @@ class Submission {
   /// Appends one command: append(list, signal, wait_count, waits) returns what Level Zero did; `call` is its name.
   template <class Append>
   void append(const char* call, Append&& append);
+  /// The same with a signal of its own behind it, in every stream.
+  template <class Append>
+  SignalRef append_marked(const char* call, Append&& append);
   /// Appends a step that the Waiter runs on the host, in the stream's order.
   void append_host_step(Waiter& waiter, Waiter::Step step);
   /// Pinned memory of at least Stream::staging_bytes, for copies to and from memory that the device can't reach. All
@@ -161,6 +164,13 @@ template <class Append>
 void Submission::append(const char* call, Append&& append) {
   const bool signals = stream_.order_ == StreamOrder::chained;
   stream_.append_locked(call, signals ? device().signals().take() : SignalRef(), append);
+}
+
+template <class Append>
+SignalRef Submission::append_marked(const char* call, Append&& append) {
+  SignalRef signal = device().signals().take();
+  stream_.append_locked(call, signal, append);
+  return signal;
 }
 
 /// A command with a signal becomes the tail. After one without a signal, the tail is no longer the last command.

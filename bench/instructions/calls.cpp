@@ -85,6 +85,10 @@ MEASURED measured_launch(const Subject& subject, long count) {
 MEASURED measured_launch_3(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 1}, std::uint64_t{0}, 1.0f, 2);
 }
+/// On a stream that is captured: each becomes a node.
+MEASURED measured_capture_3(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.launch(subject.kernel, {1, 1}, std::uint64_t{0}, 1.0f, 2);
+}
 
 MEASURED measured_launch_buffers(const Subject& subject, long count) {
   for (long i = 0; i < count; ++i) {
@@ -308,6 +312,7 @@ constexpr Call<Subject> calls[] = {
     {"stream_query", measured_stream_query},
     {"launch", measured_launch},
     {"launch_3", measured_launch_3},
+    {"capture_3", measured_capture_3},
     {"launch_buffers", measured_launch_buffers},
     {"launch_2d", measured_launch_2d},
     {"callable", measured_callable},
@@ -365,7 +370,7 @@ struct Options {
   const char* image = nullptr;
 
   bool wants_callable() const { return name == "callable" || name == "callable_3" || name == "block"; }
-  const char* kernel() const { return name == "launch_3" ? "empty_3" : "empty"; }
+  const char* kernel() const { return name == "launch_3" || name == "capture_3" ? "empty_3" : "empty"; }
 };
 
 /// Once before it counts, and never more than a batch without a synchronise: a full queue would be measured otherwise.
@@ -408,8 +413,13 @@ void through_anyplace(const char* place, const Options& options) {
   const auto run = find(calls, options.name);
   event.record(stream);
   stream.synchronize();
-  in_batches(
-      options.count, [&](long batch) { run(subject, batch); }, [&] { stream.synchronize(); });
+  const auto run_batch = [&](long batch) {
+    if (options.name != "capture_3") return run(subject, batch);
+    stream.begin_capture();
+    run(subject, batch);
+    static_cast<void>(stream.end_capture());
+  };
+  in_batches(options.count, run_batch, [&] { stream.synchronize(); });
 }
 
 void through_driver(int index, const Options& options) {

@@ -15,9 +15,16 @@ import report
 CASES = {"enqueue": "enqueue", "submit_drain": "submit_drain", "sync": "sync", "sync_after_idle": "sync_after_(idle|sleep)",
          "hop": "hop_(live|ahead)", "graph": "graph_(empty|1us|3)", "graph_launch": "chain_(launch|submit)|dag_launch(_1us)?", "events": "(record|record_blocked|query|event_objects)",
          "arguments": "(enqueue|submit_drain|sync|threads)_3|enqueue_8", "grid": "grid(_1us)?",
-         "host_functions": "host_functions?", "small": "(fill|copy)_(enqueue|drain)|buffers", "blur": "blur", "limits": "limit_[a-z]+"}
+         "host_functions": "host_functions?", "small": "(fill|copy)_(enqueue|drain)|buffers", "captures": "capture_call|replay_(chain|branches)", "blur": "blur",
+         "limits": "limit_[a-z]+"}
 MEMORY = {"queued": 100_000, "queued_3": 100_000, "queued_8": 100_000, "idle": 10_000, "used": 10_000}
 GRID_OF_MICROSECONDS = 4096  # blocks
+# The same work submitted call by call, and as a graph: what each way is called among the metrics.
+WAYS = {"submitted": "submitted", "by the library": "library", "by the device": "device"}
+# What bench_ipc_ping_pong says of each game, and whose figure of which metric it is.
+GAMES = {"shared events, spinning": ("ping_pong_spinning", "anyplace"), "two words, spinning": ("ping_pong_spinning", "words"),
+         "shared events, sleeping": ("ping_pong_sleeping", "anyplace"), "a pair of futexes": ("ping_pong_sleeping", "futexes"),
+         "a pair of pipes": ("ping_pong_sleeping", "pipes")}
 WHO = ["anyplace", "naive", "tbb", "asio", "pocl"]
 RECORDED = os.path.join(report.ROOT, "bench", "instructions", "expected.json")
 
@@ -62,6 +69,8 @@ class Measure:
                 add(f"{metric}_{variant}", who, one["median"] / one["operations"])
             elif metric == "grid_1us":
                 add(metric, who, GRID_OF_MICROSECONDS * 1e3 / self.context["num_cpus"] / one["median"])
+            elif metric.startswith("replay_"):  # "who" is the way here
+                add(f"{metric}_{WAYS[who]}", "anyplace", one["median"] / one["operations"])
             elif metric == "sync":
                 add("sync_p50", who, one["p50"])
                 add("sync_p99", who, one["p99"])
@@ -75,6 +84,13 @@ class Measure:
             one_by_one = {who: statistics.median(values) for who, values in figures["chain_submit"].items()}
             figures["chain_ratio"] = {who: [value / one_by_one[who] for value in values]
                                       for who, values in figures["chain_launch"].items()}
+        for shape in ("replay_chain", "replay_branches"):
+            if f"{shape}_submitted" not in figures:
+                continue
+            one_by_one = statistics.median(figures[f"{shape}_submitted"]["anyplace"])
+            for way in ("library", "device"):
+                figures[f"{shape}_{way}_ratio"] = {"anyplace": [value / one_by_one
+                                                                for value in figures[f"{shape}_{way}"]["anyplace"]]}
         if "threads_3_1" in figures:
             figures["threads_3"] = {who: [statistics.median(values) / statistics.median(figures["threads_3_1"][who])]
                                     for who, values in figures["threads_3_8"].items()}
@@ -126,6 +142,19 @@ class Measure:
                         values.append(max(said["heap"], said["resident"]))
                 if values:
                     figures.setdefault(f"memory_{what}", {})[who] = values
+        return figures
+
+    def ping_pong(self):
+        """Round trips between two processes, in microseconds; on cpu_sim:0, whatever the place."""
+        figures = {}
+        for _ in range(1 if self.quick else min(self.repetitions, 5)):
+            said = report.run([self.program("bench_ipc_ping_pong"), "20" if self.quick else "2000"]).stdout
+            for game, microseconds in re.findall(r"^(\S.*?) +([0-9.]+) us a round trip$", said, re.MULTILINE):
+                metric, who = GAMES[game]
+                figures.setdefault(metric, {}).setdefault(who, []).append(float(microseconds))
+        found = sum(len(by_who) for by_who in figures.values())
+        if found != len(GAMES):
+            report.fail(f"bench_ipc_ping_pong says {found} of its {len(GAMES)} figures")
         return figures
 
     def first_use(self):

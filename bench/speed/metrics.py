@@ -7,8 +7,10 @@ from typing import Optional
 import plot
 import report
 
-# As they are in the figures, and as people call them. What copies are held against is memcpy.
-PEERS = {"naive": "thread + mutex", "tbb": "oneTBB", "asio": "Asio strands", "pocl": "PoCL", "memcpy": "memcpy"}
+# As they are in the figures, and as people call them. What copies are held against is memcpy, and what round trips between
+# processes are is what those have without anyplace.
+PEERS = {"naive": "thread + mutex", "tbb": "oneTBB", "asio": "Asio strands", "pocl": "PoCL", "memcpy": "memcpy",
+         "words": "two words, spinning", "futexes": "a pair of futexes", "pipes": "a pair of pipes"}
 COLUMNS = ["naive", "tbb", "asio", "pocl"]
 
 
@@ -82,6 +84,20 @@ METRICS = [
     Metric("copy_2", "copy", "the same with two workers", "x", None, 1.2, True),
     Metric("instructions", "instructions", "instructions of the core, the most of any call", "", 40, 20),
     Metric("instructions_short", "instructions", "the same, of record, wait, query, launch and synchronise", ""),
+    Metric("capture_call", "captures", "capture a kernel with 3 arguments", "ns", 100),
+    Metric("replay_chain_submitted", "captures", "1,000 kernels with 3 arguments in a chain: submit, drain, per kernel", "ns"),
+    Metric("replay_chain_library", "captures", "the same as a graph that the library submits node by node", "ns"),
+    Metric("replay_chain_device", "captures", "the same as a graph that the device launches", "ns"),
+    Metric("replay_chain_library_ratio", "captures", "the chain by the library, over submitting it", "x", 1.05),
+    Metric("replay_chain_device_ratio", "captures", "the chain by the device, over submitting it", "x"),
+    Metric("replay_branches_submitted", "captures",
+           "4 branches of 50 kernels, an exchange after each: submit, drain, per kernel", "ns"),
+    Metric("replay_branches_library", "captures", "the same as a graph that the library submits node by node", "ns"),
+    Metric("replay_branches_device", "captures", "the same as a graph that the device launches", "ns"),
+    Metric("replay_branches_library_ratio", "captures", "the branches by the library, over submitting them", "x", 1.05),
+    Metric("replay_branches_device_ratio", "captures", "the branches by the device, over submitting them", "x"),
+    Metric("ping_pong_spinning", "ping_pong", "round trip between two processes over shared events, both spin", "us", 5),
+    Metric("ping_pong_sleeping", "ping_pong", "the same, both sleep", "us", 25),
     Metric("flat_streams", "scale", "an operation with 10,000 streams, over one with 16", "x", 2),
     Metric("flat_threads", "scale", "an operation with 64 host threads, over one with 1", "x"),
     Metric("flat_one_stream", "scale", "the same, all on one stream", "x"),
@@ -122,7 +138,7 @@ def add_flatness(figures, curves):
 
 
 def _number(value, unit):
-    if unit == "x" or (unit in ("ms", "million/s") and value < 100):
+    if unit == "x" or (unit in ("ms", "us", "million/s") and value < 100):
         return f"{value:.2f}"
     if unit == "":
         return f"{value:.0f}"
@@ -184,6 +200,14 @@ def curve_tables(curves):
 def instruction_table(by_call):
     rows = [[call, str(value)] for call, value in by_call.items()]
     return f"Instructions of the core:\n\n{report.markdown(['call', 'instructions'], rows)}"
+
+
+def ping_pong_table(figures):
+    """Empty if they weren't measured."""
+    ours = {"ping_pong_spinning": "shared events, spinning", "ping_pong_sleeping": "shared events, sleeping"}
+    rows = [[ours[key] if who == "anyplace" else PEERS[who], f"{statistics.median(values):.2f}"]
+            for key in ours for who, values in figures.get(key, {}).items()]
+    return f"A round trip between two processes, us:\n\n{report.markdown(['over', 'us'], rows)}" if rows else ""
 
 
 def limits_table(figures):

@@ -153,6 +153,32 @@ ANYPLACE_CASE("elapsed time", "events.elapsed", "with an event that was never re
   CHECK_ERROR(not_recorded, elapsed_time(other, recorded));
 }
 
+ANYPLACE_CASE("elapsed time", "events.elapsed", "what another library recorded by the native handle is measured",
+              Capability::timed_events, Capability::event_from_native, Capability::native_handles) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event start = CALL(Event(run.device(), {.timing = true}));
+  const Event end = CALL(Event(run.device(), {.timing = true}));
+  for (const Event* event : {&start, &end}) {
+    const Event of_another = CALL(Event::from_native(run.device(), event->native_handle(), {.timing = true}));
+    CALL(of_another.record(stream));
+  }
+  CALL(stream.synchronize());
+  CHECK(CALL(elapsed_time(start, end)) >= 0);
+  CHECK(CALL(end.timestamp_ns()) >= CALL(start.timestamp_ns()));
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed", "a native handle that nobody recorded with leaves it not_recorded",
+              Capability::timed_events, Capability::native_handles) {
+  const Stream stream = CALL(Stream(run.device()));
+  const Event recorded = CALL(stream.record_event({.timing = true}));
+  const Event other = CALL(Event(run.device(), {.timing = true}));
+  CHECK(CALL(other.native_handle()) != 0);
+  CALL(stream.synchronize());
+  CHECK_ERROR(not_recorded, elapsed_time(recorded, other));
+  CHECK_ERROR(not_recorded, elapsed_time(other, recorded));
+  CHECK_ERROR(not_recorded, other.timestamp_ns());
+}
+
 ANYPLACE_CASE("elapsed time", "events.elapsed", "with an event that isn't complete it is not_ready",
               Capability::timed_events, Capability::host_functions) {
   HostGate gate;

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <functional>
 #include <system_error>
 
 #include "support.h"
@@ -85,6 +87,11 @@ class Second {
   }
 
   Talk talk() const noexcept { return {from_[0], to_[1]}; }
+  void kill_now() {
+    kill(child_, SIGKILL);
+    while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) continue;
+    child_ = 0;
+  }
   void must_end_well() {
     int status = 0;
     while (waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
@@ -297,6 +304,63 @@ ANYPLACE_CASE("ipc", "ipc.events", "another process's event is recorded here, an
   CHECK(event.query());
   second.talk().tell();
   second.must_end_well();
+}
+
+/// A process with a record that never completes, and memory, which it sends the handles of. It ends by being killed.
+void record_and_hold(const Run& run, const Talk& talk) {
+  const Side side(run);
+  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
+  CALL(side.stream.memset8(buffer, 3));
+  CALL(side.stream.synchronize());
+  talk.send(CALL(buffer.export_handle()));
+  const Event event = CALL(Event(side.device, {.interprocess = true}));
+  HostGate gate;
+  gate.hold(side.stream);
+  CALL(side.stream.record_event(event));
+  talk.send(CALL(event.export_handle()));
+  talk.hear();
+}
+
+/// Complete, as the vendor may say, or peer_gone. False if it didn't end by then.
+bool ends_within(std::chrono::nanoseconds limit, const std::function<bool(std::chrono::nanoseconds)>& wait) {
+  try {
+    return wait(limit);
+  } catch (const Error& error) {
+    CHECK_EQUAL(error.code(), ErrorCode::peer_gone);
+    return true;
+  }
+}
+
+ANYPLACE_CASE("ipc", "ipc.events",
+              "waits for the pending record of a process that is killed end, and the stream goes on",
+              Capability::interprocess_events, Capability::interprocess_memory, Capability::host_functions) {
+  const auto hold = [&](const Talk& talk) { record_and_hold(run, talk); };
+  Second first(hold), second(hold);
+  const Side side(run);
+  const auto wait_for = [](const Event& event) {
+    return [&event](std::chrono::nanoseconds limit) { return event.synchronize(limit); };
+  };
+  static_cast<void>(CALL(Buffer::import(side.stream, first.talk().receive())));
+  const Event told = CALL(Event::import(side.device, first.talk().receive()));
+  first.kill_now();
+  // The promise is a second, of backends whose vendor tells.
+  if (!ends_within(std::chrono::seconds(2), wait_for(told))) skip("word of the end of another process");
+
+  const Buffer theirs = CALL(Buffer::import(side.stream, second.talk().receive()));
+  const Event event = CALL(Event::import(side.device, second.talk().receive()));
+  const Stream waiter = CALL(Stream(side.device));
+  CALL(waiter.wait_event(event));
+  CHECK_STAYS_FALSE(event.query());
+  CHECK(!waiter.query());
+  second.kill_now();
+  step(__FILE__, __LINE__, "waiting for what the killed process recorded");
+  CHECK(ends_within(std::chrono::minutes(1), wait_for(event)));
+  CHECK(
+      ends_within(std::chrono::minutes(1), [&](std::chrono::nanoseconds limit) { return waiter.synchronize(limit); }));
+  // Memory that is open stays, and is worked with.
+  CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 3));
+  CALL(waiter.memset8(theirs, 4));
+  CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 4));
 }
 
 ANYPLACE_CASE("ipc", "ipc.handles", "an event that isn't interprocess can't be exported, nor one that has timing",

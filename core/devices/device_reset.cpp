@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "anyplace/device.h"
+#include "graphs/live_graphs.h"
 #include "handles/deferred_release.h"
 #include "kernels/kernel_state.h"
 #include "memory/allocator/device_allocator.h"
@@ -17,6 +18,7 @@
 #include "streams/captured.h"
 #include "streams/device_clock.h"
 #include "streams/event_state.h"
+#include "streams/helper_streams.h"
 #include "streams/stream_state.h"
 
 namespace anyplace {
@@ -58,6 +60,9 @@ void Device::reset() const {
   require_no_host_buffers(*state_, operation);
   refuse_captures(*state_, operation);
   static_cast<void>(detail::synchronize(*state_, ANYPLACE_FOREVER, operation));
+  state_->resets.fetch_add(1, std::memory_order_acq_rel);
+  end_graphs_of(*state_);
+  drop_idle_helper_streams(*state_);
   close_all(kernels(), *state_);
   close_all(modules(), *state_);
   close_all(buffers(), *state_);

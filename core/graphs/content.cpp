@@ -66,7 +66,7 @@ struct Collector {
     }
   }
   void operator()(const CopyWork& work) const { add(work.copy); }
-  void operator()(const StagedWork& work) const { add(work.copy); }
+  void operator()(const StagedWork& work) const { add(work.what->copy); }
   void operator()(const FillWork& work) const { found.push_back(work.address); }
   void operator()(const auto&) const {}
 
@@ -135,7 +135,7 @@ std::string label_of(const Work& work) {
   }
   if (const auto* copy = std::get_if<CopyWork>(&work)) return label_of_copy(copy->copy, way_of(*copy));
   if (const auto* staged = std::get_if<StagedWork>(&work)) {
-    return label_of_copy(staged->copy, "between devices, through the host");
+    return label_of_copy(staged->what->copy, "between devices, through the host");
   }
   if (const auto* fill = std::get_if<FillWork>(&work)) {
     return fmt::format("memset{} of {} bytes", fill->width * 8, fill->width * fill->count);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "graphs/graph_state.h"
+#include "graphs/live_graphs.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
 
@@ -25,6 +26,12 @@ std::atomic<std::uint64_t> last_number{0};
 GraphState::GraphState(DeviceState& of)
     : device(&of), number(last_number.fetch_add(1, std::memory_order_relaxed) + 1), nodes(std::make_shared<Capture>()) {
   nodes->device = &of;
+}
+
+std::shared_ptr<GraphState> GraphState::make(DeviceState& of) {
+  auto made = std::make_shared<GraphState>(of);
+  note_live(made);
+  return made;
 }
 
 GraphState::~GraphState() {
@@ -61,6 +68,7 @@ GraphState& state_of(const std::shared_ptr<GraphState>& state, const char* opera
   if (state == nullptr) {
     fail(ErrorCode::invalid_handle, "", operation, "the graph is null\nit was never made, or was moved from");
   }
+  require_not_ended(state->ended, *state->device, "graph", operation);
   return *state;
 }
 
@@ -72,7 +80,7 @@ Graph::Graph(const Device& device) {
   constexpr const char* operation = "Graph";
   detail::enter(operation);
   detail::require_usable(*device.state(), operation);
-  state_ = std::make_shared<detail::GraphState>(*device.state());
+  state_ = detail::GraphState::make(*device.state());
 }
 
 Graph::Graph(Graph&&) noexcept = default;
@@ -115,6 +123,8 @@ std::vector<std::uint32_t> numbers_of(const detail::GraphState& state, const Aft
 GraphNode Graph::add(const After& after, const Device& device, const char* operation,
                      const std::function<void(const StreamView&)>& submit) {
   detail::GraphState& state = state_of(state_, operation);
+  detail::require_usable(*state.device, operation);
+  detail::require_usable(*device.state(), operation);
   const std::lock_guard lock(state.mutex);
   const auto graph_of = [](GraphNode node) { return node.graph_; };
   std::vector<std::uint32_t> front = numbers_of(state, after, graph_of, operation);
@@ -265,6 +275,7 @@ bool comes_after(const detail::NodeList& list, std::uint32_t later, std::uint32_
 void Graph::add_dependency(GraphNode from, GraphNode to) {
   constexpr const char* operation = "Graph::add_dependency";
   detail::GraphState& state = state_of(state_, operation);
+  detail::require_usable(*state.device, operation);
   const std::lock_guard lock(state.mutex);
   const auto graph_of = [](GraphNode node) { return node.graph_; };
   static_cast<void>(numbers_of(state, {from, to}, graph_of, operation));

@@ -8,6 +8,7 @@
 
 #include "anyplace/graph.h"
 #include "graphs/graph_state.h"
+#include "graphs/live_graphs.h"
 #include "graphs/retired_graphs.h"
 #include "plugins/device_properties.h"
 #include "streams/hold.h"
@@ -152,6 +153,7 @@ void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>&
              device.place, stream->device->place));
   }
   const std::lock_guard lock(exec->mutex);
+  require_not_ended(exec->ended, device, "executable graph", operation);
   if (stream->is_diverted()) {
     // Decided once, under the captures' lock: a capture may begin or end at any moment.
     Work work = ChildWork{exec->content};
@@ -232,6 +234,7 @@ void require_alike(const GraphExecState& exec, const GraphContent& next, const c
 void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, const char* operation) {
   require_usable(*exec.device, operation);
   const std::lock_guard lock(exec.mutex);
+  require_not_ended(exec.ended, *exec.device, "executable graph", operation);
   require_alike(exec, *flat, operation);
   drop_former(exec);
   mark_at_last(exec, operation);
@@ -274,6 +277,7 @@ GraphExec Graph::instantiate(GraphExecOptions options) const {
   }
   GraphExec exec;
   exec.state_ = std::make_shared<detail::GraphExecState>(std::move(flat), options.native, operation);
+  detail::note_live(exec.state_);
   return exec;
 }
 
@@ -289,14 +293,18 @@ GraphExec::~GraphExec() { detail::retire(std::move(state_)); }
 Device GraphExec::device() const { return Device(state_of_exec(state_, "GraphExec::device").device); }
 
 bool GraphExec::is_native() const {
-  detail::GraphExecState& state = state_of_exec(state_, "GraphExec::is_native");
+  constexpr const char* operation = "GraphExec::is_native";
+  detail::GraphExecState& state = state_of_exec(state_, operation);
   const std::lock_guard lock(state.mutex);
+  detail::require_not_ended(state.ended, *state.device, "executable graph", operation);
   return state.native != nullptr;
 }
 
 std::size_t GraphExec::size() const {
-  detail::GraphExecState& state = state_of_exec(state_, "GraphExec::size");
+  constexpr const char* operation = "GraphExec::size";
+  detail::GraphExecState& state = state_of_exec(state_, operation);
   const std::lock_guard lock(state.mutex);
+  detail::require_not_ended(state.ended, *state.device, "executable graph", operation);
   return state.content->list.nodes.size();
 }
 

@@ -39,6 +39,7 @@ struct GraphExecState {
   std::shared_ptr<EventState> done;
   Pin<StreamState> last;  ///< of the most recent launch; empty before the first
   bool unmarked = false;  ///< recording `done` failed: the last stream has to be idle instead
+  bool ended = false;     ///< a device that it used was reset, and nothing is left of it
   std::vector<FormerWork> former;
 
   GraphExecState(std::shared_ptr<const GraphContent> flat, bool native_if_possible, const char* operation);

@@ -4,6 +4,7 @@
 // make nodes (builders): so what a node is, and what is refused, is what it is for a stream.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,8 @@ namespace anyplace::detail {
 struct GraphState {
   DeviceState* device = nullptr;
   std::uint64_t number = 0;  ///< of the graph, never used again: a GraphNode has it
+  /// A device that it used was reset, and nothing is left of it. Written under the mutex.
+  std::atomic<bool> ended{false};
 
   std::mutex mutex;  // guards what follows; streams, buffers and backends are called under it
   std::shared_ptr<Capture> nodes;
@@ -33,6 +36,8 @@ struct GraphState {
   GraphState& operator=(const GraphState&) = delete;
   ~GraphState();
 
+  /// Known to end_graphs_of() (live_graphs.h).
+  static std::shared_ptr<GraphState> make(DeviceState& of);
   StreamState& builder_for(DeviceState& on, const char* operation);
   /// Under the mutex.
   GraphContent content() const;
@@ -45,7 +50,7 @@ void leak(std::shared_ptr<State> state) noexcept {
   new (room) std::shared_ptr<State>(std::move(state));
 }
 
-/// Throws invalid_handle for a null one.
+/// Throws invalid_handle for a null one, and for one whose device was reset.
 GraphState& state_of(const std::shared_ptr<GraphState>& state, const char* operation);
 
 }  // namespace anyplace::detail

@@ -52,6 +52,10 @@ void StreamView::begin_capture(CaptureMode mode, const GraphPool& pool) const {
                  "the graph pool is of " + pool.state_->device->place + ", the stream of " + stream->device->place +
                      "\nmake a pool for each device");
   }
+  if (pool.state_->resets != stream->device->resets.load(std::memory_order_acquire)) {
+    detail::fail(ErrorCode::invalid_handle, stream->device->place, operation,
+                 "the graph pool's memory ended when its device was reset\nmake another pool\nsee docs/graphs.md");
+  }
   static_cast<void>(detail::begin_capture(*stream, mode, pool.state_, operation));
 }
 
@@ -61,7 +65,7 @@ Graph StreamView::end_capture() const {
   const Pin<StreamState> stream = streams().pin(id_, operation);
   const std::shared_ptr<detail::Capture> capture = detail::end_capture(*stream, operation);
   Graph graph;
-  graph.state_ = std::make_shared<detail::GraphState>(*stream->device);
+  graph.state_ = detail::GraphState::make(*stream->device);
   detail::GraphState& state = *graph.state_;
   // Events that were recorded keep the capture, but none of its nodes. Another thread that allocates on the stream may
   // still look at the pools.

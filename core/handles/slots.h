@@ -103,6 +103,10 @@ struct alignas(64) Slot {
 #endif
     return plain.load(std::memory_order_seq_cst) == id;
   }
+  /// The same also if the object needs care.
+  bool is_perhaps_careful(std::uint64_t id) const noexcept {
+    return (plain.load(std::memory_order_seq_cst) & ~Id::careful) == (id & ~Id::careful);
+  }
 };
 
 /// The first slots of each kind, which are reached without looking up a chunk, and the launch limits of the first

@@ -132,10 +132,9 @@ template <class Only, class Body>
   return body(PinnedUse<Only>(pinned, pinned));
 }
 
-/// Runs body(guard) with the objects of one handle or two. A bad first handle is reported before a bad second one.
-/// Throws invalid_handle, what enter() throws, and what the body throws.
-template <class First, class Second, class Body>
-[[gnu::always_inline]] inline auto use(const char* operation, std::uint64_t first, std::uint64_t second, Body body) {
+/// Runs body(guard) with the objects of two handles; calls slow() where the fast path can't be taken.
+template <class First, class Second, class Body, class Slow>
+[[gnu::always_inline]] inline auto use_else(std::uint64_t first, std::uint64_t second, Body body, Slow slow) {
   if (ThreadHazards* const hazards = call_state.hazards) [[likely]] {
     const Publication published(*hazards, first, second);
     const Slot& first_slot = SlotTable<First>::first_slot(first);
@@ -143,7 +142,14 @@ template <class First, class Second, class Body>
     if (first_slot.is(first) && second_slot.is(second)) [[likely]]
       return body(PlainUse<First, Second>(*hazards, first_slot, second_slot));
   }
-  return use_pinned<First, Second>(operation, first, second, body);
+  return slow();
+}
+/// Runs body(guard) with the objects of one handle or two. A bad first handle is reported before a bad second one.
+/// Throws invalid_handle, what enter() throws, and what the body throws.
+template <class First, class Second, class Body>
+[[gnu::always_inline]] inline auto use(const char* operation, std::uint64_t first, std::uint64_t second, Body body) {
+  return use_else<First, Second>(first, second, body,
+                                 [&] { return use_pinned<First, Second>(operation, first, second, body); });
 }
 /// The fast path alone, for calls whose two paths get hold of more than handles in two ways. False if the thread or the
 /// handle can't take it, or if body(guard) returned false, which it may before it did anything.

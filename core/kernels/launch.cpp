@@ -24,6 +24,8 @@
 #include "handles/use.h"
 #include "kernels/description.h"
 #include "kernels/kernel_state.h"
+#include "runtime/room_behind.h"
+#include "streams/capture.h"
 #include "streams/stream_state.h"
 #include "streams/work.h"
 
@@ -106,58 +108,57 @@ void require_arguments(const KernelState& kernel, std::span<const anyplace_argum
   }
 }
 
-/// A launch with copies of its argument values, which lie behind it: the arguments, then their values.
-struct KeptLaunch {
-  static constexpr std::size_t place = alignof(std::max_align_t);  ///< bytes from value to value are a multiple of it
+// ---- Launches that are kept ----------------------------------------------------------------------------------------
+// Copies of the argument values lie behind the launch: the arguments, then their values.
 
+constexpr std::size_t large_value = sizeof(std::uint64_t);  ///< larger ones may have to be aligned for any type
+constexpr std::size_t largest_alignment = alignof(std::max_align_t);
+
+/// Where a value may be, from `bytes` on.
+std::size_t place_of_value(std::size_t bytes, std::size_t size) noexcept {
+  const std::size_t alignment = size > large_value ? largest_alignment : large_value;
+  return (bytes + alignment - 1) & ~(alignment - 1);
+}
+
+std::size_t room_behind(std::span<const anyplace_argument> arguments) noexcept {
+  std::size_t bytes = arguments.size_bytes();
+  for (const anyplace_argument& argument : arguments) bytes = place_of_value(bytes, argument.size) + argument.size;
+  return bytes;
+}
+
+/// `behind` is aligned for any type.
+void copy_arguments(anyplace_launch& launch, std::byte* behind, std::span<const anyplace_argument> from) noexcept {
+  auto* argument = reinterpret_cast<anyplace_argument*>(behind);
+  launch.arguments = argument;
+  std::size_t place = from.size_bytes();
+  for (const anyplace_argument& given : from) {
+    place = place_of_value(place, given.size);
+    std::byte* const value = behind + place;
+    if (given.size == sizeof(std::uint64_t)) {
+      std::memcpy(value, given.value, sizeof(std::uint64_t));
+    } else if (given.size == sizeof(std::uint32_t)) {
+      std::memcpy(value, given.value, sizeof(std::uint32_t));
+    } else {
+      std::memcpy(value, given.value, given.size);
+    }
+    *argument++ = {given.kind, given.size, value};
+    place += given.size;
+  }
+}
+
+/// Of a held stream: by itself.
+struct KeptLaunch {
   Pin<KernelState> kernel;  ///< its owner may destroy it meanwhile
-  alignas(place) anyplace_launch launch;
+  alignas(std::max_align_t) anyplace_launch launch;
 
   KeptLaunch(Pin<KernelState> pinned, const anyplace_launch& of) noexcept : kernel(std::move(pinned)), launch(of) {}
-
-  static std::size_t room(std::size_t bytes) noexcept { return (bytes + place - 1) / place * place; }
-  static std::size_t room_behind(std::span<const anyplace_argument> arguments) noexcept {
-    std::size_t bytes = room(arguments.size_bytes());
-    for (const anyplace_argument& argument : arguments) bytes += room(argument.size);
-    return bytes;
-  }
-
-  void copy_arguments(std::span<const anyplace_argument> from) noexcept {
-    auto* argument = reinterpret_cast<anyplace_argument*>(this + 1);
-    auto* value = reinterpret_cast<std::byte*>(argument) + room(from.size_bytes());
-    launch.arguments = argument;
-    for (const anyplace_argument& given : from) {
-      if (given.size == sizeof(std::uint64_t)) {
-        std::memcpy(value, given.value, sizeof(std::uint64_t));
-      } else {
-        std::memcpy(value, given.value, given.size);
-      }
-      *argument++ = {given.kind, given.size, value};
-      value += room(given.size);
-    }
-  }
-};
-
-/// Allocates so many bytes more, for what lies behind an object that shared pointers own.
-template <class T>
-struct WithRoomBehind {
-  using value_type = T;
-
-  std::size_t behind = 0;
-
-  explicit WithRoomBehind(std::size_t bytes) noexcept : behind(bytes) {}
-  template <class Other>
-  WithRoomBehind(const WithRoomBehind<Other>& other) noexcept : behind(other.behind) {}
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T) + behind)); }
-  void deallocate(T* memory, std::size_t /*count*/) noexcept { ::operator delete(memory); }
-  friend bool operator==(const WithRoomBehind&, const WithRoomBehind&) noexcept { return true; }
 };
 
 LaunchWork keep_launch(Pin<KernelState> kernel, const anyplace_launch& launch,
                        std::span<const anyplace_argument> arguments) {
-  const WithRoomBehind<KeptLaunch> allocator(KeptLaunch::room_behind(arguments));
+  const WithRoomBehind<KeptLaunch> allocator(room_behind(arguments));
   std::shared_ptr<KeptLaunch> kept = std::allocate_shared<KeptLaunch>(allocator, std::move(kernel), launch);
-  kept->copy_arguments(arguments);
+  copy_arguments(kept->launch, reinterpret_cast<std::byte*>(kept.get() + 1), arguments);
   LaunchWork work;
   work.kernel = kept->kernel->handle;
   work.name = &kept->kernel->name;
@@ -165,6 +166,34 @@ LaunchWork keep_launch(Pin<KernelState> kernel, const anyplace_launch& launch,
   work.launch = std::shared_ptr<const anyplace_launch>(std::move(kept), copy);
   return work;
 }
+
+/// Of a captured stream: a piece of the nodes' room, where the kernel is pinned once for many launches.
+struct CapturedLaunch {
+  const KernelState& kernel;
+  std::uint64_t kernel_id;
+  const anyplace_launch& launch;
+  std::span<const anyplace_argument> arguments;
+  const char* operation;
+
+  static Work make(NodeList& list, void* context) {
+    const CapturedLaunch& given = *static_cast<const CapturedLaunch*>(context);
+    constexpr std::size_t head =
+        (sizeof(anyplace_launch) + largest_alignment - 1) / largest_alignment * largest_alignment;
+    std::byte* const piece = list.room.take(head + room_behind(given.arguments));
+    const std::shared_ptr<NodeChunk>& chunk = list.room.chunk();
+    if (!chunk->keeps(given.kernel_id)) {
+      auto pin = kernels().pin_again(given.kernel_id, given.operation);
+      chunk->kept.emplace_back(given.kernel_id, std::make_shared<const Pin<KernelState>>(std::move(pin)));
+    }
+    auto* const copy = new (piece) anyplace_launch(given.launch);
+    copy_arguments(*copy, piece + head, given.arguments);
+    LaunchWork work;
+    work.kernel = given.kernel.handle;
+    work.name = &given.kernel.name;
+    work.launch = std::shared_ptr<const anyplace_launch>(chunk, copy);
+    return work;
+  }
+};
 
 std::span<const anyplace_argument> arguments_of(const anyplace_launch& launch) noexcept {
   return {launch.arguments, launch.argument_count};
@@ -249,14 +278,43 @@ bool sizes_fit(const KernelState& kernel, const anyplace_launch& launch) noexcep
          launch.shared_bytes <= kernel.max_shared_bytes;
 }
 
-/// Throws what is wrong with the launch. Returns true if the stream is held or captured and has taken it.
-[[gnu::noinline, gnu::cold]] bool check_launch(StreamState& stream, KernelState& kernel, std::uint64_t kernel_id,
-                                               const anyplace_launch& launch) {
+/// Throws what is wrong with the launch.
+void require_launch(const StreamState& stream, const KernelState& kernel, const anyplace_launch& launch) {
   if (kernel.device != stream.device) refuse_kernel(kernel, stream);
   require_usable(*stream.device, operation);
   require_sizes(kernel, launch, operation);
   require_arguments(kernel, arguments_of(launch), operation);
+}
+
+bool capture_launch(StreamState& stream, const KernelState& kernel, std::uint64_t kernel_id,
+                    const anyplace_launch& launch) {
+  CapturedLaunch captured{kernel, kernel_id, launch, arguments_of(launch), operation};
+  return capture_made(stream, CapturedLaunch::make, &captured, operation);
+}
+
+/// The slow path of a stream that is captured, which many launches of a program may take: without a pin. False, and
+/// nothing was done, if it is of another kind. No call with hazard pointers is made while it has two.
+[[gnu::noinline, gnu::cold]] bool launch_captured(std::uint64_t kernel_id, std::uint64_t stream_id,
+                                                  const anyplace_launch& launch) {
+  ThreadHazards* const hazards = call_state.hazards;
+  if (hazards == nullptr || !any_capture()) return false;
+  const Publication published(*hazards, kernel_id, stream_id);
+  const Slot& kernel_slot = SlotTable<KernelState>::first_slot(kernel_id);
+  const Slot& stream_slot = SlotTable<StreamState>::first_slot(stream_id);
+  if (!kernel_slot.is_perhaps_careful(kernel_id) || !stream_slot.is_perhaps_careful(stream_id)) return false;
+  auto& stream = *static_cast<StreamState*>(stream_slot.object);
+  if (!stream.captured.load(std::memory_order_acquire)) return false;
+  const auto& kernel = *static_cast<const KernelState*>(kernel_slot.object);
+  require_launch(stream, kernel, launch);
+  return capture_launch(stream, kernel, kernel_id, launch);
+}
+
+/// Throws what is wrong with the launch. Returns true if the stream is held or captured and has taken it.
+[[gnu::noinline, gnu::cold]] bool check_launch(StreamState& stream, KernelState& kernel, std::uint64_t kernel_id,
+                                               const anyplace_launch& launch) {
+  require_launch(stream, kernel, launch);
   if (!stream.is_diverted()) return false;
+  if (capture_launch(stream, kernel, kernel_id, launch)) return true;
   Pin<KernelState> kept = kernels().pin_again(kernel_id, operation);
   divert(stream, keep_launch(std::move(kept), launch, arguments_of(launch)), operation);
   return true;
@@ -303,8 +361,11 @@ void StreamView::launch_on(std::uint64_t stream_id, std::uint64_t kernel_id,
                            const detail::LaunchDescription& description) {
   using namespace detail;
   const anyplace_launch& launch = boundary_launch(description);
-  use<KernelState, StreamState>(operation, kernel_id, stream_id,
-                                [kernel_id, &launch](const auto& guard) { launch_kernel(guard, kernel_id, launch); });
+  const auto body = [kernel_id, &launch](const auto& guard) { launch_kernel(guard, kernel_id, launch); };
+  use_else<KernelState, StreamState>(kernel_id, stream_id, body, [&] {
+    if (launch_captured(kernel_id, stream_id, launch)) return;
+    use_pinned<KernelState, StreamState>(operation, kernel_id, stream_id, body);
+  });
 }
 
 void StreamView::launch_arguments(KernelView kernel, const LaunchConfig& config,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 
@@ -34,11 +35,13 @@ class BufferSide;
 template <>
 class BufferSide<false> {
  public:
-  BufferSide(const BufferView& view, std::uint64_t /*stream_id*/, const char* /*operation*/) noexcept
+  // Inline however many copies a call has of them: out of line a copy between buffers costs a third more.
+  [[gnu::always_inline]] BufferSide(const BufferView& view, std::uint64_t /*stream_id*/,
+                                    const char* /*operation*/) noexcept
       : view_(view), slot_(SlotTable<BufferState>::pin_quickly(view.id())) {}
   BufferSide(const BufferSide&) = delete;  // it has a pin
   BufferSide& operator=(const BufferSide&) = delete;
-  ~BufferSide() {
+  [[gnu::always_inline]] ~BufferSide() {
     if (slot_ != nullptr) buffers().unpin(*slot_);
   }
 
@@ -264,7 +267,9 @@ void submit_between_devices(StreamState& stream, DeviceState& to, DeviceState& f
                      has_capability(from, Capability::peer_copy, operation);
   if (!peers) {
     if (stream.captured.load(std::memory_order_acquire)) {
-      divert(stream, StagedWork{&to, &from, copy, copy_staged}, operation);
+      divert(stream,
+             StagedWork{std::make_shared<const StagedWork::Copy>(StagedWork::Copy{&to, &from, copy, copy_staged})},
+             operation);
     } else {
       copy_staged(stream, to, from, copy, operation);
     }

@@ -14,7 +14,10 @@ namespace anyplace::detail {
 
 // ---- The pool's life -----------------------------------------------------------------------------------------------
 
-GraphPoolState::GraphPoolState(DeviceState& of) : device(&of), memory_pool(of.allocator->make_pool(std::nullopt)) {}
+GraphPoolState::GraphPoolState(DeviceState& of)
+    : device(&of),
+      resets(of.resets.load(std::memory_order_acquire)),
+      memory_pool(of.allocator->make_pool(std::nullopt)) {}
 
 GraphPoolState::~GraphPoolState() {
   if (!backends_callable()) return;

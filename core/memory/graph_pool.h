@@ -32,6 +32,7 @@ struct GraphRegion {
 
 struct GraphPoolState {
   DeviceState* device = nullptr;
+  const std::uint64_t resets;                         ///< of the device, when the pool was made
   std::uint64_t memory_pool = 0;                      ///< as MemoryPool::id
   std::vector<std::shared_ptr<GraphRegion>> regions;  // guarded by captures().mutex
   ServiceRoom room{"GraphPool"};                      ///< its end may be handed over to the service thread

@@ -43,6 +43,7 @@ struct DeviceState {
   std::atomic<bool> used{false};
 
   // -- Read now and then.
+  std::atomic<std::uint64_t> resets{0};   ///< how many calls of Device::reset ended what there was
   std::atomic<bool> idle_at_exit{false};  ///< at exit, all work of the backend's devices was seen to be done
   Backend* backend = nullptr;
   std::string place;  ///< "cuda:0"

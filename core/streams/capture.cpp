@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "runtime/no_destructor.h"
+#include "runtime/room_behind.h"
 #include "streams/event_state.h"
 
 namespace anyplace::detail {
@@ -170,6 +171,29 @@ std::uint32_t NodeList::add(Work&& work, DeviceState& device, const std::vector<
   return static_cast<std::uint32_t>(nodes.size() - 1);
 }
 
+bool NodeChunk::keeps(std::uint64_t handle) const noexcept {
+  constexpr std::size_t most = 8;  // looked at
+  for (std::size_t i = kept.size(), last = i > most ? i - most : 0; i-- > last;) {
+    if (kept[i].first == handle) return true;
+  }
+  return false;
+}
+
+std::byte* NodeRoom::take(std::size_t bytes) {
+  constexpr std::size_t align = alignof(std::max_align_t);
+  constexpr std::size_t smallest = 1024;
+  constexpr std::size_t largest = 32 * 1024;
+  bytes = (bytes + align - 1) / align * align;
+  if (chunk_ == nullptr || chunk_->size - chunk_->used < bytes) [[unlikely]] {
+    const std::size_t grown = chunk_ == nullptr ? smallest : std::min(chunk_->size * 2, largest);
+    const std::size_t size = std::max(grown, bytes);
+    chunk_ = std::allocate_shared<NodeChunk>(WithRoomBehind<NodeChunk>(size), size);
+  }
+  std::byte* const piece = reinterpret_cast<std::byte*>(chunk_.get() + 1) + chunk_->used;
+  chunk_->used += bytes;
+  return piece;
+}
+
 void join_fronts(std::vector<std::uint32_t>& front, const std::vector<std::uint32_t>& more) {
   for (const std::uint32_t node : more) {
     if (std::find(front.begin(), front.end(), node) == front.end()) front.push_back(node);
@@ -285,6 +309,11 @@ UncapturedScope::UncapturedScope() noexcept { uncaptured = true; }
 UncapturedScope::~UncapturedScope() { uncaptured = false; }
 
 bool capture_work(StreamState& stream, Work& work, const char* operation) {
+  const auto take = [](NodeList&, void* given) { return std::move(*static_cast<Work*>(given)); };
+  return capture_made(stream, take, &work, operation);
+}
+
+bool capture_made(StreamState& stream, MakeNode make, void* context, const char* operation) {
   if (uncaptured) return false;
   std::optional<Refusal> refusal;
   {
@@ -297,7 +326,7 @@ bool capture_work(StreamState& stream, Work& work, const char* operation) {
       refusal = invalidated(*capture);
     } else {
       stream.front.reserve(1);  // what throws is in front of the node, which would be a part of the graph
-      const std::uint32_t added = capture->list.add(std::move(work), *stream.device, stream.front);
+      const std::uint32_t added = capture->list.add(make(capture->list, context), *stream.device, stream.front);
       stream.front.assign(1, added);
     }
   }

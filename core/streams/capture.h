@@ -16,6 +16,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -47,10 +48,45 @@ struct Node {
         dependency_count(static_cast<std::uint32_t>(count)) {}
 };
 
+/// An allocation that many nodes have pieces of, which lie behind it; the last of them ends it.
+struct alignas(std::max_align_t) NodeChunk {
+  const std::size_t size;  ///< bytes behind it
+  std::size_t used = 0;
+  /// What those nodes need, by its handle: most launches of a graph are of a few kernels.
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<const void>>> kept;
+
+  explicit NodeChunk(std::size_t bytes) noexcept : size(bytes) {}
+  /// False also if it came long ago.
+  bool keeps(std::uint64_t handle) const noexcept;
+};
+
+/// Where nodes keep what is too large for them. Guarded as the NodeList that it is in.
+class NodeRoom {
+ public:
+  NodeRoom() = default;
+  // A copied list has the pieces of its nodes, and no room of its own.
+  NodeRoom(const NodeRoom&) noexcept {}
+  NodeRoom& operator=(const NodeRoom&) noexcept {
+    chunk_.reset();
+    return *this;
+  }
+  NodeRoom(NodeRoom&&) noexcept = default;
+  NodeRoom& operator=(NodeRoom&&) noexcept = default;
+
+  /// Aligned for any type, and as long there as somebody has chunk() of now. Throws bad_alloc.
+  std::byte* take(std::size_t bytes);
+  /// Of the piece that take() returned last.
+  const std::shared_ptr<NodeChunk>& chunk() const noexcept { return chunk_; }
+
+ private:
+  std::shared_ptr<NodeChunk> chunk_;
+};
+
 /// Nodes in an order in which they may run: each depends on earlier ones alone.
 struct NodeList {
   std::vector<Node> nodes;
   std::vector<std::uint32_t> dependencies;
+  NodeRoom room;
 
   /// Returns the number of the new node. Throws bad_alloc, and has then added nothing.
   std::uint32_t add(Work&& work, DeviceState& device, const std::vector<std::uint32_t>& after);
@@ -109,6 +145,10 @@ CaptureStatus capture_status(const StreamState& stream) noexcept;
 // -- What is done with streams, on the slow path; captured.h has the rest.
 /// Makes a node of it. False if the stream isn't captured.
 bool capture_work(StreamState& stream, Work& work, const char* operation);
+/// The same with what `make` returns, which is called if the stream is captured: under the captures' lock, with the
+/// list that the node will be in.
+using MakeNode = Work (*)(NodeList& list, void* context);
+bool capture_made(StreamState& stream, MakeNode make, void* context, const char* operation);
 
 /// While it lives, what the calling thread submits isn't captured: a capture that begins in the middle of a launch gets
 /// no part of it.

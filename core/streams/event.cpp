@@ -67,6 +67,7 @@ std::uint64_t EventView::native_handle() const {
   const detail::Record record = detail::most_recent_record(*event);
   std::uint64_t native = 0;
   detail::check(device.table->event_native(device.self, record.handle, &native), device, operation);
+  event->handed_out.store(true, std::memory_order_release);
   return native;
 }
 
@@ -141,6 +142,18 @@ Event::~Event() {
 // ---- Measuring -----------------------------------------------------------------------------------------------------
 namespace {
 
+[[noreturn]] void refuse_unrecorded(const EventState& event, const char* which, const char* operation) {
+  detail::fail(ErrorCode::not_recorded, event.device->place, operation,
+               fmt::format("the {}event was never recorded\nrecord it on a stream first", which));
+}
+
+/// What another library recorded by the native handle is measured, too: then the backend says what is wrong, each in
+/// its own way where nobody has recorded the event.
+bool may_be_unrecorded(const EventState& event) noexcept { return !event.recorded.load(std::memory_order_acquire); }
+bool is_about_the_record(anyplace_status status) noexcept {
+  return status != ANYPLACE_STATUS_OK && status != ANYPLACE_STATUS_NOT_READY && status != ANYPLACE_STATUS_DEVICE_LOST;
+}
+
 /// Checks an event that is to be measured with, `which` of two if there are; mistakes that last longest are reported
 /// first. Returns its record, which is complete.
 detail::Record measurable(EventState& event, const char* which, const char* operation) {
@@ -150,9 +163,8 @@ detail::Record measurable(EventState& event, const char* which, const char* oper
         ErrorCode::timing_disabled, place, operation,
         fmt::format("the {}event was made without timing\nmake it with EventOptions{{.timing = true}}", which));
   }
-  if (!event.recorded.load(std::memory_order_acquire)) {
-    detail::fail(ErrorCode::not_recorded, place, operation,
-                 fmt::format("the {}event was never recorded\nrecord it on a stream first", which));
+  if (may_be_unrecorded(event) && !event.handed_out.load(std::memory_order_acquire)) {
+    refuse_unrecorded(event, which, operation);
   }
   if (!detail::query(event, operation)) {
     detail::fail(ErrorCode::not_ready, place, operation,
@@ -179,7 +191,13 @@ double elapsed_time(EventView start, EventView end) {
   const detail::Record first = measurable(*from, "start ", operation);
   const detail::Record last = measurable(*to, "end ", operation);
   double milliseconds = 0;
-  detail::check(device.table->event_elapsed(device.self, first.handle, last.handle, &milliseconds), device, operation);
+  const anyplace_status status = device.table->event_elapsed(device.self, first.handle, last.handle, &milliseconds);
+  if (is_about_the_record(status) && (may_be_unrecorded(*from) || may_be_unrecorded(*to))) [[unlikely]] {
+    static_cast<void>(detail::take_message());
+    if (may_be_unrecorded(*from)) refuse_unrecorded(*from, "start ", operation);
+    refuse_unrecorded(*to, "end ", operation);
+  }
+  detail::check(status, device, operation);
   return milliseconds;
 }
 
@@ -190,7 +208,12 @@ std::uint64_t EventView::timestamp_ns() const {
   detail::DeviceState& device = *event->device;
   detail::require_usable(device, operation);
   const detail::Record record = measurable(*event, "", operation);
-  return device.clock->time_of(device, record, operation);
+  try {
+    return device.clock->time_of(device, record, operation);
+  } catch (const Error& error) {
+    if (!may_be_unrecorded(*event) || !is_about_the_record(static_cast<anyplace_status>(error.code()))) throw;
+  }
+  refuse_unrecorded(*event, "", operation);
 }
 
 }  // namespace anyplace

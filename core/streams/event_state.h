@@ -32,6 +32,8 @@ struct EventState {
   std::uint64_t id = 0;  ///< 0 for the core's own events, which have no handle
   std::uint32_t flags = 0;
   std::atomic<bool> recorded{false};
+  /// The native handle was given out: another library may have recorded it, which only the backend knows.
+  std::atomic<bool> handed_out{false};
 
   /// The most recent record if it was made on a held stream, else null. Such a record has a backend's event of its own,
   /// and `handle` isn't used. Guarded by holds().mutex. record_is_held is set with it and can be read without the lock.

@@ -22,6 +22,20 @@ HelperStream take_helper_stream(DeviceState& device, const char* operation) {
   return HelperStream(streams().pin(id, operation));
 }
 
+void drop_idle_helper_streams(DeviceState& device) noexcept {
+  HelperStreams& helpers = *device.helper_streams;
+  for (;;) {
+    Pin<StreamState> ended;
+    {
+      const std::lock_guard lock(helpers.mutex);
+      if (helpers.idle.empty()) return;
+      ended = std::move(helpers.idle.back());
+      helpers.idle.pop_back();
+    }
+    streams().close(ended->id);
+  }
+}
+
 void HelperStream::reset() noexcept {
   if (!stream_) return;
   HelperStreams& helpers = *stream_->device->helper_streams;

@@ -60,6 +60,9 @@ class HelperStream {
   Pin<StreamState> stream_;
 };
 
+/// Closes those that are idle: the device is about to be reset.
+void drop_idle_helper_streams(DeviceState& device) noexcept;
+
 /// Takes an idle helper stream, or makes one. Throws what making a stream throws.
 HelperStream take_helper_stream(DeviceState& device, const char* operation);
 

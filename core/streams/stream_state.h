@@ -170,7 +170,8 @@ bool hold_back(StreamState& stream, HeldCommand command);
 /// Submits work to the stream, which is the guard's second object. now() calls the backend's entry. If the stream is
 /// held or captured, make_work() is called instead and returns a Work (work.h) that does the same.
 template <class Guard, class Now, class MakeWork>
-inline void submit_with(const Guard& guard, const char* operation, Now&& now, MakeWork&& make_work) {
+[[gnu::always_inline]] inline void submit_with(const Guard& guard, const char* operation, Now&& now,
+                                               MakeWork&& make_work) {
   if (guard.careful) [[unlikely]] {
     StreamState& stream = guard.second();
     require_usable(*stream.device, operation);

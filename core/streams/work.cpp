@@ -63,7 +63,8 @@ void submit_work(const Work& work, StreamState& stream, const char* operation) {
   if (const auto* recorded = std::get_if<RecordWork>(&work)) return record(**recorded->event, stream, operation);
   if (const auto* waited = std::get_if<WaitWork>(&work)) return wait(stream, **waited->event, operation);
   if (const auto* staged = std::get_if<StagedWork>(&work)) {
-    return staged->submit(stream, *staged->destination, *staged->source, staged->copy, operation);
+    const StagedWork::Copy& what = *staged->what;
+    return what.submit(stream, *what.destination, *what.source, what.copy, operation);
   }
   submit(
       stream, operation, [&] { return submit_to_backend(work, stream); }, [&] { return work; });

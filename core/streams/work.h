@@ -59,11 +59,14 @@ struct ChildWork {
 /// A copy that the host's memory is between (memory/copy_staged.cpp). `submit` is copy_staged(), which is in a higher
 /// room.
 struct StagedWork {
-  DeviceState* destination = nullptr;
-  DeviceState* source = nullptr;
-  anyplace_copy_2d copy{};
-  void (*submit)(StreamState& stream, DeviceState& destination, DeviceState& source, const anyplace_copy_2d& copy,
-                 const char* operation) = nullptr;
+  struct Copy {
+    DeviceState* destination = nullptr;
+    DeviceState* source = nullptr;
+    anyplace_copy_2d copy{};
+    void (*submit)(StreamState& stream, DeviceState& destination, DeviceState& source, const anyplace_copy_2d& copy,
+                   const char* operation) = nullptr;
+  };
+  std::shared_ptr<const Copy> what;  ///< apart, so that other nodes are no larger
 };
 
 using Work =

@@ -13,6 +13,7 @@ void with(Table& table) {
 constexpr const char* captured = "graphs: nothing of a capture runs before a launch, and all of it at each launch";
 constexpr const char* called = "graphs: a host function is called once at each launch, on a thread of the runtime's";
 constexpr const char* of_earlier_work = "graphs: a launch waits for its stream's earlier work";
+constexpr const char* one_by_one = "graphs: many launches behind each other all run, in their order";
 constexpr const char* recorded = "graphs: a recorded event is complete when what it comes after is done";
 constexpr const char* waited = "graphs: a node waits for the event's most recent record when the graph is launched";
 
@@ -68,6 +69,10 @@ const Mutation mutations[] = {
     {"graph_on_the_null_stream", "a launch is on the null stream, whichever was named", of_earlier_work,
      with<Flaw::on_the_null_stream>},
     {"graph_launched_once", "a graph ends with its first launch", captured, with<Flaw::launched_once>},
+    {"graph_fifth_launch_lost", "of a graph that is launched again and again each fifth launch does nothing",
+     one_by_one, with<Flaw::fifth_launch_lost>},
+    {"graph_fifth_launch_twice", "of a graph that is launched again and again each fifth launch runs twice", one_by_one,
+     with<Flaw::fifth_launch_twice>},
     {"graph_faults_of_the_first_stream", "all faults of a graph are those of the stream of its first launch",
      "graph table: what a kernel returns is told with the cookie of the launch's stream",
      with<Flaw::faults_of_the_first_stream>},

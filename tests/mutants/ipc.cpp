@@ -45,6 +45,14 @@ const std::vector<Mutation> mutations = {
          return real.event_create(self, device, &desc, out);
        };
      }},
+    {"ipc_ended_peer_loses_device", "a process that ended with a record pending counts as a lost device",
+     "ipc: waits for the pending record of a process that is killed end, and the stream goes on",
+     [](Table& table) {
+       table.event_synchronize = [](void* self, anyplace_event event, uint64_t timeout) {
+         const Status status = real.event_synchronize(self, event, timeout);
+         return status == ANYPLACE_STATUS_PEER_GONE ? Status{ANYPLACE_STATUS_DEVICE_LOST} : status;
+       };
+     }},
     {"ipc_event_record_kept", "a record of another process's event stays in this process",
      "ipc: another process's event is recorded here, and that process waits for it",
      [](Table& table) {

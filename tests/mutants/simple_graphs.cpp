@@ -246,6 +246,8 @@ Status launch(void* self, anyplace_graph handle, anyplace_stream stream) {
     first = graph.first_stream;
   }
   if (is(Flaw::launched_once) && launches > 1) return ok;
+  if (is(Flaw::fifth_launch_lost) && launches % 5 == 0) return ok;
+  if (is(Flaw::fifth_launch_twice) && launches % 5 == 0) submit_nodes(self, graph, *nodes, stream, launches);
   if (is(Flaw::on_the_null_stream)) stream = null_stream(self, graph.device);
   if (is(Flaw::faults_of_the_first_stream)) {
     const anyplace_stream side = side_stream(self, first);

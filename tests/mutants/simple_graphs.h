@@ -41,6 +41,8 @@ enum class Flaw {
   branch_left_behind,
   on_the_null_stream,
   launched_once,
+  fifth_launch_lost,
+  fifth_launch_twice,
   faults_of_the_first_stream,
   // -- Updates.
   update_ignored,

@@ -2,7 +2,8 @@
 add_executable(sweep ${CMAKE_CURRENT_LIST_DIR}/sweep.cpp)
 target_link_libraries(sweep PRIVATE Threads::Threads)
 target_compile_definitions(sweep PRIVATE ANYPLACE_LOST_ORDER="${CMAKE_CURRENT_LIST_DIR}/lost_order.supp")
-add_executable(sweep_pipeline ${CMAKE_CURRENT_LIST_DIR}/pipeline.cpp ${CMAKE_CURRENT_LIST_DIR}/steps.cpp)
+add_executable(sweep_pipeline ${CMAKE_CURRENT_LIST_DIR}/pipeline.cpp ${CMAKE_CURRENT_LIST_DIR}/steps.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/vendor_steps.cpp)
 target_link_libraries(sweep_pipeline PRIVATE anyplace::anyplace)
 set_target_properties(sweep sweep_pipeline PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
 add_dependencies(sweep_pipeline anyplace_backend_cpu_sim)

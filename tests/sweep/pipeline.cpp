@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What sweep.cpp runs again and again: steps.h, once.
+// What sweep.cpp runs again and again: all of steps.h, once.
 //
 //   sweep_pipeline PLACE OTHER_PLACE MODULE
 //
@@ -23,7 +23,8 @@ int main(int argc, char** argv) {
   }
   anyplace::set_error_handler(sweep::tell);
   try {
-    sweep::run_pipeline(argv[1], argv[2], argv[3]);
+    sweep::run_pipeline(argv[1], argv[2], argv[3], sweep::run_graph);
+    sweep::run_sharing(argv[1]);
     std::printf("outcome success\n");
   } catch (const anyplace::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());

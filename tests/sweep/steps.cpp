@@ -125,7 +125,7 @@ void time_it(const Device& device) {
   expect(device.synchronize(std::chrono::minutes(10)), "a device within ten minutes");
 }
 
-void kernels(const Device& device, const std::string& image) {
+void kernels(const Device& device, const std::string& image, KernelStep more) {
   const Stream stream(device);
   anyplace::ModuleOptions options;
   if (image.ends_with(".spv")) options.metadata.push_back({"block_sum", 2});  // its shared memory is an argument there
@@ -146,6 +146,7 @@ void kernels(const Device& device, const std::string& image) {
     stream.synchronize();
   }
   expect_all(back, 3 * 64, "sums of blocks");
+  if (more != nullptr) more(stream, fill, numbers);
 }
 
 void two_devices(const Device& device, const Device& other) {
@@ -236,12 +237,12 @@ void other_memory(const Device& device) {
 
 }  // namespace
 
-void run_submissions(const std::string& place, const std::string& image) {
+void run_submissions(const std::string& place, const std::string& image, KernelStep more) {
   const Device device(place);
   look_at(device);
   copies(device);
   time_it(device);
-  kernels(device, image);
+  kernels(device, image, more);
 }
 
 void run_two_places(const std::string& place, const std::string& other_place) {
@@ -256,9 +257,9 @@ void run_memory(const std::string& place) {
   other_memory(device);
 }
 
-void run_pipeline(const std::string& place, const std::string& other_place, const std::string& image) {
+void run_pipeline(const std::string& place, const std::string& other_place, const std::string& image, KernelStep more) {
   const Device device(place), other(other_place);
-  run_submissions(place, image);
+  run_submissions(place, image, more);
   run_two_places(place, other_place);
   run_memory(place);
 }

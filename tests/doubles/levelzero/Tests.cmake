@@ -2,7 +2,7 @@
 # the loader's place, and once the real loader with the double behind it.
 anyplace_add_double_test(double_levelzero
   SOURCES test_support.cpp order_test.cpp event_test.cpp strict_test.cpp memory_test.cpp virtual_memory_test.cpp module_test.cpp
-          control_test.cpp environment_test.cpp ipc_test.cpp
+          control_test.cpp environment_test.cpp ipc_test.cpp queue_test.cpp
   LIBRARIES anyplace_levelzero_double_direct
   DEFINITIONS LEVELZERO_DOUBLE_LIBRARY="$<TARGET_FILE:anyplace_levelzero_double_direct>"
   INCLUDES ${ANYPLACE_LEVELZERO_INCLUDE_DIR})

@@ -40,6 +40,12 @@ enum class Kind : uint8_t {
   X(Context, Create, use, zeContextCreate, (ze_driver_handle_t hDriver, const ze_context_desc_t* desc, ze_context_handle_t* phContext), (hDriver, desc, phContext)) \
   X(Context, Destroy, release, zeContextDestroy, (ze_context_handle_t hContext), (hContext)) \
   X(CommandList, CreateImmediate, use, zeCommandListCreateImmediate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* altdesc, ze_command_list_handle_t* phCommandList), (hContext, hDevice, altdesc, phCommandList)) \
+  X(CommandQueue, Create, use, zeCommandQueueCreate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_queue_desc_t* desc, ze_command_queue_handle_t* phCommandQueue), (hContext, hDevice, desc, phCommandQueue)) \
+  X(CommandQueue, Destroy, release, zeCommandQueueDestroy, (ze_command_queue_handle_t hCommandQueue), (hCommandQueue)) \
+  X(CommandQueue, ExecuteCommandLists, use, zeCommandQueueExecuteCommandLists, (ze_command_queue_handle_t hCommandQueue, uint32_t numCommandLists, ze_command_list_handle_t* phCommandLists, ze_fence_handle_t hFence), (hCommandQueue, numCommandLists, phCommandLists, hFence)) \
+  X(CommandList, Create, use, zeCommandListCreate, (ze_context_handle_t hContext, ze_device_handle_t hDevice, const ze_command_list_desc_t* desc, ze_command_list_handle_t* phCommandList), (hContext, hDevice, desc, phCommandList)) \
+  X(CommandList, Close, use, zeCommandListClose, (ze_command_list_handle_t hCommandList), (hCommandList)) \
+  X(CommandList, AppendEventReset, use, zeCommandListAppendEventReset, (ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent), (hCommandList, hEvent)) \
   X(CommandList, Destroy, release, zeCommandListDestroy, (ze_command_list_handle_t hCommandList), (hCommandList)) \
   X(CommandList, AppendBarrier, use, zeCommandListAppendBarrier, (ze_command_list_handle_t hCommandList, ze_event_handle_t hSignalEvent, uint32_t numWaitEvents, ze_event_handle_t* phWaitEvents), (hCommandList, hSignalEvent, numWaitEvents, phWaitEvents)) \
   X(CommandList, AppendSignalEvent, use, zeCommandListAppendSignalEvent, (ze_command_list_handle_t hCommandList, ze_event_handle_t hEvent), (hCommandList, hEvent)) \

@@ -58,6 +58,9 @@ void lose_of(ze_device_handle_t handle) { lose(found(state().device_table, handl
 void lose_of(ze_command_list_handle_t handle) {
   if (const auto list = found(state().lists, handle)) lose(list->device);
 }
+void lose_of(ze_command_queue_handle_t handle) {
+  if (const auto queue = found(state().queues, handle)) lose(queue->device);
+}
 /// What belongs to no one device: whichever is lost, the caller can't tell, so all are.
 void lose_all() {
   for (const DeviceRef& device : state().devices) lose(device);
@@ -203,6 +206,7 @@ namespace {
   X(Device, ze_device_dditable_t) \
   X(Context, ze_context_dditable_t) \
   X(CommandList, ze_command_list_dditable_t) \
+  X(CommandQueue, ze_command_queue_dditable_t) \
   X(EventPool, ze_event_pool_dditable_t) \
   X(Event, ze_event_dditable_t) \
   X(Mem, ze_mem_dditable_t) \
@@ -213,7 +217,6 @@ namespace {
   X(Kernel, ze_kernel_dditable_t)
 #define LEVELZERO_DOUBLE_EMPTY_TABLES(X) \
   X(DeviceExp, ze_device_exp_dditable_t) \
-  X(CommandQueue, ze_command_queue_dditable_t) \
   X(Image, ze_image_dditable_t) \
   X(ImageExp, ze_image_exp_dditable_t) \
   X(Fence, ze_fence_dditable_t) \

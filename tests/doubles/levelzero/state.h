@@ -79,6 +79,15 @@ struct Event {
 };
 using EventRef = std::shared_ptr<Event>;
 
+/// A command of a list that isn't immediate: what is submitted at each execution.
+struct Recorded {
+  ze_event_handle_t signal = nullptr;
+  std::vector<ze_event_handle_t> waits;
+  bool is_barrier = false;
+  ze_event_handle_t reset = nullptr;  // an event that it resets
+  Operation operation;
+};
+
 struct CommandList {
   ContextRef context;
   DeviceRef device;
@@ -87,10 +96,24 @@ struct CommandList {
   int priority = 0;
   QueueRef queue;  // in_order: all commands; else each has a queue of its own
   CompletionRef barrier;
+  std::vector<CompletionRef> barrier_after;  // what `barrier` comes behind
   std::vector<CompletionRef> outstanding;
+  // -- Of one that isn't immediate.
+  bool immediate = true;
+  bool closed = false;
+  uint32_t ordinal = 0;
+  std::vector<Recorded> recorded;
   std::atomic<bool> busy{false};
 };
 using CommandListRef = std::shared_ptr<CommandList>;
+
+struct CommandQueue {
+  ContextRef context;
+  DeviceRef device;
+  uint32_t ordinal = 0;
+  int priority = 0;
+  std::vector<CompletionRef> outstanding;
+};
 
 struct Module {
   ContextRef context;
@@ -159,6 +182,7 @@ struct State {
   HandleTable<Kernel, ze_kernel_handle_t> kernels{handles, 7};
   HandleTable<BuildLog, ze_module_build_log_handle_t> logs{handles, 8};
   HandleTable<Physical, ze_physical_mem_handle_t> physicals{handles, 9};
+  HandleTable<CommandQueue, ze_command_queue_handle_t> queues{handles, 10};
   std::map<uint64_t, PhysicalRef> mapped;    // by address
   std::set<uint64_t> moved_away;             // of `mapped`: memory that has another address since
   std::map<uint64_t, Reservation> reserved;  // by address

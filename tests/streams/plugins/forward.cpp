@@ -111,6 +111,7 @@ anyplace_status stream_query(void* self, anyplace_stream stream, std::int32_t* d
 
 anyplace_status device_reset(void*, std::int32_t) {
   control->was_reset = true;
+  control->graphs_at_reset = control->live_graphs.load();
   return ANYPLACE_STATUS_OK;
 }
 
@@ -170,6 +171,13 @@ anyplace_status gate_destroy(void* self, anyplace_gate gate) {
   return ended<&Table::gate_destroy>(self, control->live_gates, gate);
 }
 
+anyplace_status graph_create(void* self, std::int32_t device, const anyplace_graph_desc* desc, anyplace_graph* out) {
+  return made<&Table::graph_create>(self, control->live_graphs, device, out, desc);
+}
+anyplace_status graph_destroy(void* self, anyplace_graph graph) {
+  return ended<&Table::graph_destroy>(self, control->live_graphs, graph);
+}
+
 void wrap_all(anyplace_backend_table& table) {
   table.device_properties = device_properties;
   table.device_reset = device_reset;
@@ -185,6 +193,10 @@ void wrap_all(anyplace_backend_table& table) {
   table.event_destroy = event_destroy;
   table.gate_destroy = gate_destroy;
   table.stream_query = stream_query;
+  if (table.graph_create != nullptr) {
+    table.graph_create = graph_create;
+    table.graph_destroy = graph_destroy;
+  }
   wrap<&Table::stream_wait_event, Kind::submits>(table);
   wrap<&Table::stream_host_function, Kind::submits>(table);
   wrap<&Table::stream_wait_gate, Kind::submits>(table);

@@ -40,6 +40,8 @@ struct Forward {
   std::atomic<int> live_streams{0};
   std::atomic<int> live_events{0};
   std::atomic<int> live_gates{0};
+  std::atomic<int> live_graphs{0};
+  std::atomic<int> graphs_at_reset{0};  ///< live_graphs when device_reset was called
   std::atomic<int> gates_made{0};
 
   /// The core's side, to report faults with.

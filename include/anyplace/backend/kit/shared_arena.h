@@ -136,6 +136,8 @@ class SharedArena {
       ArenaMember& member = layout_.header.members[number];
       const std::uint64_t identity = member.identity.load(std::memory_order_acquire);
       if (identity == 0 || identity == identity_ || !is_gone(identity)) continue;
+      // It may have left before it ended, and another process have the number by now.
+      if (member.identity.load(std::memory_order_acquire) != identity) continue;
       clear(number);
       member.identity.store(0, std::memory_order_release);
     }
