@@ -90,10 +90,11 @@ TEST_CASE("Launches that follow each other at once each have their own numbers",
   const Stream other(work.device);
   const Buffer kept(work.stream, count * 4 * 4);
   for (std::uint64_t i = 0; i < 4; ++i) {
-    exec.launch(i % 2 == 0 ? work.stream.view() : other.view());
-    (i % 2 == 0 ? work.stream.view() : other.view()).copy(kept.sub(i * count * 4, count * 4), work.normals);
+    const StreamView on = i % 2 == 0 ? work.stream.view() : other.view();
+    exec.launch(on);
+    on.copy(kept.sub(i * count * 4, count * 4), work.normals);
+    (i % 2 == 0 ? other.view() : work.stream.view()).wait_stream(on);  // the next launch writes where the copy reads
   }
-  work.stream.wait_stream(other);
   std::vector<unsigned char> together(count * 4 * 4);
   work.stream.copy(together, kept);
   work.stream.synchronize();
