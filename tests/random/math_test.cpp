@@ -69,6 +69,25 @@ TEST_CASE("Sine and cosine are within two last places") {
   CHECK(worst_turn<double>() < 2.0);
 }
 
+template <class T>
+double worst_normal(int least) {
+  const long double half_pi = std::acos(-1.0L) / 2;
+  double worst = 0;
+  for_fractions<T>(least, [&](T x) {
+    if (x >= T(1)) return;
+    const T t = x / 2;
+    const T found = root_of(T(-2) * log_of(x)) * sin_cos_within(t).cosine;
+    const long double exact = std::sqrt(-2 * std::log(static_cast<long double>(x))) * std::cos(half_pi * t);
+    worst = std::max(worst, ulps(found, exact));
+  });
+  return worst;
+}
+
+TEST_CASE("A normal number is within four last places") {
+  CHECK(worst_normal<float>(32) < 4.0);
+  CHECK(worst_normal<double>(54) < 4.0);
+}
+
 TEST_CASE("Quarters of a turn turn sine and cosine") {
   for (std::uint32_t quarter = 0; quarter < 9; ++quarter) {
     for (const double t : {-0.5, -0.25, 0.0, 0.125, 0.5}) {
