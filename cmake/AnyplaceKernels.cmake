@@ -2,7 +2,7 @@
 #                      [NAME name]
 #                      [IMAGES format[@architecture]:file...]
 #                      [CUDA_ARCHITECTURES 80 90...] [PORTABLE_PTX]
-#                      [HIP_ARCHITECTURES gfx90a...]
+#                      [HIP_ARCHITECTURES gfx90a...] [PLAIN_FLOAT]
 #                      [INCLUDE_DIRECTORIES folder...] [DEFINITIONS name[=value]...])
 #
 # Compiles kernels written once (anyplace/device_code.h, docs/kernels.md) for every kind of device that there is a compiler
@@ -15,6 +15,7 @@
 #                   PORTABLE_PTX adds Clang's to nvcc's, for drivers that are too old for nvcc's
 #   cubin           one for each of CUDA_ARCHITECTURES, by nvcc
 #   hsaco           one for all HIP_ARCHITECTURES, by hipcc, else by Clang
+# PLAIN_FLOAT: no compiler fuses a multiplication and an addition, so that results have the same bits everywhere.
 # IMAGES adds files that were made otherwise, in any format of DeviceProperties::image_formats.
 #
 # What compilers there are is found out once and said in a line each. ANYPLACE_NVCC, ANYPLACE_KERNEL_CLANG and ANYPLACE_HIPCC
@@ -195,6 +196,10 @@ function(_anyplace_kernels_host)
   target_link_libraries(${module} PRIVATE anyplace::headers)
   # What says that a kernel was forgotten where they are exported, whether the project asks for warnings or not.
   target_compile_options(${module} PRIVATE -Wunused-function)
+  if(arg_PLAIN_FLOAT)
+    # errno and traps, which nobody asks for, would keep the compiler from making vectors.
+    target_compile_options(${module} PRIVATE -ffp-contract=off -fno-math-errno -fno-trapping-math)
+  endif()
   # A unique symbol would keep the module loaded for good.
   target_compile_options(${module} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
   target_link_options(${module} PRIVATE $<$<NOT:$<CONFIG:Debug>>:LINKER:--strip-debug>)
@@ -230,11 +235,15 @@ function(_anyplace_kernels_cuda)
     string(REGEX REPLACE "[a-z]+$" "" lowest "${lowest}")  # what 90a has, PTX for newer devices can't use
   endif()
   set(texts)  # architecture@file, best first
+  set(nvcc_plain)
+  if(arg_PLAIN_FLOAT)
+    set(nvcc_plain --fmad=false)
+  endif()
   if(ANYPLACE_KERNELS_NVCC)
     list(REVERSE architectures)  # a device takes some that are older than itself: the newest first
     foreach(architecture IN LISTS architectures)
       set(file ${folder}/${name}.sm_${architecture}.cubin)
-      _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_NVCC} -O3 -cubin -arch=sm_${architecture})
+      _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_NVCC} ${nvcc_plain} -O3 -cubin -arch=sm_${architecture})
       list(APPEND images "cubin@sm_${architecture}@${file}")
     endforeach()
     set(for ${lowest})
@@ -247,7 +256,7 @@ function(_anyplace_kernels_cuda)
       set(for sm_${for})
     endif()
     set(file ${folder}/${name}.ptx)
-    _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_NVCC} -O3 -ptx ${option})
+    _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_NVCC} ${nvcc_plain} -O3 -ptx ${option})
     list(APPEND texts "${for}@${file}")
   elseif(architectures)
     message(STATUS "kernels ${name}: no cubin, only nvcc makes them")
@@ -258,7 +267,7 @@ function(_anyplace_kernels_cuda)
       set(for 52)
     endif()
     set(file ${folder}/${name}.clang.ptx)
-    _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_CLANG_PTX} --cuda-gpu-arch=sm_${for})
+    _anyplace_kernels_make(${file} ${ANYPLACE_KERNELS_CLANG_PTX} ${clang_plain} --cuda-gpu-arch=sm_${for})
     list(APPEND texts "sm_${for}@${file}")
   endif()
   if(ANYPLACE_KERNELS_STAND_IN_TOOL)
@@ -304,7 +313,7 @@ function(_anyplace_kernels_hip)
   set(options ${arg_HIP_ARCHITECTURES})
   list(TRANSFORM options PREPEND "--offload-arch=")
   set(file ${folder}/${name}.hsaco)
-  _anyplace_kernels_make(${file} ${command} ${options})
+  _anyplace_kernels_make(${file} ${command} ${clang_plain} ${options})
   # One file for all of them, of which the driver picks; a name only where there is one to be compared.
   list(LENGTH arg_HIP_ARCHITECTURES count)
   set(architecture)
@@ -396,7 +405,7 @@ function(_anyplace_kernels_check_arguments)
 endfunction()
 
 function(anyplace_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX" "NAME"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX;PLAIN_FLOAT" "NAME"
     "SOURCES;IMAGES;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
   set(name "${arg_NAME}")
   if(NOT name)
@@ -425,6 +434,10 @@ function(anyplace_add_kernels target)
   endforeach()
   list(TRANSFORM arg_DEFINITIONS PREPEND -D OUTPUT_VARIABLE definitions)
   list(APPEND flags ${definitions})
+  set(clang_plain)  # and hipcc's
+  if(arg_PLAIN_FLOAT)
+    set(clang_plain -ffp-contract=off)
+  endif()
 
   set(images)
   _anyplace_kernels_host()

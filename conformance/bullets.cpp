@@ -103,6 +103,10 @@ constexpr Bullet all_bullets[] = {
     {"graphs.memory", "memory that a graph uses is handed to nobody else until it is gone, and then comes back"},
     {"graphs.life", "graphs and what they use may go while launches are pending, which complete; nothing is left"},
     {"graphs.table", "a backend copies what describes a graph, and takes an array with any stride"},
+    // -- Random numbers
+    {"random.bits", "the same seed gives the same bits as on every other backend, for each distribution and type"},
+    {"random.offset", "a fill takes its numbers at the call, each once; a state that is given back gives them again"},
+    {"random.graphs", "a captured fill draws at each launch what it would have drawn then"},
     // -- Errors
     {"errors.exception",
      "every failure is one exception with code, place, operation and text; destructors never throw"},

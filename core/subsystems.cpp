@@ -5,6 +5,7 @@
 #include "handles/subsystem.h"
 #include "kernels/subsystem.h"
 #include "memory/subsystem.h"
+#include "random/subsystem.h"
 #include "runtime/subsystem.h"
 #include "streams/subsystem.h"
 
@@ -12,8 +13,8 @@ namespace anyplace::detail {
 
 std::span<const Subsystem* const> subsystems() noexcept {
   static constexpr const Subsystem* all[] = {&runtime_subsystem, &handles_subsystem, &streams_subsystem,
-                                             &memory_subsystem,  &kernels_subsystem, &graphs_subsystem,
-                                             &devices_subsystem};
+                                             &memory_subsystem,  &kernels_subsystem, &random_subsystem,
+                                             &graphs_subsystem,  &devices_subsystem};
   return all;
 }
 

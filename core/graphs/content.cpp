@@ -97,7 +97,7 @@ const char* way_of(const CopyWork& work) noexcept {
 
 }  // namespace
 
-std::shared_ptr<const GraphContent> flatten(const GraphContent& content) {
+std::shared_ptr<GraphContent> flatten(const GraphContent& content) {
   auto flat = std::make_shared<GraphContent>();
   flat->device = content.device;
   std::vector<std::uint32_t> last;

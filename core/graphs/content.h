@@ -14,6 +14,8 @@
 
 namespace anyplace::detail {
 
+class GraphDraws;
+
 struct GraphContent {
   DeviceState* device = nullptr;  ///< the launch stream's
   NodeList list;
@@ -22,13 +24,15 @@ struct GraphContent {
   /// Of a flat content: those that its nodes record and wait for.
   std::vector<EventState*> recorded;
   std::vector<EventState*> waited;
+  /// Of an executable graph whose kernels draw random numbers (draws.h), else null.
+  std::shared_ptr<GraphDraws> draws;
   bool calls_host = false;        ///< there are host functions among them
   bool launches_kernels = false;  ///< and kernels
 };
 
 /// The content with the nodes of all children in the children's places. A child's first nodes come after what the child
 /// comes after; what comes after the child comes after its last ones. Throws bad_alloc.
-std::shared_ptr<const GraphContent> flatten(const GraphContent& content);
+std::shared_ptr<GraphContent> flatten(const GraphContent& content);
 
 /// The addresses that the nodes from number `first` on name, those of a kernel's arguments included.
 std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t first);

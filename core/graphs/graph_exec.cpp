@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "anyplace/graph.h"
+#include "graphs/draws.h"
 #include "graphs/graph_state.h"
 #include "graphs/live_graphs.h"
 #include "graphs/retired_graphs.h"
@@ -170,6 +171,7 @@ void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>&
   // From here on a part of it may have been submitted, whatever fails.
   exec->last = streams().pin_again(stream->id, operation);
   exec->unmarked = true;
+  if (content.draws != nullptr) content.draws->submit(*stream, operation);
   submit_launch(*exec, *stream, operation);
   mark(*exec, std::move(done), operation);
 }
@@ -273,7 +275,7 @@ GraphExec Graph::instantiate(GraphExecOptions options) const {
   std::shared_ptr<const detail::GraphContent> flat;
   {
     const std::lock_guard lock(state.mutex);
-    flat = detail::flatten(state.content());
+    flat = detail::flatten_for_launch(state.content(), operation);
   }
   GraphExec exec;
   exec.state_ = std::make_shared<detail::GraphExecState>(std::move(flat), options.native, operation);
@@ -321,7 +323,7 @@ void GraphExec::update(const Graph& graph) const {
   std::shared_ptr<const detail::GraphContent> flat;
   {
     const std::lock_guard lock(next.mutex);
-    flat = detail::flatten(next.content());
+    flat = detail::flatten_for_launch(next.content(), operation);
   }
   detail::update(state, std::move(flat), operation);
 }

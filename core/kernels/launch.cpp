@@ -23,6 +23,7 @@
 #include "anyplace/stream.h"
 #include "handles/use.h"
 #include "kernels/description.h"
+#include "kernels/drawing.h"
 #include "kernels/kernel_state.h"
 #include "runtime/room_behind.h"
 #include "streams/capture.h"
@@ -345,6 +346,22 @@ template <class Guard>
 }
 
 }  // namespace
+
+void launch_drawing(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch,
+                    std::shared_ptr<const RandomDraw> draw, const char* called) {
+  const Pin<StreamState> stream = streams().pin(stream_id, called);
+  Pin<KernelState> kernel = kernels().pin(kernel_id, called);
+  if (kernel->device != stream->device) refuse_kernel(*kernel, *stream);
+  require_usable(*stream->device, called);
+  require_sizes(*kernel, launch, called);
+  require_arguments(*kernel, arguments_of(launch), called);
+  if (!stream->is_diverted()) {
+    return check(kernel->launch(kernel->launch_self, stream->handle, kernel->handle, &launch), *stream, called);
+  }
+  LaunchWork work = keep_launch(std::move(kernel), launch, arguments_of(launch));
+  work.draw = std::move(draw);
+  divert(*stream, std::move(work), called);
+}
 
 void KernelState::describe(Slot& slot, LaunchLimits* limits_of_slot) noexcept {
   const bool checks_sizes = !module && !argument_sizes.empty();

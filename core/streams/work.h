@@ -20,12 +20,14 @@
 namespace anyplace::detail {
 
 struct GraphContent;
+struct RandomDraw;
 
 /// A kernel's launch. `launch` shares its owner with the copies of the argument values and the kernel's pin.
 struct LaunchWork {
   anyplace_kernel kernel = 0;
   std::shared_ptr<const anyplace_launch> launch;
-  const std::string* name = nullptr;  ///< the kernel's, empty for a callable; lives as long as `launch`
+  const std::string* name = nullptr;       ///< the kernel's, empty for a callable; lives as long as `launch`
+  std::shared_ptr<const RandomDraw> draw;  ///< of one that draws random numbers (random/draw.h), else null
 };
 /// On one device or, where the device numbers differ, one piece between two that are peers.
 struct CopyWork {

@@ -21,6 +21,7 @@
 //   kernel.h   Kernel, Module: code for a device; kernel_images.h, code for every device; device_code.h, what it is
 //              written with (not included here: it is for the sources of kernels)
 //   graph.h    Graph, GraphExec: work that is put together once and launched again and again
+//   random.h   Generator: random numbers, the same bits on every backend
 //   ipc.h      memory and events that several processes use
 //   dtype.h    DType: the types of elements that array views, generators and collectives know
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
@@ -48,5 +49,6 @@
 #include "memory_stats.h"
 #include "place.h"
 #include "plugins.h"
+#include "random.h"
 #include "stream.h"
 #include "version.h"

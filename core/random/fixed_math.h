@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Logarithm, sine and cosine by a fixed sequence of IEEE additions, multiplications and divisions, so that every device
+// and every compiler gives the same bits: no library's function, and no multiplication fused with an addition (the
+// kernels are compiled with PLAIN_FLOAT). Nothing here branches, so that the host's compiler can make vectors of it.
+//
+// The series are Taylor's, to the term that is lost in rounding. How far the results are from the true values is what
+// tests/random measures and docs/random.md says.
+#pragma once
+
+#include <stdint.h>
+
+#include "philox.h"
+
+namespace anyplace::random {
+
+template <class To, class From>
+ANYPLACE_RANDOM_FUNCTION To same_bits(From from) {
+  static_assert(sizeof(To) == sizeof(From), "");
+  return __builtin_bit_cast(To, from);
+}
+
+/// ln x of a normal number that is greater than 0.
+///
+/// x is m 2^e with m from sqrt(1/2) to sqrt(2); ln m is 2 artanh(s) with s = f / (2 + f) and f = m - 1. The sum is
+/// arranged so that f itself, the largest part, isn't rounded (as fdlibm's e_log.c explains).
+ANYPLACE_RANDOM_FUNCTION float log_of(float x) {
+  constexpr uint32_t half_root = 0x3f3504f3;  // sqrt(1/2)
+  const uint32_t above = same_bits<uint32_t>(x) - half_root;
+  const float e = static_cast<float>(static_cast<int32_t>(above) >> 23);
+  const float f = same_bits<float>((above & 0x007fffffu) + half_root) - 1.0f;
+  const float s = f / (2.0f + f);
+  const float z = s * s;
+  const float r = z * (0.666666667f + z * (0.4f + z * (0.285714286f + z * (0.222222222f + z * 0.181818182f))));
+  const float half_square = 0.5f * f * f;
+  const float low = s * (half_square + r) + e * 9.05800061e-6f;
+  return e * 0.693138123f - ((half_square - low) - f);  // the two parts of ln 2: the first has 17 bits
+}
+
+ANYPLACE_RANDOM_FUNCTION double log_of(double x) {
+  constexpr uint64_t half_root = 0x3fe6a09e667f3bcdull;  // sqrt(1/2)
+  const uint64_t above = same_bits<uint64_t>(x) - half_root;
+  const double e = static_cast<double>(static_cast<int32_t>(static_cast<uint32_t>(above >> 32)) >> 20);
+  const double f = same_bits<double>((above & 0x000fffffffffffffull) + half_root) - 1.0;
+  const double s = f / (2.0 + f);
+  const double z = s * s;
+  double r = 2.0 / 21.0;
+  r = 2.0 / 19.0 + z * r;
+  r = 2.0 / 17.0 + z * r;
+  r = 2.0 / 15.0 + z * r;
+  r = 2.0 / 13.0 + z * r;
+  r = 2.0 / 11.0 + z * r;
+  r = 2.0 / 9.0 + z * r;
+  r = 2.0 / 7.0 + z * r;
+  r = 2.0 / 5.0 + z * r;
+  r = 2.0 / 3.0 + z * r;
+  r = z * r;
+  const double half_square = 0.5 * f * f;
+  const double low = s * (half_square + r) + e * 0x1.a39ef35793c76p-33;
+  return e * 0x1.62e42feep-1 - ((half_square - low) - f);  // the first part of ln 2 has 32 bits
+}
+
+template <class T>
+struct SinCos {
+  T sine;
+  T cosine;
+};
+
+/// Sine and cosine of `t` quarters of a turn, with t from -1/2 to 1/2.
+ANYPLACE_RANDOM_FUNCTION SinCos<float> sin_cos_within(float t) {
+  const float w = t * t;
+  const float s = 1.57079633f + w * (-0.645964098f + w * (0.0796926262f + w * (-0.00468175414f + w * 0.00016044118f)));
+  const float c = 1.0f + w * (-1.23370055f +
+                              w * (0.253669508f + w * (-0.0208634807f + w * (0.000919260274f + w * -2.52020424e-5f))));
+  return {t * s, c};
+}
+
+ANYPLACE_RANDOM_FUNCTION SinCos<double> sin_cos_within(double t) {
+  const double w = t * t;
+  double s = 0x1.aaec32af93359p-38;
+  s = -0x1.6fadb9f155744p-31 + w * s;
+  s = 0x1.e8f434d018d63p-25 + w * s;
+  s = -0x1.e3074fde8871fp-19 + w * s;
+  s = 0x1.50783487ee782p-13 + w * s;
+  s = -0x1.32d2cce62bd86p-8 + w * s;
+  s = 0x1.466bc6775aae2p-4 + w * s;
+  s = -0x1.4abbce625be53p-1 + w * s;
+  s = 0x1.921fb54442d18p+0 + w * s;
+  double c = 0x1.20c62c2f2d7f5p-34;
+  c = -0x1.b6e24f44b128fp-28 + w * c;
+  c = 0x1.f9d38a3763cc3p-22 + w * c;
+  c = -0x1.a6d1f2a204a8cp-16 + w * c;
+  c = 0x1.e1f506891babbp-11 + w * c;
+  c = -0x1.55d3c7e3cbffap-6 + w * c;
+  c = 0x1.03c1f081b5ac4p-2 + w * c;
+  c = -0x1.3bd3cc9be45dep+0 + w * c;
+  c = 1.0 + w * c;
+  return {t * s, c};
+}
+
+/// The same of `quarter` quarters more, of which the lowest two bits count.
+template <class T>
+ANYPLACE_RANDOM_FUNCTION SinCos<T> sin_cos(uint32_t quarter, T t) {
+  const SinCos<T> within = sin_cos_within(t);
+  const bool odd = (quarter & 1u) != 0;
+  const T sine = odd ? within.cosine : within.sine;
+  const T cosine = odd ? within.sine : within.cosine;
+  return {(quarter & 2u) != 0 ? -sine : sine, ((quarter + 1u) & 2u) != 0 ? -cosine : cosine};
+}
+
+/// IEEE's square root, which is rounded correctly everywhere.
+#if defined(__CUDA_ARCH__) && !defined(ANYPLACE_BARE_DEVICE)
+ANYPLACE_RANDOM_FUNCTION float root_of(float x) { return __fsqrt_rn(x); }
+ANYPLACE_RANDOM_FUNCTION double root_of(double x) { return __dsqrt_rn(x); }
+#elif defined(ANYPLACE_BARE_DEVICE)
+ANYPLACE_RANDOM_FUNCTION float root_of(float x) { return sqrtf(x); }
+ANYPLACE_RANDOM_FUNCTION double root_of(double x) { return sqrt(x); }
+#else
+ANYPLACE_RANDOM_FUNCTION float root_of(float x) { return __builtin_sqrtf(x); }
+ANYPLACE_RANDOM_FUNCTION double root_of(double x) { return __builtin_sqrt(x); }
+#endif
+
+}  // namespace anyplace::random

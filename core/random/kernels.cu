@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of the generators, one for each distribution and way to store an element.
+//
+// A fill is made of groups of 16 Philox counters. In a group of a distribution that makes `per` elements of a counter,
+// element e of counter i lies at 16 e + i, so that neighbours write to neighbours: threads on a device, lanes of a
+// vector on the host. What an element is depends on its number, the seed and the offset alone, and not on how many
+// threads there are.
+//
+// Every kernel takes where to write, how many elements, the device's copy of seed and offset or null, and seed and
+// offset as values: those behind the pointer are for graphs, whose launches have others each time. Offsets count words
+// of 32 bits; a counter has four.
+#include <anyplace/device_code.h>
+
+#include "distributions.h"
+#include "permutation.h"
+
+#if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
+#include "philox_x86.h"
+#endif
+
+namespace anyplace::random {
+namespace {
+
+constexpr int group_lanes = 16;
+
+struct Start {
+  uint64_t key;
+  uint64_t block;
+};
+
+ANYPLACE_RANDOM_FUNCTION Start start_of(const uint64_t* state, uint64_t seed, uint64_t offset) {
+  if (state == nullptr) return {seed, offset / 4};
+  return {state[0], (state[1] + offset) / 4};
+}
+
+#if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
+
+/// Whole groups [first, last) and, where `count` ends within the last, a part of it. `philox` is philox_from().
+template <auto philox_of, class Distribution>
+ANYPLACE_RANDOM_FUNCTION void fill_groups(typename Distribution::Element* out, uint64_t count, Start start,
+                                          uint64_t first, uint64_t last, Distribution distribution) {
+  using Element = typename Distribution::Element;
+  constexpr uint64_t group_size = group_lanes * Distribution::per;
+  for (uint64_t group = first; group < last; ++group) {
+    Words<group_lanes> words;
+    philox_of(words, start.block + group * group_lanes, start.key);
+    Element made[Distribution::per][group_lanes];
+    distribution.make(words, made);
+    const uint64_t begin = group * group_size;
+    if (count - begin >= group_size) {
+      memcpy(out + begin, made, sizeof(made));
+    } else {
+      memcpy(out + begin, made, (count - begin) * sizeof(Element));
+    }
+  }
+}
+
+template <class Distribution>
+void fill_plain(typename Distribution::Element* out, uint64_t count, Start start, uint64_t first, uint64_t last,
+                const Distribution& distribution) {
+#if defined(__x86_64__)
+  fill_groups<philox_16_sse2>(out, count, start, first, last, distribution);
+#else
+  fill_groups<philox_from<group_lanes>>(out, count, start, first, last, distribution);
+#endif
+}
+
+#if defined(__x86_64__)
+/// The same with vectors twice as long, and no instruction that fuses: the same bits.
+template <class Distribution>
+__attribute__((target("avx2"))) void fill_avx2(typename Distribution::Element* out, uint64_t count, Start start,
+                                               uint64_t first, uint64_t last, const Distribution& distribution) {
+  fill_groups<philox_16_avx2>(out, count, start, first, last, distribution);
+}
+#endif
+
+template <class Distribution>
+void fill(typename Distribution::Element* out, int64_t elements, Start start, const Distribution& distribution) {
+  const uint64_t count = static_cast<uint64_t>(elements);
+  constexpr uint64_t group_size = group_lanes * Distribution::per;
+  const uint64_t groups = (count + group_size - 1) / group_size;
+  const uint64_t threads = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+  const uint64_t thread = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const uint64_t each = groups / threads, rest = groups % threads;
+  const uint64_t first = thread * each + (thread < rest ? thread : rest);
+  const uint64_t last = first + each + (thread < rest ? 1 : 0);
+  if (first == last) return;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return fill_avx2(out, count, start, first, last, distribution);
+#endif
+  fill_plain(out, count, start, first, last, distribution);
+}
+
+#else
+
+template <class Distribution>
+ANYPLACE_RANDOM_FUNCTION void fill(typename Distribution::Element* out, int64_t elements, Start start,
+                                   const Distribution& distribution) {
+  using Element = typename Distribution::Element;
+  constexpr uint64_t group_size = group_lanes * Distribution::per;
+  const uint64_t count = static_cast<uint64_t>(elements);
+  const uint64_t blocks = (count + group_size - 1) / group_size * group_lanes;
+  const uint64_t threads = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+  for (uint64_t block = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; block < blocks;
+       block += threads) {
+    Words<1> words;
+    philox_from(words, start.block + block, start.key);
+    Element made[Distribution::per][1];
+    distribution.make(words, made);
+    const uint64_t begin = block / group_lanes * group_size + block % group_lanes;
+    for (int e = 0; e < Distribution::per; ++e) {
+      const uint64_t at = begin + static_cast<uint64_t>(e * group_lanes);
+      if (at < count) out[at] = made[e][0];
+    }
+  }
+}
+
+#endif
+
+template <class Number>
+ANYPLACE_RANDOM_FUNCTION void permute(Number* out, int64_t count, Start start) {
+  const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  const int64_t thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  if (count <= shuffled) {
+    if (thread == 0) shuffle(out, count, start.block, start.key);
+    return;
+  }
+  const int64_t each = (count + threads - 1) / threads;
+#if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
+  const int64_t first = thread * each, last = first + each < count ? first + each : count, step = 1;
+#else
+  const int64_t first = thread, last = count, step = threads;
+#endif
+  if (first >= last) return;
+  static_cast<void>(each);
+  const Cipher cipher(static_cast<uint64_t>(count), start.block, start.key);
+  for (int64_t i = first; i < last; i += step) out[i] = static_cast<Number>(cipher(static_cast<uint64_t>(i)));
+}
+
+}  // namespace
+}  // namespace anyplace::random
+
+#define ANYPLACE_RANDOM_START const uint64_t *state, uint64_t seed, uint64_t offset
+#define ANYPLACE_RANDOM_FILL(...)                                                      \
+  ::anyplace::random::fill(out, count, ::anyplace::random::start_of(state, seed, offset), \
+                           ::anyplace::random::__VA_ARGS__)
+
+#define ANYPLACE_RANDOM_FLOATING(name, store, element, value)                                                       \
+  extern "C" __global__ void uniform_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value low,          \
+                                            value width, value most) {                                              \
+    ANYPLACE_RANDOM_FILL(Uniform<::anyplace::random::store>{low, width, most});                                     \
+  }                                                                                                                 \
+  extern "C" __global__ void normal_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value mean,          \
+                                           value deviation) {                                                       \
+    ANYPLACE_RANDOM_FILL(Normal<::anyplace::random::store>{mean, deviation});                                       \
+  }                                                                                                                 \
+  extern "C" __global__ void exponential_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value scale) {  \
+    ANYPLACE_RANDOM_FILL(Exponential<::anyplace::random::store>{scale});                                            \
+  }
+ANYPLACE_RANDOM_FLOATING(f16, Half, uint16_t, float)
+ANYPLACE_RANDOM_FLOATING(bf16, Brain, uint16_t, float)
+ANYPLACE_RANDOM_FLOATING(f32, Single, float, float)
+ANYPLACE_RANDOM_FLOATING(f64, Double, double, double)
+
+#define ANYPLACE_RANDOM_BITS(bits, element)                                                                       \
+  extern "C" __global__ void integers_##bits(element* out, int64_t count, ANYPLACE_RANDOM_START, uint64_t first,  \
+                                             uint64_t numbers) {                                                  \
+    ANYPLACE_RANDOM_FILL(Integers<element>{first, numbers});                                                      \
+  }                                                                                                               \
+  extern "C" __global__ void bernoulli_##bits(element* out, int64_t count, ANYPLACE_RANDOM_START, uint64_t one,   \
+                                              uint32_t last) {                                                    \
+    ANYPLACE_RANDOM_FILL(Bernoulli<element>{one, last});                                                          \
+  }
+ANYPLACE_RANDOM_BITS(8, uint8_t)
+ANYPLACE_RANDOM_BITS(16, uint16_t)
+ANYPLACE_RANDOM_BITS(32, uint32_t)
+ANYPLACE_RANDOM_BITS(64, uint64_t)
+
+extern "C" __global__ void integers_wide(uint64_t* out, int64_t count, ANYPLACE_RANDOM_START, uint64_t first,
+                                         uint64_t numbers) {
+  ANYPLACE_RANDOM_FILL(WideIntegers{first, numbers});
+}
+extern "C" __global__ void permutation_32(int32_t* out, int64_t count, ANYPLACE_RANDOM_START) {
+  ::anyplace::random::permute(out, count, ::anyplace::random::start_of(state, seed, offset));
+}
+extern "C" __global__ void permutation_64(int64_t* out, int64_t count, ANYPLACE_RANDOM_START) {
+  ::anyplace::random::permute(out, count, ::anyplace::random::start_of(state, seed, offset));
+}
+/// What launches of a graph read: its one thread writes it ahead of each.
+extern "C" __global__ void set_state(uint64_t* state, uint64_t seed, uint64_t offset) {
+  if (blockIdx.x != 0 || threadIdx.x != 0) return;
+  state[0] = seed;
+  state[1] = offset;
+}
+
+ANYPLACE_EXPORT_KERNELS(uniform_f16, uniform_bf16, uniform_f32, uniform_f64, normal_f16, normal_bf16, normal_f32,
+                        normal_f64, exponential_f16, exponential_bf16, exponential_f32, exponential_f64);
+ANYPLACE_EXPORT_KERNELS(integers_8, integers_16, integers_32, integers_64, integers_wide, bernoulli_8, bernoulli_16,
+                        bernoulli_32, bernoulli_64, permutation_32, permutation_64, set_state);

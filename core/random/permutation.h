@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Permutations of 0 to n - 1, each element on its own.
+//
+// Up to `shuffled` elements are shuffled as Fisher and Yates do, by one thread: every order is as likely as any other.
+// More are a Feistel network over the least 2^bits that is n or more, with keys of random words; what falls beyond n
+// goes through it again until it doesn't (Black and Rogaway: "Ciphers with Arbitrary Finite Domains", CT-RSA 2002). An
+// element is its own place encrypted, so no thread waits for another.
+#pragma once
+
+#include "philox.h"
+
+namespace anyplace::random {
+
+inline constexpr int64_t shuffled = 256;
+/// The Philox counters that a permutation uses, whatever its size.
+inline constexpr uint64_t permutation_blocks = shuffled / 2;
+
+/// As Integers: floor(count x / 2^64) of the 64 bits x that counter `at` / 2 has in its words `at` % 2 times 2.
+ANYPLACE_RANDOM_FUNCTION uint64_t below(uint64_t count, uint64_t at, uint64_t first_block, uint64_t key) {
+  Words<1> words;
+  philox_from(words, first_block + at / 2, key);
+  const uint64_t high = at % 2 == 0 ? words.word[0][0] : words.word[2][0];
+  const uint64_t low = at % 2 == 0 ? words.word[1][0] : words.word[3][0];
+  return (high * count + (low * count >> 32)) >> 32;
+}
+
+template <class Number>
+ANYPLACE_RANDOM_FUNCTION void shuffle(Number* out, int64_t count, uint64_t first_block, uint64_t key) {
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t other =
+        static_cast<int64_t>(below(static_cast<uint64_t>(i) + 1, static_cast<uint64_t>(i), first_block, key));
+    out[i] = out[other];
+    out[other] = static_cast<Number>(i);
+  }
+}
+
+/// A bijection of the numbers below `count`.
+class Cipher {
+ public:
+  ANYPLACE_RANDOM_METHOD Cipher(uint64_t count, uint64_t first_block, uint64_t key) : count_(count) {
+    int bits = 2;
+    while (bits < 64 && (uint64_t{1} << bits) < count) ++bits;
+    right_bits_ = bits / 2;
+    left_mask_ = mask(bits - right_bits_);
+    right_mask_ = mask(right_bits_);
+    Words<1> words;
+    for (int i = 0; i < rounds * 2; ++i) {
+      if (i % 4 == 0) philox_from(words, first_block + static_cast<uint64_t>(i / 4), key);
+      keys_[i] = words.word[i % 4][0];
+    }
+  }
+
+  ANYPLACE_RANDOM_METHOD uint64_t operator()(uint64_t x) const {
+    do x = encrypted(x);
+    while (x >= count_);
+    return x;
+  }
+
+ private:
+  static constexpr int rounds = 12;
+
+  ANYPLACE_RANDOM_METHOD static uint32_t mask(int bits) {
+    return bits >= 32 ? 0xffffffffu : (uint32_t{1} << bits) - 1u;
+  }
+  /// Each of its bits depends on each of x and of the two keys.
+  ANYPLACE_RANDOM_METHOD static uint32_t mixed(uint32_t x, uint32_t before, uint32_t between) {
+    x = (x ^ before) * 0x9E3779B1u;
+    x ^= x >> 15;
+    x = (x + between) * 0x85EBCA77u;
+    x ^= x >> 13;
+    x *= 0xC2B2AE3Du;
+    return x ^ x >> 16;
+  }
+  ANYPLACE_RANDOM_METHOD uint64_t encrypted(uint64_t x) const {
+    uint32_t left = static_cast<uint32_t>(x >> right_bits_), right = static_cast<uint32_t>(x) & right_mask_;
+    for (int i = 0; i < rounds; i += 2) {
+      left ^= mixed(right, keys_[2 * i], keys_[2 * i + 1]) & left_mask_;
+      right ^= mixed(left, keys_[2 * i + 2], keys_[2 * i + 3]) & right_mask_;
+    }
+    return static_cast<uint64_t>(left) << right_bits_ | right;
+  }
+
+  uint64_t count_;
+  int right_bits_;
+  uint32_t left_mask_, right_mask_;
+  uint32_t keys_[rounds * 2];
+};
+
+}  // namespace anyplace::random
