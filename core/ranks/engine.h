@@ -6,6 +6,7 @@
 // Invariant: a group fails once, for good, with the first Error; what is pending then ends with it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -47,6 +48,7 @@ class EngineGroup {
   virtual void end(const Error& error) noexcept = 0;
 
   std::optional<Error> failure() const {
+    if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
     const std::lock_guard lock(failure_mutex_);
     return failure_;
   }
@@ -57,6 +59,7 @@ class EngineGroup {
     const std::lock_guard lock(failure_mutex_);
     if (failure_) return false;
     failure_ = error;
+    failed_.store(true, std::memory_order_release);
     return true;
   }
 
@@ -67,6 +70,7 @@ class EngineGroup {
   const std::chrono::nanoseconds timeout_;
   mutable std::mutex failure_mutex_;  // guards failure_; a leaf
   std::optional<Error> failure_;
+  std::atomic<bool> failed_{false};  ///< whether there is one
 };
 
 /// The Error of a wait for other ranks that took longer than it may. `what` is what they were to do.

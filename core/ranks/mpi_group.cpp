@@ -23,6 +23,11 @@ namespace anyplace::detail {
 namespace {
 
 constexpr int message_tag = 0;
+/// Tags of small_reduce.h: from 1 on, of as many operations as are never under way at a time. MPI has 32767 at least.
+constexpr std::uint64_t small_tags = 16384;
+/// How often, and how long, a small job is looked at before the call that submits it returns.
+constexpr int looks_at_once = 64;
+constexpr std::chrono::microseconds time_at_once{20};
 
 void* pointer(anyplace_address address) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
@@ -38,7 +43,8 @@ MpiGroup::MpiGroup(MpiRuntime& runtime, MpiHandle comm, DeviceState& device, int
       runtime_(runtime),
       comm_(comm),
       checks_(switch_variable("ANYPLACE_COMMUNICATOR_CHECK", false)),
-      host_device_(device.backend->name == "cpu_sim" || (device.backend->name == "cuda" && runtime.mpi().cuda_aware)) {
+      is_foreign_(device.backend->name == "cuda" && runtime.mpi().cuda_aware),
+      host_device_(device.backend->name == "cpu_sim" || is_foreign_) {
   runtime.allow(timeout);
 }
 
@@ -166,8 +172,9 @@ void MpiGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>& p
     MpiRuntime::Calls calls(runtime_);
     if (const std::optional<Error> failed = failure()) throw Error(*failed);
     arrange_ready(job, stream, operation);
-    job->wait = wait_for_host(*stream, help_mpi, operation);
     job->header.sequence = ++sequence_;
+    if (job->ready && jobs_.empty() && do_at_once(*job)) return;
+    job->wait = wait_for_host(*stream, help_mpi, operation);
     runtime_.last_of(stream->id) = job;
     jobs_.push_back(job);
     step(Deadline::Clock::now(), done);
@@ -175,6 +182,32 @@ void MpiGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>& p
   }
   signal(done);
   unstage(*job, parts, StreamView(stream->id));
+}
+
+/// Starts a job that may begin, where none comes before it. True if it is a small one that is over a few looks later:
+/// where the ranks are in step that takes less time than holding the stream for it. What fails is left to the next
+/// look.
+bool MpiGroup::do_at_once(MpiJob& job) {
+  if (job.parts.size() != 1 || job.parts[0].what != Collective::all_reduce || !job.staged.empty() || checks_)
+    return false;
+  if (job.parts[0].count * size_of(job.parts[0].type) > small_reduce_bytes || !job.staged_plainly.empty()) return false;
+  const auto began = Deadline::Clock::now();
+  job.deadline = began + timeout();
+  try {
+    start(job);
+    for (int look = 0; look < looks_at_once; ++look) {
+      if (test(job)) {
+        finish(job);
+        return true;
+      }
+      if (look % 8 == 7 && Deadline::Clock::now() - began > time_at_once) break;
+    }
+  } catch (const Error& error) {
+    fail_with(error);
+    runtime_.give_up();
+    throw;
+  }
+  return false;
 }
 
 void MpiGroup::signal(const Signals& done) const noexcept {
@@ -275,7 +308,26 @@ void MpiGroup::compare_headers(const MpiJob& job) const {
   }
 }
 
+void MpiGroup::start_small(MpiJob& job) {
+  const Part& part = job.parts.front();
+  const std::uint64_t bytes = part.count * size_of(part.type);
+  if (part.source != part.destination) std::memcpy(pointer(part.destination), pointer(part.source), bytes);
+  const MpiLibrary& mpi = runtime_.mpi();
+  const SmallReduce::Operation operation{pointer(part.destination),
+                                         static_cast<int>(part.count),
+                                         mpi_type(mpi, part.type),
+                                         mpi_op(mpi, runtime_.own_ops(), part.type, part.reduction),
+                                         comm_,
+                                         static_cast<int>(1 + job.header.sequence % small_tags)};
+  job.small = std::make_unique<SmallReduce>(mpi, operation, bytes, rank(), size());
+  job.state = MpiJob::State::running;
+}
+
 void MpiGroup::start_parts(MpiJob& job) {
+  const Part& first = job.parts.front();
+  const bool is_small = job.parts.size() == 1 && first.what == Collective::all_reduce &&
+                        first.count * size_of(first.type) <= small_reduce_bytes;
+  if (is_small && !is_foreign_) return start_small(job);
   const VendorScope scope(device());  // CUDA-aware MPI works in the thread's context
   for (const Part& part : job.parts) {
     MpiHandle request = 0;
@@ -332,6 +384,9 @@ bool MpiGroup::test(MpiJob& job) const {
       job.requests.pop_back();
     }
     if (!job.requests.empty()) return false;
+    int code = mpi_success;
+    if (job.small && job.small->advance(job.requests, code)) continue;
+    runtime_.check(code, device().place, "Communicator");
     if (job.state != MpiJob::State::checking) return true;
     compare_headers(job);
     const_cast<MpiGroup*>(this)->start_parts(job);

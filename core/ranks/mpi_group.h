@@ -16,6 +16,7 @@
 #include "anyplace/memory.h"
 #include "ranks/engine.h"
 #include "ranks/mpi_runtime.h"
+#include "ranks/small_reduce.h"
 #include "streams/cross_wait.h"
 
 namespace anyplace::detail {
@@ -45,6 +46,7 @@ struct MpiJob {
   enum class State { queued, checking, running, done } state = State::queued;
   Deadline::Clock::time_point deadline{};
   std::vector<MpiHandle> requests;
+  std::unique_ptr<SmallReduce> small;  ///< an all_reduce that is done that way
   MpiHeader header;
   std::vector<MpiHeader> headers;
 };
@@ -76,8 +78,10 @@ class MpiGroup final : public EngineGroup, public std::enable_shared_from_this<M
   void unstage(const MpiJob& job, const std::vector<Part>& parts, StreamView stream) const;
   anyplace_address host_memory(MpiJob& job, std::uint64_t bytes) const;
   void arrange_ready(const std::shared_ptr<MpiJob>& job, const Pin<StreamState>& stream, const char* operation);
+  bool do_at_once(MpiJob& job);
   void start(MpiJob& job);
   void start_parts(MpiJob& job);
+  void start_small(MpiJob& job);
   int start_part(const Part& part, MpiHandle* request) const noexcept;
   void compare_headers(const MpiJob& job) const;
   bool test(MpiJob& job) const;
@@ -88,7 +92,8 @@ class MpiGroup final : public EngineGroup, public std::enable_shared_from_this<M
   MpiRuntime& runtime_;
   MpiHandle comm_;
   const bool checks_;       ///< ANYPLACE_COMMUNICATOR_CHECK
-  const bool host_device_;  ///< the device's memory is the host's
+  const bool is_foreign_;   ///< MPI reaches the memory of the device, and the host doesn't
+  const bool host_device_;  ///< MPI reaches the memory of the device
   // -- Under MpiRuntime::Calls.
   std::deque<std::shared_ptr<MpiJob>> jobs_;
   std::uint64_t sequence_ = 0;

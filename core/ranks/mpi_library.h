@@ -40,6 +40,7 @@ using MpiUserFunction = void (*)(void* in, void* inout, int* count, MpiHandle* t
   X(Comm_free, (MpiHandle * comm))                                                                                 \
   X(Comm_set_errhandler, (MpiHandle comm, MpiHandle handler))                                                      \
   X(Op_create, (MpiUserFunction function, int commute, MpiHandle* out))                                            \
+  X(Reduce_local, (const void* in, void* inout, int count, MpiHandle type, MpiHandle op))                          \
   X(Test, (MpiHandle * request, int* flag, void* status))                                                          \
   X(Ibarrier, (MpiHandle comm, MpiHandle * request))                                                               \
   X(Ibcast, (void* data, int count, MpiHandle type, int root, MpiHandle comm, MpiHandle* request))                 \

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = Deadline::Clock;
 /// While somebody helps, the progress thread leaves it to them.
-constexpr std::chrono::microseconds pause_while_helped{200};
+constexpr std::chrono::microseconds pause_while_helped{2000};
 /// So long it looks now and then after the last job, before it has to be woken.
 constexpr int looks_before_sleep = 100;
 
