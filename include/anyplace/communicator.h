@@ -81,7 +81,7 @@ struct CommunicatorOptions {
   /// could begin here. More than 0.
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
   /// "nccl", "rccl", "mpi", or "" for that of the device's backend.
-  std::string engine;
+  std::string engine = {};
 };
 
 /// A group of ranks. Movable; the last owner's end waits for nothing: pending operations complete. Every member may be
