@@ -107,6 +107,7 @@ TEST_CASE("Given a rank that is killed at 100 random points then the other one g
     std::thread killer([&] {
       std::this_thread::sleep_for(moment);
       peer.kill();
+      peer.end();  // until then its number is still a process's
     });
     const Error error = test::required_error([&] {
       while (true) {
