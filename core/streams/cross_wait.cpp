@@ -178,13 +178,14 @@ void signal_cross_wait(CrossWait& wait, const Error* failure) noexcept {
   // The fault is set before the stream goes on, so that a thread which sees the stream idle also sees the fault.
   if (failure != nullptr) fault_waiter(wait.stream_id, *failure);
   std::shared_ptr<CrossWait> kept;
+  Pin<StreamState> released;  // declared before the lock: its end may dispose of the stream
   bool drain = false;
   {
     const std::lock_guard lock(holds().mutex);
     wait.signalled = true;
     kept = *wait.outstanding;
     holds().outstanding.erase(wait.outstanding);
-    drain = drain_is_due(wait);
+    drain = drain_is_due(wait) && !release_at_once(wait, released);
     holds().changed.notify_all();
   }
   if (wait.gate) wait.gate->open();
@@ -274,6 +275,21 @@ void wait_across(StreamState& stream, const Record& record, const char* operatio
   }
   // If the device was lost before the wait was in the list, release_waiters_of() has missed the wait.
   if (producer.lost.load(std::memory_order_acquire)) signal_lost(*wait);
+}
+
+std::shared_ptr<CrossWait> wait_for_host(StreamState& stream, void (*help)() noexcept, const char* operation) {
+  require_usable(*stream.device, operation);
+  auto wait = std::make_shared<CrossWait>();
+  wait->stream_id = stream.id;
+  wait->help = help;
+  wait->held_stream = &stream;
+  // Allocated first, so that nothing can fail once the stream waits.
+  std::list<std::shared_ptr<CrossWait>> listed{wait};
+  hold_until(stream, wait);
+  const std::lock_guard lock(holds().mutex);
+  wait->outstanding = listed.begin();
+  holds().outstanding.splice(holds().outstanding.end(), listed);
+  return wait;
 }
 
 void release_waiters_of(DeviceState& device) noexcept {

@@ -27,12 +27,15 @@ namespace anyplace::detail {
 struct Gate;
 
 struct CrossWait {
-  DeviceState* producer = nullptr;
-  std::uint64_t stream_id = 0;  ///< the waiting stream, which gets the fault
-  std::shared_ptr<Gate> gate;   ///< null: the stream is held
+  DeviceState* producer = nullptr;  ///< null: the host, which signals it
+  std::uint64_t stream_id = 0;      ///< the waiting stream, which gets the fault
+  std::shared_ptr<Gate> gate;       ///< null: the stream is held
   /// The waiting stream where there is no gate. Used only while the wait is in the stream's queue, which keeps the
   /// stream alive.
   StreamState* held_stream = nullptr;
+  /// What a thread calls again and again that waits for the held stream, so that it does the work that it waits for
+  /// itself. Returns soon. Null: it sleeps.
+  void (*help)() noexcept = nullptr;
 
   std::atomic<bool> claimed{false};  ///< the thread that sets it signals
   // -- Guarded by holds().mutex.
@@ -47,6 +50,10 @@ struct CrossWait {
 /// Makes `stream` wait for the record as it is now. Never blocks. If it throws, nothing waits. It is for records that
 /// the stream's backend can't wait for (wait_was_arranged() in event_state.h decides).
 void wait_across(StreamState& stream, const Record& record, const char* operation);
+
+/// Makes `stream` wait until signal_cross_wait() is called, which its caller has to do. The stream is held meanwhile.
+/// `help` as above, or null.
+std::shared_ptr<CrossWait> wait_for_host(StreamState& stream, void (*help)() noexcept, const char* operation);
 
 /// Arranges for the signal of a wait whose record has just been submitted to the backend. If that fails, the wait is
 /// signalled with the failure.

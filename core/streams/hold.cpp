@@ -138,6 +138,15 @@ void submit_held(StreamState& stream, const HeldCommand& command) noexcept {
   }
 }
 
+/// Under holds().mutex, of a stream whose queue is empty. The pin is to be dropped after unlocking.
+Pin<StreamState> let_go(StreamState& stream) noexcept {
+  stream.held.store(false, std::memory_order_release);
+  streams().set_careful_for(stream.id, stream.care_for, care_for_hold, false);
+  stream.hold->draining = false;
+  std::erase(holds().streams, &stream);
+  return std::move(stream.hold->self);
+}
+
 void drain(StreamState& stream) noexcept {
   Hold& hold = *stream.hold;
   std::unique_lock lock(holds().mutex);
@@ -159,11 +168,7 @@ void drain(StreamState& stream) noexcept {
     ++hold.passed;
     holds().changed.notify_all();
   }
-  stream.held.store(false, std::memory_order_release);
-  streams().set_careful_for(stream.id, stream.care_for, care_for_hold, false);
-  hold.draining = false;
-  std::erase(holds().streams, &stream);
-  const Pin<StreamState> self = std::move(hold.self);
+  const Pin<StreamState> self = let_go(stream);
   lock.unlock();
   // If the user has destroyed the stream, the end of `self` disposes of it.
 }
@@ -178,6 +183,21 @@ bool drain_is_due(const CrossWait& wait) noexcept {
   return true;
 }
 
+bool release_at_once(const CrossWait& wait, Pin<StreamState>& self) noexcept {
+  StreamState& stream = *wait.held_stream;
+  if (stream.hold->queue.size() != 1) return false;
+  stream.hold->queue.clear();
+  ++stream.hold->passed;
+  self = let_go(stream);
+  return true;
+}
+
+bool is_last_of(const StreamState& stream, const CrossWait& wait) noexcept {
+  const std::lock_guard lock(holds().mutex);
+  return stream.held.load(std::memory_order_relaxed) && !stream.hold->queue.empty() &&
+         stream.hold->queue.back().wait.get() == &wait;
+}
+
 void post_drain(StreamState& stream) noexcept {
   post_to_service([&stream] { drain(stream); });
 }
@@ -188,9 +208,22 @@ bool wait_until_submitted(StreamState& stream, const Deadline& deadline) {
   std::unique_lock lock(holds().mutex);
   const Hold& hold = *stream.hold;
   const std::uint64_t until = hold.queued;
-  return wait_for_condition(holds().changed, lock, deadline, [&] {
-    return hold.passed >= until || stream.device->lost.load(std::memory_order_relaxed);
-  });
+  const auto is_over = [&] { return hold.passed >= until || stream.device->lost.load(std::memory_order_relaxed); };
+  const auto helper = [&] {
+    const bool waits = !hold.queue.empty() && hold.queue.front().wait && !hold.queue.front().wait->signalled;
+    return waits ? hold.queue.front().wait->help : nullptr;
+  };
+  while (true) {
+    if (!wait_for_condition(holds().changed, lock, deadline, [&] { return is_over() || helper() != nullptr; })) {
+      return false;
+    }
+    if (is_over()) return true;
+    if (!deadline.forever() && deadline.left() == 0) return false;
+    const auto help = helper();
+    lock.unlock();
+    help();
+    lock.lock();
+  }
 }
 
 bool wait_until_submitted(DeviceState& device, const Deadline& deadline) {

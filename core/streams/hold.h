@@ -76,6 +76,11 @@ void hold_until(StreamState& stream, std::shared_ptr<CrossWait> wait);
 /// Called under holds().mutex for a wait that was just signalled. Returns whether the caller must call post_drain()
 /// after unlocking.
 bool drain_is_due(const CrossWait& wait) noexcept;
+/// Called under holds().mutex after drain_is_due() has said so. If nothing is queued behind the wait, the stream isn't
+/// held any more, nothing has to be drained, and `self` is the stream's pin, to be dropped after unlocking.
+bool release_at_once(const CrossWait& wait, Pin<StreamState>& self) noexcept;
+/// Whether the wait is the last that was queued on the held stream: nothing was submitted behind it.
+bool is_last_of(const StreamState& stream, const CrossWait& wait) noexcept;
 void post_drain(StreamState& stream) noexcept;
 
 /// Queues a record of `event` in the held stream. Returns false if the stream isn't held any more; the caller then

@@ -23,6 +23,7 @@
 //   graph.h    Graph, GraphExec: work that is put together once and launched again and again
 //   random.h   Generator: random numbers, the same bits on every backend
 //   ipc.h      memory and events that several processes use
+//   communicator.h  Communicator: collective operations between processes
 //   dtype.h    DType: the types of elements that array views, generators and collectives know
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
@@ -34,6 +35,7 @@
 
 #include "address.h"
 #include "allocator.h"
+#include "communicator.h"
 #include "device.h"
 #include "dtype.h"
 #include "error.h"

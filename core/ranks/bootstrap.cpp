@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rank this process is, from the environment, and meeting over a file and over MPI.
+#include "ranks/bootstrap.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "anyplace/communicator.h"
+#include "ranks/engine.h"
+#include "ranks/mpi_runtime.h"
+#include "runtime/call.h"
+#include "runtime/text.h"
+
+namespace anyplace {
+
+namespace {
+
+std::shared_ptr<const detail::BootstrapPlan> share(detail::BootstrapPlan plan) {
+  return std::make_shared<const detail::BootstrapPlan>(std::move(plan));
+}
+
+}  // namespace
+
+using Kind = detail::BootstrapPlan::Kind;
+
+Bootstrap Bootstrap::automatic() { return Bootstrap(share({})); }
+Bootstrap Bootstrap::mpi() { return Bootstrap(share({.kind = Kind::mpi})); }
+Bootstrap Bootstrap::environment() {
+  return Bootstrap(share(detail::plan_of_environment("", "Bootstrap::environment")));
+}
+Bootstrap Bootstrap::tcp(int rank, int size, std::string address, std::uint16_t port) {
+  return Bootstrap(share({.kind = Kind::tcp, .rank = rank, .size = size, .address = std::move(address), .port = port}));
+}
+Bootstrap Bootstrap::file(int rank, int size, std::string path) {
+  return Bootstrap(share({.kind = Kind::file, .rank = rank, .size = size, .path = std::move(path)}));
+}
+Bootstrap Bootstrap::alone() { return Bootstrap(share({.kind = Kind::alone})); }
+
+namespace detail {
+namespace {
+
+constexpr const char* see_launchers = "\nsee docs/ranks.md for mpirun, torchrun and files";
+
+/// A whole number within the limits. Throws.
+int number_of(const char* name, int least, int most, const std::string& place, const char* operation) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr || *text == '\0') {
+    fail(ErrorCode::invalid_argument, place, operation,
+         fmt::format("the variable {} isn't set\nRANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT are set by torchrun, or "
+                     "by hand for each process{}",
+                     name, see_launchers));
+  }
+  int value = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [rest, error] = std::from_chars(text, end, value);
+  if (error == std::errc::invalid_argument || rest != end) {
+    fail(ErrorCode::invalid_argument, place, operation,
+         fmt::format("the variable {} is {}, which is no whole number\nit is {} to {}{}", name, quoted(text), least,
+                     most, see_launchers));
+  }
+  if (error != std::errc() || value < least || value > most) {
+    fail(ErrorCode::invalid_argument, place, operation,
+         fmt::format("the variable {} is {}, which is out of range\nit is {} to {}{}", name, quoted(text), least, most,
+                     see_launchers));
+  }
+  return value;
+}
+
+constexpr int most_ranks = 1 << 20;
+
+void require_rank(const BootstrapPlan& plan, const std::string& place, const char* operation) {
+  if (plan.size < 1 || plan.size > most_ranks) {
+    fail(ErrorCode::invalid_argument, place, operation,
+         fmt::format("a world of {} ranks can't be\nthe size is 1 to {}", plan.size, most_ranks));
+  }
+  if (plan.rank < 0 || plan.rank >= plan.size) {
+    fail(ErrorCode::invalid_argument, place, operation,
+         fmt::format("rank {} isn't one of {}\nranks are 0 to {}", plan.rank, plan.size, plan.size - 1));
+  }
+}
+
+}  // namespace
+
+BootstrapPlan plan_of_environment(const std::string& place, const char* operation) {
+  BootstrapPlan plan;
+  plan.kind = BootstrapPlan::Kind::tcp;
+  plan.size = number_of("WORLD_SIZE", 1, most_ranks, place, operation);
+  plan.rank = number_of("RANK", 0, plan.size - 1, place, operation);
+  const char* const address = std::getenv("MASTER_ADDR");
+  if (address == nullptr || *address == '\0') {
+    fail(ErrorCode::invalid_argument, place, operation,
+         fmt::format("the variable MASTER_ADDR isn't set\nit is the name or the address of the machine of rank 0{}",
+                     see_launchers));
+  }
+  plan.address = address;
+  // torchrun's agent listens on MASTER_PORT itself.
+  const char* const agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
+  const bool taken = agent != nullptr && std::strcmp(agent, "True") == 0;
+  plan.port = static_cast<std::uint16_t>(number_of("MASTER_PORT", 1, taken ? 65534 : 65535, place, operation) +
+                                         (taken ? 1 : 0));
+  return plan;
+}
+
+BootstrapPlan decide(const BootstrapPlan& plan, const std::string& place, const char* operation) {
+  BootstrapPlan decided = plan;
+  if (plan.kind == BootstrapPlan::Kind::automatic) {
+    for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
+      if (std::getenv(name) != nullptr) {
+        decided.kind = BootstrapPlan::Kind::mpi;
+        return decided;
+      }
+    }
+    if (std::getenv("RANK") == nullptr && std::getenv("WORLD_SIZE") == nullptr) {
+      fail(ErrorCode::invalid_argument, place, operation,
+           fmt::format("nothing says which rank this process is: neither mpirun started it, nor is RANK set\nstart it "
+                       "with mpirun or torchrun, or pass a Bootstrap: Bootstrap::alone() is one rank{}",
+                       see_launchers));
+    }
+    decided = plan_of_environment(place, operation);
+  }
+  if (decided.kind != BootstrapPlan::Kind::mpi) require_rank(decided, place, operation);
+  return decided;
+}
+
+// ---- Over a file
+// ----------------------------------------------------------------------------------------------------- PATH.N says
+// that rank N is there; PATH holds rank 0's bytes; PATH.N.read says that rank N has them. Rank 0 removes all.
+namespace {
+
+constexpr std::chrono::milliseconds file_pause{2};
+
+class MeetingFiles {
+ public:
+  MeetingFiles(const BootstrapPlan& plan, const Meeting& meeting)
+      : plan_(plan), meeting_(meeting), deadline_(to_timeout_ns(meeting.timeout)) {}
+
+  Bytes meet() {
+    arrive();
+    if (plan_.rank != 0) {
+      await(plan_.path, 0);
+      Bytes bytes = read(plan_.path);
+      write_new(own(".read"), {});
+      const bool refused = !bytes.empty() && bytes[0] != std::byte{0};
+      if (!bytes.empty()) bytes.erase(bytes.begin());
+      if (refused) fail(ErrorCode::invalid_argument, meeting_.place, meeting_.operation, text_in(bytes));
+      return bytes;
+    }
+    const Bytes bytes = meeting_.make();
+    for (int rank = 1; rank < plan_.size; ++rank) await(of(rank, ""), rank);
+    const std::string wrong = wrong_size();
+    const void* const data = wrong.empty() ? static_cast<const void*>(bytes.data()) : wrong.data();
+    const std::size_t size = wrong.empty() ? bytes.size() : wrong.size();
+    Bytes said(1 + size);
+    said[0] = wrong.empty() ? std::byte{0} : std::byte{1};
+    std::memcpy(said.data() + 1, data, size);
+    write_new(plan_.path, said);
+    for (int rank = 1; rank < plan_.size; ++rank) await(of(rank, ".read"), rank);
+    for (int rank = 0; rank < plan_.size; ++rank) {
+      ::unlink(of(rank, "").c_str());
+      ::unlink(of(rank, ".read").c_str());
+    }
+    ::unlink(plan_.path.c_str());
+    if (!wrong.empty()) fail(ErrorCode::invalid_argument, meeting_.place, meeting_.operation, wrong);
+    return bytes;
+  }
+
+ private:
+  std::string of(int rank, const char* suffix) const { return fmt::format("{}.{}{}", plan_.path, rank, suffix); }
+  std::string own(const char* suffix) const { return of(plan_.rank, suffix); }
+
+  [[noreturn]] void refuse(const std::string& path, int error) const {
+    fail(
+        ErrorCode::invalid_argument, meeting_.place, meeting_.operation,
+        fmt::format("the ranks can't meet over {}: {}\nit is a file that doesn't exist yet, of a folder that all ranks "
+                    "may write\nsee docs/ranks.md",
+                    quoted(path), std::strerror(error)));
+  }
+  static std::string text_in(const Bytes& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+  void arrive() {
+    const std::string size = std::to_string(plan_.size);
+    const auto* const data = reinterpret_cast<const std::byte*>(size.data());
+    if (::access(plan_.path.c_str(), F_OK) == 0 || !write_new(own(""), Bytes(data, data + size.size()))) {
+      fail(ErrorCode::invalid_argument, meeting_.place, meeting_.operation,
+           fmt::format("rank {} was there already: two processes have this rank, or {} is of an earlier run\ngive each "
+                       "process a rank of its own, and each run a file of its own\nsee docs/ranks.md",
+                       plan_.rank, quoted(plan_.path)));
+    }
+  }
+  /// All ranks say how many they are. "" if they agree.
+  std::string wrong_size() const {
+    for (int rank = 1; rank < plan_.size; ++rank) {
+      const std::string said = text_in(read(of(rank, "")));
+      if (said == std::to_string(plan_.size)) continue;
+      return fmt::format("rank 0 says that there are {} ranks, and rank {} says {}\nall are given the same size",
+                         plan_.size, rank, quoted(said));
+    }
+    return "";
+  }
+  void await(const std::string& path, int rank) const {
+    while (::access(path.c_str(), F_OK) != 0) {
+      if (deadline_.passed()) {
+        throw timeout_error(meeting_.place, meeting_.operation,
+                            fmt::format("come to {} (rank {} of {} is missing)", plan_.path, rank, plan_.size),
+                            meeting_.timeout);
+      }
+      std::this_thread::sleep_for(file_pause);
+    }
+  }
+  /// Makes the file with all that is in it at once. False if there is one.
+  bool write_new(const std::string& path, const Bytes& bytes) const {
+    const std::string other = fmt::format("{}.new.{}.{}", path, plan_.rank, ::getpid());
+    const int file = ::open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (file < 0) refuse(path, errno);
+    const bool whole = ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    int error = errno;
+    ::close(file);
+    const bool linked = whole && ::link(other.c_str(), path.c_str()) == 0;
+    if (whole) error = errno;
+    ::unlink(other.c_str());
+    if (!linked && error != EEXIST) refuse(path, error);
+    return linked;
+  }
+  Bytes read(const std::string& path) const {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) refuse(path, errno);
+    Bytes bytes(4096);
+    const ssize_t got = ::read(file, bytes.data(), bytes.size());
+    ::close(file);
+    bytes.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+    return bytes;
+  }
+
+  const BootstrapPlan& plan_;
+  const Meeting& meeting_;
+  const Deadline deadline_;
+};
+
+}  // namespace
+
+Bytes meet_by_file(const BootstrapPlan& plan, const Meeting& meeting) { return MeetingFiles(plan, meeting).meet(); }
+
+// ---- Over MPI
+// --------------------------------------------------------------------------------------------------------
+
+Bytes meet_by_mpi(const Meeting& meeting) {
+  MpiRuntime& runtime = MpiRuntime::get(meeting.place, meeting.operation);
+  constexpr std::size_t room = 1024;
+  Bytes bytes = runtime.world_rank() == 0 ? meeting.make() : Bytes();
+  std::uint64_t size = bytes.size();
+  bytes.resize(room);
+  const Deadline deadline(to_timeout_ns(meeting.timeout));
+  const MpiLibrary& mpi = runtime.mpi();
+  const auto share = [&](void* data, int count) {
+    runtime.run([&](MpiHandle* request) { return mpi.Ibcast(data, count, mpi.byte, 0, runtime.world(), request); },
+                deadline, meeting.place, meeting.operation, "meet", meeting.timeout);
+  };
+  share(&size, sizeof(size));
+  share(bytes.data(), room);
+  bytes.resize(std::min<std::size_t>(size, room));
+  return bytes;
+}
+
+}  // namespace detail
+}  // namespace anyplace

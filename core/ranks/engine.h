@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// EngineGroup: a communicator as its engine has it. The room's other half, communicator.cpp, has checked what it
+// passes.
+//
+// Invariant: a group fails once, for good, with the first Error; what is pending then ends with it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "anyplace/communicator.h"
+#include "ranks/part.h"
+#include "runtime/deadline.h"
+#include "streams/stream_state.h"
+
+namespace anyplace::detail {
+
+class EngineGroup {
+ public:
+  EngineGroup(DeviceState& device, int rank, int size, std::chrono::nanoseconds timeout) noexcept
+      : device_(device), rank_(rank), size_(size), timeout_(timeout) {}
+  EngineGroup(const EngineGroup&) = delete;  // it owns the engine's communicator
+  EngineGroup& operator=(const EngineGroup&) = delete;
+  virtual ~EngineGroup() = default;
+
+  DeviceState& device() const noexcept { return device_; }
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+  std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
+
+  /// Throws unsupported, or invalid_argument, for what the engine can't do.
+  virtual void require(const Part& part, const char* operation) const = 0;
+  /// Makes the parts, at least one, one piece of work of the stream, which is of the device and isn't captured.
+  virtual void submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) = 0;
+  /// Null for a negative color. Waits for the other ranks, at most the timeout.
+  virtual std::shared_ptr<EngineGroup> split(int color, int key, const char* operation) = 0;
+  /// Whether nothing is pending.
+  virtual bool idle() = 0;
+  /// Waits until it is; false if time ran out.
+  virtual bool wait(const Deadline& deadline) = 0;
+  /// Fails with `error`, and ends what is pending.
+  virtual void end(const Error& error) noexcept = 0;
+
+  std::optional<Error> failure() const {
+    if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
+    const std::lock_guard lock(failure_mutex_);
+    return failure_;
+  }
+
+ protected:
+  /// False if it had failed before.
+  bool fail_with(const Error& error) noexcept {
+    const std::lock_guard lock(failure_mutex_);
+    if (failure_) return false;
+    failure_ = error;
+    failed_.store(true, std::memory_order_release);
+    return true;
+  }
+
+ private:
+  DeviceState& device_;
+  const int rank_;
+  const int size_;
+  const std::chrono::nanoseconds timeout_;
+  mutable std::mutex failure_mutex_;  // guards failure_; a leaf
+  std::optional<Error> failure_;
+  std::atomic<bool> failed_{false};  ///< whether there is one
+};
+
+/// The Error of a wait for other ranks that took longer than it may. `what` is what they were to do.
+Error timeout_error(const std::string& place, const char* operation, const std::string& what,
+                    std::chrono::nanoseconds timeout);
+
+}  // namespace anyplace::detail

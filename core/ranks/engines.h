@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which engine a backend has, and making a group of it.
+#pragma once
+
+#include <memory>
+
+#include "anyplace/communicator.h"
+#include "ranks/bootstrap.h"
+#include "ranks/engine.h"
+
+namespace anyplace::detail {
+
+struct MadeGroup {
+  std::shared_ptr<EngineGroup> group;
+  const char* engine = "none";
+};
+
+/// Meets the other ranks and makes their group. Throws as Communicator's constructor.
+MadeGroup make_group(DeviceState& device, const BootstrapPlan& plan, const CommunicatorOptions& options,
+                     const char* operation);
+
+}  // namespace anyplace::detail

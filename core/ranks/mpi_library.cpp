@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/mpi_library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "runtime/no_destructor.h"
+#include "runtime/text.h"
+
+namespace anyplace::detail {
+namespace {
+
+struct Candidate {
+  const char* file;
+  bool is_open_mpi;
+};
+constexpr Candidate open_mpi{"libmpi.so.40", true};
+constexpr Candidate mpich{"libmpi.so.12", false};
+constexpr Candidate debian_mpich{"libmpich.so.12", false};
+
+/// The launcher's library first, so that a process doesn't start alone in the other one's world.
+std::vector<Candidate> candidates() {
+  const bool by_mpich = std::getenv("PMI_RANK") != nullptr && std::getenv("OMPI_COMM_WORLD_RANK") == nullptr;
+  if (by_mpich) return {mpich, debian_mpich, open_mpi};
+  return {open_mpi, mpich, debian_mpich};
+}
+
+std::string path_of(void* handle, const char* otherwise) {
+  const link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || *map->l_name == '\0') return otherwise;
+  return map->l_name;
+}
+
+/// An object of Open MPI's as the process has it: a program that is linked with MPI has it in its own memory, by a copy
+/// relocation, and the library uses that one.
+MpiHandle object_address(void* handle, const char* name) noexcept {
+  void* const first = dlsym(RTLD_DEFAULT, name);
+  return reinterpret_cast<std::uintptr_t>(first != nullptr ? first : dlsym(handle, name));
+}
+
+/// Open MPI's handles are its objects' addresses, MPICH's are numbers.
+bool read_handles(void* handle, MpiLibrary& library, std::string& missing) {
+#define ANYPLACE_MPI_READ(member, object, number)                                                 \
+  library.member = library.abi.is_open_mpi ? object_address(handle, #object) : MpiHandle{number}; \
+  if (library.member == 0) missing = #object;
+  ANYPLACE_MPI_HANDLES(ANYPLACE_MPI_READ)
+#undef ANYPLACE_MPI_READ
+  return missing.empty();
+}
+
+bool read_entries(void* handle, MpiLibrary& library, std::string& missing) {
+#define ANYPLACE_MPI_READ(name, parameters)                                             \
+  library.name = reinterpret_cast<decltype(library.name)>(dlsym(handle, "MPI_" #name)); \
+  if (library.name == nullptr) missing = "MPI_" #name;
+  ANYPLACE_MPI_ENTRIES(ANYPLACE_MPI_READ)
+#undef ANYPLACE_MPI_READ
+  return missing.empty();
+}
+
+std::unique_ptr<MpiLibrary> open_candidate(const Candidate& candidate, std::string& reason) {
+  // Open MPI's own plugins look for its symbols among the global ones where they aren't linked with it.
+  void* const handle = dlopen(candidate.file, RTLD_NOW | RTLD_GLOBAL);
+  if (handle == nullptr) {
+    const char* const said = dlerror();
+    reason = std::string(bounded(said == nullptr ? candidate.file : said));
+    return nullptr;
+  }
+  auto library = std::make_unique<MpiLibrary>();
+  library->abi = candidate.is_open_mpi ? open_mpi_abi : mpich_abi;
+  library->path = path_of(handle, candidate.file);
+  std::string missing;
+  if (!read_entries(handle, *library, missing) || !read_handles(handle, *library, missing)) {
+    reason = fmt::format("{} lacks {}: it is older than MPI 3.0, or another library", library->path, missing);
+    return nullptr;
+  }
+  std::vector<char> text(mpi_text_room);
+  int length = 0;
+  if (library->Get_library_version(text.data(), &length) == mpi_success) {
+    const std::string_view whole(text.data());
+    library->version = one_line(whole.substr(0, whole.find_first_of(",\n")));
+  }
+  if (const auto cuda = reinterpret_cast<int (*)()>(dlsym(handle, "MPIX_Query_cuda_support")); cuda != nullptr) {
+    library->cuda_aware = cuda() == 1;
+  }
+  return library;
+}
+
+struct OpenedMpi {
+  std::mutex mutex;  // guards library; libraries are opened under it
+  std::unique_ptr<MpiLibrary> library;
+};
+NoDestructor<OpenedMpi> opened_mpi;
+
+}  // namespace
+
+const MpiLibrary* mpi_library(CommunicatorEngine& status) {
+  status = {"mpi", "cpu_sim, and every backend without an engine", open_mpi.file, false, "", ""};
+  const std::lock_guard lock(opened_mpi.value.mutex);
+  if (!opened_mpi.value.library) {
+    std::string reasons;
+    for (const Candidate& candidate : candidates()) {
+      std::string reason;
+      opened_mpi.value.library = open_candidate(candidate, reason);
+      if (opened_mpi.value.library) break;
+      reasons += (reasons.empty() ? "" : "; ") + reason;
+    }
+    if (!opened_mpi.value.library) {
+      status.reason = reasons + "; Debian: apt-get install libopenmpi3 openmpi-bin, or libmpich12 mpich";
+      return nullptr;
+    }
+  }
+  const MpiLibrary& library = *opened_mpi.value.library;
+  status.library = library.path;
+  status.usable = true;
+  status.version = library.version + (library.cuda_aware ? ", CUDA-aware" : "");
+  return &library;
+}
+
+}  // namespace anyplace::detail

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/mpi_runtime.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ranks/engine.h"
+#include "ranks/mpi_group.h"
+#include "runtime/call.h"
+#include "runtime/no_destructor.h"
+
+namespace anyplace::detail {
+namespace {
+
+using Clock = Deadline::Clock;
+/// While somebody helps, the progress thread leaves it to them.
+constexpr std::chrono::microseconds pause_while_helped{2000};
+/// So long it looks now and then after the last job, before it has to be woken.
+constexpr int looks_before_sleep = 100;
+
+struct Only {
+  std::mutex mutex;  // guards making the runtime
+  std::atomic<MpiRuntime*> runtime{nullptr};
+};
+NoDestructor<Only> only;
+
+std::int64_t now_ticks() noexcept { return Clock::now().time_since_epoch().count(); }
+
+}  // namespace
+
+MpiRuntime* MpiRuntime::existing() noexcept { return only.value.runtime.load(std::memory_order_acquire); }
+
+MpiRuntime& MpiRuntime::get(const std::string& place, const char* operation) {
+  const std::lock_guard lock(only.value.mutex);
+  if (MpiRuntime* const made = existing()) return *made;
+  std::unique_ptr<MpiRuntime> runtime(new MpiRuntime);
+  runtime->initialise(place, operation);
+  only.value.runtime.store(runtime.get(), std::memory_order_release);
+  return *runtime.release();  // its thread may outlive main
+}
+
+Error MpiRuntime::error_of(int code, const std::string& place, const char* operation) const {
+  std::vector<char> text(mpi_text_room);
+  int length = 0;
+  mpi_->Error_string(code, text.data(), &length);
+  ErrorDetails details;
+  details.code = ErrorCode::backend_failed;
+  details.place = place;
+  details.operation = operation;
+  details.text = "MPI failed";
+  details.vendor_code = code;
+  details.vendor_name = "MPI";
+  details.vendor_text = text.data();
+  return Error(std::move(details));
+}
+
+void MpiRuntime::check(int code, const std::string& place, const char* operation) const {
+  if (code != mpi_success) throw error_of(code, place, operation);
+}
+
+void MpiRuntime::initialise(const std::string& place, const char* operation) {
+  CommunicatorEngine status;
+  mpi_ = mpi_library(status);
+  if (mpi_ == nullptr) {
+    fail(ErrorCode::library_missing, place, operation,
+         "the engine mpi can't be used: " + status.reason + "\ninstall it\n`anyplace doctor` lists the engines");
+  }
+  int initialized = 0, finalized = 0, provided = 0;
+  mpi_->Finalized(&finalized);
+  if (finalized != 0) fail(ErrorCode::shut_down, place, operation, "MPI was finalized");
+  mpi_->Initialized(&initialized);
+  if (initialized == 0) {
+    check(mpi_->Init_thread(nullptr, nullptr, mpi_thread_multiple, &provided), place, operation);
+    begun_here_ = true;
+  } else {
+    check(mpi_->Query_thread(&provided), place, operation);
+  }
+  if (provided < mpi_thread_serialized) {
+    fail(ErrorCode::unsupported, place, operation,
+         "MPI was initialised for calls of one thread alone\ninitialise it with MPI_Init_thread and "
+         "MPI_THREAD_MULTIPLE, "
+         "or leave that to anyplace\nsee docs/ranks.md");
+  }
+  multiple_ = provided >= mpi_thread_multiple;
+  check(mpi_->Comm_rank(mpi_->comm_world, &world_rank_), place, operation);
+  check(mpi_->Comm_size(mpi_->comm_world, &world_size_), place, operation);
+  check(mpi_->Comm_dup(mpi_->comm_world, &world_), place, operation);
+  check(mpi_->Comm_set_errhandler(world_, mpi_->errors_return), place, operation);
+  if (!make_own_ops(*mpi_, own_ops_)) fail(ErrorCode::backend_failed, place, operation, "MPI_Op_create failed");
+
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  stopped_ = false;
+  try {
+    std::thread([this] { progress(); }).detach();
+  } catch (const std::exception& error) {
+    stopped_ = true;
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    fail(ErrorCode::out_of_memory, place, operation, fmt::format("no thread can be started: {}", error.what()));
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // Runs before the core's own handler, which was registered when the backend was loaded.
+  std::atexit([] { existing()->finish(); });
+}
+
+void MpiRuntime::add(std::shared_ptr<MpiGroup> group) {
+  if (!group->listed_) {
+    group->listed_ = true;
+    groups_.push_back(std::move(group));
+  }
+  if (thread_sleeps_) changed_.notify_all();
+}
+
+void MpiRuntime::forget_last(std::uint64_t stream_id, const MpiJob* job) {
+  const auto found = last_.find(stream_id);
+  if (found != last_.end() && found->second.get() == job) last_.erase(found);
+}
+
+bool MpiRuntime::step() noexcept {
+  std::vector<std::pair<std::shared_ptr<MpiGroup>, MpiGroup::Signals>> done;
+  bool running = false;
+  {
+    while (wanting_.load(std::memory_order_relaxed) > 0) sched_yield();
+    const std::lock_guard lock(calls_);
+    const Clock::time_point now = Clock::now();
+    for (std::size_t i = 0; i < groups_.size();) {
+      MpiGroup::Signals signals;
+      running = groups_[i]->step(now, signals) || running;
+      const bool over = !groups_[i]->has_jobs();
+      if (over) groups_[i]->listed_ = false;
+      if (!signals.empty()) {
+        done.emplace_back(groups_[i], std::move(signals));
+      } else if (over) {
+        done.emplace_back(groups_[i], MpiGroup::Signals());  // its end takes the lock
+      }
+      if (over) {
+        groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
+      }
+    }
+  }
+  for (const auto& [group, signals] : done) group->signal(signals);
+  return running;
+}
+
+void MpiRuntime::help() noexcept {
+  helped_at_.store(now_ticks(), std::memory_order_relaxed);
+  if (step()) return;
+  std::unique_lock lock(calls_);
+  // Nothing of MPI's is under way: what is to come becomes ready, or is over already.
+  if (!groups_.empty()) changed_.wait_for(lock, std::chrono::milliseconds(1));
+}
+
+void MpiRuntime::progress() noexcept {
+  pthread_setname_np(pthread_self(), "anyplace-mpi");
+  int idle_looks = 0;
+  while (true) {
+    {
+      std::unique_lock lock(calls_);
+      if (stopping_) break;
+      if (groups_.empty() && ++idle_looks > looks_before_sleep) {
+        thread_sleeps_ = true;
+        changed_.wait(lock, [this] { return stopping_ || !groups_.empty(); });
+        thread_sleeps_ = false;
+        idle_looks = 0;
+        continue;
+      }
+      if (!groups_.empty()) idle_looks = 0;
+      const std::int64_t helped_ago = now_ticks() - helped_at_.load(std::memory_order_relaxed);
+      if (groups_.empty() || helped_ago < std::chrono::nanoseconds(pause_while_helped).count()) {
+        lock.unlock();
+        std::this_thread::sleep_for(pause_while_helped);
+        continue;
+      }
+    }
+    if (step()) continue;
+    std::unique_lock lock(calls_);
+    if (!groups_.empty() && !stopping_) changed_.wait_for(lock, std::chrono::milliseconds(1));
+  }
+  const std::lock_guard lock(calls_);
+  stopped_ = true;
+  changed_.notify_all();
+}
+
+void MpiRuntime::await(MpiHandle& request, const Deadline& deadline, const std::string& place, const char* operation,
+                       const char* what, std::chrono::nanoseconds timeout) {
+  while (true) {
+    int done = 0;
+    {
+      const std::lock_guard lock(calls_);
+      check(mpi_->Test(&request, &done, mpi_->status_ignore()), place, operation);
+    }
+    if (done != 0) return;
+    if (deadline.passed()) {
+      give_up();
+      throw timeout_error(place, operation, what, timeout);
+    }
+    sched_yield();
+  }
+}
+
+void MpiRuntime::allow(std::chrono::nanoseconds timeout) noexcept {
+  std::int64_t longest = longest_timeout_.load(std::memory_order_relaxed);
+  while (longest < timeout.count() && !longest_timeout_.compare_exchange_weak(longest, timeout.count())) {
+  }
+}
+
+void MpiRuntime::finish() noexcept {
+  if (!process_running() || in_callback()) return;
+  const std::chrono::nanoseconds timeout(longest_timeout_.load(std::memory_order_relaxed));
+  const Deadline deadline(to_timeout_ns(timeout));
+  {
+    std::unique_lock lock(calls_);
+    const auto until = [&](auto&& predicate) {
+      while (!predicate() && !deadline.passed()) changed_.wait_for(lock, std::chrono::milliseconds(1));
+    };
+    until([this] { return groups_.empty(); });
+    stopping_ = true;
+    changed_.notify_all();
+    until([this] { return stopped_; });
+    if (!stopped_ || !groups_.empty()) return;
+  }
+  int finalized = 0;
+  mpi_->Finalized(&finalized);
+  if (!begun_here_ || finalized != 0 || broken_.load(std::memory_order_relaxed)) return;
+  try {
+    // MPI_Finalize waits for the others without a limit, so it is made sure first that they come.
+    run([this](MpiHandle* request) { return mpi_->Ibarrier(world_, request); }, deadline, "", "exit", "end", timeout);
+    mpi_->Finalize();
+  } catch (const std::exception&) {  // a rank is missing: there is nobody to end MPI with
+  }
+}
+
+}  // namespace anyplace::detail

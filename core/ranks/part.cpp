@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/part.h"
+
+#include <fmt/format.h>
+
+#include "runtime/call.h"
+
+namespace anyplace {
+
+const char* to_string(Reduction reduction) noexcept {
+  switch (reduction) {
+    case Reduction::sum:
+      return "sum";
+    case Reduction::prod:
+      return "prod";
+    case Reduction::min:
+      return "min";
+    case Reduction::max:
+      return "max";
+    case Reduction::avg:
+      return "avg";
+  }
+  return "unknown";
+}
+
+namespace detail {
+
+const char* to_string(Collective what) noexcept {
+  constexpr const char* names[] = {"all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter",
+                                   "all_to_all", "send",   "recv",      "barrier"};
+  const auto index = static_cast<std::size_t>(what);
+  return index < std::size(names) ? names[index] : "unknown";
+}
+
+std::uint64_t Part::source_bytes(int rank, int size) const noexcept {
+  const std::uint64_t bytes = count * size_of(type);
+  switch (what) {
+    case Collective::reduce_scatter:
+    case Collective::all_to_all:
+      return bytes * static_cast<std::uint64_t>(size);
+    case Collective::broadcast:
+      return rank == root ? bytes : 0;
+    case Collective::recv:
+    case Collective::barrier:
+      return 0;
+    default:
+      return bytes;
+  }
+}
+
+std::uint64_t Part::destination_bytes(int rank, int size) const noexcept {
+  const std::uint64_t bytes = count * size_of(type);
+  switch (what) {
+    case Collective::all_gather:
+    case Collective::all_to_all:
+      return bytes * static_cast<std::uint64_t>(size);
+    case Collective::broadcast:
+      return rank != root ? bytes : 0;
+    case Collective::reduce:
+      return rank == root ? bytes : 0;
+    case Collective::send:
+    case Collective::barrier:
+      return 0;
+    default:
+      return bytes;
+  }
+}
+
+std::string describe(const Part& part) {
+  if (part.what == Collective::barrier) return "barrier";
+  std::string text = fmt::format("{} of {} {}", to_string(part.what), part.count, anyplace::to_string(part.type));
+  if (part.reduces() && part.has_root()) {
+    text += fmt::format(" ({}, root {})", anyplace::to_string(part.reduction), part.root);
+  } else if (part.reduces()) {
+    text += fmt::format(" ({})", anyplace::to_string(part.reduction));
+  } else if (part.is_between_two()) {
+    text += fmt::format(" ({} rank {})", part.what == Collective::send ? "to" : "from", part.root);
+  } else if (part.has_root()) {
+    text += fmt::format(" (root {})", part.root);
+  }
+  return text;
+}
+
+namespace {
+
+/// The reductions that a type has, in words.
+const char* reductions_of(DType type) noexcept {
+  switch (type) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f64:
+      return "sum, prod, min, max and avg";
+    case DType::c64:
+    case DType::c128:
+      return "sum, prod and avg";
+    case DType::boolean:
+      return "min (all of them) and max (any of them)";
+    default:
+      return "sum, prod, min and max";
+  }
+}
+
+bool has_reduction(DType type, Reduction reduction) noexcept {
+  const bool ordered = reduction == Reduction::min || reduction == Reduction::max;
+  switch (type) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f64:
+      return true;
+    case DType::c64:
+    case DType::c128:
+      return !ordered;
+    case DType::boolean:
+      return ordered;
+    default:
+      return reduction != Reduction::avg;
+  }
+}
+
+}  // namespace
+
+void require_reduction(const Part& part, const std::string& place, const char* operation) {
+  if (!part.reduces() || has_reduction(part.type, part.reduction)) return;
+  fail(ErrorCode::invalid_argument, place, operation,
+       fmt::format("{} elements have no {}\nthey have {}\nsee docs/ranks.md", anyplace::to_string(part.type),
+                   anyplace::to_string(part.reduction), reductions_of(part.type)));
+}
+
+}  // namespace detail
+}  // namespace anyplace

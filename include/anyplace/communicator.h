@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicator: collective operations between processes, each of which has one device of its own: a rank.
+//
+//   anyplace::Device device("auto");
+//   anyplace::Communicator all(device);                          // started by mpirun or torchrun
+//   anyplace::Stream stream(device);
+//   all.all_reduce(stream, gradients.as<float>(), gradients.as<float>());
+//   stream.synchronize();                                        // the sum is there, or the Error is
+//
+// An operation is work of the stream: it begins when the stream's earlier work is done, and later work waits for it. It
+// is done by an engine that is installed beside anyplace and opened at run time: NCCL for cuda, RCCL for hip, MPI for
+// cpu_sim and, through pinned host memory, for every other backend. docs/ranks.md has the table, what each engine
+// needs, and which types and reductions it has.
+//
+// All ranks call the same operations of a communicator in the same order, with the same counts, types, reductions and
+// roots. Different communicators have no order between them. With ANYPLACE_COMMUNICATOR_CHECK=1 ranks that differ get
+// an Error that names both calls; without, what comes out is undefined, or it is a timeout.
+//
+// A rank that is killed, or never calls, gives the others an Error when the timeout is over: from the stream's
+// synchronize and query, once, as any fault of a stream, and from the communicator's, for good. The communicator has
+// failed then. The memory that the operation names may still be written by the engine, until the process ends.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "address.h"
+#include "device.h"
+#include "dtype.h"
+#include "error.h"
+#include "export.h"
+#include "memory.h"
+#include "stream.h"
+
+namespace anyplace {
+
+namespace detail {
+struct BootstrapPlan;
+struct CommunicatorState;
+}  // namespace detail
+
+/// How elements of all ranks become one. Complex numbers have sum, prod and avg, booleans min (all of them) and max
+/// (any of them), and integers have no avg.
+enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
+
+/// "sum" and so on; "unknown" for what is no Reduction.
+ANYPLACE_API const char* to_string(Reduction reduction) noexcept;
+
+/// How the ranks find each other.
+class ANYPLACE_API Bootstrap {
+ public:
+  /// From what started the process: mpirun, if it says so, else the environment.
+  static Bootstrap automatic();
+  /// As MPI's launcher counts them. The engine may be another one: then MPI tells its ranks how to meet.
+  static Bootstrap mpi();
+  /// From RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them: rank 0 listens there, or, where
+  /// torchrun's own store has the port (TORCHELASTIC_USE_AGENT_STORE), on the next one.
+  static Bootstrap environment();
+  /// The same, given here.
+  static Bootstrap tcp(int rank, int size, std::string address, std::uint16_t port);
+  /// Over a file that doesn't exist yet, of a folder that all ranks see. It is removed once all have met.
+  static Bootstrap file(int rank, int size, std::string path);
+  /// One rank alone, without an engine unless one is named.
+  static Bootstrap alone();
+
+  /// For anyplace's own use.
+  const detail::BootstrapPlan& plan() const noexcept { return *plan_; }
+
+ private:
+  explicit Bootstrap(std::shared_ptr<const detail::BootstrapPlan> plan) noexcept : plan_(std::move(plan)) {}
+  std::shared_ptr<const detail::BootstrapPlan> plan_;
+};
+
+struct CommunicatorOptions {
+  /// How long a rank waits for the others: when the communicator is made, and from the moment on when an operation
+  /// could begin here. More than 0.
+  std::chrono::nanoseconds timeout = std::chrono::minutes(10);
+  /// "nccl", "rccl", "mpi", or "" for that of the device's backend.
+  std::string engine = {};
+};
+
+/// A group of ranks. Movable; the last owner's end waits for nothing: pending operations complete. Every member may be
+/// called from any thread; operations from several threads at the same time have no order, which the ranks need, so
+/// callers see to that themselves. Every member but is_null() throws invalid_handle for a null one and after abort(),
+/// the communicator's error after it has failed, and forked, shut_down, device_lost and not_permitted as a Device does.
+/// Operations throw invalid_argument for a stream of another device, a null address, a buffer that is smaller than the
+/// counts say, a root or peer that is no rank, and a type without that reduction; capturing on a stream that is
+/// captured; unsupported for what the engine lacks.
+class ANYPLACE_API Communicator {
+ public:
+  Communicator() noexcept = default;
+  /// Waits for the others, at most the timeout. Throws timeout if they don't come; invalid_argument for ranks, sizes
+  /// and addresses that are unset, malformed, out of range or given twice; library_missing for an engine that isn't
+  /// installed or is too old, naming the package.
+  explicit Communicator(const Device& device, CommunicatorOptions options = {})
+      : Communicator(device, Bootstrap::automatic(), std::move(options)) {}
+  Communicator(const Device& device, const Bootstrap& bootstrap, CommunicatorOptions options = {});
+  Communicator(Communicator&& other) noexcept = default;
+  Communicator& operator=(Communicator&& other) noexcept = default;
+  Communicator(const Communicator&) = delete;  // an order of operations has one owner
+  Communicator& operator=(const Communicator&) = delete;
+  ~Communicator() = default;
+
+  bool is_null() const noexcept { return state_ == nullptr; }
+  int rank() const;
+  int size() const;
+  Device device() const;
+  /// "nccl", "rccl" or "mpi"; "none" for one rank alone.
+  std::string engine() const;
+
+  // -- Operations: submitted, not done. Counts are of elements. Addresses are of the stream's device or, with MPI, of
+  // the host. Source and destination are the same or don't overlap; they are the same at all ranks or at none.
+  /// `count` elements of all ranks, reduced, to all.
+  void all_reduce(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type,
+                  Reduction reduction = Reduction::sum) const;
+  /// The same to `root` alone. Elsewhere the destination isn't used, and may be null.
+  void reduce(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type, int root,
+              Reduction reduction = Reduction::sum) const;
+  /// The root's elements to all, in place.
+  void broadcast(const StreamView& stream, Address data, std::uint64_t count, DType type, int root) const;
+  /// `count` elements of each rank, one behind the other in the order of ranks, to all: size() * count. In place, a
+  /// rank's source is where its part of the destination is.
+  void all_gather(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type) const;
+  /// size() * count elements of all ranks, reduced; rank i gets the i-th `count` of them.
+  void reduce_scatter(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type,
+                      Reduction reduction = Reduction::sum) const;
+  /// The i-th `count` elements go to rank i, and what rank i sends here becomes the i-th: size() * count on both sides.
+  /// Not in place.
+  void all_to_all(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type) const;
+  /// To the `peer` that calls recv with the same count and type. Ranks that both send and receive do so in a group, or
+  /// each waits for the other.
+  void send(const StreamView& stream, Address source, std::uint64_t count, DType type, int peer) const;
+  void recv(const StreamView& stream, Address destination, std::uint64_t count, DType type, int peer) const;
+  /// Work of the stream that is done when all ranks have come to it.
+  void barrier(const StreamView& stream) const;
+
+  // -- The same for elements of buffers, which are kept until the operation is done.
+  template <class T>
+  void all_reduce(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source,
+                  Reduction reduction = Reduction::sum) const {
+    require(destination, source.size_bytes());
+    all_reduce(stream, used(destination, stream), used(source, stream), source.size(), dtype_of<T>, reduction);
+  }
+  template <class T>
+  void reduce(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source, int root,
+              Reduction reduction = Reduction::sum) const {
+    if (rank() == root) require(destination, source.size_bytes());
+    reduce(stream, used(destination, stream), used(source, stream), source.size(), dtype_of<T>, root, reduction);
+  }
+  template <class T>
+  void broadcast(const StreamView& stream, BufferSpan<T> data, int root) const {
+    broadcast(stream, used(data, stream), data.size(), dtype_of<T>, root);
+  }
+  template <class T>
+  void all_gather(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source) const {
+    require(destination, source.size_bytes() * static_cast<std::uint64_t>(size()));
+    all_gather(stream, used(destination, stream), used(source, stream), source.size(), dtype_of<T>);
+  }
+  template <class T>
+  void reduce_scatter(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source,
+                      Reduction reduction = Reduction::sum) const {
+    require(source, destination.size_bytes() * static_cast<std::uint64_t>(size()));
+    reduce_scatter(stream, used(destination, stream), used(source, stream), destination.size(), dtype_of<T>, reduction);
+  }
+  template <class T>
+  void all_to_all(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source) const {
+    require(destination, source.size_bytes());
+    all_to_all(stream, used(destination, stream), used(source, stream), part_of(source.size()), dtype_of<T>);
+  }
+  template <class T>
+  void send(const StreamView& stream, BufferSpan<T> source, int peer) const {
+    send(stream, used(source, stream), source.size(), dtype_of<T>, peer);
+  }
+  template <class T>
+  void recv(const StreamView& stream, BufferSpan<T> destination, int peer) const {
+    recv(stream, used(destination, stream), destination.size(), dtype_of<T>, peer);
+  }
+
+  // -- Groups: what is called between the two begins together, as one piece of work of one stream, when group_end is
+  // called. They nest; a group is one thread's, of one communicator.
+  void group_start() const;
+  /// Throws invalid_argument without a group_start.
+  void group_end() const;
+
+  /// Makes communicators of those that give the same `color`, their ranks in the order of `key`, then of rank(). All
+  /// ranks call it; a negative color gives a null one. Waits for them, at most the timeout.
+  Communicator split(int color, int key) const;
+
+  // -- The state.
+  /// Whether all operations submitted so far are done. Throws what synchronize() does.
+  [[nodiscard]] bool query() const;
+  /// Returns when they are. Throws the Error that the communicator failed with: timeout, if a rank didn't come in time;
+  /// peer_gone, if the engine says that one has ended; invalid_argument, if the ranks called different operations.
+  void synchronize() const;
+  /// The same; false when `timeout` ran out first, and the operations go on.
+  [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
+  /// What the communicator has failed with, while nobody has to wait for it.
+  std::optional<Error> async_error() const;
+  /// Ends all that is pending, here: streams go on, with an invalid_handle as their fault. Never waits for other ranks;
+  /// those notice by their timeout, or as soon as their engine tells. From then on every member throws invalid_handle.
+  void abort() const;
+
+ private:
+  /// Throws invalid_argument unless the buffer has the bytes.
+  void require(const BufferView& buffer, std::uint64_t bytes) const;
+  /// The buffer's address, kept for the stream's work.
+  Address used(const BufferView& buffer, const StreamView& stream) const;
+  /// The size()-th part of them. Throws invalid_argument if there is a rest.
+  std::uint64_t part_of(std::uint64_t elements) const;
+
+  std::shared_ptr<detail::CommunicatorState> state_;
+};
+
+/// An engine that communicators can be made of, for people and programs that look for what is missing.
+struct CommunicatorEngine {
+  std::string name;     ///< "nccl"
+  std::string serves;   ///< the backends it is chosen for: "cuda"
+  std::string library;  ///< the file, or the name that was looked for
+  bool usable = false;
+  std::string version;  ///< as the engine tells it; "" if it isn't usable
+  std::string reason;   ///< why it isn't usable, and which package has it; "" if it is
+};
+
+/// All that anyplace knows of, opened if they are installed. Starts none of them.
+ANYPLACE_API std::vector<CommunicatorEngine> communicator_engines();
+
+}  // namespace anyplace

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ranks under mpirun: on cpu_sim, and over the vendors' doubles through pinned memory.
+#include <catch2/catch.hpp>
+
+#include "ranks/launch.h"
+
+namespace mpi_test {
+
+using test::Ended;
+using test::run_mpi;
+using test::Variables;
+
+void require_right(const Ended& ended) {
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.status == 0);
+}
+
+Ended work(int size, const char* mode, const std::vector<std::string>& more = {}) {
+  return run_mpi(size, {RANKS_WORKER, "cpu_sim", "mpi", mode}, {}, more);
+}
+
+TEST_CASE("Given 2, 4 and 8 ranks on cpu_sim then every operation with every type is right") {
+  if (!test::has_mpirun()) return;
+  for (const int size : {2, 4, 8}) {
+    const Ended ended = run_mpi(size, {RANKS_DEMO, "--place", "cpu_sim", "--check"});
+    require_right(ended);
+    CHECK(ended.output.find(std::to_string(size) + " ranks on cpu_sim:0 over mpi: 300 operations right, 0 left out") !=
+          std::string::npos);
+  }
+}
+
+TEST_CASE("Given 3 ranks then a small all_reduce is right, too") {
+  if (!test::has_mpirun()) return;
+  require_right(run_mpi(3, {RANKS_DEMO, "--place", "cpu_sim", "--check"}, {{"ANYPLACE_COMMUNICATOR_CHECK", "0"}}));
+}
+
+TEST_CASE("Given work before and behind then an MPI operation is between them") {
+  if (test::has_mpirun()) require_right(work(3, "order"));
+}
+
+TEST_CASE("Given two communicators that ranks use in opposite orders then neither blocks the other") {
+  if (test::has_mpirun()) require_right(work(2, "opposite"));
+}
+
+TEST_CASE("Given colors and keys then split makes MPI communicators of them") {
+  if (test::has_mpirun()) require_right(work(4, "split"));
+}
+
+TEST_CASE("Given ranks that call different MPI operations then the Error names both") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(3, "mismatch");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(
+      ended.output.find("rank 0 calls all_reduce of 1000 f32 (sum), and rank 1 calls broadcast of 1000 f32 (root 0)") !=
+      std::string::npos);
+  CHECK(ended.output.find("not so") == std::string::npos);
+}
+
+TEST_CASE("Given an MPI rank that never calls then the others get a timeout") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(2, "silent");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.output.find("timeout: not all ranks came to do all_reduce of 1000 f32 (sum) within 1 s") !=
+        std::string::npos);
+}
+
+TEST_CASE("Given an MPI rank that is killed then the others get an Error and end") {
+  if (!test::has_mpirun()) return;
+  // mpirun ends all ranks with one that dies, unless it is told to recover.
+  const Ended ended = work(3, "killed", {"--enable-recovery"});
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  std::size_t errors = 0;
+  for (std::size_t at = 0; (at = ended.output.find("not all ranks came to do", at)) != std::string::npos; ++at)
+    ++errors;
+  CHECK(errors == 2);
+}
+
+TEST_CASE("Given MPI operations that wait then abort ends them at once") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(2, "aborted");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.output.find("not so") == std::string::npos);
+  CHECK(ended.output.find("nothing was thrown") == std::string::npos);
+}
+
+TEST_CASE("Given the doubles' devices and MPI then operations go through pinned memory") {
+  if (!test::has_mpirun()) return;
+  if (std::string(RANKS_CUDA_DOUBLE).empty()) {
+    std::cout << "ANYPLACE_TEST_SKIPPED: the double of the CUDA driver is not built\n";
+    return;
+  }
+  const Variables variables{{"LD_LIBRARY_PATH", RANKS_CUDA_DOUBLE}};
+  const Ended ended = run_mpi(2, {RANKS_DEMO, "--place", "cuda:0", "--engine", "mpi", "--check"}, variables);
+  require_right(ended);
+  CHECK(ended.output.find("over mpi: 300 operations right, 0 left out") != std::string::npos);
+  require_right(run_mpi(2, {RANKS_WORKER, "cuda:0", "mpi", "order"}, variables));
+}
+
+TEST_CASE("Given the environment's ranks without mpirun then the engine mpi says what to start") {
+  if (!test::has_mpirun()) return;
+  const std::vector<Ended> ends = test::run_ranks(2, {RANKS_WORKER, "cpu_sim", "mpi", "meet"});
+  for (const Ended& ended : ends) {
+    INFO(ended.output);
+    CHECK(ended.status == 1);
+    CHECK(ended.output.find("start the program with mpirun -n 2") != std::string::npos);
+  }
+}
+
+}  // namespace mpi_test

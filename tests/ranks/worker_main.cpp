@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank of the cases: ranks_worker PLACE ENGINE MODE. Says what it has seen, a line each, and exits with 0 if that was
+// what the mode expects. The cases say what must be in the lines.
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "anyplace/anyplace.h"
+
+namespace {
+
+using namespace anyplace;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct Failed {};
+
+void require(bool holds, const char* what, int line = __builtin_LINE()) {
+  if (holds) return;
+  std::fprintf(stderr, "line %d: not so: %s\n", line, what);
+  throw Failed();
+}
+
+/// What the call throws.
+Error error_of(const std::function<void()>& call, int line = __builtin_LINE()) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  std::fprintf(stderr, "line %d: nothing was thrown\n", line);
+  throw Failed();
+}
+
+struct Rank {
+  Device device;
+  Communicator all;
+  Stream stream;
+
+  Rank(const std::string& place, const std::string& engine, milliseconds timeout)
+      : device(place), all(device, {.timeout = timeout, .engine = engine}), stream(device) {}
+
+  Buffer filled(float value, std::uint64_t count = 1000) const {
+    Buffer buffer = Buffer::of<float>(stream, count);
+    stream.fill(buffer.as<float>(), value);
+    return buffer;
+  }
+  std::vector<float> read(const Buffer& buffer, const Stream& with) const {
+    std::vector<float> host(buffer.size_bytes() / sizeof(float));
+    with.copy(host, buffer);
+    with.synchronize();
+    return host;
+  }
+};
+
+/// An operation comes after the stream's earlier work and before its later work, whatever there is.
+void order(const Rank& me) {
+  const float mine = static_cast<float>(me.all.rank() + 1);
+  const auto n = static_cast<float>(me.all.size());
+  const Buffer data = me.filled(mine, 5000);
+  for (int i = 0; i < 20; ++i) {
+    if (me.device.has(Capability::host_functions)) {
+      me.stream.launch_host_func([] { std::this_thread::yield(); });
+    }
+    me.all.all_reduce(me.stream, data.as<float>(), data.as<float>(), Reduction::max);
+    me.all.all_reduce(me.stream, data.as<float>(), data.as<float>(), Reduction::avg);
+    me.stream.fill(data.as<float>().first(10), mine);
+    me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+    me.stream.fill(data.as<float>(), mine);
+  }
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  const std::vector<float> host = me.read(data, me.stream);
+  require(host.front() == n * (n + 1) / 2 && host.back() == host.front(), "the last sum");
+  me.all.synchronize();
+  require(me.all.query(), "nothing is pending");
+}
+
+/// Two communicators that the ranks use in opposite orders, on two streams.
+void opposite(const Rank& me) {
+  const Communicator other = me.all.split(0, me.all.rank());
+  const Stream second(me.device);
+  const Buffer a = me.filled(1), b = me.filled(2);
+  me.stream.synchronize();
+  for (int i = 0; i < 20; ++i) {
+    const bool first = (me.all.rank() + i) % 2 == 0;
+    if (first) me.all.all_reduce(me.stream, a.as<float>(), a.as<float>(), Reduction::max);
+    other.all_reduce(second, b.as<float>(), b.as<float>(), Reduction::max);
+    if (!first) me.all.all_reduce(me.stream, a.as<float>(), a.as<float>(), Reduction::max);
+  }
+  require(me.read(a, me.stream).back() == 1, "the first communicator's");
+  require(me.read(b, second).back() == 2, "the second one's");
+}
+
+void split(const Rank& me) {
+  const int rank = me.all.rank(), size = me.all.size();
+  const Communicator half = me.all.split(rank % 2, -rank);
+  const int members = (size + 1 - rank % 2) / 2;
+  require(half.size() == members, "half of them");
+  require(half.rank() == members - 1 - rank / 2, "in the order of the keys");
+  const Buffer data = me.filled(static_cast<float>(rank));
+  half.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  float sum = 0;
+  for (int other = rank % 2; other < size; other += 2) sum += static_cast<float>(other);
+  require(me.read(data, me.stream).front() == sum, "the half's sum");
+  const Communicator none = me.all.split(rank == 0 ? -1 : 0, 0);
+  require(none.is_null() == (rank == 0), "a negative color");
+}
+
+/// Rank 1 calls another operation than the others.
+void mismatch(const Rank& me) {
+  const Buffer data = me.filled(1);
+  const Error error = error_of([&] {
+    if (me.all.rank() == 1) {
+      me.all.broadcast(me.stream, data.as<float>(), 0);
+    } else {
+      me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+    }
+    me.stream.synchronize();
+  });
+  std::printf("%s\n", error.what());
+  require(error.code() == ErrorCode::invalid_argument, "the stream's fault");
+  require(me.all.async_error().has_value(), "the communicator's");
+  require(error_of([&] { me.all.barrier(me.stream); }).code() == ErrorCode::invalid_argument, "for good");
+}
+
+/// Rank 1 never calls; it stays until the others have seen that.
+void silent(const Rank& me) {
+  const Buffer data = me.filled(1);
+  if (me.all.rank() == 1) {
+    const auto until = std::chrono::steady_clock::now() + seconds(20);
+    while (::getppid() != 1 && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(milliseconds(10));
+    return;
+  }
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  const Error error = error_of([&] { me.stream.synchronize(); });
+  std::printf("%s\n", error.what());
+  require(error.code() == ErrorCode::timeout, "the stream's fault");
+  require(error_of([&] { me.all.synchronize(); }).code() == ErrorCode::timeout, "the communicator's");
+  me.stream.fill(data.as<float>(), 3.0f);
+  require(me.read(data, me.stream).front() == 3, "the stream goes on");
+  std::fflush(stdout);
+  ::_exit(0);  // the other one would be waited for
+}
+
+/// Rank 1 is killed in the midst of it.
+void killed(const Rank& me) {
+  const Buffer data = me.filled(1, 20000);
+  std::thread killer;
+  if (me.all.rank() == 1) {
+    killer = std::thread([] {
+      std::this_thread::sleep_for(milliseconds(20));
+      ::kill(::getpid(), SIGKILL);
+    });
+  }
+  const Error error = error_of([&] {
+    while (true) {
+      me.all.all_reduce(me.stream, data.as<float>(), data.as<float>(), Reduction::max);
+      me.stream.synchronize();
+    }
+  });
+  std::printf("%s\n", error.what());
+  std::fflush(stdout);
+  ::_exit(error.code() == ErrorCode::timeout || error.code() == ErrorCode::peer_gone ||
+                  error.code() == ErrorCode::backend_failed
+              ? 0
+              : 1);
+}
+
+/// What is pending ends with abort, at once.
+void aborted(const Rank& me) {
+  const Communicator used = me.all.split(0, 0);
+  const Buffer data = me.filled(1);
+  if (me.all.rank() != 1) {
+    used.all_reduce(me.stream, data.as<float>(), data.as<float>());
+    require(!me.stream.synchronize(milliseconds(10)), "rank 1 is missing");
+    require(!used.query(), "it is pending");
+    used.abort();
+    require(error_of([&] { me.stream.synchronize(); }).code() == ErrorCode::invalid_handle, "the stream's fault");
+  } else {
+    used.abort();
+  }
+  for (const std::function<void()>& call : std::vector<std::function<void()>>{
+           [&] { used.barrier(me.stream); }, [&] { static_cast<void>(used.rank()); }, [&] { used.synchronize(); },
+           [&] { static_cast<void>(used.split(0, 0)); }, [&] { used.group_start(); }}) {
+    const Error error = error_of(call);
+    require(error.code() == ErrorCode::invalid_handle, "used after abort");
+    require(std::string(error.what()).find("aborted") != std::string::npos, "what it says");
+  }
+  me.stream.fill(data.as<float>(), 2.0f);
+  require(me.read(data, me.stream).front() == 2, "the stream goes on");
+  std::fflush(stdout);
+  ::_exit(0);  // an engine may still wait for what was aborted
+}
+
+/// Calls operations until it is killed from outside, or an Error comes.
+void endless(const Rank& me) {
+  const Buffer data = me.filled(1, 100);
+  std::printf("ready\n");
+  std::fflush(stdout);
+  const Error error = error_of([&] {
+    while (true) {
+      me.all.all_reduce(me.stream, data.as<float>(), data.as<float>(), Reduction::max);
+      me.stream.synchronize();
+    }
+  });
+  std::printf("%s\n", error.what());
+}
+
+void meet(const Rank& me) {
+  me.all.barrier(me.stream);
+  me.stream.synchronize();
+  const Communicator again(me.device, {.engine = me.all.engine() == "none" ? "" : me.all.engine()});
+  again.barrier(me.stream);
+  me.stream.synchronize();
+  std::printf("rank %d of %d has met the others twice\n", me.all.rank(), me.all.size());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 4) return 2;
+  const std::map<std::string, std::pair<void (*)(const Rank&), milliseconds>> modes{
+      {"order", {order, seconds(60)}},       {"opposite", {opposite, seconds(60)}}, {"split", {split, seconds(60)}},
+      {"mismatch", {mismatch, seconds(60)}}, {"silent", {silent, seconds(1)}},      {"killed", {killed, seconds(1)}},
+      {"aborted", {aborted, seconds(60)}},   {"endless", {endless, seconds(60)}},   {"meet", {meet, seconds(60)}},
+  };
+  const auto mode = modes.find(arguments[3]);
+  if (mode == modes.end()) return 2;
+  const std::string engine = arguments[2] == std::string("-") ? "" : arguments[2];
+  try {
+    const Rank me(arguments[1], engine, mode->second.second);
+    mode->second.first(me);
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  } catch (const Failed&) {
+  }
+  std::fflush(stdout);
+  ::_exit(1);  // the others may never come to the end
+}
