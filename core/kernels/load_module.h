@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading one image. Every way to make a Module uses this.
+// Loading one image, and letting go of it. Every way to make a Module uses this.
 #pragma once
 
 #include <cstddef>
@@ -14,5 +14,8 @@ namespace anyplace::detail {
 /// Returns the new module's handle. Throws what Module's constructor from bytes throws.
 std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
                           const char* operation);
+
+/// Closes the handles of the module and its kernels, also at exit. Nothing for a handle that is closed.
+void close_module(std::uint64_t id) noexcept;
 
 }  // namespace anyplace::detail

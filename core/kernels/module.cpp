@@ -162,10 +162,7 @@ std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image,
   return id;
 }
 
-namespace {
-
 void close_module(std::uint64_t id) noexcept {
-  if (id == 0 || !process_running()) return;
   // Each kernel pins the module until its handle is closed. This pin keeps the module until all of them are closed.
   const Pin<ModuleState> module = modules().try_pin(id);
   if (!module || !modules().close(id)) return;
@@ -176,6 +173,13 @@ void close_module(std::uint64_t id) noexcept {
     kernel_ids.swap(module->kernels);
   }
   for (const auto& [name, kernel] : kernel_ids) kernels().close(kernel);
+}
+
+namespace {
+
+/// What a destructor does.
+void let_go_of_module(std::uint64_t id) noexcept {
+  if (id != 0 && process_running()) close_module(id);
 }
 
 std::uint64_t find_kernel(std::uint64_t module_id, std::string_view name, const char* operation) {
@@ -236,13 +240,13 @@ Module::Module(Module&& other) noexcept : id_(std::exchange(other.id_, 0)) {}
 
 Module& Module::operator=(Module&& other) noexcept {
   if (this != &other) {
-    detail::close_module(id_);
+    detail::let_go_of_module(id_);
     id_ = std::exchange(other.id_, 0);
   }
   return *this;
 }
 
-Module::~Module() { detail::close_module(id_); }
+Module::~Module() { detail::let_go_of_module(id_); }
 
 Device Module::device() const {
   constexpr const char* operation = "Module::device";

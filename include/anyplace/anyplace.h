@@ -23,6 +23,10 @@
 //   graph.h    Graph, GraphExec: work that is put together once and launched again and again
 //   ipc.h      memory and events that several processes use
 //   dtype.h    DType: the types of elements that array views, generators and collectives know
+//   array.h    Array, ArrayView: memory as elements in several dimensions; dlpack.h, the same memory for other
+//   libraries
+//              (not included here: it needs theirs)
+//   comm.h     collectives within the process: broadcast, reduce_add, scatter, gather
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
 //   plugins.h  where backends come from
@@ -33,6 +37,8 @@
 
 #include "address.h"
 #include "allocator.h"
+#include "array.h"
+#include "comm.h"
 #include "device.h"
 #include "dtype.h"
 #include "error.h"
