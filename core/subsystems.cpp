@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rooms of the core that take part in what runtime/subsystem.h describes, from the lowest to the highest.
+#include "comm/subsystem.h"
 #include "devices/subsystem.h"
 #include "graphs/subsystem.h"
 #include "handles/subsystem.h"
@@ -14,7 +15,7 @@ namespace anyplace::detail {
 std::span<const Subsystem* const> subsystems() noexcept {
   static constexpr const Subsystem* all[] = {&runtime_subsystem, &handles_subsystem, &streams_subsystem,
                                              &memory_subsystem,  &kernels_subsystem, &random_subsystem,
-                                             &graphs_subsystem,  &devices_subsystem};
+                                             &comm_subsystem,    &graphs_subsystem,  &devices_subsystem};
   return all;
 }
 

@@ -25,6 +25,9 @@
 //   ipc.h      memory and events that several processes use
 //   communicator.h  Communicator: collective operations between processes
 //   dtype.h    DType: the types of elements that array views, generators and collectives know
+//   array.h    Array, ArrayView: memory as elements in several dimensions; dlpack.h, the same memory for other
+//              libraries (not included here: it needs theirs)
+//   comm.h     collectives within the process: broadcast, reduce_add, scatter, gather
 //   guard.h    DeviceGuard, StreamGuard: the current device and stream, for a scope
 //   error.h    Error: the one exception
 //   plugins.h  where backends come from
@@ -35,6 +38,8 @@
 
 #include "address.h"
 #include "allocator.h"
+#include "array.h"
+#include "comm.h"
 #include "communicator.h"
 #include "device.h"
 #include "dtype.h"

@@ -4,7 +4,8 @@
 // capabilities, which counts what it is asked for and fails on command.
 //
 // Compiled with FORWARDING_NAME, FORWARDING_ENGINE (the copy's path) and FORWARDING_WITHOUT (a mask of capabilities).
-// FORWARDING_IMAGES, if defined, is what its devices say they take.
+// FORWARDING_IMAGES, if defined, is what its devices say they take, and they take it without looking;
+// FORWARDING_FORMATS is only what they say.
 #include <anyplace/backend/abi.h>
 #include <dlfcn.h>
 
@@ -36,6 +37,9 @@ anyplace_status device_properties(void* self, int32_t device, anyplace_device_pr
   out->capabilities = (out->capabilities & ~without) | bit(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES);
 #ifdef FORWARDING_IMAGES
   out->image_formats = FORWARDING_IMAGES;
+#endif
+#ifdef FORWARDING_FORMATS
+  out->image_formats = FORWARDING_FORMATS;
 #endif
   return status;
 }

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays: memory seen as elements of a type in several dimensions, as NumPy's ndarray and DLPack's tensor are. An
+// ArrayView names memory, an Array shares its ownership, and copy() copies from one to another, whatever their strides.
+//
+//   anyplace::Array a(stream, DType::f32, {64, 1000});             // made on the stream, not cleared
+//   anyplace::copy(stream, a.slice(1, 0, 10), host_view);          // ten columns
+//   const anyplace::ArrayView column = a.select(1, 3);             // of 64 elements, 1000 apart
+//
+// A shape has up to 32 dimensions; the last one is the innermost. Strides count elements from one index to the next;
+// they may be 0 or negative. What a shape and its strides reach is checked against the memory when a view is made, so a
+// view never names memory outside of the range that it was made of.
+//
+// A dimension may be counted from the end: -1 is the last. Nothing here is NumPy's broadcasting or arithmetic.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "address.h"
+#include "device.h"
+#include "dtype.h"
+#include "export.h"
+#include "memory.h"
+#include "stream.h"
+
+namespace anyplace {
+
+namespace detail {
+struct ArrayMemory;
+}  // namespace detail
+
+/// A shape, or strides: up to 32 numbers, of one for each dimension. Free to copy.
+class ANYPLACE_API Extents {
+ public:
+  static constexpr std::size_t max = 32;
+
+  constexpr Extents() noexcept = default;
+  /// Throw invalid_argument for more than 32 numbers.
+  Extents(std::initializer_list<std::int64_t> values) : Extents(std::span(values.begin(), values.size())) {}
+  Extents(const std::vector<std::int64_t>& values) : Extents(std::span(values)) {}
+  explicit Extents(std::span<const std::int64_t> values);
+
+  constexpr std::size_t size() const noexcept { return size_; }
+  constexpr bool empty() const noexcept { return size_ == 0; }
+  constexpr std::int64_t operator[](std::size_t i) const noexcept { return values_[i]; }
+  constexpr std::int64_t& operator[](std::size_t i) noexcept { return values_[i]; }
+  constexpr const std::int64_t* data() const noexcept { return values_.data(); }
+  constexpr const std::int64_t* begin() const noexcept { return values_.data(); }
+  constexpr const std::int64_t* end() const noexcept { return values_.data() + size_; }
+  /// Throws invalid_argument if there are 32 already.
+  void push_back(std::int64_t value);
+  void remove(std::size_t i) noexcept;
+
+  /// "(2, 3)", "(2,)", "()"
+  std::string to_string() const;
+
+  friend constexpr bool operator==(const Extents& a, const Extents& b) noexcept {
+    if (a.size_ != b.size_) return false;
+    for (std::size_t i = 0; i < a.size_; ++i) {
+      if (a.values_[i] != b.values_[i]) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::array<std::int64_t, max> values_{};
+  std::uint32_t size_ = 0;
+};
+
+/// Where an array's elements are: in memory of a device, or of the host, pinned or not. Free to copy.
+class ANYPLACE_API ArrayPlace {
+ public:
+  ArrayPlace(const Device& device) noexcept : device_(device) {}
+  static ArrayPlace host() noexcept { return {}; }
+
+  bool is_host() const noexcept { return !device_; }
+  /// Throws invalid_argument for the host.
+  Device device() const;
+  /// "host", "cuda:0"
+  std::string to_string() const;
+
+  friend bool operator==(const ArrayPlace&, const ArrayPlace&) noexcept = default;
+
+ private:
+  ArrayPlace() noexcept = default;
+  std::optional<Device> device_;
+};
+
+/// Names an array without owning its memory. Free to copy, and safe to use from any thread; what is made of a
+/// BufferView is as safe as that: using it when the buffer was destroyed throws invalid_handle. Members throw
+/// invalid_argument for what isn't there: a dimension, an index, a shape that doesn't fit.
+class ANYPLACE_API ArrayView {
+ public:
+  /// A null one: no memory, no elements, shape (0,). Copies and collectives refuse it.
+  ArrayView() noexcept;
+  /// Elements one behind the other from the beginning of `memory`, which may have more bytes than they take. Throws
+  /// invalid_argument if it has less, if an extent is negative, if the elements are more than 64 bits count, or if the
+  /// memory doesn't begin at a multiple of the element's size (of its half, for complex ones).
+  ArrayView(const BufferView& memory, DType dtype, const Extents& shape);
+  /// The first element is `offset` elements from the beginning of `memory`. Throws also unless there is a stride for
+  /// each dimension, and every element lies within.
+  ArrayView(const BufferView& memory, DType dtype, const Extents& shape, const Extents& strides,
+            std::int64_t offset = 0);
+  /// All of a span, in one dimension.
+  template <class T>
+  requires requires { DTypeOf<T>::value; }
+  explicit ArrayView(const BufferSpan<T>& span)
+      : ArrayView(span, dtype_of<T>, {static_cast<std::int64_t>(span.size())}) {}
+
+  /// Memory of the host; throws likewise. It has to stay as long as work uses it.
+  static ArrayView on_host(HostSpan memory, DType dtype, const Extents& shape);
+  static ArrayView on_host(HostSpan memory, DType dtype, const Extents& shape, const Extents& strides,
+                           std::int64_t offset = 0);
+  /// Memory that was handed over as an address, of which only the first element is known: of a device, or the host's.
+  /// What is checked is that the range doesn't wrap around and, where pointer_attributes() knows the address as that
+  /// device's, that it ends in its allocation.
+  static ArrayView at(const ArrayPlace& place, Address first, DType dtype, const Extents& shape);
+  static ArrayView at(const ArrayPlace& place, Address first, DType dtype, const Extents& shape,
+                      const Extents& strides);
+
+  explicit operator bool() const noexcept { return kind_ != Kind::null; }
+  DType dtype() const noexcept { return dtype_; }
+  const Extents& shape() const noexcept { return shape_; }
+  /// Of elements, one for each dimension.
+  const Extents& strides() const noexcept { return strides_; }
+  std::size_t ndim() const noexcept { return shape_.size(); }
+  /// The extent of a dimension. Throws invalid_argument if there is none of that number.
+  std::int64_t size(std::int64_t dim) const { return shape_[dim_of(dim, "ArrayView::size")]; }
+  /// Elements; 1 for no dimensions.
+  std::int64_t size() const noexcept { return size_; }
+  std::uint64_t size_bytes() const noexcept { return static_cast<std::uint64_t>(size_) * size_of(dtype_); }
+  /// Throws invalid_argument for a null one, as device() does, and device() for memory of the host.
+  ArrayPlace place() const;
+  Device device() const { return place().device(); }
+  bool is_on_host() const noexcept { return kind_ == Kind::host; }
+  /// Of the first element, which isn't the lowest one if a stride is negative. 0 where there are no elements.
+  Address address() const;
+  /// The memory that it was made of; null if that was an address or the host's.
+  BufferView buffer() const noexcept { return kind_ == Kind::buffer ? memory_ : BufferView(); }
+  /// From the first byte that an element has to behind the last.
+  std::uint64_t range_bytes() const noexcept { return size_ == 0 ? 0 : high_ - low_; }
+  /// Where that range begins.
+  Address range_begin() const;
+
+  /// Whether the elements lie one behind the other in the order of their indices.
+  bool is_contiguous() const noexcept;
+  /// Whether copies and collectives refuse to write it, and DLPack says so.
+  bool is_read_only() const noexcept { return read_only_; }
+  ArrayView as_read_only() const noexcept;
+
+  // -- Views of the same memory.
+  /// Those whose index in `dim` is `index`, without that dimension. A negative index counts from the end.
+  ArrayView select(std::int64_t dim, std::int64_t index) const;
+  /// Those from `begin` to before `end` in `dim`; from the end if negative. Unlike Python's, a slice that isn't within
+  /// is refused. A step may be negative: slice(0, n - 1, -n - 1, -1) turns n elements round.
+  ArrayView slice(std::int64_t dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const;
+  /// The dimensions in another order: permute({1, 0}) of a matrix is its transpose.
+  ArrayView permute(const Extents& order) const;
+  /// Another shape of as many elements, in the same order; one extent may be -1. Throws invalid_argument where no
+  /// strides can express it, and names the dimensions: then copy to a contiguous array before.
+  ArrayView reshape(const Extents& shape) const;
+
+  /// Whether the other array has the same type, shape, strides and memory.
+  friend bool operator==(const ArrayView&, const ArrayView&) noexcept = default;
+
+ protected:
+  std::size_t dim_of(std::int64_t dim, const char* operation) const;
+
+ private:
+  friend class Array;
+  enum class Kind : std::uint8_t { null, buffer, device, host };
+
+  void set(const Extents& shape, const Extents& strides, const char* operation);
+  void require_within(std::uint64_t bytes, std::int64_t offset, const char* operation);
+  void require_aligned(std::uint64_t address, const char* operation) const;
+  std::string where() const;
+
+  Kind kind_ = Kind::null;
+  bool read_only_ = false;
+  DType dtype_ = DType::u8;
+  BufferView memory_;                 ///< of Kind::buffer
+  std::optional<ArrayPlace> place_;   ///< of the others
+  std::uint64_t first_ = 0;           ///< the first element: from the buffer view's beginning, or an address
+  std::uint64_t low_ = 0, high_ = 0;  ///< the range of bytes, likewise
+  std::int64_t size_ = 0;
+  Extents shape_, strides_;
+};
+
+/// An ArrayView that shares the ownership of its memory with its copies and what is made of it, and knows the stream it
+/// was made on. The memory goes with the last one: a Buffer in its stream's order, so without a wait.
+class ANYPLACE_API Array : public ArrayView {
+ public:
+  Array() noexcept = default;
+  /// Memory of the stream's device, contiguous, not cleared. Throws out_of_memory as Buffer does, and invalid_argument
+  /// for a negative extent or more elements than 64 bits count.
+  Array(const StreamView& stream, DType dtype, const Extents& shape);
+  /// On the calling thread's current stream of `device`.
+  Array(const Device& device, DType dtype, const Extents& shape);
+  /// Memory of the host, pinned for the stream's device where that has Capability::pinned_memory.
+  static Array on_host(const StreamView& stream, DType dtype, const Extents& shape);
+  /// All of a buffer, which becomes the array's; the rest as ArrayView.
+  static Array own(Buffer buffer, const StreamView& stream, DType dtype, const Extents& shape);
+  /// Somebody else's memory: `owner` goes with the last array that uses it, on whatever thread that is; its deleter may
+  /// be called while work that was submitted still runs, and may not throw. Null for memory that stays anyway.
+  static Array share(const ArrayView& view, const StreamView& stream, std::shared_ptr<const void> owner);
+
+  /// What it was made on; null for memory of the host that share() got without one.
+  StreamView stream() const noexcept { return stream_; }
+  const ArrayView& view() const noexcept { return *this; }
+  /// A view of this array's memory, with its ownership.
+  Array with(const ArrayView& view) const;
+
+  Array as_read_only() const { return with(ArrayView::as_read_only()); }
+  Array select(std::int64_t dim, std::int64_t index) const { return with(ArrayView::select(dim, index)); }
+  Array slice(std::int64_t dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const {
+    return with(ArrayView::slice(dim, begin, end, step));
+  }
+  Array permute(const Extents& order) const { return with(ArrayView::permute(order)); }
+  Array reshape(const Extents& shape) const { return with(ArrayView::reshape(shape)); }
+
+  /// Says that work on `stream`, submitted up to the moment the memory goes, uses it. Without effect on memory that
+  /// share() got.
+  void record_stream(const StreamView& stream) const;
+
+ private:
+  std::shared_ptr<const detail::ArrayMemory> memory_;
+  StreamView stream_;
+};
+
+/// Copies all elements in the stream's order, which is of the device of either array; between devices as Stream::copy
+/// does, and between arrays of the host, too. Arrays that are contiguous alike take one submission; others are copied
+/// in lines of what is contiguous in both, by copy_2d where lines lie equally far apart, else one by one: elements in
+/// no order that both share take a submission each. The host doesn't wait where Stream::copy doesn't.
+///
+/// Throws invalid_argument, before anything is submitted, for a null array, types or shapes that differ, a destination
+/// that is read-only or has an element twice (a stride of 0), and ranges that overlap, even where their elements don't;
+/// what Stream::copy throws else.
+ANYPLACE_API void copy(const StreamView& stream, const ArrayView& destination, const ArrayView& source);
+
+}  // namespace anyplace

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collectives within one process: arrays of several devices, copied to all of them, added, cut in pieces and put
+// together again. The devices may be of different backends.
+//
+//   const auto copies = anyplace::comm::broadcast(weights, {.devices = {d0, d1, d2}});
+//   const auto parts = anyplace::comm::scatter(batch, {.devices = {d0, d1, d2}});
+//   const Array sum = anyplace::comm::reduce_add(gradients, d0);
+//   const Array all = anyplace::comm::gather(parts, 0, {.destination = d0});
+//
+// The functions and their rules are those of torch.cuda.comm (torch/nn/parallel/comm.py).
+//
+// Everything is submitted to the calling thread's current streams, one of each device, and comes after what those have
+// been given before; events hold back what has to wait for another device. What a device gets is ready in the order of
+// its own stream, which is the result's Array::stream(), and an input may be written again, or go, in the order of the
+// current stream of its device. The host waits only where Stream::copy or Stream::wait_event do, and for reduce_add on
+// a device that has neither kernels for it nor host functions. A capture that the streams take part in captures it all.
+//
+// What is wrong with the arguments is thrown as invalid_argument before anything is submitted, and names the argument
+// by its number. Every function can throw device_lost, out_of_memory, forked, shut_down and not_permitted (in a host
+// function or kernel) as well. All may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "array.h"
+#include "device.h"
+#include "export.h"
+#include "stream.h"
+
+namespace anyplace::comm {
+
+/// Bytes of small arrays that the _coalesced functions move as one: torch's default.
+inline constexpr std::uint64_t default_buffer_size = 10485760;
+
+/// Where results go: to new arrays on `devices`, or into the arrays `out`. Exactly one of them is given; an empty list
+/// counts as not given.
+struct Targets {
+  std::vector<Device> devices = {};
+  std::vector<Array> out = {};
+};
+
+/// Copies `array` to each device, or into each of `out`, and returns those. An array of a device has to be on the first
+/// of `devices`, and is itself the first result; one of the host is copied to all. Arrays of `out` are of devices,
+/// have the array's type and shape, and share no memory with it or each other.
+ANYPLACE_API std::vector<Array> broadcast(const Array& array, const Targets& targets);
+
+/// Broadcasts several arrays, which are all on the first of `devices`; small ones together, by way of buffers of at
+/// most `buffer_size` bytes, each for one type. Returns for each device a list like `arrays`: the first one is `arrays`
+/// itself; arrays of another may share one allocation.
+ANYPLACE_API std::vector<std::vector<Array>> broadcast_coalesced(const std::vector<Array>& arrays,
+                                                                 const std::vector<Device>& devices,
+                                                                 std::uint64_t buffer_size = default_buffer_size);
+
+/// The sum of all inputs, element by element, on `destination`, where one of them has to be; without it, on the current
+/// device of the first input's backend. The inputs are of devices, of one type and shape. The sum is contiguous and
+/// new, but for a single input, which is returned itself.
+///
+/// Elements are added in the order of the inputs, the same on every backend. Integers wrap around, bool is or, and f16
+/// and bf16 are added as f32 and rounded at the end; of more than eight inputs, after every eighth and then every
+/// seventh.
+ANYPLACE_API Array reduce_add(const std::vector<Array>& inputs, const std::optional<Device>& destination = {});
+
+/// reduce_add for several arrays: `inputs` has a list for each device, all of the same length, and the result is the
+/// list of the sums. Small arrays are added together, by way of buffers of at most `buffer_size` bytes.
+ANYPLACE_API std::vector<Array> reduce_add_coalesced(const std::vector<std::vector<Array>>& inputs,
+                                                     const std::optional<Device>& destination = {},
+                                                     std::uint64_t buffer_size = default_buffer_size);
+
+struct ScatterOptions {
+  /// Extents of the pieces, one for each device, that add up to that of `dim`; empty for pieces of equal size, the last
+  /// ones of which are smaller or missing. Not with `out`, whose shapes say it.
+  std::vector<std::int64_t> chunk_sizes = {};
+  std::int64_t dim = 0;
+  /// What the pieces are copied on and made on, one for each device or none at all; a null one is the current one.
+  std::vector<StreamView> streams = {};
+};
+
+/// Cuts `array`, which is of a device or the host, into pieces along a dimension, and copies them to the devices, or
+/// into `out`. A piece for the device that the array is on is a view of it. Without chunk_sizes there may be fewer
+/// pieces than devices.
+ANYPLACE_API std::vector<Array> scatter(const Array& array, const Targets& targets, const ScatterOptions& options = {});
+
+/// Where gather's result goes: to a new array on `destination`, which may be the host, or into `out`, which may be of
+/// the host, too; if neither is given, to the current device of the first array's backend.
+struct GatherTarget {
+  std::optional<ArrayPlace> destination = {};
+  std::optional<Array> out = {};
+};
+
+/// Puts arrays of devices together along a dimension; their other extents are the same. A result on the host is written
+/// in the order of its stream(): that of the first array's device.
+ANYPLACE_API Array gather(const std::vector<Array>& arrays, std::int64_t dim = 0, const GatherTarget& target = {});
+
+}  // namespace anyplace::comm
