@@ -231,6 +231,7 @@ const std::vector<Sized> unasked = {{"beside another one in a page", 2000}, {"in
 ANYPLACE_CASES(unasked, "ipc", "ipc.memory",
                "a buffer that wasn't made to be shared, {}, is shared whole, or refused with advice",
                Capability::interprocess_memory) {
+  set_variable("ANYPLACE_ALLOCATOR", "caching:true");  // whose memory it is
   const std::uint64_t size = parameter.bytes;
   constexpr std::uint64_t end = 100;
   Second second([&](const Talk& talk) {
