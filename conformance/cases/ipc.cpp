@@ -218,6 +218,85 @@ ANYPLACE_CASE("ipc", "ipc.memory",
   second.must_end_well();
 }
 
+/// The handle of a buffer that wasn't made to be shared; empty if it is refused with advice.
+std::vector<std::byte> handle_if_shared(const Buffer& buffer) {
+  try {
+    return buffer.export_handle();
+  } catch (const Error& refused) {
+    CHECK(refused.code() == ErrorCode::unsupported);
+    CHECK(std::string(refused.what()).find("shareable") != std::string::npos);
+    return {};
+  }
+}
+
+struct Sized {
+  std::string label;
+  std::uint64_t bytes;
+};
+const std::vector<Sized> unasked = {{"beside another one in a page", 2000}, {"in several pages", 5 * bytes + 1000}};
+
+ANYPLACE_CASES(unasked, "ipc", "ipc.memory",
+               "a buffer that wasn't made to be shared, {}, is shared whole, or refused with advice",
+               Capability::interprocess_memory) {
+  set_variable("ANYPLACE_ALLOCATOR", "caching:true");  // whose memory it is
+  const std::uint64_t size = parameter.bytes;
+  constexpr std::uint64_t end = 100;
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    const std::vector<std::byte> handle = talk.receive();
+    if (handle.empty()) return;
+    const Buffer theirs = CALL(Buffer::import(side.stream, handle));
+    CHECK(theirs.size_bytes() == size);
+    CHECK_BYTES(read(side.stream, theirs.sub(0, size - end)), Bytes(size - end, 3));
+    CHECK_BYTES(read(side.stream, theirs.sub(size - end, end)), Bytes(end, 4));
+    CALL(side.stream.memset8(theirs.sub(size - end, end), 5));
+    CALL(side.stream.synchronize());
+    talk.tell();
+    talk.hear();
+  });
+  const Side side(run);
+  const Buffer before = CALL(Buffer(side.stream, 1000));
+  const Buffer buffer = CALL(Buffer(side.stream, size));
+  CALL(side.stream.memset8(before, 9));
+  CALL(side.stream.memset8(buffer, 3));
+  CALL(side.stream.memset8(buffer.sub(size - end, end), 4));
+  CALL(side.stream.synchronize());
+  const std::vector<std::byte> handle = handle_if_shared(buffer);
+  second.talk().send(handle);
+  if (!handle.empty()) {
+    second.talk().hear();
+    CHECK_BYTES(read(side.stream, buffer.sub(size - end, end)), Bytes(end, 5));
+    second.talk().tell();
+  }
+  second.must_end_well();
+}
+
+ANYPLACE_CASE("ipc", "ipc.memory", "memory that another process closed can be opened again",
+              Capability::interprocess_memory) {
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    const std::vector<std::byte> handle = talk.receive();
+    for (int i = 0; i < 3; ++i) {
+      {
+        const Buffer theirs = CALL(Buffer::import(side.stream, handle));
+        CHECK_BYTES(read(side.stream, theirs.sub(0, 100)), Bytes(100, 2));
+      }
+      CALL(side.stream.synchronize());
+      CALL(ipc_collect(side.device));
+    }
+    talk.tell();
+    talk.hear();
+  });
+  const Side side(run);
+  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
+  CALL(side.stream.memset8(buffer, 2));
+  CALL(side.stream.synchronize());
+  second.talk().send(CALL(buffer.export_handle()));
+  second.talk().hear();
+  second.talk().tell();
+  second.must_end_well();
+}
+
 ANYPLACE_CASE("ipc", "ipc.handles", "a buffer's handle that is changed, cut short, or of a freed buffer is refused",
               Capability::interprocess_memory) {
   Second second([&](const Talk& talk) {
@@ -361,6 +440,32 @@ ANYPLACE_CASE("ipc", "ipc.events",
   CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 3));
   CALL(waiter.memset8(theirs, 4));
   CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 4));
+}
+
+ANYPLACE_CASE("ipc", "ipc.events", "a record that one process saw complete is complete for the other one at once",
+              Capability::interprocess_events) {
+  constexpr int rounds = 20;
+  Second second([&](const Talk& talk) {
+    const Side side(run);
+    const Event event = CALL(Event::import(side.device, talk.receive()));
+    for (int i = 0; i < rounds; ++i) {
+      talk.hear();
+      CHECK(event.query());
+      talk.tell();
+    }
+  });
+  const Side side(run);
+  const Buffer buffer = CALL(Buffer(side.stream, bytes));
+  const Event event = CALL(Event(side.device, {.interprocess = true}));
+  second.talk().send(CALL(event.export_handle()));
+  for (int i = 0; i < rounds; ++i) {
+    CALL(side.stream.memset8(buffer, static_cast<std::uint8_t>(i)));
+    CALL(side.stream.record_event(event));
+    CALL(event.synchronize());
+    second.talk().tell();
+    second.talk().hear();
+  }
+  second.must_end_well();
 }
 
 ANYPLACE_CASE("ipc", "ipc.handles", "an event that isn't interprocess can't be exported, nor one that has timing",

@@ -20,6 +20,10 @@ namespace vendor_test {
 namespace call {
 constexpr const char* retain_context = VENDOR_CALL("DevicePrimaryCtxRetain");
 constexpr const char* map = VENDOR_CALL("MemMap");
+constexpr const char* create_memory = VENDOR_CALL("MemCreate");
+constexpr const char* export_memory = VENDOR_CALL("MemExportToShareableHandle");
+constexpr const char* import_memory = VENDOR_CALL("MemImportFromShareableHandle");
+constexpr const char* retain_memory = VENDOR_CALL("MemRetainAllocationHandle");
 constexpr const char* launch_host_function = VENDOR_CALL("LaunchHostFunc");
 constexpr const char* reserve = VENDOR_CALL("MemAddressReserve");
 constexpr const char* set_access = VENDOR_CALL("MemSetAccess");

@@ -28,6 +28,45 @@ const std::vector<Mutation> mutations = {
          return real.memory_import_end(self, device, address - 4096);
        };
      }},
+    {"ipc_segment_offset_lost", "a buffer that lies in shared pages is where these begin",
+     "ipc: a buffer that wasn't made to be shared, beside another one in a page, is shared whole, or refused with "
+     "advice",
+     [](Table& table) {
+       table.memory_export = [](void* self, int32_t device, anyplace_address address, uint64_t bytes,
+                                anyplace_ipc_handle* out) {
+         const Status status = real.memory_export(self, device, address, bytes, out);
+         out->offset = 0;
+         return status;
+       };
+     }},
+    {"ipc_memory_opened_once", "memory that was closed can't be opened again",
+     "ipc: memory that another process closed can be opened again",
+     [](Table& table) {
+       static std::atomic<bool> was_closed{false};
+       table.memory_import = [](void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_address* out) {
+         if (was_closed) return Status{ANYPLACE_STATUS_BACKEND_FAILED};
+         return real.memory_import(self, device, handle, out);
+       };
+       table.memory_import_end = [](void* self, int32_t device, anyplace_address address) {
+         was_closed = true;
+         return real.memory_import_end(self, device, address);
+       };
+     }},
+    {"ipc_event_seen_late", "another process's record is seen to be complete at the second look",
+     "ipc: a record that one process saw complete is complete for the other one at once",
+     [](Table& table) {
+       static Notes<anyplace_event, bool> unseen;  // of imported events
+       table.event_import = [](void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_event* out) {
+         const Status status = real.event_import(self, device, handle, out);
+         if (status == ok) unseen.set(*out, true);
+         return status;
+       };
+       table.event_query = [](void* self, anyplace_event event, int32_t* done) {
+         const Status status = real.event_query(self, event, done);
+         if (status == ok && *done != 0 && unseen.take(event)) *done = 0;
+         return status;
+       };
+     }},
     {"ipc_shareable_refused", "memory that was made to be shared can't be",
      "capabilities: interprocess_memory: claimed and works, or refused",
      [](Table& table) {
