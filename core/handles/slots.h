@@ -274,7 +274,7 @@ class SlotTable {
     return pin_shared(found, id);
   }
   /// Drops the pin of pin_quickly().
-  void unpin(Slot& found) noexcept {
+  [[gnu::always_inline]] void unpin(Slot& found) noexcept {
     backend::release_to_sanitizer(&found.word);
     const std::uint64_t before = found.word.fetch_sub(1, std::memory_order_acq_rel);
     if ((before & (Word::open | Word::pin_mask)) == 1) [[unlikely]]

@@ -295,8 +295,7 @@ bool capture_launch(StreamState& stream, const KernelState& kernel, std::uint64_
 
 /// The slow path of a stream that is captured, which many launches of a program may take: without a pin. False, and
 /// nothing was done, if it is of another kind. No call with hazard pointers is made while it has two.
-[[gnu::noinline, gnu::cold]] bool launch_captured(std::uint64_t kernel_id, std::uint64_t stream_id,
-                                                  const anyplace_launch& launch) {
+bool launch_captured(std::uint64_t kernel_id, std::uint64_t stream_id, const anyplace_launch& launch) {
   ThreadHazards* const hazards = call_state.hazards;
   if (hazards == nullptr || !any_capture()) return false;
   const Publication published(*hazards, kernel_id, stream_id);
@@ -345,6 +344,14 @@ template <class Guard>
   guard.check(kernel.launch(kernel.launch_self(), stream.handle, kernel.handle, &launch), operation);
 }
 
+[[gnu::noinline, gnu::cold]] void launch_slowly(std::uint64_t kernel_id, std::uint64_t stream_id,
+                                                const anyplace_launch& launch) {
+  if (launch_captured(kernel_id, stream_id, launch)) return;
+  use_pinned<KernelState, StreamState>(operation, kernel_id, stream_id, [kernel_id, &launch](const auto& guard) {
+    launch_kernel(guard, kernel_id, launch);
+  });
+}
+
 }  // namespace
 
 void launch_drawing(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch,
@@ -378,11 +385,9 @@ void StreamView::launch_on(std::uint64_t stream_id, std::uint64_t kernel_id,
                            const detail::LaunchDescription& description) {
   using namespace detail;
   const anyplace_launch& launch = boundary_launch(description);
-  const auto body = [kernel_id, &launch](const auto& guard) { launch_kernel(guard, kernel_id, launch); };
-  use_else<KernelState, StreamState>(kernel_id, stream_id, body, [&] {
-    if (launch_captured(kernel_id, stream_id, launch)) return;
-    use_pinned<KernelState, StreamState>(operation, kernel_id, stream_id, body);
-  });
+  use_else<KernelState, StreamState>(
+      kernel_id, stream_id, [kernel_id, &launch](const auto& guard) { launch_kernel(guard, kernel_id, launch); },
+      [kernel_id, stream_id, &launch] { launch_slowly(kernel_id, stream_id, launch); });
 }
 
 void StreamView::launch_arguments(KernelView kernel, const LaunchConfig& config,

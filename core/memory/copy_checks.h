@@ -49,8 +49,9 @@ inline bool overlap(anyplace_address a, std::uint64_t a_bytes, anyplace_address 
 bool lines_overlap(const anyplace_copy_2d& copy) noexcept;
 
 /// Throws unless the lines lie within `bytes`. width and rows aren't 0.
-inline void require_lines_within(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows, std::uint64_t bytes,
-                                 const char* side, const DeviceState& device, const char* operation) {
+[[gnu::always_inline]] inline void require_lines_within(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows,
+                                                        std::uint64_t bytes, const char* side,
+                                                        const DeviceState& device, const char* operation) {
   std::uint64_t needed = 0;
   const bool too_many =
       __builtin_mul_overflow(pitch, rows - 1, &needed) || __builtin_add_overflow(needed, width, &needed);
@@ -87,7 +88,8 @@ struct LineCopy {
   std::uint64_t width;
   std::uint64_t rows;
 
-  bool check(std::uint64_t destination, std::uint64_t source, const DeviceState& device, const char* operation) const {
+  [[gnu::always_inline]] bool check(std::uint64_t destination, std::uint64_t source, const DeviceState& device,
+                                    const char* operation) const {
     if (width == 0 || rows == 0) return false;
     require_lines_within(destination_pitch, width, rows, destination, "destination", device, operation);
     require_lines_within(source_pitch, width, rows, source, "source", device, operation);

@@ -26,27 +26,35 @@ template <class Guard>
   });
 }
 
-/// Where the device can't copy lines, each line is a copy of its own.
+inline bool is_one_piece(const anyplace_copy_2d& copy) noexcept {
+  return copy.rows == 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width);
+}
+
+/// Lines that lie one behind the other, and those of a device that can't copy lines: each is a copy of its own. Apart,
+/// so that a copy of lines has no registers to save for this.
 template <class Guard>
-[[gnu::always_inline]] inline void submit_lines(const Guard& guard, const anyplace_copy_2d& copy,
-                                                const char* operation) {
-  StreamState& stream = guard.second();
-  const bool one_piece = copy.rows == 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width);
-  if (one_piece) {
+[[gnu::noinline]] void submit_pieces(const Guard& guard, const anyplace_copy_2d& copy, const char* operation) {
+  if (is_one_piece(copy)) {
     submit_bytes(guard, copy.kind, copy.destination, copy.source, copy.width * copy.rows, operation);
-    return;
-  }
-  if (has_capability(*stream.device, Capability::copy_2d, operation)) [[likely]] {
-    const auto submit_now = [&] {
-      return stream.device->table->memory_copy_2d(stream.device->self, stream.handle, &copy);
-    };
-    submit_with(guard, operation, submit_now, [&] { return CopyWork{.copy = copy}; });
     return;
   }
   for (std::uint64_t row = 0; row < copy.rows; ++row) {
     submit_bytes(guard, copy.kind, copy.destination + row * copy.destination_pitch,
                  copy.source + row * copy.source_pitch, copy.width, operation);
   }
+}
+
+template <class Guard>
+[[gnu::always_inline]] inline void submit_lines(const Guard& guard, const anyplace_copy_2d& copy,
+                                                const char* operation) {
+  StreamState& stream = guard.second();
+  if (is_one_piece(copy) || !has_capability(*stream.device, Capability::copy_2d, operation)) [[unlikely]] {
+    return submit_pieces(guard, copy, operation);
+  }
+  const auto submit_now = [&] {
+    return stream.device->table->memory_copy_2d(stream.device->self, stream.handle, &copy);
+  };
+  submit_with(guard, operation, submit_now, [&] { return CopyWork{.copy = copy}; });
 }
 
 template <class Guard>

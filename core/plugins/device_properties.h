@@ -12,7 +12,7 @@ const anyplace_device_properties& properties_of(DeviceState& device, const char*
 
 /// Whether the device has the capability. Its entries are in the table: properties_of() checks that. A few instructions
 /// once the properties were asked for.
-inline bool has_capability(DeviceState& device, Capability capability, const char* operation) {
+[[gnu::always_inline]] inline bool has_capability(DeviceState& device, Capability capability, const char* operation) {
   const bool known = device.properties_known.load(std::memory_order_acquire);
   const anyplace_device_properties& properties = known ? device.properties : properties_of(device, operation);
   return (properties.capabilities >> static_cast<std::uint32_t>(capability) & 1) != 0;
