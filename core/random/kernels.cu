@@ -36,7 +36,8 @@ ANYPLACE_RANDOM_FUNCTION Start start_of(const uint64_t* state, uint64_t seed, ui
 
 #if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
 
-/// Whole groups [first, last) and, where `count` ends within the last, a part of it. `philox` is philox_from().
+/// Whole groups [first, last) and, where `count` ends within the last, a part of it. `philox_of` is philox_from(),
+/// or makes the same.
 template <auto philox_of, class Distribution>
 ANYPLACE_RANDOM_FUNCTION void fill_groups(typename Distribution::Element* out, uint64_t count, Start start,
                                           uint64_t first, uint64_t last, Distribution distribution) {
@@ -142,35 +143,35 @@ ANYPLACE_RANDOM_FUNCTION void permute(Number* out, int64_t count, Start start) {
 }  // namespace anyplace::random
 
 #define ANYPLACE_RANDOM_START const uint64_t *state, uint64_t seed, uint64_t offset
-#define ANYPLACE_RANDOM_FILL(...)                                                      \
+#define ANYPLACE_RANDOM_FILL(...)                                                         \
   ::anyplace::random::fill(out, count, ::anyplace::random::start_of(state, seed, offset), \
                            ::anyplace::random::__VA_ARGS__)
 
-#define ANYPLACE_RANDOM_FLOATING(name, store, element, value)                                                       \
-  extern "C" __global__ void uniform_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value low,          \
-                                            value width, value most) {                                              \
-    ANYPLACE_RANDOM_FILL(Uniform<::anyplace::random::store>{low, width, most});                                     \
-  }                                                                                                                 \
-  extern "C" __global__ void normal_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value mean,          \
-                                           value deviation) {                                                       \
-    ANYPLACE_RANDOM_FILL(Normal<::anyplace::random::store>{mean, deviation});                                       \
-  }                                                                                                                 \
-  extern "C" __global__ void exponential_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value scale) {  \
-    ANYPLACE_RANDOM_FILL(Exponential<::anyplace::random::store>{scale});                                            \
+#define ANYPLACE_RANDOM_FLOATING(name, store, element, value)                                                      \
+  extern "C" __global__ void uniform_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value low,         \
+                                            value width, value most) {                                             \
+    ANYPLACE_RANDOM_FILL(Uniform<::anyplace::random::store>{low, width, most});                                    \
+  }                                                                                                                \
+  extern "C" __global__ void normal_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value mean,         \
+                                           value deviation) {                                                      \
+    ANYPLACE_RANDOM_FILL(Normal<::anyplace::random::store>{mean, deviation});                                      \
+  }                                                                                                                \
+  extern "C" __global__ void exponential_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value scale) { \
+    ANYPLACE_RANDOM_FILL(Exponential<::anyplace::random::store>{scale});                                           \
   }
 ANYPLACE_RANDOM_FLOATING(f16, Half, uint16_t, float)
 ANYPLACE_RANDOM_FLOATING(bf16, Brain, uint16_t, float)
 ANYPLACE_RANDOM_FLOATING(f32, Single, float, float)
 ANYPLACE_RANDOM_FLOATING(f64, Double, double, double)
 
-#define ANYPLACE_RANDOM_BITS(bits, element)                                                                       \
-  extern "C" __global__ void integers_##bits(element* out, int64_t count, ANYPLACE_RANDOM_START, uint64_t first,  \
-                                             uint64_t numbers) {                                                  \
-    ANYPLACE_RANDOM_FILL(Integers<element>{first, numbers});                                                      \
-  }                                                                                                               \
-  extern "C" __global__ void bernoulli_##bits(element* out, int64_t count, ANYPLACE_RANDOM_START, uint64_t one,   \
-                                              uint32_t last) {                                                    \
-    ANYPLACE_RANDOM_FILL(Bernoulli<element>{one, last});                                                          \
+#define ANYPLACE_RANDOM_BITS(bits, element)                                                                      \
+  extern "C" __global__ void integers_##bits(element* out, int64_t count, ANYPLACE_RANDOM_START, uint64_t first, \
+                                             uint64_t numbers) {                                                 \
+    ANYPLACE_RANDOM_FILL(Integers<element>{first, numbers});                                                     \
+  }                                                                                                              \
+  extern "C" __global__ void bernoulli_##bits(element* out, int64_t count, ANYPLACE_RANDOM_START, uint64_t one,  \
+                                              uint32_t last) {                                                   \
+    ANYPLACE_RANDOM_FILL(Bernoulli<element>{one, last});                                                         \
   }
 ANYPLACE_RANDOM_BITS(8, uint8_t)
 ANYPLACE_RANDOM_BITS(16, uint16_t)

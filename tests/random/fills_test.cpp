@@ -2,6 +2,7 @@
 //
 // What fills write: each element is what the distribution makes of its own words, for every type; and what they take of
 // the offset. The cases with the tag [place] run over the doubles, too.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -211,7 +212,8 @@ TEST_CASE("Uniform numbers stay below the upper end where rounding would reach i
     const auto all = filled<float>(
         device, 100000, DType::f32,
         [&](const StreamView& stream, const RandomTarget& target) { generator.uniform(stream, target, low, high); });
-    for (const float x : all) CHECK((x >= static_cast<float>(low) && x < static_cast<float>(high)));
+    CHECK(std::all_of(all.begin(), all.end(),
+                      [&](float x) { return x >= static_cast<float>(low) && x < static_cast<float>(high); }));
   };
   most(1.0, std::nextafter(1.0f, 2.0f));
   most(16777215.0, 16777216.0);

@@ -2,6 +2,7 @@
 //
 // Random numbers in graphs: a launch draws what the fills would have drawn one by one, at that moment. On devices that
 // launch a graph as one and on those for which the core submits the nodes.
+#include <cstring>
 #include <thread>
 
 #include "graphs/graph_support.h"

@@ -2,6 +2,8 @@
 // Philox itself: the answers that Random123 publishes (its file kat_vectors), and the forms that are for speed.
 #include <array>
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
 
 #include "random/philox.h"
 #include "random/philox_x86.h"

@@ -3,6 +3,7 @@
 // Whether what is drawn is distributed as it should be: chi-square tests of counts, moments, and correlations of
 // neighbours. Seeds are fixed, so each case passes always or never; a bound is what one sample in about a million goes
 // beyond.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -37,8 +38,8 @@ double chi_square(const std::vector<double>& counts, const std::vector<double>& 
 void check_even(const std::vector<double>& values) {
   constexpr std::size_t bins = 64;
   std::vector<double> counts(bins);
+  CHECK(std::all_of(values.begin(), values.end(), [](double value) { return value >= 0.0 && value <= 1.0; }));
   for (const double value : values) {
-    CHECK((value >= 0.0 && value <= 1.0));
     ++counts[std::min(static_cast<std::size_t>(value * bins), bins - 1)];
   }
   CHECK(chi_square(counts, std::vector<double>(bins, static_cast<double>(values.size()) / bins)) < bound_of(bins - 1));
