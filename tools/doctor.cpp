@@ -7,6 +7,7 @@
 
 #include "advice.h"
 #include "anyplace/backend/abi.h"
+#include "anyplace/communicator.h"
 #include "commands.h"
 #include "environment.h"
 #include "probe.h"
@@ -173,8 +174,25 @@ Json finding_json(const Finding& finding) {
   };
 }
 
+std::string engine_text(const CommunicatorEngine& engine) {
+  const std::string state = engine.usable ? painted(Paint::good, "can be used") : painted(Paint::name, "not there");
+  std::string text = "  " + engine.name + ": " + state + "\n" + field("  for", engine.serves);
+  if (engine.usable) return text + field("  file", engine.library) + field("  version", engine.version);
+  return text + field("  why", engine.reason);
+}
+
+Json engine_json(const CommunicatorEngine& engine) {
+  return Json{{"name", engine.name},
+              {"serves", engine.serves},
+              {"library", engine.library},
+              {"usable", engine.usable},
+              {"version", text_or_null(engine.version)},
+              {"reason", text_or_null(engine.reason)}};
+}
+
 struct Report {
   Environment environment;
+  std::vector<CommunicatorEngine> engines;
   std::vector<Finding> findings;
   std::vector<std::string> missing;
   Probe automatic;  ///< of `auto`
@@ -185,6 +203,8 @@ std::string report_text(const Report& report) {
   std::string text = environment_text(report.environment) + heading("plugins");
   for (const Finding& finding : report.findings) text += finding_text(finding);
   for (const std::string& name : report.missing) text += "  " + name + ": no plugin is installed\n";
+  text += heading("engines of communicators");
+  for (const CommunicatorEngine& engine : report.engines) text += engine_text(engine);
   text += heading("result");
   if (report.automatic.place.empty() && !report.automatic.problems.empty()) {
     const Problem& problem = report.automatic.problems.front();
@@ -225,6 +245,8 @@ Json report_json(const Report& report) {
   Json& plugins = json["plugins"] = Json::array();
   for (const Finding& finding : report.findings) plugins.push_back(finding_json(finding));
   json["missing"] = report.missing;
+  Json& engines = json["engines"] = Json::array();
+  for (const CommunicatorEngine& engine : report.engines) engines.push_back(engine_json(engine));
   Json& automatic = json["auto"] = Json{{"place", text_or_null(report.automatic.place)}, {"problem", nullptr}};
   if (!report.automatic.problems.empty()) automatic["problem"] = problem_json("", report.automatic.problems.front());
   json["any_device"] = report.any_device;
@@ -239,6 +261,7 @@ Answer run_doctor(const Options& options) {
   report.environment = read_environment(names);
   report.findings = examine(plugin_candidates(), options.probe_timeout);
   report.missing = missing_backends(names);
+  report.engines = communicator_engines();
   report.automatic = probe_place("auto", options.probe_timeout);
   report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);
   const int status = report.any_device ? exit_ok : exit_failed;

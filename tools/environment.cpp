@@ -33,10 +33,11 @@ std::string loaded_library() {
 }
 
 std::string meaning_of(std::string_view name, const std::vector<std::string>& backends) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> known{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> known{{
       {"ANYPLACE_ALLOCATOR", "how the caching allocator works, as key:value,key:value"},
       {"ANYPLACE_AUTO", "the order in which `auto` looks for a device"},
       {"ANYPLACE_BACKEND_PATH", "directories that are searched for plugins first"},
+      {"ANYPLACE_COMMUNICATOR_CHECK", "whether ranks compare their operations before they begin"},
       {"ANYPLACE_LOG", "whether plugins write lines for debugging"},
       {"ANYPLACE_PROBE_TIMEOUT", "seconds that this command gives a plugin"},
   }};

@@ -101,6 +101,15 @@ TEST_CASE("Given the doubles' devices and MPI then operations go through pinned 
   require_right(run_mpi(2, {RANKS_WORKER, "cuda:0", "mpi", "order"}, variables));
 }
 
+TEST_CASE("Given 1, 2 and 4 ranks that train together then all end with the same weights") {
+  if (!test::has_mpirun()) return;
+  for (const int size : {1, 2, 4}) {
+    const Ended ended = run_mpi(size, {RANKS_TRAINING, "cpu_sim"}, {{"ANYPLACE_COMMUNICATOR_CHECK", "0"}});
+    require_right(ended);
+    CHECK(ended.output.find("the same weights everywhere") != std::string::npos);
+  }
+}
+
 TEST_CASE("Given the environment's ranks without mpirun then the engine mpi says what to start") {
   if (!test::has_mpirun()) return;
   const std::vector<Ended> ends = test::run_ranks(2, {RANKS_WORKER, "cpu_sim", "mpi", "meet"});
