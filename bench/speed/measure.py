@@ -128,6 +128,14 @@ class Measure:
                                if who == "anyplace" or workers is None}
         return figures
 
+    def sums(self):
+        """Bandwidth over that of STREAM's Add, by its median in the same process."""
+        times = {}
+        for _, who, _, one in self.cases("reduce_add", 0.5, ANYPLACE_CPU_SIM_DEVICES="8"):
+            times.setdefault(who, []).append(one["bytes"] / one["median"])
+        reference = statistics.median(times["stream_add"])
+        return {"reduce_add": {"anyplace": [value / reference for value in times["anyplace"]]}}
+
     def memory(self):
         """Of malloc's figure and what became resident, the greater."""
         figures = {}

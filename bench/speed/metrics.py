@@ -82,6 +82,7 @@ METRICS = [
     Metric("copy", "copy", "async copy of 64 MiB to the device, over memcpy's bandwidth", "x", 0.95, None, True),
     Metric("copy_1", "copy", "the same with one worker", "x", None, None, True),
     Metric("copy_2", "copy", "the same with two workers", "x", None, 1.2, True),
+    Metric("reduce_add", "sums", "add 8 x 64 MiB of 8 devices on one, over the bandwidth of STREAM Add", "x", 0.8, None, True),
     Metric("instructions", "instructions", "instructions of the core, the most of any call", "", 40, 20),
     Metric("instructions_short", "instructions", "the same, of record, wait, query, launch and synchronise", ""),
     Metric("capture_call", "captures", "capture a kernel with 3 arguments", "ns", 100),

@@ -31,6 +31,7 @@ int main(int argc, char** argv) try {
   bench::add_events(suite);
   bench::add_graph(suite);
   bench::add_copy(suite);
+  bench::add_sums(suite, place);
   bench::add_scale(suite);
   bench::add_arguments(suite);
   bench::add_grids(suite);

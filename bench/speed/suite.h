@@ -81,6 +81,7 @@ void add_latency(Suite& suite);
 void add_events(Suite& suite);
 void add_graph(Suite& suite);
 void add_copy(Suite& suite);
+void add_sums(Suite& suite, const std::string& place);
 void add_scale(Suite& suite);
 void add_arguments(Suite& suite);
 void add_grids(Suite& suite);

@@ -126,7 +126,7 @@ LaunchConfig sum_shape(DeviceState& device, std::uint64_t bytes, const char* ope
   const std::uint64_t most_blocks = std::max<std::uint64_t>(properties.max_grid[0], 1);
   if (has_capability(device, Capability::host_kernels, operation)) {
     // A block of one thread goes over a range by itself.
-    constexpr std::uint64_t bytes_of_a_block = 128 << 10;
+    constexpr std::uint64_t bytes_of_a_block = 512 << 10;
     const std::uint64_t blocks = bytes / bytes_of_a_block + 1;
     return {static_cast<std::uint32_t>(std::min(blocks, most_blocks)), 1};
   }

@@ -4,7 +4,7 @@
 // once. One kernel for each way of adding (sums.h); complex numbers are twice as many real ones.
 //
 // On a device a thread adds 16 bytes of each array at a time where all begin at a multiple of that (`packs`: how many
-// such), and the rest one by one. On the host a block of one thread has a range of its own, and goes over it in tiles.
+// such), and the rest one by one. On the host a block of one thread has a range of its own.
 #include <anyplace/device_code.h>
 
 #include "sums.h"
@@ -26,7 +26,9 @@ void add_all(typename Sum::Element* out, const Inputs<Sum>& inputs, uint32_t cou
   const uint64_t lines = (size + line - 1) / line;
   const uint64_t begin = lines * blockIdx.x / gridDim.x * line;
   const uint64_t end = lines * (blockIdx.x + 1ull) / gridDim.x * line;
-  add_tiles<Sum>(out, inputs.of, count, begin, end < size ? end : size);
+  constexpr uint64_t larger_than_caches = 4 << 20;
+  const bool past_caches = size * sizeof(typename Sum::Element) > larger_than_caches;
+  add_range<Sum>(out, inputs.of, count, begin, end < size ? end : size, past_caches);
 }
 
 #else

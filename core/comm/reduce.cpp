@@ -107,7 +107,7 @@ void add_plain(const std::vector<Array>& arrays) {
     std::uint32_t count = 0;
     if (next != 0) in[count++] = out;
     while (count < sums::most_inputs && next < arrays.size()) in[count++] = elements(arrays[next++]);
-    sums::add_tiles<Sum>(out, in, count, 0, units_of(arrays.front()));
+    sums::add_range<Sum>(out, in, count, 0, units_of(arrays.front()), false);
   }
 }
 

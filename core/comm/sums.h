@@ -2,9 +2,9 @@
 //
 // How elements are added: for each way of storing one, what it is added as. Plain C++, for kernels.cu and for the host.
 //
-// add_tiles() adds a range on a thread of the host: a tile of every input after another, so that only two ranges of
-// memory are under way at a time. Many at once, which mostly begin at the same offset in a page, would evict each other
-// from the first cache before all of a line was used.
+// add_range() adds on a thread of the host: a cache line of every input after another, and then the line of the sum.
+// All of a line is used at once, because the inputs mostly begin at the same offset in a page, and their lines would
+// evict each other.
 #pragma once
 
 #include <stdint.h>
@@ -75,30 +75,90 @@ struct Half {
   ANYPLACE_SUM_FUNCTION Value add(Value a, Value b) { return a + b; }
 };
 
-/// Elements [begin, end) of `count` inputs, at least one. `out` may be an input, but not overlap one otherwise.
+#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__) && !defined(ANYPLACE_BARE_DEVICE)
+
+enum { line_bytes = 64 };
+
+/// A line of sums, as the compiler keeps it in registers.
 template <class Sum>
-void add_tiles(typename Sum::Element* out, const typename Sum::Element* const* inputs, uint32_t count, uint64_t begin,
-               uint64_t end) {
-  using Element = typename Sum::Element;
-  using Value = typename Sum::Value;
-  constexpr uint32_t tile = 8192 / sizeof(Value);
-  Value sums[tile];
-  for (uint64_t at = begin; at < end; at += tile) {
-    const uint32_t size = end - at < tile ? static_cast<uint32_t>(end - at) : tile;
-    const Element* const first = inputs[0] + at;
-    for (uint32_t i = 0; i < size; ++i) sums[i] = Sum::load(first[i]);
-    for (uint32_t k = 1; k + 1 < count; ++k) {
-      const Element* const next = inputs[k] + at;
-      for (uint32_t i = 0; i < size; ++i) sums[i] = Sum::add(sums[i], Sum::load(next[i]));
-    }
-    Element* const to = out + at;
-    if (count == 1) {
-      for (uint32_t i = 0; i < size; ++i) to[i] = Sum::store(sums[i]);
-    } else {
-      const Element* const last = inputs[count - 1] + at;
-      for (uint32_t i = 0; i < size; ++i) to[i] = Sum::store(Sum::add(sums[i], Sum::load(last[i])));
-    }
+struct Line {
+  enum { size = line_bytes / sizeof(typename Sum::Element) };
+  typename Sum::Value values[size];
+
+  void load(const typename Sum::Element* from) {
+    for (int i = 0; i < size; ++i) values[i] = Sum::load(from[i]);
   }
+  void add(const typename Sum::Element* from) {
+    for (int i = 0; i < size; ++i) values[i] = Sum::add(values[i], Sum::load(from[i]));
+  }
+  void store(typename Sum::Element* to, bool) const {
+    for (int i = 0; i < size; ++i) to[i] = Sum::store(values[i]);
+  }
+};
+
+template <class T>
+struct Line<Plain<T>> {
+  enum { size = line_bytes / sizeof(T) };
+  typedef T Values __attribute__((vector_size(line_bytes)));
+  Values values;
+
+  void load(const T* from) { __builtin_memcpy(&values, from, line_bytes); }
+  void add(const T* from) {
+    Values next;
+    __builtin_memcpy(&next, from, line_bytes);
+    values += next;
+  }
+  /// `past_caches`: the line isn't read before it is written, and not kept.
+  void store(T* to, bool past_caches) const {
+#if defined(__SSE2__)
+    if (past_caches) {
+      typedef float Four __attribute__((vector_size(16), may_alias));
+      const Four* const parts = reinterpret_cast<const Four*>(&values);
+      for (int i = 0; i < 4; ++i) write_past_caches(reinterpret_cast<float*>(to) + 4 * i, parts[i]);
+      return;
+    }
+#endif
+    static_cast<void>(past_caches);
+    __builtin_memcpy(to, &values, line_bytes);
+  }
+
+ private:
+#if defined(__SSE2__)
+  template <class Four>
+  static void write_past_caches(float* to, const Four& value) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, reinterpret_cast<Four*>(to));
+#else
+    __builtin_ia32_movntps(to, value);
+#endif
+  }
+#endif
+};
+
+/// Elements [begin, end) of `count` inputs, at least one. `out` may be an input, but not overlap one otherwise.
+/// `past_caches`: the whole sum is larger than caches are.
+template <class Sum>
+void add_range(typename Sum::Element* out, const typename Sum::Element* const* inputs, uint32_t count, uint64_t begin,
+               uint64_t end, bool past_caches) {
+  constexpr int size = Line<Sum>::size;
+  const bool writes_past = past_caches && reinterpret_cast<uintptr_t>(out) % 16 == 0;
+  uint64_t at = begin;
+  for (; at + size <= end; at += size) {
+    Line<Sum> sum;
+    sum.load(inputs[0] + at);
+    for (uint32_t k = 1; k < count; ++k) sum.add(inputs[k] + at);
+    sum.store(out + at, writes_past);
+  }
+  for (; at < end; ++at) {
+    typename Sum::Value sum = Sum::load(inputs[0][at]);
+    for (uint32_t k = 1; k < count; ++k) sum = Sum::add(sum, Sum::load(inputs[k][at]));
+    out[at] = Sum::store(sum);
+  }
+#if defined(__SSE2__)
+  if (writes_past) __builtin_ia32_sfence();
+#endif
 }
+
+#endif
 
 }  // namespace anyplace::sums
