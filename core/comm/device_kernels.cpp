@@ -3,15 +3,10 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
-#include <utility>
-#include <vector>
 
 #include "anyplace_sum_kernels.h"  // made by anyplace_add_kernels
 #include "comm/subsystem.h"
-#include "handles/deferred_release.h"
-#include "kernels/kernel_state.h"
-#include "kernels/load_module.h"
+#include "kernels/own_module.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
@@ -19,53 +14,7 @@
 namespace anyplace::detail {
 namespace {
 
-struct Loaded {
-  const DeviceState* device;
-  std::shared_ptr<const Module> module;  ///< null: the device takes no image
-};
-
-struct AllLoaded {
-  std::mutex mutex;  // guards `of`; a leaf
-  std::vector<Loaded> of;
-};
-constinit NoDestructor<AllLoaded> all_loaded;
-
-std::optional<std::shared_ptr<const Module>> loaded_on(const DeviceState& device) {
-  const std::lock_guard lock(all_loaded.value.mutex);
-  for (const Loaded& loaded : all_loaded.value.of) {
-    if (loaded.device == &device) return loaded.module;
-  }
-  return std::nullopt;
-}
-
-bool takes_modules(DeviceState& device, const char* operation) {
-  return has_capability(device, Capability::modules, operation);
-}
-
-std::shared_ptr<const Module> make_module(DeviceState& device, const char* operation) {
-  if (!takes_modules(device, operation)) return nullptr;
-  try {
-    return std::make_shared<const Module>(Device(&device), anyplace_sum_kernels);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::invalid_image || error.code() == ErrorCode::unsupported) return nullptr;
-    throw renamed(error, operation);
-  }
-}
-
-/// Two threads may load at the same time; the module of one of them is kept.
-std::shared_ptr<const Module> load_on(DeviceState& device, const char* operation) {
-  std::shared_ptr<const Module> made = make_module(device, operation);
-  std::shared_ptr<const Module> replaced;  // goes outside of the lock
-  const std::lock_guard lock(all_loaded.value.mutex);
-  for (Loaded& loaded : all_loaded.value.of) {
-    if (loaded.device != &device) continue;
-    if (loaded.module && modules().try_pin(loaded.module->id())) return loaded.module;
-    replaced = std::exchange(loaded.module, made);  // its handle went with a reset of the device
-    return made;
-  }
-  all_loaded.value.of.push_back({&device, made});
-  return made;
-}
+constinit NoDestructor<OwnModule> own_module;
 
 const char* kernel_of(DType dtype) noexcept {
   switch (dtype) {
@@ -97,26 +46,10 @@ const char* kernel_of(DType dtype) noexcept {
   return "";
 }
 
-/// At exit: backends count what is left of theirs.
-void end_modules() noexcept {
-  std::vector<Loaded> all;
-  {
-    const std::lock_guard lock(all_loaded.value.mutex);
-    all.swap(all_loaded.value.of);
-  }
-  if (all.empty()) return;
-  for (const Loaded& loaded : all) {
-    if (loaded.module) close_module(loaded.module->id());
-  }
-  release_all_unused();
-}
-
 }  // namespace
 
 std::optional<KernelView> sum_kernel(DeviceState& device, DType dtype, const char* operation) {
-  std::optional<std::shared_ptr<const Module>> known = loaded_on(device);
-  const bool usable = known && (!*known || modules().try_pin((*known)->id()));
-  const std::shared_ptr<const Module> module = usable ? *known : load_on(device, operation);
+  const std::shared_ptr<const Module> module = own_module.value.on_if_taken(device, anyplace_sum_kernels, operation);
   if (!module) return std::nullopt;
   return module->kernel(kernel_of(dtype));
 }
@@ -138,6 +71,6 @@ LaunchConfig sum_shape(DeviceState& device, std::uint64_t bytes, const char* ope
   return {static_cast<std::uint32_t>(std::min(blocks, enough)), static_cast<std::uint32_t>(threads)};
 }
 
-constinit const Subsystem comm_subsystem{.end_unused = end_modules};
+constinit const Subsystem comm_subsystem{.end_unused = []() noexcept { own_module.value.end(); }};
 
 }  // namespace anyplace::detail

@@ -2,15 +2,9 @@
 #include "random/device_kernels.h"
 
 #include <algorithm>
-#include <memory>
-#include <mutex>
-#include <utility>
-#include <vector>
 
 #include "anyplace_random_kernels.h"  // made by anyplace_add_kernels
-#include "handles/deferred_release.h"
-#include "kernels/kernel_state.h"
-#include "kernels/load_module.h"
+#include "kernels/own_module.h"
 #include "plugins/device_properties.h"
 #include "random/subsystem.h"
 #include "runtime/call.h"
@@ -19,63 +13,12 @@
 namespace anyplace::detail {
 namespace {
 
-struct Loaded {
-  const DeviceState* device;
-  std::shared_ptr<const Module> module;
-};
-
-struct AllLoaded {
-  std::mutex mutex;  // guards `of`; a leaf
-  std::vector<Loaded> of;
-};
-constinit NoDestructor<AllLoaded> all_loaded;
-
-std::shared_ptr<const Module> loaded_on(const DeviceState& device) {
-  const std::lock_guard lock(all_loaded.value.mutex);
-  for (const Loaded& loaded : all_loaded.value.of) {
-    if (loaded.device == &device) return loaded.module;
-  }
-  return nullptr;
-}
-
-/// Two threads may load at the same time; the module of one of them is kept.
-std::shared_ptr<const Module> load_on(DeviceState& device, const char* operation) {
-  std::shared_ptr<const Module> made;
-  try {
-    made = std::make_shared<const Module>(Device(&device), anyplace_random_kernels);
-  } catch (const Error& error) {
-    throw renamed(error, operation);
-  }
-  std::shared_ptr<const Module> replaced;  // goes outside of the lock
-  const std::lock_guard lock(all_loaded.value.mutex);
-  for (Loaded& loaded : all_loaded.value.of) {
-    if (loaded.device != &device) continue;
-    if (modules().try_pin(loaded.module->id())) return loaded.module;
-    replaced = std::exchange(loaded.module, made);  // its handle went with a reset of the device
-    return made;
-  }
-  all_loaded.value.of.push_back({&device, made});
-  return made;
-}
-
-/// At exit: backends count what is left of theirs.
-void end_modules() noexcept {
-  std::vector<Loaded> all;
-  {
-    const std::lock_guard lock(all_loaded.value.mutex);
-    all.swap(all_loaded.value.of);
-  }
-  if (all.empty()) return;
-  for (const Loaded& loaded : all) close_module(loaded.module->id());
-  release_all_unused();
-}
+constinit NoDestructor<OwnModule> own_module;
 
 }  // namespace
 
 KernelView random_kernel(DeviceState& device, const char* name, const char* operation) {
-  std::shared_ptr<const Module> module = loaded_on(device);
-  if (module == nullptr || !modules().try_pin(module->id())) module = load_on(device, operation);
-  return module->kernel(name);
+  return own_module.value.on(device, anyplace_random_kernels, operation)->kernel(name);
 }
 
 LaunchConfig random_shape(DeviceState& device, std::uint64_t groups, const char* operation) {
@@ -97,6 +40,6 @@ LaunchConfig random_shape(DeviceState& device, std::uint64_t groups, const char*
           static_cast<std::uint32_t>(threads)};
 }
 
-constinit const Subsystem random_subsystem{.end_unused = end_modules};
+constinit const Subsystem random_subsystem{.end_unused = []() noexcept { own_module.value.end(); }};
 
 }  // namespace anyplace::detail
