@@ -85,6 +85,12 @@ constexpr Bullet all_bullets[] = {
     {"ipc.memory", "memory of another process is the same memory, and is kept until the last process closes it"},
     {"ipc.events", "an event is recorded and waited for by any process that has it"},
     {"ipc.handles", "a handle that is no good, or of what is gone, is refused with the reason"},
+    // -- Collectives
+    {"collectives.broadcast", "an array is copied to each device, whole, also between backends"},
+    {"collectives.reduce", "arrays of any devices are added element by element, on a device of theirs"},
+    {"collectives.pieces", "pieces along a dimension go to their devices, and come together again as they were"},
+    {"collectives.order", "what a collective reads was written before it, and is written again only after it"},
+    {"collectives.arguments", "what doesn't fit is refused before anything is submitted"},
     // -- Kernels
     {"kernels.launch", "a launch runs every thread of the grid once, with its indices, arguments and shared memory"},
     {"kernels.attributes", "what is known of a kernel is within what the device has"},

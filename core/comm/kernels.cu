@@ -4,7 +4,8 @@
 // once. One kernel for each way of adding (sums.h); complex numbers are twice as many real ones.
 //
 // On a device a thread adds 16 bytes of each array at a time where all begin at a multiple of that (`packs`: how many
-// such), and the rest one by one. On the host a block of one thread has a range of its own.
+// such), and the rest one by one. On the host each thread has a range of its
+// own, and a block has one thread.
 #include <anyplace/device_code.h>
 
 #include "sums.h"
@@ -24,8 +25,10 @@ void add_all(typename Sum::Element* out, const Inputs<Sum>& inputs, uint32_t cou
   // Ranges begin at multiples of a cache line, if the arrays do.
   constexpr uint64_t line = 64 / sizeof(typename Sum::Element);
   const uint64_t lines = (size + line - 1) / line;
-  const uint64_t begin = lines * blockIdx.x / gridDim.x * line;
-  const uint64_t end = lines * (blockIdx.x + 1ull) / gridDim.x * line;
+  const uint64_t threads = static_cast<uint64_t>(gridDim.x) * blockDim.x;
+  const uint64_t thread = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const uint64_t begin = lines * thread / threads * line;
+  const uint64_t end = lines * (thread + 1) / threads * line;
   constexpr uint64_t larger_than_caches = 4 << 20;
   const bool past_caches = size * sizeof(typename Sum::Element) > larger_than_caches;
   add_range<Sum>(out, inputs.of, count, begin, end < size ? end : size, past_caches);

@@ -5,6 +5,7 @@
 # found out is left in tests_passed, tests_failed and tests_skipped.
 
 source scripts/lib/cuda_header.sh
+source scripts/lib/dlpack_header.sh
 
 jobs=$(nproc)
 # Many tests wait for a part of their time: for a limit, a child or a thread.
@@ -16,6 +17,7 @@ configure() {
   shift 2
   mkdir -p "$folder"
   use_fetched_cuda_header
+  use_fetched_dlpack_header
   if ! cmake --preset "$preset" "$@" >"$folder/configure.log" 2>&1; then
     cat "$folder/configure.log" >&2
     echo "Configuring failed." >&2

@@ -57,6 +57,16 @@ TEST_CASE("arrays of all backends are added on each, by its own kernels") {
   }
 }
 
+TEST_CASE("more arrays than a pass has are added on each backend") {
+  for (const Device& device : mixed_devices()) {
+    INFO(device.to_string());
+    const std::vector<Array> inputs(20, upload(device, counted(1001)));
+    Ints expected;
+    for (std::int32_t i = 0; i < 1001; ++i) expected.push_back(20 * i);
+    CHECK(read(comm::reduce_add(inputs, device)) == expected);
+  }
+}
+
 TEST_CASE("lists of small arrays cross the backends together") {
   const std::vector<Device> all = mixed_devices();
   const std::vector<Array> arrays{upload(all[0], counted(5)), upload(all[0], std::vector<float>{1, 2, 3}),
