@@ -27,11 +27,12 @@ struct MemoryBytes {
   ze_ipc_mem_handle_t handle;
 };
 
-/// The descriptor that a handle begins with.
+/// The descriptor that a handle begins with; -1 if it begins with none.
 int descriptor_in(const ze_ipc_mem_handle_t& handle) noexcept {
   int number = -1;
   std::memcpy(&number, handle.data, sizeof(number));
-  return number;
+  const bool is_blank = std::all_of(handle.data, std::end(handle.data), [](char c) { return c == 0; });
+  return is_blank || number < 0 || fcntl(number, F_GETFD) < 0 ? -1 : number;
 }
 
 /// Whether the handle names this process, so that the driver fetches the descriptor itself: in the word that has the
@@ -65,8 +66,8 @@ SharedMemory::Exported SharedMemory::get_handle(anyplace_address start) {
   device_.check(result, "zeMemGetIpcHandle");
   if (names_its_process(made.handle)) return made;
   const int number = descriptor_in(made.handle);
-  if (number < 0 || fcntl(number, F_GETFD) < 0) {
-    static_cast<void>(put_handle(made));
+  if (number < 0) {
+    // It isn't given back, because nobody knows what it is; it ends with the memory.
     refuse(
         ANYPLACE_STATUS_UNSUPPORTED,
         "the driver's handle neither begins with a file descriptor nor names its process: how to send it isn't known");

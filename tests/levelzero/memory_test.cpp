@@ -77,6 +77,50 @@ TEST_CASE("A device without shared memory refuses it") {
         ErrorCode::unsupported);
 }
 
+TEST_CASE("A driver that shares no memory with other processes lacks the capability") {
+  const Double ze({{"LEVELZERO_DOUBLE_IPC", "none"}});
+  const Device device("levelzero:0");
+  CHECK(!device.has(anyplace::Capability::interprocess_memory));
+  CHECK(device.has(anyplace::Capability::interprocess_events));
+  CHECK(test::code_of([&] { Buffer(device, 4096, {.shareable = true}); }) == ErrorCode::unsupported);
+  const Buffer buffer(device, 4096);
+  CHECK(test::code_of([&] { buffer.export_handle(); }) == ErrorCode::unsupported);
+  CHECK(ze.calls_of("zeMemGetIpcHandle") == 0);
+}
+
+TEST_CASE("Buffers of one allocation have one handle of the driver's, which is given back with the last of them") {
+  const Double ze({{"ANYPLACE_ALLOCATOR", "caching:true"}});
+  const Stream stream(Device("levelzero:0"));
+  {
+    const Buffer a(stream, 1000), b(stream, 1000);
+    CHECK(a.export_handle() != b.export_handle());
+    CHECK(a.export_handle() == a.export_handle());
+    CHECK(ze.calls_of("zeMemGetIpcHandle") == 1);
+    CHECK(ze.calls_of("zeMemPutIpcHandle") == 0);
+  }
+  stream.synchronize();
+  anyplace::empty_cache(stream.device());
+  if (!is_behind_loader) CHECK(ze.calls_of("zeMemPutIpcHandle") == 1);
+}
+
+TEST_CASE("Memory whose handle the driver refuses is unsupported and says so") {
+  const Double ze;
+  const Device device("levelzero:0");
+  const Buffer buffer(device, 4096, {.shareable = true});
+  REQUIRE(ze.fail_nth("zeMemGetIpcHandle", 1, 0x78000003));  // UNSUPPORTED_FEATURE
+  const auto refused = test::required_error(ErrorCode::unsupported, [&] { buffer.export_handle(); });
+  CHECK_THAT(refused.what(), Contains("zeMemGetIpcHandle"));
+  CHECK(!buffer.export_handle().empty());
+}
+
+TEST_CASE("Memory whose handle neither begins with a descriptor nor names its process is unsupported and says so") {
+  const Double ze({{"LEVELZERO_DOUBLE_NOTHING", "zeMemGetIpcHandle"}});
+  const Device device("levelzero:0");
+  const Buffer buffer(device, 4096, {.shareable = true});
+  const auto refused = test::required_error(ErrorCode::unsupported, [&] { buffer.export_handle(); });
+  CHECK_THAT(refused.what(), Contains("how to send it isn't known"));
+}
+
 TEST_CASE("Devices that can't reach each other copy through the host and refuse peer access") {
   const Double ze({{"LEVELZERO_DOUBLE_PEERS", "0"}});
   const Device one("levelzero:0"), other("levelzero:1");
