@@ -43,7 +43,7 @@ MpiGroup::MpiGroup(MpiRuntime& runtime, MpiHandle comm, DeviceState& device, int
       runtime_(runtime),
       comm_(comm),
       checks_(switch_variable("ANYPLACE_COMMUNICATOR_CHECK", false)),
-      is_foreign_(device.backend->name == "cuda" && runtime.mpi().cuda_aware),
+      is_foreign_(device.backend->name == "cuda" && runtime.is_cuda_aware()),
       host_device_(device.backend->name == "cpu_sim" || is_foreign_) {
   runtime.allow(timeout);
 }

@@ -85,9 +85,7 @@ std::unique_ptr<MpiLibrary> open_candidate(const Candidate& candidate, std::stri
     const std::string_view whole(text.data());
     library->version = one_line(whole.substr(0, whole.find_first_of(",\n")));
   }
-  if (const auto cuda = reinterpret_cast<int (*)()>(dlsym(handle, "MPIX_Query_cuda_support")); cuda != nullptr) {
-    library->cuda_aware = cuda() == 1;
-  }
+  library->Query_cuda_support = reinterpret_cast<int (*)()>(dlsym(handle, "MPIX_Query_cuda_support"));
   return library;
 }
 
@@ -118,7 +116,7 @@ const MpiLibrary* mpi_library(CommunicatorEngine& status) {
   const MpiLibrary& library = *opened_mpi.value.library;
   status.library = library.path;
   status.usable = true;
-  status.version = library.version + (library.cuda_aware ? ", CUDA-aware" : "");
+  status.version = library.version;
   return &library;
 }
 

@@ -101,7 +101,7 @@ struct MpiLibrary {
   MpiAbi abi;
   std::string path;
   std::string version;
-  bool cuda_aware = false;  ///< MPIX_Query_cuda_support says so
+  int (*Query_cuda_support)() = nullptr;  ///< MPIX_Query_cuda_support, once MPI is initialised; may be null
 #define ANYPLACE_MPI_MEMBER(name, parameters) int(*name) parameters = nullptr;
   ANYPLACE_MPI_ENTRIES(ANYPLACE_MPI_MEMBER)
 #undef ANYPLACE_MPI_MEMBER

@@ -91,6 +91,7 @@ void MpiRuntime::initialise(const std::string& place, const char* operation) {
          "or leave that to anyplace\nsee docs/ranks.md");
   }
   multiple_ = provided >= mpi_thread_multiple;
+  cuda_aware_ = mpi_->Query_cuda_support != nullptr && mpi_->Query_cuda_support() == 1;
   check(mpi_->Comm_rank(mpi_->comm_world, &world_rank_), place, operation);
   check(mpi_->Comm_size(mpi_->comm_world, &world_size_), place, operation);
   check(mpi_->Comm_dup(mpi_->comm_world, &world_), place, operation);

@@ -40,6 +40,8 @@ class MpiRuntime {
   MpiHandle world() const noexcept { return world_; }
   int world_rank() const noexcept { return world_rank_; }
   int world_size() const noexcept { return world_size_; }
+  /// Whether MPI reaches memory of CUDA's devices.
+  bool is_cuda_aware() const noexcept { return cuda_aware_; }
   /// Whether several threads may be inside MPI.
   bool is_multiple() const noexcept { return multiple_; }
 
@@ -104,6 +106,7 @@ class MpiRuntime {
   int world_rank_ = 0;
   int world_size_ = 1;
   bool multiple_ = false;
+  bool cuda_aware_ = false;
   bool begun_here_ = false;
   std::atomic<bool> broken_{false};
   std::atomic<int> wanting_{0};  ///< threads that wait for calls_ to start something

@@ -110,6 +110,21 @@ TEST_CASE("Given 1, 2 and 4 ranks that train together then all end with the same
   }
 }
 
+TEST_CASE("Given MPICH then its library is opened, and its ranks do the same") {
+  if (std::string(RANKS_MPIRUN_MPICH).empty()) {
+    std::cout << "ANYPLACE_TEST_SKIPPED: mpirun.mpich is missing (Debian: apt-get install mpich)\n";
+    return;
+  }
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{RANKS_TRAINING, "cpu_sim"},
+                                             {RANKS_WORKER, "cpu_sim", "mpi", "order"},
+                                             {RANKS_WORKER, "cpu_sim", "mpi", "split"}}) {
+    std::vector<std::string> all{RANKS_MPIRUN_MPICH, "-n", "3"};
+    all.insert(all.end(), words.begin(), words.end());
+    require_right(test::Program(all, {{"ANYPLACE_COMMUNICATOR_CHECK", "1"}}).end());
+  }
+}
+
 TEST_CASE("Given the environment's ranks without mpirun then the engine mpi says what to start") {
   if (!test::has_mpirun()) return;
   const std::vector<Ended> ends = test::run_ranks(2, {RANKS_WORKER, "cpu_sim", "mpi", "meet"});
