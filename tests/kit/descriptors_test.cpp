@@ -162,6 +162,7 @@ TEST_CASE("Given a process that ends while its answer is awaited then that is PE
   for (int i = 0; i < 10; ++i) {
     Exporter exporter;
     ::kill(exporter.pid(), SIGSTOP);
+    REQUIRE(waitpid(exporter.pid(), nullptr, WUNTRACED) == exporter.pid());  // all of its threads have stopped
     std::thread killer([&] { ::kill(exporter.pid(), SIGKILL); });
     CHECK(status_of(refused(exporter.owner, exporter.offered, DescriptorWay::socket)) == ANYPLACE_STATUS_PEER_GONE);
     killer.join();

@@ -96,8 +96,8 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
   class Counter {
    public:
     Counter(std::shared_ptr<EventArena> arena, std::uint32_t index, std::uint32_t generation,
-            std::uint64_t issued) noexcept
-        : issued(issued), arena_(std::move(arena)), index_(index), generation_(generation) {}
+            std::uint64_t reached) noexcept
+        : issued(reached), arena_(std::move(arena)), index_(index), generation_(generation) {}
     Counter(const Counter&) = delete;  // it gives its timeline back once
     Counter& operator=(const Counter&) = delete;
     ~Counter() { arena_->give_timeline(index_, generation_); }
