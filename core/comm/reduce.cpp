@@ -28,8 +28,7 @@ constexpr const char* reduce_operation = "comm::reduce_add";
 
 constexpr bool is_complex(DType dtype) noexcept { return dtype == DType::c64 || dtype == DType::c128; }
 
-/// What one element of a kernel's has, and how many an array has.
-constexpr std::uint64_t unit_bytes(DType dtype) noexcept { return size_of(dtype) / (is_complex(dtype) ? 2 : 1); }
+/// Elements of a kernel's: complex numbers are two.
 std::uint64_t units_of(const ArrayView& array) noexcept {
   return static_cast<std::uint64_t>(array.size()) * (is_complex(array.dtype()) ? 2 : 1);
 }
