@@ -25,6 +25,9 @@ namespace {
 constexpr int message_tag = 0;
 /// Tags of small_reduce.h: from 1 on, of as many operations as are never under way at a time. MPI has 32767 at least.
 constexpr std::uint64_t small_tags = 16384;
+/// Open MPI's MPI_Iallreduce allocates as much again as it reduces, and touches it for the first time. Pieces of this
+/// size reuse that memory, and stay in the cache: 128 MiB of four ranks took three quarters of the time of one piece.
+constexpr std::uint64_t piece_bytes = 8 << 20;
 /// How often, and how long, a small job is looked at before the call that submits it returns.
 constexpr int looks_at_once = 64;
 constexpr std::chrono::microseconds time_at_once{20};
@@ -232,7 +235,10 @@ bool MpiGroup::step(Deadline::Clock::time_point now, Signals& done) noexcept {
       }
       running = true;
       if (test(*job)) finish(*job);
-      if (job->state == MpiJob::State::checking) may_start = false;
+      // What it still has to start comes before what later jobs start.
+      const bool more_to_start =
+          job->state == MpiJob::State::checking || (job->begun != 0 && job->begun < job->parts.front().count);
+      if (more_to_start && job->state != MpiJob::State::done) may_start = false;
       if (job->state != MpiJob::State::done && now >= job->deadline) {
         runtime_.give_up();
         throw timeout_error(device().place, "Communicator", "do " + describe(job->parts.front()), timeout());
@@ -323,11 +329,27 @@ void MpiGroup::start_small(MpiJob& job) {
   job.state = MpiJob::State::running;
 }
 
+/// The next piece of a large all_reduce.
+void MpiGroup::start_piece(MpiJob& job) {
+  const VendorScope scope(device());
+  Part piece = job.parts.front();
+  const std::uint64_t element = size_of(piece.type);
+  piece.source += job.begun * element;
+  piece.destination += job.begun * element;
+  piece.count = std::min(piece.count - job.begun, piece_bytes / element);
+  job.begun += piece.count;
+  MpiHandle request = 0;
+  runtime_.check(start_part(piece, &request), device().place, "Communicator");
+  job.requests.push_back(request);
+  job.state = MpiJob::State::running;
+}
+
 void MpiGroup::start_parts(MpiJob& job) {
   const Part& first = job.parts.front();
-  const bool is_small = job.parts.size() == 1 && first.what == Collective::all_reduce &&
-                        first.count * size_of(first.type) <= small_reduce_bytes;
-  if (is_small && !is_foreign_) return start_small(job);
+  const bool is_one = job.parts.size() == 1 && first.what == Collective::all_reduce;
+  const std::uint64_t bytes = first.count * size_of(first.type);
+  if (is_one && bytes <= small_reduce_bytes && !is_foreign_) return start_small(job);
+  if (is_one && bytes > piece_bytes) return start_piece(job);
   const VendorScope scope(device());  // CUDA-aware MPI works in the thread's context
   for (const Part& part : job.parts) {
     MpiHandle request = 0;
@@ -374,7 +396,7 @@ int MpiGroup::start_part(const Part& part, MpiHandle* request) const noexcept {
 }
 
 /// Whether all that was started is done. Starts the parts of a job that was checked.
-bool MpiGroup::test(MpiJob& job) const {
+bool MpiGroup::test(MpiJob& job) {
   const MpiLibrary& mpi = runtime_.mpi();
   while (true) {
     while (!job.requests.empty()) {
@@ -387,9 +409,13 @@ bool MpiGroup::test(MpiJob& job) const {
     int code = mpi_success;
     if (job.small && job.small->advance(job.requests, code)) continue;
     runtime_.check(code, device().place, "Communicator");
+    if (job.begun != 0 && job.begun < job.parts.front().count) {
+      start_piece(job);
+      continue;
+    }
     if (job.state != MpiJob::State::checking) return true;
     compare_headers(job);
-    const_cast<MpiGroup*>(this)->start_parts(job);
+    start_parts(job);
   }
 }
 

@@ -47,6 +47,7 @@ struct MpiJob {
   Deadline::Clock::time_point deadline{};
   std::vector<MpiHandle> requests;
   std::unique_ptr<SmallReduce> small;  ///< an all_reduce that is done that way
+  std::uint64_t begun = 0;             ///< elements of an all_reduce that is done piece by piece; 0: it isn't
   MpiHeader header;
   std::vector<MpiHeader> headers;
 };
@@ -82,9 +83,10 @@ class MpiGroup final : public EngineGroup, public std::enable_shared_from_this<M
   void start(MpiJob& job);
   void start_parts(MpiJob& job);
   void start_small(MpiJob& job);
+  void start_piece(MpiJob& job);
   int start_part(const Part& part, MpiHandle* request) const noexcept;
   void compare_headers(const MpiJob& job) const;
-  bool test(MpiJob& job) const;
+  bool test(MpiJob& job);
   void finish(MpiJob& job) const noexcept;
   /// Under Calls: fails, and takes all jobs out.
   void give_up(const Error& error, Signals& done) noexcept;

@@ -156,8 +156,11 @@ bool MpiRuntime::step() noexcept {
 }
 
 void MpiRuntime::help() noexcept {
+  helpers_.fetch_add(1, std::memory_order_relaxed);
+  const bool running = step();
   helped_at_.store(now_ticks(), std::memory_order_relaxed);
-  if (step()) return;
+  helpers_.fetch_sub(1, std::memory_order_relaxed);
+  if (running) return;
   std::unique_lock lock(calls_);
   // Nothing of MPI's is under way: what is to come becomes ready, or is over already.
   if (!groups_.empty()) changed_.wait_for(lock, std::chrono::milliseconds(1));
@@ -179,7 +182,9 @@ void MpiRuntime::progress() noexcept {
       }
       if (!groups_.empty()) idle_looks = 0;
       const std::int64_t helped_ago = now_ticks() - helped_at_.load(std::memory_order_relaxed);
-      if (groups_.empty() || helped_ago < std::chrono::nanoseconds(pause_while_helped).count()) {
+      const bool helped = helpers_.load(std::memory_order_relaxed) > 0 ||
+                          helped_ago < std::chrono::nanoseconds(pause_while_helped).count();
+      if (groups_.empty() || helped) {
         lock.unlock();
         std::this_thread::sleep_for(pause_while_helped);
         continue;

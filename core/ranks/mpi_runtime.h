@@ -110,6 +110,7 @@ class MpiRuntime {
   bool begun_here_ = false;
   std::atomic<bool> broken_{false};
   std::atomic<int> wanting_{0};  ///< threads that wait for calls_ to start something
+  std::atomic<int> helpers_{0};  ///< threads inside of help()
   std::atomic<std::int64_t> helped_at_{0};
   std::atomic<std::int64_t> longest_timeout_{0};  ///< nanoseconds
 

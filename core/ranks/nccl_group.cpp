@@ -333,7 +333,14 @@ void NcclGroup::abort_comm() noexcept {
   const std::optional<Error> error = failure();
   {
     const std::lock_guard lock(pending_mutex_);
-    for (const Pending& pending : pending_) record_fault(pending.stream_id, *error);
+    for (const Pending& pending : pending_) {
+      bool done = false;  // and not noticed yet
+      try {
+        done = query(*pending.after, group_operation);
+      } catch (const std::exception&) {  // the device is lost
+      }
+      if (!done) record_fault(pending.stream_id, *error);
+    }
     pending_.clear();
   }
   const std::lock_guard lock(comm_mutex_);

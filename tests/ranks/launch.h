@@ -134,7 +134,8 @@ inline std::vector<Ended> run_ranks(int size, const std::vector<std::string>& wo
 /// Whether there is an mpirun; else the case is left out, and says so.
 inline bool has_mpirun() {
   if (std::string(RANKS_MPIRUN) != "") return true;
-  std::cout << "ANYPLACE_TEST_SKIPPED: mpirun is missing (Debian: apt-get install openmpi-bin), or this is a build with sanitizers\n";
+  std::cout << "ANYPLACE_TEST_SKIPPED: mpirun is missing (Debian: apt-get install openmpi-bin), or this is a build "
+               "with sanitizers\n";
   return false;
 }
 

@@ -39,6 +39,10 @@ TEST_CASE("Given work before and behind then an MPI operation is between them") 
   if (test::has_mpirun()) require_right(work(3, "order"));
 }
 
+TEST_CASE("Given an all_reduce that is done in pieces then every element is right, and so is what comes behind") {
+  if (test::has_mpirun()) require_right(work(2, "large"));
+}
+
 TEST_CASE("Given two communicators that ranks use in opposite orders then neither blocks the other") {
   if (test::has_mpirun()) require_right(work(2, "opposite"));
 }

@@ -82,6 +82,22 @@ void order(const Rank& me) {
   require(me.all.query(), "nothing is pending");
 }
 
+/// More than an engine does at once, with others behind it.
+void large(const Rank& me) {
+  const float mine = static_cast<float>(me.all.rank() + 1);
+  const auto n = static_cast<float>(me.all.size());
+  const Buffer data = me.filled(mine, 5'000'001), small = me.filled(mine);
+  const Stream second(me.device);
+  me.stream.synchronize();
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  me.all.all_reduce(second, small.as<float>(), small.as<float>());
+  const float sum = n * (n + 1) / 2;
+  bool right = true;
+  for (const float value : me.read(data, me.stream)) right = right && value == sum;
+  require(right, "every element of many");
+  require(me.read(small, second).front() == sum, "what came behind on another stream");
+}
+
 /// Two communicators that the ranks use in opposite orders, on two streams.
 void opposite(const Rank& me) {
   const Communicator other = me.all.split(0, me.all.rank());
@@ -230,6 +246,7 @@ int main(int count, char** arguments) {
       {"order", {order, seconds(60)}},       {"opposite", {opposite, seconds(60)}}, {"split", {split, seconds(60)}},
       {"mismatch", {mismatch, seconds(60)}}, {"silent", {silent, seconds(1)}},      {"killed", {killed, seconds(1)}},
       {"aborted", {aborted, seconds(60)}},   {"endless", {endless, seconds(60)}},   {"meet", {meet, seconds(60)}},
+      {"large", {large, seconds(60)}},
   };
   const auto mode = modes.find(arguments[3]);
   if (mode == modes.end()) return 2;
