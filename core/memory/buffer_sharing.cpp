@@ -76,7 +76,7 @@ const BufferSharing& shared(BufferState& buffer, const char* operation) {
 void end_export(BufferState& buffer) noexcept {
   DeviceState& device = *buffer.device;
   if (device.table->memory_export_end != nullptr) {
-    note_quietly(
+    check_quietly(
         device.table->memory_export_end(device.self, device.index, buffer.allocation(), &buffer.sharing->exported),
         device, freeing);
   }
