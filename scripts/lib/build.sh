@@ -8,8 +8,8 @@ source scripts/lib/cuda_header.sh
 source scripts/lib/dlpack_header.sh
 
 jobs=$(nproc)
-# Many tests wait for a part of their time: for a limit, a child or a thread.
-tests_at_once=$((jobs + (jobs + 1) / 2))
+# Most tests wait for a part of their time: for a limit, a child or a thread.
+tests_at_once=$((2 * jobs))
 
 # configure PRESET BUILD_FOLDER [CMAKE_ARGUMENT...]: quiet, but for what was left out and why.
 configure() {

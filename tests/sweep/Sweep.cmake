@@ -31,7 +31,11 @@ endif()
 # Test <name> without the allocator's cache, and <name>_with_cache with it. Without, each failure to allocate is seen; with it the
 # allocator keeps memory over its users' failures and maps it anew, and what it asks for again after a failure succeeds, so of
 # SILENT_WITH_CACHE too a failure may pass without a word.
+# Not under ThreadSanitizer: what is done when a call fails is no question of threads, and takes minutes there.
 function(anyplace_add_sweep name)
+  if(ANYPLACE_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL" "VARIABLES;MODULE"
                         "PLACES;FAILURES;SILENT;SILENT_WITH_CACHE;ENVIRONMENT")
   list(GET arg_PLACES 0 place)
@@ -62,6 +66,9 @@ endfunction()
 # <name>_for_long, where n is a multiple of EVERY.
 function(anyplace_add_shortage name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "WHAT;MODULE;EVERY" "PLACES;ENVIRONMENT")
+  if(ANYPLACE_SANITIZE STREQUAL "thread" AND arg_WHAT STREQUAL "allocations")
+    return()  # as of a sweep
+  endif()
   list(GET arg_PLACES 0 place)
   list(GET arg_PLACES 1 other)
   foreach(how_many IN ITEMS 1 rest)
