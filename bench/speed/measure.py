@@ -143,7 +143,8 @@ class Measure:
             for who in WHO:
                 values = []
                 for _ in range(1 if self.quick else 3):
-                    done = report.run([self.program("speed_memory"), who, what, str(count), f"--place={self.place}"],
+                    objects = str(count // 100 if self.quick else count)
+                    done = report.run([self.program("speed_memory"), who, what, objects, f"--place={self.place}"],
                                       self.environment(), statuses=(0, 3))
                     if done.returncode == 0:
                         said = json.loads(done.stdout)
