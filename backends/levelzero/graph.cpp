@@ -45,6 +45,35 @@ class Graph::List {
 
   void launch(Stream& stream, ze_command_queue_handle_t queue) {
     Submission on(stream);
+    try {
+      execute(on, queue);
+    } catch (...) {
+      if (runs_alone_) try_to_join(on);
+      throw;
+    }
+  }
+
+  /// Whether it was executed and no stream is behind that, since the barrier failed.
+  bool runs_alone() const noexcept { return runs_alone_; }
+  /// Puts the stream behind that execution.
+  void join(Stream& stream) {
+    Submission on(stream);
+    join(on);
+  }
+
+  void end(FirstFailure& failure) noexcept {
+    if (std::exchange(runs_alone_, false) && !device_.lost()) {
+      failure.add(api().EventHostSynchronize(finish(), UINT64_MAX), "zeEventHostSynchronize");
+    }
+    done_ = SignalRef();
+    if (list_ != nullptr) failure.add(api().CommandListDestroy(std::exchange(list_, nullptr)), "zeCommandListDestroy");
+    for (const ze_event_handle_t event : events_) failure.add(api().EventDestroy(event), "zeEventDestroy");
+    events_.clear();
+    if (pool_ != nullptr) failure.add(api().EventPoolDestroy(std::exchange(pool_, nullptr)), "zeEventPoolDestroy");
+  }
+
+ private:
+  void execute(Submission& on, ze_command_queue_handle_t queue) {
     done_ = on.append_marked(
         "zeCommandQueueExecuteCommandLists, or a barrier around it",
         [&](ze_command_list_handle_t list, ze_event_handle_t signal, std::uint32_t waits, ze_event_handle_t* before) {
@@ -62,20 +91,24 @@ class Graph::List {
           return result;
         });
   }
-
-  void end(FirstFailure& failure) noexcept {
-    // No stream is behind an execution whose barrier failed.
-    if (std::exchange(runs_alone_, false) && !device_.lost()) {
-      failure.add(api().EventHostSynchronize(finish(), UINT64_MAX), "zeEventHostSynchronize");
+  void join(Submission& on) {
+    done_ = on.append_marked("zeCommandListAppendBarrier", [&](ze_command_list_handle_t list, ze_event_handle_t signal,
+                                                               std::uint32_t waits, ze_event_handle_t* before) {
+      std::vector<ze_event_handle_t> events(before, before + waits);
+      events.push_back(finish());
+      return api().CommandListAppendBarrier(list, signal, static_cast<std::uint32_t>(events.size()), events.data());
+    });
+    runs_alone_ = false;
+  }
+  /// At once, so that a synchronisation of the stream covers what runs. If that fails, too, the next launch tries
+  /// again.
+  void try_to_join(Submission& on) noexcept {
+    try {
+      join(on);
+    } catch (...) {  // the launch's own failure is reported
     }
-    done_ = SignalRef();
-    if (list_ != nullptr) failure.add(api().CommandListDestroy(std::exchange(list_, nullptr)), "zeCommandListDestroy");
-    for (const ze_event_handle_t event : events_) failure.add(api().EventDestroy(event), "zeEventDestroy");
-    events_.clear();
-    if (pool_ != nullptr) failure.add(api().EventPoolDestroy(std::exchange(pool_, nullptr)), "zeEventPoolDestroy");
   }
 
- private:
   ze_event_handle_t start() const noexcept { return events_[0]; }
   ze_event_handle_t finish() const noexcept { return events_[1]; }
 
@@ -170,7 +203,7 @@ class Graph::List {
   ze_command_list_handle_t list_ = nullptr;
   SignalRef done_;           // behind the last execution, in its stream
   bool usable_ = true;       // false for good after a launch that failed half-way
-  bool runs_alone_ = false;  // it was executed, and its stream isn't behind it
+  bool runs_alone_ = false;  // see runs_alone()
 };
 
 // ---- What a list can have ------------------------------------------------------------------------------------------
@@ -325,6 +358,9 @@ Graph::List* Graph::idle_list() {
 void Graph::launch(Stream& stream) {
   const std::lock_guard lock(mutex_);
   device_.require();
+  for (const auto& list : lists_) {
+    if (list->runs_alone()) list->join(stream);
+  }
   if (List* const list = idle_list()) return list->launch(stream, queue_);
   launch_one_by_one(stream);
 }

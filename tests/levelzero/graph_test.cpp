@@ -143,4 +143,21 @@ TEST_CASE("A launch that fails half-way is an error, and the next launch is whol
   }
 }
 
+TEST_CASE("A stream is behind an execution whose barrier failed, at once or by the next launch") {
+  for (const int failing : {1, 2}) {
+    INFO(failing << " barriers fail");
+    const Double ze;
+    const Ground on;
+    const GraphExec exec = on.graph(3).instantiate();
+    test::HostGate gate;
+    gate.block(on.stream);
+    for (int i = 0; i < failing; ++i) REQUIRE(ze.fail_nth("zeCommandListAppendBarrier", 2 + i, 0x7ffffffe));
+    CHECK(test::code_of([&] { exec.launch(on.stream); }) == ErrorCode::backend_failed);
+    if (failing == 2) exec.launch(on.stream);
+    gate.open();
+    on.stream.synchronize();
+    CHECK(on.read(on.c) == Numbers(count, 3));
+  }
+}
+
 }  // namespace graph_test
