@@ -5,7 +5,6 @@
 // Left null, because OpenCL has nothing for them: 2D copies of shared virtual memory, registering host memory, peer
 // access and peer copies (every device has a context of its own), events between processes, reset. The core does
 // without.
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -123,10 +122,9 @@ class OpenClBackend final : public anyplace::backend::DeviceBackend {
     return static_cast<uint64_t>(event_at(event).nanoseconds());
   }
   void device_clock(int32_t device, anyplace_clock& out) override {
-    const int64_t offset = at(device).clock_offset();
-    out.host =
-        static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
-    out.device = out.host - static_cast<uint64_t>(offset);
+    const Device::ClockReading reading = at(device).read_clock();
+    out.host = static_cast<uint64_t>(reading.host);
+    out.device = static_cast<uint64_t>(reading.device);
   }
 
   // -- Memory.

@@ -60,6 +60,14 @@ class Device {
   void retire(Stream& stream);
   bool synchronize(const Deadline& deadline);
 
+  /// Nanoseconds of both clocks: the device's when a marker ended, the host's steady one in the middle of waiting for
+  /// it.
+  struct ClockReading {
+    std::int64_t device = 0;
+    std::int64_t host = 0;
+    std::int64_t took = 0;
+  };
+  ClockReading read_clock();
   /// What to add to this device's timestamps to have those of the host's steady clock, to within microseconds.
   std::int64_t clock_offset();
   /// Only after everything is over and nothing will be called any more.
@@ -94,8 +102,6 @@ class Device {
 
   Once context_once_;
   Context context_;
-  Once clock_once_;
-  std::int64_t clock_offset_ = 0;
 
   std::mutex streams_mutex_;  // guards streams_; taken before any mutex of a stream or of the null rule
   std::vector<Owned> streams_;
