@@ -75,6 +75,9 @@ TEST_CASE("a list has no order but that of its barriers and events, and waits fo
   CHECK(zeCommandQueueDestroy(queue) == ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE);
   CHECK_THAT(world.control.misuse_text(), Contains("a queue was destroyed while its lists ran"));
   CHECK(world.control.misuses() == 1);
+  ok(zeEventHostSignal(start));
+  ok(test::wait(done));
+  CHECK(words[0] == 5);
 }
 
 TEST_CASE("what may not be done with a list or a queue is refused and noted") {
@@ -90,7 +93,8 @@ TEST_CASE("what may not be done with a list or a queue is refused and noted") {
   };
   noted(execute(queue, list), ZE_RESULT_ERROR_INVALID_ARGUMENT, "wasn't closed");
   const auto start = world.event();
-  ok(test::barrier(list, nullptr, {start}));
+  const auto done = world.event();
+  ok(test::barrier(list, done, {start}));
   ok(zeCommandListClose(list));
   noted(zeCommandListClose(list), ZE_RESULT_ERROR_INVALID_ARGUMENT, "closed twice");
   noted(test::fill(list, words, 1), ZE_RESULT_ERROR_INVALID_ARGUMENT, "a list that was closed");
@@ -100,6 +104,7 @@ TEST_CASE("what may not be done with a list or a queue is refused and noted") {
   noted(execute(queue, world.list()), ZE_RESULT_ERROR_INVALID_COMMAND_LIST_TYPE, "an immediate command list");
   noted(zeCommandListClose(world.list()), ZE_RESULT_ERROR_INVALID_ARGUMENT, "an immediate command list");
   ok(zeEventHostSignal(start));
+  ok(test::wait(done));
 }
 
 TEST_CASE("a reset without an order to what signals the event or waits for it is noted") {
@@ -112,6 +117,7 @@ TEST_CASE("a reset without an order to what signals the event or waits for it is
   CHECK(zeCommandListAppendEventReset(second, event) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   CHECK_THAT(world.control.misuse_text(), Contains("without an order between them"));
   ok(zeEventHostSignal(held));
+  ok(test::wait(event));
 }
 
 }  // namespace queue_test
