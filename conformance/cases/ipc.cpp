@@ -128,6 +128,20 @@ class Second {
 /// The same in both processes, each for itself.
 struct Side {
   explicit Side(const Run& run) : device(run.place()), stream(device) {}
+
+  /// For others, and filled.
+  Buffer shareable(std::uint8_t value) const {
+    Buffer buffer = CALL(Buffer(stream, bytes, {.shareable = true}));
+    CALL(stream.memset8(buffer, value));
+    CALL(stream.synchronize());
+    return buffer;
+  }
+  /// Closes what nobody here uses any more.
+  void close_others() const {
+    CALL(stream.synchronize());
+    CALL(ipc_collect(device));
+  }
+
   Device device;
   Stream stream;
 };
@@ -147,9 +161,7 @@ ANYPLACE_CASE("ipc", "ipc.memory", "memory of another process: both see what eit
     talk.hear();
   });
   const Side side(run);
-  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(buffer, 5));
-  CALL(side.stream.synchronize());
+  const Buffer buffer = side.shareable(5);
   second.talk().send(CALL(buffer.export_handle()));
   second.talk().hear();
   CHECK_BYTES(read(side.stream, buffer), Bytes(bytes, 6));
@@ -171,9 +183,7 @@ ANYPLACE_CASE("ipc", "ipc.memory", "a part of a buffer is that part in the other
     talk.hear();
   });
   const Side side(run);
-  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(buffer, 1));
-  CALL(side.stream.synchronize());
+  const Buffer buffer = side.shareable(1);
   second.talk().send(CALL(buffer.sub(512, 1000).export_handle()));
   second.talk().hear();
   Bytes expected(bytes, 1);
@@ -194,23 +204,18 @@ ANYPLACE_CASE("ipc", "ipc.memory",
       talk.hear();
       CHECK_BYTES(read(side.stream, theirs), Bytes(bytes, 7));
     }
-    CALL(side.stream.synchronize());
-    CALL(ipc_collect(side.device));
+    side.close_others();
     talk.tell();
     talk.hear();
   });
   const Side side(run);
   {
-    const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-    CALL(side.stream.memset8(buffer, 7));
-    CALL(side.stream.synchronize());
+    const Buffer buffer = side.shareable(7);
     second.talk().send(CALL(buffer.export_handle()));
     second.talk().hear();
   }
   CHECK_EQUAL(CALL(ipc_collect(side.device)), bytes);
-  const Buffer others = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(others, 8));
-  CALL(side.stream.synchronize());
+  const Buffer others = side.shareable(8);
   second.talk().tell();
   second.talk().hear();
   CHECK_EQUAL(CALL(ipc_collect(side.device)), std::uint64_t{0});
@@ -281,16 +286,13 @@ ANYPLACE_CASE("ipc", "ipc.memory", "memory that another process closed can be op
         const Buffer theirs = CALL(Buffer::import(side.stream, handle));
         CHECK_BYTES(read(side.stream, theirs.sub(0, 100)), Bytes(100, 2));
       }
-      CALL(side.stream.synchronize());
-      CALL(ipc_collect(side.device));
+      side.close_others();
     }
     talk.tell();
     talk.hear();
   });
   const Side side(run);
-  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(buffer, 2));
-  CALL(side.stream.synchronize());
+  const Buffer buffer = side.shareable(2);
   second.talk().send(CALL(buffer.export_handle()));
   second.talk().hear();
   second.talk().tell();
@@ -388,9 +390,7 @@ ANYPLACE_CASE("ipc", "ipc.events", "another process's event is recorded here, an
 /// A process with a record that never completes, and memory, which it sends the handles of. It ends by being killed.
 void record_and_hold(const Run& run, const Talk& talk) {
   const Side side(run);
-  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(buffer, 3));
-  CALL(side.stream.synchronize());
+  const Buffer buffer = side.shareable(3);
   talk.send(CALL(buffer.export_handle()));
   const Event event = CALL(Event(side.device, {.interprocess = true}));
   HostGate gate;

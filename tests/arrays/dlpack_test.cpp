@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "anyplace/anyplace.h"
@@ -163,9 +164,62 @@ TEST_CASE("the numbers of CUDA's default streams are taken, those that mean noth
   };
   CHECK(code(std::nullopt) == ErrorCode::ok);
   CHECK(code(1) == ErrorCode::ok);
+  CHECK(code(2) == ErrorCode::ok);
   CHECK(code(-1) == ErrorCode::ok);
   CHECK(code(0) == ErrorCode::invalid_argument);
   CHECK(code(-2) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("stream number 2 of CUDA is the calling thread's default stream, and waits for the array") {
+  const std::optional<Device> device = cuda_device();
+  if (!device) return;
+  constexpr std::uint64_t per_thread = 2;  // CU_STREAM_PER_THREAD
+  const Stream producer(*device), mine = Stream::from_native(*device, per_thread);
+  const Array array(producer, DType::u8, {4096});
+  const HostBuffer pinned(*device, 4096);
+  test::HostGate gate;
+  gate.block(producer);
+  producer.memset8(array.buffer(), 6);
+  const Tensor tensor = exported(array, {.stream = 2});
+  mine.copy(pinned.as<std::uint8_t>(), array.buffer());
+  CHECK_FALSE(mine.query());
+  std::thread([&] {  // has a default stream of its own, which waits for nothing
+    const Stream others = Stream::from_native(*device, per_thread);
+    others.synchronize();
+    CHECK_FALSE(producer.query());
+  })
+      .join();
+  gate.open();
+  mine.synchronize();
+  CHECK(pinned.as<std::uint8_t>()[4095] == 6);
+}
+
+TEST_CASE("a tensor without a version goes out and comes back, and is deleted once") {
+  const Stream stream(Device("cpu_sim:1"));
+  const Array array = Array(stream, DType::i16, {3, 4}).permute({1, 0});
+  DLManagedTensor* const tensor = dlpack::to_dlpack_unversioned(array);
+  CHECK(tensor->dl_tensor.device.device_type == kDLCPU);
+  CHECK(tensor->dl_tensor.ndim == 2);
+  const Array back = dlpack::from_dlpack_unversioned(tensor);
+  CHECK(back.dtype() == array.dtype());
+  CHECK(back.shape() == array.shape());
+  CHECK(back.strides() == array.strides());
+  CHECK(back.address() == array.address());
+  CHECK(back.place() == array.place());
+  CHECK_FALSE(back.is_read_only());
+
+  std::vector<double> memory(6);
+  std::int64_t shape[] = {6};
+  int deleted = 0;
+  DLManagedTensor others{{memory.data(), {kDLCPU, 0}, 1, {kDLFloat, 64, 1}, shape, nullptr, 0},
+                         &deleted,
+                         [](DLManagedTensor* self) { ++*static_cast<int*>(self->manager_ctx); }};
+  {
+    const Array taken = dlpack::from_dlpack_unversioned(&others);
+    CHECK(taken.is_on_host());
+    CHECK(deleted == 0);
+  }
+  CHECK(deleted == 1);
 }
 
 }  // namespace dlpack_test
