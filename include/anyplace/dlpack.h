@@ -42,7 +42,7 @@ struct ExportOptions {
   /// The consumer's stream, which waits for what the array's stream was given up to now; the host doesn't:
   ///   nothing  the device's default stream
   ///   -1       none: the consumer sees to the order by itself
-  ///   1, 2     cuda: the legacy default stream, and the calling thread's per-thread default stream
+  ///   1, 2     cuda: the legacy default stream; the per-thread default streams, by way of the legacy one
   ///   0        hip: the default stream
   ///   else     the vendor's own handle of a stream of the array's device (StreamView::native_handle)
   /// What is exported as memory of the host, cpu_sim's too, knows nothing but nothing and -1: the consumer has no
@@ -189,7 +189,10 @@ inline void hand_over(Kept& exported, DLDeviceType type, std::optional<std::int6
            : type == kDLROCM ? "give 0 for the default stream, or a handle"
                              : "give a handle, or none for the default stream");
   }
-  const bool is_default = !number || (type == kDLCUDA && number == 1) || (type == kDLROCM && number == 0);
+  // A thread's default stream of CUDA waits for what the legacy one was given, a wait too, and that one for it (CUDA's
+  // "Stream synchronization behavior"): so the legacy one stands for it, which no handle of one stream can.
+  const bool is_default =
+      !number || (type == kDLCUDA && (number == 1 || number == 2)) || (type == kDLROCM && number == 0);
   if (!is_default) exported.consumer = Stream::from_native(device, static_cast<std::uint64_t>(*number));
   const StreamView consumer = is_default ? device.default_stream() : exported.consumer.view();
   if (consumer != producer) consumer.wait_stream(producer);

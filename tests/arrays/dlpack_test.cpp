@@ -5,7 +5,6 @@
 #include <dlfcn.h>
 
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "anyplace/anyplace.h"
@@ -170,11 +169,11 @@ TEST_CASE("the numbers of CUDA's default streams are taken, those that mean noth
   CHECK(code(-2) == ErrorCode::invalid_argument);
 }
 
-TEST_CASE("stream number 2 of CUDA is the calling thread's default stream, and waits for the array") {
+TEST_CASE("stream number 2 of CUDA makes the threads' default streams wait for the array") {
   const std::optional<Device> device = cuda_device();
   if (!device) return;
-  constexpr std::uint64_t per_thread = 2;  // CU_STREAM_PER_THREAD
-  const Stream producer(*device), mine = Stream::from_native(*device, per_thread);
+  const Stream producer(*device);
+  const StreamView mine = device->per_thread_stream();  // blocking, as CUDA's own one of this thread is
   const Array array(producer, DType::u8, {4096});
   const HostBuffer pinned(*device, 4096);
   test::HostGate gate;
@@ -184,8 +183,7 @@ TEST_CASE("stream number 2 of CUDA is the calling thread's default stream, and w
   mine.copy(pinned.as<std::uint8_t>(), array.buffer());
   CHECK_FALSE(mine.query());
   std::thread([&] {  // has a default stream of its own, which waits for nothing
-    const Stream others = Stream::from_native(*device, per_thread);
-    others.synchronize();
+    device->per_thread_stream().synchronize();
     CHECK_FALSE(producer.query());
   })
       .join();

@@ -13,7 +13,7 @@ using namespace anyplace;
 
 /// 0, 1, 2 ... as three rows of four, and those as columns.
 Array made() {
-  const Stream stream(Device("cpu_sim:1"));
+  static const Stream stream(Device("cpu_sim:1"));
   Array array(stream, DType::f32, {3, 4});
   std::vector<float> numbers;
   for (int i = 0; i < 12; ++i) numbers.push_back(static_cast<float>(i));
@@ -33,9 +33,9 @@ double sum_of(const Array& array) {
 
 }  // namespace
 
-extern "C" {
+#define NUMPY_SIDE extern "C" __attribute__((visibility("default")))
 
-void* numpy_side_export(int has_version) try {
+NUMPY_SIDE void* numpy_side_export(int has_version) try {
   if (has_version != 0) return dlpack::to_dlpack(made());
   return dlpack::to_dlpack_unversioned(made());
 } catch (const Error& error) {
@@ -43,18 +43,17 @@ void* numpy_side_export(int has_version) try {
   return nullptr;
 }
 
-void* numpy_side_export_read_only() try {
+NUMPY_SIDE void* numpy_side_export_read_only() try {
   return dlpack::to_dlpack(made().as_read_only());
 } catch (const Error& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return nullptr;
 }
 
-double numpy_side_sum(void* tensor, int has_version) try {
+NUMPY_SIDE double numpy_side_sum(void* tensor, int has_version) try {
   if (has_version != 0) return sum_of(dlpack::from_dlpack(static_cast<DLManagedTensorVersioned*>(tensor)));
   return sum_of(dlpack::from_dlpack_unversioned(static_cast<DLManagedTensor*>(tensor)));
 } catch (const Error& error) {
   std::fprintf(stderr, "%s\n", error.what());
   return -1;
-}
 }
