@@ -20,10 +20,10 @@
 namespace anyplace::detail {
 namespace {
 
-/// How long a small job is looked at before the call that submits it returns: where the callers of the last one went on
-/// to other things, and where one of them waited for it anyway. Beside what a job costs that isn't over by then, a
-/// stream that is held and a thread that is woken, the latter is little: where ranks share cores it is often less.
-constexpr std::chrono::microseconds time_at_once{20}, time_for_waiters{500};
+/// How long a small all_reduce is looked at before the call that submits it returns: the most where a thread waited for
+/// the last one that became a job, less each time that nobody did. Beside what a job costs, a stream that is held and a
+/// thread that looks after it, most of it is little: where ranks share cores it is less.
+constexpr std::chrono::microseconds shortest_patience{20}, longest_patience{2000};
 /// So many looks are made between two looks at the clock.
 constexpr int looks_at_a_time = 8;
 
@@ -39,7 +39,8 @@ MpiGroup::MpiGroup(MpiRuntime& runtime, MpiHandle comm, DeviceState& device, int
       checks_(switch_variable("ANYPLACE_COMMUNICATOR_CHECK", false)),
       is_foreign_(device.backend->name == "cuda" && runtime.is_cuda_aware()),
       host_device_(device.backend->name == "cpu_sim" || is_foreign_),
-      small_plan_(rank, size) {
+      small_plan_(rank, size),
+      patience_(shortest_patience) {
   runtime.allow(timeout);
 }
 
@@ -219,7 +220,7 @@ bool MpiGroup::submit_at_once(const Pin<StreamState>& stream, const Part& part, 
 
 bool MpiGroup::look_for_a_while(SmallReduce& small, int& code) const {
   const auto began = Deadline::Clock::now();
-  const auto until = began + (is_waited_for_ ? time_for_waiters : time_at_once);
+  const auto until = began + patience_;
   do {
     for (int look = 0; look < looks_at_a_time; ++look) {
       if (small.look(code)) return true;
@@ -250,7 +251,7 @@ bool MpiGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& do
       }
       running = true;
       if (test(*job)) {
-        if (job->small) is_waited_for_ = by_waiter;
+        if (job->small) patience_ = by_waiter ? longest_patience : std::max(patience_ / 4, shortest_patience);
         finish(*job);
       }
       // What it still has to start comes before what later jobs start.

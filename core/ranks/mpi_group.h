@@ -107,7 +107,7 @@ class MpiGroup final : public EngineGroup, public std::enable_shared_from_this<M
   std::deque<std::shared_ptr<MpiJob>> jobs_;
   std::uint64_t sequence_ = 0;
   std::unique_ptr<SmallReduce> spare_;  ///< for the next small all_reduce that is done at once
-  bool is_waited_for_ = false;          ///< a thread waited for the last small job
+  std::chrono::microseconds patience_;  ///< with a small all_reduce, before it becomes a job
   bool listed_ = false;                 ///< in the runtime's list
   friend class MpiRuntime;
 };

@@ -57,7 +57,8 @@ int SmallReduce::start(const SmallPlan::Step& step) noexcept {
 bool SmallReduce::look(int& code) noexcept {
   while (true) {
     code = test(receive_, is_receiving_);
-    if (code == mpi_success) code = test(send_, is_sending_);
+    // Each test looks at all that comes: one is enough while there is something to wait for.
+    if (code == mpi_success && !is_receiving_) code = test(send_, is_sending_);
     if (code != mpi_success) return true;
     if (is_pending()) return false;
     if (has_received_) {
