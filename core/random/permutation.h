@@ -88,7 +88,7 @@ class Cipher {
 
  private:
   static constexpr int rounds = 12;
-  static constexpr int lanes = 16;
+  static constexpr int lanes = 64;
   static_assert(batch % lanes == 0, "the last lanes of a batch may be none of its numbers, but are its memory");
 
   ANYPLACE_RANDOM_METHOD static uint32_t mask(int bits) {
