@@ -219,12 +219,16 @@ bool MpiGroup::submit_at_once(const Pin<StreamState>& stream, const Part& part, 
 }
 
 bool MpiGroup::look_for_a_while(SmallReduce& small, int& code) const {
-  const auto began = Deadline::Clock::now();
-  const auto until = began + patience_;
-  do {
+  const auto looks = [&] {
     for (int look = 0; look < looks_at_a_time; ++look) {
       if (small.look(code)) return true;
     }
+    return false;
+  };
+  if (looks()) return true;  // the clock isn't looked at before
+  const auto until = Deadline::Clock::now() + patience_;
+  do {
+    if (looks()) return true;
   } while (Deadline::Clock::now() < until);
   return false;
 }
