@@ -90,6 +90,7 @@ constexpr Bullet all_bullets[] = {
     {"collectives.reduce", "arrays of any devices are added element by element, on a device of theirs"},
     {"collectives.pieces", "pieces along a dimension go to their devices, and come together again as they were"},
     {"collectives.order", "what a collective reads was written before it, and is written again only after it"},
+    {"collectives.ranks", "operations of a communicator are work of their stream, and give each rank its part"},
     {"collectives.arguments", "what doesn't fit is refused before anything is submitted"},
     // -- Kernels
     {"kernels.launch", "a launch runs every thread of the grid once, with its indices, arguments and shared memory"},

@@ -6,9 +6,11 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
+import rates
 import report
 
 # The cases of the program `speed` that make each group.
@@ -135,6 +137,52 @@ class Measure:
             times.setdefault(who, []).append(one["bytes"] / one["median"])
         reference = statistics.median(times["stream_add"])
         return {"reduce_add": {"anyplace": [value / reference for value in times["anyplace"]]}}
+
+    def random(self):
+        """On one core, and of cpu_sim whatever the place; beside the standard library and, where this Python has it, NumPy."""
+        repetitions = 1 if self.quick else self.repetitions
+        # Of a permutation the numbers count: NumPy's have eight bytes, ours four.
+        rows = {"uniform_f32": ("uniform_f32", 1, 1), "normal_f32": ("normal_f32", 1, 1),
+                "permutation_i32": ("permutation", 1e3 / 4, 1e3 / 8)}
+        found, _ = rates.host_rates(self.build, repetitions, 0.005 if self.quick else 0.1, "/(" + "|".join(rows) + ")/")
+        version, of_numpy = ("", {}) if self.quick else rates.numpy_rates(sys.executable, repetitions)
+        if not version:
+            self.left_out.append("random/numpy: " + ("a quick run doesn't" if self.quick else "this Python has no NumPy"))
+        figures = {}
+        for row, (metric, ours, numpys) in rows.items():
+            figures[metric] = {"anyplace": [value * ours for value in found[True, row]]}
+            if (False, row) in found:
+                figures[metric]["mt19937"] = found[False, row]
+            if row in of_numpy:
+                figures[metric]["numpy"] = [of_numpy[row] * numpys]
+        return figures
+
+    def ranks(self):
+        """Over MPI_Allreduce in the same processes; on cpu_sim, whatever the place."""
+        mpirun = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
+        if mpirun is None:
+            self.left_out.append("ranks/anyplace: there is no mpirun (Debian: apt-get install openmpi-bin libopenmpi-dev)")
+            return {}
+        figures = {}
+
+        def measure(size, megabytes, keys):
+            # The flags are Open MPI's: by root, and of more ranks than cores.
+            said = report.run([mpirun, "--allow-run-as-root", "--oversubscribe", "-n", str(size), self.program("allreduce_demo"),
+                               "--place", "cpu_sim", "--megabytes", str(megabytes)]).stdout
+            ratios = [float(ratio) for ratio in re.findall(r"time ([0-9.]+) of MPI's", said)]
+            for key, ratio in zip(keys, ratios):
+                if key:
+                    figures.setdefault(key, {}).setdefault("anyplace", []).append(ratio)
+            return len(ratios) == 2
+
+        for _ in range(1 if self.quick else self.repetitions):
+            there = measure(2, 1, ["all_reduce_small_2", None])
+            if not there:
+                self.left_out.append("ranks/anyplace: allreduce_demo was built without MPI (Debian: apt-get install libopenmpi-dev)")
+                return {}
+            if not self.quick:
+                measure(4, 256, ["all_reduce_small", "all_reduce_large"])
+        return figures
 
     def memory(self):
         """Of malloc's figure and what became resident, the greater."""

@@ -10,6 +10,7 @@ import report
 # As they are in the figures, and as people call them. What copies are held against is memcpy, and what round trips between
 # processes are is what those have without anyplace.
 PEERS = {"naive": "thread + mutex", "tbb": "oneTBB", "asio": "Asio strands", "pocl": "PoCL", "memcpy": "memcpy",
+         "mt19937": "std::mt19937", "numpy": "NumPy's Philox", "mpi": "MPI_Allreduce",
          "words": "two words, spinning", "futexes": "a pair of futexes", "pipes": "a pair of pipes"}
 COLUMNS = ["naive", "tbb", "asio", "pocl"]
 
@@ -83,6 +84,12 @@ METRICS = [
     Metric("copy_1", "copy", "the same with one worker", "x", None, None, True),
     Metric("copy_2", "copy", "the same with two workers", "x", None, 1.2, True),
     Metric("reduce_add", "sums", "add 8 x 64 MiB of 8 devices on one, over the bandwidth of STREAM Add", "x", 0.8, None, True),
+    Metric("uniform_f32", "random", "65,536 uniform f32 on one core", "GB/s", 1, None, True),
+    Metric("normal_f32", "random", "65,536 normal f32 on one core", "GB/s", None, None, True),
+    Metric("permutation", "random", "a permutation of 65,536 numbers on one core, of numbers", "million/s", None, None, True),
+    Metric("all_reduce_small", "ranks", "all_reduce of 8 bytes by 4 processes, over MPI_Allreduce's time", "x", 1.3),
+    Metric("all_reduce_small_2", "ranks", "the same by 2 processes", "x", 1.3),
+    Metric("all_reduce_large", "ranks", "all_reduce of 256 MiB by 4 processes, over MPI_Allreduce's time", "x", 1),
     Metric("instructions", "instructions", "instructions of the core, the most of any call", "", 40, 20),
     Metric("instructions_short", "instructions", "the same, of record, wait, query, launch and synchronise", ""),
     Metric("capture_call", "captures", "capture a kernel with 3 arguments", "ns", 100),
@@ -139,7 +146,7 @@ def add_flatness(figures, curves):
 
 
 def _number(value, unit):
-    if unit == "x" or (unit in ("ms", "us", "million/s") and value < 100):
+    if unit in ("x", "GB/s") or (unit in ("ms", "us", "million/s") and value < 100):
         return f"{value:.2f}"
     if unit == "":
         return f"{value:.0f}"
@@ -209,6 +216,18 @@ def ping_pong_table(figures):
     rows = [[ours[key] if who == "anyplace" else PEERS[who], f"{statistics.median(values):.2f}"]
             for key in ours for who, values in figures.get(key, {}).items()]
     return f"A round trip between two processes, us:\n\n{report.markdown(['over', 'us'], rows)}" if rows else ""
+
+
+def random_table(figures):
+    """Empty if they weren't measured."""
+    rows = []
+    for metric in METRICS:
+        if metric.group == "random" and metric.key in figures:
+            found = medians(figures[metric.key])
+            rows.append([f"{metric.label}, {metric.unit}"] + [_number(found[who], metric.unit) if who in found else "-"
+                                                              for who in ("anyplace", "mt19937", "numpy")])
+    head = ["random numbers", "anyplace", PEERS["mt19937"], PEERS["numpy"]]
+    return f"Random numbers on one core:\n\n{report.markdown(head, rows)}" if rows else ""
 
 
 def limits_table(figures):

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sharing between processes: buffers and events of one process in another. The second process is forked before the
 // backend is used, so that each has it to itself.
-#include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <functional>
-#include <system_error>
 
+#include "second_process.h"
 #include "support.h"
 
 namespace anyplace::conformance::ipc_cases {
@@ -20,114 +13,23 @@ namespace {
 
 constexpr std::uint64_t bytes = 1 << 20;
 
-/// One process's end of the talk between the two.
-class Talk {
- public:
-  Talk(int in, int out) noexcept : in_(in), out_(out) {}
-
-  void send(const std::vector<std::byte>& handle) const {
-    const std::uint64_t length = handle.size();
-    put(&length, sizeof(length));
-    put(handle.data(), handle.size());
-  }
-  std::vector<std::byte> receive() const {
-    std::uint64_t length = 0;
-    get(&length, sizeof(length));
-    CHECK(length <= 1 << 16);
-    std::vector<std::byte> handle(length);
-    get(handle.data(), handle.size());
-    return handle;
-  }
-  void tell() const { send({}); }
-  void hear() const { static_cast<void>(receive()); }
-
- private:
-  void put(const void* from, std::size_t size) const {
-    if (write(out_, from, size) != static_cast<ssize_t>(size)) {
-      check_failed(__FILE__, __LINE__, "the other process has ended");
-    }
-  }
-  void get(void* to, std::size_t size) const {
-    for (auto* at = static_cast<char*>(to); size != 0;) {
-      pollfd readable{in_, POLLIN, 0};
-      constexpr int most_ms = 60'000;
-      const bool there = poll(&readable, 1, most_ms) > 0;
-      const ssize_t count = there ? ::read(in_, at, size) : 0;
-      if (count <= 0) check_failed(__FILE__, __LINE__, there ? "the other process has ended" : "it says nothing");
-      at += count;
-      size -= static_cast<std::size_t>(count);
-    }
-  }
-
-  int in_;
-  int out_;
-};
-
-/// A process that runs `body`. What fails there fails here, at the end.
-class Second {
- public:
-  explicit Second(const std::function<void(const Talk&)>& body) {
-    if (pipe(to_) != 0 || pipe(from_) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
-    child_ = fork();
-    if (child_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (child_ == 0) run(body);
-    close(to_[0]);
-    close(from_[1]);
-    signal(SIGPIPE, SIG_IGN);
-  }
-  Second(const Second&) = delete;
-  Second& operator=(const Second&) = delete;
-  ~Second() {
-    if (child_ > 0) {
-      kill(child_, SIGKILL);
-      waitpid(child_, nullptr, 0);
-    }
-    close(to_[1]);
-    close(from_[0]);
-  }
-
-  Talk talk() const noexcept { return {from_[0], to_[1]}; }
-  void kill_now() {
-    kill(child_, SIGKILL);
-    while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) continue;
-    child_ = 0;
-  }
-  void must_end_well() {
-    int status = 0;
-    while (waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
-    child_ = 0;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      check_failed(__FILE__, __LINE__, "a call in the second process did otherwise: see its output");
-    }
-  }
-
- private:
-  [[noreturn]] void run(const std::function<void(const Talk&)>& body) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close(to_[1]);
-    close(from_[0]);
-    std::string failure;
-    try {
-      body(Talk(to_[0], from_[1]));
-      std::exit(0);  // as a program ends
-    } catch (const CheckFailed& failed) {
-      failure = failed.text;
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-    failure = "second process: " + failure + "\n";
-    static_cast<void>(!write(STDERR_FILENO, failure.data(), failure.size()));
-    _exit(1);
-  }
-
-  int to_[2];
-  int from_[2];
-  pid_t child_ = 0;
-};
-
 /// The same in both processes, each for itself.
 struct Side {
   explicit Side(const Run& run) : device(run.place()), stream(device) {}
+
+  /// For others, and filled.
+  Buffer shareable(std::uint8_t value) const {
+    Buffer buffer = CALL(Buffer(stream, bytes, {.shareable = true}));
+    CALL(stream.memset8(buffer, value));
+    CALL(stream.synchronize());
+    return buffer;
+  }
+  /// Closes what nobody here uses any more.
+  void close_others() const {
+    CALL(stream.synchronize());
+    CALL(ipc_collect(device));
+  }
+
   Device device;
   Stream stream;
 };
@@ -147,9 +49,7 @@ ANYPLACE_CASE("ipc", "ipc.memory", "memory of another process: both see what eit
     talk.hear();
   });
   const Side side(run);
-  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(buffer, 5));
-  CALL(side.stream.synchronize());
+  const Buffer buffer = side.shareable(5);
   second.talk().send(CALL(buffer.export_handle()));
   second.talk().hear();
   CHECK_BYTES(read(side.stream, buffer), Bytes(bytes, 6));
@@ -171,9 +71,7 @@ ANYPLACE_CASE("ipc", "ipc.memory", "a part of a buffer is that part in the other
     talk.hear();
   });
   const Side side(run);
-  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(buffer, 1));
-  CALL(side.stream.synchronize());
+  const Buffer buffer = side.shareable(1);
   second.talk().send(CALL(buffer.sub(512, 1000).export_handle()));
   second.talk().hear();
   Bytes expected(bytes, 1);
@@ -194,23 +92,18 @@ ANYPLACE_CASE("ipc", "ipc.memory",
       talk.hear();
       CHECK_BYTES(read(side.stream, theirs), Bytes(bytes, 7));
     }
-    CALL(side.stream.synchronize());
-    CALL(ipc_collect(side.device));
+    side.close_others();
     talk.tell();
     talk.hear();
   });
   const Side side(run);
   {
-    const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-    CALL(side.stream.memset8(buffer, 7));
-    CALL(side.stream.synchronize());
+    const Buffer buffer = side.shareable(7);
     second.talk().send(CALL(buffer.export_handle()));
     second.talk().hear();
   }
   CHECK_EQUAL(CALL(ipc_collect(side.device)), bytes);
-  const Buffer others = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(others, 8));
-  CALL(side.stream.synchronize());
+  const Buffer others = side.shareable(8);
   second.talk().tell();
   second.talk().hear();
   CHECK_EQUAL(CALL(ipc_collect(side.device)), std::uint64_t{0});
@@ -281,16 +174,13 @@ ANYPLACE_CASE("ipc", "ipc.memory", "memory that another process closed can be op
         const Buffer theirs = CALL(Buffer::import(side.stream, handle));
         CHECK_BYTES(read(side.stream, theirs.sub(0, 100)), Bytes(100, 2));
       }
-      CALL(side.stream.synchronize());
-      CALL(ipc_collect(side.device));
+      side.close_others();
     }
     talk.tell();
     talk.hear();
   });
   const Side side(run);
-  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(buffer, 2));
-  CALL(side.stream.synchronize());
+  const Buffer buffer = side.shareable(2);
   second.talk().send(CALL(buffer.export_handle()));
   second.talk().hear();
   second.talk().tell();
@@ -388,9 +278,7 @@ ANYPLACE_CASE("ipc", "ipc.events", "another process's event is recorded here, an
 /// A process with a record that never completes, and memory, which it sends the handles of. It ends by being killed.
 void record_and_hold(const Run& run, const Talk& talk) {
   const Side side(run);
-  const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
-  CALL(side.stream.memset8(buffer, 3));
-  CALL(side.stream.synchronize());
+  const Buffer buffer = side.shareable(3);
   talk.send(CALL(buffer.export_handle()));
   const Event event = CALL(Event(side.device, {.interprocess = true}));
   HostGate gate;

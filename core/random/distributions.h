@@ -110,6 +110,14 @@ struct Draw<double> {
   }
 };
 
+/// Elements of counters of which each has `per` for every lane: `element(e, i)` is element e of lane i.
+template <int per, int lanes, class Element, class Make>
+ANYPLACE_RANDOM_FUNCTION void make_each(Element (*out)[lanes], const Make& element) {
+  for (int e = 0; e < per; ++e) {
+    for (int i = 0; i < lanes; ++i) out[e][i] = element(e, i);
+  }
+}
+
 // ---- Distributions -------------------------------------------------------------------------------------------------
 
 /// From `low` on, and never above `most`, which is the largest number below the upper end.
@@ -122,12 +130,10 @@ struct Uniform {
 
   template <int lanes>
   ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
-    for (int e = 0; e < per; ++e) {
-      for (int i = 0; i < lanes; ++i) {
-        const Value x = low + Draw<Value>::fraction_at(words, e, i) * width;
-        out[e][i] = Store::store(x < most ? x : most);
-      }
-    }
+    make_each<per>(out, [&](int e, int i) {
+      const Value x = low + Draw<Value>::fraction_at(words, e, i) * width;
+      return Store::store(x < most ? x : most);
+    });
   }
 };
 
@@ -162,11 +168,8 @@ struct Exponential {
 
   template <int lanes>
   ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
-    for (int e = 0; e < per; ++e) {
-      for (int i = 0; i < lanes; ++i) {
-        out[e][i] = Store::store(-log_of(Draw<Value>::inner_at(words, e, i)) * scale);
-      }
-    }
+    make_each<per>(out,
+                   [&](int e, int i) { return Store::store(-log_of(Draw<Value>::inner_at(words, e, i)) * scale); });
   }
 };
 
@@ -180,12 +183,10 @@ struct Integers {
 
   template <int lanes>
   ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
-    for (int e = 0; e < per; ++e) {
-      for (int i = 0; i < lanes; ++i) {
-        const uint64_t high = words.word[2 * e][i], low = words.word[2 * e + 1][i];
-        out[e][i] = static_cast<Number>(first + ((high * count + (low * count >> 32)) >> 32));
-      }
-    }
+    make_each<per>(out, [&](int e, int i) {
+      const uint64_t high = words.word[2 * e][i], low = words.word[2 * e + 1][i];
+      return static_cast<Number>(first + ((high * count + (low * count >> 32)) >> 32));
+    });
   }
 };
 
@@ -226,9 +227,7 @@ struct Bernoulli {
   template <int lanes>
   ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
     const Number hit = static_cast<Number>(one);
-    for (int e = 0; e < per; ++e) {
-      for (int i = 0; i < lanes; ++i) out[e][i] = words.word[e][i] <= last ? hit : Number(0);
-    }
+    make_each<per>(out, [&](int e, int i) { return words.word[e][i] <= last ? hit : Number(0); });
   }
 };
 

@@ -20,6 +20,16 @@ ANYPLACE_RANDOM_FUNCTION To same_bits(From from) {
   return __builtin_bit_cast(To, from);
 }
 
+/// A polynomial in x of these coefficients, by Horner's rule: a + x (b + x (...)).
+template <class T>
+ANYPLACE_RANDOM_FUNCTION T series(T, T last) {
+  return last;
+}
+template <class T, class... More>
+ANYPLACE_RANDOM_FUNCTION T series(T x, T first, More... more) {
+  return first + x * series(x, more...);
+}
+
 /// ln x of a normal number that is greater than 0.
 ///
 /// x is m 2^e with m from sqrt(1/2) to sqrt(2); ln m is 2 artanh(s) with s = f / (2 + f) and f = m - 1. The sum is
@@ -31,7 +41,7 @@ ANYPLACE_RANDOM_FUNCTION float log_of(float x) {
   const float f = same_bits<float>((above & 0x007fffffu) + half_root) - 1.0f;
   const float s = f / (2.0f + f);
   const float z = s * s;
-  const float r = z * (0.666666667f + z * (0.4f + z * (0.285714286f + z * (0.222222222f + z * 0.181818182f))));
+  const float r = z * series(z, 0.666666667f, 0.4f, 0.285714286f, 0.222222222f, 0.181818182f);
   const float half_square = 0.5f * f * f;
   const float low = s * (half_square + r) + e * 9.05800061e-6f;
   return e * 0.693138123f - ((half_square - low) - f);  // the two parts of ln 2: the first has 17 bits
@@ -44,17 +54,8 @@ ANYPLACE_RANDOM_FUNCTION double log_of(double x) {
   const double f = same_bits<double>((above & 0x000fffffffffffffull) + half_root) - 1.0;
   const double s = f / (2.0 + f);
   const double z = s * s;
-  double r = 2.0 / 21.0;
-  r = 2.0 / 19.0 + z * r;
-  r = 2.0 / 17.0 + z * r;
-  r = 2.0 / 15.0 + z * r;
-  r = 2.0 / 13.0 + z * r;
-  r = 2.0 / 11.0 + z * r;
-  r = 2.0 / 9.0 + z * r;
-  r = 2.0 / 7.0 + z * r;
-  r = 2.0 / 5.0 + z * r;
-  r = 2.0 / 3.0 + z * r;
-  r = z * r;
+  const double r = z * series(z, 2.0 / 3.0, 2.0 / 5.0, 2.0 / 7.0, 2.0 / 9.0, 2.0 / 11.0, 2.0 / 13.0, 2.0 / 15.0,
+                              2.0 / 17.0, 2.0 / 19.0, 2.0 / 21.0);
   const double half_square = 0.5 * f * f;
   const double low = s * (half_square + r) + e * 0x1.a39ef35793c76p-33;
   return e * 0x1.62e42feep-1 - ((half_square - low) - f);  // the first part of ln 2 has 32 bits
@@ -69,32 +70,19 @@ struct SinCos {
 /// Sine and cosine of `t` quarters of a turn, with t from -1/2 to 1/2.
 ANYPLACE_RANDOM_FUNCTION SinCos<float> sin_cos_within(float t) {
   const float w = t * t;
-  const float s = 1.57079633f + w * (-0.645964098f + w * (0.0796926262f + w * (-0.00468175414f + w * 0.00016044118f)));
-  const float c = 1.0f + w * (-1.23370055f +
-                              w * (0.253669508f + w * (-0.0208634807f + w * (0.000919260274f + w * -2.52020424e-5f))));
+  const float s = series(w, 1.57079633f, -0.645964098f, 0.0796926262f, -0.00468175414f, 0.00016044118f);
+  const float c = series(w, 1.0f, -1.23370055f, 0.253669508f, -0.0208634807f, 0.000919260274f, -2.52020424e-5f);
   return {t * s, c};
 }
 
 ANYPLACE_RANDOM_FUNCTION SinCos<double> sin_cos_within(double t) {
   const double w = t * t;
-  double s = 0x1.aaec32af93359p-38;
-  s = -0x1.6fadb9f155744p-31 + w * s;
-  s = 0x1.e8f434d018d63p-25 + w * s;
-  s = -0x1.e3074fde8871fp-19 + w * s;
-  s = 0x1.50783487ee782p-13 + w * s;
-  s = -0x1.32d2cce62bd86p-8 + w * s;
-  s = 0x1.466bc6775aae2p-4 + w * s;
-  s = -0x1.4abbce625be53p-1 + w * s;
-  s = 0x1.921fb54442d18p+0 + w * s;
-  double c = 0x1.20c62c2f2d7f5p-34;
-  c = -0x1.b6e24f44b128fp-28 + w * c;
-  c = 0x1.f9d38a3763cc3p-22 + w * c;
-  c = -0x1.a6d1f2a204a8cp-16 + w * c;
-  c = 0x1.e1f506891babbp-11 + w * c;
-  c = -0x1.55d3c7e3cbffap-6 + w * c;
-  c = 0x1.03c1f081b5ac4p-2 + w * c;
-  c = -0x1.3bd3cc9be45dep+0 + w * c;
-  c = 1.0 + w * c;
+  const double s = series(w, 0x1.921fb54442d18p+0, -0x1.4abbce625be53p-1, 0x1.466bc6775aae2p-4, -0x1.32d2cce62bd86p-8,
+                          0x1.50783487ee782p-13, -0x1.e3074fde8871fp-19, 0x1.e8f434d018d63p-25, -0x1.6fadb9f155744p-31,
+                          0x1.aaec32af93359p-38);
+  const double c =
+      series(w, 1.0, -0x1.3bd3cc9be45dep+0, 0x1.03c1f081b5ac4p-2, -0x1.55d3c7e3cbffap-6, 0x1.e1f506891babbp-11,
+             -0x1.a6d1f2a204a8cp-16, 0x1.f9d38a3763cc3p-22, -0x1.b6e24f44b128fp-28, 0x1.20c62c2f2d7f5p-34);
   return {t * s, c};
 }
 

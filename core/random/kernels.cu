@@ -119,24 +119,60 @@ ANYPLACE_RANDOM_FUNCTION void fill(typename Distribution::Element* out, int64_t 
 
 #endif
 
+#if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
+
+template <class Number>
+ANYPLACE_RANDOM_FUNCTION void permute_batches(Number* out, int64_t first, int64_t last, const Cipher& cipher) {
+  for (int64_t at = first; at < last; at += Cipher::batch) {
+    const int64_t size = last - at < Cipher::batch ? last - at : Cipher::batch;
+    cipher.encrypt(static_cast<uint64_t>(at), static_cast<int>(size), out + at);
+  }
+}
+
+template <class Number>
+void permute_plain(Number* out, int64_t first, int64_t last, const Cipher& cipher) {
+  permute_batches(out, first, last, cipher);
+}
+
+#if defined(__x86_64__)
+template <class Number>
+__attribute__((target("avx2"))) void permute_avx2(Number* out, int64_t first, int64_t last, const Cipher& cipher) {
+  permute_batches(out, first, last, cipher);
+}
+#endif
+
+/// Each thread has a range of its own.
+template <class Number>
+ANYPLACE_RANDOM_FUNCTION void permute_large(Number* out, int64_t count, int64_t thread, int64_t threads,
+                                            const Cipher& cipher) {
+  const int64_t each = (count + threads - 1) / threads;
+  const int64_t first = thread * each, last = first + each < count ? first + each : count;
+  if (first >= last) return;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return permute_avx2(out, first, last, cipher);
+#endif
+  permute_plain(out, first, last, cipher);
+}
+
+#else
+
+template <class Number>
+ANYPLACE_RANDOM_FUNCTION void permute_large(Number* out, int64_t count, int64_t thread, int64_t threads,
+                                            const Cipher& cipher) {
+  for (int64_t i = thread; i < count; i += threads) out[i] = static_cast<Number>(cipher(static_cast<uint64_t>(i)));
+}
+
+#endif
+
 template <class Number>
 ANYPLACE_RANDOM_FUNCTION void permute(Number* out, int64_t count, Start start) {
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (count <= shuffled) {
     if (thread == 0) shuffle(out, count, start.block, start.key);
-    return;
+  } else if (thread < count) {
+    permute_large(out, count, thread, threads, Cipher(static_cast<uint64_t>(count), start.block, start.key));
   }
-  const int64_t each = (count + threads - 1) / threads;
-#if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
-  const int64_t first = thread * each, last = first + each < count ? first + each : count, step = 1;
-#else
-  const int64_t first = thread, last = count, step = threads;
-#endif
-  if (first >= last) return;
-  static_cast<void>(each);
-  const Cipher cipher(static_cast<uint64_t>(count), start.block, start.key);
-  for (int64_t i = first; i < last; i += step) out[i] = static_cast<Number>(cipher(static_cast<uint64_t>(i)));
 }
 
 }  // namespace

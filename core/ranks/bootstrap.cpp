@@ -252,7 +252,7 @@ Bytes meet_by_file(const BootstrapPlan& plan, const Meeting& meeting) { return M
 // --------------------------------------------------------------------------------------------------------
 
 Bytes meet_by_mpi(const Meeting& meeting) {
-  MpiRuntime& runtime = MpiRuntime::get(meeting.place, meeting.operation);
+  MpiRuntime& runtime = MpiRuntime::get(meeting.place, meeting.operation, meeting.timeout);
   constexpr std::size_t room = 1024;
   Bytes bytes = runtime.world_rank() == 0 ? meeting.make() : Bytes();
   std::uint64_t size = bytes.size();

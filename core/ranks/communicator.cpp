@@ -128,7 +128,7 @@ void operate(const std::shared_ptr<CommunicatorState>& shared, const StreamView&
   std::unique_lock lock(state.mutex);
   if (state.depth == 0) {
     lock.unlock();
-    group.submit(stream, {part}, operation);
+    if (!group.submit_at_once(stream, part, operation)) group.submit(stream, {part}, operation);
     return;
   }
   if (!state.parts.empty() && state.stream_id != view.id()) {

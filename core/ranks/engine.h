@@ -38,6 +38,10 @@ class EngineGroup {
   virtual void require(const Part& part, const char* operation) const = 0;
   /// Makes the parts, at least one, one piece of work of the stream, which is of the device and isn't captured.
   virtual void submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) = 0;
+  /// The same of one part, if the engine can do it faster without a piece of work: if not, false, and nothing was done.
+  virtual bool submit_at_once(const Pin<StreamState>& /*stream*/, const Part& /*part*/, const char* /*operation*/) {
+    return false;
+  }
   /// Null for a negative color. Waits for the other ranks, at most the timeout.
   virtual std::shared_ptr<EngineGroup> split(int color, int key, const char* operation) = 0;
   /// Whether nothing is pending.

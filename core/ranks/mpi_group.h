@@ -60,14 +60,16 @@ class MpiGroup final : public EngineGroup, public std::enable_shared_from_this<M
 
   void require(const Part& part, const char* operation) const override;
   void submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) override;
+  bool submit_at_once(const Pin<StreamState>& stream, const Part& part, const char* operation) override;
   std::shared_ptr<EngineGroup> split(int color, int key, const char* operation) override;
   bool idle() override;
   bool wait(const Deadline& deadline) override;
   void end(const Error& error) noexcept override;
 
   using Signals = std::vector<std::shared_ptr<CrossWait>>;
-  /// One look at the jobs. Under Calls. What is done is added to `done`, for signal(). True if a job is started.
-  bool step(Deadline::Clock::time_point now, Signals& done) noexcept;
+  /// One look at the jobs, by a thread that waits for one or by another. Under Calls. What is done is added to `done`,
+  /// for signal(). True if a job is started.
+  bool step(Deadline::Clock::time_point now, bool by_waiter, Signals& done) noexcept;
   /// Under Calls.
   bool has_jobs() const noexcept { return !jobs_.empty(); }
   /// Lets the streams go on. Not under Calls.
@@ -79,14 +81,18 @@ class MpiGroup final : public EngineGroup, public std::enable_shared_from_this<M
   void unstage(const MpiJob& job, const std::vector<Part>& parts, StreamView stream) const;
   anyplace_address host_memory(MpiJob& job, std::uint64_t bytes) const;
   void arrange_ready(const std::shared_ptr<MpiJob>& job, const Pin<StreamState>& stream, const char* operation);
-  bool do_at_once(MpiJob& job);
+  void enlist(const std::shared_ptr<MpiJob>& job, StreamState& stream, const char* operation);
+  bool look_for_a_while(SmallReduce& small, int& code) const;
+  void abandon_spare() noexcept;
   void start(MpiJob& job);
   void start_parts(MpiJob& job);
   void start_small(MpiJob& job);
+  void begin_small(SmallReduce& small, const Part& part, std::uint64_t sequence) const;
   void start_piece(MpiJob& job);
-  int start_part(const Part& part, MpiHandle* request) const noexcept;
+  int start_part(const Part& part, int tag, MpiHandle* request) const noexcept;
   void compare_headers(const MpiJob& job) const;
   bool test(MpiJob& job);
+  void divide_average(const Part& part) const noexcept;
   void finish(MpiJob& job) const noexcept;
   /// Under Calls: fails, and takes all jobs out.
   void give_up(const Error& error, Signals& done) noexcept;
@@ -96,10 +102,13 @@ class MpiGroup final : public EngineGroup, public std::enable_shared_from_this<M
   const bool checks_;       ///< ANYPLACE_COMMUNICATOR_CHECK
   const bool is_foreign_;   ///< MPI reaches the memory of the device, and the host doesn't
   const bool host_device_;  ///< MPI reaches the memory of the device
+  const SmallPlan small_plan_;
   // -- Under MpiRuntime::Calls.
   std::deque<std::shared_ptr<MpiJob>> jobs_;
   std::uint64_t sequence_ = 0;
-  bool listed_ = false;  ///< in the runtime's list
+  std::unique_ptr<SmallReduce> spare_;  ///< for the next small all_reduce that is done at once
+  std::chrono::microseconds patience_;  ///< with a small all_reduce, before it becomes a job
+  bool listed_ = false;                 ///< in the runtime's list
   friend class MpiRuntime;
 };
 

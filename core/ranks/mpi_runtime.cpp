@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ranks/call_bounded.h"
 #include "ranks/engine.h"
 #include "ranks/mpi_group.h"
 #include "runtime/call.h"
@@ -39,11 +40,11 @@ std::int64_t now_ticks() noexcept { return Clock::now().time_since_epoch().count
 
 MpiRuntime* MpiRuntime::existing() noexcept { return only.value.runtime.load(std::memory_order_acquire); }
 
-MpiRuntime& MpiRuntime::get(const std::string& place, const char* operation) {
+MpiRuntime& MpiRuntime::get(const std::string& place, const char* operation, std::chrono::nanoseconds timeout) {
   const std::lock_guard lock(only.value.mutex);
   if (MpiRuntime* const made = existing()) return *made;
   std::unique_ptr<MpiRuntime> runtime(new MpiRuntime);
-  runtime->initialise(place, operation);
+  runtime->initialise(place, operation, timeout);
   only.value.runtime.store(runtime.get(), std::memory_order_release);
   return *runtime.release();  // its thread may outlive main
 }
@@ -67,7 +68,24 @@ void MpiRuntime::check(int code, const std::string& place, const char* operation
   if (code != mpi_success) throw error_of(code, place, operation);
 }
 
-void MpiRuntime::initialise(const std::string& place, const char* operation) {
+/// Of all ranks, which may come at any time or never: on a thread of its own, where MPI allows that.
+void MpiRuntime::duplicate_world(const std::string& place, const char* operation, std::chrono::nanoseconds timeout) {
+  struct Made {
+    MpiHandle comm;
+    int code = mpi_success;
+  };
+  const auto made = std::make_shared<Made>(Made{mpi_->comm_null});
+  const auto duplicate = [made, mpi = mpi_] { made->code = mpi->Comm_dup(mpi->comm_world, &made->comm); };
+  if (!multiple_) {
+    duplicate();
+  } else if (!call_bounded(Deadline(to_timeout_ns(timeout)), duplicate)) {
+    throw timeout_error(place, operation, "make the communicator", timeout);
+  }
+  check(made->code, place, operation);
+  world_ = made->comm;
+}
+
+void MpiRuntime::initialise(const std::string& place, const char* operation, std::chrono::nanoseconds timeout) {
   CommunicatorEngine status;
   mpi_ = mpi_library(status);
   if (mpi_ == nullptr) {
@@ -94,7 +112,7 @@ void MpiRuntime::initialise(const std::string& place, const char* operation) {
   cuda_aware_ = mpi_->Query_cuda_support != nullptr && mpi_->Query_cuda_support() == 1;
   check(mpi_->Comm_rank(mpi_->comm_world, &world_rank_), place, operation);
   check(mpi_->Comm_size(mpi_->comm_world, &world_size_), place, operation);
-  check(mpi_->Comm_dup(mpi_->comm_world, &world_), place, operation);
+  duplicate_world(place, operation, timeout);
   check(mpi_->Comm_set_errhandler(world_, mpi_->errors_return), place, operation);
   if (!make_own_ops(*mpi_, own_ops_)) fail(ErrorCode::backend_failed, place, operation, "MPI_Op_create failed");
 
@@ -127,7 +145,7 @@ void MpiRuntime::forget_last(std::uint64_t stream_id, const MpiJob* job) {
   if (found != last_.end() && found->second.get() == job) last_.erase(found);
 }
 
-bool MpiRuntime::step() noexcept {
+bool MpiRuntime::step(bool by_waiter) noexcept {
   std::vector<std::pair<std::shared_ptr<MpiGroup>, MpiGroup::Signals>> done;
   bool running = false;
   {
@@ -136,7 +154,7 @@ bool MpiRuntime::step() noexcept {
     const Clock::time_point now = Clock::now();
     for (std::size_t i = 0; i < groups_.size();) {
       MpiGroup::Signals signals;
-      running = groups_[i]->step(now, signals) || running;
+      running = groups_[i]->step(now, by_waiter, signals) || running;
       const bool over = !groups_[i]->has_jobs();
       if (over) groups_[i]->listed_ = false;
       if (!signals.empty()) {
@@ -157,7 +175,7 @@ bool MpiRuntime::step() noexcept {
 
 void MpiRuntime::help() noexcept {
   helpers_.fetch_add(1, std::memory_order_relaxed);
-  const bool running = step();
+  const bool running = step(true);
   helped_at_.store(now_ticks(), std::memory_order_relaxed);
   helpers_.fetch_sub(1, std::memory_order_relaxed);
   if (running) return;
@@ -190,7 +208,7 @@ void MpiRuntime::progress() noexcept {
         continue;
       }
     }
-    if (step()) continue;
+    if (step(false)) continue;
     std::unique_lock lock(calls_);
     if (!groups_.empty() && !stopping_) changed_.wait_for(lock, std::chrono::milliseconds(1));
   }

@@ -5,8 +5,8 @@
 // All calls of MPI are made under one lock, so that MPI_THREAD_SERIALIZED is enough, and none of them waits for another
 // rank: operations are started (MPI_I...) and tested again and again. So a communicator never stands in another one's
 // way, whatever the order in which the ranks use them. Whoever waits for an operation tests it on its own thread; while
-// nobody does, the progress thread tests. MPI_Comm_dup and MPI_Comm_split are the exceptions: they have no form that
-// can be tested, and are called once all ranks have shown that they have come.
+// nobody does, the progress thread tests. MPI_Comm_dup and MPI_Comm_split are the exceptions: MPI_Comm_split has no
+// form that can be tested. They are called once all ranks have shown that they have come, on a thread of their own.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ class MpiGroup;
 class MpiRuntime {
  public:
   /// Opens and initialises MPI, unless that was done. Throws library_missing, or backend_failed with MPI's text;
-  /// unsupported if somebody else initialised it for one thread alone.
-  static MpiRuntime& get(const std::string& place, const char* operation);
+  /// unsupported if somebody else initialised it for one thread alone; timeout_error() if not all ranks come.
+  static MpiRuntime& get(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
   /// Null if MPI was never used here.
   static MpiRuntime* existing() noexcept;
 
@@ -90,11 +90,12 @@ class MpiRuntime {
 
  private:
   MpiRuntime() = default;
-  void initialise(const std::string& place, const char* operation);
+  void initialise(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
+  void duplicate_world(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
   void await(MpiHandle& request, const Deadline& deadline, const std::string& place, const char* operation,
              const char* what, std::chrono::nanoseconds timeout);
   /// One look at everything. True if something is started and not done.
-  bool step() noexcept;
+  bool step(bool by_waiter) noexcept;
   void progress() noexcept;
   /// At exit: waits for what is pending and, if MPI was begun here, for the other ranks, as MPI_Finalize does, but no
   /// longer than the timeout; then ends MPI. A rank that is missing for longer leaves MPI as it is.

@@ -3,17 +3,15 @@
 
 #include <fmt/format.h>
 
-#include <condition_variable>
 #include <cstring>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "anyplace/memory.h"
 #include "plugins/device_properties.h"
+#include "ranks/call_bounded.h"
 #include "ranks/mpi_runtime.h"
 #include "ranks/vendor_scope.h"
 #include "runtime/call.h"
@@ -73,31 +71,6 @@ EngineType type_of(const Part& part) noexcept {
 int op_of(Reduction reduction) noexcept {
   constexpr int ops[] = {nccl_sum, nccl_prod, nccl_min, nccl_max, nccl_avg};
   return ops[static_cast<std::size_t>(reduction)];
-}
-
-void* pointer(anyplace_address address) noexcept {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
-
-/// Calls `function` on a thread of its own and waits for it, at most until the deadline. False: it still runs, and is
-/// left to itself.
-bool call_bounded(const Deadline& deadline, std::function<void()> function) {
-  struct Shared {
-    std::mutex mutex;  // guards done
-    std::condition_variable changed;
-    bool done = false;
-    std::function<void()> function;
-  };
-  const auto shared = std::make_shared<Shared>();
-  shared->function = std::move(function);
-  std::thread([shared] {
-    shared->function();
-    const std::lock_guard lock(shared->mutex);
-    shared->done = true;
-    shared->changed.notify_all();
-  }).detach();
-  std::unique_lock lock(shared->mutex);
-  return wait_for_condition(shared->changed, lock, deadline, [&] { return shared->done; });
 }
 
 class NcclGroup final : public EngineGroup, public std::enable_shared_from_this<NcclGroup> {
@@ -452,7 +425,7 @@ std::shared_ptr<EngineGroup> make_nccl_group(const char* engine, DeviceState& de
                   }};
   Bytes bytes;
   if (plan.kind == BootstrapPlan::Kind::mpi) {
-    MpiRuntime& runtime = MpiRuntime::get(device.place, operation);
+    MpiRuntime& runtime = MpiRuntime::get(device.place, operation, timeout);
     runtime.allow(timeout);
     rank = runtime.world_rank();
     size = runtime.world_size();

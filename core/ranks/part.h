@@ -47,6 +47,11 @@ struct Part {
   std::uint64_t destination_bytes(int rank, int size) const noexcept;
 };
 
+/// An address as an engine takes it.
+inline void* pointer(anyplace_address address) noexcept {
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
 /// "all_reduce of 4 f32 (sum)", for people.
 std::string describe(const Part& part);
 

@@ -5,49 +5,71 @@
 
 namespace anyplace::detail {
 
-SmallReduce::SmallReduce(const MpiLibrary& mpi, const Operation& operation, std::uint64_t bytes, int rank, int size)
-    : mpi_(mpi), operation_(operation), received_(bytes) {
+SmallPlan::SmallPlan(int rank, int size) {
   const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
   const int extra = size - power;
   const bool folds = rank < 2 * extra;
   if (folds && rank % 2 == 0) {
-    steps_ = {{rank + 1, -1, false}, {-1, rank + 1, false}};
+    steps = {{rank + 1, -1, false}, {-1, rank + 1, false}};
     return;
   }
-  if (folds) steps_.push_back({-1, rank - 1, true});
+  if (folds) steps.push_back({-1, rank - 1, true});
   const int place = folds ? rank / 2 : rank - extra;
   for (int mask = 1; mask < power; mask *= 2) {
     const int other = place ^ mask;
     const int peer = other < extra ? other * 2 + 1 : other + extra;
-    steps_.push_back({peer, peer, true});
+    steps.push_back({peer, peer, true});
   }
-  if (folds) steps_.push_back({rank - 1, -1, false});
+  if (folds) steps.push_back({rank - 1, -1, false});
 }
 
-bool SmallReduce::advance(std::vector<MpiHandle>& requests, int& code) {
-  if (has_received_) {
-    code = mpi_.Reduce_local(received_.data(), operation_.data, operation_.count, operation_.type, operation_.op);
-    has_received_ = false;
-    if (code != mpi_success) return false;
-  }
-  if (next_ == steps_.size()) return false;
-  const Step& step = steps_[next_++];
-  MpiHandle request = 0;
+void SmallReduce::begin(const Operation& operation, std::uint64_t bytes) {
+  if (received_.size() < bytes) received_.resize(bytes);
+  operation_ = operation;
+  next_ = 0;
+  has_received_ = false;
+}
+
+int SmallReduce::test(MpiHandle& request, bool& is_open) noexcept {
+  if (!is_open) return mpi_success;
+  int done = 0;
+  const int code = mpi_.Test(&request, &done, mpi_.status_ignore());
+  if (code == mpi_success && done != 0) is_open = false;
+  return code;
+}
+
+int SmallReduce::start(const SmallPlan::Step& step) noexcept {
+  const Operation& o = operation_;
+  int code = mpi_success;
   if (step.receive_from >= 0) {
-    void* const to = step.reduces ? received_.data() : operation_.data;
-    has_received_ = step.reduces;
-    code =
-        mpi_.Irecv(to, operation_.count, operation_.type, step.receive_from, operation_.tag, operation_.comm, &request);
-    if (code != mpi_success) return false;
-    requests.push_back(request);
+    void* const to = step.reduces ? received_.data() : o.data;
+    code = mpi_.Irecv(to, o.count, o.type, step.receive_from, o.tag, o.comm, &receive_);
+    is_receiving_ = code == mpi_success;
+    has_received_ = is_receiving_ && step.reduces;
   }
-  if (step.send_to >= 0) {
-    code = mpi_.Isend(operation_.data, operation_.count, operation_.type, step.send_to, operation_.tag, operation_.comm,
-                      &request);
-    if (code != mpi_success) return false;
-    requests.push_back(request);
+  if (code == mpi_success && step.send_to >= 0) {
+    code = mpi_.Isend(o.data, o.count, o.type, step.send_to, o.tag, o.comm, &send_);
+    is_sending_ = code == mpi_success;
   }
-  return true;
+  return code;
+}
+
+bool SmallReduce::look(int& code) noexcept {
+  while (true) {
+    code = test(receive_, is_receiving_);
+    // Each test looks at all that comes: one is enough while there is something to wait for.
+    if (code == mpi_success && !is_receiving_) code = test(send_, is_sending_);
+    if (code != mpi_success) return true;
+    if (is_pending()) return false;
+    if (has_received_) {
+      code = mpi_.Reduce_local(received_.data(), operation_.data, operation_.count, operation_.type, operation_.op);
+      has_received_ = false;
+      if (code != mpi_success) return true;
+    }
+    if (next_ == plan_.steps.size()) return true;
+    code = start(plan_.steps[next_++]);
+    if (code != mpi_success) return true;
+  }
 }
 
 }  // namespace anyplace::detail

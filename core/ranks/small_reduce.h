@@ -19,6 +19,19 @@ namespace anyplace::detail {
 /// More bytes than this are MPI's own business.
 inline constexpr std::uint64_t small_reduce_bytes = 8192;
 
+/// What one rank does: the same for all operations of a group.
+struct SmallPlan {
+  struct Step {
+    int send_to = -1;
+    int receive_from = -1;
+    bool reduces = false;  ///< what comes is combined; else it is the result
+  };
+  std::vector<Step> steps;
+
+  SmallPlan(int rank, int size);
+};
+
+/// May be used again after its end, so that an operation allocates nothing. Isn't destroyed while is_pending().
 class SmallReduce {
  public:
   struct Operation {
@@ -30,24 +43,27 @@ class SmallReduce {
     int tag = 0;  ///< that no other operation has which is under way
   };
 
-  SmallReduce(const MpiLibrary& mpi, const Operation& operation, std::uint64_t bytes, int rank, int size);
+  /// Both outlive it.
+  SmallReduce(const MpiLibrary& mpi, const SmallPlan& plan) noexcept : mpi_(mpi), plan_(plan) {}
 
-  /// Called when all requests are done: starts the next ones, which it adds. `code` is MPI's. False when there are
-  /// none.
-  bool advance(std::vector<MpiHandle>& requests, int& code);
+  /// What look() does from now on. `bytes` are the operation's.
+  void begin(const Operation& operation, std::uint64_t bytes);
+  /// Tests what was started, and starts what comes next. True when all of it is done, or `code` isn't MPI's success.
+  bool look(int& code) noexcept;
+  /// Whether MPI may still use the operation's memory.
+  bool is_pending() const noexcept { return is_sending_ || is_receiving_; }
 
  private:
-  struct Step {
-    int send_to = -1;
-    int receive_from = -1;
-    bool reduces = false;  ///< what comes is combined; else it is the result
-  };
+  int start(const SmallPlan::Step& step) noexcept;
+  int test(MpiHandle& request, bool& is_open) noexcept;
 
   const MpiLibrary& mpi_;
-  const Operation operation_;
-  std::vector<Step> steps_;
+  const SmallPlan& plan_;
+  Operation operation_;
   std::size_t next_ = 0;
   bool has_received_ = false;  ///< what is to be combined
+  bool is_sending_ = false, is_receiving_ = false;
+  MpiHandle send_ = 0, receive_ = 0;
   std::vector<std::byte> received_;
 };
 

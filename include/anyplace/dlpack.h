@@ -7,6 +7,9 @@
 //   DLManagedTensorVersioned* tensor = anyplace::dlpack::to_dlpack(array, {.stream = consumers_stream});
 //   const anyplace::Array array = anyplace::dlpack::from_dlpack(tensor);
 //
+// Consumers and producers that know DLPack from before its versions (a Python capsule named "dltensor") take and give a
+// DLManagedTensor: to_dlpack_unversioned() and from_dlpack_unversioned().
+//
 // The order between the streams is the one of the Python array API standard's __dlpack__(stream=): the consumer names
 // its stream, and the producer makes that wait for the array. docs/arrays.md has the tables of devices and streams.
 #pragma once
@@ -39,7 +42,7 @@ struct ExportOptions {
   /// The consumer's stream, which waits for what the array's stream was given up to now; the host doesn't:
   ///   nothing  the device's default stream
   ///   -1       none: the consumer sees to the order by itself
-  ///   1, 2     cuda: the legacy default stream, and the calling thread's per-thread default stream
+  ///   1, 2     cuda: the legacy default stream; the per-thread default streams, by way of the legacy one
   ///   0        hip: the default stream
   ///   else     the vendor's own handle of a stream of the array's device (StreamView::native_handle)
   /// What is exported as memory of the host, cpu_sim's too, knows nothing but nothing and -1: the consumer has no
@@ -147,14 +150,17 @@ inline DLDevice device_of_memory(const Device& device) {
 }
 
 /// What an exported tensor keeps. The array goes before the stream, which its memory is recorded for.
-struct Exported {
+struct Kept {
   Stream consumer;
   Array array;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
-  DLManagedTensorVersioned tensor{};
+};
+template <class Tensor>
+struct Exported : Kept {
+  Tensor tensor{};
 
-  static void release(DLManagedTensorVersioned* tensor) { delete static_cast<Exported*>(tensor->manager_ctx); }
+  static void release(Tensor* tensor) { delete static_cast<Exported*>(tensor->manager_ctx); }
 };
 
 inline bool is_host_type(DLDeviceType type) noexcept {
@@ -162,7 +168,7 @@ inline bool is_host_type(DLDeviceType type) noexcept {
 }
 
 /// Makes the consumer's stream wait, and keep the memory until what it was given by the tensor's end is done.
-inline void hand_over(Exported& exported, DLDeviceType type, std::optional<std::int64_t> number) {
+inline void hand_over(Kept& exported, DLDeviceType type, std::optional<std::int64_t> number) {
   const StreamView producer = exported.array.stream();
   if (number == -1) return;
   if (is_host_type(type)) {
@@ -183,7 +189,10 @@ inline void hand_over(Exported& exported, DLDeviceType type, std::optional<std::
            : type == kDLROCM ? "give 0 for the default stream, or a handle"
                              : "give a handle, or none for the default stream");
   }
-  const bool is_default = !number || (type == kDLCUDA && number == 1) || (type == kDLROCM && number == 0);
+  // A thread's default stream of CUDA waits for what the legacy one was given, a wait too, and that one for it (CUDA's
+  // "Stream synchronization behavior"): so the legacy one stands for it, which no handle of one stream can.
+  const bool is_default =
+      !number || (type == kDLCUDA && (number == 1 || number == 2)) || (type == kDLROCM && number == 0);
   if (!is_default) exported.consumer = Stream::from_native(device, static_cast<std::uint64_t>(*number));
   const StreamView consumer = is_default ? device.default_stream() : exported.consumer.view();
   if (consumer != producer) consumer.wait_stream(producer);
@@ -192,7 +201,8 @@ inline void hand_over(Exported& exported, DLDeviceType type, std::optional<std::
 
 /// A tensor that was taken over: its deleter is called at the end, whatever happens.
 struct Release {
-  void operator()(DLManagedTensorVersioned* tensor) const noexcept {
+  template <class Tensor>
+  void operator()(Tensor* tensor) const noexcept {
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   }
 };
@@ -260,6 +270,16 @@ inline ArrayView view_of(const DLTensor& tensor, const ImportOptions& options) {
   return ArrayView::at(place, first, dtype, shape, Extents(std::span<const std::int64_t>(tensor.strides, ndim)));
 }
 
+/// The array of a tensor that `owner` has. `is_read_only`: what the tensor says.
+inline Array import_tensor(const DLTensor& tensor, bool is_read_only, const ImportOptions& options,
+                           std::shared_ptr<void> owner) {
+  ArrayView view = view_of(tensor, options);
+  if (is_read_only) view = view.as_read_only();
+  StreamView stream = options.stream;
+  if (!stream && !view.is_on_host()) stream = current_stream(view.device());
+  return Array::share(view, stream, std::move(owner));
+}
+
 }  // namespace detail
 
 /// What __dlpack_device__ tells: kDLCUDA, kDLROCM and kDLOneAPI with the device's index for cuda, hip and levelzero,
@@ -290,32 +310,53 @@ inline std::optional<std::int64_t> stream_number(const StreamView& stream) {
   return static_cast<std::int64_t>(stream.native_handle());
 }
 
+namespace detail {
+
+/// A tensor of the array, described and handed over.
+template <class Tensor>
+std::unique_ptr<Exported<Tensor>> export_array(const Array& array, const ExportOptions& options) {
+  const DLDevice device = device_of(array);
+  auto made = std::make_unique<Exported<Tensor>>();
+  made->array = array;
+  made->shape.assign(array.shape().begin(), array.shape().end());
+  made->strides.assign(array.strides().begin(), array.strides().end());
+  made->tensor.manager_ctx = made.get();
+  made->tensor.deleter = Exported<Tensor>::release;
+  DLTensor& described = made->tensor.dl_tensor;
+  described.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(array.address().value()));
+  described.device = device;
+  described.ndim = static_cast<std::int32_t>(array.ndim());
+  described.dtype = type_of(array.dtype());
+  described.shape = made->shape.data();
+  described.strides = made->strides.data();
+  described.byte_offset = 0;
+  hand_over(*made, device.device_type, options.stream);
+  return made;
+}
+
+}  // namespace detail
+
 /// The array for another library, which owns the result and calls its deleter once, from any thread; until then the
 /// memory stays. Where a stream is given (but -1), work that was submitted to it by then is waited for, by devices,
 /// before the memory is used again. Throws invalid_argument for a null array and for a stream that isn't one of the
 /// array's device; what StreamView::wait_stream and Stream::from_native throw.
 inline DLManagedTensorVersioned* to_dlpack(const Array& array, const ExportOptions& options = {}) {
-  const DLDevice device = device_of(array);
-  auto made = std::make_unique<detail::Exported>();
-  made->array = array;
-  made->shape.assign(array.shape().begin(), array.shape().end());
-  made->strides.assign(array.strides().begin(), array.strides().end());
-  DLManagedTensorVersioned& tensor = made->tensor;
-  tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-  tensor.manager_ctx = made.get();
-  tensor.deleter = detail::Exported::release;
-  tensor.flags =
+  auto made = detail::export_array<DLManagedTensorVersioned>(array, options);
+  made->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  made->tensor.flags =
       (array.is_read_only() ? DLPACK_FLAG_BITMASK_READ_ONLY : 0) | (options.copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0);
-  DLTensor& described = tensor.dl_tensor;
-  described.data = reinterpret_cast<void*>(static_cast<std::uintptr_t>(array.address().value()));
-  described.device = device;
-  described.ndim = static_cast<std::int32_t>(array.ndim());
-  described.dtype = detail::type_of(array.dtype());
-  described.shape = made->shape.data();
-  described.strides = made->strides.data();
-  described.byte_offset = 0;
-  detail::hand_over(*made, device.device_type, options.stream);
   return &made.release()->tensor;
+}
+
+/// The same for a consumer that knows no versions. It isn't told whether the memory is a copy, and can't be told that
+/// it is read-only: such an array is refused with invalid_argument.
+inline DLManagedTensor* to_dlpack_unversioned(const Array& array, const ExportOptions& options = {}) {
+  if (array.is_read_only()) {
+    detail::refuse(detail::export_operation, array.place().to_string(),
+                   "the array is read-only, which a tensor without a version can't say",
+                   "give it to a consumer that asks for max_version 1.0 or newer (to_dlpack), or give a copy");
+  }
+  return &detail::export_array<DLManagedTensor>(array, options).release()->tensor;
 }
 
 /// Another library's tensor as an array, which calls the tensor's deleter when the last of its copies goes. Takes the
@@ -332,11 +373,15 @@ inline Array from_dlpack(DLManagedTensorVersioned* tensor, const ImportOptions& 
                        std::to_string(tensor->version.minor),
                    "version " + std::to_string(DLPACK_MAJOR_VERSION) + " is known here: ask for it with max_version");
   }
-  ArrayView view = detail::view_of(tensor->dl_tensor, options);
-  if ((tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0) view = view.as_read_only();
-  StreamView stream = options.stream;
-  if (!stream && !view.is_on_host()) stream = current_stream(view.device());
-  return Array::share(view, stream, std::move(owner));
+  const bool is_read_only = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  return detail::import_tensor(tensor->dl_tensor, is_read_only, options, std::move(owner));
+}
+
+/// The same of a producer's that knows no versions; whether its memory may be written it doesn't say, so it may.
+inline Array from_dlpack_unversioned(DLManagedTensor* tensor, const ImportOptions& options = {}) {
+  if (tensor == nullptr) detail::refuse(detail::import_operation, {}, "the tensor is null");
+  std::shared_ptr<DLManagedTensor> owner(tensor, detail::Release());
+  return detail::import_tensor(tensor->dl_tensor, false, options, std::move(owner));
 }
 
 }  // namespace anyplace::dlpack

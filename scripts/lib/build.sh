@@ -4,8 +4,7 @@
 # Configuring, building and testing, with the presets of CMakePresets.json. Sourced, from the repository's root. What ctest
 # found out is left in tests_passed, tests_failed and tests_skipped.
 
-source scripts/lib/cuda_header.sh
-source scripts/lib/dlpack_header.sh
+source scripts/lib/package_headers.sh
 
 jobs=$(nproc)
 # Most tests wait for a part of their time: for a limit, a child or a thread.
@@ -16,8 +15,7 @@ configure() {
   local preset=$1 folder=$2
   shift 2
   mkdir -p "$folder"
-  use_fetched_cuda_header
-  use_fetched_dlpack_header
+  use_fetched_headers
   if ! cmake --preset "$preset" "$@" >"$folder/configure.log" 2>&1; then
     cat "$folder/configure.log" >&2
     echo "Configuring failed." >&2

@@ -104,4 +104,22 @@ TEST_CASE("a null array, and a stream for a consumer on the host, aren't exporte
   CHECK(has(error.what(), "no stream 5"));
 }
 
+TEST_CASE("without a version null is refused, what is read-only isn't exported, and what isn't taken is deleted") {
+  CHECK(test::code_of([] { dlpack::from_dlpack_unversioned(nullptr); }) == ErrorCode::invalid_argument);
+  const Stream stream(Device("cpu_sim:0"));
+  const Array array = Array(stream, DType::u8, {4}).as_read_only();
+  const Error error = test::required_error(ErrorCode::invalid_argument, [&] { dlpack::to_dlpack_unversioned(array); });
+  CHECK(has(error.what(), "read-only"));
+  CHECK(has(error.what(), "max_version"));
+  CHECK(test::code_of([] { dlpack::to_dlpack_unversioned(Array()); }) == ErrorCode::invalid_argument);
+
+  int deleted = 0;
+  DLManagedTensor bad{};
+  bad.manager_ctx = &deleted;
+  bad.deleter = [](DLManagedTensor* self) { ++*static_cast<int*>(self->manager_ctx); };
+  bad.dl_tensor.dtype = {kDLInt, 4, 1};
+  CHECK(test::code_of([&] { dlpack::from_dlpack_unversioned(&bad); }) == ErrorCode::invalid_argument);
+  CHECK(deleted == 1);
+}
+
 }  // namespace dlpack_refusals_test

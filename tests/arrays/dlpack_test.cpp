@@ -163,9 +163,61 @@ TEST_CASE("the numbers of CUDA's default streams are taken, those that mean noth
   };
   CHECK(code(std::nullopt) == ErrorCode::ok);
   CHECK(code(1) == ErrorCode::ok);
+  CHECK(code(2) == ErrorCode::ok);
   CHECK(code(-1) == ErrorCode::ok);
   CHECK(code(0) == ErrorCode::invalid_argument);
   CHECK(code(-2) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("stream number 2 of CUDA makes the threads' default streams wait for the array") {
+  const std::optional<Device> device = cuda_device();
+  if (!device) return;
+  const Stream producer(*device);
+  const StreamView mine = device->per_thread_stream();  // blocking, as CUDA's own one of this thread is
+  const Array array(producer, DType::u8, {4096});
+  const HostBuffer pinned(*device, 4096);
+  test::HostGate gate;
+  gate.block(producer);
+  producer.memset8(array.buffer(), 6);
+  const Tensor tensor = exported(array, {.stream = 2});
+  mine.copy(pinned.as<std::uint8_t>(), array.buffer());
+  CHECK_FALSE(mine.query());
+  std::thread([&] {  // has a default stream of its own, which waits for nothing
+    device->per_thread_stream().synchronize();
+    CHECK_FALSE(producer.query());
+  })
+      .join();
+  gate.open();
+  mine.synchronize();
+  CHECK(pinned.as<std::uint8_t>()[4095] == 6);
+}
+
+TEST_CASE("a tensor without a version goes out and comes back, and is deleted once") {
+  const Stream stream(Device("cpu_sim:1"));
+  const Array array = Array(stream, DType::i16, {3, 4}).permute({1, 0});
+  DLManagedTensor* const tensor = dlpack::to_dlpack_unversioned(array);
+  CHECK(tensor->dl_tensor.device.device_type == kDLCPU);
+  CHECK(tensor->dl_tensor.ndim == 2);
+  const Array back = dlpack::from_dlpack_unversioned(tensor);
+  CHECK(back.dtype() == array.dtype());
+  CHECK(back.shape() == array.shape());
+  CHECK(back.strides() == array.strides());
+  CHECK(back.address() == array.address());
+  CHECK(back.place() == array.place());
+  CHECK_FALSE(back.is_read_only());
+
+  std::vector<double> memory(6);
+  std::int64_t shape[] = {6};
+  int deleted = 0;
+  DLManagedTensor others{{memory.data(), {kDLCPU, 0}, 1, {kDLFloat, 64, 1}, shape, nullptr, 0},
+                         &deleted,
+                         [](DLManagedTensor* self) { ++*static_cast<int*>(self->manager_ctx); }};
+  {
+    const Array taken = dlpack::from_dlpack_unversioned(&others);
+    CHECK(taken.is_on_host());
+    CHECK(deleted == 0);
+  }
+  CHECK(deleted == 1);
 }
 
 }  // namespace dlpack_test

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutations of what collectives rest on: copies between devices, in lines, and waits for other devices' events.
+#include <cstring>
+
 #include "mutation.h"
 
 namespace anyplace::mutants {
 namespace {
 
+constexpr uint64_t ranks_bytes = 80'044;  // of what only the communicators' cases move at once
+constexpr uint32_t between = ANYPLACE_COPY_DEVICE_TO_DEVICE;
 constexpr uint64_t large_enough = 64 << 10;  // of what only the collectives' cases move at once
 
 const std::vector<Mutation> mutations = {
@@ -57,6 +61,25 @@ const std::vector<Mutation> mutations = {
          changed.arguments = arguments.data();
          changed.argument_stride = sizeof(anyplace_argument);
          return real.kernel_launch(self, stream, kernel, &changed);
+       };
+     }},
+    {"collectives_copy_of_one_size_short", "a copy of 80,044 bytes lacks its last four",
+     "collectives: each operation gives a rank that is alone what it gave",
+     [](Table& table) {
+       table.memory_copy = [](void* self, anyplace_stream stream, anyplace_address to, anyplace_address from,
+                              uint64_t bytes, uint32_t kind) {
+         return real.memory_copy(self, stream, to, from, bytes == ranks_bytes && kind == between ? bytes - 4 : bytes,
+                                 kind);
+       };
+     }},
+    {"collectives_copy_of_one_size_early", "a copy of 80,044 bytes doesn't wait for its stream",
+     "collectives: an operation of a communicator comes after its stream's earlier work, and before its later work",
+     [](Table& table) {
+       table.memory_copy = [](void* self, anyplace_stream stream, anyplace_address to, anyplace_address from,
+                              uint64_t bytes, uint32_t kind) {
+         if (bytes != ranks_bytes || kind != between) return real.memory_copy(self, stream, to, from, bytes, kind);
+         std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+         return ok;
        };
      }},
     {"collectives_peer_access_kept_off", "peer access is enabled, and isn't",

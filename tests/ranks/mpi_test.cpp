@@ -43,6 +43,23 @@ TEST_CASE("Given an all_reduce that is done in pieces then every element is righ
   if (test::has_mpirun()) require_right(work(2, "large"));
 }
 
+TEST_CASE("Given an operation that is cut into pieces then its result is the same") {
+  if (test::has_mpirun()) require_right(work(3, "pieces"));
+}
+
+TEST_CASE("Given a rank that is killed while a communicator is split then the others get a timeout") {
+  if (!test::has_mpirun()) return;
+  if (std::string(RANKS_DYING).empty()) {
+    std::cout << "ANYPLACE_TEST_SKIPPED: Open MPI's library is missing (Debian: apt-get install libopenmpi3)\n";
+    return;
+  }
+  const Ended ended = run_mpi(2, {RANKS_WORKER, "cpu_sim", "mpi", "dies_in_split"}, {{"LD_LIBRARY_PATH", RANKS_DYING}},
+                              {"--enable-recovery"});
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.output.find("not all ranks came to make the communicator within 1 s") != std::string::npos);
+}
+
 TEST_CASE("Given two communicators that ranks use in opposite orders then neither blocks the other") {
   if (test::has_mpirun()) require_right(work(2, "opposite"));
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "anyplace/anyplace.h"
+#include "ranks/pieces.h"
 
 namespace {
 
@@ -229,6 +230,75 @@ void endless(const Rank& me) {
   std::printf("%s\n", error.what());
 }
 
+using detail::Collective;
+using detail::Part;
+
+/// The part by the public call of it.
+void call(const Rank& me, const Part& part) {
+  const Address to(part.destination), from(part.source);
+  switch (part.what) {
+    case Collective::all_gather:
+      return me.all.all_gather(me.stream, to, from, part.count, part.type);
+    case Collective::all_to_all:
+      return me.all.all_to_all(me.stream, to, from, part.count, part.type);
+    case Collective::reduce_scatter:
+      return me.all.reduce_scatter(me.stream, to, from, part.count, part.type, part.reduction);
+    case Collective::broadcast:
+      return me.all.broadcast(me.stream, to, part.count, part.type, part.root);
+    case Collective::reduce:
+      return me.all.reduce(me.stream, to, from, part.count, part.type, part.root, part.reduction);
+    case Collective::send:
+      return me.all.send(me.stream, from, part.count, part.type, part.root);
+    case Collective::recv:
+      return me.all.recv(me.stream, to, part.count, part.type, part.root);
+    default:
+      return me.all.all_reduce(me.stream, to, from, part.count, part.type, part.reduction);
+  }
+}
+
+/// What has more elements than MPI counts is done in pieces: here of few elements, beside the operation as a whole.
+void pieces(const Rank& me) {
+  constexpr std::uint64_t count = 20, most = 7;
+  const int rank = me.all.rank(), size = me.all.size();
+  const std::uint64_t all = count * static_cast<std::uint64_t>(size);
+  std::vector<float> given;
+  for (std::uint64_t i = 0; i < all; ++i) given.push_back(static_cast<float>(rank * 1000) + static_cast<float>(i));
+  const std::vector<std::pair<Collective, const char*>> operations{{Collective::all_gather, "all_gather"},
+                                                                   {Collective::all_to_all, "all_to_all"},
+                                                                   {Collective::reduce_scatter, "reduce_scatter"},
+                                                                   {Collective::broadcast, "broadcast"},
+                                                                   {Collective::reduce, "reduce"},
+                                                                   {Collective::all_reduce, "all_reduce"}};
+  for (const auto& [what, name] : operations) {
+    std::vector<float> results[2];
+    for (const bool cut : {false, true}) {
+      const Buffer source = Buffer::of<float>(me.stream, all), out = me.filled(-1, all);
+      me.stream.copy(source, given);
+      const bool in_place = what == Collective::broadcast;
+      const Part whole{
+          what, DType::f32, Reduction::sum, 1, count, in_place ? source.address() : out.address(), source.address()};
+      me.all.group_start();
+      const std::vector<Part> parts = cut ? in_pieces(whole, most, rank, size) : std::vector<Part>{whole};
+      require(parts.size() > 1 || !cut, "it is cut");
+      for (const Part& part : parts) {
+        require(!cut || fits(part, most, size), "each part fits");
+        call(me, part);
+      }
+      me.all.group_end();
+      results[cut ? 1 : 0] = me.read(in_place ? source : out, me.stream);
+    }
+    require(results[0] == results[1], name);
+  }
+}
+
+/// With tests/ranks/mpi_dies.cpp: rank 1 is killed in MPI_Comm_split, when all have come to it.
+void dies_in_split(const Rank& me) {
+  const Error error = error_of([&] { static_cast<void>(me.all.split(0, me.all.rank())); });
+  std::printf("%s\n", error.what());
+  std::fflush(stdout);
+  ::_exit(error.code() == ErrorCode::timeout ? 0 : 1);
+}
+
 void meet(const Rank& me) {
   me.all.barrier(me.stream);
   me.stream.synchronize();
@@ -243,10 +313,12 @@ void meet(const Rank& me) {
 int main(int count, char** arguments) {
   if (count != 4) return 2;
   const std::map<std::string, std::pair<void (*)(const Rank&), milliseconds>> modes{
-      {"order", {order, seconds(60)}},       {"opposite", {opposite, seconds(60)}}, {"split", {split, seconds(60)}},
-      {"mismatch", {mismatch, seconds(60)}}, {"silent", {silent, seconds(1)}},      {"killed", {killed, seconds(1)}},
-      {"aborted", {aborted, seconds(60)}},   {"endless", {endless, seconds(60)}},   {"meet", {meet, seconds(60)}},
-      {"large", {large, seconds(60)}},
+      {"order", {order, seconds(60)}},     {"opposite", {opposite, seconds(60)}},
+      {"split", {split, seconds(60)}},     {"mismatch", {mismatch, seconds(60)}},
+      {"silent", {silent, seconds(1)}},    {"killed", {killed, seconds(1)}},
+      {"aborted", {aborted, seconds(60)}}, {"endless", {endless, seconds(60)}},
+      {"meet", {meet, seconds(60)}},       {"large", {large, seconds(60)}},
+      {"pieces", {pieces, seconds(60)}},   {"dies_in_split", {dies_in_split, seconds(1)}},
   };
   const auto mode = modes.find(arguments[3]);
   if (mode == modes.end()) return 2;
