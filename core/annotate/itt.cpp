@@ -27,7 +27,7 @@ namespace {
 using itt::no_id;
 
 /// ITT keeps a string for ever: a program that makes up names without end must not fill its memory.
-constexpr std::size_t most_strings = 65536;
+constexpr std::size_t most_strings = 16384;
 
 /// The functions, as far as the collector has written them, and the record that it is given.
 struct IttPart {
@@ -53,15 +53,9 @@ class IttLock {
   ~IttLock() { pthread_mutex_unlock(&itt_part().global.mutex); }
 };
 
-/// The one in the list with that text, which is added if it isn't there. Null without memory.
+/// At the head of the list, with a copy of the text. Null without memory.
 template <class Node>
-Node* listed(Node*& list, const char* Node::*text_of, const char* text, Node fresh) {
-  if (text == nullptr) return nullptr;
-  const IttLock lock;
-  Node** at = &list;
-  for (; *at != nullptr; at = &(*at)->next) {
-    if (std::strcmp((*at)->*text_of, text) == 0) return *at;
-  }
+Node* add_to(Node*& list, const char* Node::*text_of, const char* text, Node fresh) {
   auto* const node = new (std::nothrow) Node(fresh);
   char* const copy = node == nullptr ? nullptr : strdup(text);
   if (copy == nullptr) {
@@ -69,16 +63,25 @@ Node* listed(Node*& list, const char* Node::*text_of, const char* text, Node fre
     return nullptr;
   }
   node->*text_of = copy;
-  return *at = node;
+  node->next = list;
+  return list = node;
 }
 
-/// For a collector without such functions of its own. Both live for ever, as the collector may keep them.
+/// For a collector without such functions of its own. What they make lives for ever, as the collector may keep it.
 itt::Domain* own_domain_create(const char* name) {
-  return listed(itt_part().global.domain_list, &itt::Domain::name, name,
-                itt::Domain{1, nullptr, nullptr, 0, nullptr, nullptr});
+  if (name == nullptr) return nullptr;
+  const IttLock lock;
+  itt::Domain*& list = itt_part().global.domain_list;
+  for (itt::Domain* each = list; each != nullptr; each = each->next) {
+    if (std::strcmp(each->name, name) == 0) return each;
+  }
+  return add_to(list, &itt::Domain::name, name, itt::Domain{1, nullptr, nullptr, 0, nullptr, nullptr});
 }
+/// IttListener asks for each text once, so that the list, which can be long, isn't searched.
 itt::StringHandle* own_string_handle_create(const char* text) {
-  return listed(itt_part().global.string_list, &itt::StringHandle::text, text, itt::StringHandle{});
+  if (text == nullptr) return nullptr;
+  const IttLock lock;
+  return add_to(itt_part().global.string_list, &itt::StringHandle::text, text, itt::StringHandle{});
 }
 
 void make_itt_part(IttPart& part) {
