@@ -95,7 +95,7 @@ void make_itt_part(IttPart& part) {
 #undef ANYPLACE_ITT_LIST
   std::memcpy(part.global.magic, itt::magic, sizeof(itt::magic));
   part.global.version_major = 3;
-  part.global.version_build = 20180723;
+  part.global.version_build = itt::version_build;
   // A collector may lock it while it calls the functions above.
   pthread_mutexattr_t recursive;
   pthread_mutexattr_init(&recursive);

@@ -71,7 +71,11 @@ struct Global {
   void* counter_list;
   unsigned int ipt_collect_events;
   void* histogram_list;
+  void* counter_metadata_list;
+  void* spare[8];  ///< null: for lists of later versions
 };
+/// The version whose record this is: collectors go by it.
+inline constexpr unsigned long version_build = 20250807;
 
 /// X(name without __itt_, result, parameters, group)
 #define ANYPLACE_ITT_ENTRIES(X)                                                                                \

@@ -100,7 +100,8 @@ void open_kind(std::size_t kind, const Wanted& wanted) {
   found.reason = opened.problem.empty() ? opened.idle : opened.problem;
   static_cast<void>(opened.listener.release());  // a tool stays until the process ends
   if (!opened.problem.empty()) {
-    warn(fmt::format("annotations don't go to {}: {}{}{}; see docs/annotations.md", found.name,
+    warn(fmt::format("annotations {} {}: {}{}{}; see docs/annotations.md",
+                     found.active ? "go nowhere yet in" : "don't go to", found.name,
                      found.library.empty() ? "" : quoted(found.library), found.library.empty() ? "" : ": ",
                      opened.problem));
   }

@@ -228,10 +228,11 @@ OpenedVendor open_nvtx(bool named) {
   }
   if (initialize(export_table) == 0) {
     opened.problem = "its InitializeInjectionNvtx2 says that it can't or won't hear anything";
-  } else if (!nvtx_slots().any_filled()) {
-    opened.problem = "its InitializeInjectionNvtx2 asked for no annotations";
   } else {
+    // A tool may fill slots at any time: CUPTI does so when somebody subscribes.
     opened.listener = std::make_unique<NvtxListener>();
+    if (!nvtx_slots().any_filled())
+      opened.problem = "it asks for no annotations so far: what it asks for later it hears";
   }
   return opened;
 }

@@ -15,7 +15,7 @@ using namespace annotate_test;
 namespace {
 
 /// Runs `once`: it succeeds, with one warning, which says that. What it printed.
-std::string warned(const Variables& variables, const std::string& text) {
+std::string warned(const Variables& variables, const std::string& text, bool listening = false) {
   const Ended ended = run_peer("once", variables);
   INFO(ended.output);
   CHECK(ended.status == 0);
@@ -27,7 +27,7 @@ std::string warned(const Variables& variables, const std::string& text) {
   INFO(line);
   CHECK(line.find(text) != std::string::npos);
   CHECK(line.find("docs/annotations.md") != std::string::npos);
-  CHECK(ended.output.find("listening: 0\n") != std::string::npos);
+  CHECK(ended.output.find(listening ? "listening: 1\n" : "listening: 0\n") != std::string::npos);
   return ended.output;
 }
 
@@ -72,12 +72,20 @@ TEST_CASE("A library without the entry is one warning") {
 
 TEST_CASE("A tool that refuses, throws or fills nothing is one warning") {
   warned_of_nvtx(NVTX_TOOL, "can't or won't", "returns_0");
-  warned_of_nvtx(NVTX_TOOL, "asked for no annotations", "fills_nothing");
-  warned_of_nvtx(NVTX_TOOL, "asked for no annotations", "fills_null");
   warned_of_nvtx(NVTX_TOOL, "this tool doesn't like it here", "throws_at_once");
   warned_of_itt(ITT_TOOL, "neither tasks nor markers", "fills_nothing");
   warned_of_itt(ITT_TOOL, "neither tasks nor markers", "fills_null");
   warned_of_itt(ITT_TOOL, "this collector doesn't like it here", "throws_at_once");
+}
+
+TEST_CASE("A tool of NVTX that fills nothing yet is one warning, and hears what it asks for later") {
+  for (const char* const mode : {"fills_nothing", "fills_null", "fills_later"}) {
+    CAPTURE(mode);
+    const Tools tools;
+    warned(tools.with({{"NVTX_INJECTION64_PATH", NVTX_TOOL}, {"ANNOTATE_TEST_MODE", mode}}), "no annotations so far",
+           true);
+    CHECK(tools.nvtx().size() == (std::string(mode) == "fills_later" ? 2 : 0));
+  }
 }
 
 TEST_CASE("A tool that throws later is one warning, and is called no more") {

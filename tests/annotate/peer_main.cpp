@@ -54,6 +54,11 @@ void tour() {
 void once() {
   annotate::range_push("once");
   annotate::mark("again");
+  if (const char* const mode = std::getenv("ANNOTATE_TEST_MODE");
+      mode != nullptr && std::strcmp(mode, "fills_later") == 0) {
+    void* const tool = dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
+    reinterpret_cast<void (*)()>(dlsym(tool, "annotate_test_fill_now"))();
+  }
   annotate::range_pop();
   annotate::mark("and again");
   std::printf("listening: %d\n", annotate::listening() ? 1 : 0);
