@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "advice.h"
+#include "anyplace/annotate.h"
 #include "anyplace/backend/abi.h"
 #include "anyplace/communicator.h"
 #include "commands.h"
 #include "environment.h"
+#include "forked.h"
 #include "probe.h"
 #include "terminal.h"
 #include "text.h"
@@ -190,9 +192,41 @@ Json engine_json(const CommunicatorEngine& engine) {
               {"reason", text_or_null(engine.reason)}};
 }
 
+/// The tools that annotations are told to. They are opened in a child process, whose end is no end of this one.
+Json examine_listeners() {
+  try {
+    return in_forked_child([] {
+      Json listeners = Json::array();
+      for (const annotate::ListenerLibrary& listener : annotate::listener_libraries()) {
+        listeners.push_back(Json{{"name", listener.name},
+                                 {"library", text_or_null(listener.library)},
+                                 {"active", listener.active},
+                                 {"reason", text_or_null(listener.reason)}});
+      }
+      return Json{{"listeners", std::move(listeners)}, {"problem", nullptr}};
+    });
+  } catch (const std::exception& error) {
+    return Json{{"listeners", Json::array()}, {"problem", std::string("opening them failed: ") + error.what()}};
+  }
+}
+
+std::string listeners_text(const Json& examined) {
+  std::string text;
+  for (const Json& listener : examined.at("listeners")) {
+    const bool active = listener.at("active").get<bool>();
+    text += "  " + listener.at("name").get<std::string>() + ": " +
+            (active ? painted(Paint::good, "listens") : painted(Paint::name, "doesn't listen")) + "\n";
+    if (!listener.at("library").is_null()) text += field("  file", listener.at("library").get<std::string>());
+    if (!listener.at("reason").is_null()) text += field("  why", listener.at("reason").get<std::string>());
+  }
+  if (!examined.at("problem").is_null()) text += field("problem", examined.at("problem").get<std::string>());
+  return text;
+}
+
 struct Report {
   Environment environment;
   std::vector<CommunicatorEngine> engines;
+  Json annotations;  ///< as examine_listeners() has it
   std::vector<Finding> findings;
   std::vector<std::string> missing;
   Probe automatic;  ///< of `auto`
@@ -205,6 +239,7 @@ std::string report_text(const Report& report) {
   for (const std::string& name : report.missing) text += "  " + name + ": no plugin is installed\n";
   text += heading("engines of communicators");
   for (const CommunicatorEngine& engine : report.engines) text += engine_text(engine);
+  text += heading("listeners of annotations") + listeners_text(report.annotations);
   text += heading("result");
   if (report.automatic.place.empty() && !report.automatic.problems.empty()) {
     const Problem& problem = report.automatic.problems.front();
@@ -247,6 +282,7 @@ Json report_json(const Report& report) {
   json["missing"] = report.missing;
   Json& engines = json["engines"] = Json::array();
   for (const CommunicatorEngine& engine : report.engines) engines.push_back(engine_json(engine));
+  json["annotations"] = report.annotations;
   Json& automatic = json["auto"] = Json{{"place", text_or_null(report.automatic.place)}, {"problem", nullptr}};
   if (!report.automatic.problems.empty()) automatic["problem"] = problem_json("", report.automatic.problems.front());
   json["any_device"] = report.any_device;
@@ -261,6 +297,8 @@ Answer run_doctor(const Options& options) {
   report.environment = read_environment(names);
   report.findings = examine(plugin_candidates(), options.probe_timeout);
   report.missing = missing_backends(names);
+  // Before anything of this process has threads, which a fork would leave behind.
+  report.annotations = examine_listeners();
   report.engines = communicator_engines();
   report.automatic = probe_place("auto", options.probe_timeout);
   report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);

@@ -33,8 +33,9 @@ std::string loaded_library() {
 }
 
 std::string meaning_of(std::string_view name, const std::vector<std::string>& backends) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> known{{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> known{{
       {"ANYPLACE_ALLOCATOR", "how the caching allocator works, as key:value,key:value"},
+      {"ANYPLACE_ANNOTATE", "which tools annotations are told to: auto, off, or some of nvtx,roctx,itt"},
       {"ANYPLACE_AUTO", "the order in which `auto` looks for a device"},
       {"ANYPLACE_BACKEND_PATH", "directories that are searched for plugins first"},
       {"ANYPLACE_COMMUNICATOR_CHECK", "whether ranks compare their operations before they begin"},

@@ -138,6 +138,26 @@ MEASURED measured_host_function(const Subject& subject, long count) {
 /// What a callable is there for: the instructions around it are counted.
 MEASURED empty_block() { asm volatile(""); }
 
+// Nobody listens: the library is told of none.
+MEASURED measured_annotate_range(const Subject& /*subject*/, long count) {
+  for (long i = 0; i < count; ++i) {
+    const anyplace::annotate::Range range("range", {.payload = i});
+    asm volatile("" ::: "memory");  // or the compiler would join the beginning with the end
+  }
+}
+MEASURED measured_annotate_push_pop(const Subject& /*subject*/, long count) {
+  for (long i = 0; i < count; ++i) {
+    anyplace::annotate::range_push("range", {.color = 0xff76b900});
+    anyplace::annotate::range_pop();
+  }
+}
+MEASURED measured_annotate_mark(const Subject& /*subject*/, long count) {
+  for (long i = 0; i < count; ++i) anyplace::annotate::mark("mark");
+}
+MEASURED measured_annotate_stream_mark(const Subject& subject, long count) {
+  for (long i = 0; i < count; ++i) subject.stream.mark("mark");
+}
+
 // -- Straight through the driver.
 
 MEASURED measured_driver_record(const DriverSubject& subject, long count) {
@@ -326,6 +346,10 @@ constexpr Call<Subject> calls[] = {
     {"copy_2d", measured_copy_2d},
     {"memset", measured_memset},
     {"host_function", measured_host_function},
+    {"annotate_range", measured_annotate_range},
+    {"annotate_push_pop", measured_annotate_push_pop},
+    {"annotate_mark", measured_annotate_mark},
+    {"annotate_stream_mark", measured_annotate_stream_mark},
     // The blocks of 2 lines: bench_null runs one.
     {"block", measured_launch_2d},
 };

@@ -24,10 +24,13 @@ double median(std::vector<double> times) {
 
 /// A device's part of a frame: every so many-th tile.
 struct Part {
-  explicit Part(const anyplace::Device& device) : station(device) {}
+  Part(const anyplace::Device& device, bool annotate) : station(device, annotate) {}
 
   void submit() {
-    for (const auto& slot : slots) slot->submit(*slot->tile);
+    for (const auto& slot : slots) {
+      const Annotated range(station.annotate, "tile", tile_color, slot->tile->number);
+      slot->submit(*slot->tile);
+    }
   }
   void synchronize() {
     station.upload.synchronize();
@@ -42,9 +45,9 @@ struct Part {
 
 class Frames {
  public:
-  Frames(const Picture& source, const PipelineOptions& options) : source_(source) {
+  Frames(const Picture& source, const PipelineOptions& options) : source_(source), annotate_(options.annotate) {
     for (const anyplace::Device& device : options.devices) {
-      parts_.push_back(std::make_unique<Part>(device));
+      parts_.push_back(std::make_unique<Part>(device, annotate_));
       for (int i = 0; i < options.streams; ++i) {
         parts_.back()->station.compute.push_back(std::make_unique<anyplace::Stream>(device));
       }
@@ -74,8 +77,9 @@ class Frames {
     std::vector<double> captured;
     std::vector<double> submitted;
     for (std::uint64_t frame = 0; frame < frames; ++frame) {
-      captured.push_back(time_frame([](Part& part) { part.exec.launch(part.station.upload); }));
-      submitted.push_back(time_frame([](Part& part) { part.submit(); }));
+      const Annotated range(annotate_, "frame", frame_color, frame);
+      captured.push_back(time_frame("captured", [](Part& part) { part.exec.launch(part.station.upload); }));
+      submitted.push_back(time_frame("submitted", [](Part& part) { part.submit(); }));
       if (progress) progress(frame + 1, frames);
     }
     result_.captured_seconds = median(captured);
@@ -95,6 +99,7 @@ class Frames {
 
   /// The streams of a station join the capture with the first event that they wait for.
   void capture() {
+    const Annotated range(annotate_, "capture", frame_color);
     for (const auto& part : parts_) {
       const Station& station = part->station;
       station.upload.begin_capture();
@@ -109,13 +114,14 @@ class Frames {
 
   /// `begin` submits a part's frame. What came out is compared after the clock has stopped.
   template <class Begin>
-  double time_frame(Begin&& begin) {
+  double time_frame(const char* way, Begin&& begin) {
     for (const auto& part : parts_) {
       for (const auto& slot : part->slots) {
         const std::span<std::uint8_t> out = slot->staging_out.first(slot->tile->bytes());
         std::memset(out.data(), 0, out.size());
       }
     }
+    const Annotated range(annotate_, way, frame_color);
     const auto start = std::chrono::steady_clock::now();
     for (const auto& part : parts_) begin(*part);
     for (const auto& part : parts_) part->synchronize();
@@ -143,6 +149,7 @@ class Frames {
   }
 
   const Picture& source_;
+  const bool annotate_;
   std::vector<std::unique_ptr<Part>> parts_;
   Picture first_;
   FramesResult result_;

@@ -3,9 +3,10 @@
 // image_pipeline: blurs a PNG on the devices that it is told to use, checks the result on the host, writes it.
 //
 //   image_pipeline --in photo.png --out out.png [--place cpu_sim:0 | --places cpu_sim:0,cpu_sim:1] [--streams 4]
-//                  [--graph [--frames 1000]]
+//                  [--graph [--frames 1000]] [--annotate]
 //
 // With --graph the work of the picture is captured once and launched for each of many frames, beside submitting it.
+// With --annotate profilers see frames, tiles and their stages by name (docs/annotations.md).
 // Exit status: 0 the output is there and was checked; 1 something failed, and there is no output; 2 wrong options.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ struct Options {
   std::vector<std::string> places;
   int streams = 4;
   bool graph = false;
+  bool annotate = false;
   std::uint64_t frames = 1000;
 };
 
@@ -103,9 +105,20 @@ Picture blur_frames(const Picture& source, const image_pipeline::PipelineOptions
   return std::move(result.picture);
 }
 
+void say_who_listens() {
+  std::string who, why;
+  for (const anyplace::annotate::ListenerLibrary& library : anyplace::annotate::listener_libraries()) {
+    if (library.active) who += (who.empty() ? "" : ", ") + library.name;
+    if (!library.active) why += (why.empty() ? "" : "; ") + library.reason;
+  }
+  fmt::print("annotations go to {}\n", who.empty() ? fmt::format("nobody: {}", why) : who);
+}
+
 int run(const Options& options) {
   image_pipeline::PipelineOptions pipeline;
   pipeline.streams = options.streams;
+  pipeline.annotate = options.annotate;
+  if (options.annotate) say_who_listens();
   if (options.places.empty()) {
     pipeline.devices.emplace_back(options.place);
   } else {
@@ -155,6 +168,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1000000}))
       ->needs(graph)
       ->capture_default_str();
+  app.add_flag("--annotate", options.annotate, "name frames, tiles and stages for profilers");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -15,14 +15,16 @@ namespace {
 class Pipeline {
  public:
   Pipeline(const Picture& source, const PipelineOptions& options, const Progress& progress)
-      : source_(source), progress_(progress) {
+      : source_(source), progress_(progress), annotate_(options.annotate) {
     columns_ = (source.width + tile_size - 1) / tile_size;
     rows_ = (source.height + tile_size - 1) / tile_size;
     result_.width = source.width;
     result_.height = source.height;
     result_.channels = source.channels;
     result_.pixels.resize(source.pixels.size());
-    for (const anyplace::Device& device : options.devices) stations_.push_back(std::make_unique<Station>(device));
+    for (const anyplace::Device& device : options.devices) {
+      stations_.push_back(std::make_unique<Station>(device, options.annotate));
+    }
     make_slots(options.streams);
   }
   Pipeline(const Pipeline&) = delete;
@@ -36,13 +38,18 @@ class Pipeline {
   }
 
   PipelineResult run() {
+    const Annotated frame(annotate_, "frame", frame_color, tiles());
     const auto start = std::chrono::steady_clock::now();
     for (std::uint64_t number = 0; number < tiles(); ++number) {
       Slot& slot = *slots_[number % slots_.size()];
       collect(slot);
+      const Annotated range(annotate_, "tile", tile_color, number);
       const Tile tile = make_tile(source_, static_cast<std::uint32_t>(number % columns_),
                                   static_cast<std::uint32_t>(number / columns_));
-      pack(source_, tile, slot.staging_in.first(tile.source_bytes()));
+      {
+        const Annotated stage(annotate_, "pack", stage_color);
+        pack(source_, tile, slot.staging_in.first(tile.source_bytes()));
+      }
       slot.submit(tile);
     }
     for (std::uint64_t i = 0; i < slots_.size(); ++i) collect(*slots_[(tiles() + i) % slots_.size()]);
@@ -88,6 +95,7 @@ class Pipeline {
   /// Waits for the slot's tile, if it has one, and puts it into the result.
   void collect(Slot& slot) {
     if (!slot.tile) return;
+    const Annotated stage(annotate_, "collect", stage_color, slot.tile->number);
     slot.downloaded.synchronize();
     const Tile tile = *slot.tile;
     slot.tile.reset();
@@ -98,6 +106,7 @@ class Pipeline {
 
   const Picture& source_;
   const Progress& progress_;
+  const bool annotate_;
   Picture result_;
   std::uint32_t columns_ = 0;
   std::uint32_t rows_ = 0;

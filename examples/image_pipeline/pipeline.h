@@ -24,6 +24,7 @@ inline constexpr int max_streams = 1024;
 struct PipelineOptions {
   std::vector<anyplace::Device> devices;  ///< at least one; tiles go round
   int streams = 4;                        ///< compute streams of each device, 1 .. max_streams
+  bool annotate = false;                  ///< names frames, tiles and stages for profilers
 };
 
 struct PipelineResult {

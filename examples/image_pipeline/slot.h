@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "annotated.h"
 #include "anyplace/event.h"
 #include "anyplace/kernel.h"
 #include "anyplace/memory.h"
@@ -29,6 +30,7 @@ constexpr std::uint32_t parts(std::uint32_t whole, std::uint32_t part) { return 
 
 /// A rectangle of the picture that is made at once, and the larger one that is needed for it.
 struct Tile {
+  std::uint32_t number;              ///< in the picture, row by row
   std::uint32_t x, y;                ///< of what is made
   std::uint32_t source_x, source_y;  ///< of what is needed
   TileShape shape;
@@ -41,6 +43,7 @@ struct Tile {
 
 inline Tile make_tile(const Picture& picture, std::uint32_t column, std::uint32_t row) {
   Tile tile{};
+  tile.number = row * parts(picture.width, tile_size) + column;
   tile.x = column * tile_size;
   tile.y = row * tile_size;
   tile.source_x = std::max(tile.x, halo) - halo;
@@ -76,10 +79,11 @@ class Staging {
 
 /// A device with what all its slots share.
 struct Station {
-  explicit Station(const anyplace::Device& from)
-      : device(from), upload(from), download(from), kernels(from, blur_kernels) {}
+  Station(const anyplace::Device& from, bool annotated)
+      : device(from), annotate(annotated), upload(from), download(from), kernels(from, blur_kernels) {}
 
   anyplace::Device device;
+  bool annotate;
   anyplace::Stream upload;
   anyplace::Stream download;
   anyplace::Module kernels;
@@ -109,18 +113,9 @@ struct Slot {
   /// Submits a tile whose source is in staging_in. Returns while it runs.
   void submit(const Tile& next) {
     tile = next;
-    station.upload.copy(source.sub(0, next.source_bytes()), staging_in.first(next.source_bytes()));
-    station.upload.record_event(uploaded);
-
-    const anyplace::Dim3 grid{parts(next.shape.width, block_threads.x),
-                              parts(next.shape.height, block_threads.y * rows_per_thread)};
-    compute.wait_event(uploaded);
-    compute.launch(station.blur, {grid, block_threads}, source, target, next.shape);
-    compute.record_event(computed);
-
-    station.download.wait_event(computed);
-    station.download.copy(staging_out.first(next.bytes()), target.sub(0, next.bytes()));
-    station.download.record_event(downloaded);
+    upload();
+    launch();
+    download();
   }
 
   Station& station;
@@ -133,6 +128,30 @@ struct Slot {
   anyplace::Event computed;
   anyplace::Event downloaded;
   std::optional<Tile> tile;
+
+ private:
+  void upload() {
+    const Annotated stage(station.annotate, "upload", stage_color, tile->source_bytes());
+    station.upload.copy(source.sub(0, tile->source_bytes()), staging_in.first(tile->source_bytes()));
+    mark(station.annotate, station.upload, "uploaded", tile->number);
+    station.upload.record_event(uploaded);
+  }
+  void launch() {
+    const Annotated stage(station.annotate, "blur", stage_color);
+    const anyplace::Dim3 grid{parts(tile->shape.width, block_threads.x),
+                              parts(tile->shape.height, block_threads.y * rows_per_thread)};
+    compute.wait_event(uploaded);
+    compute.launch(station.blur, {grid, block_threads}, source, target, tile->shape);
+    mark(station.annotate, compute, "blurred", tile->number);
+    compute.record_event(computed);
+  }
+  void download() {
+    const Annotated stage(station.annotate, "download", stage_color, tile->bytes());
+    station.download.wait_event(computed);
+    station.download.copy(staging_out.first(tile->bytes()), target.sub(0, tile->bytes()));
+    mark(station.annotate, station.download, "downloaded", tile->number);
+    station.download.record_event(downloaded);
+  }
 };
 
 /// Copies the pixels that a tile needs from the picture.

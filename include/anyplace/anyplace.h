@@ -23,6 +23,7 @@
 //   graph.h    Graph, GraphExec: work that is put together once and launched again and again
 //   random.h   Generator: random numbers, the same bits on every backend
 //   ipc.h      memory and events that several processes use
+//   annotate.h Range, mark: names for what a program does, shown by whatever profiler is there
 //   communicator.h  Communicator: collective operations between processes
 //   dtype.h    DType: the types of elements that array views, generators and collectives know
 //   array.h    Array, ArrayView: memory as elements in several dimensions; dlpack.h, the same memory for other
@@ -38,6 +39,7 @@
 
 #include "address.h"
 #include "allocator.h"
+#include "annotate.h"
 #include "array.h"
 #include "comm.h"
 #include "communicator.h"

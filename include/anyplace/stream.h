@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "address.h"
+#include "annotate.h"
 #include "device.h"
 #include "event.h"
 #include "export.h"
@@ -98,6 +99,15 @@ class ANYPLACE_API StreamView {
   /// Runs `function` after earlier and before later work, on a thread that the runtime owns. It may not call anyplace,
   /// except to destroy handles. Throws unsupported where the backend has no host functions.
   void launch_host_func(std::function<void()> function) const;
+
+  // -- Annotations (annotate.h).
+  /// A point of the stream's work that has a name: listeners hear it when the earlier work is done, before later work
+  /// begins. The name is copied. It is a host function where somebody listens at the call, and nothing at all, not even
+  /// a look at the stream, where nobody does; a backend without host functions has no marks. In a capture it becomes a
+  /// host function node, so that listeners hear it at each launch. Throws what launch_host_func does but unsupported.
+  void mark(annotate::Name name, const annotate::Attributes& attributes = {}) const {
+    if (annotate::listening()) mark_when_reached(name, attributes);
+  }
 
   // -- Copies and fills. Both sides have the same number of bytes, and ranges don't overlap, else invalid_argument; 0
   // bytes is a no-op. A buffer is of the stream's device; in a copy between buffers one of them is. Host memory must
@@ -201,6 +211,7 @@ class ANYPLACE_API StreamView {
 
  private:
   void fill_elements(BufferView destination, const void* element, std::uint32_t size) const;
+  void mark_when_reached(annotate::Name name, const annotate::Attributes& attributes) const;
   /// launch_arguments() with arguments that ArgumentValue made: each has a value, of the size that its kind has.
   ANYPLACE_HOT static void launch_on(std::uint64_t stream_id, std::uint64_t kernel_id,
                                      const detail::LaunchDescription& launch);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "annotate/listeners.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <exception>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "annotate/libraries.h"
+#include "runtime/call.h"
+#include "runtime/no_destructor.h"
+#include "runtime/process.h"
+#include "runtime/thread_end.h"
+
+namespace anyplace {
+namespace annotate::detail {
+
+constinit std::atomic<std::uint32_t> listeners{anyplace::detail::not_looked_for};
+
+}  // namespace annotate::detail
+
+namespace detail {
+namespace {
+
+using annotate::detail::listeners;
+
+struct Slot {
+  std::atomic<annotate::Listener*> listener{nullptr};
+  std::atomic<std::uint32_t> calls{0};  ///< under way, or finding out that there is no listener
+  bool taken = false;                   ///< guarded by Listening::mutex
+};
+
+struct Listening {
+  std::mutex mutex;  // guards Slot::taken and the changes of who listens; a leaf
+  std::array<Slot, max_listeners> slots;
+  std::array<std::atomic<VendorListener*>, vendor_kinds> vendors{};
+  std::atomic<std::uint32_t> generation{0};
+  std::atomic<std::uint64_t> threads{0};
+  std::atomic<bool> forked{false};
+};
+constinit NoDestructor<Listening> listening_storage;
+Listening& listening() noexcept { return listening_storage.value; }
+
+constinit thread_local AnnotatingThread* this_thread = nullptr;
+
+void forget_thread() noexcept { delete std::exchange(this_thread, nullptr); }
+constinit thread_local ThreadEndTask thread_end{forget_thread};
+
+/// The threads that held locks, and those of the tools, aren't there: nothing is told any more.
+void become_silent() noexcept {
+  listening().forked.store(true, std::memory_order_relaxed);
+  listeners.store(0, std::memory_order_relaxed);
+}
+
+/// One more listens. The caller holds the mutex.
+void count_one_more() noexcept {
+  Listening& all = listening();
+  if ((listeners.load(std::memory_order_relaxed) & ~not_looked_for) == 0) {
+    all.generation.fetch_add(1, std::memory_order_relaxed);
+  }
+  listeners.fetch_add(1, std::memory_order_release);
+}
+
+AnnotatingThread* make_thread() noexcept {
+  if (!at_thread_end(thread_end)) return nullptr;
+  auto* const made = new (std::nothrow) AnnotatingThread;
+  if (made == nullptr) return nullptr;
+  made->number = listening().threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  made->system_number = static_cast<std::uint64_t>(syscall(SYS_gettid));
+  return this_thread = made;
+}
+
+/// Takes `listener` away, and returns when no other thread is in a function of it.
+void stop_listening(Slot& slot) noexcept {
+  {
+    const std::lock_guard lock(listening().mutex);
+    slot.listener.store(nullptr, std::memory_order_seq_cst);
+    listeners.fetch_sub(1, std::memory_order_relaxed);
+  }
+  while (slot.calls.load(std::memory_order_seq_cst) != 0) sched_yield();
+  const std::lock_guard lock(listening().mutex);
+  slot.taken = false;
+}
+
+}  // namespace
+
+bool annotations_silent() noexcept { return listening().forked.load(std::memory_order_relaxed) || !process_running(); }
+
+bool inside_listener() noexcept { return this_thread != nullptr && this_thread->inside; }
+
+AnnotatingThread* calling_thread() noexcept { return this_thread != nullptr ? this_thread : make_thread(); }
+
+std::uint32_t annotation_generation() noexcept { return listening().generation.load(std::memory_order_relaxed); }
+
+AnnotatingThread* annotating_thread() noexcept {
+  if (annotations_silent()) return nullptr;
+  AnnotatingThread* const thread = calling_thread();
+  if (thread == nullptr || thread->inside) return nullptr;
+  if ((listeners.load(std::memory_order_relaxed) & not_looked_for) != 0) {
+    const InsideListener inside(thread);
+    look_for_libraries();
+  }
+  if ((listeners.load(std::memory_order_acquire) & ~not_looked_for) == 0) return nullptr;
+  const std::uint32_t generation = annotation_generation();
+  if (thread->generation != generation) {
+    thread->generation = generation;
+    thread->depths.fill(0);
+  }
+  return thread;
+}
+
+void watch_forks_for_annotations() noexcept {
+  static const int watched = pthread_atfork(nullptr, nullptr, become_silent);
+  static_cast<void>(watched);
+}
+
+std::atomic<VendorListener*>& vendor_slot(std::size_t kind) noexcept { return listening().vendors[kind]; }
+
+bool any_vendor() noexcept {
+  for (const auto& vendor : listening().vendors) {
+    if (vendor.load(std::memory_order_acquire) != nullptr) return true;
+  }
+  return false;
+}
+
+void add_vendor(std::size_t kind, VendorListener& listener) {
+  const std::lock_guard lock(listening().mutex);
+  count_one_more();
+  vendor_slot(kind).store(&listener, std::memory_order_release);
+}
+
+void drop_vendor(std::size_t kind, VendorListener& listener) noexcept {
+  VendorListener* expected = &listener;
+  // Several threads may find out at once, and one says so.
+  if (!vendor_slot(kind).compare_exchange_strong(expected, nullptr)) return;
+  listeners.fetch_sub(1, std::memory_order_relaxed);
+  note_library_failed(kind);
+}
+
+void tell_listeners(AnnotatingThread& thread, void (annotate::Listener::*function)(const annotate::Event&),
+                    const annotate::Event& event) noexcept {
+  for (Slot& slot : listening().slots) {
+    if (slot.listener.load(std::memory_order_relaxed) == nullptr) continue;
+    // Either stop_listening() sees this call, or this call sees that there is no listener.
+    slot.calls.fetch_add(1, std::memory_order_seq_cst);
+    if (annotate::Listener* const listener = slot.listener.load(std::memory_order_seq_cst)) {
+      const InsideListener inside(&thread);
+      const CallbackScope scope;
+      try {
+        (listener->*function)(event);
+      } catch (...) {
+        report_current("", "annotate::Listener");
+      }
+    }
+    slot.calls.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace detail
+
+namespace annotate {
+
+Listener::~Listener() = default;
+void Listener::range_pushed(const Event& /*event*/) {}
+void Listener::range_popped(const Event& /*event*/) {}
+void Listener::range_started(const Event& /*event*/) {}
+void Listener::range_ended(const Event& /*event*/) {}
+void Listener::marked(const Event& /*event*/) {}
+void Listener::thread_named(const Event& /*event*/) {}
+
+ListenerGuard::ListenerGuard(Listener& listener) : slot_(0) {
+  using namespace anyplace::detail;
+  constexpr const char* operation = "annotate::ListenerGuard";
+  if (anyplace::detail::listening().forked.load(std::memory_order_relaxed)) {
+    fail(ErrorCode::forked, "", operation, "annotations are silent in the child of a fork");
+  }
+  if (inside_listener()) {
+    fail(ErrorCode::not_permitted, "", operation, "a listener's function can't begin or end listening");
+  }
+  watch_forks_for_annotations();
+  const std::lock_guard lock(anyplace::detail::listening().mutex);
+  for (auto& slot : anyplace::detail::listening().slots) {
+    if (!slot.taken) {
+      slot.taken = true;
+      count_one_more();
+      slot.listener.store(&listener, std::memory_order_seq_cst);
+      return;
+    }
+    ++slot_;
+  }
+  fail(ErrorCode::invalid_argument, "", operation,
+       "16 listeners listen already, and there may be no more\nlet one listener hand on what several want to hear\nsee "
+       "docs/annotations.md");
+}
+
+ListenerGuard::~ListenerGuard() {
+  if (anyplace::detail::listening().forked.load(std::memory_order_relaxed)) return;
+  anyplace::detail::stop_listening(anyplace::detail::listening().slots[slot_]);
+}
+
+}  // namespace annotate
+}  // namespace anyplace

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Annotations: names for what a program does, shown by whatever profiler is there. One call reaches all of them.
+//
+//   namespace annotate = anyplace::annotate;
+//   const annotate::Range frame("frame");                              // until the end of the scope
+//   annotate::mark("first pixel", {.color = 0xff76b900, .payload = 42});
+//   stream.mark("blurred");                                            // when the stream's work gets there
+//
+// Who hears it: tools of NVTX (Nsight), ROCTX (rocprofv3) and ITT (VTune), which are looked for at the first annotation
+// (ANYPLACE_ANNOTATE says which; docs/annotations.md has the signs by which each is found), and the program's own
+// Listeners. While nobody listens a call is the load of one number: nothing is copied, measured or allocated.
+//
+// No call here throws but where it is said. Every one may be made on any thread, also in a host function. In the child
+// of a fork, at exit, and inside a listener's function annotations are silent.
+#pragma once
+
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "export.h"
+
+namespace anyplace::annotate {
+
+class Category;
+class Domain;
+class Listener;
+class Range;
+struct Attributes;
+
+/// The text of an annotation, borrowed for the call. Text with '\0' reaches the tools up to there, and text of more
+/// than 64 KiB its first 64 KiB; a Listener gets all of it.
+class Name {
+ public:
+  constexpr Name(const char* text) noexcept : data_(text), size_(unmeasured) {}
+  constexpr Name(std::string_view text) noexcept : data_(text.data()), size_(text.size()) {}
+  Name(const std::string& text) noexcept : data_(text.data()), size_(text.size()) {}
+  Name(std::nullptr_t) = delete;
+
+  /// The text is measured here, not when the name is made.
+  std::string_view view() const noexcept {
+    if (data_ == nullptr) return {};
+    return size_ == unmeasured ? std::string_view(data_) : std::string_view(data_, size_);
+  }
+  /// Whether it was given as a C string.
+  bool is_c_string() const noexcept { return size_ == unmeasured && data_ != nullptr; }
+
+ private:
+  static constexpr std::size_t unmeasured = ~std::size_t{0};
+  const char* data_;
+  std::size_t size_;
+};
+
+/// A number that goes with an annotation: signed, unsigned or floating, kept in 64 bits.
+class Payload {
+ public:
+  enum class Kind : std::uint8_t { none, i64, u64, f64 };
+
+  constexpr Payload() noexcept = default;
+  template <std::signed_integral T>
+  constexpr Payload(T value) noexcept : kind_(Kind::i64), value_{.i64 = value} {}
+  template <std::unsigned_integral T>
+  constexpr Payload(T value) noexcept : kind_(Kind::u64), value_{.u64 = value} {}
+  template <std::floating_point T>
+  constexpr Payload(T value) noexcept : kind_(Kind::f64), value_{.f64 = static_cast<double>(value)} {}
+
+  constexpr Kind kind() const noexcept { return kind_; }
+  /// The value of that kind; 0 for a payload of another one.
+  constexpr std::int64_t i64() const noexcept { return kind_ == Kind::i64 ? value_.i64 : 0; }
+  constexpr std::uint64_t u64() const noexcept { return kind_ == Kind::u64 ? value_.u64 : 0; }
+  constexpr double f64() const noexcept { return kind_ == Kind::f64 ? value_.f64 : 0; }
+
+ private:
+  Kind kind_ = Kind::none;
+  union Value {
+    std::int64_t i64;
+    std::uint64_t u64;
+    double f64;
+  } value_{.u64 = 0};
+};
+
+/// Whose annotations they are: a library of its own takes one, so that tools can show or hide its annotations. Ranges
+/// of different domains don't nest in each other. Made once, and kept until the process ends; a number, free to copy.
+class ANYPLACE_API Domain {
+ public:
+  /// The domain of those that name none: NVTX's default one, "anyplace" for ITT.
+  constexpr Domain() noexcept = default;
+  /// The domain of that name, the same for the same name. Throws invalid_argument for an empty name, for one of more
+  /// than 1024 bytes or with '\0', and for more than 63 domains.
+  explicit Domain(std::string_view name);
+
+  constexpr std::uint32_t number() const noexcept { return number_; }
+  friend constexpr bool operator==(Domain, Domain) noexcept = default;
+
+ private:
+  std::uint32_t number_ = 0;
+};
+
+/// A kind of annotation ("copies"), by which tools filter. Made once, and kept until the process ends; a number, free
+/// to copy. Categories are the same in all domains.
+class ANYPLACE_API Category {
+ public:
+  /// None.
+  constexpr Category() noexcept = default;
+  /// The category of that name, the same for the same name. Throws as Domain's, for more than 1023 categories.
+  explicit Category(std::string_view name);
+
+  constexpr std::uint32_t number() const noexcept { return number_; }
+  friend constexpr bool operator==(Category, Category) noexcept = default;
+
+ private:
+  std::uint32_t number_ = 0;
+};
+
+/// What goes with a name. To be written as {.color = 0xff76b900, .payload = bytes}.
+struct Attributes {
+  Domain domain = {};
+  Category category = {};
+  std::optional<std::uint32_t> color = {};  ///< 0xAARRGGBB
+  Payload payload = {};
+};
+
+/// Names a range of range_start(). Never reused. 0: nobody listened.
+using RangeId = std::uint64_t;
+
+/// What range_push and range_pop return while nobody listens, as NVTX does: depths aren't counted then.
+inline constexpr int nobody_listens = -2;
+/// What range_pop returns where there is no range to end.
+inline constexpr int no_range = -1;
+
+namespace detail {
+/// How many listen; and, until that has been looked for, another bit. Not 0: the call has to look closer.
+extern ANYPLACE_API std::atomic<std::uint32_t> listeners;
+
+/// What a Range remembers of its beginning.
+struct RangeToken {
+  std::uint64_t thread = 0;
+  std::uint32_t generation = 0;
+  std::uint32_t domain = 0;
+  std::int32_t depth = -1;  ///< less than 0: nobody has heard of it
+};
+
+ANYPLACE_API int push(Name name, const Attributes& attributes) noexcept;
+ANYPLACE_API int pop(Domain domain) noexcept;
+ANYPLACE_API void mark(Name name, const Attributes& attributes) noexcept;
+ANYPLACE_API RangeId start(Name name, const Attributes& attributes) noexcept;
+ANYPLACE_API bool end(RangeId id) noexcept;
+ANYPLACE_API void name_thread(Name name) noexcept;
+ANYPLACE_API RangeToken begin_range(Name name, const Attributes& attributes) noexcept;
+ANYPLACE_API void end_range(const RangeToken& token) noexcept;
+}  // namespace detail
+
+/// Whether an annotation may be heard: what it would cost to make a name can be spared where it is false. True before
+/// the first annotation, which is when tools are looked for.
+inline bool listening() noexcept { return detail::listeners.load(std::memory_order_relaxed) != 0; }
+
+/// Begins a range on this thread, inside the one that was begun last and hasn't ended. Returns its depth, from 0, or
+/// nobody_listens. A range that is still open when its thread ends stays open: tools show it so.
+inline int range_push(Name name, const Attributes& attributes = {}) noexcept {
+  return listening() ? detail::push(name, attributes) : nobody_listens;
+}
+
+/// Ends the innermost range of this thread and domain. Returns its depth; no_range, and no listener hears anything, if
+/// there is none that was begun while somebody listened; nobody_listens.
+inline int range_pop(Domain domain = {}) noexcept { return listening() ? detail::pop(domain) : nobody_listens; }
+
+/// A point in time.
+inline void mark(Name name, const Attributes& attributes = {}) noexcept {
+  if (listening()) detail::mark(name, attributes);
+}
+
+/// Begins a range that overlaps others as it likes and may end on another thread. It stays open until it is ended.
+inline RangeId range_start(Name name, const Attributes& attributes = {}) noexcept {
+  return listening() ? detail::start(name, attributes) : 0;
+}
+
+/// Ends it, from any thread. False, and no listener hears anything, for an id that was never returned or has ended.
+/// True for 0.
+inline bool range_end(RangeId id) noexcept { return id == 0 || detail::end(id); }
+
+/// Tells the tools what the calling thread is called.
+inline void name_thread(Name name) noexcept {
+  if (listening()) detail::name_thread(name);
+}
+
+/// A range that is as long as a scope. It ends on the thread that began it, after the ranges that were begun in it:
+/// those that are still open end with it. Ended elsewhere it stays open, and the error handler gets an
+/// invalid_argument; range_start is for those. Not movable, for it would end in another scope.
+class Range {
+ public:
+  explicit Range(Name name, const Attributes& attributes = {}) noexcept {
+    if (listening()) token_ = detail::begin_range(name, attributes);
+  }
+  Range(const Range&) = delete;
+  Range& operator=(const Range&) = delete;
+  ~Range() {
+    if (token_.depth >= 0) detail::end_range(token_);
+  }
+
+ private:
+  detail::RangeToken token_;
+};
+
+// ---- Who listens ---------------------------------------------------------------------------------------------------
+
+/// An annotation as a Listener hears it. Texts are valid during the call.
+struct Event {
+  std::string_view name;  ///< "" at the end of a range
+  std::string_view domain;
+  std::string_view category;
+  std::optional<std::uint32_t> color;
+  Payload payload;
+  int depth = 0;             ///< of a pushed or popped range, in its thread and domain
+  RangeId range = 0;         ///< of a started or ended range
+  std::uint64_t thread = 0;  ///< the calling thread, by the number that the system gives it
+  std::uint64_t stream = 0;  ///< of Stream::mark: the id of the stream
+};
+
+/// A listener of the program's own. Its functions are called on the annotating thread, by several threads at once, in
+/// each thread's order. They are like host functions: calls of anyplace are refused there (not_permitted), and what
+/// they throw goes to the error handler.
+class ANYPLACE_API Listener {
+ public:
+  Listener() = default;
+  Listener(const Listener&) = delete;  // a ListenerGuard refers to it
+  Listener& operator=(const Listener&) = delete;
+  virtual ~Listener();
+
+  virtual void range_pushed(const Event& event);
+  virtual void range_popped(const Event& event);
+  virtual void range_started(const Event& event);
+  virtual void range_ended(const Event& event);
+  virtual void marked(const Event& event);
+  virtual void thread_named(const Event& event);
+};
+
+/// A Listener hears all annotations for as long as this lives. Its end waits for calls of the listener that are under
+/// way on other threads.
+class ANYPLACE_API ListenerGuard {
+ public:
+  /// Throws not_permitted inside a listener's function, invalid_argument for more than 16 listeners, and forked in the
+  /// child of a fork.
+  explicit ListenerGuard(Listener& listener);
+  ListenerGuard(const ListenerGuard&) = delete;  // ends the listening once
+  ListenerGuard& operator=(const ListenerGuard&) = delete;
+  ~ListenerGuard();
+
+ private:
+  std::size_t slot_;
+};
+
+/// What became of a vendor's tool.
+struct ListenerLibrary {
+  std::string name;     ///< "nvtx", "roctx" or "itt"
+  std::string library;  ///< its file; "" if none is named or loaded
+  bool active = false;  ///< whether it hears annotations
+  std::string reason;   ///< why not; "" if it is active
+};
+
+/// The three of them. Looks for them if that hasn't been done. Throws forked in the child of a fork.
+ANYPLACE_API std::vector<ListenerLibrary> listener_libraries();
+
+}  // namespace anyplace::annotate
