@@ -3,6 +3,7 @@
 // The child's side of a probe. What it found goes out line by line, each before the next step is taken, so that the
 // parent knows how far it got. Lines of JSON, one key each but for those of an error:
 //   {"stage": TEXT}  {"backend": {...}}  {"device": {...}}  {"place": TEXT}  {"end": true}
+//   {"links": [...], "of": PLACE}
 //   {"error": {...}, "of": PLACE, "cause": CODE, "reason": TEXT}
 #include <fcntl.h>
 #include <signal.h>
@@ -15,10 +16,12 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "child_process.h"
 #include "commands.h"
 #include "json.h"
+#include "links.h"
 #include "probe.h"
 
 namespace anyplace::tool {
@@ -71,6 +74,20 @@ void report_devices(const Report& report, const std::string& name, Asked asked) 
   }
 }
 
+/// After all devices: a plugin that dies of what it is asked about two of them has told what it could of each.
+void report_links(const Report& report, const std::string& name) {
+  const std::vector<Device> all = devices(name);
+  if (all.size() > static_cast<std::size_t>(most_linked)) return;
+  for (const Device& device : all) {
+    report.stage("asking for the links of " + device.to_string());
+    try {
+      report.line(Json{{"links", links_json(device)}, {"of", device.to_string()}});
+    } catch (const Error&) {
+      // What is wrong with the device was reported with it.
+    }
+  }
+}
+
 /// The error with which a backend can't be had, and the refusal of the first of its files that is behind it.
 void report_missing(const Report& report, const std::string& name, const Error& error) {
   Json line{{"error", error_json(error)}, {"of", ""}};
@@ -92,6 +109,7 @@ void report_backend(const Report& report, const std::string& name) {
     return;
   }
   report_devices(report, name, Asked::properties);
+  report_links(report, name);
 }
 
 /// As report_backend, but what counts is this file alone: another one of the name that is accepted in its place is not.
@@ -140,6 +158,8 @@ void run_probe_child(int argument_count, char** arguments) {
   try {
     if (what == "backend" && argument_count == 2) {
       report_backend(report, arguments[1]);
+    } else if (what == "links" && argument_count == 2) {
+      report_links(report, arguments[1]);
     } else if (what == "file" && argument_count == 3) {
       report_file(report, arguments[1], arguments[2]);
     } else if (what == "place" && argument_count == 2) {
