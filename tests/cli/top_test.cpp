@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "plugin_folder.h"
 #include "run_command.h"
 
 namespace top_test {
@@ -127,6 +128,40 @@ TEST_CASE("Without a device top says so") {
   CHECK(run.status == 1);
   CHECK(run.out.empty());
   CHECK(contains(run.err, "no device of any backend"));
+}
+
+TEST_CASE("A device that is lost between two samples says so and the others go on") {
+  PluginFolder folder;
+  folder.add("vanisher");
+  const Variables variables{{"ANYPLACE_BACKEND_PATH", folder.path()}};
+  const std::vector<std::string> twice{"--count", "2", "--interval", "0.1"};
+  std::vector<std::string> in_json = twice;
+  in_json.emplace_back("--json");
+  const Run run = run_command(top(in_json, "vanisher"), variables);
+  CHECK(run.status == 0);
+  const std::vector<std::string> objects = lines_of(run.out);
+  REQUIRE(objects.size() == 2);
+  const json before = json::parse(objects[0]).at("devices");
+  const json after = json::parse(objects[1]).at("devices");
+  REQUIRE(after.size() == 2);
+  CHECK(before.at(1).at("problem").is_null());
+  CHECK(before.at(1).at("memory_used_bytes") == 4096);
+  CHECK(contains(after.at(1).at("problem"), "lost: "));
+  CHECK(contains(after.at(1).at("problem"), "it fell off the bus"));
+  CHECK(after.at(1).at("memory_used_bytes").is_null());
+  CHECK(after.at(0).at("problem").is_null());
+  CHECK(after.at(0).at("memory_used_bytes") == 4096);
+  CHECK(contains(run_command(top(twice, "vanisher"), variables).out, "\nvanisher:1  lost: "));
+}
+
+TEST_CASE("A plugin that crashes is left out and said so") {
+  PluginFolder folder;
+  folder.add("late_crasher");
+  const Run run = run_command({"top", "--once"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  CHECK(run.status == 0);
+  CHECK(contains(run.out, "\ncpu_sim:1 "));
+  CHECK(contains("\n" + run.err, "\nlate_crasher: crashed (SIGKILL)\n"));
+  CHECK(contains(run.err, "`anyplace doctor`"));
 }
 
 TEST_CASE("A reader that goes away ends top quietly") {
