@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a device says of itself, and which capabilities it has. Nothing here makes a context.
+#include <unistd.h>
+
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <string>
@@ -189,7 +192,17 @@ void Device::sample(anyplace_device_sample& out) {
 }
 
 std::vector<anyplace_process> Device::processes() {
-  return monitored([&] { return monitor_.processes(uuid_text(id()), pci_text(id()), vendor_context().is_active()); });
+  return monitored([&] {
+    const bool uses = vendor_context().is_active();
+    std::vector<anyplace_process> all = monitor_.processes(uuid_text(id()), pci_text(id()), uses);
+    // What our pool keeps for later is free to whoever asks here, as in memory_info().
+    const std::uint64_t idle = uses ? memory().idle_in_pool() : 0;
+    for (anyplace_process& process : all) {
+      if (process.id != static_cast<std::uint64_t>(getpid()) || process.memory_bytes == ANYPLACE_UNKNOWN) continue;
+      process.memory_bytes -= std::min(process.memory_bytes, idle);
+    }
+    return all;
+  });
 }
 
 }  // namespace anyplace::cuda
