@@ -196,7 +196,9 @@ void append_processes(std::vector<Line>& lines, const TopSnapshot& snapshot, Top
   const std::size_t last = processes.size() > room ? processes.size() - room : 0;
   state.first_process = std::min(state.first_process, last);
   if (limit == 0) return;
-  if (processes.empty()) {
+  if (processes.empty() && !untold.empty() && state.filter.empty()) {
+    // There may be some.
+  } else if (processes.empty()) {
     const char* const text = state.filter.empty() ? "no processes" : "no process that the filter lets through";
     lines.push_back(cut(Line{{{}, text}}, frame.columns));
   } else {
@@ -204,7 +206,7 @@ void append_processes(std::vector<Line>& lines, const TopSnapshot& snapshot, Top
     lines.push_back(table.front());
     append(lines, table, 1 + state.first_process, room);
   }
-  if (!untold.empty() && limit > 1) lines.push_back(untold);
+  if (!untold.empty() && (limit > 1 || processes.empty())) lines.push_back(untold);
 }
 
 }  // namespace

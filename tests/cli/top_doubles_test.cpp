@@ -47,6 +47,24 @@ TEST_CASE("top shows what NVML says of each device of cuda") {
   CHECK(devices.at(1).at("compute_utilization").get<double>() == Approx(0.99));
 }
 
+TEST_CASE("top shows what Sysman says of each device of levelzero") {
+  const std::string folder = ANYPLACE_LEVELZERO_DOUBLE_FOLDER;
+  if (folder.empty()) return;
+  const json devices = devices_of("levelzero", {{"LD_LIBRARY_PATH", folder}, {"LEVELZERO_DOUBLE_MEMORY", "96M"}});
+  REQUIRE_FALSE(devices.empty());
+  const json& first = devices.at(0);
+  CHECK(first.at("place") == "levelzero:0");
+  CHECK(first.at("memory_used_bytes") == 2u << 20);
+  CHECK(first.at("memory_total_bytes") == 96u << 20);
+  CHECK(first.at("temperature_celsius") == 61);
+  CHECK(first.at("power_limit_watts") == 120);
+  CHECK(first.at("core_clock_hz") == 2050000000u);
+  CHECK(first.at("memory_clock_hz").is_null());
+  CHECK(first.at("throttle_reasons") == json::array({"temperature"}));
+  CHECK(first.at("ecc_corrected") == 3);
+  CHECK(first.at("link_rx_bytes_per_second").is_null());
+}
+
 TEST_CASE("top of a device of cuda that is lost says so and shows the others") {
   const std::string folder = ANYPLACE_CUDA_DOUBLE_FOLDER;
   if (folder.empty()) return;

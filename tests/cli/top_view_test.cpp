@@ -159,6 +159,12 @@ TEST_CASE("What isn't known is shown as unknown and never as nothing used") {
   CHECK(temperature == "-");
   CHECK(lines.front().ends_with("-: unknown"));
   CHECK(lines.back() == "processes unknown of levelzero:0");
+  // Of nobody known isn't nobody.
+  const std::vector<std::string> alone = shown(snapshot_of({unknown_device()}), 80);
+  CHECK(std::count(alone.begin(), alone.end(), "no processes") == 0);
+  TopDevice unused = busy_device();
+  unused.processes->clear();
+  CHECK(shown(snapshot_of({unused}), 80).back() == "no processes");
 }
 
 TEST_CASE("A device that vanished says so in its line and the others go on") {

@@ -10,12 +10,18 @@ class Vanisher final : public anyplace::test::NullBackend {
  public:
   explicit Vanisher(anyplace::backend::Host) {}
   int32_t device_count() override { return 2; }
+  void device_properties(int32_t device, anyplace_device_properties& out) override {
+    NullBackend::device_properties(device, out);
+    out.capabilities = std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_MONITORING;
+  }
   void device_sample(int32_t device, anyplace_device_sample& out) override {
     constexpr int samples_of_second = 2;
     if (device == 1 && ++asked_ > samples_of_second) {
       throw anyplace::backend::Failure(ANYPLACE_STATUS_DEVICE_LOST, "it fell off the bus");
     }
-    anyplace::backend::Sampled(out).memory_used_bytes(4096);
+    const anyplace::backend::Sampled sampled(out);
+    sampled.memory_used_bytes(4096);
+    sampled.memory_total_bytes(8192);
   }
 
  private:
