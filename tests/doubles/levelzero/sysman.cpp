@@ -19,6 +19,7 @@ namespace monitoring {
 
 const char* const figures_variable = "SYSMAN_DOUBLE_FIGURES";
 const char* const device_library = "";
+int number_of_devices() { return levelzero::config().roots; }
 // In Sysman's units; "clock" and "active" are the engines'.
 const std::vector<Figure> figures = {
     {"lost", 0},          {"power_uj", 987654321}, {"limit", 120000},  {"core", 2050},    {"memory_clock", 0},

@@ -17,8 +17,6 @@
 
 namespace anyplace::doubles {
 
-const Settings& settings();
-
 namespace monitoring {
 namespace {
 
@@ -46,7 +44,7 @@ class Values {
   bool set(int device, std::string_view name, uint64_t value) {
     const bool known =
         std::any_of(figures.begin(), figures.end(), [&](const Figure& each) { return each.name == name; });
-    if (!known || device < 0 || device >= settings().physical_devices) return false;
+    if (!known || device < 0 || device >= number_of_devices()) return false;
     const std::lock_guard lock(mutex_);
     set_[{device, std::string(name)}] = value;
     return true;

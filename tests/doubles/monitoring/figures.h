@@ -22,7 +22,8 @@ struct Figure {
 extern const char* const figures_variable;          ///< "0.power=65000,1.lost=1" in it
 extern const std::vector<Figure> figures;           ///< that it knows
 extern const std::vector<const char*> entry_names;  ///< that it exports
-extern const char* const device_library;            ///< whose devices these are: "libcuda.so.1"
+int number_of_devices();
+extern const char* const device_library;  ///< whose devices these are: "libcuda.so.1"
 
 /// The figure now. Ends the process for a name that the double doesn't know.
 uint64_t figure(int device, std::string_view name);

@@ -28,6 +28,7 @@ namespace monitoring {
 
 const char* const figures_variable = "NVML_DOUBLE_FIGURES";
 const char* const device_library = "libcuda.so.1";
+int number_of_devices() { return cuda::config().physical_devices; }
 // In NVML's units.
 const std::vector<Figure> figures = {
     {"lost", 0},           {"gpu", 37},       {"memory", 12},        {"reserved", 1 << 20}, {"temperature", 54},
