@@ -17,6 +17,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include "terminal.h"
 #include "top_state.h"
@@ -99,7 +100,7 @@ int key_of(int key) {
 
 class CursesScreen final : public TopScreen {
  public:
-  explicit CursesScreen(std::unique_ptr<Signals> signals) : signals_(std::move(signals)) {}
+  explicit CursesScreen(std::unique_ptr<Signals> caught) : signals_(std::move(caught)) {}
   CursesScreen(const CursesScreen&) = delete;  // one terminal, one owner
   CursesScreen& operator=(const CursesScreen&) = delete;
   ~CursesScreen() override {
