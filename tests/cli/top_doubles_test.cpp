@@ -34,7 +34,7 @@ TEST_CASE("top shows what NVML says of each device of cuda") {
   CHECK(first.at("compute_utilization").get<double>() == Approx(0.37));
   CHECK(first.at("memory_used_bytes") == 1u << 20);
   CHECK(first.at("memory_total_bytes") == 96u << 20);
-  CHECK(first.at("temperature_celsius") == 40);
+  CHECK(first.at("temperature_celsius").get<double>() == Approx(40));
   CHECK(first.at("power_watts").get<double>() == Approx(65.123));
   CHECK(first.at("power_limit_watts") == 300);
   CHECK(first.at("energy_joules").get<double>() == Approx(123456.789));
@@ -43,7 +43,7 @@ TEST_CASE("top shows what NVML says of each device of cuda") {
   CHECK(first.at("throttle_reasons") == json::array({"power"}));
   CHECK(first.at("ecc_corrected") == 2);
   CHECK(first.at("pcie_rx_bytes_per_second") == 0);
-  CHECK(devices.at(1).at("temperature_celsius") == 41);
+  CHECK(devices.at(1).at("temperature_celsius").get<double>() == Approx(41));
   CHECK(devices.at(1).at("compute_utilization").get<double>() == Approx(0.99));
 }
 
@@ -56,13 +56,36 @@ TEST_CASE("top shows what Sysman says of each device of levelzero") {
   CHECK(first.at("place") == "levelzero:0");
   CHECK(first.at("memory_used_bytes") == 2u << 20);
   CHECK(first.at("memory_total_bytes") == 96u << 20);
-  CHECK(first.at("temperature_celsius") == 61);
+  CHECK(first.at("temperature_celsius").get<double>() == Approx(61));
   CHECK(first.at("power_limit_watts") == 120);
   CHECK(first.at("core_clock_hz") == 2050000000u);
   CHECK(first.at("memory_clock_hz").is_null());
   CHECK(first.at("throttle_reasons") == json::array({"temperature"}));
   CHECK(first.at("ecc_corrected") == 3);
   CHECK(first.at("link_rx_bytes_per_second").is_null());
+}
+
+TEST_CASE("top shows what ROCm SMI says of each device of hip") {
+  const std::string folder = ANYPLACE_HIP_DOUBLE_FOLDER;
+  if (folder.empty()) return;
+  const json devices =
+      devices_of("hip", {{"LD_LIBRARY_PATH", folder},
+                         {"HIP_DOUBLE_MEMORY", "96M"},
+                         {"ROCM_SMI_DOUBLE_FIGURES", "0.junction=48500,1.edge=33000,1.junction=33000,1.gpu=5"}});
+  REQUIRE(devices.size() == 2);
+  const json& first = devices.at(0);
+  CHECK(first.at("place") == "hip:0");
+  CHECK(first.at("compute_utilization").get<double>() == Approx(0.44));
+  CHECK(first.at("memory_used_bytes") == 1u << 20);
+  CHECK(first.at("memory_total_bytes") == 96u << 20);
+  CHECK(first.at("temperature_celsius").get<double>() == Approx(48.5));
+  CHECK(first.at("power_watts").get<double>() == Approx(98.765432));
+  CHECK(first.at("power_limit_watts") == 500);
+  CHECK(first.at("core_clock_hz") == 1700000000u);
+  CHECK(first.at("memory_clock_hz") == 1600000000u);
+  CHECK(first.at("ecc_corrected") == 5);
+  CHECK(devices.at(1).at("temperature_celsius").get<double>() == Approx(33));
+  CHECK(devices.at(1).at("compute_utilization").get<double>() == Approx(0.05));
 }
 
 TEST_CASE("top of a device of cuda that is lost says so and shows the others") {
