@@ -122,6 +122,8 @@ void take_line(const Json& line, Probe& probe, std::string& stage) {
     probe.devices.push_back(line.at("device"));
   } else if (line.contains("links")) {
     take_links(line, probe);
+  } else if (line.contains("monitoring")) {
+    probe.monitoring[line.at("of").get<std::string>()] = line.at("monitoring").get<std::string>();
   } else if (line.contains("error")) {
     probe.problems.push_back(problem_of(line));
   } else if (line.contains("place")) {

@@ -33,8 +33,9 @@ std::string in_brief(const Problem& problem);
 struct Probe {
   /// Whether the child said all that it had to say. If not, `problems` ends with why not.
   bool complete = false;
-  Json backend;               ///< backend_json; null if it couldn't be used
-  std::vector<Json> devices;  ///< device_json of each, with its links; of probe_links: {"place", "links"}
+  Json backend;                      ///< backend_json; null if it couldn't be used
+  std::vector<Json> devices;         ///< device_json of each, with its links; of probe_links: {"place", "links"}
+  Json monitoring = Json::object();  ///< by place: where a device's figures come from, or what is missing; of a file
   std::vector<Problem> problems;
   std::string place;  ///< what probe_place found
 

@@ -4,6 +4,7 @@
 // parent knows how far it got. Lines of JSON, one key each but for those of an error:
 //   {"stage": TEXT}  {"backend": {...}}  {"device": {...}}  {"place": TEXT}  {"end": true}
 //   {"links": [...], "of": PLACE}
+//   {"monitoring": TEXT, "of": PLACE}
 //   {"error": {...}, "of": PLACE, "cause": CODE, "reason": TEXT}
 #include <fcntl.h>
 #include <signal.h>
@@ -68,6 +69,9 @@ void report_devices(const Report& report, const std::string& name, Asked asked) 
       const Json json = device_json(device);
       if (asked == Asked::all_of_info) static_cast<void>(device.memory_info());
       report.line(Json{{"device", json}});
+      if (asked == Asked::all_of_info && device.has(Capability::monitoring)) {
+        report.line(Json{{"monitoring", monitoring_source(device)}, {"of", device.to_string()}});
+      }
     } catch (const Error& error) {
       report.error(error, device.to_string());
     }

@@ -199,6 +199,7 @@ void wrap_all(anyplace_backend_table& table) {
     table.graph_create = graph_create;
     table.graph_destroy = graph_destroy;
   }
+  wrap<&Table::device_sample>(table);
   wrap<&Table::stream_wait_event, Kind::submits>(table);
   wrap<&Table::stream_host_function, Kind::submits>(table);
   wrap<&Table::stream_wait_gate, Kind::submits>(table);
