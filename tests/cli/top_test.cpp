@@ -91,8 +91,8 @@ TEST_CASE("top --count writes so many objects and CSV has one heading") {
 
 TEST_CASE("An interval that is no number of seconds from a tenth to an hour is refused with what would be right") {
   for (const std::string interval : {"0", "-1", "soon", "1e9", "nan", "inf", "0.05", "3601", "1s", "", " 1"}) {
-    refused(top({"--once", "--interval=" + interval}), "--interval", "");
-    if (!interval.empty()) refused(top({"--once", "--interval=" + interval}), "'" + interval + "'", "0.1 to 3600");
+    refused(top({"--once", "--interval=" + interval}), interval.empty() ? "--interval" : "'" + interval + "'",
+            interval.empty() ? "" : "0.1 to 3600");
   }
 }
 
