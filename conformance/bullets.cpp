@@ -33,6 +33,10 @@ constexpr Bullet all_bullets[] = {
     {"devices.fork", "in a forked child every call is forked, without hanging or crashing; destructors do nothing"},
     {"devices.faults",
      "what user code throws is its stream's fault: shown, handed out once, and later work still runs"},
+    // -- Monitoring
+    {"monitoring.sample", "a device tells how busy, full and hot it is; what it can't tell is unknown, not 0"},
+    {"monitoring.counters", "counters never fall, and what comes of two samples comes of the time between them"},
+    {"monitoring.memory", "memory in use is all processes' use of it, and no more than there is"},
     // -- The process
     {"process.books", "what is done and undone leaves nothing behind: no memory, thread, descriptor or mapping"},
     {"process.left_alone", "a backend changes nothing of the process that isn't its own, and starts nothing too early"},

@@ -128,6 +128,19 @@ std::string environment_text(const Environment& environment) {
   return text + heading("aliases") + "  " + joined(aliases) + "\n";
 }
 
+/// Where the devices' figures come from: once where it is the same for all of them.
+std::string monitoring_text(const Probe& probe) {
+  std::vector<std::string> told;
+  std::string text;
+  for (const auto& [place, source] : probe.monitoring.items()) {
+    const std::string words = source.get<std::string>();
+    if (words.empty() || std::find(told.begin(), told.end(), words) != told.end()) continue;
+    told.push_back(words);
+    text += field("  monitoring", words);
+  }
+  return text;
+}
+
 std::string finding_text(const Finding& finding) {
   const PluginCandidate& candidate = finding.candidate;
   const Paint paint = usable(finding)               ? Paint::good
@@ -144,6 +157,7 @@ std::string finding_text(const Finding& finding) {
         field("  version", (backend.at("version").is_null() ? "unknown" : backend.at("version").get<std::string>()) +
                                ", ABI " + abi.at("major").dump() + "." + abi.at("minor").dump());
     text += field("  devices", device_list(finding.probe.devices));
+    text += monitoring_text(finding.probe);
   }
   for (const Problem& problem : finding.probe.problems) {
     if (problem.text == finding.reason) continue;
@@ -172,6 +186,7 @@ Json finding_json(const Finding& finding) {
       {"version", loads ? finding.probe.backend.at("version") : Json()},
       {"abi", loads ? finding.probe.backend.at("abi") : Json()},
       {"devices", std::move(devices)},
+      {"monitoring", finding.probe.monitoring},
       {"problems", std::move(problems)},
   };
 }

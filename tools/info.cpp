@@ -9,7 +9,10 @@
 #include "commands.h"
 #include "error_text.h"
 #include "json.h"
+#include "links.h"
+#include "probe.h"
 #include "text.h"
+#include "topology.h"
 
 namespace anyplace::tool {
 namespace {
@@ -58,6 +61,41 @@ std::string sub_group_sizes(const DeviceProperties& properties) {
   return fmt::format("{}", fmt::join(properties.sub_group_sizes, ", "));
 }
 
+std::optional<std::uint64_t> used(const MemoryInfo& memory) {
+  if (!memory.free || !memory.total || *memory.free > *memory.total) return std::nullopt;
+  return *memory.total - *memory.free;
+}
+
+/// Of the device, asked in a child process: the other devices of the backend, which nobody asked this process to touch,
+/// take part.
+struct Links {
+  Json list;        ///< as links_json() has it
+  std::string why;  ///< it is null; "" if not
+};
+Links links_of(const Device& device, std::chrono::milliseconds limit) {
+  if (device_count(device.backend()) > most_linked) {
+    return {nullptr, fmt::format("not asked for: {} has more than {} devices", device.backend(), most_linked)};
+  }
+  const Probe probe = probe_links(device.backend(), limit);
+  for (const Json& linked : probe.devices) {
+    if (linked.at("place") == device.to_string()) return {linked.at("links"), ""};
+  }
+  return {nullptr, "unknown" + (probe.problems.empty() ? "" : ": " + in_brief(probe.problems.back()))};
+}
+
+/// Where the device is in the machine, and its links to the backend's other devices.
+std::string surroundings_text(const Device& device, const DeviceProperties& properties, const Links& links) {
+  const Locality locality = locality_of(properties.pci);
+  std::string text = field("numa node", locality.numa_node ? std::to_string(*locality.numa_node) : "unknown");
+  text += field("near cpus", or_unknown(locality.near_cpus));
+  if (links.list.is_null()) return text + field("links", links.why);
+  if (links.list.empty()) text += field("links", "none: it is the only device of " + device.backend());
+  for (const Json& link : links.list) {
+    text += field("link to " + link.at("place").get<std::string>(), link_text(link));
+  }
+  return text;
+}
+
 /// What vendors need not tell.
 std::string facts_text(const DeviceProperties& properties) {
   std::string text = field("multiprocessors", number(properties.multiprocessors, ""));
@@ -74,7 +112,7 @@ std::string facts_text(const DeviceProperties& properties) {
 }
 
 std::string info_text(const Device& device, const DeviceProperties& properties, const MemoryInfo& memory,
-                      const BackendInfo& plugin) {
+                      const BackendInfo& plugin, const Links& links) {
   const PriorityRange& range = properties.priorities;
   std::string text = device.to_string() + "\n";
   text += field("name", or_unknown(properties.name));
@@ -86,9 +124,11 @@ std::string info_text(const Device& device, const DeviceProperties& properties, 
   text += field("driver version", or_unknown(properties.driver_version));
   text += field("uuid", or_unknown(properties.uuid));
   text += field("pci address", or_unknown(properties.pci));
+  text += surroundings_text(device, properties, links);
   text += field("compute units", std::to_string(properties.compute_units));
   text += field("memory, total", exact_bytes(properties.total_memory));
   text += field("memory, free", exact_bytes(memory.free));
+  text += field("memory, used", exact_bytes(used(memory)));
   text += field("address alignment", exact_bytes(properties.address_alignment));
   text += field("grid, at most", by_three(properties.max_grid) + " blocks");
   text += field("block, at most",
@@ -112,15 +152,15 @@ std::string info_text(const Device& device, const DeviceProperties& properties, 
   return text + "capabilities\n" + table(rows);
 }
 
-Json info_json(const Device& device, const DeviceProperties& properties, const MemoryInfo& memory,
-               const BackendInfo& plugin) {
+Json info_json(const Device& device, const DeviceProperties& properties, const BackendInfo& plugin,
+               const Links& links) {
   Json json = device_json(device);
+  json["links"] = links.list;
   Json absent = Json::array();
   for (const Capability capability : all_capabilities()) {
     if (!has(properties, capability)) absent.push_back(to_string(capability));
   }
   json["absent_capabilities"] = std::move(absent);
-  json["memory"] = Json{{"free", number_or_null(memory.free)}, {"total", number_or_null(memory.total)}};
   json["plugin"] = backend_json(plugin);
   return json;
 }
@@ -140,8 +180,9 @@ Answer run_info(const Options& options) {
       const DeviceProperties properties = device.properties();
       const MemoryInfo memory = device.memory_info();
       const BackendInfo plugin = backend_info(device.backend());
-      const std::string output = options.json ? dump(info_json(device, properties, memory, plugin))
-                                              : info_text(device, properties, memory, plugin);
+      const Links links = links_of(device, options.probe_timeout);
+      const std::string output = options.json ? dump(info_json(device, properties, plugin, links))
+                                              : info_text(device, properties, memory, plugin, links);
       return {output, "", exit_ok};
     } catch (const Error& error) {
       return refusal(error, options, exit_failed);

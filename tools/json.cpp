@@ -3,7 +3,36 @@
 
 #include <anyplace/backend/abi.h>
 
+#include "topology.h"
+
 namespace anyplace::tool {
+namespace {
+
+Json memory_of(std::uint64_t used, std::uint64_t total) {
+  return Json{{"used", used}, {"free", total - used}, {"total", total}};
+}
+
+/// Null where it can't be told: a device that is out of memory, or lost, is listed all the same.
+Json memory_json(const Device& device) {
+  try {
+    if (device.has(Capability::monitoring)) {
+      // Where it is told, no context has to be made on each device to ask for it.
+      const DeviceSample now = sample(device);
+      if (now.memory_used_bytes && now.memory_total_bytes && *now.memory_used_bytes <= *now.memory_total_bytes) {
+        return memory_of(*now.memory_used_bytes, *now.memory_total_bytes);
+      }
+    }
+    const MemoryInfo memory = device.memory_info();
+    if (memory.free && memory.total && *memory.free <= *memory.total) {
+      return memory_of(*memory.total - *memory.free, *memory.total);
+    }
+    return Json{{"used", nullptr}, {"free", number_or_null(memory.free)}, {"total", number_or_null(memory.total)}};
+  } catch (const Error&) {
+    return Json{{"used", nullptr}, {"free", nullptr}, {"total", nullptr}};
+  }
+}
+
+}  // namespace
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
@@ -17,6 +46,7 @@ Json device_json(const Device& device) {
   if (const auto& numbers = properties.compute_capability) {
     compute_capability = Json{{"major", numbers->major}, {"minor", numbers->minor}};
   }
+  const Locality locality = locality_of(properties.pci);
   Json capabilities = Json::array();
   for (const Capability capability : properties.capabilities) capabilities.push_back(to_string(capability));
   return Json{
@@ -51,6 +81,10 @@ Json device_json(const Device& device) {
       {"float64", bool_or_null(properties.float64)},
       {"int64_atomics", bool_or_null(properties.int64_atomics)},
       {"unified_addressing", bool_or_null(properties.unified_addressing)},
+      {"memory", memory_json(device)},
+      {"numa_node", locality.numa_node ? Json(*locality.numa_node) : Json()},
+      {"near_cpus", text_or_null(locality.near_cpus)},
+      {"links", nullptr},
   };
 }
 

@@ -21,7 +21,7 @@ Json text_or_null(const std::string& text);
 Json bool_or_null(const std::optional<bool>& value);
 Json number_or_null(const std::optional<std::uint64_t>& number);
 
-/// Throws anyplace::Error if the properties can't be read.
+/// Throws anyplace::Error if the properties can't be read. "links" is null: see links.h.
 Json device_json(const Device& device);
 Json error_json(const Error& error);
 Json backend_json(const BackendInfo& info);

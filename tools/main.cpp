@@ -23,6 +23,8 @@
 #include "terminal.h"
 #include "text.h"
 #include "tools/replay.h"
+#include "top.h"
+#include "write_all.h"
 #ifdef ANYPLACE_TOOL_CONFORMANCE
 #include "tools/conformance.h"
 #endif
@@ -32,7 +34,7 @@ namespace {
 
 constexpr const char* footer =
     "Exit status:\n"
-    "  0  done: there is at least one device (devices, doctor), the place is there (info), the trace completed "
+    "  0  done: there is at least one device (devices, doctor, top), the place is there (info), the trace completed "
     "(replay)\n"
     "  1  not so: no device, no such place, out of memory, or standard output can't be written\n"
     "  2  the command line, the text of a place, a trace, or ANYPLACE_PROBE_TIMEOUT is wrong\n"
@@ -41,7 +43,7 @@ constexpr const char* footer =
     "  ANYPLACE_BACKEND_PATH    directories to search for plugins first, \":\" between them\n"
     "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
     "  ANYPLACE_ALLOCATOR       how replay's allocator works, as key:value,key:value\n"
-    "  ANYPLACE_PROBE_TIMEOUT   seconds that devices and doctor give each plugin, 1 to 3600 (default 10)\n";
+    "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top give each plugin, 1 to 3600 (default 10)\n";
 
 /// Descriptors 0 to 2 are open from here on, so that no pipe of ours lands there. Whether standard output was closed.
 bool open_standard_descriptors() noexcept {
@@ -50,15 +52,6 @@ bool open_standard_descriptors() noexcept {
   while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = open("/dev/null", O_RDWR);
   if (descriptor > STDERR_FILENO) close(descriptor);
   return closed;
-}
-
-bool write_all(int descriptor, std::string_view text) noexcept {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return false;
-    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
 }
 
 int say(const Answer& answer, bool output_closed) {
@@ -98,6 +91,7 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
                                      : first == "conformance" ? "--place PLACE [option...] "
                                      : first == "new-backend" ? "NAME [--directory DIRECTORY] "
                                      : first == "pages"       ? "PAGE [FILE] "
+                                     : first == "top"         ? "[option...] "
                                      : first == "replay"      ? "TRACE --place PLACE [option...] "
                                                               : "";
     text += "usage: anyplace " + first + " " + arguments_of +
@@ -125,7 +119,7 @@ std::string read_probe_timeout(const std::string& option, std::chrono::milliseco
   return "";
 }
 
-Answer run(int argument_count, char** arguments) {
+Answer run(int argument_count, char** arguments, bool output_closed) {
   Options options;
   std::string seconds;
   CLI::App app("anyplace: shows the devices that an application can use, and why others can't be.", "anyplace");
@@ -142,6 +136,7 @@ Answer run(int argument_count, char** arguments) {
 #endif
   const NewBackendCommand new_backend(app);
   const ReplayCommand replay(app);
+  const TopCommand top(app);
   const PagesCommand pages(app);
   for (CLI::App* const command : {devices, info, doctor, version}) {
     command->add_flag("--json", options.json, "Write JSON");
@@ -166,10 +161,11 @@ Answer run(int argument_count, char** arguments) {
   if (new_backend.chosen()) return new_backend.run();
   if (replay.chosen()) return replay.run();
   if (pages.chosen()) return pages.run();
-  if (*devices || *doctor) {
+  if (*devices || *doctor || top.chosen()) {
     const std::string problem = read_probe_timeout(seconds, options.probe_timeout);
     if (!problem.empty()) return {"", "anyplace: " + problem + "\n", exit_usage};
   }
+  if (top.chosen()) return top.run(options.probe_timeout, output_closed);
   if (*devices) return run_devices(options);
   if (*info) return run_info(options);
   return *doctor ? run_doctor(options) : run_version(options);
@@ -187,7 +183,7 @@ int main(int argument_count, char** arguments) {
   // A reader that went away is an error to report like a full disk, not a death.
   signal(SIGPIPE, SIG_IGN);
   try {
-    return say(run(argument_count, arguments), output_closed);
+    return say(run(argument_count, arguments, output_closed), output_closed);
   } catch (const anyplace::Error& error) {
     return say({"", error_text("anyplace", error), exit_failed}, output_closed);
   } catch (const std::exception& error) {

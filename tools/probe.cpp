@@ -101,6 +101,17 @@ Problem problem_of(const Json& line) {
   return problem;
 }
 
+/// The links of a device that was reported before, or of one of which nothing else was asked.
+void take_links(const Json& line, Probe& probe) {
+  const std::string place = line.at("of").get<std::string>();
+  for (Json& device : probe.devices) {
+    if (device.at("place") != place) continue;
+    device["links"] = line.at("links");
+    return;
+  }
+  if (probe.backend.is_null()) probe.devices.push_back(Json{{"place", place}, {"links", line.at("links")}});
+}
+
 /// Adds one line of the report. Throws Json::exception for one that isn't the child's.
 void take_line(const Json& line, Probe& probe, std::string& stage) {
   if (line.contains("stage")) {
@@ -109,6 +120,10 @@ void take_line(const Json& line, Probe& probe, std::string& stage) {
     probe.backend = line.at("backend");
   } else if (line.contains("device")) {
     probe.devices.push_back(line.at("device"));
+  } else if (line.contains("links")) {
+    take_links(line, probe);
+  } else if (line.contains("monitoring")) {
+    probe.monitoring[line.at("of").get<std::string>()] = line.at("monitoring").get<std::string>();
   } else if (line.contains("error")) {
     probe.problems.push_back(problem_of(line));
   } else if (line.contains("place")) {
@@ -145,6 +160,10 @@ Probe run_probe(const std::vector<std::string>& request, std::chrono::millisecon
 
 Probe probe_backend(const std::string& name, std::chrono::milliseconds limit) {
   return run_probe({"backend", name}, limit);
+}
+
+Probe probe_links(const std::string& name, std::chrono::milliseconds limit) {
+  return run_probe({"links", name}, limit);
 }
 
 Probe probe_file(const std::string& name, const std::string& path, std::chrono::milliseconds limit) {

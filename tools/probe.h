@@ -33,8 +33,9 @@ std::string in_brief(const Problem& problem);
 struct Probe {
   /// Whether the child said all that it had to say. If not, `problems` ends with why not.
   bool complete = false;
-  Json backend;               ///< backend_json; null if it couldn't be used
-  std::vector<Json> devices;  ///< device_json of each
+  Json backend;                      ///< backend_json; null if it couldn't be used
+  std::vector<Json> devices;         ///< device_json of each, with its links; of probe_links: {"place", "links"}
+  Json monitoring = Json::object();  ///< by place: where a device's figures come from, or what is missing; of a file
   std::vector<Problem> problems;
   std::string place;  ///< what probe_place found
 
@@ -43,6 +44,8 @@ struct Probe {
 
 /// The backend of that name, found as an application finds it.
 Probe probe_backend(const std::string& name, std::chrono::milliseconds limit);
+/// The links of the devices of the backend of that name, and nothing else.
+Probe probe_links(const std::string& name, std::chrono::milliseconds limit);
 /// One plugin file, as if no other came before it.
 Probe probe_file(const std::string& name, const std::string& path, std::chrono::milliseconds limit);
 /// What device a place leads to.

@@ -3,6 +3,8 @@
 // The child's side of a probe. What it found goes out line by line, each before the next step is taken, so that the
 // parent knows how far it got. Lines of JSON, one key each but for those of an error:
 //   {"stage": TEXT}  {"backend": {...}}  {"device": {...}}  {"place": TEXT}  {"end": true}
+//   {"links": [...], "of": PLACE}
+//   {"monitoring": TEXT, "of": PLACE}
 //   {"error": {...}, "of": PLACE, "cause": CODE, "reason": TEXT}
 #include <fcntl.h>
 #include <signal.h>
@@ -15,10 +17,12 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "child_process.h"
 #include "commands.h"
 #include "json.h"
+#include "links.h"
 #include "probe.h"
 
 namespace anyplace::tool {
@@ -65,8 +69,25 @@ void report_devices(const Report& report, const std::string& name, Asked asked) 
       const Json json = device_json(device);
       if (asked == Asked::all_of_info) static_cast<void>(device.memory_info());
       report.line(Json{{"device", json}});
+      if (asked == Asked::all_of_info && device.has(Capability::monitoring)) {
+        report.line(Json{{"monitoring", monitoring_source(device)}, {"of", device.to_string()}});
+      }
     } catch (const Error& error) {
       report.error(error, device.to_string());
+    }
+  }
+}
+
+/// After all devices: a plugin that dies of what it is asked about two of them has told what it could of each.
+void report_links(const Report& report, const std::string& name) {
+  const std::vector<Device> all = devices(name);
+  if (all.size() > static_cast<std::size_t>(most_linked)) return;
+  for (const Device& device : all) {
+    report.stage("asking for the links of " + device.to_string());
+    try {
+      report.line(Json{{"links", links_json(device)}, {"of", device.to_string()}});
+    } catch (const Error&) {
+      // What is wrong with the device was reported with it.
     }
   }
 }
@@ -92,6 +113,7 @@ void report_backend(const Report& report, const std::string& name) {
     return;
   }
   report_devices(report, name, Asked::properties);
+  report_links(report, name);
 }
 
 /// As report_backend, but what counts is this file alone: another one of the name that is accepted in its place is not.
@@ -140,6 +162,8 @@ void run_probe_child(int argument_count, char** arguments) {
   try {
     if (what == "backend" && argument_count == 2) {
       report_backend(report, arguments[1]);
+    } else if (what == "links" && argument_count == 2) {
+      report_links(report, arguments[1]);
     } else if (what == "file" && argument_count == 3) {
       report_file(report, arguments[1], arguments[2]);
     } else if (what == "place" && argument_count == 2) {

@@ -12,15 +12,7 @@
 namespace anyplace::tool {
 namespace {
 
-constexpr std::size_t narrowest = 40;  ///< a terminal that says to be narrower isn't believed
-
-bool wants_colour(int descriptor) {
-  const char* const refused = std::getenv("NO_COLOR");
-  if (refused != nullptr && *refused != '\0') return false;
-  const char* const kind = std::getenv("TERM");
-  if (kind == nullptr || *kind == '\0' || std::string_view(kind) == "dumb") return false;
-  return isatty(descriptor) != 0;
-}
+constexpr std::size_t narrowest = 40;
 
 fmt::text_style style_of(Paint how) {
   switch (how) {
@@ -42,10 +34,10 @@ std::string paint(bool wanted, Paint how, std::string_view text) {
   return wanted ? fmt::format(style_of(how), "{}", text) : std::string(text);
 }
 
-std::size_t columns_of(int descriptor) {
-  winsize size{};
-  if (isatty(descriptor) == 0 || ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 0;
-  return std::max<std::size_t>(size.ws_col, narrowest);
+/// A terminal that says to be narrower than lines can be broken isn't believed.
+std::size_t columns_for_text(int descriptor) {
+  const std::size_t columns = columns_of(descriptor);
+  return columns == 0 ? 0 : std::max(columns, narrowest);
 }
 
 /// How many columns the character that begins at `at` takes, and how many bytes: none for a colour's sequence.
@@ -101,13 +93,27 @@ void append_fitted(std::string& out, std::string_view line, std::size_t columns)
 
 }  // namespace
 
+bool colour_wanted(int descriptor) {
+  const char* const refused = std::getenv("NO_COLOR");
+  if (refused != nullptr && *refused != '\0') return false;
+  const char* const kind = std::getenv("TERM");
+  if (kind == nullptr || *kind == '\0' || std::string_view(kind) == "dumb") return false;
+  return isatty(descriptor) != 0;
+}
+
+std::size_t columns_of(int descriptor) {
+  winsize size{};
+  if (isatty(descriptor) == 0 || ioctl(descriptor, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
 std::string painted(Paint how, std::string_view text) {
-  static const bool wanted = wants_colour(STDOUT_FILENO);
+  static const bool wanted = colour_wanted(STDOUT_FILENO);
   return paint(wanted, how, text);
 }
 
 std::string painted_note(Paint how, std::string_view text) {
-  static const bool wanted = wants_colour(STDERR_FILENO);
+  static const bool wanted = colour_wanted(STDERR_FILENO);
   return paint(wanted, how, text);
 }
 
@@ -123,7 +129,7 @@ std::string on_lines(const std::string& text, int descriptor) {
 }
 
 std::string fitted(const std::string& text, int descriptor) {
-  const std::size_t columns = columns_of(descriptor);
+  const std::size_t columns = columns_for_text(descriptor);
   if (columns == 0) return text;
   std::string out;
   for (std::size_t from = 0; from < text.size();) {

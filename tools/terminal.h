@@ -4,6 +4,7 @@
 // is off too where NO_COLOR is set and not empty (no-color.org), and where TERM is "dumb".
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,11 @@ enum class Paint {
 /// `text` as it is to be written to standard output, and to standard error. It must be printable() already.
 std::string painted(Paint how, std::string_view text);
 std::string painted_note(Paint how, std::string_view text);
+
+/// Whether what is written to the descriptor may have colour.
+bool colour_wanted(int descriptor);
+/// How many columns the terminal has; 0 if the descriptor is none.
+std::size_t columns_of(int descriptor);
 
 /// `text`, whose parts have "; " between them: on a terminal each part has a line of its own, indented but for the
 /// first.

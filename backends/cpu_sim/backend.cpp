@@ -5,6 +5,7 @@
 //
 // Handles are pointers to objects of this backend, which the core passes only while they live (abi.h).
 #include <anyplace/backend/device_backend.h>
+#include <anyplace/backend/kit/sampled.h>
 #include <anyplace/version.h>
 #include <unistd.h>
 
@@ -285,8 +286,14 @@ class CpuSimBackend final : public DeviceBackend {
   // -- Processes: a simulated device is in one process and is nobody else's.
   std::vector<anyplace_process> list_processes(std::int32_t device) override {
     const DeviceMemory& memory = engine_.device(device).memory();
-    return {anyplace_process{static_cast<std::uint64_t>(getpid()), memory.limit() - memory.free_bytes()}};
+    anyplace_process self{};
+    self.id = static_cast<std::uint64_t>(getpid());
+    self.memory_bytes = memory.limit() - memory.free_bytes();
+    self.kinds = ANYPLACE_PROCESS_COMPUTE;
+    self.kinds_known = ANYPLACE_PROCESS_COMPUTE | ANYPLACE_PROCESS_GRAPHICS;
+    return {self};
   }
+  void device_sample(std::int32_t device, anyplace_device_sample& out) override;
 
   // -- Copies and fills.
   void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
@@ -409,7 +416,20 @@ constexpr std::uint64_t capabilities =
     bit(ANYPLACE_CAPABILITY_BIT_NATIVE_HANDLES) | bit(ANYPLACE_CAPABILITY_BIT_STREAM_FROM_NATIVE) |
     bit(ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE) | bit(ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES) |
     bit(ANYPLACE_CAPABILITY_BIT_HOST_COPY) | bit(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS) |
-    bit(ANYPLACE_CAPABILITY_BIT_GRAPHS);
+    bit(ANYPLACE_CAPABILITY_BIT_GRAPHS) | bit(ANYPLACE_CAPABILITY_BIT_MONITORING);
+
+/// The workers are one pool for all devices, and so is their share of the time.
+void CpuSimBackend::device_sample(std::int32_t device, anyplace_device_sample& out) {
+  Device& object = engine_.device(device);
+  const backend::Sampled sampled(out);
+  const std::uint64_t limit = object.memory().limit();
+  sampled.memory_total_bytes(limit);
+  sampled.memory_used_bytes(limit - object.memory().free_bytes());
+  Scheduler& scheduler = object.scheduler();
+  sampled.compute_active_ns(static_cast<std::uint64_t>(scheduler.worked_ns()) / scheduler.limit());
+  sampled.active_clock_ns(static_cast<std::uint64_t>(now_ns()));
+  sampled.source("cpu_sim's own counters: the workers' time, which all its devices share, and the device's memory");
+}
 
 void CpuSimBackend::device_properties(std::int32_t device, anyplace_device_properties& out) {
   engine_.device(device);

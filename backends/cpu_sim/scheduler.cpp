@@ -103,6 +103,20 @@ bool Scheduler::stop(const Deadline& deadline) {
   return all_ended;
 }
 
+std::int64_t Scheduler::worked_ns() {
+  std::lock_guard threads_lock(threads_mutex_);
+  const std::int64_t now = now_ns();
+  std::int64_t all = 0;
+  for (const auto& worker : workers_) {
+    const std::int64_t began = worker->turn_began.load(std::memory_order_relaxed);
+    all += worker->worked_ns.load(std::memory_order_relaxed);
+    if (began != 0 && now > began) all += now - began;
+  }
+  // A turn that ended between the two loads was counted twice; the next calls make up for it.
+  told_worked_ns_ = std::max(told_worked_ns_, all);
+  return told_worked_ns_;
+}
+
 std::uint32_t Scheduler::started() noexcept {
   std::lock_guard lock(lock_);
   return started_;
@@ -262,9 +276,13 @@ void Scheduler::work(Worker& self) noexcept {
   while (Task* task = wait_for_task(self)) {
     std::int64_t began = now_ns();
     do {
+      self.turn_began.store(began, std::memory_order_relaxed);
       const Task::Done done = task->run();
       const std::int64_t ended = now_ns();
-      const bool goes_on = stays(self, done, ended - std::exchange(began, ended));
+      const std::int64_t took_ns = ended - std::exchange(began, ended);
+      self.turn_began.store(0, std::memory_order_relaxed);
+      self.worked_ns.store(self.worked_ns.load(std::memory_order_relaxed) + took_ns, std::memory_order_relaxed);
+      const bool goes_on = stays(self, done, took_ns);
       Call call;
       {
         std::lock_guard lock(lock_);

@@ -103,6 +103,10 @@ class Scheduler {
     return as_urgent(task.level()) && (!task.queued() || ready_.size() > 1);
   }
 
+  /// Nanoseconds that the workers have spent on tasks, all together, up to now; at most limit() times the time since
+  /// the first of them began. What hosts ran themselves isn't in it. Never falls. For monitoring: it takes locks.
+  std::int64_t worked_ns();
+
   /// Ends and joins the workers once nothing is ready; false if one is still busy at the deadline, and then it is left
   /// running. Called once, as the last call.
   bool stop(const Deadline& deadline);
@@ -112,6 +116,9 @@ class Scheduler {
     explicit Worker(bool is_reserve) noexcept : reserve(is_reserve) {}
     Parker parker;
     const bool reserve;
+    // Written by the worker itself, for worked_ns().
+    std::atomic<std::int64_t> worked_ns{0};   // in turns that are over
+    std::atomic<std::int64_t> turn_began{0};  // 0 between tasks
     // Only the worker itself uses these.
     std::int64_t pause_ns = 0;       // before its next look
     std::uint32_t host_actions = 0;  // host_actions_ after its last task
@@ -151,6 +158,7 @@ class Scheduler {
   std::mutex threads_mutex_;                      // taken before lock_
   std::vector<std::thread> threads_;              // guarded by threads_mutex_
   std::vector<std::unique_ptr<Worker>> workers_;  // guarded by threads_mutex_
+  std::int64_t told_worked_ns_ = 0;               // guarded by threads_mutex_; what worked_ns() returned last
 
   alignas(64) SpinLock lock_;
   ReadyQueue ready_;                            // guarded by lock_

@@ -53,6 +53,9 @@ class CudaBackend final : public backend::ClassBackend<Parts> {
     return static_cast<std::uint64_t>(at(device).id());
   }
 
+  void device_sample(std::int32_t device, anyplace_device_sample& out) override { at(device).sample(out); }
+  std::vector<anyplace_process> list_processes(std::int32_t device) override { return at(device).processes(); }
+
  private:
   void thread_begins() noexcept override { stay_out_of_captures(); }
 };

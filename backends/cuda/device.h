@@ -4,11 +4,13 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "anyplace/backend/kit/class_device.h"
 #include "gate.h"
 #include "host_function.h"
 #include "module.h"
+#include "monitor.h"
 #include "virtual_memory.h"
 #include "work.h"
 
@@ -37,11 +39,18 @@ class Device : public backend::ClassDevice<DeviceParts, WorkCalls, HostFunctionC
   /// "sm_90"
   std::string architecture() const;
   void memory_info(anyplace_memory_info& out);
+  /// Makes no context.
+  void sample(anyplace_device_sample& out);
+  std::vector<anyplace_process> processes();
 
  private:
   std::uint64_t capabilities() const;
   void priority_range(int& least, int& greatest) const;
   void add_figures(anyplace_device_properties& out) const;  ///< clocks, caches, features
+  template <class Body>
+  auto monitored(Body body);
+
+  Monitor monitor_;
 };
 
 }  // namespace anyplace::cuda

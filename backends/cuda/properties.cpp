@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a device says of itself, and which capabilities it has. Nothing here makes a context.
+#include <unistd.h>
+
+#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <string>
 
 #include "anyplace/backend/kit/properties.h"
+#include "anyplace/backend/kit/sampled.h"
 #include "device.h"
 #include "graph.h"
 #include "ipc.h"
@@ -78,6 +82,8 @@ std::uint64_t Device::capabilities() const {
       ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   add(GraphCalls::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
+  add(true, ANYPLACE_CAPABILITY_BIT_MONITORING);
+  add(Monitor::lists_processes(), ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES);
   return all;
 }
 
@@ -159,6 +165,44 @@ void Device::memory_info(anyplace_memory_info& out) {
   }
   check(driver().DeviceTotalMem(&total, id()), "cuDeviceTotalMem");
   out.total_bytes = total;
+}
+
+/// CUDA_ERROR_DEVICE_UNAVAILABLE, which older headers lack.
+constexpr auto device_unavailable = static_cast<CUresult>(46);
+
+/// A device that NVML says is gone is lost to the driver, too.
+template <class Body>
+auto Device::monitored(Body body) {
+  try {
+    return body();
+  } catch (const Failure& failure) {
+    if (failure.status() == ANYPLACE_STATUS_DEVICE_LOST) lose(device_unavailable);
+    throw;
+  }
+}
+
+void Device::sample(anyplace_device_sample& out) {
+  monitored([&] { monitor_.sample(uuid_text(id()), pci_text(id()), out); });
+  if ((out.known & bit(ANYPLACE_SAMPLE_BIT_MEMORY_USED_BYTES)) != 0) return;
+  anyplace_memory_info memory{};
+  memory_info(memory);
+  const backend::Sampled to(out);
+  to.memory_total_bytes(memory.total_bytes);
+  if (memory.free_bytes != ANYPLACE_UNKNOWN) to.memory_used_bytes(memory.total_bytes - memory.free_bytes);
+}
+
+std::vector<anyplace_process> Device::processes() {
+  return monitored([&] {
+    const bool uses = vendor_context().is_active();
+    std::vector<anyplace_process> all = monitor_.processes(uuid_text(id()), pci_text(id()), uses);
+    // What our pool keeps for later is free to whoever asks here, as in memory_info().
+    const std::uint64_t idle = uses ? memory().idle_in_pool() : 0;
+    for (anyplace_process& process : all) {
+      if (process.id != static_cast<std::uint64_t>(getpid()) || process.memory_bytes == ANYPLACE_UNKNOWN) continue;
+      process.memory_bytes -= std::min(process.memory_bytes, idle);
+    }
+    return all;
+  });
 }
 
 }  // namespace anyplace::cuda

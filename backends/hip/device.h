@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "anyplace/backend/kit/class_device.h"
 #include "gate.h"
@@ -39,6 +40,9 @@ class Device : public backend::ClassDevice<DeviceParts, WorkCalls, HostFunctionC
   /// "gfx90a"
   std::string architecture() const;
   void memory_info(anyplace_memory_info& out);
+  /// Makes no context.
+  void sample(anyplace_device_sample& out);
+  std::vector<anyplace_process> processes();
   /// HIP's handle of the context. Throws UNSUPPORTED where the library has none.
   hipCtx_t native_context();
 

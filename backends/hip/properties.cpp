@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a device says of itself, and which capabilities it has. Nothing here makes a context.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
@@ -9,9 +11,11 @@
 #include <string>
 
 #include "anyplace/backend/kit/properties.h"
+#include "anyplace/backend/kit/sampled.h"
 #include "device.h"
 #include "graph.h"
 #include "ipc.h"
+#include "monitor.h"
 
 namespace anyplace::hip {
 namespace {
@@ -125,6 +129,8 @@ std::uint64_t Device::capabilities() {
   add(Ipc::has_memory(), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   add(virtual_memory().is_supported(), ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY);
   add(GraphCalls::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
+  add(true, ANYPLACE_CAPABILITY_BIT_MONITORING);
+  add(lists_processes(), ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES);
   return all;
 }
 
@@ -213,6 +219,40 @@ void Device::memory_info(anyplace_memory_info& out) {
   check(result, "hipMemGetInfo");
   out.free_bytes = free + memory().idle_in_pool();
   out.total_bytes = total;
+}
+
+void Device::sample(anyplace_device_sample& out) {
+  if (lost()) context();
+  sample_device(pci_text(id()), out);
+  if ((out.known & bit(ANYPLACE_SAMPLE_BIT_MEMORY_USED_BYTES)) != 0) return;
+  const backend::Sampled to(out);
+  // The runtime makes a context to tell what is free; where it has one, it can be asked.
+  if (Handle made{}; vendor_context().read(made)) {
+    anyplace_memory_info memory{};
+    memory_info(memory);
+    to.memory_total_bytes(memory.total_bytes);
+    if (memory.free_bytes != ANYPLACE_UNKNOWN) {
+      to.memory_used_bytes(memory.total_bytes - std::min(memory.total_bytes, memory.free_bytes));
+    }
+    return;
+  }
+  std::size_t total = 0;
+  check(driver().DeviceTotalMem(&total, id()), "hipDeviceTotalMem");
+  to.memory_total_bytes(total);
+}
+
+std::vector<anyplace_process> Device::processes() {
+  if (lost()) context();
+  Handle made{};
+  const bool uses = vendor_context().read(made);
+  std::vector<anyplace_process> all = processes_of(pci_text(id()), uses);
+  // What our pool keeps for later is free to whoever asks here, as in memory_info().
+  const std::uint64_t idle = uses ? memory().idle_in_pool() : 0;
+  for (anyplace_process& process : all) {
+    if (process.id != static_cast<std::uint64_t>(getpid()) || process.memory_bytes == ANYPLACE_UNKNOWN) continue;
+    process.memory_bytes -= std::min(process.memory_bytes, idle);
+  }
+  return all;
 }
 
 }  // namespace anyplace::hip

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "anyplace/backend/device_backend.h"
+#include "anyplace/backend/kit/sampled.h"
 #include "anyplace/version.h"
 #include "copy.h"
 #include "device.h"
@@ -140,6 +141,15 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
   bool device_synchronize(std::int32_t device, std::uint64_t timeout_ns) override {
     return at(device).synchronize(timeout_ns);
   }
+
+  void device_sample(std::int32_t device, anyplace_device_sample& out) override {
+    at(device).sysman().sample(out);
+    // What the device itself says has to do where the interface tells nothing.
+    constexpr std::uint64_t total = std::uint64_t{1} << ANYPLACE_SAMPLE_BIT_MEMORY_TOTAL_BYTES;
+    const std::uint64_t own = at(device).facts().total_memory;
+    if ((out.known & total) == 0 && own != ANYPLACE_UNKNOWN) backend::Sampled(out).memory_total_bytes(own);
+  }
+  std::vector<anyplace_process> list_processes(std::int32_t device) override { return at(device).sysman().processes(); }
 
   // -- Peer access: where a device can access a peer, the access is always enabled.
   bool peer_query(std::int32_t device, std::int32_t peer) override {

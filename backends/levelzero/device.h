@@ -17,6 +17,7 @@
 #include "module.h"
 #include "shared_memory.h"
 #include "signal.h"
+#include "sysman.h"
 #include "virtual_memory.h"
 #include "waiter.h"
 #include "work.h"
@@ -35,6 +36,7 @@ class Device final : public DeviceBase {
   SharedMemory& shared_memory() noexcept { return shared_memory_; }
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   RetiredModules& retired_modules() noexcept { return retired_modules_; }
+  Sysman& sysman() noexcept { return sysman_; }
 
   // -- Queues.
   /// Throws UNSUPPORTED if the device has no queue group for compute.
@@ -74,6 +76,7 @@ class Device final : public DeviceBase {
   SharedMemory shared_memory_{*this, memory_};
   VirtualMemory virtual_memory_{*this};
   RetiredModules retired_modules_{*this};
+  mutable Sysman sysman_{*this};
 };
 
 /// Asks the device. Throws.

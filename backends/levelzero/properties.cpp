@@ -169,6 +169,8 @@ std::uint64_t Device::capabilities() const {
   add(true, ANYPLACE_CAPABILITY_BIT_INTERPROCESS_EVENTS);
   add(SharedMemory::is_supported(*this), ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY);
   add(Graph::is_supported(), ANYPLACE_CAPABILITY_BIT_GRAPHS);
+  add(true, ANYPLACE_CAPABILITY_BIT_MONITORING);
+  add(sysman_.lists_processes(), ANYPLACE_CAPABILITY_BIT_LIST_PROCESSES);
   return all;
 }
 

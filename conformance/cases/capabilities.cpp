@@ -275,5 +275,14 @@ ANYPLACE_CASE("capabilities", "devices.capabilities", "list_processes: claimed a
   CHECK(!CALL(device.processes()).empty());
 }
 
+ANYPLACE_CASE("capabilities", "devices.capabilities", "monitoring: claimed and works, or refused") {
+  const Device device = run.device();
+  if (!device.has(Capability::monitoring)) {
+    CHECK_ERROR(unsupported, sample(device));
+    return;
+  }
+  static_cast<void>(CALL(sample(device)));
+}
+
 }  // namespace
 }  // namespace anyplace::conformance::capabilities_cases

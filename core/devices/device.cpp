@@ -178,30 +178,6 @@ ClockReading Device::clock() const {
   return state_->clock->read(*state_, operation);
 }
 
-std::vector<DeviceProcess> Device::processes() const {
-  constexpr const char* operation = "Device::processes";
-  constexpr std::uint32_t most_processes = 1 << 22;  // what Linux has at most
-  enter(operation);
-  require_usable(*state_, operation);
-  detail::require_capability(*state_, Capability::list_processes, operation);
-  std::vector<anyplace_process> found(16);
-  for (std::uint32_t count = 0;; found.resize(std::size_t{count} * 2)) {
-    count = static_cast<std::uint32_t>(found.size());
-    check(state_->table->list_processes(state_->self, state_->index, found.data(), sizeof(anyplace_process), &count),
-          *state_, operation);
-    if (count > most_processes) {
-      detail::fail(ErrorCode::backend_failed, state_->place, operation,
-                   fmt::format("the backend says that {} processes use the device", count));
-    }
-    if (count > found.size()) continue;  // there are more than there was room for
-    found.resize(count);
-    break;
-  }
-  std::vector<DeviceProcess> processes;
-  for (const anyplace_process& process : found) processes.push_back({process.id, known(process.memory_bytes)});
-  return processes;
-}
-
 // ---- Waiting -------------------------------------------------------------------------------------------------------
 
 void Device::synchronize() const { static_cast<void>(synchronize(std::chrono::nanoseconds::max())); }

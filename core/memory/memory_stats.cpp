@@ -177,19 +177,6 @@ void empty_cache(const Device& device) {
 
 // ---- Processes -----------------------------------------------------------------------------------------------------
 
-std::optional<std::vector<MemoryProcess>> list_processes(const Device& device) {
-  constexpr const char* operation = "list_processes";
-  enter(operation);
-  require_usable(*device.state(), operation);
-  // Backends have no entry for this. A device that is simulated inside this process is used by this process alone.
-  if (device.backend() != "cpu_sim") return std::nullopt;
-  MemoryProcess self;
-  self.process_id = static_cast<std::uint64_t>(::getpid());
-  const MemoryInfo info = device.memory_info();
-  if (info.total && info.free) self.bytes = *info.total - *info.free;
-  return std::vector<MemoryProcess>{self};
-}
-
 std::string describe_processes(const Device& device) {
   const std::optional<std::vector<MemoryProcess>> processes = list_processes(device);
   if (!processes) return fmt::format("{}: the processes that use it are unknown\n", device.to_string());

@@ -24,6 +24,7 @@
 //   random.h   Generator: random numbers, the same bits on every backend
 //   ipc.h      memory and events that several processes use
 //   annotate.h Range, mark: names for what a program does, shown by whatever profiler is there
+//   monitor.h  how busy, full and hot a device is, and who uses it
 //   communicator.h  Communicator: collective operations between processes
 //   dtype.h    DType: the types of elements that array views, generators and collectives know
 //   array.h    Array, ArrayView: memory as elements in several dimensions; dlpack.h, the same memory for other
@@ -56,6 +57,7 @@
 #include "kernel_images.h"
 #include "memory.h"
 #include "memory_stats.h"
+#include "monitor.h"
 #include "place.h"
 #include "plugins.h"
 #include "random.h"

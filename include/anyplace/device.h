@@ -57,6 +57,7 @@ enum class Capability : std::uint32_t {
   event_from_native = 21,     ///< wrapping the vendor's own events
   graphs = 22,  ///< graphs that the device launches as one; every device has graphs, others submit node by node
   interprocess_memory = 23,  ///< memory for several processes: BufferView::export_handle, Buffer::import
+  monitoring = 24,           ///< telling how busy, full and hot the device is: monitor.h
 };
 
 /// "timed_events" and so on. Never null, never throws.
@@ -84,10 +85,14 @@ struct ComputeCapability {
   friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
 
-/// A process that uses a device.
+/// A process that uses a device. Nothing, or an empty name, where the vendor or the system can't tell.
 struct DeviceProcess {
   std::uint64_t id = 0;                       ///< its number in this process's PID namespace
-  std::optional<std::uint64_t> memory_bytes;  ///< of the device's memory; nothing where the vendor can't tell
+  std::optional<std::uint64_t> memory_bytes;  ///< of the device's memory
+  std::string name;                           ///< the system's short name of it: /proc/ID/comm
+  std::optional<bool> compute;                ///< it has compute work or contexts on the device
+  std::optional<bool> graphics;               ///< it has graphics work or contexts there
+  std::optional<double> compute_utilization;  ///< 0 to 1: its share of the device's time, over the vendor's own span
 };
 
 /// What a device says of itself. Texts are empty where the vendor can't tell.

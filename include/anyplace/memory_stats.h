@@ -75,8 +75,8 @@ struct MemoryProcess {
   std::uint64_t process_id = 0;
   std::optional<std::uint64_t> bytes;  ///< nothing where the vendor can't tell
 };
-/// Processes that use the device; nothing where that can't be known: today everywhere but on cpu_sim, whose devices
-/// are simulated inside this process and hence used by no other.
+/// Processes that use the device, as Device::processes() tells them, which has more of each; nothing where the device
+/// lacks Capability::list_processes.
 ANYPLACE_API std::optional<std::vector<MemoryProcess>> list_processes(const Device& device);
 /// The same as text: a line a process, or that they are unknown.
 ANYPLACE_API std::string describe_processes(const Device& device);

@@ -15,7 +15,8 @@
 #define ANYPLACE_GOLDEN_STRUCTS(X)   \
   X(anyplace_device_properties, 560) \
   X(anyplace_memory_info, 24)        \
-  X(anyplace_process, 16)            \
+  X(anyplace_process, 32)            \
+  X(anyplace_device_sample, 432)     \
   X(anyplace_kernel_attributes, 40)  \
   X(anyplace_global, 24)             \
   X(anyplace_clock, 24)              \
@@ -70,6 +71,34 @@
   X(anyplace_memory_info, total_bytes, 16, 8)                 \
   X(anyplace_process, id, 0, 8)                               \
   X(anyplace_process, memory_bytes, 8, 8)                     \
+  X(anyplace_process, kinds, 16, 4)                           \
+  X(anyplace_process, kinds_known, 20, 4)                     \
+  X(anyplace_process, compute_ppm, 24, 4)                     \
+  X(anyplace_process, compute_known, 28, 4)                   \
+  X(anyplace_device_sample, struct_size, 0, 4)                \
+  X(anyplace_device_sample, reserved, 4, 4)                   \
+  X(anyplace_device_sample, known, 8, 8)                      \
+  X(anyplace_device_sample, source, 16, 256)                  \
+  X(anyplace_device_sample, compute_ppm, 272, 8)              \
+  X(anyplace_device_sample, memory_ppm, 280, 8)               \
+  X(anyplace_device_sample, compute_active_ns, 288, 8)        \
+  X(anyplace_device_sample, memory_active_ns, 296, 8)         \
+  X(anyplace_device_sample, active_clock_ns, 304, 8)          \
+  X(anyplace_device_sample, memory_used_bytes, 312, 8)        \
+  X(anyplace_device_sample, memory_total_bytes, 320, 8)       \
+  X(anyplace_device_sample, temperature_millikelvin, 328, 8)  \
+  X(anyplace_device_sample, power_milliwatts, 336, 8)         \
+  X(anyplace_device_sample, power_limit_milliwatts, 344, 8)   \
+  X(anyplace_device_sample, energy_microjoules, 352, 8)       \
+  X(anyplace_device_sample, core_clock_hz, 360, 8)            \
+  X(anyplace_device_sample, memory_clock_hz, 368, 8)          \
+  X(anyplace_device_sample, throttle, 376, 8)                 \
+  X(anyplace_device_sample, ecc_corrected, 384, 8)            \
+  X(anyplace_device_sample, ecc_uncorrected, 392, 8)          \
+  X(anyplace_device_sample, pcie_rx_bytes, 400, 8)            \
+  X(anyplace_device_sample, pcie_tx_bytes, 408, 8)            \
+  X(anyplace_device_sample, link_rx_bytes, 416, 8)            \
+  X(anyplace_device_sample, link_tx_bytes, 424, 8)            \
   X(anyplace_kernel_attributes, struct_size, 0, 4)            \
   X(anyplace_kernel_attributes, max_threads_per_block, 4, 4)  \
   X(anyplace_kernel_attributes, registers, 8, 4)              \
@@ -226,6 +255,37 @@
   X(ANYPLACE_CAPABILITY_BIT_EVENT_FROM_NATIVE, 21)    \
   X(ANYPLACE_CAPABILITY_BIT_GRAPHS, 22)               \
   X(ANYPLACE_CAPABILITY_BIT_INTERPROCESS_MEMORY, 23)  \
+  X(ANYPLACE_CAPABILITY_BIT_MONITORING, 24)           \
+  X(ANYPLACE_SAMPLE_BIT_COMPUTE_PPM, 0)               \
+  X(ANYPLACE_SAMPLE_BIT_MEMORY_PPM, 1)                \
+  X(ANYPLACE_SAMPLE_BIT_COMPUTE_ACTIVE_NS, 2)         \
+  X(ANYPLACE_SAMPLE_BIT_MEMORY_ACTIVE_NS, 3)          \
+  X(ANYPLACE_SAMPLE_BIT_ACTIVE_CLOCK_NS, 4)           \
+  X(ANYPLACE_SAMPLE_BIT_MEMORY_USED_BYTES, 5)         \
+  X(ANYPLACE_SAMPLE_BIT_MEMORY_TOTAL_BYTES, 6)        \
+  X(ANYPLACE_SAMPLE_BIT_TEMPERATURE_MILLIKELVIN, 7)   \
+  X(ANYPLACE_SAMPLE_BIT_POWER_MILLIWATTS, 8)          \
+  X(ANYPLACE_SAMPLE_BIT_POWER_LIMIT_MILLIWATTS, 9)    \
+  X(ANYPLACE_SAMPLE_BIT_ENERGY_MICROJOULES, 10)       \
+  X(ANYPLACE_SAMPLE_BIT_CORE_CLOCK_HZ, 11)            \
+  X(ANYPLACE_SAMPLE_BIT_MEMORY_CLOCK_HZ, 12)          \
+  X(ANYPLACE_SAMPLE_BIT_THROTTLE, 13)                 \
+  X(ANYPLACE_SAMPLE_BIT_ECC_CORRECTED, 14)            \
+  X(ANYPLACE_SAMPLE_BIT_ECC_UNCORRECTED, 15)          \
+  X(ANYPLACE_SAMPLE_BIT_PCIE_RX_BYTES, 16)            \
+  X(ANYPLACE_SAMPLE_BIT_PCIE_TX_BYTES, 17)            \
+  X(ANYPLACE_SAMPLE_BIT_LINK_RX_BYTES, 18)            \
+  X(ANYPLACE_SAMPLE_BIT_LINK_TX_BYTES, 19)            \
+  X(ANYPLACE_THROTTLE_BIT_IDLE, 0)                    \
+  X(ANYPLACE_THROTTLE_BIT_POWER, 1)                   \
+  X(ANYPLACE_THROTTLE_BIT_TEMPERATURE, 2)             \
+  X(ANYPLACE_THROTTLE_BIT_CURRENT, 3)                 \
+  X(ANYPLACE_THROTTLE_BIT_HARDWARE, 4)                \
+  X(ANYPLACE_THROTTLE_BIT_SOFTWARE, 5)                \
+  X(ANYPLACE_THROTTLE_BIT_SYNCHRONIZED_CLOCKS, 6)     \
+  X(ANYPLACE_THROTTLE_BIT_OTHER, 7)                   \
+  X(ANYPLACE_PROCESS_COMPUTE, 1)                      \
+  X(ANYPLACE_PROCESS_GRAPHICS, 2)                     \
   X(ANYPLACE_GRAPH_NODE_EMPTY, 1)                     \
   X(ANYPLACE_GRAPH_NODE_KERNEL, 2)                    \
   X(ANYPLACE_GRAPH_NODE_COPY, 3)                      \

@@ -54,7 +54,8 @@ TEST_CASE("devices lists as many devices as ANYPLACE_CPU_SIM_DEVICES says") {
 
   const Run text = run_command({"devices"}, variables);
   CHECK(text.status == 0);
-  CHECK(std::count(text.out.begin(), text.out.end(), '\n') == 65);  // a heading and a line for each
+  // Twice a heading and a line for each, with a line between; no matrix of so many.
+  CHECK(std::count(text.out.begin(), text.out.end(), '\n') == 131);
   CHECK(contains(text.out, "cpu_sim:63"));
 }
 
@@ -82,6 +83,45 @@ TEST_CASE("Each device in JSON has every field") {
   CHECK(device.at("sub_group_sizes").is_array());
   CHECK(device.at("float64") == true);
   CHECK(device.at("unified_addressing").is_boolean());
+  const json& memory = device.at("memory");
+  CHECK(memory.at("total") == 1073741824);
+  CHECK(memory.at("used").get<std::uint64_t>() + memory.at("free").get<std::uint64_t>() == memory.at("total"));
+  // A simulated device is nowhere in the machine.
+  CHECK(device.at("numa_node").is_null());
+  CHECK(device.at("near_cpus").is_null());
+  CHECK(device.at("links") == json::array({{{"place", "cpu_sim:0"}, {"link", "peer"}, {"pci_path", nullptr}}}));
+}
+
+TEST_CASE("devices shows memory used and total and driver and address and UUID and links") {
+  const Run run = run_command({"devices"});
+  REQUIRE(run.status == 0);
+  CAPTURE(run.out);
+  for (const char* part :
+       {"PLACE      NAME ", " MEMORY USED ", " DRIVER\n", "0 B / 1.0 GiB", "PLACE      PCI ADDRESS ", " NUMA ",
+        " NEAR CPUS ", " UUID\n", "0000:00:00.0", "  unknown  unknown ", "LINKS      cpu_sim:0  cpu_sim:1\n",
+        "cpu_sim:0  self       peer\n", "cpu_sim:1  peer       self\n",
+        "\npeer: direct access; host: through the host's memory\n"}) {
+    CAPTURE(part);
+    CHECK(contains(run.out, part));
+  }
+}
+
+TEST_CASE("Devices of two backends are linked through the host and a device alone has no matrix") {
+  PluginFolder folder;
+  folder.add("late_crasher");
+  const Run run = run_command({"devices"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
+  CAPTURE(run.out);
+  CHECK(contains(run.out, "late_crasher:0  host       host       self\n"));
+  CHECK_FALSE(contains(run_command({"devices"}, {{"ANYPLACE_CPU_SIM_DEVICES", "1"}}).out, "LINKS"));
+}
+
+TEST_CASE("The links of more devices than a list has room for are null") {
+  const json few = run_command({"devices", "--json"}, {{"ANYPLACE_CPU_SIM_DEVICES", "64"}}).json();
+  CHECK(few.at("devices").at(3).at("links").size() == 63);
+  const json many = run_command({"devices", "--json"}, {{"ANYPLACE_CPU_SIM_DEVICES", "65"}}).json();
+  CHECK(many.at("devices").at(3).at("links").is_null());
+  CHECK(contains(run_command({"info", "cpu_sim:3"}, {{"ANYPLACE_CPU_SIM_DEVICES", "65"}}).out,
+                 "links:                not asked for: cpu_sim has more than 64 devices\n"));
 }
 
 TEST_CASE("What a device can't tell is null") {
@@ -93,9 +133,10 @@ TEST_CASE("What a device can't tell is null") {
     if (listed.at("place") == "late_crasher:0") device = listed;
   }
   REQUIRE(device.is_object());
-  for (const char* field : {"name", "vendor", "total_memory", "architecture", "driver_version", "uuid", "pci",
-                            "clock_hz", "memory_clock_hz", "memory_bus_bits", "l2_cache_bytes", "max_allocation",
-                            "multiprocessors", "float16", "float64", "int64_atomics", "unified_addressing"}) {
+  for (const char* field :
+       {"name", "vendor", "total_memory", "architecture", "driver_version", "uuid", "pci", "clock_hz",
+        "memory_clock_hz", "memory_bus_bits", "l2_cache_bytes", "max_allocation", "multiprocessors", "float16",
+        "float64", "int64_atomics", "unified_addressing", "numa_node", "near_cpus"}) {
     CAPTURE(field);
     CHECK(device.at(field).is_null());
   }
@@ -183,7 +224,8 @@ TEST_CASE("What a plugin writes and what its texts hold does no harm to the outp
   CHECK_FALSE(contains(text.out, "CHATTER"));
   CHECK_FALSE(contains(text.out, "\x1b"));
   CHECK(contains(text.out, "\\x1b[31mred"));
-  CHECK(std::count(text.out.begin(), text.out.end(), '\n') == 4);
+  // Twice a heading and three devices, with a line between; the links of three with heading and legend.
+  CHECK(std::count(text.out.begin(), text.out.end(), '\n') == 15);
 }
 
 TEST_CASE("A backend that can't be used takes one short line, and the last line says where to read more") {
@@ -192,7 +234,7 @@ TEST_CASE("A backend that can't be used takes one short line, and the last line 
   const Run run = run_command({"devices"}, {{"ANYPLACE_BACKEND_PATH", folder.path()}});
   CAPTURE(run.err);
   CHECK(run.status == 0);
-  CHECK(std::count(run.out.begin(), run.out.end(), '\n') == 3);
+  CHECK(std::count(run.out.begin(), run.out.end(), '\n') == 12);  // of the two devices
   for (const char* line :
        {"\nneeds_vendor: no driver (libneeded.so.1)\n", "\ndeserted: no device\n", "\ncrasher: crashed (SIGABRT)\n",
         "\nquitter: crashed (exit status 0)\n", "\nempty: plugin refused\n", "\ncut: plugin refused\n"}) {

@@ -25,6 +25,12 @@ TEST_CASE("info shows a device and its plugin") {
   CHECK(contains(run.out, "1.0 GiB (1073741824 bytes)"));
   CHECK(contains(run.out, "libanyplace_backend_cpu_sim.so"));
   CHECK(contains(run.out, "ABI:                  1.0"));
+  CHECK(contains(run.out, "numa node:            unknown\n"));
+  CHECK(contains(run.out, "near cpus:            unknown\n"));
+  CHECK(contains(run.out, "link to cpu_sim:1:    peer access\n"));
+  CHECK(contains(run.out, "memory, used:         0 bytes\n"));
+  CHECK(contains(run_command({"info", "cpu_sim:0"}, {{"ANYPLACE_CPU_SIM_DEVICES", "1"}}).out,
+                 "links:                none: it is the only device of cpu_sim\n"));
 }
 
 TEST_CASE("info names every capability as present or absent") {

@@ -2,6 +2,7 @@
 #include "run_command.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -150,17 +151,40 @@ Run run_with_input(const std::string& input, const std::vector<std::string>& arg
   return {status, out.text(), err.text()};
 }
 
+namespace {
+
+void set_columns(int terminal, unsigned columns) {
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = static_cast<unsigned short>(columns);
+  if (ioctl(terminal, TIOCSWINSZ, &size) != 0) throw std::runtime_error("no terminal");
+}
+
+void take(const Step& step, int master, pid_t process) {
+  if (step.columns != 0) {
+    set_columns(master, step.columns);
+    kill(process, SIGWINCH);  // the kernel tells a session of the terminal's own; the command is in the test's
+  }
+  if (!step.keys.empty() && write(master, step.keys.data(), step.keys.size()) < 0) return;
+  if (step.signal != 0) kill(process, step.signal);
+}
+
+}  // namespace
+
 Run run_on_terminal(const std::vector<std::string>& arguments, const Variables& variables, unsigned columns) {
+  return run_on_terminal(arguments, variables, columns, {});
+}
+
+Run run_on_terminal(const std::vector<std::string>& arguments, const Variables& variables, unsigned columns,
+                    const std::vector<Step>& steps) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   std::array<char, 128> name{};
   if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0 || ptsname_r(master, name.data(), name.size()) != 0) {
     throw std::runtime_error("no terminal");
   }
   const int slave = open(name.data(), O_RDWR | O_NOCTTY | O_CLOEXEC);
-  winsize size{};
-  size.ws_row = 24;
-  size.ws_col = static_cast<unsigned short>(columns);
-  if (slave < 0 || ioctl(slave, TIOCSWINSZ, &size) != 0) throw std::runtime_error("no terminal");
+  if (slave < 0) throw std::runtime_error("no terminal");
+  set_columns(slave, columns);
 
   Variables all = variables;
   const auto is_term = [](const auto& variable) { return variable.first == "TERM"; };
@@ -174,11 +198,17 @@ Run run_on_terminal(const std::vector<std::string>& arguments, const Variables& 
   close(slave);
   // Reading ends, with an error, when the last of the command's descriptors is closed.
   std::string shown;
+  std::size_t looked = 0;  // where the next step's text is looked for
+  auto next = steps.begin();
   std::array<char, 4096> chunk;
   for (;;) {
     const ssize_t got = read(master, chunk.data(), chunk.size());
     if (got <= 0 && !(got < 0 && errno == EINTR)) break;
     if (got > 0) shown.append(chunk.data(), static_cast<std::size_t>(got));
+    const std::size_t found = next == steps.end() ? std::string::npos : shown.find(next->after, looked);
+    if (found == std::string::npos) continue;
+    looked = found + next->after.size();
+    take(*next++, master, process);
   }
   close(master);
   const int status = wait_for(process);

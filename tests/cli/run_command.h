@@ -35,6 +35,19 @@ Run run_with_input(const std::string& input, const std::vector<std::string>& arg
 /// that was written to it, "\r\n" being "\n", and `err` is empty.
 Run run_on_terminal(const std::vector<std::string>& arguments, const Variables& variables = {}, unsigned columns = 80);
 
+/// What somebody in front of a terminal does.
+struct Step {
+  std::string after;      ///< when this has been written since the step before
+  std::string keys = "";  ///< what is typed
+  unsigned columns = 0;   ///< the terminal gets so wide; 0: it stays
+  int signal = 0;         ///< sent to the command
+};
+
+/// The same with steps, one after the other. A command that ends before all are taken has its status and output
+/// as ever.
+Run run_on_terminal(const std::vector<std::string>& arguments, const Variables& variables, unsigned columns,
+                    const std::vector<Step>& steps);
+
 /// `text` as a terminal shows it: without its sequences for colour.
 std::string without_colour(const std::string& text);
 

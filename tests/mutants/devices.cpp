@@ -258,7 +258,9 @@ const Mutation mutations[] = {
     {"process_that_ended", "a process that ended is listed still",
      "processes: a process that ended is no longer listed",
      alter_processes<+[](std::vector<anyplace_process>& processes) {
-       processes.push_back({ended_process(), 1});
+       anyplace_process& ended = processes.emplace_back();
+       ended.id = ended_process();
+       ended.memory_bytes = 1;
      }>},
     {"process_memory_grows", "memory that a process had once counts for ever",
      "processes: memory that was freed no longer counts",

@@ -298,6 +298,11 @@ void books(const Device& device) {
   anyplace::record_memory_history(device, {.enabled = false});
   static_cast<void>(anyplace::host_memory_stats(device));
   static_cast<void>(anyplace::list_processes(device));
+  if (device.has(anyplace::Capability::monitoring)) {
+    const anyplace::DeviceSample before = anyplace::sample(device);
+    expect(anyplace::sample(device, before).rates_window.has_value(), "two samples");
+    expect(!anyplace::monitoring_source(device).empty(), "where a sample comes from");
+  }
   static_cast<void>(anyplace::allocator_config(device).to_string());
   struct Restored {
     const Device& device;

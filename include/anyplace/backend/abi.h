@@ -88,7 +88,8 @@ typedef uint64_t anyplace_address; /* of device memory, or of host memory as see
   X(HOST_COPY, host_copy, 20, "copies and fills of host memory in a stream's order")               \
   X(EVENT_FROM_NATIVE, event_from_native, 21, "wrapping the vendor's own events")                  \
   X(GRAPHS, graphs, 22, "graphs that the device launches as one")                                  \
-  X(INTERPROCESS_MEMORY, interprocess_memory, 23, "memory for several processes")
+  X(INTERPROCESS_MEMORY, interprocess_memory, 23, "memory for several processes")                  \
+  X(MONITORING, monitoring, 24, "telling how busy, full and hot the device is")
 
 enum {
 #define ANYPLACE_CAPABILITY_ENUM(upper, lower, bit, text) ANYPLACE_CAPABILITY_BIT_##upper = (bit),
@@ -233,9 +234,74 @@ typedef struct anyplace_memory_info {
 
 /* A process that uses a device, filled by the backend. An element of an array with a stride. */
 typedef struct anyplace_process {
-  uint64_t id;           /* its number in the calling process's PID namespace */
-  uint64_t memory_bytes; /* of the device's memory that it has, or ANYPLACE_UNKNOWN */
+  uint64_t id;            /* its number in the calling process's PID namespace */
+  uint64_t memory_bytes;  /* of the device's memory that it has, or ANYPLACE_UNKNOWN */
+  uint32_t kinds;         /* ANYPLACE_PROCESS_* that it is of */
+  uint32_t kinds_known;   /* those of which the vendor can tell whether it is */
+  uint32_t compute_ppm;   /* its share of the device's time, in millionths, over a span of the vendor's own */
+  uint32_t compute_known; /* 1: compute_ppm is told */
 } anyplace_process;
+
+/* What anyplace_process.kinds and kinds_known are made of: it has work or contexts of that kind on the device. */
+enum { ANYPLACE_PROCESS_COMPUTE = 1u, ANYPLACE_PROCESS_GRAPHICS = 2u };
+
+/* X(UPPER, lower, bit, what the figure is). The figures of anyplace_device_sample, in the struct's order; new ones at
+ * the end. Each is a uint64_t. Utilisations are told as a share or by counters, not by both. */
+#define ANYPLACE_SAMPLE_LIST(X)                                                                                        \
+  X(COMPUTE_PPM, compute_ppm, 0, "share of the time, over a span of the vendor's own, with something to compute: ppm") \
+  X(MEMORY_PPM, memory_ppm, 1, "the same, in which memory was read or written")                                        \
+  X(COMPUTE_ACTIVE_NS, compute_active_ns, 2, "time with something to compute, since any beginning: never falls")       \
+  X(MEMORY_ACTIVE_NS, memory_active_ns, 3, "the same, in which memory was read or written")                            \
+  X(ACTIVE_CLOCK_NS, active_clock_ns, 4, "the clock of the two above, when they were read")                            \
+  X(MEMORY_USED_BYTES, memory_used_bytes, 5, "by all processes; at most the total")                                    \
+  X(MEMORY_TOTAL_BYTES, memory_total_bytes, 6, "of the device's memory")                                               \
+  X(TEMPERATURE_MILLIKELVIN, temperature_millikelvin, 7, "0 degrees Celsius are 273150")                               \
+  X(POWER_MILLIWATTS, power_milliwatts, 8, "now, or over a span of the vendor's own")                                  \
+  X(POWER_LIMIT_MILLIWATTS, power_limit_milliwatts, 9, "the limit in force")                                           \
+  X(ENERGY_MICROJOULES, energy_microjoules, 10, "since a beginning of the driver's own: never falls")                  \
+  X(CORE_CLOCK_HZ, core_clock_hz, 11, "of the compute units, now")                                                     \
+  X(MEMORY_CLOCK_HZ, memory_clock_hz, 12, "now")                                                                       \
+  X(THROTTLE, throttle, 13, "bits of 1 << ANYPLACE_THROTTLE_BIT_*: why the clocks are low")                            \
+  X(ECC_CORRECTED, ecc_corrected, 14, "errors of memory that were put right")                                          \
+  X(ECC_UNCORRECTED, ecc_uncorrected, 15, "errors of memory that were not")                                            \
+  X(PCIE_RX_BYTES, pcie_rx_bytes, 16, "that the device received over PCIe, since any beginning")                       \
+  X(PCIE_TX_BYTES, pcie_tx_bytes, 17, "that it sent")                                                                  \
+  X(LINK_RX_BYTES, link_rx_bytes, 18, "the same over all its links to other devices")                                  \
+  X(LINK_TX_BYTES, link_tx_bytes, 19, "that it sent")
+
+enum {
+#define ANYPLACE_SAMPLE_ENUM(upper, lower, bit, text) ANYPLACE_SAMPLE_BIT_##upper = (bit),
+  ANYPLACE_SAMPLE_LIST(ANYPLACE_SAMPLE_ENUM)
+#undef ANYPLACE_SAMPLE_ENUM
+};
+
+/* X(UPPER, lower, bit, why the device is slower than it could be) */
+#define ANYPLACE_THROTTLE_LIST(X)                                                    \
+  X(IDLE, idle, 0, "there is nothing to do")                                         \
+  X(POWER, power, 1, "the power limit")                                              \
+  X(TEMPERATURE, temperature, 2, "too hot")                                          \
+  X(CURRENT, current, 3, "the electrical current, or a brake of the power supply")   \
+  X(HARDWARE, hardware, 4, "the hardware's protection; which part of it isn't told") \
+  X(SOFTWARE, software, 5, "clocks that somebody set")                               \
+  X(SYNCHRONIZED_CLOCKS, synchronized_clocks, 6, "in step with a slower device")     \
+  X(OTHER, other, 7, "one without a public name")
+
+enum {
+#define ANYPLACE_THROTTLE_ENUM(upper, lower, bit, text) ANYPLACE_THROTTLE_BIT_##upper = (bit),
+  ANYPLACE_THROTTLE_LIST(ANYPLACE_THROTTLE_ENUM)
+#undef ANYPLACE_THROTTLE_ENUM
+};
+
+/* A device at one moment, filled by the backend: all processes' use of it. */
+typedef struct anyplace_device_sample {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t known;   /* bits of 1 << ANYPLACE_SAMPLE_BIT_* of the figures that are told; the others are 0 */
+  char source[256]; /* where they come from, or what is missing: lines of text for people, UTF-8 with a NUL */
+#define ANYPLACE_SAMPLE_FIELD(upper, lower, bit, text) uint64_t lower;
+  ANYPLACE_SAMPLE_LIST(ANYPLACE_SAMPLE_FIELD)
+#undef ANYPLACE_SAMPLE_FIELD
+} anyplace_device_sample;
 
 typedef struct anyplace_stream_desc {
   uint32_t struct_size;
@@ -634,6 +700,13 @@ typedef struct anyplace_backend_table {
    * PEER_GONE within a second: from event_synchronize and event_query, or as the fault of a stream, which then goes on.
    * event_destroy ends it. */
   anyplace_status (*event_import)(void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_event* out);
+
+  /* -- Monitoring. */
+  /* The device now, whoever uses it. A figure that the vendor can't tell, or not of this device, is left out of known;
+   * it is no error, nor is a management library that is missing: source says so. Makes no context and waits for no
+   * work. Where two samples are taken one after the other, counters of the second are no less. DEVICE_LOST where the
+   * vendor says that the device is gone. (optional): unsupported. */
+  anyplace_status (*device_sample)(void* self, int32_t device, anyplace_device_sample* out);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
 

@@ -269,6 +269,9 @@ class DeviceBackend {
     absent("event_import");
   }
 
+  // -- Monitoring. `out` as in device_properties; kit/sampled.h sets figures and their bits.
+  virtual void device_sample(std::int32_t /*device*/, anyplace_device_sample& /*out*/) { absent("device_sample"); }
+
  private:
   [[noreturn]] static void absent(const char* entry) {
     throw Failure(ANYPLACE_STATUS_UNSUPPORTED, std::string("this backend has no ") + entry);

@@ -108,7 +108,9 @@
   X(memory_import, TOGETHER, ANYPLACE_FOR(INTERPROCESS_MEMORY))                  \
   X(memory_import_end, TOGETHER, ANYPLACE_FOR(INTERPROCESS_MEMORY))              \
   X(event_export, TOGETHER, ANYPLACE_FOR(INTERPROCESS_EVENTS))                   \
-  X(event_import, TOGETHER, ANYPLACE_FOR(INTERPROCESS_EVENTS))
+  X(event_import, TOGETHER, ANYPLACE_FOR(INTERPROCESS_EVENTS))                   \
+  /* Monitoring. */                                                              \
+  X(device_sample, OPTIONAL, ANYPLACE_FOR(MONITORING))
 
 #define ANYPLACE_FOR(capability) (UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_##capability)
 

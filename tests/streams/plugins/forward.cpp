@@ -122,7 +122,9 @@ anyplace_status list_processes(void* self, std::int32_t device, anyplace_process
   if (there == 0) return Entry<&Table::list_processes, Kind::plain>::call(self, device, out, stride, count);
   control->processes += control->new_processes;
   for (std::uint32_t i = 0; i < there && i < *count; ++i) {
-    const anyplace_process process = {i + 1, i % 2 == 0 ? std::uint64_t{4096} * i : ANYPLACE_UNKNOWN};
+    anyplace_process process{};
+    process.id = i + 1;
+    process.memory_bytes = i % 2 == 0 ? std::uint64_t{4096} * i : ANYPLACE_UNKNOWN;
     std::memcpy(reinterpret_cast<char*>(out) + std::size_t{i} * stride, &process, sizeof(process));
   }
   *count = there;
@@ -197,6 +199,7 @@ void wrap_all(anyplace_backend_table& table) {
     table.graph_create = graph_create;
     table.graph_destroy = graph_destroy;
   }
+  wrap<&Table::device_sample>(table);
   wrap<&Table::stream_wait_event, Kind::submits>(table);
   wrap<&Table::stream_host_function, Kind::submits>(table);
   wrap<&Table::stream_wait_gate, Kind::submits>(table);

@@ -98,6 +98,23 @@ uint64_t used_memory(const Locked&, int device) {
   return used;
 }
 
+/// For the doubles of management libraries: -1 where this process has no context of the physical device, else the bytes
+/// of its memory that are in use.
+extern "C" __attribute__((visibility("default"))) int64_t anyplace_double_use_of_device(int physical) {
+  if (phase() != Phase::ready) return -1;
+  const std::vector<int>& visible = settings().visible;
+  const auto at = std::find(visible.begin(), visible.end(), physical);
+  if (at == visible.end()) return -1;
+  const auto device = static_cast<int>(at - visible.begin());
+  const Locked lock(state().mutex);
+  const auto contexts = state().contexts.all();
+  const bool uses = std::any_of(contexts.begin(), contexts.end(), [device](const auto& each) {
+    return each.second->device == device && each.second->alive;
+  });
+  const uint64_t used = used_memory(lock, device);
+  return uses || used != 0 ? static_cast<int64_t>(used) : -1;
+}
+
 int find_pool(const Locked&, uint64_t handle, PoolRef& pool) {
   pool = state().pools.find(handle);
   return pool == nullptr || pool->destroyed ? code::invalid_value : 0;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Monitoring: how busy, full and hot a device is, whoever uses it. One table for every vendor.
+//
+//   anyplace::Monitor monitor(device);
+//   for (;;) {
+//     wait_a_second();
+//     const anyplace::DeviceSample now = monitor.sample();
+//     if (now.compute_utilization) print(*now.compute_utilization * 100, "%");
+//     if (now.power_watts) print(*now.power_watts, "W");
+//   }
+//
+// The figures are the whole device's, of all processes, as the vendor's management library tells them (NVML, ROCm SMI,
+// Sysman); cpu_sim tells its own. What it can't tell is nothing (std::nullopt), never 0. The processes are told by
+// Device::processes() and, as torch has it, list_processes(). What only this process's allocator knows is in
+// memory_stats.h. docs/monitoring.md has a table of which vendor tells what, and of torch's names for it.
+//
+// Any thread may call every function here; one Monitor is for one thread at a time. All throw device_lost, forked,
+// shut_down, and not_permitted inside a host function or kernel, and unsupported where the device lacks
+// Capability::monitoring. A sample makes no vendor context, waits for no work and takes no part in it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device.h"
+#include "export.h"
+
+namespace anyplace {
+
+/// Why a device runs slower than it could, or doesn't run. Several may hold at once.
+enum class ThrottleReason : std::uint32_t {
+  idle = 0,                 ///< there is nothing to do
+  power = 1,                ///< the power limit
+  temperature = 2,          ///< too hot
+  current = 3,              ///< the electrical current's limit, or a brake that the power supply put on
+  hardware = 4,             ///< the hardware's protection, and the vendor doesn't say which part of it
+  software = 5,             ///< clocks that an application or administrator set
+  synchronized_clocks = 6,  ///< it keeps step with a slower device
+  other = 7,                ///< one that the vendor has no public name for
+};
+/// "idle", "power" and so on. Never null, never throws.
+ANYPLACE_API const char* to_string(ThrottleReason reason) noexcept;
+
+/// A device at one moment. Nothing in a field: the vendor can't tell, or, where it says so, there is no earlier sample.
+struct DeviceSample {
+  std::chrono::steady_clock::time_point steady_time;  ///< when the vendor had answered; for differences
+  std::chrono::system_clock::time_point wall_time;    ///< the same moment; for people
+
+  /// 0 to 1: the share of a span of time in which the device had something to compute, and in which its memory was read
+  /// or written. Which span: utilization_window, if there is one; else one of the vendor's own choice, that ends about
+  /// now and is a second at most on NVIDIA's devices.
+  std::optional<double> compute_utilization;
+  std::optional<double> memory_utilization;
+  /// Of the two above, where they come of counters: the time from the earlier sample to this one. Without an earlier
+  /// sample such a vendor's utilisations are nothing.
+  std::optional<std::chrono::nanoseconds> utilization_window;
+
+  std::optional<std::uint64_t> memory_used_bytes;  ///< by all processes and the driver; at most the total
+  std::optional<std::uint64_t> memory_total_bytes;
+  std::optional<double> temperature_celsius;  ///< of the compute units, or the hottest point that the vendor tells
+  std::optional<double> power_watts;          ///< the vendor's, or else the energy over rates_window
+  std::optional<double> power_limit_watts;    ///< the limit in force
+  std::optional<double> energy_joules;        ///< since a beginning of the driver's own; never falls while it is loaded
+  std::optional<std::uint64_t> core_clock_hz;    ///< of the compute units, now
+  std::optional<std::uint64_t> memory_clock_hz;  ///< now
+  /// In the order of their numbers; empty: told, and there is none.
+  std::optional<std::vector<ThrottleReason>> throttle_reasons;
+  std::optional<std::uint64_t>
+      ecc_corrected;  ///< errors of memory since the driver was loaded, or as the vendor counts
+  std::optional<std::uint64_t> ecc_uncorrected;
+
+  /// Bytes that the device received (rx) and sent (tx) over PCIe, and over its links to other devices (NVLink, XGMI, Xe
+  /// Link), each since a beginning of its own.
+  std::optional<std::uint64_t> pcie_rx_bytes;
+  std::optional<std::uint64_t> pcie_tx_bytes;
+  std::optional<std::uint64_t> link_rx_bytes;
+  std::optional<std::uint64_t> link_tx_bytes;
+  /// The same per second, over rates_window. Nothing without an earlier sample, and where a counter started anew since.
+  std::optional<double> pcie_rx_bytes_per_second;
+  std::optional<double> pcie_tx_bytes_per_second;
+  std::optional<double> link_rx_bytes_per_second;
+  std::optional<double> link_tx_bytes_per_second;
+  /// The time from the earlier sample to this one; nothing without one.
+  std::optional<std::chrono::nanoseconds> rates_window;
+
+  /// Nanoseconds in which the device had something to compute, or its memory was in use, and the vendor's clock when
+  /// they were read, where the vendor has such counters. For what takes part of it anew: the next sample's utilisation.
+  std::optional<std::uint64_t> compute_active_ns;
+  std::optional<std::uint64_t> memory_active_ns;
+  std::optional<std::uint64_t> active_clock_ns;
+};
+
+/// The device now. Without an earlier sample: what comes of two is nothing.
+ANYPLACE_API DeviceSample sample(const Device& device);
+/// The same, with what comes of two: over the time from `since`, an earlier sample of the same device.
+ANYPLACE_API DeviceSample sample(const Device& device, const DeviceSample& since);
+
+/// Samples a device again and again: each over the time from the one before. The first is over the time from the
+/// Monitor's own beginning.
+class Monitor {
+ public:
+  explicit Monitor(const Device& device) : device_(device), last_(anyplace::sample(device)) {}
+
+  DeviceSample sample() { return last_ = anyplace::sample(device_, last_); }
+  const Device& device() const noexcept { return device_; }
+  /// What sample() returned last; before the first, the one at the Monitor's beginning.
+  const DeviceSample& last() const noexcept { return last_; }
+
+ private:
+  Device device_;
+  DeviceSample last_;
+};
+
+/// Where a device's figures come from, for `anyplace doctor` and for who wonders why a field is nothing: a line a fact
+/// ("NVML 12.550.54, libnvidia-ml.so.1"), or what is missing and which package has it. Empty where the vendor's
+/// library is the driver itself and there is nothing to say.
+ANYPLACE_API std::string monitoring_source(const Device& device);
+
+}  // namespace anyplace
