@@ -193,12 +193,11 @@ void name_thread(Name name) noexcept {
   tell_listeners(*thread, &Listener::thread_named, event_of(*thread, text.view(), {}));
 }
 
-RangeToken begin_range(Name name, const Attributes& attributes) noexcept {
+void begin_range(RangeToken& token, Name name, const Attributes& attributes) noexcept {
   AnnotatingThread* const thread = annotating_thread();
-  if (thread == nullptr) return {};
-  RangeToken token{.thread = thread->number, .generation = thread->generation, .domain = domain_of(attributes)};
+  if (thread == nullptr) return;
+  token = {thread->number, thread->generation, domain_of(attributes), 0};
   token.depth = push_one(*thread, name, attributes);
-  return token;
 }
 
 void end_range(const RangeToken& token) noexcept {

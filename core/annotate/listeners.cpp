@@ -39,6 +39,8 @@ struct Listening {
   std::mutex mutex;  // guards Slot::taken and the changes of who listens; a leaf
   std::array<Slot, max_listeners> slots;
   std::array<std::atomic<VendorListener*>, vendor_kinds> vendors{};
+  /// The same, and those that are called no more: other threads may still be in a function of theirs.
+  std::array<VendorListener*, vendor_kinds> kept{};
   std::atomic<std::uint32_t> generation{0};
   std::atomic<std::uint64_t> threads{0};
   std::atomic<bool> forked{false};
@@ -131,6 +133,7 @@ bool any_vendor() noexcept {
 void add_vendor(std::size_t kind, VendorListener& listener) {
   const std::lock_guard lock(listening().mutex);
   count_one_more();
+  listening().kept[kind] = &listener;
   vendor_slot(kind).store(&listener, std::memory_order_release);
 }
 

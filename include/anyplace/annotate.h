@@ -126,6 +126,9 @@ struct Attributes {
   Payload payload = {};
 };
 
+/// What a call without attributes refers to, so that it needn't make any.
+inline constexpr Attributes no_attributes;
+
 /// Names a range of range_start(). Never reused. 0: nobody listened.
 using RangeId = std::uint64_t;
 
@@ -138,12 +141,12 @@ namespace detail {
 /// How many listen; and, until that has been looked for, another bit. Not 0: the call has to look closer.
 extern ANYPLACE_API std::atomic<std::uint32_t> listeners;
 
-/// What a Range remembers of its beginning.
+/// What a Range remembers of its beginning. With a depth less than 0 nobody has heard of it, and the rest isn't set.
 struct RangeToken {
-  std::uint64_t thread = 0;
-  std::uint32_t generation = 0;
-  std::uint32_t domain = 0;
-  std::int32_t depth = -1;  ///< less than 0: nobody has heard of it
+  std::uint64_t thread;
+  std::uint32_t generation;
+  std::uint32_t domain;
+  std::int32_t depth;
 };
 
 ANYPLACE_API int push(Name name, const Attributes& attributes) noexcept;
@@ -152,7 +155,7 @@ ANYPLACE_API void mark(Name name, const Attributes& attributes) noexcept;
 ANYPLACE_API RangeId start(Name name, const Attributes& attributes) noexcept;
 ANYPLACE_API bool end(RangeId id) noexcept;
 ANYPLACE_API void name_thread(Name name) noexcept;
-ANYPLACE_API RangeToken begin_range(Name name, const Attributes& attributes) noexcept;
+ANYPLACE_API void begin_range(RangeToken& token, Name name, const Attributes& attributes) noexcept;
 ANYPLACE_API void end_range(const RangeToken& token) noexcept;
 }  // namespace detail
 
@@ -162,7 +165,7 @@ inline bool listening() noexcept { return detail::listeners.load(std::memory_ord
 
 /// Begins a range on this thread, inside the one that was begun last and hasn't ended. Returns its depth, from 0, or
 /// nobody_listens. A range that is still open when its thread ends stays open: tools show it so.
-inline int range_push(Name name, const Attributes& attributes = {}) noexcept {
+inline int range_push(Name name, const Attributes& attributes = no_attributes) noexcept {
   return listening() ? detail::push(name, attributes) : nobody_listens;
 }
 
@@ -171,12 +174,12 @@ inline int range_push(Name name, const Attributes& attributes = {}) noexcept {
 inline int range_pop(Domain domain = {}) noexcept { return listening() ? detail::pop(domain) : nobody_listens; }
 
 /// A point in time.
-inline void mark(Name name, const Attributes& attributes = {}) noexcept {
+inline void mark(Name name, const Attributes& attributes = no_attributes) noexcept {
   if (listening()) detail::mark(name, attributes);
 }
 
 /// Begins a range that overlaps others as it likes and may end on another thread. It stays open until it is ended.
-inline RangeId range_start(Name name, const Attributes& attributes = {}) noexcept {
+inline RangeId range_start(Name name, const Attributes& attributes = no_attributes) noexcept {
   return listening() ? detail::start(name, attributes) : 0;
 }
 
@@ -194,8 +197,9 @@ inline void name_thread(Name name) noexcept {
 /// invalid_argument; range_start is for those. Not movable, for it would end in another scope.
 class Range {
  public:
-  explicit Range(Name name, const Attributes& attributes = {}) noexcept {
-    if (listening()) token_ = detail::begin_range(name, attributes);
+  explicit Range(Name name, const Attributes& attributes = no_attributes) noexcept {
+    token_.depth = -1;
+    if (listening()) detail::begin_range(token_, name, attributes);
   }
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;

@@ -105,7 +105,7 @@ class ANYPLACE_API StreamView {
   /// begins. The name is copied. It is a host function where somebody listens at the call, and nothing at all, not even
   /// a look at the stream, where nobody does; a backend without host functions has no marks. In a capture it becomes a
   /// host function node, so that listeners hear it at each launch. Throws what launch_host_func does but unsupported.
-  void mark(annotate::Name name, const annotate::Attributes& attributes = {}) const {
+  void mark(annotate::Name name, const annotate::Attributes& attributes = annotate::no_attributes) const {
     if (annotate::listening()) mark_when_reached(name, attributes);
   }
 
