@@ -60,6 +60,7 @@ constexpr Bullet all_bullets[] = {
     {"streams.identity", "a handle's number is never reused; equality, order and hash go by it"},
     {"streams.destroy", "destroying a stream returns at once and its work completes, also at the end of the process"},
     {"streams.handles", "a null, destroyed or foreign handle is an error, not a crash"},
+    {"annotations.marks", "a mark of a stream is heard after its earlier work and before its later work"},
     // -- Events
     {"events.options",
      "events may be timed, sleep while they are waited for, or cross processes; timed ones may not cross"},
