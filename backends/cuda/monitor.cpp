@@ -262,7 +262,8 @@ std::vector<anyplace_process> Monitor::processes(const std::string& uuid, const 
       entry.id = process.pid;
       entry.memory_bytes = process.used_memory;  // all ones is unknown on both sides
       entry.kinds |= kind;
-      entry.kinds_known = ANYPLACE_PROCESS_COMPUTE | (knows_graphics ? ANYPLACE_PROCESS_GRAPHICS : 0u);
+      entry.kinds_known = ANYPLACE_PROCESS_COMPUTE;
+      if (knows_graphics) entry.kinds_known |= ANYPLACE_PROCESS_GRAPHICS;
     }
   };
   add(compute, ANYPLACE_PROCESS_COMPUTE);
