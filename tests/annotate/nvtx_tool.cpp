@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tool for NVTX 3, as the tests have it: a library that NVTX_INJECTION64_PATH names. It writes what it hears to the
 // file that NVTX_TOOL_RECORD names, and misbehaves as ANNOTATE_TEST_MODE says.
+#include <list>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -97,7 +98,12 @@ void core_name_category(std::uint32_t number, const char* name) { name_category(
 void name_thread(std::uint32_t thread, const char* name) {
   say({.what = "thread " + std::to_string(thread), .name = name});
 }
-DomainHandle create_domain(const char* name) { return new ToolDomain{name}; }
+/// They live for ever, as a program may annotate at exit.
+DomainHandle create_domain(const char* name) {
+  static auto* const all = new std::list<ToolDomain>;
+  const std::lock_guard lock(mutex);
+  return &all->emplace_back(ToolDomain{name});
+}
 
 template <class Type>
 void fill(FunctionTable table, std::uint32_t slot, Type function) {
