@@ -51,9 +51,10 @@ class Questions {
     const auto used = ask<std::uint64_t>(entries_.DevMemoryUsage, "rsmi_dev_memory_usage_get", rsmi::memory_vram);
     if (used) to.memory_used_bytes(std::min(*used, *total));
   }
-  /// Newer devices have the sensor at the hottest point alone.
+  /// By the hottest point the device slows down, and newer devices have no other sensor; older ones have the edge's
+  /// alone.
   void temperature(const backend::Sampled& to) {
-    for (const std::uint32_t sensor : {rsmi::sensor_edge, rsmi::sensor_junction}) {
+    for (const std::uint32_t sensor : {rsmi::sensor_junction, rsmi::sensor_edge}) {
       const auto millicelsius =
           ask<std::int64_t>(entries_.DevTempMetric, "rsmi_dev_temp_metric_get", sensor, rsmi::temperature_current);
       if (!millicelsius) continue;

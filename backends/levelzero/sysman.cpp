@@ -12,6 +12,8 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "anyplace/backend/kit/sampled.h"
 #include "anyplace/backend/kit/vendor_library.h"
@@ -160,11 +162,9 @@ class Questions {
     to.memory_used_bytes(used);
   }
   void power(const Sampled& to) {
-    for (const zes_pwr_handle_t domain :
-         all<zes_pwr_handle_t>(entries_.DeviceEnumPowerDomains, "zesDeviceEnumPowerDomains")) {
-      zes_power_properties_t properties{};
-      properties.stype = ZES_STRUCTURE_TYPE_POWER_PROPERTIES;
-      if (!ask(entries_.PowerGetProperties, "zesPowerGetProperties", domain, &properties)) continue;
+    for (const auto& [domain, properties] : described<zes_pwr_handle_t, zes_power_properties_t>(
+             entries_.DeviceEnumPowerDomains, "zesDeviceEnumPowerDomains", entries_.PowerGetProperties,
+             "zesPowerGetProperties", ZES_STRUCTURE_TYPE_POWER_PROPERTIES)) {
       if (properties.onSubdevice) continue;
       zes_power_energy_counter_t energy{};
       if (ask(entries_.PowerGetEnergyCounter, "zesPowerGetEnergyCounter", domain, &energy)) {
@@ -180,13 +180,11 @@ class Questions {
   }
   void clocks(const Sampled& to) {
     std::optional<std::uint64_t> core, memory, reasons;
-    for (const zes_freq_handle_t domain :
-         all<zes_freq_handle_t>(entries_.DeviceEnumFrequencyDomains, "zesDeviceEnumFrequencyDomains")) {
-      zes_freq_properties_t properties{};
-      properties.stype = ZES_STRUCTURE_TYPE_FREQ_PROPERTIES;
+    for (const auto& [domain, properties] : described<zes_freq_handle_t, zes_freq_properties_t>(
+             entries_.DeviceEnumFrequencyDomains, "zesDeviceEnumFrequencyDomains", entries_.FrequencyGetProperties,
+             "zesFrequencyGetProperties", ZES_STRUCTURE_TYPE_FREQ_PROPERTIES)) {
       zes_freq_state_t state{};
       state.stype = ZES_STRUCTURE_TYPE_FREQ_STATE;
-      if (!ask(entries_.FrequencyGetProperties, "zesFrequencyGetProperties", domain, &properties)) continue;
       if (!ask(entries_.FrequencyGetState, "zesFrequencyGetState", domain, &state)) continue;
       const bool is_core = properties.type == ZES_FREQ_DOMAIN_GPU;
       if (is_core) reasons = reasons.value_or(0) | throttle_of(state.throttleReasons);
@@ -201,12 +199,10 @@ class Questions {
   }
   void temperature(const Sampled& to) {
     std::optional<double> gpu, anywhere;
-    for (const zes_temp_handle_t sensor :
-         all<zes_temp_handle_t>(entries_.DeviceEnumTemperatureSensors, "zesDeviceEnumTemperatureSensors")) {
-      zes_temp_properties_t properties{};
-      properties.stype = ZES_STRUCTURE_TYPE_TEMP_PROPERTIES;
+    for (const auto& [sensor, properties] : described<zes_temp_handle_t, zes_temp_properties_t>(
+             entries_.DeviceEnumTemperatureSensors, "zesDeviceEnumTemperatureSensors",
+             entries_.TemperatureGetProperties, "zesTemperatureGetProperties", ZES_STRUCTURE_TYPE_TEMP_PROPERTIES)) {
       double celsius = 0;
-      if (!ask(entries_.TemperatureGetProperties, "zesTemperatureGetProperties", sensor, &properties)) continue;
       if (properties.type != ZES_TEMP_SENSORS_GPU && properties.type != ZES_TEMP_SENSORS_GLOBAL) continue;
       if (!ask(entries_.TemperatureGetState, "zesTemperatureGetState", sensor, &celsius)) continue;
       if (!(celsius > -273.15 && celsius < 1e6)) continue;
@@ -218,16 +214,15 @@ class Questions {
   }
   /// Counters; where tiles have groups of their own, the mean of them.
   void engines(const Sampled& to) {
-    const auto groups = all<zes_engine_handle_t>(entries_.DeviceEnumEngineGroups, "zesDeviceEnumEngineGroups");
+    const auto groups = described<zes_engine_handle_t, zes_engine_properties_t>(
+        entries_.DeviceEnumEngineGroups, "zesDeviceEnumEngineGroups", entries_.EngineGetProperties,
+        "zesEngineGetProperties", ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES);
     // A device without compute engines of their own has them in the render engines.
     for (const zes_engine_group_t wanted :
          {ZES_ENGINE_GROUP_COMPUTE_ALL, ZES_ENGINE_GROUP_3D_RENDER_COMPUTE_ALL, ZES_ENGINE_GROUP_ALL}) {
       std::uint64_t active = 0, clock = 0, count = 0;
-      for (const zes_engine_handle_t group : groups) {
-        zes_engine_properties_t properties{};
-        properties.stype = ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES;
+      for (const auto& [group, properties] : groups) {
         zes_engine_stats_t stats{};
-        if (!ask(entries_.EngineGetProperties, "zesEngineGetProperties", group, &properties)) continue;
         if (properties.type != wanted) continue;
         if (!ask(entries_.EngineGetActivity, "zesEngineGetActivity", group, &stats)) continue;
         active += stats.activeTime;
@@ -250,13 +245,11 @@ class Questions {
   /// the nearest.
   void errors(const Sampled& to) {
     std::optional<std::uint64_t> counts[2];
-    for (const zes_ras_handle_t set :
-         all<zes_ras_handle_t>(entries_.DeviceEnumRasErrorSets, "zesDeviceEnumRasErrorSets")) {
-      zes_ras_properties_t properties{};
-      properties.stype = ZES_STRUCTURE_TYPE_RAS_PROPERTIES;
+    for (const auto& [set, properties] : described<zes_ras_handle_t, zes_ras_properties_t>(
+             entries_.DeviceEnumRasErrorSets, "zesDeviceEnumRasErrorSets", entries_.RasGetProperties,
+             "zesRasGetProperties", ZES_STRUCTURE_TYPE_RAS_PROPERTIES)) {
       zes_ras_state_t state{};
       state.stype = ZES_STRUCTURE_TYPE_RAS_STATE;
-      if (!ask(entries_.RasGetProperties, "zesRasGetProperties", set, &properties)) continue;
       if (!ask(entries_.RasGetState, "zesRasGetState", set, ze_bool_t{0}, &state)) continue;
       auto& sum = counts[properties.type == ZES_RAS_ERROR_TYPE_UNCORRECTABLE ? 1 : 0];
       sum = sum.value_or(0) + state.category[ZES_RAS_ERROR_CAT_CACHE_ERRORS];
@@ -285,6 +278,18 @@ class Questions {
     handles.resize(std::min<std::size_t>(count, handles.size()));
     std::erase(handles, nullptr);
     return handles;
+  }
+  /// Each of them with its properties; those that don't tell theirs are left out.
+  template <class Handle, class Properties, class Enumerate, class Describe>
+  std::vector<std::pair<Handle, Properties>> described(Enumerate enumerate, const char* enumeration, Describe describe,
+                                                       const char* description, zes_structure_type_t type) {
+    std::vector<std::pair<Handle, Properties>> known;
+    for (const Handle handle : all<Handle>(enumerate, enumeration)) {
+      Properties properties{};
+      properties.stype = type;
+      if (ask(describe, description, handle, &properties)) known.emplace_back(handle, properties);
+    }
+    return known;
   }
   /// "" or "; zesX gives ZE_RESULT_Y".
   const std::string& failed() const noexcept { return failed_; }

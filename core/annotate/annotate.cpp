@@ -76,16 +76,6 @@ int push_one(AnnotatingThread& thread, annotate::Name name, const Attributes& at
   return depth;
 }
 
-void mark_one(annotate::Name name, const Attributes& attributes, std::uint64_t stream) noexcept {
-  AnnotatingThread* const thread = annotating_thread();
-  if (thread == nullptr) return;
-  const CallText text(name, any_vendor());
-  each_vendor([&](VendorListener& listener, std::size_t) { listener.mark({text.c_str(), &attributes}); });
-  Event event = event_of(*thread, text.view(), attributes);
-  event.stream = stream;
-  tell_listeners(*thread, &Listener::marked, event);
-}
-
 void end_one(RangeId id, const Started& range) noexcept {
   each_vendor([&](VendorListener& listener, std::size_t kind) { listener.end(range.domain, range.ids[kind]); });
   AnnotatingThread* const thread = annotating_thread();
@@ -114,7 +104,13 @@ void report_wrong_thread(std::uint64_t began, std::uint64_t ends) noexcept {
 }  // namespace
 
 void mark_reached(annotate::Name name, const Attributes& attributes, std::uint64_t stream) noexcept {
-  mark_one(name, attributes, stream);
+  AnnotatingThread* const thread = annotating_thread();
+  if (thread == nullptr) return;
+  const CallText text(name, any_vendor());
+  each_vendor([&](VendorListener& listener, std::size_t) { listener.mark({text.c_str(), &attributes}); });
+  Event event = event_of(*thread, text.view(), attributes);
+  event.stream = stream;
+  tell_listeners(*thread, &Listener::marked, event);
 }
 
 bool anybody_listens() noexcept {
@@ -142,7 +138,7 @@ int pop(Domain domain) noexcept {
   return thread->depths[number];
 }
 
-void mark(Name name, const Attributes& attributes) noexcept { mark_one(name, attributes, 0); }
+void mark(Name name, const Attributes& attributes) noexcept { mark_reached(name, attributes, 0); }
 
 RangeId start(Name name, const Attributes& attributes) noexcept {
   AnnotatingThread* const thread = annotating_thread();

@@ -209,10 +209,35 @@ std::string short_name(std::uint64_t process) {
   return detail::one_line(name);
 }
 
+/// What the backend tells of them.
+std::vector<anyplace_process> processes_of(detail::DeviceState& state, const char* operation) {
+  constexpr std::uint32_t most_processes = 1 << 22;  // what Linux has at most
+  std::uint32_t count = 16;
+  std::vector<anyplace_process> found;
+  do {
+    // What a backend that knows shorter structs doesn't write is 0: unknown.
+    found.assign(count, anyplace_process{});
+    check(state.table->list_processes(state.self, state.index, found.data(), sizeof(anyplace_process), &count), state,
+          operation);
+    if (count > most_processes) {
+      detail::fail(ErrorCode::backend_failed, state.place, operation,
+                   fmt::format("the backend says that {} processes use the device", count));
+    }
+    if (count <= found.size()) break;
+    count *= 2;  // there are more than there was room for, and may be still more at the next call
+  } while (true);
+  found.resize(count);
+  return found;
+}
+
+std::optional<std::uint64_t> memory_of(const anyplace_process& process) {
+  return process.memory_bytes == ANYPLACE_UNKNOWN ? std::nullopt : std::optional(process.memory_bytes);
+}
+
 DeviceProcess converted(const anyplace_process& from) {
   DeviceProcess to;
   to.id = from.id;
-  if (from.memory_bytes != ANYPLACE_UNKNOWN) to.memory_bytes = from.memory_bytes;
+  to.memory_bytes = memory_of(from);
   to.name = short_name(from.id);
   const auto is = [&](std::uint32_t kind) {
     return (from.kinds_known & kind) == 0 ? std::nullopt : std::optional<bool>((from.kinds & kind) != 0);
@@ -227,37 +252,24 @@ DeviceProcess converted(const anyplace_process& from) {
 
 std::vector<DeviceProcess> Device::processes() const {
   constexpr const char* operation = "Device::processes";
-  constexpr std::uint32_t most_processes = 1 << 22;  // what Linux has at most
   enter(operation);
   require_usable(*state_, operation);
   detail::require_capability(*state_, Capability::list_processes, operation);
-  std::uint32_t count = 16;
-  std::vector<anyplace_process> found;
-  do {
-    // What a backend that knows shorter structs doesn't write is 0: unknown.
-    found.assign(count, anyplace_process{});
-    check(state_->table->list_processes(state_->self, state_->index, found.data(), sizeof(anyplace_process), &count),
-          *state_, operation);
-    if (count > most_processes) {
-      detail::fail(ErrorCode::backend_failed, state_->place, operation,
-                   fmt::format("the backend says that {} processes use the device", count));
-    }
-    if (count <= found.size()) break;
-    count *= 2;  // there are more than there was room for, and may be still more at the next call
-  } while (true);
-  found.resize(count);
   std::vector<DeviceProcess> processes;
-  for (const anyplace_process& process : found) processes.push_back(converted(process));
+  for (const anyplace_process& process : processes_of(*state_, operation)) processes.push_back(converted(process));
   return processes;
 }
 
 std::optional<std::vector<MemoryProcess>> list_processes(const Device& device) {
   constexpr const char* operation = "list_processes";
+  detail::DeviceState& state = *device.state();
   enter(operation);
-  require_usable(*device.state(), operation);
-  if (!detail::has_capability(*device.state(), Capability::list_processes, operation)) return std::nullopt;
+  require_usable(state, operation);
+  if (!detail::has_capability(state, Capability::list_processes, operation)) return std::nullopt;
   std::vector<MemoryProcess> processes;
-  for (const DeviceProcess& process : device.processes()) processes.push_back({process.id, process.memory_bytes});
+  for (const anyplace_process& process : processes_of(state, operation)) {
+    processes.push_back({process.id, memory_of(process)});
+  }
   return processes;
 }
 

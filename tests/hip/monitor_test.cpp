@@ -29,7 +29,7 @@ TEST_CASE("A sample has each of ROCm SMI's figures in the contract's units") {
   CHECK(now.memory_utilization == Approx(0.07));
   CHECK(now.memory_used_bytes == 1u << 20);
   CHECK(now.memory_total_bytes == 96u << 20);
-  CHECK(now.temperature_celsius == Approx(48.5));
+  CHECK(now.temperature_celsius == Approx(71.25));
   CHECK(now.power_watts == Approx(98.765));
   CHECK(now.power_limit_watts == Approx(500));
   CHECK(now.energy_joules == Approx(15.25));
@@ -56,15 +56,15 @@ TEST_CASE("Clocks are read in each form that rsmi_frequencies_t has had") {
   CHECK_FALSE(sample(device).core_clock_hz);
 }
 
-TEST_CASE("A device without the sensor at its edge tells the hottest point") {
+TEST_CASE("A device without the sensor at its hottest point tells the edge's") {
   const Double hip;
   const MonitorControl rocm_smi(rocm_smi_name);
-  rocm_smi.set(0, "edge", 0);
-  CHECK(sample(Device("hip:0")).temperature_celsius == Approx(71.25));
+  rocm_smi.set(0, "junction", 0);
+  CHECK(sample(Device("hip:0")).temperature_celsius == Approx(48.5));
 }
 
 TEST_CASE("A device is the same in ROCm SMI whatever HIP_VISIBLE_DEVICES makes of its index") {
-  const Double hip({{"HIP_VISIBLE_DEVICES", "1,0"}, {"ROCM_SMI_DOUBLE_FIGURES", "0.edge=40000,1.edge=41000"}});
+  const Double hip({{"HIP_VISIBLE_DEVICES", "1,0"}, {"ROCM_SMI_DOUBLE_FIGURES", "0.junction=40000,1.junction=41000"}});
   CHECK(sample(Device("hip:0")).temperature_celsius == Approx(41));
   CHECK(sample(Device("hip:1")).temperature_celsius == Approx(40));
 }
@@ -119,7 +119,7 @@ TEST_CASE("A device that ROCm SMI doesn't know has unknown figures, and the othe
   REQUIRE(rocm_smi.fail_nth("rsmi_dev_pci_id_get", 1, not_supported));  // of its first, HIP's last
   CHECK_FALSE(sample(Device("hip:1")).temperature_celsius);
   CHECK_THAT(anyplace::monitoring_source(Device("hip:1")), contains("knows no device at 0000:44:00.0"));
-  CHECK(sample(Device("hip:0")).temperature_celsius == Approx(48.5));
+  CHECK(sample(Device("hip:0")).temperature_celsius == Approx(71.25));
 }
 
 TEST_CASE("A lost device has no sample, and the other one goes on") {
@@ -131,7 +131,7 @@ TEST_CASE("A lost device has no sample, and the other one goes on") {
   CHECK(test::code_of([&] { stream.synchronize(); }) == ErrorCode::device_lost);
   CHECK(test::code_of([&] { sample(device); }) == ErrorCode::device_lost);
   CHECK(test::code_of([&] { device.processes(); }) == ErrorCode::device_lost);
-  CHECK(sample(other).temperature_celsius == Approx(48.5));
+  CHECK(sample(other).temperature_celsius == Approx(71.25));
 }
 
 TEST_CASE("The processes of a device have their memory there and a name, or are unknown where this one is hidden") {
