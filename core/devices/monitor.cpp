@@ -45,10 +45,9 @@ namespace {
 
 // ---- One sample ----------------------------------------------------------------------------------------------------
 
-constexpr double ppm = 1e-6;
-
-std::optional<double> scaled(std::optional<std::uint64_t> figure, double unit) {
-  return figure ? std::optional(static_cast<double>(*figure) * unit) : std::nullopt;
+/// `figure` counts parts, of which a unit has so many. Divided: 70,000 of a million are 0.07 and print so.
+std::optional<double> in_units(std::optional<std::uint64_t> figure, double parts) {
+  return figure ? std::optional(static_cast<double>(*figure) / parts) : std::nullopt;
 }
 
 std::optional<std::vector<ThrottleReason>> reasons_of(std::optional<std::uint64_t> bits) {
@@ -88,16 +87,16 @@ DeviceSample converted(const anyplace_device_sample& from) {
   DeviceSample to;
   to.steady_time = std::chrono::steady_clock::now();
   to.wall_time = std::chrono::system_clock::now();
-  to.compute_utilization = scaled(told.compute_ppm(), ppm);
-  to.memory_utilization = scaled(told.memory_ppm(), ppm);
+  to.compute_utilization = in_units(told.compute_ppm(), 1e6);
+  to.memory_utilization = in_units(told.memory_ppm(), 1e6);
   to.memory_used_bytes = told.memory_used_bytes();
   to.memory_total_bytes = told.memory_total_bytes();
   if (const auto millikelvin = told.temperature_millikelvin()) {
-    to.temperature_celsius = (static_cast<double>(*millikelvin) - 273150) * 1e-3;
+    to.temperature_celsius = (static_cast<double>(*millikelvin) - 273150) / 1e3;
   }
-  to.power_watts = scaled(told.power_milliwatts(), 1e-3);
-  to.power_limit_watts = scaled(told.power_limit_milliwatts(), 1e-3);
-  to.energy_joules = scaled(told.energy_microjoules(), 1e-6);
+  to.power_watts = in_units(told.power_milliwatts(), 1e3);
+  to.power_limit_watts = in_units(told.power_limit_milliwatts(), 1e3);
+  to.energy_joules = in_units(told.energy_microjoules(), 1e6);
   to.core_clock_hz = told.core_clock_hz();
   to.memory_clock_hz = told.memory_clock_hz();
   to.throttle_reasons = reasons_of(told.throttle());
@@ -244,7 +243,7 @@ DeviceProcess converted(const anyplace_process& from) {
   };
   to.compute = is(ANYPLACE_PROCESS_COMPUTE);
   to.graphics = is(ANYPLACE_PROCESS_GRAPHICS);
-  if (from.compute_known != 0) to.compute_utilization = from.compute_ppm * ppm;
+  if (from.compute_known != 0) to.compute_utilization = from.compute_ppm / 1e6;
   return to;
 }
 
