@@ -50,13 +50,13 @@ void Comm::abort() {
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  if (word_ != nullptr) word_->store(released);
-  // The streams copy back and are done with the batches: those that are queued, too.
   std::unique_lock lock(mutex_);
+  // The streams copy back and are done with the batches: those that are queued, too. They are told only once done_with finds all.
   while (!queue_.empty()) {
     done_.push_back(std::move(queue_.front()));
     queue_.pop_front();
   }
+  if (word_ != nullptr) word_->store(released);
   changed_.wait(lock, [this] { return done_.empty(); });
 }
 
