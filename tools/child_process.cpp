@@ -167,13 +167,15 @@ ChildResult run_child(const std::vector<std::string>& arguments, std::chrono::mi
   result.write.close();
   output.write.close();
 
-  const Clock::time_point deadline = Clock::now() + limit;
+  Clock::time_point deadline = Clock::now() + limit;
   for (;;) {
     const bool ended = has_ended(process);
+    const std::size_t known = child.result.size();
     // After the end, hence everything that the child itself wrote is in the pipes by now.
     const bool bounded = drain(result.read, child.result, max_result_bytes, false);
     drain(output.read, child.output, max_output_bytes, true);
     if (ended) break;
+    if (child.result.size() > known) deadline = Clock::now() + limit;
     if (!bounded || Clock::now() >= deadline) {
       child.end = bounded ? ChildResult::End::timed_out : ChildResult::End::too_much;
       end_group(process);

@@ -19,7 +19,7 @@ enum ExitStatus : int {
 struct Options {
   bool json = false;
   std::string place;                                                   ///< of `info`
-  std::chrono::milliseconds probe_timeout = std::chrono::seconds(10);  ///< for each plugin
+  std::chrono::milliseconds probe_timeout = std::chrono::seconds(10);  ///< for each answer of a plugin
 };
 
 struct Answer {

@@ -208,18 +208,20 @@ Json engine_json(const CommunicatorEngine& engine) {
 }
 
 /// The tools that annotations are told to. They are opened in a child process, whose end is no end of this one.
-Json examine_listeners() {
+Json examine_listeners(std::chrono::milliseconds limit) {
   try {
-    return in_forked_child([] {
-      Json listeners = Json::array();
-      for (const annotate::ListenerLibrary& listener : annotate::listener_libraries()) {
-        listeners.push_back(Json{{"name", listener.name},
-                                 {"library", text_or_null(listener.library)},
-                                 {"active", listener.active},
-                                 {"reason", text_or_null(listener.reason)}});
-      }
-      return Json{{"listeners", std::move(listeners)}, {"problem", nullptr}};
-    });
+    return in_forked_child(
+        [] {
+          Json listeners = Json::array();
+          for (const annotate::ListenerLibrary& listener : annotate::listener_libraries()) {
+            listeners.push_back(Json{{"name", listener.name},
+                                     {"library", text_or_null(listener.library)},
+                                     {"active", listener.active},
+                                     {"reason", text_or_null(listener.reason)}});
+          }
+          return Json{{"listeners", std::move(listeners)}, {"problem", nullptr}};
+        },
+        limit);
   } catch (const std::exception& error) {
     return Json{{"listeners", Json::array()}, {"problem", std::string("opening them failed: ") + error.what()}};
   }
@@ -313,7 +315,7 @@ Answer run_doctor(const Options& options) {
   report.findings = examine(plugin_candidates(), options.probe_timeout);
   report.missing = missing_backends(names);
   // Before anything of this process has threads, which a fork would leave behind.
-  report.annotations = examine_listeners();
+  report.annotations = examine_listeners(options.probe_timeout);
   report.engines = communicator_engines();
   report.automatic = probe_place("auto", options.probe_timeout);
   report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);

@@ -40,7 +40,7 @@ std::string meaning_of(std::string_view name, const std::vector<std::string>& ba
       {"ANYPLACE_BACKEND_PATH", "directories that are searched for plugins first"},
       {"ANYPLACE_COMMUNICATOR_CHECK", "whether ranks compare their operations before they begin"},
       {"ANYPLACE_LOG", "whether plugins write lines for debugging"},
-      {"ANYPLACE_PROBE_TIMEOUT", "seconds that this command gives a plugin"},
+      {"ANYPLACE_PROBE_TIMEOUT", "seconds that this command waits for each answer of a plugin"},
   }};
   for (const auto& [variable, meaning] : known) {
     if (variable == name) return std::string(meaning);

@@ -43,7 +43,8 @@ constexpr const char* footer =
     "  ANYPLACE_BACKEND_PATH    directories to search for plugins first, \":\" between them\n"
     "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
     "  ANYPLACE_ALLOCATOR       how replay's allocator works, as key:value,key:value\n"
-    "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top give each plugin, 1 to 3600 (default 10)\n";
+    "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top wait for each answer of a plugin, 1 to 3600 "
+    "(default 10)\n";
 
 /// Descriptors 0 to 2 are open from here on, so that no pipe of ours lands there. Whether standard output was closed.
 bool open_standard_descriptors() noexcept {
@@ -143,7 +144,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   }
   info->add_option("PLACE", options.place, "A place: cpu_sim:0, cuda, gpu:1, auto")->required();
   for (CLI::App* const command : {devices, doctor}) {
-    command->add_option("--probe-timeout", seconds, "Seconds that each plugin is given (default 10)");
+    command->add_option("--probe-timeout", seconds, "Seconds to wait for each answer of a plugin (default 10)");
   }
 
   try {

@@ -44,4 +44,12 @@ TEST_CASE("doctor outlives a tool that ends its process") {
   CHECK(contains(said, "opening them failed"));
 }
 
+TEST_CASE("doctor outlives a tool that hangs") {
+  const Tools tools;
+  const std::string said = doctor(tools.with(
+      {{"NVTX_INJECTION64_PATH", NVTX_TOOL}, {"ANNOTATE_TEST_MODE", "hangs"}, {"ANYPLACE_PROBE_TIMEOUT", "6"}}));
+  INFO(said);
+  CHECK(contains(said, "opening them failed: a child process gave no answer within 6 s"));
+}
+
 }  // namespace annotate_doctor_test

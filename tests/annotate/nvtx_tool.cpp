@@ -148,6 +148,7 @@ FunctionTable table_of(const CallbacksTable& callbacks, std::uint32_t module, un
 int attach(GetExportTable export_table) {
   if (mode_is("throws_at_once")) throw std::runtime_error("this tool doesn't like it here");
   if (mode_is("ends_the_process")) _exit(3);
+  while (mode_is("hangs")) pause();
   if (mode_is("returns_0")) return 0;
   if (mode_is("fills_nothing")) return 1;
   const auto& version = *static_cast<const VersionTable*>(export_table(export_version));

@@ -59,6 +59,7 @@ TEST_CASE("devices lists as many devices as ANYPLACE_CPU_SIM_DEVICES says") {
   CHECK(contains(text.out, "cpu_sim:63"));
 }
 
+// In all that takes longer than the limit where it is slow, which is for each answer (child_process.h).
 TEST_CASE("devices lists the most devices that a backend may have") {
   const Run run = run_command({"devices", "--json"}, {{"ANYPLACE_CPU_SIM_DEVICES", "4096"}});
   REQUIRE(run.status == 0);
