@@ -77,6 +77,7 @@ TEST_CASE("Given a stream that waits for an event of a capture then it joins it 
   const Stream branch(device);
   const Number left(device, 1);
   const Number right(device, 1);
+  const Number beside(device, 1);  // what the origin does while the branch reads `left`
   const Kernel step = step_kernel(device);
   const Kernel add = Kernel(device, [](const Block&, std::uint64_t* to, const std::uint64_t* from) { *to += *from; });
   origin.begin_capture();
@@ -84,7 +85,7 @@ TEST_CASE("Given a stream that waits for an event of a capture then it joins it 
   branch.wait_event(origin.record_event());
   REQUIRE(branch.is_capturing());
   branch.launch(add, {}, right.buffer, left.buffer);
-  origin.launch(step, {}, left.buffer, std::uint64_t{1}, std::uint64_t{0});
+  origin.launch(step, {}, beside.buffer, std::uint64_t{3}, std::uint64_t{1});
   origin.wait_stream(branch);
   origin.launch(add, {}, left.buffer, right.buffer);
   const Graph graph = origin.end_capture();
@@ -100,6 +101,7 @@ TEST_CASE("Given a stream that waits for an event of a capture then it joins it 
   exec.launch(origin);
   origin.synchronize();
   REQUIRE(right.get() == 6);
+  REQUIRE(beside.get() == 4);
   REQUIRE(left.get() == 11);
 }
 

@@ -51,7 +51,8 @@ void Comm::abort() {
   }
   if (thread_.joinable()) thread_.join();
   std::unique_lock lock(mutex_);
-  // The streams copy back and are done with the batches: those that are queued, too. They are told only once done_with finds all.
+  // The streams copy back and are done with the batches: those that are queued, too. They are told only once done_with
+  // finds all.
   while (!queue_.empty()) {
     done_.push_back(std::move(queue_.front()));
     queue_.pop_front();
