@@ -42,4 +42,23 @@ if(ANYPLACE_SANITIZE)
   if(ANYPLACE_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    if(ANYPLACE_SANITIZE MATCHES "address")
+      add_compile_definitions(__SANITIZE_ADDRESS__)  # as GCC does
+    elseif(ANYPLACE_SANITIZE MATCHES "thread")
+      add_compile_definitions(__SANITIZE_THREAD__)
+    endif()
+    if(ANYPLACE_SANITIZE MATCHES "undefined")
+      # It asks a pipe whether it may look at an object, so no test could leave a process without descriptors.
+      add_compile_options(-fno-sanitize=vptr)
+    endif()
+  endif()
 endif()
+
+# anyplace_keep_variable_sizes(target): of a module for a device, whose variables are as large as its symbols say. Clang's
+# AddressSanitizer makes them larger.
+function(anyplace_keep_variable_sizes target)
+  if(ANYPLACE_SANITIZE MATCHES "address" AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${target} PRIVATE -fno-sanitize=address)
+  endif()
+endfunction()

@@ -87,8 +87,8 @@ class Kernels {
  public:
   explicit Kernels(Plugin& plugin)
       : kernel_(plugin,
-                [this](const anyplace_block& block, void* const* arguments, const std::uint32_t*,
-                       std::uint32_t) -> anyplace_status {
+                [](const anyplace_block& block, void* const* arguments, const std::uint32_t*,
+                   std::uint32_t) -> anyplace_status {
                   auto* to = *static_cast<Cell* const*>(arguments[0]);
                   const auto* from = *static_cast<const Cell* const*>(arguments[1]);
                   const std::uint64_t number = *static_cast<const std::uint64_t*>(arguments[2]);
