@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <string>
@@ -37,6 +38,10 @@ constexpr const char* freeing = "Buffer: freeing memory";
 std::mutex sharing_mutex;
 BufferState* kept = nullptr;  // guarded by sharing_mutex; buffers that were freed while other processes had them open
 std::atomic<std::size_t> kept_count{0};  // of them
+int collecting = 0;                 // guarded by sharing_mutex; calls that have taken kept buffers out, to look at them
+std::condition_variable collected;  // notified when there is one less
+/// Whether this thread is inside of such a call: a free may run an application's allocator.
+thread_local constinit int collecting_here = 0;
 
 /// Guards `open_memory`. The backend's memory_import and memory_import_end are called under it: what is being closed
 /// must not be opened at the same time.
@@ -97,13 +102,18 @@ void keep_while_shared(std::unique_ptr<BufferState>& buffer) noexcept {
 
 bool keeps_shared_buffers(const DeviceState&) noexcept { return kept_count.load(std::memory_order_relaxed) != 0; }
 
-std::uint64_t collect_shared_buffers(DeviceState& device) noexcept {
-  if (!keeps_shared_buffers(device) || !backends_callable()) return 0;
+std::uint64_t collect_shared_buffers(DeviceState& device, Others others) noexcept {
+  const bool waits = others == Others::waited_for && collecting_here == 0;
+  if ((!waits && !keeps_shared_buffers(device)) || !backends_callable()) return 0;
   BufferState* all = nullptr;
   {
-    const std::lock_guard lock(sharing_mutex);
+    std::unique_lock lock(sharing_mutex);
+    if (waits) collected.wait(lock, [] { return collecting == 0; });
     all = std::exchange(kept, nullptr);
+    if (all == nullptr) return 0;
+    ++collecting;
   }
+  ++collecting_here;
   std::uint64_t still_kept = 0;
   while (all != nullptr) {
     std::unique_ptr<BufferState> buffer(all);
@@ -118,6 +128,12 @@ std::uint64_t collect_shared_buffers(DeviceState& device) noexcept {
       still_kept += bytes;
     }
   }
+  --collecting_here;
+  {
+    const std::lock_guard lock(sharing_mutex);
+    --collecting;
+  }
+  collected.notify_all();
   return still_kept;
 }
 
@@ -166,6 +182,7 @@ std::atomic<bool> look_is_due{false};  // the service thread was told to
 /// BufferState::take_back of an imported buffer. Only now may the other process free the memory.
 void end_import(std::unique_ptr<BufferState> buffer) noexcept {
   close(*buffer->sharing->open);
+  buffer.reset();  // with it this process's word that it has the memory open
   ending.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -282,8 +299,9 @@ std::uint64_t ipc_collect(const Device& device) {
   detail::enter(operation);
   detail::DeviceState& state = *device.state();
   detail::collect_shared_events();
-  if (detail::ending.load(std::memory_order_relaxed) != 0) detail::reap_without_waiting(state);
-  return detail::collect_shared_buffers(state);
+  // The other threads that look after these may have them in hand.
+  if (detail::ending.load(std::memory_order_seq_cst) != 0) detail::reap_surely_without_waiting(state);
+  return detail::collect_shared_buffers(state, detail::Others::waited_for);
 }
 
 }  // namespace anyplace

@@ -29,9 +29,12 @@ struct BufferSharing {
   OpenMemory* open = nullptr;
 };
 
+/// Other threads that are inside of collect_shared_buffers() have buffers in hand, which this one doesn't see.
+enum class Others { missed, waited_for };
+
 /// Frees the buffers of the device that were kept for other processes and that none has open any more. Returns how many
 /// bytes are still kept. Not called inside callbacks.
-std::uint64_t collect_shared_buffers(DeviceState& device) noexcept;
+std::uint64_t collect_shared_buffers(DeviceState& device, Others others = Others::missed) noexcept;
 
 /// Whether buffers of the device are kept for other processes.
 bool keeps_shared_buffers(const DeviceState& device) noexcept;

@@ -62,7 +62,8 @@ struct DeferredFrees {
   std::mutex mutex;  // guards everything below; a leaf
   std::condition_variable freed;
   BufferList waiting;
-  std::size_t freeing = 0;  ///< entries that threads have taken out, to look at them or to free them
+  std::size_t freeing = 0;    ///< entries that threads have taken out, to look at them or to free them
+  std::size_t looked_at = 0;  ///< those of them that nobody waits with for their work
   std::array<std::uint64_t, max_ordered_streams> ordered_streams{};
   std::size_t ordered_count = 0;
   bool ordered_elsewhere = false;  ///< there were frees in the order of more streams than ordered_streams has room for
@@ -71,6 +72,9 @@ struct DeferredFrees {
 DeferredFrees* make_deferred_frees(DeviceState& /*device*/) { return new DeferredFrees; }
 
 namespace {
+
+/// How many reap_without_waiting this thread is inside of: giving memory back may run an application's allocator.
+thread_local constinit int looks_here = 0;
 
 /// To be called when a device was lost that used the buffer. Its own work is over. But a stream of the buffer's device
 /// may make copies for a stream of another device (copy_staged.cpp), and waits for that one no longer.
@@ -158,21 +162,23 @@ void give_back(std::unique_ptr<BufferState> buffer) noexcept {
 }
 
 /// Takes up to `budget` entries from the front of the list. They count as being freed until put_back().
-BufferList take_out(DeferredFrees& frees, std::size_t budget) noexcept {
+BufferList take_out(DeferredFrees& frees, std::size_t budget, bool may_wait) noexcept {
   BufferList taken;
   const std::lock_guard lock(frees.mutex);
   while (taken.size() < budget && !frees.waiting.empty()) taken.push(frees.waiting.pop());
   frees.freeing += taken.size();
+  if (!may_wait) frees.looked_at += taken.size();
   frees.count.store(frees.waiting.size(), std::memory_order_relaxed);
   return taken;
 }
 
 /// Ends take_out(): entries that can't be freed yet go to the end of the list, so that the next call looks at others.
-void put_back(DeferredFrees& frees, std::size_t taken, BufferList unfinished) noexcept {
+void put_back(DeferredFrees& frees, std::size_t taken, BufferList unfinished, bool may_wait) noexcept {
   const std::lock_guard lock(frees.mutex);
   while (!unfinished.empty()) frees.waiting.push(unfinished.pop());
   frees.count.store(frees.waiting.size(), std::memory_order_relaxed);
   frees.freeing -= taken;
+  if (!may_wait) frees.looked_at -= taken;
   frees.freed.notify_all();
 }
 
@@ -182,9 +188,10 @@ void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
   DeferredFrees& frees = *device.deferred_frees;
   if (frees.count.load(std::memory_order_relaxed) == 0) return;
   const bool any = may_wait || device.lost.load(std::memory_order_relaxed);
-  BufferList looked_at = take_out(frees, budget);
+  BufferList looked_at = take_out(frees, budget, may_wait);
   const std::size_t taken = looked_at.size();
   BufferList unfinished;
+  looks_here += may_wait ? 0 : 1;
   while (!looked_at.empty()) {
     std::unique_ptr<BufferState> buffer = looked_at.pop();
     const bool waits_for_nothing =
@@ -195,7 +202,8 @@ void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
       unfinished.push(std::move(buffer));
     }
   }
-  put_back(frees, taken, unfinished.take());
+  looks_here -= may_wait ? 0 : 1;
+  put_back(frees, taken, unfinished.take(), may_wait);
 }
 
 void wait_for_device(DeviceState& device) noexcept {
@@ -265,6 +273,14 @@ void reap_deferred_frees(DeviceState& device) noexcept { reap(device, reap_budge
 
 void reap_without_waiting(DeviceState& device) noexcept { reap(device, reap_budget, false); }
 
+void reap_surely_without_waiting(DeviceState& device) noexcept {
+  reap(device, everything, false);
+  if (looks_here != 0) return;
+  DeferredFrees& frees = *device.deferred_frees;
+  std::unique_lock lock(frees.mutex);
+  frees.freed.wait(lock, [&] { return frees.looked_at == 0; });
+}
+
 void drain_deferred_frees(DeviceState& device) noexcept { reap(device, everything, true); }
 
 bool wait_for_deferred_frees(DeviceState& device) noexcept {
@@ -282,7 +298,7 @@ bool wait_for_deferred_frees(DeviceState& device) noexcept {
   // other threads add more.
   constexpr int rounds = 3;
   for (int round = 0; round < rounds; ++round) {
-    BufferList mine = take_out(frees, everything);
+    BufferList mine = take_out(frees, everything, true);
     const std::size_t taken = mine.size();
     while (!mine.empty()) {
       std::unique_ptr<BufferState> buffer = mine.pop();
@@ -290,7 +306,7 @@ bool wait_for_deferred_frees(DeviceState& device) noexcept {
       give_back(std::move(buffer));
     }
     wait_for_ordered_frees(device);
-    put_back(frees, taken, BufferList());
+    put_back(frees, taken, BufferList(), true);
     std::unique_lock lock(frees.mutex);
     frees.freed.wait(lock, [&] { return frees.freeing == 0; });
     if (none()) break;

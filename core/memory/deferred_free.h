@@ -29,6 +29,10 @@ void reap_deferred_frees(DeviceState& device) noexcept;
 /// The same, but for what the vendor's free would have to be called for.
 void reap_without_waiting(DeviceState& device) noexcept;
 
+/// The same for all of them, and for those that other threads are just looking at, which it waits for, though not for
+/// work. So what could be freed when it is called is free when it returns.
+void reap_surely_without_waiting(DeviceState& device) noexcept;
+
 /// As reap_deferred_frees, for all of them. For whoever just synchronised the device.
 void drain_deferred_frees(DeviceState& device) noexcept;
 
