@@ -78,6 +78,7 @@ void require_memory(const Part& part, const EngineGroup& group, StreamState& str
   for (const bool is_source : {true, false}) {
     const std::uint64_t bytes = is_source ? sent : received;
     if (bytes == 0) continue;
+    if (!is_source && part.source == part.destination && received <= sent) continue;  // it was looked at
     const AddressSide side(is_source ? "source" : "destination", is_source ? part.source : part.destination, device);
     side.require(bytes, device, operation);
     if (side.device() != nullptr && side.device() != &device) {
@@ -311,11 +312,13 @@ void Communicator::require(const BufferView& buffer, std::uint64_t bytes) const 
 
 Address Communicator::used(const BufferView& buffer, const StreamView& stream) const {
   if (!buffer) return Address();
-  const Address address(buffer.address());
+  const detail::PinnedRange range = detail::pin_range(buffer, "Communicator");
+  // The stream's own buffers, which most are, are kept anyway. This is most of what a small operation costs here.
+  if (range.buffer && range.buffer->home && range.buffer->home->id == stream.id()) return Address(range.address);
   const detail::CommunicatorState& state = require_working(state_, "Communicator");
   // A stream of another device is refused with the operation, which names both.
   if (stream && stream.device().state() == &state.group->device()) buffer.record_stream(stream);
-  return address;
+  return Address(range.address);
 }
 
 std::uint64_t Communicator::part_of(std::uint64_t elements) const {
