@@ -274,11 +274,15 @@ void reap_deferred_frees(DeviceState& device) noexcept { reap(device, reap_budge
 void reap_without_waiting(DeviceState& device) noexcept { reap(device, reap_budget, false); }
 
 void reap_surely_without_waiting(DeviceState& device) noexcept {
-  reap(device, everything, false);
-  if (looks_here != 0) return;
   DeferredFrees& frees = *device.deferred_frees;
-  std::unique_lock lock(frees.mutex);
-  frees.freed.wait(lock, [&] { return frees.looked_at == 0; });
+  for (;;) {
+    reap(device, everything, false);
+    if (looks_here != 0) return;
+    std::unique_lock lock(frees.mutex);
+    if (frees.looked_at == 0) return;
+    // Another thread may have looked before the work was done, and put it back.
+    frees.freed.wait(lock, [&] { return frees.looked_at == 0; });
+  }
 }
 
 void drain_deferred_frees(DeviceState& device) noexcept { reap(device, everything, true); }

@@ -208,6 +208,7 @@ TEST_CASE("Given shared memory that was closed on both sides then nothing is lef
     const Buffer mine(stream, 4096);
     peer.send("import c", mine.export_handle());
   }
+  stream.synchronize();
   ipc_collect(device());
   const Belongings before = Belongings::now();
   for (int i = 0; i < 20; ++i) {
@@ -217,6 +218,7 @@ TEST_CASE("Given shared memory that was closed on both sides then nothing is lef
     const Buffer mine(stream, 4096);
     peer.send("import c", mine.export_handle());
   }
+  stream.synchronize();  // memory of another process is closed behind the work that was there
   wait_until_nothing_is_kept();
   const Belongings after = Belongings::now();
   CHECK(after.descriptors == before.descriptors);
