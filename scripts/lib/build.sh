@@ -24,20 +24,21 @@ configure() {
   grep '^-- .*left out' "$folder/configure.log" || true
 }
 
-# run_tests BUILD_FOLDER [CTEST_ARGUMENT...]: fails if a test fails, or if there is none.
+# run_tests BUILD_FOLDER [CTEST_ARGUMENT...]: fails if a test fails, or if there is none. Tests with the label "alone" kill processes or
+# run into limits of the machine: they run one at a time, at the end, and one that fails is tried once more. If it passes then, a line
+# says that it is flaky, and tests_flaky counts it.
 run_tests() {
-  local folder=$1 status=0 junit=$1/junit.xml
+  local folder=$1 status=0 again=0 first_failed
   shift
-  tests_passed=0 tests_failed=0 tests_skipped=0
-  rm -f "$junit"
-  ctest --test-dir "$folder" --parallel "$tests_at_once" --output-on-failure --no-tests=error --output-junit junit.xml "$@" \
-    </dev/null || status=$?
-  if [[ ! -s $junit ]]; then
-    echo "ctest left no results." >&2
-    tests_failed=1
-    return 1
+  tests_passed=0 tests_failed=0 tests_skipped=0 tests_flaky=0
+  run_ctest "$folder" junit.xml --parallel "$tests_at_once" -LE '^alone$' "$@" || status=1
+  first_failed=$tests_failed
+  if ! run_ctest "$folder" junit_alone.xml --parallel 1 -L '^alone$' "$@"; then
+    again=$((tests_failed - first_failed)) tests_failed=$first_failed
+    echo "$again of the tests that run alone failed, and are tried once more."
+    run_ctest "$folder" junit_again.xml --parallel 1 --rerun-failed "$@" || status=1
+    say_flaky "$folder/junit_again.xml"
   fi
-  count_tests "$junit"
   if ((tests_passed + tests_failed == 0)); then
     echo "No test ran." >&2
     tests_failed=1
@@ -52,15 +53,39 @@ run_tests() {
   ((tests_failed == 0))
 }
 
+# run_ctest BUILD_FOLDER JUNIT_FILE CTEST_ARGUMENT...: adds to the counts. That no test was selected is no failure.
+run_ctest() {
+  local folder=$1 junit=$1/$2 status=0
+  rm -f "$junit"
+  ctest --test-dir "$folder" --output-on-failure --no-tests=ignore --output-junit "$2" "${@:3}" </dev/null || status=$?
+  if [[ -s $junit ]]; then
+    count_tests "$junit"
+  elif ((status != 0)); then
+    echo "ctest left no results." >&2
+    tests_failed=$((tests_failed + 1))
+  fi
+  return "$status"
+}
+
 # count_tests JUNIT_FILE: adds up by the status of each case. "notrun" is a skip only if the test itself asked for it.
 count_tests() {
-  local total notrun
+  local total passed notrun skipped
   total=$(grep -c '<testcase ' "$1" || true)
-  tests_passed=$(grep -c '<testcase .*status="run"' "$1" || true)
+  passed=$(grep -c '<testcase .*status="run"' "$1" || true)
   notrun=$(grep -c '<testcase .*status="notrun"' "$1" || true)
-  tests_skipped=$(grep -c '<skipped message="SKIP_' "$1" || true)
-  ((tests_skipped <= notrun)) || tests_skipped=$notrun
-  tests_failed=$((total - tests_passed - tests_skipped - $(grep -c '<testcase .*status="disabled"' "$1" || true)))
+  skipped=$(grep -c '<skipped message="SKIP_' "$1" || true)
+  ((skipped <= notrun)) || skipped=$notrun
+  tests_passed=$((tests_passed + passed)) tests_skipped=$((tests_skipped + skipped))
+  tests_failed=$((tests_failed + total - passed - skipped - $(grep -c '<testcase .*status="disabled"' "$1" || true)))
+}
+
+# say_flaky JUNIT_FILE: of the tests that were tried again, those that passed.
+say_flaky() {
+  local name
+  while read -r name; do
+    echo "flaky: $name failed, and passed when it was tried again"
+    tests_flaky=$((tests_flaky + 1))
+  done < <(sed -n 's/.*<testcase name="\([^"]*\)".*status="run".*/\1/p' "$1" 2>/dev/null)
 }
 
 # The form of every closing line.
