@@ -1,6 +1,7 @@
 # Each call of a pipeline to a vendor fails at each of its uses, over the vendor's double: sweep.cpp.
 add_executable(sweep ${CMAKE_CURRENT_LIST_DIR}/sweep.cpp)
 target_link_libraries(sweep PRIVATE Threads::Threads)
+target_include_directories(sweep PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(sweep PRIVATE ANYPLACE_LOST_ORDER="${CMAKE_CURRENT_LIST_DIR}/lost_order.supp")
 add_executable(sweep_pipeline ${CMAKE_CURRENT_LIST_DIR}/pipeline.cpp ${CMAKE_CURRENT_LIST_DIR}/steps.cpp
   ${CMAKE_CURRENT_LIST_DIR}/vendor_steps.cpp)
@@ -45,6 +46,10 @@ function(anyplace_add_sweep name)
   if(ANYPLACE_SANITIZE)
     set(every 7)
   endif()
+  set(label)
+  if(arg_RUN_SERIAL)
+    set(label alone)
+  endif()
   foreach(cache IN ITEMS false true)
     set(test ${name})
     set(silent ${arg_SILENT})
@@ -56,7 +61,7 @@ function(anyplace_add_sweep name)
     add_test(NAME ${test}
              COMMAND sweep --pipeline $<TARGET_FILE:sweep_pipeline> --variables ${arg_VARIABLES} --place ${place} --other ${other}
                      --module ${arg_MODULE} --failures ${failures} --silent ${silent} --every ${every})
-    set_tests_properties(${test} PROPERTIES TIMEOUT 600 RUN_SERIAL ${arg_RUN_SERIAL}
+    set_tests_properties(${test} PROPERTIES TIMEOUT 600 RUN_SERIAL ${arg_RUN_SERIAL} LABELS "${label}"
                          ENVIRONMENT "${arg_ENVIRONMENT};ANYPLACE_ALLOCATOR=caching:${cache}")
   endforeach()
 endfunction()

@@ -11,7 +11,7 @@
 // success or in an anyplace::Error that carries the vendor's code and has the code's own ErrorCode (WORD); nothing is
 // alive in the double at the end, and nothing was misused on the way. A run may succeed only if the failure was
 // reported to the error handler, or the entry is one of those that the backend can do without (--silent, each with a
-// reason where it is listed).
+// reason where it is listed). A turn (support/turn.h) makes every fourth of the runs with a failure.
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "processes.h"
+#include "support/turn.h"
 
 namespace {
 
@@ -44,6 +45,7 @@ struct Options {
   std::vector<Failure> failures;
   Words silent;
   unsigned every = 1;
+  test::Turn turn = test::turn();
 };
 
 /// One failure to provoke.
@@ -231,9 +233,13 @@ std::vector<Case> cases_of(const Options& options, const std::map<std::string, u
 }
 
 void run_all(const Options& options, const std::vector<Case>& cases, const std::string& folder, Tally& tally) {
-  std::size_t next = 0;
+  const std::size_t every = options.every;
+  const std::size_t all = (cases.size() + every - 1) / every;
+  std::printf("%s: %zu of %zu failures\n", options.turn.text().c_str(), options.turn.part(all), all);
+  // Of those that are made without a turn, so that all turns make the same together.
+  std::size_t next = every * options.turn.index;
   const auto start_next = [&] {
-    const std::size_t number = std::exchange(next, next + options.every);
+    const std::size_t number = std::exchange(next, next + every * options.turn.of);
     return start(options, cases[number], folder + "/report" + std::to_string(number));
   };
   sweep::run_all<Run>(
