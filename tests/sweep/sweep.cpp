@@ -21,6 +21,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -217,29 +218,33 @@ void judge(const Options& options, Run& run, Tally& tally) {
   std::fflush(stdout);
 }
 
+/// Those of this turn. Which they are doesn't rest on how often other entries were used, which differs from run to run:
+/// what all turns make together is what is made without turns.
 std::vector<Case> cases_of(const Options& options, const std::map<std::string, unsigned>& calls) {
   std::vector<Case> cases;
-  std::size_t next = 0;
+  std::size_t all = 0;
   for (const auto& [entry, uses] : calls) {
+    // Entries begin at different codes and in different turns.
+    std::size_t number = std::accumulate(entry.begin(), entry.end(), std::size_t{0});
     for (unsigned nth = 1; nth <= uses; ++nth) {
       // The first use of each entry with every code, the others with one in turn.
       const std::size_t codes = nth == 1 ? options.failures.size() : 1;
-      for (std::size_t i = 0; i < codes; ++i) {
-        cases.push_back({entry, nth, options.failures[next++ % options.failures.size()]});
+      for (std::size_t i = 0; i < codes; ++i, ++number) {
+        if (number % options.every != 0) continue;
+        ++all;
+        if (!options.turn.takes(number / options.every)) continue;
+        cases.push_back({entry, nth, options.failures[number % options.failures.size()]});
       }
     }
   }
+  std::printf("%s: %zu of %zu failures\n", options.turn.text().c_str(), cases.size(), all);
   return cases;
 }
 
 void run_all(const Options& options, const std::vector<Case>& cases, const std::string& folder, Tally& tally) {
-  const std::size_t every = options.every;
-  const std::size_t all = (cases.size() + every - 1) / every;
-  std::printf("%s: %zu of %zu failures\n", options.turn.text().c_str(), options.turn.part(all), all);
-  // Of those that are made without a turn, so that all turns make the same together.
-  std::size_t next = every * options.turn.index;
+  std::size_t next = 0;
   const auto start_next = [&] {
-    const std::size_t number = std::exchange(next, next + every * options.turn.of);
+    const std::size_t number = next++;
     return start(options, cases[number], folder + "/report" + std::to_string(number));
   };
   sweep::run_all<Run>(
