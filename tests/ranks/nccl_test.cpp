@@ -80,7 +80,7 @@ TEST_CASE("Given ranks that call different NCCL operations then the Error names 
                             "4000 ncclInt8, root 0") != std::string::npos);
 }
 
-TEST_CASE("Given an NCCL rank that is killed then the other gets a timeout") {
+TEST_CASE("Given an NCCL rank that is killed then the other gets a timeout", "[alone]") {
   if (!has_doubles()) return;
   const std::vector<Ended> ends = work(2, "killed");
   INFO(ends[0].output);
