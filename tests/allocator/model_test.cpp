@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random operations of several threads on several streams and in pools that come and go, against a reference that is a
 // map: no two allocations that are live overlap, contents stay until they are given back, and the statistics agree with
-// what the reference counted.
+// what the reference counted. Each case goes through four worlds, one after the other, of which a turn has one.
 #include <anyplace/anyplace.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <iostream>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "support/errors.h"
+#include "support/turn.h"
 
 namespace model_test {
 
@@ -47,8 +49,9 @@ constexpr int operations = 600'000;
 constexpr int thread_count = 4;
 constexpr int stream_count = 8;
 constexpr int pool_count = 2;
-constexpr int batches = 50;
-constexpr int operations_a_batch = operations / (thread_count * batches);
+constexpr std::uint64_t world_count = 4;
+constexpr int batches = 15;  ///< of each world
+constexpr int operations_a_batch = operations / (static_cast<int>(world_count) * thread_count * batches);
 
 class Random {
  public:
@@ -321,12 +324,10 @@ void check_snapshot(const World& world) {
   CHECK(at(stats, "reserved_bytes.all.current") == reserved);
 }
 
-void run_model(const char* memory, const char* config) {
-  REQUIRE(setenv("ANYPLACE_CPU_SIM_MEMORY", memory, 1) == 0);
-  REQUIRE(setenv("ANYPLACE_ALLOCATOR", config, 1) == 0);
-  World world("cpu_sim:0");
-  std::vector<std::unique_ptr<Worker>> workers;
-  for (std::uint64_t i = 0; i < thread_count; ++i) workers.push_back(std::make_unique<Worker>(world, 1000 + i));
+using Workers = std::vector<std::unique_ptr<Worker>>;
+
+/// The threads do a batch each, then what they left is looked at.
+void run_batches(World& world, const Workers& workers) {
   std::barrier<> gate(thread_count + 1);
   std::atomic<int> exceptions{0};
   std::vector<std::thread> threads;
@@ -352,7 +353,7 @@ void run_model(const char* memory, const char* config) {
     CHECK(failed == 0);
     CHECK(world.reference.faults() == 0);
     check_statistics(world);
-    if (batch % 10 == 0) check_snapshot(world);
+    if (batch % 5 == 0) check_snapshot(world);
     // A stream goes while memory of its is out, and another comes.
     if (batch % 3 == 0)
       world.streams[static_cast<std::size_t>(batch) % stream_count] = std::make_unique<Stream>(world.device);
@@ -360,6 +361,16 @@ void run_model(const char* memory, const char* config) {
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(exceptions == 0);
+}
+
+void run_world(std::uint64_t number) {
+  World world("cpu_sim:0");
+  // What an earlier world had is over; this one's reference counts from 0.
+  anyplace::reset_accumulated_memory_stats(world.device);
+  Workers workers;
+  for (std::uint64_t i = 0; i < thread_count; ++i)
+    workers.push_back(std::make_unique<Worker>(world, 1000 + 100 * number + i));
+  run_batches(world, workers);
   for (const auto& worker : workers) worker->give_all();
   for (Held& held : world.mailbox) {
     world.reference.leave(held.address);
@@ -373,7 +384,17 @@ void run_model(const char* memory, const char* config) {
   CHECK(at(stats, "reserved_bytes.all.current") == 0);
   CHECK(world.reference.count() == 0);
   INFO("refused: " << world.refused);
-  CHECK(world.refused <= operations / 10);
+  CHECK(world.refused <= operations / static_cast<int>(world_count) / 10);
+}
+
+void run_model(const char* memory, const char* config) {
+  REQUIRE(setenv("ANYPLACE_CPU_SIM_MEMORY", memory, 1) == 0);
+  REQUIRE(setenv("ANYPLACE_ALLOCATOR", config, 1) == 0);
+  const test::Turn turn = test::turn();
+  std::cout << turn.text() << ": " << turn.part(world_count) << " of " << world_count << " worlds\n";
+  for (std::uint64_t number = 0; number < world_count; ++number) {
+    if (turn.takes(number)) run_world(number);
+  }
 }
 
 }  // namespace

@@ -11,10 +11,12 @@
 #include <cerrno>
 #include <cstddef>
 #include <future>
+#include <iostream>
 #include <thread>
 
 #include "memory/memory_support.h"
 #include "support/child.h"
+#include "support/turn.h"
 
 namespace refused_fence_test {
 
@@ -164,8 +166,12 @@ TEST_CASE("Threads go on allocating while the system begins to refuse fences") {
       }
     });
   }
-  for (int i = 0; i < 400; ++i) {
-    if (i == 200) refuse_membarrier();
+  // Before and after the refusal as many times, all alike.
+  const test::Turn turn = test::turn();
+  const int times = static_cast<int>(turn.part(200));
+  std::cout << turn.text() << ": " << 2 * times << " of 400 times\n";
+  for (int i = 0; i < 2 * times; ++i) {
+    if (i == times) refuse_membarrier();
     const int before = rounds;
     while (rounds < before + 20) std::this_thread::yield();
     if (i % 2 == 0) empty_cache(device);

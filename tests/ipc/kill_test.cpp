@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that is killed at any moment leaves nothing behind and lets nobody wait.
 #include <catch2/catch.hpp>
+#include <iostream>
 #include <random>
 #include <thread>
 
 #include "ipc/peer.h"
 #include "support/errors.h"
+#include "support/turn.h"
 
 namespace kill_test {
 
@@ -52,7 +54,10 @@ void play_until_killed(const Device& device, bool mine, std::chrono::microsecond
   CHECK((code == ErrorCode::ok || code == ErrorCode::peer_gone));
 }
 
-TEST_CASE("Given either process killed 200 times at random points then nothing is left and nobody hangs") {
+TEST_CASE("Given either process killed 200 times at random points then nothing is left and nobody hangs", "[alone]") {
+  constexpr std::size_t pairs = 100;  // of a kill of either
+  const test::Turn turn = test::turn();
+  std::cout << turn.text() << ": " << 2 * turn.part(pairs) << " of " << 2 * pairs << " kills\n";
   const Device device("cpu_sim:0");
   std::mt19937 random(20);  // the moments differ anyway
   const auto some_time = [&] { return std::chrono::microseconds(random() % 4000); };
@@ -60,7 +65,12 @@ TEST_CASE("Given either process killed 200 times at random points then nothing i
   play_until_killed(device, false, some_time());
   ipc_collect(device);
   const Belongings before = Belongings::now();
-  for (int i = 0; i < 200; ++i) play_until_killed(device, i % 2 == 0, some_time());
+  for (std::size_t pair = 0; pair < pairs; ++pair) {
+    for (const bool mine : {true, false}) {
+      const std::chrono::microseconds until = some_time();
+      if (turn.takes(pair)) play_until_killed(device, mine, until);
+    }
+  }
   CHECK(ipc_collect(device) == 0);
   CHECK(memory_allocated(device) == 0);
   // The thread that watches another process's events keeps their memory for a second after its last use.

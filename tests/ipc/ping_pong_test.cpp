@@ -2,8 +2,10 @@
 #include "ipc/ping_pong.h"
 
 #include <catch2/catch.hpp>
+#include <iostream>
 
 #include "ipc/peer.h"
+#include "support/turn.h"
 
 namespace ping_pong_test {
 
@@ -11,7 +13,10 @@ using namespace anyplace;
 using test::Peer;
 
 TEST_CASE("Given 10,000 rounds of ping-pong over a buffer and two events then every number arrives") {
-  constexpr int rounds = 10'000;
+  constexpr std::size_t all_rounds = 10'000;  // all alike
+  const test::Turn turn = test::turn();
+  const auto rounds = static_cast<int>(turn.part(all_rounds));
+  std::cout << turn.text() << ": " << rounds << " of " << all_rounds << " rounds\n";
   Peer peer;
   const Device device("cpu_sim:0");
   const Stream stream(device);
@@ -24,7 +29,7 @@ TEST_CASE("Given 10,000 rounds of ping-pong over a buffer and two events then ev
   peer.must("event pong");
   const Event pong = Event::import(device, peer.handle("export-event pong"));
   peer.must("pong b ping pong " + std::to_string(rounds));
-  CHECK(test::play_pings(stream, buffer, ping, pong, rounds, peer.pipes()) == 2 * rounds);
+  CHECK(test::play_pings(stream, buffer, ping, pong, rounds, peer.pipes()) == 2 * static_cast<std::uint64_t>(rounds));
   CHECK(peer.listen() == "ok played");
 }
 

@@ -2,7 +2,8 @@
 //
 // Is the conformance suite worth its name? Runs it on every mutation of cpu_sim, each of which must fail the case that
 // it names (those that are no mistake must fail none), and whole on the forwarder without one, which must fail none.
-// Prints a table, its last line "convicted N / M mutants"; the last line goes to a file too.
+// Prints a table, its last line "convicted N / M mutants"; the last line goes to a file too. A turn (support/turn.h)
+// tries every fourth mutation, and its last line adds "(turn K of 4, A in all)".
 //
 //   test_mutants PLUGIN RESULT_FILE [MUTATION]
 #include <algorithm>
@@ -16,11 +17,16 @@
 
 #include "../cli/run_command.h"
 #include "mutation.h"
+#include "support/turn.h"
 
 namespace {
 
 using namespace anyplace::mutants;
 using anyplace::test::Run;
+
+/// The turn that runs the whole suite on the forwarder: a run of the suite like those that take turns in
+/// tests/conformance.
+constexpr unsigned turn_of_forwarder = 3;
 
 /// How often a mutation may get by the case that has to convict it, and one more.
 constexpr int rounds = 3;
@@ -119,21 +125,18 @@ bool forwarder_passes(const std::string& plugin) {
   return false;
 }
 
-}  // namespace
+/// Those of this turn, or the one that is named.
+std::vector<Mutation> mutations_of(const test::Turn& turn, const char* name) {
+  std::vector<Mutation> mutations;
+  const std::vector<Mutation> all = all_mutations();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (name != nullptr ? std::string(name) == all[i].name : turn.takes(i)) mutations.push_back(all[i]);
+  }
+  return mutations;
+}
 
-int main(int argc, char** argv) {
-  if (argc < 3) {
-    std::fputs("usage: test_mutants PLUGIN RESULT_FILE [MUTATION]\n", stderr);
-    return 2;
-  }
-  const std::string plugin = argv[1];
-  std::vector<Mutation> mutations = all_mutations();
-  if (argc > 3) {
-    std::erase_if(mutations, [&](const Mutation& one) { return std::string(argv[3]) != one.name; });
-  }
-  std::remove(argv[2]);  // what an earlier run found is not this one's result
-  const bool innocent_passes = forwarder_passes(plugin);
-  const std::vector<Verdict> verdicts = try_all(plugin, mutations);
+/// Prints what became of each, and counts the convicted.
+std::size_t print_verdicts(const std::vector<Mutation>& mutations, const std::vector<Verdict>& verdicts) {
   std::size_t convicted = 0;
   for (std::size_t i = 0; i < mutations.size(); ++i) {
     const Verdict& verdict = verdicts[i];
@@ -142,9 +145,32 @@ int main(int argc, char** argv) {
                 mutations[i].what, verdict.by.c_str(), verdict.why.substr(0, 160).c_str());
     if (!verdict.convicted) std::printf("    and not by %s\n", mutations[i].convicted_by);
   }
-  const std::string line =
-      "convicted " + std::to_string(convicted) + " / " + std::to_string(mutations.size()) + " mutants";
+  return convicted;
+}
+
+int try_turn(const std::string& plugin, const char* result_file, const char* name) {
+  const test::Turn turn = test::turn();
+  const std::vector<Mutation> mutations = mutations_of(turn, name);
+  std::printf("%s: %zu of %zu mutants\n", turn.text().c_str(), mutations.size(), all_mutations().size());
+  std::remove(result_file);  // what an earlier run found is not this one's result
+  const bool innocent_passes = !(turn.is_all() || turn.index == turn_of_forwarder) || forwarder_passes(plugin);
+  const std::size_t convicted = print_verdicts(mutations, try_all(plugin, mutations));
+  std::string line = "convicted " + std::to_string(convicted) + " / " + std::to_string(mutations.size()) + " mutants";
+  if (!turn.is_all()) line += " (" + turn.text() + ", " + std::to_string(all_mutations().size()) + " in all)";
   std::printf("%s\n", line.c_str());
-  std::ofstream(argv[2]) << line << '\n';
+  std::ofstream(result_file) << line << '\n';
   return innocent_passes && !mutations.empty() && convicted == mutations.size() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 3) {
+    std::fputs("usage: test_mutants PLUGIN RESULT_FILE [MUTATION]\n", stderr);
+    return 2;
+  }
+  return try_turn(argv[1], argv[2], argc > 3 ? argv[3] : nullptr);
+} catch (const std::exception& exception) {
+  std::fprintf(stderr, "test_mutants: %s\n", exception.what());
+  return 2;
 }

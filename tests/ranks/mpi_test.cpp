@@ -47,7 +47,7 @@ TEST_CASE("Given an operation that is cut into pieces then its result is the sam
   if (test::has_mpirun()) require_right(work(3, "pieces"));
 }
 
-TEST_CASE("Given a rank that is killed while a communicator is split then the others get a timeout") {
+TEST_CASE("Given a rank that is killed while a communicator is split then the others get a timeout", "[alone]") {
   if (!test::has_mpirun()) return;
   if (std::string(RANKS_DYING).empty()) {
     std::cout << "ANYPLACE_TEST_SKIPPED: Open MPI's library is missing (Debian: apt-get install libopenmpi3)\n";
@@ -88,7 +88,7 @@ TEST_CASE("Given an MPI rank that never calls then the others get a timeout") {
         std::string::npos);
 }
 
-TEST_CASE("Given an MPI rank that is killed then the others get an Error and end") {
+TEST_CASE("Given an MPI rank that is killed then the others get an Error and end", "[alone]") {
   if (!test::has_mpirun()) return;
   // mpirun ends all ranks with one that dies, unless it is told to recover.
   const Ended ended = work(3, "killed", {"--enable-recovery"});

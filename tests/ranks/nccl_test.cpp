@@ -2,6 +2,7 @@
 // Ranks over the doubles of NCCL and RCCL, which are processes of the case's.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <iostream>
 #include <random>
 
 #include "anyplace/anyplace.h"
@@ -9,6 +10,7 @@
 #include "support/environment.h"
 #include "support/errors.h"
 #include "support/temp_dir.h"
+#include "support/turn.h"
 
 namespace nccl_test {
 
@@ -78,7 +80,7 @@ TEST_CASE("Given ranks that call different NCCL operations then the Error names 
                             "4000 ncclInt8, root 0") != std::string::npos);
 }
 
-TEST_CASE("Given an NCCL rank that is killed then the other gets a timeout") {
+TEST_CASE("Given an NCCL rank that is killed then the other gets a timeout", "[alone]") {
   if (!has_doubles()) return;
   const std::vector<Ended> ends = work(2, "killed");
   INFO(ends[0].output);
@@ -91,19 +93,23 @@ TEST_CASE("Given NCCL operations that wait then abort ends them at once") {
   if (has_doubles()) require_right(work(2, "aborted"));
 }
 
-TEST_CASE("Given a rank that is killed at 100 random points then the other one gets an Error each time") {
+TEST_CASE("Given a rank that is killed at 100 random points then the other one gets an Error each time", "[alone]") {
   if (!has_doubles()) return;
+  constexpr std::size_t kills = 100;
+  const test::Turn turn = test::turn();
+  std::cout << turn.text() << ": " << turn.part(kills) << " of " << kills << " kills\n";
   test::set_env("NCCL_DOUBLE_NOTICES", "1");  // as a network tells; the time that silence takes is another case's
   const Device device("cuda:0");
   const Stream stream(device);
   const Buffer data = Buffer::of<float>(stream, 100);
   const test::TempDir folder;
   std::mt19937 random(7);  // the moments differ anyway
-  for (int i = 0; i < 100; ++i) {
+  for (std::size_t i = 0; i < kills; ++i) {
+    const auto moment = std::chrono::microseconds(random() % 3000);
+    if (!turn.takes(i)) continue;
     const std::string file = (folder.path() / std::to_string(i)).string();
     Program peer({RANKS_PEER, file}, with_nccl);
     const Communicator all(device, Bootstrap::file(0, 2, file), {.timeout = std::chrono::seconds(30)});
-    const auto moment = std::chrono::microseconds(random() % 3000);
     std::thread killer([&] {
       std::this_thread::sleep_for(moment);
       peer.kill();

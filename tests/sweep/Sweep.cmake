@@ -1,6 +1,7 @@
 # Each call of a pipeline to a vendor fails at each of its uses, over the vendor's double: sweep.cpp.
 add_executable(sweep ${CMAKE_CURRENT_LIST_DIR}/sweep.cpp)
 target_link_libraries(sweep PRIVATE Threads::Threads)
+target_include_directories(sweep PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(sweep PRIVATE ANYPLACE_LOST_ORDER="${CMAKE_CURRENT_LIST_DIR}/lost_order.supp")
 add_executable(sweep_pipeline ${CMAKE_CURRENT_LIST_DIR}/pipeline.cpp ${CMAKE_CURRENT_LIST_DIR}/steps.cpp
   ${CMAKE_CURRENT_LIST_DIR}/vendor_steps.cpp)
@@ -27,7 +28,7 @@ else()
 endif()
 
 # anyplace_add_sweep(name PLACES place other VARIABLES prefix MODULE file FAILURES code=word... SILENT entry...
-#                    SILENT_WITH_CACHE entry... ENVIRONMENT NAME=VALUE... [RUN_SERIAL])
+#                    SILENT_WITH_CACHE entry... ENVIRONMENT NAME=VALUE...)
 # Test <name> without the allocator's cache, and <name>_with_cache with it. Without, each failure to allocate is seen; with it the
 # allocator keeps memory over its users' failures and maps it anew, and what it asks for again after a failure succeeds, so of
 # SILENT_WITH_CACHE too a failure may pass without a word.
@@ -36,7 +37,7 @@ function(anyplace_add_sweep name)
   if(ANYPLACE_SANITIZE STREQUAL "thread")
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "RUN_SERIAL" "VARIABLES;MODULE"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "VARIABLES;MODULE"
                         "PLACES;FAILURES;SILENT;SILENT_WITH_CACHE;ENVIRONMENT")
   list(GET arg_PLACES 0 place)
   list(GET arg_PLACES 1 other)
@@ -56,7 +57,7 @@ function(anyplace_add_sweep name)
     add_test(NAME ${test}
              COMMAND sweep --pipeline $<TARGET_FILE:sweep_pipeline> --variables ${arg_VARIABLES} --place ${place} --other ${other}
                      --module ${arg_MODULE} --failures ${failures} --silent ${silent} --every ${every})
-    set_tests_properties(${test} PROPERTIES TIMEOUT 600 RUN_SERIAL ${arg_RUN_SERIAL}
+    set_tests_properties(${test} PROPERTIES TIMEOUT 600
                          ENVIRONMENT "${arg_ENVIRONMENT};ANYPLACE_ALLOCATOR=caching:${cache}")
   endforeach()
 endfunction()

@@ -18,6 +18,8 @@
 // - As soon as nothing fails any more the same program, in the same process, succeeds.
 // - What goes to the error handler is such an Error, too. At the end nothing is left behind.
 //
+// A turn (support/turn.h) makes every fourth of these processes.
+//
 // --show leaves the call stacks of what fails on standard error.
 #include <unistd.h>
 
@@ -41,11 +43,12 @@
 #include "failing.h"
 #include "processes.h"
 #include "streams/plugins/forward.h"
+#include "support/turn.h"
 
 namespace {
 
-/// So many processes in a row in which nothing failed are the end: threads make the number of calls differ.
-constexpr int quiet_ones = 5;
+/// So many calls in a row that weren't made any more are the end: threads make the number of calls differ.
+constexpr unsigned quiet_calls = 5;
 
 struct Options {
   sweep::Places places;
@@ -54,7 +57,12 @@ struct Options {
   long every = 1, from = 1, to = LONG_MAX;
   std::string part;  // all, if empty
   bool show = false;
+  test::Turn turn = test::turn();
 
+  /// So many processes in a row in which nothing failed are the end of a part. In a turn they are further apart.
+  long quiet_processes() const { return (quiet_calls + turn.of - 1) / turn.of; }
+  long first() const { return from + every * static_cast<long>(turn.index); }
+  long step() const { return every * static_cast<long>(turn.of); }
   bool rest() const { return how_many == failing::for_good; }
 };
 
@@ -215,11 +223,11 @@ void judge(const Options& options, const Child& child, Tally& tally) {
 }
 
 void sweep_part(const Options& options, const sweep::Part& part, Tally& tally) {
-  long next = options.from;
+  long next = options.first();
   bool ended = false;
   tally.quiet = 0;
   const auto more = [&] {
-    ended = ended || tally.quiet >= quiet_ones || (next != options.from && next > options.to);
+    ended = ended || tally.quiet >= options.quiet_processes() || (next != options.first() && next > options.to);
     return !ended;
   };
   const auto start = [&] {
@@ -227,7 +235,7 @@ void sweep_part(const Options& options, const sweep::Part& part, Tally& tally) {
     child.part = part.name;
     child.first = next;
     sweep::start(child, [&] { run_child(options, part, child.first); });
-    next += options.every;
+    next += options.step();
     return child;
   };
   const long before = tally.processes;
@@ -236,6 +244,8 @@ void sweep_part(const Options& options, const sweep::Part& part, Tally& tally) {
 }
 
 int sweep_all(const Options& options) {
+  std::printf("%s: of each part the %ldth call, and each %ldth after it\n", options.turn.text().c_str(),
+              options.first(), options.step());
   Tally tally;
   for (const sweep::Part& part : sweep::parts()) {
     if (options.part.empty() || options.part == part.name) sweep_part(options, part, tally);

@@ -11,7 +11,7 @@
 // success or in an anyplace::Error that carries the vendor's code and has the code's own ErrorCode (WORD); nothing is
 // alive in the double at the end, and nothing was misused on the way. A run may succeed only if the failure was
 // reported to the error handler, or the entry is one of those that the backend can do without (--silent, each with a
-// reason where it is listed).
+// reason where it is listed). A turn (support/turn.h) makes every fourth of the runs with a failure.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -29,6 +30,7 @@
 #include <vector>
 
 #include "processes.h"
+#include "support/turn.h"
 
 namespace {
 
@@ -44,6 +46,7 @@ struct Options {
   std::vector<Failure> failures;
   Words silent;
   unsigned every = 1;
+  test::Turn turn = test::turn();
 };
 
 /// One failure to provoke.
@@ -215,25 +218,33 @@ void judge(const Options& options, Run& run, Tally& tally) {
   std::fflush(stdout);
 }
 
+/// Those of this turn. Which they are doesn't rest on how often other entries were used, which differs from run to run:
+/// what all turns make together is what is made without turns.
 std::vector<Case> cases_of(const Options& options, const std::map<std::string, unsigned>& calls) {
   std::vector<Case> cases;
-  std::size_t next = 0;
+  std::size_t all = 0;
   for (const auto& [entry, uses] : calls) {
+    // Entries begin at different codes and in different turns.
+    std::size_t number = std::accumulate(entry.begin(), entry.end(), std::size_t{0});
     for (unsigned nth = 1; nth <= uses; ++nth) {
       // The first use of each entry with every code, the others with one in turn.
       const std::size_t codes = nth == 1 ? options.failures.size() : 1;
-      for (std::size_t i = 0; i < codes; ++i) {
-        cases.push_back({entry, nth, options.failures[next++ % options.failures.size()]});
+      for (std::size_t i = 0; i < codes; ++i, ++number) {
+        if (number % options.every != 0) continue;
+        ++all;
+        if (!options.turn.takes(number / options.every)) continue;
+        cases.push_back({entry, nth, options.failures[number % options.failures.size()]});
       }
     }
   }
+  std::printf("%s: %zu of %zu failures\n", options.turn.text().c_str(), cases.size(), all);
   return cases;
 }
 
 void run_all(const Options& options, const std::vector<Case>& cases, const std::string& folder, Tally& tally) {
   std::size_t next = 0;
   const auto start_next = [&] {
-    const std::size_t number = std::exchange(next, next + options.every);
+    const std::size_t number = next++;
     return start(options, cases[number], folder + "/report" + std::to_string(number));
   };
   sweep::run_all<Run>(
