@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whose turn it is. Tests that do many things one by one do a quarter of them for each commit: which quarter is told by
-// ANYPLACE_TURN=K/4, where K is what the commit's number leaves when it is divided by 4, so that any four commits in a
-// row do everything. Without the variable all is done. Each thing is done in exactly one turn.
+// Whose turn it is. Tests that do many things one by one do a part of them for each commit: which part is told by
+// ANYPLACE_TURN=K/N, where K is what the commit's number leaves when it is divided by N, so that any N commits in a row
+// do everything. Without the variable all is done. Each thing is done in exactly one turn. N is 4, and 2 under a
+// sanitizer, which runs an area for every second commit.
 #pragma once
 
 #include <cstddef>
@@ -29,14 +30,15 @@ struct Turn {
 
 /// Throws std::invalid_argument, which says what is right, if `text` is none.
 inline Turn turn_of(std::string_view text) {
-  constexpr unsigned turns = 4;
   if (text.empty() || text == "all" || text == "0/1") return {};
-  for (unsigned index = 0; index < turns; ++index) {
-    if (text == std::to_string(index) + "/" + std::to_string(turns)) return {index, turns};
+  for (const unsigned turns : {2u, 4u}) {
+    for (unsigned index = 0; index < turns; ++index) {
+      if (text == std::to_string(index) + "/" + std::to_string(turns)) return {index, turns};
+    }
   }
   throw std::invalid_argument("ANYPLACE_TURN is '" + std::string(text) +
-                              "'; it can be 0/4, 1/4, 2/4 or 3/4, for a quarter of what there is, or unset, empty, "
-                              "'all' or 0/1, for everything");
+                              "'; it can be 0/4, 1/4, 2/4 or 3/4, for a quarter of what there is, 0/2 or 1/2, for a "
+                              "half, or unset, empty, 'all' or 0/1, for everything");
 }
 
 /// What ANYPLACE_TURN says.

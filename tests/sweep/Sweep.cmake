@@ -91,7 +91,3 @@ function(anyplace_add_shortage name)
       ENVIRONMENT "ANYPLACE_BACKEND_PATH=${CMAKE_BINARY_DIR}/tests/plugins/forward;${arg_ENVIRONMENT}")
   endforeach()
 endfunction()
-
-set(kernels ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/anyplace/conformance/kernels.so)
-anyplace_add_shortage(cpu_sim.shortage_of_memory WHAT allocations PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels} EVERY 7)
-anyplace_add_shortage(cpu_sim.shortage_of_threads WHAT threads PLACES cpu_sim:0 cpu_sim:1 MODULE ${kernels})
