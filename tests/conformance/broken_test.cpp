@@ -39,7 +39,7 @@ TEST_CASE("A crash costs the cases with that call and the report names it") {
 }
 
 TEST_CASE("A hang costs the cases with that call and the report names it") {
-  const Run run = conform_plugin("hangs", {"--json", "--filter", "streams.native", "--timeout", "10", "--jobs", "8"});
+  const Run run = conform_plugin("hangs", {"--json", "--filter", "streams.native", "--timeout", "10", "--jobs", "32"});
   INFO(run.out << run.err);
   CHECK(run.status == 1);
   const auto report = run.json();
