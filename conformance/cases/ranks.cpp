@@ -125,7 +125,7 @@ class Meeting {
 /// Rank 0 has numbers from 0 on, rank 1 from 1000 on.
 void do_as_rank(int rank, const Device& device, const std::string& file, const std::string& engine) {
   const Communicator both = CALL(
-      Communicator(device, Bootstrap::file(rank, 2, file), {.timeout = std::chrono::seconds(15), .engine = engine}));
+      Communicator(device, Bootstrap::file(rank, 2, file), {.timeout = std::chrono::minutes(1), .engine = engine}));
   CHECK_EQUAL(both.rank(), rank);
   CHECK_EQUAL(both.size(), 2);
   const Stream stream = CALL(Stream(device));

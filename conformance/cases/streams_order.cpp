@@ -284,8 +284,8 @@ class PriorityRound {
     open_ = true;
     changed_.notify_all();
     // Not by synchronising: a backend may let the thread that does so help, whatever the priorities.
-    changed_.wait(lock, [this] { return order_ == low_count + 1; });
-    return all_held && none_began ? high_after_ : -1;
+    changed_.wait(lock, [this] { return order_.load() == low_count + 1; });
+    return all_held && none_began ? high_after_.load() : -1;
   }
 
  private:
@@ -293,14 +293,12 @@ class PriorityRound {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 5s, [&] { return held_ == units; });
   }
-  bool began() {
-    const std::lock_guard lock(mutex_);
-    return order_ != 0;
-  }
+  bool began() const { return order_.load() != 0; }
+  /// Without the mutex, for which the one of high priority might wait while the others pass it.
   void begin(bool high) {
+    if (high) high_after_ = order_.load();
+    if (order_.fetch_add(1) != low_count) return;
     const std::lock_guard lock(mutex_);
-    if (high) high_after_ = order_;
-    ++order_;
     changed_.notify_all();
   }
 
@@ -310,17 +308,17 @@ class PriorityRound {
   std::vector<Stream> low_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  int held_ = 0;         // guarded by mutex_
-  bool open_ = false;    // guarded by mutex_
-  int order_ = 0;        // guarded by mutex_; kernels that began
-  int high_after_ = -1;  // guarded by mutex_
+  int held_ = 0;               // guarded by mutex_
+  bool open_ = false;          // guarded by mutex_
+  std::atomic<int> order_{0};  // kernels that began
+  std::atomic<int> high_after_{-1};
 };
 
 ANYPLACE_CASE("streams", "streams.options", "where compute units are scarce the higher priority goes first",
               Capability::priorities, Capability::host_kernels) {
   const Device device = run.device();
-  // The system may stop a thread just before its kernel begins, so a single round says little; the other way round, the
-  // kernel of high priority is the last one nearly always.
+  // The system may stop a thread just before its kernel begins, so a single round says little; where priorities are
+  // ignored, the kernel of high priority is among the last ones nearly always.
   int rounds = 0;
   int first = 0;
   for (int i = 0; i < 15; ++i) {
@@ -332,7 +330,7 @@ ANYPLACE_CASE("streams", "streams.options", "where compute units are scarce the 
     first += before < PriorityRound::low_count / 2;
   }
   if (rounds < 8) skip("compute units that one kernel can hold");
-  CHECK(first * 2 > rounds);
+  CHECK(first * 4 > rounds);
 }
 
 }  // namespace

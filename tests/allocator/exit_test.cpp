@@ -19,12 +19,14 @@ namespace {
 
 constexpr std::uint64_t mib = 1024 * 1024;
 
-/// What a process says that ends when `body` returns.
+/// What a process says that ends when `body` returns. A minute is less than giving everything back would take.
 test::ChildResult ended(const std::function<void()>& body) {
-  return test::in_child([&] {
-    body();
-    return 0;
-  });
+  return test::in_child(
+      [&] {
+        body();
+        return 0;
+      },
+      std::chrono::minutes(1));
 }
 
 /// Nothing runs, and giving back all that is cached would take minutes.
@@ -40,7 +42,7 @@ void leave_much_to_give_back(const char* segments) {
     if (i == 59) all.clear();
   }
   stream.synchronize();
-  controls_of(device).slow_give_back_ms = 500;
+  controls_of(device).slow_give_back_ms = 1000;
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ TEST_CASE("A process that only has pinned memory to give back ends without a wor
     const Device device("sim_full:0");
     std::vector<HostBuffer> all;
     for (int i = 0; i < 100; ++i) all.emplace_back(device, 4096);
-    controls_of(device).slow_give_back_ms = 500;
+    controls_of(device).slow_give_back_ms = 1000;
   });
   CHECK_FALSE(result.timed_out);
   CHECK(result.status == 0);

@@ -47,9 +47,9 @@ TEST_CASE("doctor outlives a tool that ends its process") {
 TEST_CASE("doctor outlives a tool that hangs") {
   const Tools tools;
   const std::string said = doctor(tools.with(
-      {{"NVTX_INJECTION64_PATH", NVTX_TOOL}, {"ANNOTATE_TEST_MODE", "hangs"}, {"ANYPLACE_PROBE_TIMEOUT", "6"}}));
+      {{"NVTX_INJECTION64_PATH", NVTX_TOOL}, {"ANNOTATE_TEST_MODE", "hangs"}, {"ANYPLACE_PROBE_TIMEOUT", "20"}}));
   INFO(said);
-  CHECK(contains(said, "opening them failed: a child process gave no answer within 6 s"));
+  CHECK(contains(said, "opening them failed: a child process gave no answer within 20 s"));
 }
 
 }  // namespace annotate_doctor_test

@@ -63,6 +63,10 @@ std::vector<std::string> environment_with(const Variables& variables) {
     if (text.starts_with("ANYPLACE_") || text.starts_with("NO_COLOR=") || is_replaced(text)) continue;
     entries.emplace_back(text);
   }
+  // Of a machine that is busy, unless the variables say otherwise.
+  constexpr std::string_view probe = "ANYPLACE_PROBE_TIMEOUT";
+  const auto is_probe = [&](const auto& variable) { return variable.first == probe; };
+  if (std::none_of(variables.begin(), variables.end(), is_probe)) entries.push_back(std::string(probe) + "=120");
   for (const auto& [name, value] : variables) entries.push_back(name + "=" + value);
   return entries;
 }

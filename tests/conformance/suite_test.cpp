@@ -9,8 +9,7 @@ namespace suite_test {
 using namespace anyplace::test;
 
 TEST_CASE("The whole suite passes on cpu_sim and its report counts at least 300 cases") {
-  const Run run =
-      conform({"--place", "cpu_sim:0", "--timeout", "120", "--json", "--junit", ANYPLACE_SUITES "/cpu_sim.xml"});
+  const Run run = conform({"--place", "cpu_sim:0", "--json", "--junit", ANYPLACE_SUITES "/cpu_sim.xml"});
   INFO(run.out << run.err);
   CHECK(run.status == 0);
   const auto report = run.json();

@@ -2,6 +2,7 @@
 // What the tests of `anyplace conformance` share.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -14,8 +15,10 @@ inline std::string plugin_file(const std::string& name) {
   return std::string(ANYPLACE_TEST_PLUGINS) + "/libanyplace_backend_" + name + ".so";
 }
 
-/// `anyplace conformance` with these arguments.
+/// `anyplace conformance` with these arguments. A case has time on a machine that is busy, unless they say otherwise.
 inline Run conform(std::vector<std::string> arguments, const Variables& variables = {}) {
+  const bool any = std::find(arguments.begin(), arguments.end(), "--timeout") != arguments.end();
+  if (!any) arguments.insert(arguments.end(), {"--timeout", "120"});
   arguments.insert(arguments.begin(), "conformance");
   return run_command(arguments, variables);
 }

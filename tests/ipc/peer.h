@@ -85,7 +85,7 @@ class Peer {
     }
   }
   std::string listen() {
-    constexpr int most_ms = 30'000;
+    constexpr int most_ms = 120'000;
     std::string line;
     for (;;) {
       pollfd readable{pipes_.in, POLLIN, 0};

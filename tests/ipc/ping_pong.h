@@ -22,7 +22,7 @@ struct Pipes {
 
 /// Throws when the other process doesn't say anything for so long, and when it has ended.
 inline void hear(const Pipes& pipes) {
-  constexpr int most_ms = 30'000;
+  constexpr int most_ms = 120'000;
   pollfd readable{pipes.in, POLLIN, 0};
   if (poll(&readable, 1, most_ms) == 0) throw std::runtime_error("the other process says nothing");
   char byte = 0;

@@ -277,7 +277,7 @@ TEST_CASE("Given a server that is stopped then its thread and its socket are gon
         return name == "anyplace-share";
       });
     };
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(120);
     while (threads() != count && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     return threads() == count;
   };

@@ -40,11 +40,11 @@ inline bool others_sleep() {
 /// at that moment stays locked in the child. A thread that sleeps holds none. Tests fork while threads of a backend
 /// wait for something, so this comes true; it gives up on one that runs all the time.
 inline void let_others_sleep() {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!others_sleep() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
 }
 
-/// Runs `body` in a child, which must end itself; one that hangs is killed by SIGALRM after a minute.
+/// Runs `body` in a child, which must end itself; one that hangs is killed by SIGALRM after four minutes.
 inline ChildResult run_child(const std::function<void()>& body) {
   int ends[2] = {-1, -1};
   REQUIRE(::pipe(ends) == 0);
@@ -53,7 +53,7 @@ inline ChildResult run_child(const std::function<void()>& body) {
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
-    ::alarm(60);
+    ::alarm(240);
     ::dup2(ends[1], 2);
     ::close(ends[0]);
     ::close(ends[1]);

@@ -29,7 +29,7 @@ using anyplace::test::Run;
 constexpr unsigned turn_of_forwarder = 3;
 
 /// How often a mutation may get by the case that has to convict it, and one more.
-constexpr int rounds = 3;
+constexpr int rounds = 10;
 
 struct Verdict {
   bool convicted = false;
@@ -74,7 +74,8 @@ Verdict try_mutation(const std::string& plugin, const Mutation& mutation) {
   }
   const std::string innocent = "innocent: ";
   if (wanted.starts_with(innocent)) {
-    const Run run = conform(plugin, mutation.name, {"--filter", wanted.substr(innocent.size()), "--jobs", "2"});
+    const Run run =
+        conform(plugin, mutation.name, {"--filter", wanted.substr(innocent.size()), "--jobs", "2", "--timeout", "120"});
     if (run.status == 0 && run.json().at("passed").get<int>() > 0) return {true, "nothing, as is right", ""};
     const Verdict verdict = verdict_of(run);
     return {false, "wrongly " + verdict.by, verdict.why};
@@ -115,7 +116,7 @@ std::vector<Verdict> try_all(const std::string& plugin, const std::vector<Mutati
 
 /// Whether the suite finds nothing where nothing is wrong.
 bool forwarder_passes(const std::string& plugin) {
-  const Run run = conform(plugin, "", {"--jobs", "2"});
+  const Run run = conform(plugin, "", {"--jobs", "2", "--timeout", "120"});
   if (run.status == 0) {
     std::printf("without a mutation: %d cases passed\n", run.json().at("passed").get<int>());
     return true;

@@ -171,7 +171,7 @@ TEST_CASE("Given ranks on two hosts of one network then they meet over TCP") {
   // Two namespaces with a cable between them. They share /dev/shm, which NCCL's double needs and a network hasn't.
   const std::string script =
       "set -e; ip link set lo up\n"
-      "unshare --net sleep 60 & other=$!\n"
+      "unshare --net sleep 240 & other=$!\n"
       "until [ \"$(readlink /proc/$other/ns/net)\" != \"$(readlink /proc/self/ns/net)\" ]; do :; done\n"
       "ip link add here type veth peer name there netns $other\n"
       "ip addr add 10.77.0.1/24 dev here; ip link set here up\n"

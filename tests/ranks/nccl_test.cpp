@@ -86,7 +86,7 @@ TEST_CASE("Given an NCCL rank that is killed then the other gets a timeout", "[a
   INFO(ends[0].output);
   CHECK_FALSE(ends[0].hung);
   CHECK(ends[0].status == 0);
-  CHECK(ends[0].output.find("not all ranks came to do all_reduce of 20000 f32 (max) within 1 s") != std::string::npos);
+  CHECK(ends[0].output.find("not all ranks came to do all_reduce of 20000 f32 (max) within 5 s") != std::string::npos);
 }
 
 TEST_CASE("Given NCCL operations that wait then abort ends them at once") {
@@ -109,7 +109,7 @@ TEST_CASE("Given a rank that is killed at 100 random points then the other one g
     if (!turn.takes(i)) continue;
     const std::string file = (folder.path() / std::to_string(i)).string();
     Program peer({RANKS_PEER, file}, with_nccl);
-    const Communicator all(device, Bootstrap::file(0, 2, file), {.timeout = std::chrono::seconds(30)});
+    const Communicator all(device, Bootstrap::file(0, 2, file), {.timeout = std::chrono::minutes(2)});
     std::thread killer([&] {
       std::this_thread::sleep_for(moment);
       peer.kill();

@@ -7,7 +7,7 @@ int main(int count, char** arguments) {
   if (count != 2) return 2;
   try {
     const Device device("cuda:0");
-    const Communicator all(device, Bootstrap::file(1, 2, arguments[1]), {.timeout = std::chrono::seconds(30)});
+    const Communicator all(device, Bootstrap::file(1, 2, arguments[1]), {.timeout = std::chrono::minutes(2)});
     const Stream stream(device);
     const Buffer data = Buffer::of<float>(stream, 100);
     while (true) {

@@ -88,7 +88,7 @@ void World::end_memory() {
 }
 
 void World::check_books() const {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (std::size_t i = 0; i < tracking.size(); ++i) {
     while (tracking[i]->outstanding_allocations() != 0) {
       if (std::chrono::steady_clock::now() > deadline) found("books", "not taken back: " + tracking[i]->report());

@@ -32,7 +32,7 @@ struct ChildResult {
 /// child would wait for that forever. So other threads are given the time to fall asleep.
 inline void let_other_threads_settle() {
 #ifdef __SANITIZE_ADDRESS__
-  constexpr int most_looks = 10'000;  // a thread that is busy all the time is left to its luck
+  constexpr int most_looks = 100'000;  // a thread that is busy all the time is left to its luck
   const auto all_asleep = [] {
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
       if (task.path().filename() == std::to_string(::gettid())) continue;
@@ -51,7 +51,7 @@ inline void let_other_threads_settle() {
 /// Forks, and runs `body` in the child with its output caught; then the child ends through exit(), with the status that
 /// `body` returned. Fork before the first use of a backend, unless the fork is what is tested.
 inline ChildResult in_child(const std::function<int()>& body,
-                            std::chrono::milliseconds timeout = std::chrono::seconds(60)) {
+                            std::chrono::milliseconds timeout = std::chrono::seconds(240)) {
   int ends[2];
   if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
   // What is buffered now would be written by both.

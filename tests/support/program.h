@@ -70,7 +70,7 @@ class Program {
     if (pid_ > 0) ::kill(pid_, SIGKILL);
   }
   /// Waits for its end; it hangs if that takes longer than that.
-  Ended end(std::chrono::seconds limit = std::chrono::seconds(60)) {
+  Ended end(std::chrono::seconds limit = std::chrono::seconds(240)) {
     Ended ended;
     const auto until = std::chrono::steady_clock::now() + limit;
     while (true) {

@@ -57,7 +57,7 @@ function(anyplace_add_sweep name)
     add_test(NAME ${test}
              COMMAND sweep --pipeline $<TARGET_FILE:sweep_pipeline> --variables ${arg_VARIABLES} --place ${place} --other ${other}
                      --module ${arg_MODULE} --failures ${failures} --silent ${silent} --every ${every})
-    set_tests_properties(${test} PROPERTIES TIMEOUT 600
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${long_time_limit}
                          ENVIRONMENT "${arg_ENVIRONMENT};ANYPLACE_ALLOCATOR=caching:${cache}")
   endforeach()
 endfunction()
@@ -87,7 +87,7 @@ function(anyplace_add_shortage name)
     add_test(NAME ${test}
              COMMAND sweep_shortage --what ${arg_WHAT} --place ${place} --other ${other} --simple sim_c:0 --module ${arg_MODULE}
                      --how-many ${how_many} --every ${every})
-    set_tests_properties(${test} PROPERTIES TIMEOUT 1200 COST 100
+    set_tests_properties(${test} PROPERTIES TIMEOUT ${long_time_limit} COST 100
       ENVIRONMENT "ANYPLACE_BACKEND_PATH=${CMAKE_BINARY_DIR}/tests/plugins/forward;${arg_ENVIRONMENT}")
   endforeach()
 endfunction()

@@ -8,12 +8,11 @@ import os
 import subprocess
 import sys
 import textwrap
-import time
 
 import pytest
 
 ADAPTER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TIMEOUT = 120
+TIMEOUT = 600
 
 
 @dataclasses.dataclass
@@ -21,7 +20,6 @@ class Outcome:
     status: int
     output: str
     errors: str
-    seconds: float
 
     @property
     def all(self):
@@ -41,9 +39,8 @@ def run_python(code, places=None, double=None, **variables):
         environment["LD_LIBRARY_PATH"] = ":".join(double_folder(name) for name in double.split(","))
     environment.update(variables)
     source = "import paddle, numpy\n" + textwrap.dedent(code)
-    start = time.monotonic()
     done = subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True, timeout=TIMEOUT, errors="replace")
-    return Outcome(done.returncode, done.stdout, done.stderr, time.monotonic() - start)
+    return Outcome(done.returncode, done.stdout, done.stderr)
 
 
 def double_folder(name):

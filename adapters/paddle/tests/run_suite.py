@@ -85,7 +85,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=os.path.abspath)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--timeout", type=int, default=300, help="seconds for a file")
+    parser.add_argument("--timeout", type=int, default=1800, help="seconds for a file")
     parser.add_argument("--markdown", help="where to write a table and the reasons")
     options = parser.parse_args()
     own, newer = files_of(options)

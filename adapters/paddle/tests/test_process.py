@@ -132,7 +132,6 @@ def test_the_process_ends_with_a_device_that_does_nothing_any_more(python, vendo
         print("pending", not event.query())
     """, places=vendor, double=vendor)
     assert done.status == 0, done.all
-    assert done.seconds < 60, done.all
 
 
 def test_objects_that_outlive_the_main_program_are_destroyed_quietly(python):

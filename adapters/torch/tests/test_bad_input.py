@@ -14,7 +14,7 @@ DOUBLE = os.environ.get("DOUBLE")
 
 def run(code, **environment):
     """(exit status, output of both kinds)"""
-    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120,
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600,
                           env={**os.environ, **environment})
     return done.returncode, done.stdout
 

@@ -23,7 +23,7 @@ NO_DEVICE_CODE = "failed opening kernel path"
 
 def list_cases(program):
     """The groups of a program, each with the names of its cases."""
-    listing = subprocess.run([program, "--gtest_list_tests"], capture_output=True, text=True, timeout=120, check=False)
+    listing = subprocess.run([program, "--gtest_list_tests"], capture_output=True, text=True, timeout=600, check=False)
     if listing.returncode != 0:
         raise RuntimeError(f"{program}: can't list its cases: {listing.stderr.strip()}")
     groups = collections.OrderedDict()
@@ -93,7 +93,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path, help="write all results there")
-    parser.add_argument("--timeout", type=int, default=120, help="seconds for a group of cases")
+    parser.add_argument("--timeout", type=int, default=600, help="seconds for a group of cases")
     parser.add_argument("--only", default="", help="names of programs, commas between them")
     options = parser.parse_args()
     only = [name for name in options.only.split(",") if name]

@@ -11,7 +11,7 @@ namespace {
 constinit thread_local bool user_code __attribute__((tls_model("initial-exec"))) = false;  // see life.cpp
 
 constexpr auto poll_every = std::chrono::microseconds(100);
-constexpr auto stop_within = std::chrono::seconds(2);
+constexpr auto stop_within = std::chrono::seconds(10);
 
 class UserCode {
  public:

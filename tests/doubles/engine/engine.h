@@ -113,7 +113,7 @@ class Engine {
   /// What poll looks at may have changed.
   void poke();
 
-  /// Ends the threads: they begin nothing new. Waits at most two seconds for what is running; what still runs then goes
+  /// Ends the threads: they begin nothing new. Waits at most ten seconds for what is running; what still runs then goes
   /// on until the process ends. Afterwards nothing submitted will run.
   void stop();
   bool stopped() const noexcept { return stopped_.load(std::memory_order_acquire); }

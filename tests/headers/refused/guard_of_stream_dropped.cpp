@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-// A guard without a name: it has ended before the next line.
-#include <anyplace/anyplace.h>
-
-void guard_of_stream_dropped(const anyplace::Stream& stream) { anyplace::StreamGuard{stream}; }
