@@ -9,8 +9,7 @@ using namespace comm_test;
 namespace comm = anyplace::comm;
 
 /// The error of a call that is refused, in one line; "" if it isn't, or as another error.
-template <class Call>
-std::string refusal(const Call& call) {
+std::string refusal(test::CallRef call) {
   const std::optional<anyplace::Error> error = test::error_of(call);
   return error && error->code() == ErrorCode::invalid_argument ? error->what() : "";
 }

@@ -14,9 +14,8 @@ using test::required_error;
 using test::step_kernel;
 
 /// The call is refused, and ends the capture that began on `stream`.
-template <class Call>
-void require_invalidates(const Stream& stream, Call&& call) {
-  const Error error = required_error(ErrorCode::capturing, std::forward<Call>(call));
+void require_invalidates(const Stream& stream, test::CallRef call) {
+  const Error error = required_error(ErrorCode::capturing, call);
   CHECK_FALSE(error.problem().empty());
   CHECK_FALSE(error.remedy().empty());
   CHECK(stream.capture_status() == CaptureStatus::invalidated);

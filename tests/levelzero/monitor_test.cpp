@@ -46,7 +46,7 @@ TEST_CASE("Without zesInit figures are unknown, and the source says what is miss
 TEST_CASE("A sample has each of Sysman's figures in the contract's units") {
   if (!has_sysman()) return;
   const Double levelzero({{"LEVELZERO_DOUBLE_MEMORY", "96M"}});
-  const MonitorControl sysman(ANYPLACE_LEVELZERO_DOUBLE);
+  const MonitorControl sysman(double_library);
   const Device device("levelzero:0");
   const DeviceSample now = sample(device);
   CHECK_FALSE(now.compute_utilization);
@@ -72,7 +72,7 @@ TEST_CASE("A sample has each of Sysman's figures in the contract's units") {
 TEST_CASE("The utilisation is the engines' share of the time between two samples, and the power the energy's") {
   if (!has_sysman()) return;
   const Double levelzero;
-  const MonitorControl sysman(ANYPLACE_LEVELZERO_DOUBLE);
+  const MonitorControl sysman(double_library);
   const Device device("levelzero:0");
   const DeviceSample first = sample(device);
   sysman.set(0, "active", 5000 + 250);
@@ -91,7 +91,7 @@ TEST_CASE("The utilisation is the engines' share of the time between two samples
 TEST_CASE("A device of Sysman's other order is the same by its uuid, or else by its PCI address") {
   if (!has_sysman()) return;
   const Double levelzero;
-  const MonitorControl sysman(ANYPLACE_LEVELZERO_DOUBLE);
+  const MonitorControl sysman(double_library);
   sysman.set(0, "temperature", 40);
   sysman.set(1, "temperature", 41);
   sysman.set(1, "hides_uuid", 1);
@@ -102,7 +102,7 @@ TEST_CASE("A device of Sysman's other order is the same by its uuid, or else by 
 TEST_CASE("A device that vanished between two samples is lost, and the other one goes on") {
   if (!has_sysman()) return;
   const Double levelzero;
-  const MonitorControl sysman(ANYPLACE_LEVELZERO_DOUBLE);
+  const MonitorControl sysman(double_library);
   const Device device("levelzero:0"), other("levelzero:1");
   static_cast<void>(sample(device));
   sysman.set(0, "lost", 1);
@@ -115,7 +115,7 @@ TEST_CASE("A device that vanished between two samples is lost, and the other one
 TEST_CASE("Any call of Sysman's that fails leaves unknown what it tells and takes nothing else away") {
   if (!has_sysman()) return;
   const Double levelzero;
-  const MonitorControl sysman(ANYPLACE_LEVELZERO_DOUBLE);
+  const MonitorControl sysman(double_library);
   const Device device("levelzero:0");
   const auto known = [&] {
     const DeviceSample from = sample(device);
@@ -148,7 +148,7 @@ TEST_CASE("Any call of Sysman's that fails leaves unknown what it tells and take
 TEST_CASE("A Sysman that doesn't begin is no error, and the source says what to do") {
   if (!has_sysman()) return;
   const Double levelzero({{"LEVELZERO_DOUBLE_MEMORY", "96M"}});
-  const MonitorControl sysman(ANYPLACE_LEVELZERO_DOUBLE);
+  const MonitorControl sysman(double_library);
   sysman.fail("zesInit", 0x78000001);
   const Device device("levelzero:0");
   const DeviceSample now = sample(device);
@@ -162,7 +162,7 @@ TEST_CASE(
     "The processes of a device have their memory, name and kind, or are unknown where the driver hides this one") {
   if (!has_sysman()) return;
   const Double levelzero;
-  const MonitorControl sysman(ANYPLACE_LEVELZERO_DOUBLE);
+  const MonitorControl sysman(double_library);
   const Device device("levelzero:0");
   const Buffer buffer(device, 3 << 20);
   sysman.set(0, "other_process", static_cast<std::uint64_t>(getppid()));

@@ -15,6 +15,7 @@
 
 #include "anyplace/anyplace.h"
 #include "doubles/double_control.hpp"
+#include "form.h"
 #include "support/environment.h"
 #include "support/errors.h"
 
@@ -23,10 +24,6 @@ namespace levelzero_test {
 using anyplace::ErrorCode;
 using Catch::Contains;
 using Variables = std::initializer_list<std::pair<const char*, const char*>>;
-
-/// Whether the double is a driver behind the real loader, whose lists have no order of their own, and the validation
-/// layer is on; or has the loader's place, with lists that have. By its name it is then found as the loader.
-constexpr bool is_behind_loader = ANYPLACE_LEVELZERO_BEHIND_LOADER != 0;
 
 constexpr int device_lost = 0x70000001;
 
@@ -40,12 +37,12 @@ class Double : public anyplace::doubles::Control {
   /// Before the double, or the loader, reads them.
   static const char* set(Variables variables) {
     if (is_behind_loader) {
-      test::set_env("ZE_ENABLE_ALT_DRIVERS", ANYPLACE_LEVELZERO_DOUBLE);
+      test::set_env("ZE_ENABLE_ALT_DRIVERS", double_library);
       test::set_env("ZE_ENABLE_VALIDATION_LAYER", "1");
       test::set_env("ZE_ENABLE_PARAMETER_VALIDATION", "1");
     }
     for (const auto& [name, value] : variables) test::set_env(name, value);
-    return ANYPLACE_LEVELZERO_DOUBLE;
+    return double_library;
   }
 };
 

@@ -24,15 +24,11 @@ using anyplace::ErrorCode;
 using Bytes = std::vector<std::uint8_t>;
 
 /// What `call` throws, which must be an Error.
-template <class Call>
-anyplace::Error error_of(Call&& call) {
-  return test::required_error(std::forward<Call>(call));
-}
+inline anyplace::Error error_of(test::CallRef call) { return test::required_error(call); }
 
 /// Requires that `call` throws an Error of that code, and returns its text.
-template <class Call>
-std::string refused(ErrorCode code, Call&& call) {
-  const anyplace::Error error = error_of(std::forward<Call>(call));
+inline std::string refused(ErrorCode code, test::CallRef call) {
+  const anyplace::Error error = test::required_error(call);
   INFO(error.what());
   REQUIRE(anyplace::to_string(error.code()) == std::string_view(anyplace::to_string(code)));
   return error.text();

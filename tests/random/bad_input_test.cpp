@@ -28,9 +28,8 @@ struct Bench {
   RandomTarget target(DType type, std::int64_t count = 16) const { return {buffer, type, count}; }
 
   /// The call is refused with these words, and takes no numbers.
-  template <class Call>
-  void refused(std::initializer_list<std::string_view> words, Call&& call) const {
-    const Error error = required_error(ErrorCode::invalid_argument, std::forward<Call>(call));
+  void refused(std::initializer_list<std::string_view> words, test::CallRef call) const {
+    const Error error = required_error(ErrorCode::invalid_argument, call);
     INFO(error.what());
     for (const std::string_view word : words)
       CHECK(std::string_view(error.what()).find(word) != std::string_view::npos);

@@ -18,8 +18,7 @@ struct Alone {
   Buffer five = Buffer::of<float>(stream, 5);
 
   /// What is said of an invalid_argument.
-  template <class Call>
-  std::string refusal(Call&& call) const {
+  std::string refusal(test::CallRef call) const {
     return test::required_error(ErrorCode::invalid_argument, call).what();
   }
 };

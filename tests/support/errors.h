@@ -5,10 +5,12 @@
 #include <catch2/catch.hpp>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,11 +23,29 @@ inline std::ostream& operator<<(std::ostream& out, ErrorCode code) { return out 
 
 namespace test {
 
+/// Refers to something that can be called, for as long as the expression it is an argument in. The functions below take it instead of
+/// being templates: each lambda is a type of its own, and they would be compiled anew for each of hundreds of them.
+class CallRef {
+ public:
+  template <class Call>
+    requires(!std::is_same_v<std::remove_cvref_t<Call>, CallRef>)
+  CallRef(Call&& call) : call_(&call), run_(run<std::remove_reference_t<Call>>) {}
+  void operator()() const { run_(call_); }
+
+ private:
+  template <class Call>
+  static void run(const void* call) {
+    (*static_cast<Call*>(const_cast<void*>(call)))();
+  }
+
+  const void* call_;
+  void (*run_)(const void*);
+};
+
 /// The Error that `call` throws; nothing if it throws none. Another exception passes.
-template <class Call>
-std::optional<anyplace::Error> error_of(Call&& call) {
+inline std::optional<anyplace::Error> error_of(CallRef call) {
   try {
-    std::forward<Call>(call)();
+    call();
   } catch (const anyplace::Error& error) {
     return error;
   }
@@ -33,24 +53,21 @@ std::optional<anyplace::Error> error_of(Call&& call) {
 }
 
 /// The code of that Error; ok if there is none.
-template <class Call>
-anyplace::ErrorCode code_of(Call&& call) {
-  const std::optional<anyplace::Error> error = error_of(std::forward<Call>(call));
+inline anyplace::ErrorCode code_of(CallRef call) {
+  const std::optional<anyplace::Error> error = error_of(call);
   return error ? error->code() : anyplace::ErrorCode::ok;
 }
 
 /// That Error, which there must be.
-template <class Call>
-anyplace::Error required_error(Call&& call) {
-  const std::optional<anyplace::Error> error = error_of(std::forward<Call>(call));
+inline anyplace::Error required_error(CallRef call) {
+  const std::optional<anyplace::Error> error = error_of(call);
   if (!error) FAIL("no anyplace::Error was thrown");
   return *error;
 }
 
 /// The same, with that code.
-template <class Call>
-anyplace::Error required_error(anyplace::ErrorCode code, Call&& call) {
-  const anyplace::Error error = required_error(std::forward<Call>(call));
+inline anyplace::Error required_error(anyplace::ErrorCode code, CallRef call) {
+  const anyplace::Error error = required_error(call);
   INFO(error.what());
   CHECK(error.code() == code);
   return error;
