@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The form of the double that a program's cases run over. Each program has its own form.cpp; the cases are compiled once for both.
+// The form of the double that a program's cases run over. Each program has its own form.cpp; the cases are compiled
+// once for both.
 #pragma once
 
 namespace levelzero_test {

@@ -23,13 +23,14 @@ inline std::ostream& operator<<(std::ostream& out, ErrorCode code) { return out 
 
 namespace test {
 
-/// Refers to something that can be called, for as long as the expression it is an argument in. The functions below take it instead of
-/// being templates: each lambda is a type of its own, and they would be compiled anew for each of hundreds of them.
+/// Refers to something that can be called, for as long as the expression it is an argument in. The functions below take
+/// it instead of being templates: each lambda is a type of its own, and they would be compiled anew for each of
+/// hundreds of them.
 class CallRef {
  public:
   template <class Call>
-    requires(!std::is_same_v<std::remove_cvref_t<Call>, CallRef>)
-  CallRef(Call&& call) : call_(&call), run_(run<std::remove_reference_t<Call>>) {}
+  requires(!std::is_same_v<std::remove_cvref_t<Call>, CallRef>) CallRef(Call&& call)
+      : call_(&call), run_(run<std::remove_reference_t<Call>>) {}
   void operator()() const { run_(call_); }
 
  private:
