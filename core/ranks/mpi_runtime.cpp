@@ -34,6 +34,17 @@ struct Only {
 };
 NoDestructor<Only> only;
 
+/// Attributes aren't copied to duplicates of MPI_COMM_SELF.
+int copy_nothing(MpiHandle /*comm*/, int /*key*/, void* /*extra*/, void* /*in*/, void* /*out*/, int* flag) noexcept {
+  *flag = 0;
+  return mpi_success;
+}
+
+int tell_of_the_end(MpiHandle /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) noexcept {
+  if (MpiRuntime* const runtime = MpiRuntime::existing()) runtime->leave();
+  return mpi_success;
+}
+
 std::int64_t now_ticks() noexcept { return Clock::now().time_since_epoch().count(); }
 
 }  // namespace
@@ -42,7 +53,10 @@ MpiRuntime* MpiRuntime::existing() noexcept { return only.value.runtime.load(std
 
 MpiRuntime& MpiRuntime::get(const std::string& place, const char* operation, std::chrono::nanoseconds timeout) {
   const std::lock_guard lock(only.value.mutex);
-  if (MpiRuntime* const made = existing()) return *made;
+  if (MpiRuntime* const made = existing()) {
+    made->require_open(place, operation);
+    return *made;
+  }
   std::unique_ptr<MpiRuntime> runtime(new MpiRuntime);
   runtime->initialise(place, operation, timeout);
   only.value.runtime.store(runtime.get(), std::memory_order_release);
@@ -94,7 +108,8 @@ void MpiRuntime::initialise(const std::string& place, const char* operation, std
   }
   int initialized = 0, finalized = 0, provided = 0;
   mpi_->Finalized(&finalized);
-  if (finalized != 0) fail(ErrorCode::shut_down, place, operation, "MPI was finalized");
+  over_ = finalized != 0;
+  require_open(place, operation);
   mpi_->Initialized(&initialized);
   if (initialized == 0) {
     check(mpi_->Init_thread(nullptr, nullptr, mpi_thread_multiple, &provided), place, operation);
@@ -115,6 +130,7 @@ void MpiRuntime::initialise(const std::string& place, const char* operation, std
   duplicate_world(place, operation, timeout);
   check(mpi_->Comm_set_errhandler(world_, mpi_->errors_return), place, operation);
   if (!make_own_ops(*mpi_, own_ops_)) fail(ErrorCode::backend_failed, place, operation, "MPI_Op_create failed");
+  listen_for_the_end(place, operation);
 
   sigset_t all, before;
   sigfillset(&all);
@@ -131,6 +147,40 @@ void MpiRuntime::initialise(const std::string& place, const char* operation, std
   // Runs before the core's own handler, which was registered when the backend was loaded.
   std::atexit([] { existing()->finish(); });
 }
+
+// ---- The program's MPI_Finalize ------------------------------------------------------------------------------------
+
+void MpiRuntime::require_open(const std::string& place, const char* operation) const {
+  if (!is_over()) return;
+  fail(ErrorCode::shut_down, place, operation,
+       "the program has called MPI_Finalize, after which nothing of MPI can be used\ncall it when communicators aren't "
+       "used any more, or leave it to anyplace\nsee docs/ranks.md");
+}
+
+void MpiRuntime::listen_for_the_end(const std::string& place, const char* operation) {
+  int key = 0;
+  check(mpi_->Comm_create_keyval(copy_nothing, tell_of_the_end, &key, nullptr), place, operation);
+  check(mpi_->Comm_set_attr(mpi_->comm_self, key, nullptr), place, operation);
+}
+
+void MpiRuntime::leave() noexcept {
+  over_.store(true, std::memory_order_release);
+  // Those who are inside of MPI come out. One that frees a communicator waits there for a lock that MPI_Finalize has.
+  constexpr std::chrono::seconds longest{1};
+  const auto until = Clock::now() + longest;
+  wanting_.fetch_add(1, std::memory_order_relaxed);
+  bool inside = !calls_.try_lock();
+  while (inside && Clock::now() < until) {
+    sched_yield();
+    inside = !calls_.try_lock();
+  }
+  wanting_.fetch_sub(1, std::memory_order_relaxed);
+  if (inside) return;  // the next look ends what is pending
+  calls_.unlock();
+  step(false);
+}
+
+// ---- Progress ------------------------------------------------------------------------------------------------------
 
 void MpiRuntime::add(std::shared_ptr<MpiGroup> group) {
   if (!group->listed_) {
@@ -223,6 +273,7 @@ void MpiRuntime::await(MpiHandle& request, const Deadline& deadline, const std::
     int done = 0;
     {
       const std::lock_guard lock(calls_);
+      require_open(place, operation);
       check(mpi_->Test(&request, &done, mpi_->status_ignore()), place, operation);
     }
     if (done != 0) return;
@@ -255,9 +306,7 @@ void MpiRuntime::finish() noexcept {
     until([this] { return stopped_; });
     if (!stopped_ || !groups_.empty()) return;
   }
-  int finalized = 0;
-  mpi_->Finalized(&finalized);
-  if (!begun_here_ || finalized != 0 || broken_.load(std::memory_order_relaxed)) return;
+  if (!begun_here_ || is_over() || broken_.load(std::memory_order_relaxed)) return;
   try {
     // MPI_Finalize waits for the others without a limit, so it is made sure first that they come.
     run([this](MpiHandle* request) { return mpi_->Ibarrier(world_, request); }, deadline, "", "exit", "end", timeout);

@@ -7,6 +7,9 @@
 // way, whatever the order in which the ranks use them. Whoever waits for an operation tests it on its own thread; while
 // nobody does, the progress thread tests. MPI_Comm_dup and MPI_Comm_split are the exceptions: MPI_Comm_split has no
 // form that can be tested. They are called once all ranks have shown that they have come, on a thread of their own.
+//
+// The program may call MPI_Finalize itself. MPI tells of that by deleting an attribute of MPI_COMM_SELF first; what is
+// pending ends then, and nothing of MPI is called any more.
 #pragma once
 
 #include <atomic>
@@ -68,13 +71,15 @@ class MpiRuntime {
   void wake() noexcept { changed_.notify_all(); }
   /// Tests what is started. By a thread that waits.
   void help() noexcept;
-  /// Starts with `start(MpiHandle* request)` and tests until it is done. Throws the error of MPI, or timeout_error().
+  /// Starts with `start(MpiHandle* request)` and tests until it is done. Throws the error of MPI, timeout_error(), or
+  /// shut_down.
   template <class Start>
   void run(Start&& start, const Deadline& deadline, const std::string& place, const char* operation, const char* what,
            std::chrono::nanoseconds timeout) {
     MpiHandle request = 0;
     {
       Calls calls(*this);
+      require_open(place, operation);
       check(start(&request), place, operation);
     }
     await(request, deadline, place, operation, what, timeout);
@@ -82,6 +87,11 @@ class MpiRuntime {
   /// Throws backend_failed with MPI's text.
   void check(int code, const std::string& place, const char* operation) const;
   Error error_of(int code, const std::string& place, const char* operation) const;
+  /// Throws shut_down once MPI_Finalize was called. Under Calls, where MPI is called next.
+  void require_open(const std::string& place, const char* operation) const;
+  bool is_over() const noexcept { return over_.load(std::memory_order_acquire); }
+  /// Within MPI_Finalize, whoever called it.
+  void leave() noexcept;
   /// From now on MPI isn't finalized: a rank is missing.
   void give_up() noexcept { broken_.store(true, std::memory_order_relaxed); }
 
@@ -97,6 +107,7 @@ class MpiRuntime {
   /// One look at everything. True if something is started and not done.
   bool step(bool by_waiter) noexcept;
   void progress() noexcept;
+  void listen_for_the_end(const std::string& place, const char* operation);
   /// At exit: waits for what is pending and, if MPI was begun here, for the other ranks, as MPI_Finalize does, but no
   /// longer than the timeout; then ends MPI. A rank that is missing for longer leaves MPI as it is.
   void finish() noexcept;
@@ -110,8 +121,9 @@ class MpiRuntime {
   bool cuda_aware_ = false;
   bool begun_here_ = false;
   std::atomic<bool> broken_{false};
-  std::atomic<int> wanting_{0};  ///< threads that wait for calls_ to start something
-  std::atomic<int> helpers_{0};  ///< threads inside of help()
+  std::atomic<bool> over_{false};  ///< MPI_Finalize was called
+  std::atomic<int> wanting_{0};    ///< threads that wait for calls_ to start something
+  std::atomic<int> helpers_{0};    ///< threads inside of help()
   std::atomic<std::int64_t> helped_at_{0};
   std::atomic<std::int64_t> longest_timeout_{0};  ///< nanoseconds
 

@@ -109,6 +109,15 @@ TEST_CASE("Given MPI operations that wait then abort ends them at once") {
   CHECK(ended.output.find("nothing was thrown") == std::string::npos);
 }
 
+TEST_CASE("Given a program that calls MPI_Finalize itself then pending and later uses throw shut_down") {
+  if (!test::has_mpirun()) return;
+  for (const char* const check : {"0", "1"}) {
+    for (const char* const mode : {"finalized", "finalized_idle"}) {
+      require_right(run_mpi(2, {RANKS_WORKER, "cpu_sim", "mpi", mode}, {{"ANYPLACE_COMMUNICATOR_CHECK", check}}));
+    }
+  }
+}
+
 TEST_CASE("Given the doubles' devices and MPI then operations go through pinned memory") {
   if (!test::has_mpirun()) return;
   if (std::string(RANKS_CUDA_DOUBLE).empty()) {
@@ -139,6 +148,7 @@ TEST_CASE("Given MPICH then its library is opened, and its ranks do the same") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{RANKS_TRAINING, "cpu_sim"},
                                              {RANKS_WORKER, "cpu_sim", "mpi", "order"},
+                                             {RANKS_WORKER, "cpu_sim", "mpi", "finalized"},
                                              {RANKS_WORKER, "cpu_sim", "mpi", "split"}}) {
     std::vector<std::string> all{RANKS_MPIRUN_MPICH, "-n", "3"};
     all.insert(all.end(), words.begin(), words.end());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank of the cases: ranks_worker PLACE ENGINE MODE. Says what it has seen, a line each, and exits with 0 if that was
 // what the mode expects. The cases say what must be in the lines.
+#include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -216,6 +218,45 @@ void aborted(const Rank& me) {
   ::_exit(0);  // an engine may still wait for what was aborted
 }
 
+/// The program finalizes MPI itself, though communicators and an operation are there: each use says so from then on.
+void finalized(const Rank& me) {
+  const Buffer data = me.filled(1), few = me.filled(1, 10);
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  me.stream.synchronize();
+  std::atomic<bool> open{false};
+  me.stream.launch_host_func([&open] {
+    while (!open) std::this_thread::yield();
+  });
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "MPI_Finalize"))();
+  open = true;
+  const Communicator& all = me.all;
+  for (const std::function<void()>& call : std::vector<std::function<void()>>{
+           [&] { me.stream.synchronize(); }, [&] { all.synchronize(); },
+           [&] { all.all_reduce(me.stream, few.as<float>(), few.as<float>()); }, [&] { all.barrier(me.stream); },
+           [&] { static_cast<void>(all.split(0, 0)); },
+           [&] { Communicator(me.device, {.timeout = seconds(60), .engine = "mpi"}); }}) {
+    const Error error = error_of(call);
+    std::printf("%s\n", error.what());
+    require(error.code() == ErrorCode::shut_down, "used after MPI_Finalize");
+  }
+  me.stream.fill(data.as<float>(), 2.0f);
+  require(me.read(data, me.stream).front() == 2, "the stream goes on");
+}
+
+/// The same of a communicator that nothing was pending of, and of one made of it.
+void finalized_idle(const Rank& me) {
+  const Communicator half = me.all.split(0, 0);
+  const Buffer few = me.filled(1, 10);
+  reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "MPI_Finalize"))();
+  for (const Communicator* const one : {&me.all, &half}) {
+    const auto sum = [&] { one->all_reduce(me.stream, few.as<float>(), few.as<float>()); };
+    require(error_of(sum).code() == ErrorCode::shut_down, "an operation");
+    require(error_of(sum).code() == ErrorCode::shut_down, "once more");
+    require(error_of([&] { static_cast<void>(one->split(0, 0)); }).code() == ErrorCode::shut_down, "a split");
+  }
+}
+
 /// Calls operations until it is killed from outside, or an Error comes.
 void endless(const Rank& me) {
   const Buffer data = me.filled(1, 100);
@@ -313,12 +354,13 @@ void meet(const Rank& me) {
 int main(int count, char** arguments) {
   if (count != 4) return 2;
   const std::map<std::string, std::pair<void (*)(const Rank&), milliseconds>> modes{
-      {"order", {order, seconds(60)}},     {"opposite", {opposite, seconds(60)}},
-      {"split", {split, seconds(60)}},     {"mismatch", {mismatch, seconds(60)}},
-      {"silent", {silent, seconds(1)}},    {"killed", {killed, seconds(1)}},
-      {"aborted", {aborted, seconds(60)}}, {"endless", {endless, seconds(60)}},
-      {"meet", {meet, seconds(60)}},       {"large", {large, seconds(60)}},
-      {"pieces", {pieces, seconds(60)}},   {"dies_in_split", {dies_in_split, seconds(1)}},
+      {"order", {order, seconds(60)}},         {"opposite", {opposite, seconds(60)}},
+      {"split", {split, seconds(60)}},         {"mismatch", {mismatch, seconds(60)}},
+      {"silent", {silent, seconds(1)}},        {"killed", {killed, seconds(1)}},
+      {"aborted", {aborted, seconds(60)}},     {"endless", {endless, seconds(60)}},
+      {"meet", {meet, seconds(60)}},           {"large", {large, seconds(60)}},
+      {"finalized", {finalized, seconds(60)}}, {"finalized_idle", {finalized_idle, seconds(60)}},
+      {"pieces", {pieces, seconds(60)}},       {"dies_in_split", {dies_in_split, seconds(1)}},
   };
   const auto mode = modes.find(arguments[3]);
   if (mode == modes.end()) return 2;
