@@ -182,9 +182,10 @@ class ANYPLACE_API Communicator {
   }
 
   // -- Groups: what is called between the two begins together, as one piece of work of one stream, when group_end is
-  // called. They nest; a group is one thread's, of one communicator.
+  // called. They nest. A group is one thread's, of one communicator: what other threads call meanwhile isn't in it, and
+  // it goes unsubmitted with a thread that ends. GroupGuard is the same for a scope, also when an exception passes.
   void group_start() const;
-  /// Throws invalid_argument without a group_start.
+  /// Throws invalid_argument where this thread has no group_start before.
   void group_end() const;
 
   /// Makes communicators of those that give the same `color`, their ranks in the order of `key`, then of rank(). All
@@ -213,7 +214,23 @@ class ANYPLACE_API Communicator {
   /// The size()-th part of them. Throws invalid_argument if there is a rest.
   std::uint64_t part_of(std::uint64_t elements) const;
 
+  friend class GroupGuard;
   std::shared_ptr<detail::CommunicatorState> state_;
+};
+
+/// A group for a scope: group_start, and group_end at its end, which throws what that does. When an exception leaves
+/// the scope, what was called in it is dropped instead, and never begins: the other ranks notice by their timeout,
+/// unless the communicator is aborted. A guard lives and dies on one thread.
+class ANYPLACE_API GroupGuard {
+ public:
+  [[nodiscard]] explicit GroupGuard(const Communicator& communicator);
+  GroupGuard(const GroupGuard&) = delete;  // bound to its scope
+  GroupGuard& operator=(const GroupGuard&) = delete;
+  ~GroupGuard() noexcept(false);
+
+ private:
+  std::shared_ptr<detail::CommunicatorState> state_;
+  int exceptions_;  ///< that were under way at its beginning
 };
 
 /// An engine that communicators can be made of, for people and programs that look for what is missing.
