@@ -45,7 +45,8 @@ struct CommunicatorState;
 }  // namespace detail
 
 /// How elements of all ranks become one. Complex numbers have sum, prod and avg, booleans min (all of them) and max
-/// (any of them), and integers have no avg.
+/// (any of them), and integers have no avg. Integers wrap around. What min and max make of a NaN is the engine's: over
+/// MPI it is NaN, over NCCL and RCCL the number (docs/ranks.md). Either way every rank gets the same bits.
 enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
 
 /// "sum" and so on; "unknown" for what is no Reduction.

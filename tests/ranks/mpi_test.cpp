@@ -109,6 +109,16 @@ TEST_CASE("Given MPI operations that wait then abort ends them at once") {
   CHECK(ended.output.find("nothing was thrown") == std::string::npos);
 }
 
+TEST_CASE("Given NaNs and zeros of both signs then min and max are the same bits at every rank, whatever the count") {
+  if (!test::has_mpirun()) return;
+  for (const int size : {2, 3, 4}) require_right(work(size, "extremes"));
+}
+
+TEST_CASE("Given small integers whose sum doesn't fit then every element of it wraps, whatever the count") {
+  if (!test::has_mpirun()) return;
+  for (const int size : {2, 3}) require_right(work(size, "wraps"));
+}
+
 TEST_CASE("Given a program that calls MPI_Finalize itself then pending and later uses throw shut_down") {
   if (!test::has_mpirun()) return;
   for (const char* const check : {"0", "1"}) {
@@ -148,6 +158,8 @@ TEST_CASE("Given MPICH then its library is opened, and its ranks do the same") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{RANKS_TRAINING, "cpu_sim"},
                                              {RANKS_WORKER, "cpu_sim", "mpi", "order"},
+                                             {RANKS_WORKER, "cpu_sim", "mpi", "extremes"},
+                                             {RANKS_WORKER, "cpu_sim", "mpi", "wraps"},
                                              {RANKS_WORKER, "cpu_sim", "mpi", "finalized"},
                                              {RANKS_WORKER, "cpu_sim", "mpi", "split"}}) {
     std::vector<std::string> all{RANKS_MPIRUN_MPICH, "-n", "3"};

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <string>
@@ -257,6 +258,101 @@ void finalized_idle(const Rank& me) {
   }
 }
 
+/// The elements of all ranks, reduced. Every rank gets the same bits; here, those of rank 0 are compared.
+template <class T>
+std::vector<T> reduced(const Rank& me, const std::vector<T>& mine, DType type, Reduction reduction) {
+  const std::uint64_t bytes = mine.size() * sizeof(T);
+  const Buffer data(me.stream, bytes);
+  me.stream.copy(data, mine);
+  me.stream.synchronize();
+  me.all.all_reduce(me.stream, data.address(), data.address(), mine.size(), type, reduction);
+  std::vector<T> host(mine.size()), first(mine.size());
+  me.stream.copy(host, data);
+  me.all.broadcast(me.stream, data.address(), bytes, DType::u8, 0);
+  me.stream.copy(first, data);
+  me.stream.synchronize();
+  require(std::memcmp(host.data(), first.data(), bytes) == 0, "the same bits at every rank");
+  return host;
+}
+
+/// So many elements that an all_reduce of them is a few bytes, is the engine's, and is done in pieces.
+constexpr std::size_t few = 100, many = 20'000, very_many = 9 << 20;
+
+/// Numbers of `Bits` that are floating point: NaNs of different payloads and signs at some ranks, and zeros of
+/// different signs. `nan` is the one that min and max give.
+template <class Bits>
+void check_extremes(const Rank& me, DType type, Bits nan, std::size_t count) {
+  constexpr Bits sign = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 1));
+  const auto rank = static_cast<Bits>(me.all.rank());
+  const auto number = static_cast<Bits>(nan >> 1);  // 1.75
+  const Bits payload = static_cast<Bits>(nan + rank + 1);
+  std::vector<Bits> mine(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    switch (i % 5) {
+      case 0:  // a NaN at rank 1 alone
+        mine[i] = rank == 1 ? payload : Bits{0};
+        break;
+      case 1:  // at every rank
+        mine[i] = rank % 2 == 0 ? payload : static_cast<Bits>(payload | sign);
+        break;
+      case 2:
+        mine[i] = rank % 2 == 0 ? sign : Bits{0};
+        break;
+      case 3:
+        mine[i] = rank % 2 == 0 ? Bits{0} : sign;
+        break;
+      default:
+        mine[i] = number;
+    }
+  }
+  for (const Reduction reduction : {Reduction::min, Reduction::max}) {
+    const std::vector<Bits> out = reduced(me, mine, type, reduction);
+    const Bits zero = reduction == Reduction::min ? sign : Bits{0};
+    for (std::size_t i = 0; i < count; ++i) {
+      const Bits expected = i % 5 < 2 ? nan : i % 5 < 4 ? zero : number;
+      if (out[i] != expected)
+        std::fprintf(stderr, "element %zu of %zu is %llx\n", i, count, static_cast<unsigned long long>(out[i]));
+      require(out[i] == expected, to_string(reduction));
+    }
+  }
+  for (const Reduction reduction : {Reduction::sum, Reduction::prod, Reduction::avg})
+    reduced(me, mine, type, reduction);
+}
+
+/// What is no number, and which zero it is, doesn't depend on the rank nor on the way that an operation is done.
+void extremes(const Rank& me) {
+  for (const std::size_t count : {few, many}) {
+    check_extremes<std::uint16_t>(me, DType::f16, 0x7e00, count);
+    check_extremes<std::uint16_t>(me, DType::bf16, 0x7fc0, count);
+    check_extremes<std::uint32_t>(me, DType::f32, 0x7fc00000, count);
+    check_extremes<std::uint64_t>(me, DType::f64, 0x7ff8000000000000, count);
+  }
+}
+
+template <class T>
+void check_wraps(const Rank& me, DType type, T each, const std::vector<std::size_t>& counts = {few, many}) {
+  T sum = 0, product = 1;
+  for (int rank = 0; rank < me.all.size(); ++rank) {
+    sum = static_cast<T>(static_cast<unsigned>(sum) + static_cast<unsigned>(each));
+    product = static_cast<T>(static_cast<unsigned>(product) * static_cast<unsigned>(each));
+  }
+  for (const std::size_t count : counts) {
+    const std::vector<T> mine(count, each);
+    require(reduced(me, mine, type, Reduction::sum) == std::vector<T>(count, sum), "every sum wraps");
+    require(reduced(me, mine, type, Reduction::prod) == std::vector<T>(count, product), "every product wraps");
+  }
+}
+
+/// Sums of small integers that don't fit.
+void wraps(const Rank& me) {
+  check_wraps<std::int8_t>(me, DType::i8, 100, {few, many, very_many});
+  check_wraps<std::int8_t>(me, DType::i8, -100);
+  check_wraps<std::uint8_t>(me, DType::u8, 200);
+  check_wraps<std::int16_t>(me, DType::i16, 30000);
+  check_wraps<std::int16_t>(me, DType::i16, -30000);
+  check_wraps<std::uint16_t>(me, DType::u16, 60000);
+}
+
 /// Calls operations until it is killed from outside, or an Error comes.
 void endless(const Rank& me) {
   const Buffer data = me.filled(1, 100);
@@ -359,6 +455,7 @@ int main(int count, char** arguments) {
       {"silent", {silent, seconds(1)}},        {"killed", {killed, seconds(1)}},
       {"aborted", {aborted, seconds(60)}},     {"endless", {endless, seconds(60)}},
       {"meet", {meet, seconds(60)}},           {"large", {large, seconds(60)}},
+      {"extremes", {extremes, seconds(60)}},   {"wraps", {wraps, seconds(60)}},
       {"finalized", {finalized, seconds(60)}}, {"finalized_idle", {finalized_idle, seconds(60)}},
       {"pieces", {pieces, seconds(60)}},       {"dies_in_split", {dies_in_split, seconds(1)}},
   };
