@@ -264,7 +264,6 @@ bool MpiGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& do
           job->state == MpiJob::State::checking || (job->begun != 0 && job->begun < job->parts.front().count);
       if (more_to_start && job->state != MpiJob::State::done) may_start = false;
       if (job->state != MpiJob::State::done && now >= job->deadline) {
-        runtime_.give_up();
         throw timeout_error(device().place, "Communicator", "do " + describe(job->parts.front()), timeout());
       }
     }
@@ -278,8 +277,11 @@ bool MpiGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& do
       job = jobs_.erase(job);
     }
   } catch (const Error& error) {
+    // All ranks know that they call different operations. Of whatever else fails the others know nothing.
+    if (error.code() != ErrorCode::invalid_argument) runtime_.give_up();
     give_up(error, done);
   } catch (const std::exception&) {
+    runtime_.give_up();
     give_up(no_memory_error(), done);
   }
   return running && !jobs_.empty();

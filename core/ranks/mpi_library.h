@@ -34,6 +34,7 @@ using MpiDeleteAttribute = int (*)(MpiHandle comm, int key, void* value, void* e
   X(Init_thread, (int* argc, char*** argv, int required, int* provided))                                           \
   X(Query_thread, (int* provided))                                                                                 \
   X(Finalize, ())                                                                                                  \
+  X(Abort, (MpiHandle comm, int code))                                                                             \
   X(Get_library_version, (char* version, int* length))                                                             \
   X(Error_string, (int code, char* text, int* length))                                                             \
   X(Comm_rank, (MpiHandle comm, int* rank))                                                                        \

@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -145,7 +146,7 @@ void MpiRuntime::initialise(const std::string& place, const char* operation, std
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   // Runs before the core's own handler, which was registered when the backend was loaded.
-  std::atexit([] { existing()->finish(); });
+  on_exit([](int status, void* /*nothing*/) { existing()->finish(status); }, nullptr);
 }
 
 // ---- The program's MPI_Finalize ------------------------------------------------------------------------------------
@@ -165,19 +166,23 @@ void MpiRuntime::listen_for_the_end(const std::string& place, const char* operat
 
 void MpiRuntime::leave() noexcept {
   over_.store(true, std::memory_order_release);
-  // Those who are inside of MPI come out. One that frees a communicator waits there for a lock that MPI_Finalize has.
+  // Those who are inside of MPI come out first. One that frees a communicator waits there for a lock that MPI_Finalize
+  // has: then the next look ends what is pending.
+  if (!lock_soon()) return;
+  step(false);
+}
+
+std::unique_lock<std::mutex> MpiRuntime::lock_soon() noexcept {
   constexpr std::chrono::seconds longest{1};
   const auto until = Clock::now() + longest;
   wanting_.fetch_add(1, std::memory_order_relaxed);
-  bool inside = !calls_.try_lock();
-  while (inside && Clock::now() < until) {
+  std::unique_lock lock(calls_, std::try_to_lock);
+  while (!lock && Clock::now() < until) {
     sched_yield();
-    inside = !calls_.try_lock();
+    static_cast<void>(lock.try_lock());
   }
   wanting_.fetch_sub(1, std::memory_order_relaxed);
-  if (inside) return;  // the next look ends what is pending
-  calls_.unlock();
-  step(false);
+  return lock;
 }
 
 // ---- Progress ------------------------------------------------------------------------------------------------------
@@ -291,8 +296,16 @@ void MpiRuntime::allow(std::chrono::nanoseconds timeout) noexcept {
   }
 }
 
-void MpiRuntime::finish() noexcept {
+void MpiRuntime::end_all_ranks(int code) noexcept {
+  std::fflush(nullptr);  // MPI leaves by _exit
+  const std::unique_lock lock = lock_soon();
+  if (!is_over()) mpi_->Abort(mpi_->comm_world, code);
+}
+
+void MpiRuntime::finish(int status) noexcept {
   if (!process_running() || in_callback()) return;
+  const int code = status & 0xff;  // as the parent gets it
+  if (world_size_ > 1 && (code != 0 || broken_.load(std::memory_order_relaxed))) end_all_ranks(code != 0 ? code : 1);
   const std::chrono::nanoseconds timeout(longest_timeout_.load(std::memory_order_relaxed));
   const Deadline deadline(to_timeout_ns(timeout));
   {

@@ -92,7 +92,7 @@ class MpiRuntime {
   bool is_over() const noexcept { return over_.load(std::memory_order_acquire); }
   /// Within MPI_Finalize, whoever called it.
   void leave() noexcept;
-  /// From now on MPI isn't finalized: a rank is missing.
+  /// From now on MPI isn't finalized: a rank is missing, or the others wait for this one. At exit they are ended.
   void give_up() noexcept { broken_.store(true, std::memory_order_relaxed); }
 
   /// How long the exit may wait for the other ranks, at least.
@@ -108,9 +108,13 @@ class MpiRuntime {
   bool step(bool by_waiter) noexcept;
   void progress() noexcept;
   void listen_for_the_end(const std::string& place, const char* operation);
-  /// At exit: waits for what is pending and, if MPI was begun here, for the other ranks, as MPI_Finalize does, but no
+  /// At exit. After a failure, or with a status that isn't 0, it has MPI end all ranks, which would wait for this one.
+  /// Else it waits for what is pending and, if MPI was begun here, for the other ranks, as MPI_Finalize does, but no
   /// longer than the timeout; then ends MPI. A rank that is missing for longer leaves MPI as it is.
-  void finish() noexcept;
+  void finish(int status) noexcept;
+  void end_all_ranks(int code) noexcept;
+  /// The lock of MPI's calls, if whoever has it gives it back soon.
+  std::unique_lock<std::mutex> lock_soon() noexcept;
 
   const MpiLibrary* mpi_ = nullptr;
   MpiOwnOps own_ops_;

@@ -109,6 +109,24 @@ TEST_CASE("Given MPI operations that wait then abort ends them at once") {
   CHECK(ended.output.find("nothing was thrown") == std::string::npos);
 }
 
+TEST_CASE("Given an MPI rank that exits with a status then the others are ended, and what it has printed is there") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(3, "returns_status");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.status == 3);
+  CHECK(ended.output.find("rank 1 has found something wrong") != std::string::npos);
+}
+
+TEST_CASE("Given an MPI rank that exits after its communicator has failed then the others are ended") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(3, "returns_after_failure");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.status != 0);
+  CHECK(ended.output.find("not all ranks came to do all_reduce") != std::string::npos);
+}
+
 TEST_CASE("Given NaNs and zeros of both signs then min and max are the same bits at every rank, whatever the count") {
   if (!test::has_mpirun()) return;
   for (const int size : {2, 3, 4}) require_right(work(size, "extremes"));

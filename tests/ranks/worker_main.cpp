@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -22,6 +23,7 @@ namespace {
 
 using namespace anyplace;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 struct Failed {};
@@ -353,6 +355,31 @@ void wraps(const Rank& me) {
   check_wraps<std::uint16_t>(me, DType::u16, 60000);
 }
 
+/// Rank 1 returns from main with an exit status, while the others wait for it, for longer than the case does.
+void returns_status(const Rank& me) {
+  const Buffer data = me.filled(1);
+  if (me.all.rank() == 1) {
+    std::printf("rank 1 has found something wrong\n");  // and isn't flushed
+    std::exit(3);
+  }
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  me.stream.synchronize();
+}
+
+/// The same where a communicator of rank 1 has failed, and it returns 0.
+void returns_after_failure(const Rank& me) {
+  const Communicator brief(me.device, {.timeout = milliseconds(50), .engine = "mpi"});
+  const Buffer data = me.filled(1);
+  const bool fails = me.all.rank() == 1;
+  (fails ? brief : me.all).all_reduce(me.stream, data.as<float>(), data.as<float>());
+  try {
+    me.stream.synchronize();
+  } catch (const Error& error) {
+    std::printf("%s\n", error.what());
+  }
+  std::exit(0);
+}
+
 /// Calls operations until it is killed from outside, or an Error comes.
 void endless(const Rank& me) {
   const Buffer data = me.filled(1, 100);
@@ -450,14 +477,24 @@ void meet(const Rank& me) {
 int main(int count, char** arguments) {
   if (count != 4) return 2;
   const std::map<std::string, std::pair<void (*)(const Rank&), milliseconds>> modes{
-      {"order", {order, seconds(60)}},         {"opposite", {opposite, seconds(60)}},
-      {"split", {split, seconds(60)}},         {"mismatch", {mismatch, seconds(60)}},
-      {"silent", {silent, seconds(1)}},        {"killed", {killed, seconds(1)}},
-      {"aborted", {aborted, seconds(60)}},     {"endless", {endless, seconds(60)}},
-      {"meet", {meet, seconds(60)}},           {"large", {large, seconds(60)}},
-      {"extremes", {extremes, seconds(60)}},   {"wraps", {wraps, seconds(60)}},
-      {"finalized", {finalized, seconds(60)}}, {"finalized_idle", {finalized_idle, seconds(60)}},
-      {"pieces", {pieces, seconds(60)}},       {"dies_in_split", {dies_in_split, seconds(1)}},
+      {"order", {order, seconds(60)}},
+      {"opposite", {opposite, seconds(60)}},
+      {"split", {split, seconds(60)}},
+      {"mismatch", {mismatch, seconds(60)}},
+      {"silent", {silent, seconds(1)}},
+      {"killed", {killed, seconds(1)}},
+      {"aborted", {aborted, seconds(60)}},
+      {"endless", {endless, seconds(60)}},
+      {"meet", {meet, seconds(60)}},
+      {"large", {large, seconds(60)}},
+      {"returns_status", {returns_status, minutes(10)}},
+      {"returns_after_failure", {returns_after_failure, minutes(10)}},
+      {"extremes", {extremes, seconds(60)}},
+      {"wraps", {wraps, seconds(60)}},
+      {"finalized", {finalized, seconds(60)}},
+      {"finalized_idle", {finalized_idle, seconds(60)}},
+      {"pieces", {pieces, seconds(60)}},
+      {"dies_in_split", {dies_in_split, seconds(1)}},
   };
   const auto mode = modes.find(arguments[3]);
   if (mode == modes.end()) return 2;
