@@ -6,7 +6,8 @@
 // rank: operations are started (MPI_I...) and tested again and again. So a communicator never stands in another one's
 // way, whatever the order in which the ranks use them. Whoever waits for an operation tests it on its own thread; while
 // nobody does, the progress thread tests. MPI_Comm_dup and MPI_Comm_split are the exceptions: MPI_Comm_split has no
-// form that can be tested. They are called once all ranks have shown that they have come, on a thread of their own.
+// form that can be tested. They are called once all ranks have shown that they have come, on a thread of their own, and
+// so is MPI_Init_thread, which waits for all ranks itself.
 //
 // The program may call MPI_Finalize itself. MPI tells of that by deleting an attribute of MPI_COMM_SELF first; what is
 // pending ends then, and nothing of MPI is called any more.
@@ -101,7 +102,7 @@ class MpiRuntime {
  private:
   MpiRuntime() = default;
   void initialise(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
-  void duplicate_world(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
+  void begin(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
   void await(MpiHandle& request, const Deadline& deadline, const std::string& place, const char* operation,
              const char* what, std::chrono::nanoseconds timeout);
   /// One look at everything. True if something is started and not done.

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "ranks/launch.h"
+#include "support/temp_dir.h"
 
 namespace mpi_test {
 
@@ -107,6 +108,22 @@ TEST_CASE("Given MPI operations that wait then abort ends them at once") {
   CHECK_FALSE(ended.hung);
   CHECK(ended.output.find("not so") == std::string::npos);
   CHECK(ended.output.find("nothing was thrown") == std::string::npos);
+}
+
+TEST_CASE(
+    "Given an MPI rank that doesn't come to its first communicator then the others get a timeout, and may try again") {
+  if (!test::has_mpirun()) return;
+  const test::TempDir folder;
+  require_right(
+      run_mpi(2, {RANKS_WORKER, "cpu_sim", "mpi", "late"}, {{"RANKS_SIGN", (folder.path() / "sign").string()}}));
+}
+
+TEST_CASE("Given an MPI rank that has ended before its first communicator then the others get a timeout and end") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(2, "absent");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.output.find("timeout: not all ranks came to start MPI within 0.05 s") != std::string::npos);
 }
 
 TEST_CASE("Given an MPI rank that exits with a status then the others are ended, and what it has printed is there") {

@@ -472,6 +472,36 @@ void meet(const Rank& me) {
   std::printf("rank %d of %d has met the others twice\n", me.all.rank(), me.all.size());
 }
 
+/// What making a communicator that can't be made throws, as rank 0 of mpirun's.
+void require_timeout(const Device& device) {
+  const Error error = error_of([&] { Communicator(device, {.timeout = milliseconds(50), .engine = "mpi"}); });
+  std::printf("%s\n", error.what());
+  require(error.code() == ErrorCode::timeout, "the first communicator is a bounded call, too");
+}
+
+/// Before there is a communicator. Rank 1 comes to its first one when rank 0 has seen that it doesn't.
+void late(const std::string& place) {
+  const Device device(place);
+  const std::string sign = std::getenv("RANKS_SIGN");
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == std::string("0")) {
+    require_timeout(device);
+    require_timeout(device);
+    std::fclose(std::fopen(sign.c_str(), "w"));
+  } else {
+    while (::access(sign.c_str(), F_OK) != 0) std::this_thread::yield();
+  }
+  const Rank me(place, "mpi", seconds(60));
+  const Buffer data = me.filled(1);
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  require(me.read(data, me.stream).back() == static_cast<float>(me.all.size()), "the sum");
+}
+
+/// Rank 1 never comes: it has ended.
+void absent(const std::string& place) {
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == std::string("1")) return;
+  require_timeout(Device(place));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -496,10 +526,16 @@ int main(int count, char** arguments) {
       {"pieces", {pieces, seconds(60)}},
       {"dies_in_split", {dies_in_split, seconds(1)}},
   };
+  const std::map<std::string, void (*)(const std::string&)> without_communicator{{"late", late}, {"absent", absent}};
   const auto mode = modes.find(arguments[3]);
-  if (mode == modes.end()) return 2;
+  const auto other = without_communicator.find(arguments[3]);
+  if (mode == modes.end() && other == without_communicator.end()) return 2;
   const std::string engine = arguments[2] == std::string("-") ? "" : arguments[2];
   try {
+    if (other != without_communicator.end()) {
+      other->second(arguments[1]);
+      return 0;
+    }
     const Rank me(arguments[1], engine, mode->second.second);
     mode->second.first(me);
     return 0;
