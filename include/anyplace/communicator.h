@@ -90,8 +90,8 @@ struct CommunicatorOptions {
 /// callers see to that themselves. Every member but is_null() throws invalid_handle for a null one and after abort(),
 /// the communicator's error after it has failed, and forked, shut_down, device_lost and not_permitted as a Device does.
 /// Operations throw invalid_argument for a stream of another device, a null address, a buffer that is smaller than the
-/// counts say, a root or peer that is no rank, and a type without that reduction; capturing on a stream that is
-/// captured; unsupported for what the engine lacks.
+/// counts say, a root or peer that is no rank, what is no Reduction, and a type without that reduction; capturing on a
+/// stream that is captured; unsupported for what the engine lacks.
 class ANYPLACE_API Communicator {
  public:
   Communicator() noexcept = default;

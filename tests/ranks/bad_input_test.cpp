@@ -126,6 +126,14 @@ TEST_CASE("Given a type that hasn't the reduction then the Error says which it h
              "i32 elements have no avg; they have sum, prod, min and max"));
   CHECK(says(me.refusal([&] { reduce(DType::c64, Reduction::max); }), "they have sum, prod and avg"));
   CHECK(says(me.refusal([&] { reduce(DType::boolean, Reduction::sum); }), "they have min (all of them) and max"));
+  const auto none = static_cast<Reduction>(9);
+  CHECK(says(me.refusal([&] { reduce(DType::f32, none); }),
+             "9 is no Reduction; f32 elements have sum, prod, min, max and avg"));
+  CHECK(
+      says(me.refusal([&] { me.all.reduce(me.stream, me.ten.as<float>(), me.ten.as<float>(), 0, none); }), "9 is no"));
+  CHECK(says(
+      me.refusal([&] { me.all.reduce_scatter(me.stream, me.five.address(), me.ten.address(), 1, DType::i32, none); }),
+      "9 is no Reduction; i32 elements have sum, prod, min and max"));
   CHECK(says(me.refusal([&] { reduce(static_cast<DType>(99), Reduction::sum); }), "the type is no DType"));
 }
 
