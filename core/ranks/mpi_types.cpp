@@ -38,13 +38,14 @@ struct Bf16 {
 
 // ---- Operations: their results don't depend on which operand is the first ------------------------------------------
 
-/// A NaN where either is one, always the same; -0 is less than 0.
+/// A NaN where either is one, always the same; -0 is less than 0. Without branches, so that loops of it are done by
+/// vectors.
 template <Reduction reduction, class T>
 T extreme(T a, T b) noexcept {
   constexpr bool least = reduction == Reduction::min;
-  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
-  if (a == b) return std::signbit(a) == least ? a : b;
-  return (a < b) == least ? a : b;
+  const T of_equals = std::signbit(a) == least ? a : b;
+  const T of_numbers = a == b ? of_equals : (a < b) == least ? a : b;
+  return std::isunordered(a, b) ? std::numeric_limits<T>::quiet_NaN() : of_numbers;
 }
 
 /// Integers wrap around.
