@@ -174,6 +174,7 @@ ANYPLACE_CASE("collectives", "collectives.arguments",
   CHECK_ERROR(invalid_argument, alone.reduce_scatter(stream, ten, ten));
   CHECK_ERROR(invalid_argument,
               alone.all_reduce(stream, data.address(), data.address(), 10, DType::i32, Reduction::avg));
+  CHECK_ERROR(invalid_argument, alone.all_reduce(stream, ten, ten, static_cast<Reduction>(9)));
   CHECK_ERROR(invalid_argument, alone.all_reduce(stream, Address(), data.address(), 10, DType::i32));
   CHECK_ERROR(invalid_argument, alone.all_gather(stream, data.address(), data.address(), UINT64_MAX, DType::i32));
   CHECK_ERROR(invalid_argument, alone.group_end());

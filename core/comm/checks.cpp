@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "arrays/copy_plan.h"
 #include "runtime/call.h"
 
 namespace anyplace::detail {
@@ -89,6 +90,13 @@ void require_apart(const std::vector<Array>& out, const std::vector<Array>& in, 
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::string place = out[i].place().to_string();
     if (out[i].is_read_only()) refuse(operation, place, fmt::format("`out` array {} is read-only", i));
+    if (out[i].size() != 0 && CopyPlan(out[i], out[i]).writes_twice()) {
+      refuse(
+          operation, place,
+          fmt::format("elements of `out` array {} share memory: it has the shape {} and the strides {}\neach element "
+                      "that is written has memory of its own",
+                      i, out[i].shape().to_string(), out[i].strides().to_string()));
+    }
     for (std::size_t k = 0; k < i; ++k) {
       if (!share_memory(out[i], out[k])) continue;
       refuse(operation, place,

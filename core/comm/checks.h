@@ -30,7 +30,7 @@ void require_same_but(const ArrayView& array, const Extents& shape, std::size_t 
                       const char* operation);
 /// The number of the dimension, which may be counted from the end.
 std::size_t require_dim(const ArrayView& array, std::int64_t dim, const char* operation);
-/// Written arrays aren't read-only, and share no memory with each other or with what is read.
+/// Written arrays aren't read-only, have memory for each element, and share none with each other or with what is read.
 void require_apart(const std::vector<Array>& out, const std::vector<Array>& in, const char* operation);
 /// Where a sum goes: the device given, else the current one of the first input's backend. One of the inputs is there.
 Device require_destination(const std::vector<Array>& inputs, const std::optional<Device>& given, const char* operation);

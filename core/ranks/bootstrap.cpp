@@ -131,9 +131,11 @@ BootstrapPlan decide(const BootstrapPlan& plan, const std::string& place, const 
   return decided;
 }
 
-// ---- Over a file
-// ----------------------------------------------------------------------------------------------------- PATH.N says
-// that rank N is there; PATH holds rank 0's bytes; PATH.N.read says that rank N has them. Rank 0 removes all.
+// ---- Over a file ---------------------------------------------------------------------------------------------------
+//
+// PATH.N says that rank N is there; PATH holds rank 0's bytes; PATH.N.read says that rank N has them. Rank 0 removes
+// all once all have met; a rank that doesn't meet the others removes what is its own, so that it may try again.
+// PATH.refused says why nobody can meet here, to those who are there and to those who come later: it stays.
 namespace {
 
 constexpr std::chrono::milliseconds file_pause{2};
@@ -143,34 +145,18 @@ class MeetingFiles {
   MeetingFiles(const BootstrapPlan& plan, const Meeting& meeting)
       : plan_(plan), meeting_(meeting), deadline_(to_timeout_ns(meeting.timeout)) {}
 
+  MeetingFiles(const MeetingFiles&) = delete;  // the files are its own
+  MeetingFiles& operator=(const MeetingFiles&) = delete;
+  ~MeetingFiles() {
+    if (!arrived_) return;
+    ::unlink(own("").c_str());
+    ::unlink(own(".read").c_str());
+    if (plan_.rank == 0) ::unlink(plan_.path.c_str());
+  }
+
   Bytes meet() {
     arrive();
-    if (plan_.rank != 0) {
-      await(plan_.path, 0);
-      Bytes bytes = read(plan_.path);
-      write_new(own(".read"), {});
-      const bool refused = !bytes.empty() && bytes[0] != std::byte{0};
-      if (!bytes.empty()) bytes.erase(bytes.begin());
-      if (refused) fail(ErrorCode::invalid_argument, meeting_.place, meeting_.operation, text_in(bytes));
-      return bytes;
-    }
-    const Bytes bytes = meeting_.make();
-    for (int rank = 1; rank < plan_.size; ++rank) await(of(rank, ""), rank);
-    const std::string wrong = wrong_size();
-    const void* const data = wrong.empty() ? static_cast<const void*>(bytes.data()) : wrong.data();
-    const std::size_t size = wrong.empty() ? bytes.size() : wrong.size();
-    Bytes said(1 + size);
-    said[0] = wrong.empty() ? std::byte{0} : std::byte{1};
-    std::memcpy(said.data() + 1, data, size);
-    write_new(plan_.path, said);
-    for (int rank = 1; rank < plan_.size; ++rank) await(of(rank, ".read"), rank);
-    for (int rank = 0; rank < plan_.size; ++rank) {
-      ::unlink(of(rank, "").c_str());
-      ::unlink(of(rank, ".read").c_str());
-    }
-    ::unlink(plan_.path.c_str());
-    if (!wrong.empty()) fail(ErrorCode::invalid_argument, meeting_.place, meeting_.operation, wrong);
-    return bytes;
+    return plan_.rank == 0 ? gather() : visit();
   }
 
  private:
@@ -185,15 +171,61 @@ class MeetingFiles {
                     quoted(path), std::strerror(error)));
   }
   static std::string text_in(const Bytes& bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+  static Bytes bytes_of(const std::string& text) {
+    const auto* const data = reinterpret_cast<const std::byte*>(text.data());
+    return {data, data + text.size()};
+  }
+  static bool exists(const std::string& path) noexcept { return ::access(path.c_str(), F_OK) == 0; }
+  std::string refusal() const { return plan_.path + ".refused"; }
+
+  [[noreturn]] void refuse(const std::string& text) const {
+    fail(ErrorCode::invalid_argument, meeting_.place, meeting_.operation, text);
+  }
+  /// Throws what another rank found wrong.
+  void look_for_refusal() const {
+    if (exists(refusal())) refuse(text_in(read(refusal())));
+  }
+
   void arrive() {
-    const std::string size = std::to_string(plan_.size);
-    const auto* const data = reinterpret_cast<const std::byte*>(size.data());
-    if (::access(plan_.path.c_str(), F_OK) == 0 || !write_new(own(""), Bytes(data, data + size.size()))) {
-      fail(ErrorCode::invalid_argument, meeting_.place, meeting_.operation,
-           fmt::format("rank {} was there already: two processes have this rank, or {} is of an earlier run\ngive each "
-                       "process a rank of its own, and each run a file of its own\nsee docs/ranks.md",
-                       plan_.rank, quoted(plan_.path)));
+    look_for_refusal();
+    const bool is_old = exists(plan_.path);
+    arrived_ = !is_old && write_new(own(""), bytes_of(std::to_string(plan_.size)));
+    if (arrived_) return;
+    const std::string text = fmt::format(
+        "rank {} was there already: two processes have this rank, or {} is of an earlier run\ngive each process a rank "
+        "of its own, and each run a file of its own\nsee docs/ranks.md",
+        plan_.rank, quoted(plan_.path));
+    if (!is_old) write_new(refusal(), bytes_of(text));
+    refuse(text);
+  }
+
+  /// Of rank 0.
+  Bytes gather() {
+    const Bytes bytes = meeting_.make();
+    for (int rank = 1; rank < plan_.size; ++rank) await(of(rank, ""), rank);
+    const std::string wrong = wrong_size();
+    Bytes said = wrong.empty() ? bytes : bytes_of(wrong);
+    said.insert(said.begin(), wrong.empty() ? std::byte{0} : std::byte{1});
+    write_new(plan_.path, said);
+    for (int rank = 1; rank < plan_.size; ++rank) await(of(rank, ".read"), rank);
+    for (int rank = 1; rank < plan_.size; ++rank) {
+      ::unlink(of(rank, "").c_str());
+      ::unlink(of(rank, ".read").c_str());
     }
+    if (!wrong.empty()) refuse(wrong);
+    return bytes;
+  }
+  /// Of the others.
+  Bytes visit() {
+    await(plan_.path, 0);
+    Bytes bytes = read(plan_.path);
+    write_new(own(".read"), {});
+    arrived_ = false;  // rank 0 removes what is there
+    if (bytes.empty()) refuse(plan_.path, EIO);
+    const bool refused = bytes[0] != std::byte{0};
+    bytes.erase(bytes.begin());
+    if (refused) refuse(text_in(bytes));
+    return bytes;
   }
   /// All ranks say how many they are. "" if they agree.
   std::string wrong_size() const {
@@ -206,10 +238,11 @@ class MeetingFiles {
     return "";
   }
   void await(const std::string& path, int rank) const {
-    while (::access(path.c_str(), F_OK) != 0) {
+    while (!exists(path)) {
+      look_for_refusal();
       if (deadline_.passed()) {
         throw timeout_error(meeting_.place, meeting_.operation,
-                            fmt::format("come to {} (rank {} of {} is missing)", plan_.path, rank, plan_.size),
+                            fmt::format("meet over {} (rank {} of {} is missing)", plan_.path, rank, plan_.size),
                             meeting_.timeout);
       }
       std::this_thread::sleep_for(file_pause);
@@ -242,14 +275,14 @@ class MeetingFiles {
   const BootstrapPlan& plan_;
   const Meeting& meeting_;
   const Deadline deadline_;
+  bool arrived_ = false;  ///< own files may be there
 };
 
 }  // namespace
 
 Bytes meet_by_file(const BootstrapPlan& plan, const Meeting& meeting) { return MeetingFiles(plan, meeting).meet(); }
 
-// ---- Over MPI
-// --------------------------------------------------------------------------------------------------------
+// ---- Over MPI ------------------------------------------------------------------------------------------------------
 
 Bytes meet_by_mpi(const Meeting& meeting) {
   MpiRuntime& runtime = MpiRuntime::get(meeting.place, meeting.operation, meeting.timeout);

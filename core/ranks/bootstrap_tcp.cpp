@@ -185,7 +185,7 @@ class Listener {
     if (ready <= 0) {
       if (!deadline_.passed()) return "";
       throw timeout_error(meeting_.place, meeting_.operation,
-                          fmt::format("come to {}:{} ({} of {} ranks have, rank {} hasn't)", plan_.address, plan_.port,
+                          fmt::format("meet at {}:{} ({} of {} ranks have, rank {} hasn't)", plan_.address, plan_.port,
                                       present_.size() + 1, plan_.size, first_missing()),
                           meeting_.timeout);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// call_bounded: a call of an engine's that waits for other ranks and can't be given a limit, on a thread of its own.
+// BoundedCall: a call of an engine's that waits for other ranks and can't be given a limit, on a thread of its own.
 #pragma once
 
 #include <pthread.h>
@@ -17,9 +17,29 @@
 
 namespace anyplace::detail {
 
-/// Calls `function` on a thread of its own, which blocks all signals, and waits for it, at most until the deadline.
-/// False: it still runs, and is left to itself, with what it captured. Throws std::system_error if there is no thread.
-inline bool call_bounded(const Deadline& deadline, std::function<void()> function) {
+/// A call on a thread of its own, which blocks all signals. Where it isn't waited for to its end it is left to itself,
+/// with what it captured, and may be waited for again.
+class BoundedCall {
+ public:
+  /// Throws std::system_error if there is no thread.
+  explicit BoundedCall(std::function<void()> function) : shared_(std::make_shared<Shared>()) {
+    shared_->function = std::move(function);
+    const NoSignals scope;  // the thread's mask is its maker's
+    std::thread([shared = shared_] {
+      shared->function();
+      shared->function = nullptr;  // it may own the call
+      const std::lock_guard lock(shared->mutex);
+      shared->done = true;
+      shared->changed.notify_all();
+    }).detach();
+  }
+  /// False if it still runs at the deadline.
+  bool wait(const Deadline& deadline) const {
+    std::unique_lock lock(shared_->mutex);
+    return wait_for_condition(shared_->changed, lock, deadline, [this] { return shared_->done; });
+  }
+
+ private:
   struct Shared {
     std::mutex mutex;  // guards done
     std::condition_variable changed;
@@ -35,19 +55,12 @@ inline bool call_bounded(const Deadline& deadline, std::function<void()> functio
     }
     ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before, nullptr); }
   };
-  const auto shared = std::make_shared<Shared>();
-  shared->function = std::move(function);
-  {
-    const NoSignals scope;  // the thread's mask is its maker's
-    std::thread([shared] {
-      shared->function();
-      const std::lock_guard lock(shared->mutex);
-      shared->done = true;
-      shared->changed.notify_all();
-    }).detach();
-  }
-  std::unique_lock lock(shared->mutex);
-  return wait_for_condition(shared->changed, lock, deadline, [&] { return shared->done; });
+  const std::shared_ptr<Shared> shared_;
+};
+
+/// The same, waited for once. False: it still runs, and is left to itself.
+inline bool call_bounded(const Deadline& deadline, std::function<void()> function) {
+  return BoundedCall(std::move(function)).wait(deadline);
 }
 
 }  // namespace anyplace::detail

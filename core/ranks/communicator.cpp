@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "memory/memory_state.h"
 #include "ranks/engine.h"
 #include "ranks/engines.h"
+#include "ranks/open_groups.h"
 #include "ranks/part.h"
 #include "runtime/call.h"
 #include "streams/captured.h"
@@ -23,11 +24,6 @@ namespace detail {
 struct CommunicatorState {
   std::shared_ptr<EngineGroup> group;
   const char* engine = "none";
-
-  std::mutex mutex;  // guards what follows
-  int depth = 0;     ///< of group_start
-  std::vector<Part> parts;
-  std::uint64_t stream_id = 0;  ///< of the parts
 };
 
 Error timeout_error(const std::string& place, const char* operation, const std::string& what,
@@ -126,18 +122,17 @@ void operate(const std::shared_ptr<CommunicatorState>& shared, const StreamView&
   group.require(part, operation);
   require_memory(part, group, *stream, operation);
   if (part.count == 0 && part.what != Collective::barrier) return;
-  std::unique_lock lock(state.mutex);
-  if (state.depth == 0) {
-    lock.unlock();
+  OpenGroup* const open = find_open_group(shared);
+  if (open == nullptr) {
     if (!group.submit_at_once(stream, part, operation)) group.submit(stream, {part}, operation);
     return;
   }
-  if (!state.parts.empty() && state.stream_id != view.id()) {
+  if (!open->parts.empty() && open->stream_id != view.id()) {
     fail(ErrorCode::invalid_argument, device.place, operation,
          "the group has operations of another stream\nall between group_start and group_end are of one stream");
   }
-  state.stream_id = view.id();
-  state.parts.push_back(part);
+  open->stream_id = view.id();
+  open->parts.push_back(part);
 }
 
 }  // namespace
@@ -220,32 +215,53 @@ Communicator Communicator::split(int color, int key) const {
 
 // ---- Groups --------------------------------------------------------------------------------------------------------
 
-void Communicator::group_start() const {
-  detail::CommunicatorState& state = require_working(state_, "Communicator::group_start");
-  const std::lock_guard lock(state.mutex);
-  ++state.depth;
+namespace {
+
+void start_group(const std::shared_ptr<detail::CommunicatorState>& state, const char* operation) {
+  require_working(state, operation);
+  detail::OpenGroup& group = detail::open_group(state);
+  group.starts.push_back(group.parts.size());
 }
 
-void Communicator::group_end() const {
-  constexpr const char* operation = "Communicator::group_end";
-  detail::CommunicatorState& state = require_state(state_, operation);
-  std::vector<Part> parts;
-  std::uint64_t stream_id = 0;
-  {
-    const std::lock_guard lock(state.mutex);
-    if (state.depth == 0) {
-      detail::fail(ErrorCode::invalid_argument, state.group->device().place, operation,
-                   "there is no group\ncall group_start first");
-    }
-    if (--state.depth != 0) return;
-    parts.swap(state.parts);
-    stream_id = state.stream_id;
+void end_group(const std::shared_ptr<detail::CommunicatorState>& shared, const char* operation) {
+  detail::CommunicatorState& state = require_state(shared, operation);
+  detail::OpenGroup* const open = detail::find_open_group(shared);
+  if (open == nullptr) {
+    detail::fail(ErrorCode::invalid_argument, state.group->device().place, operation,
+                 "this thread has no group: there is no group_start before\na group begins and ends on one thread\nsee "
+                 "docs/ranks.md");
   }
-  require_working(state_, operation);
-  if (parts.empty()) return;
-  const detail::Pin<detail::StreamState> stream = detail::streams().pin(stream_id, operation);
+  open->starts.pop_back();
+  if (!open->starts.empty()) return;
+  const detail::OpenGroup closed = detail::close_group(open);
+  require_working(shared, operation);
+  if (closed.parts.empty()) return;
+  const detail::Pin<detail::StreamState> stream = detail::streams().pin(closed.stream_id, operation);
   detail::refuse_if_captured(*stream, operation);
-  state.group->submit(stream, parts, operation);
+  state.group->submit(stream, closed.parts, operation);
+}
+
+}  // namespace
+
+void Communicator::group_start() const { start_group(state_, "Communicator::group_start"); }
+
+void Communicator::group_end() const { end_group(state_, "Communicator::group_end"); }
+
+GroupGuard::GroupGuard(const Communicator& communicator)
+    : state_(communicator.state_), exceptions_(std::uncaught_exceptions()) {
+  start_group(state_, "GroupGuard");
+}
+
+GroupGuard::~GroupGuard() noexcept(false) {
+  if (std::uncaught_exceptions() == exceptions_) {
+    end_group(state_, "GroupGuard");
+    return;
+  }
+  detail::OpenGroup* const open = detail::find_open_group(state_);
+  if (open == nullptr) return;
+  open->parts.erase(open->parts.begin() + static_cast<std::ptrdiff_t>(open->starts.back()), open->parts.end());
+  open->starts.pop_back();
+  if (open->starts.empty()) detail::close_group(open);
 }
 
 // ---- Operations ----------------------------------------------------------------------------------------------------

@@ -46,14 +46,13 @@ MpiGroup::MpiGroup(MpiRuntime& runtime, MpiHandle comm, DeviceState& device, int
 
 MpiGroup::~MpiGroup() {
   if (!process_running() || failure()) return;  // a rank may be inside of an operation that never ends
-  int finalized = 0;
-  runtime_.mpi().Finalized(&finalized);
-  if (finalized != 0) return;
   MpiRuntime::Calls calls(runtime_);
-  runtime_.mpi().Comm_free(&comm_);
+  if (!runtime_.is_over()) runtime_.mpi().Comm_free(&comm_);
 }
 
-void MpiGroup::require(const Part& /*part*/, const char* /*operation*/) const {}  // what is more than MPI counts is cut
+void MpiGroup::require(const Part& /*part*/, const char* operation) const {  // what is more than MPI counts is cut
+  runtime_.require_open(device().place, operation);
+}
 
 // ---- Submitting ----------------------------------------------------------------------------------------------------
 
@@ -171,6 +170,7 @@ void MpiGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>& p
   {
     MpiRuntime::Calls calls(runtime_);
     if (const std::optional<Error> failed = failure()) throw Error(*failed);
+    runtime_.require_open(device().place, operation);
     arrange_ready(job, stream, operation);
     job->header.sequence = ++sequence_;
     enlist(job, *stream, operation);
@@ -187,7 +187,7 @@ bool MpiGroup::submit_at_once(const Pin<StreamState>& stream, const Part& part, 
   if (part.what != Collective::all_reduce || part.count * size_of(part.type) > small_reduce_bytes) return false;
   if (!host_device_ || is_foreign_ || checks_) return false;
   MpiRuntime::Calls calls(runtime_);
-  if (!jobs_.empty() || failure() || !is_surely_idle(*stream, operation)) return false;
+  if (!jobs_.empty() || failure() || runtime_.is_over() || !is_surely_idle(*stream, operation)) return false;
   if (!spare_) spare_ = std::make_unique<SmallReduce>(runtime_.mpi(), small_plan_);
   try {
     begin_small(*spare_, part, ++sequence_);
@@ -244,6 +244,7 @@ void MpiGroup::signal(const Signals& done) const noexcept {
 bool MpiGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& done) noexcept {
   bool running = false;
   try {
+    if (!jobs_.empty()) runtime_.require_open(device().place, "Communicator");
     bool may_start = true;
     for (const std::shared_ptr<MpiJob>& job : jobs_) {
       if (job->state == MpiJob::State::queued) {
@@ -263,7 +264,6 @@ bool MpiGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& do
           job->state == MpiJob::State::checking || (job->begun != 0 && job->begun < job->parts.front().count);
       if (more_to_start && job->state != MpiJob::State::done) may_start = false;
       if (job->state != MpiJob::State::done && now >= job->deadline) {
-        runtime_.give_up();
         throw timeout_error(device().place, "Communicator", "do " + describe(job->parts.front()), timeout());
       }
     }
@@ -277,8 +277,11 @@ bool MpiGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& do
       job = jobs_.erase(job);
     }
   } catch (const Error& error) {
+    // All ranks know that they call different operations. Of whatever else fails the others know nothing.
+    if (error.code() != ErrorCode::invalid_argument) runtime_.give_up();
     give_up(error, done);
   } catch (const std::exception&) {
+    runtime_.give_up();
     give_up(no_memory_error(), done);
   }
   return running && !jobs_.empty();

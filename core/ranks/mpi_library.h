@@ -23,6 +23,9 @@ static_assert(std::endian::native == std::endian::little && sizeof(void*) == 8,
 using MpiHandle = std::uint64_t;
 /// MPI_User_function.
 using MpiUserFunction = void (*)(void* in, void* inout, int* count, MpiHandle* type);
+/// MPI_Comm_copy_attr_function and MPI_Comm_delete_attr_function.
+using MpiCopyAttribute = int (*)(MpiHandle comm, int key, void* extra, void* in, void* out, int* flag);
+using MpiDeleteAttribute = int (*)(MpiHandle comm, int key, void* value, void* extra);
 
 // X(name without MPI_, parameters). All return an int, MPI_SUCCESS or an error's code.
 #define ANYPLACE_MPI_ENTRIES(X)                                                                                    \
@@ -31,6 +34,7 @@ using MpiUserFunction = void (*)(void* in, void* inout, int* count, MpiHandle* t
   X(Init_thread, (int* argc, char*** argv, int required, int* provided))                                           \
   X(Query_thread, (int* provided))                                                                                 \
   X(Finalize, ())                                                                                                  \
+  X(Abort, (MpiHandle comm, int code))                                                                             \
   X(Get_library_version, (char* version, int* length))                                                             \
   X(Error_string, (int code, char* text, int* length))                                                             \
   X(Comm_rank, (MpiHandle comm, int* rank))                                                                        \
@@ -39,6 +43,8 @@ using MpiUserFunction = void (*)(void* in, void* inout, int* count, MpiHandle* t
   X(Comm_split, (MpiHandle comm, int color, int key, MpiHandle* out))                                              \
   X(Comm_free, (MpiHandle * comm))                                                                                 \
   X(Comm_set_errhandler, (MpiHandle comm, MpiHandle handler))                                                      \
+  X(Comm_create_keyval, (MpiCopyAttribute copy, MpiDeleteAttribute remove, int* key, void* extra))                 \
+  X(Comm_set_attr, (MpiHandle comm, int key, void* value))                                                         \
   X(Op_create, (MpiUserFunction function, int commute, MpiHandle* out))                                            \
   X(Reduce_local, (const void* in, void* inout, int count, MpiHandle type, MpiHandle op))                          \
   X(Test, (MpiHandle * request, int* flag, void* status))                                                          \
@@ -60,6 +66,7 @@ using MpiUserFunction = void (*)(void* in, void* inout, int* count, MpiHandle* t
 // X(member, object that Open MPI exports, number that MPICH has).
 #define ANYPLACE_MPI_HANDLES(X)                        \
   X(comm_world, ompi_mpi_comm_world, 0x44000000)       \
+  X(comm_self, ompi_mpi_comm_self, 0x44000001)         \
   X(comm_null, ompi_mpi_comm_null, 0x04000000)         \
   X(request_null, ompi_request_null, 0x2c000000)       \
   X(errors_return, ompi_mpi_errors_return, 0x54000001) \

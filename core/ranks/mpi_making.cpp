@@ -34,6 +34,7 @@ MpiHandle make_comm(MpiRuntime& runtime, MpiHandle comm, std::chrono::nanosecond
     }
   } else {
     MpiRuntime::Calls calls(runtime);
+    runtime.require_open(place, operation);
     made->code = make(&made->comm);
   }
   runtime.check(made->code, place, operation);

@@ -7,7 +7,9 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,11 +30,41 @@ constexpr std::chrono::microseconds pause_while_helped{2000};
 /// So long it looks now and then after the last job, before it has to be woken.
 constexpr int looks_before_sleep = 100;
 
+/// MPI_Init_thread, unless the program has called it, and MPI_Comm_dup of the world: both wait for all ranks, which may
+/// come at any time or never. A communicator whose time is over before they have leaves them to the next one.
+struct Beginning {
+  bool is_ours = false;  ///< MPI is initialised here
+  int code = mpi_success;
+  int provided = 0;
+  MpiHandle world = 0;
+  std::optional<BoundedCall> call;  ///< makes what is above, after is_ours
+};
+
 struct Only {
-  std::mutex mutex;  // guards making the runtime
+  std::timed_mutex mutex;  // guards making the runtime
+  std::shared_ptr<Beginning> beginning;
   std::atomic<MpiRuntime*> runtime{nullptr};
 };
 NoDestructor<Only> only;
+
+bool lock_until(std::unique_lock<std::timed_mutex>& lock, const Deadline& deadline) {
+  if (!deadline.forever()) return lock.try_lock_until(deadline.at());
+  lock.lock();
+  return true;
+}
+
+constexpr const char* begin_mpi = "start MPI";
+
+/// Attributes aren't copied to duplicates of MPI_COMM_SELF.
+int copy_nothing(MpiHandle /*comm*/, int /*key*/, void* /*extra*/, void* /*in*/, void* /*out*/, int* flag) noexcept {
+  *flag = 0;
+  return mpi_success;
+}
+
+int tell_of_the_end(MpiHandle /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) noexcept {
+  if (MpiRuntime* const runtime = MpiRuntime::existing()) runtime->leave();
+  return mpi_success;
+}
 
 std::int64_t now_ticks() noexcept { return Clock::now().time_since_epoch().count(); }
 
@@ -41,8 +73,14 @@ std::int64_t now_ticks() noexcept { return Clock::now().time_since_epoch().count
 MpiRuntime* MpiRuntime::existing() noexcept { return only.value.runtime.load(std::memory_order_acquire); }
 
 MpiRuntime& MpiRuntime::get(const std::string& place, const char* operation, std::chrono::nanoseconds timeout) {
-  const std::lock_guard lock(only.value.mutex);
-  if (MpiRuntime* const made = existing()) return *made;
+  const auto usable = [&](MpiRuntime& made) -> MpiRuntime& {
+    made.require_open(place, operation);
+    return made;
+  };
+  if (MpiRuntime* const made = existing()) return usable(*made);
+  std::unique_lock lock(only.value.mutex, std::defer_lock);
+  if (!lock_until(lock, Deadline(to_timeout_ns(timeout)))) throw timeout_error(place, operation, begin_mpi, timeout);
+  if (MpiRuntime* const made = existing()) return usable(*made);
   std::unique_ptr<MpiRuntime> runtime(new MpiRuntime);
   runtime->initialise(place, operation, timeout);
   only.value.runtime.store(runtime.get(), std::memory_order_release);
@@ -68,21 +106,46 @@ void MpiRuntime::check(int code, const std::string& place, const char* operation
   if (code != mpi_success) throw error_of(code, place, operation);
 }
 
-/// Of all ranks, which may come at any time or never: on a thread of its own, where MPI allows that.
-void MpiRuntime::duplicate_world(const std::string& place, const char* operation, std::chrono::nanoseconds timeout) {
-  struct Made {
-    MpiHandle comm;
-    int code = mpi_success;
-  };
-  const auto made = std::make_shared<Made>(Made{mpi_->comm_null});
-  const auto duplicate = [made, mpi = mpi_] { made->code = mpi->Comm_dup(mpi->comm_world, &made->comm); };
-  if (!multiple_) {
-    duplicate();
-  } else if (!call_bounded(Deadline(to_timeout_ns(timeout)), duplicate)) {
-    throw timeout_error(place, operation, "make the communicator", timeout);
+void MpiRuntime::begin(const std::string& place, const char* operation, std::chrono::nanoseconds timeout) {
+  std::shared_ptr<Beginning>& beginning = only.value.beginning;
+  int initialized = 0, provided = 0;
+  mpi_->Initialized(&initialized);
+  if (!beginning && initialized != 0) check(mpi_->Query_thread(&provided), place, operation);
+  if (!beginning) {
+    auto made = std::make_shared<Beginning>();
+    made->is_ours = initialized == 0;
+    made->provided = provided;
+    made->world = mpi_->comm_null;
+    sigset_t mask;  // of MPI's threads, and of the processes that it starts
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    const auto wait_for_all = [made, mask, mpi = mpi_] {
+      if (made->is_ours) {
+        pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+        made->code = mpi->Init_thread(nullptr, nullptr, mpi_thread_multiple, &made->provided);
+      }
+      if (made->code != mpi_success || made->provided < mpi_thread_serialized) return;
+      made->code = mpi->Comm_dup(mpi->comm_world, &made->world);
+    };
+    if (made->is_ours || provided >= mpi_thread_multiple) {
+      made->call.emplace(wait_for_all);
+    } else {
+      wait_for_all();  // MPI allows one thread at a time
+    }
+    beginning = std::move(made);
   }
+  if (beginning->call && !beginning->call->wait(Deadline(to_timeout_ns(timeout)))) {
+    throw timeout_error(place, operation, begin_mpi, timeout);
+  }
+  const std::shared_ptr<Beginning> made = beginning;
+  if (made->code != mpi_success || made->provided < mpi_thread_serialized) beginning.reset();
   check(made->code, place, operation);
-  world_ = made->comm;
+  begun_here_ = made->is_ours;
+  world_ = made->world;
+  multiple_ = made->provided >= mpi_thread_multiple;
+  if (made->provided >= mpi_thread_serialized) return;
+  fail(ErrorCode::unsupported, place, operation,
+       "MPI was initialised for calls of one thread alone\ninitialise it with MPI_Init_thread and MPI_THREAD_MULTIPLE, "
+       "or leave that to anyplace\nsee docs/ranks.md");
 }
 
 void MpiRuntime::initialise(const std::string& place, const char* operation, std::chrono::nanoseconds timeout) {
@@ -92,29 +155,17 @@ void MpiRuntime::initialise(const std::string& place, const char* operation, std
     fail(ErrorCode::library_missing, place, operation,
          "the engine mpi can't be used: " + status.reason + "\ninstall it\n`anyplace doctor` lists the engines");
   }
-  int initialized = 0, finalized = 0, provided = 0;
+  int finalized = 0;
   mpi_->Finalized(&finalized);
-  if (finalized != 0) fail(ErrorCode::shut_down, place, operation, "MPI was finalized");
-  mpi_->Initialized(&initialized);
-  if (initialized == 0) {
-    check(mpi_->Init_thread(nullptr, nullptr, mpi_thread_multiple, &provided), place, operation);
-    begun_here_ = true;
-  } else {
-    check(mpi_->Query_thread(&provided), place, operation);
-  }
-  if (provided < mpi_thread_serialized) {
-    fail(ErrorCode::unsupported, place, operation,
-         "MPI was initialised for calls of one thread alone\ninitialise it with MPI_Init_thread and "
-         "MPI_THREAD_MULTIPLE, "
-         "or leave that to anyplace\nsee docs/ranks.md");
-  }
-  multiple_ = provided >= mpi_thread_multiple;
+  over_ = finalized != 0;
+  require_open(place, operation);
+  begin(place, operation, timeout);
   cuda_aware_ = mpi_->Query_cuda_support != nullptr && mpi_->Query_cuda_support() == 1;
   check(mpi_->Comm_rank(mpi_->comm_world, &world_rank_), place, operation);
   check(mpi_->Comm_size(mpi_->comm_world, &world_size_), place, operation);
-  duplicate_world(place, operation, timeout);
   check(mpi_->Comm_set_errhandler(world_, mpi_->errors_return), place, operation);
   if (!make_own_ops(*mpi_, own_ops_)) fail(ErrorCode::backend_failed, place, operation, "MPI_Op_create failed");
+  listen_for_the_end(place, operation);
 
   sigset_t all, before;
   sigfillset(&all);
@@ -129,8 +180,46 @@ void MpiRuntime::initialise(const std::string& place, const char* operation, std
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   // Runs before the core's own handler, which was registered when the backend was loaded.
-  std::atexit([] { existing()->finish(); });
+  on_exit([](int status, void* /*nothing*/) { existing()->finish(status); }, nullptr);
 }
+
+// ---- The program's MPI_Finalize ------------------------------------------------------------------------------------
+
+void MpiRuntime::require_open(const std::string& place, const char* operation) const {
+  if (!is_over()) return;
+  fail(ErrorCode::shut_down, place, operation,
+       "the program has called MPI_Finalize, after which nothing of MPI can be used\ncall it when communicators aren't "
+       "used any more, or leave it to anyplace\nsee docs/ranks.md");
+}
+
+void MpiRuntime::listen_for_the_end(const std::string& place, const char* operation) {
+  int key = 0;
+  check(mpi_->Comm_create_keyval(copy_nothing, tell_of_the_end, &key, nullptr), place, operation);
+  check(mpi_->Comm_set_attr(mpi_->comm_self, key, nullptr), place, operation);
+}
+
+void MpiRuntime::leave() noexcept {
+  over_.store(true, std::memory_order_release);
+  // Those who are inside of MPI come out first. One that frees a communicator waits there for a lock that MPI_Finalize
+  // has: then the next look ends what is pending.
+  if (!lock_soon()) return;
+  step(false);
+}
+
+std::unique_lock<std::mutex> MpiRuntime::lock_soon() noexcept {
+  constexpr std::chrono::seconds longest{1};
+  const auto until = Clock::now() + longest;
+  wanting_.fetch_add(1, std::memory_order_relaxed);
+  std::unique_lock lock(calls_, std::try_to_lock);
+  while (!lock && Clock::now() < until) {
+    sched_yield();
+    static_cast<void>(lock.try_lock());
+  }
+  wanting_.fetch_sub(1, std::memory_order_relaxed);
+  return lock;
+}
+
+// ---- Progress ------------------------------------------------------------------------------------------------------
 
 void MpiRuntime::add(std::shared_ptr<MpiGroup> group) {
   if (!group->listed_) {
@@ -223,6 +312,7 @@ void MpiRuntime::await(MpiHandle& request, const Deadline& deadline, const std::
     int done = 0;
     {
       const std::lock_guard lock(calls_);
+      require_open(place, operation);
       check(mpi_->Test(&request, &done, mpi_->status_ignore()), place, operation);
     }
     if (done != 0) return;
@@ -240,8 +330,16 @@ void MpiRuntime::allow(std::chrono::nanoseconds timeout) noexcept {
   }
 }
 
-void MpiRuntime::finish() noexcept {
+void MpiRuntime::end_all_ranks(int code) noexcept {
+  std::fflush(nullptr);  // MPI leaves by _exit
+  const std::unique_lock lock = lock_soon();
+  if (!is_over()) mpi_->Abort(mpi_->comm_world, code);
+}
+
+void MpiRuntime::finish(int status) noexcept {
   if (!process_running() || in_callback()) return;
+  const int code = status & 0xff;  // as the parent gets it
+  if (world_size_ > 1 && (code != 0 || broken_.load(std::memory_order_relaxed))) end_all_ranks(code != 0 ? code : 1);
   const std::chrono::nanoseconds timeout(longest_timeout_.load(std::memory_order_relaxed));
   const Deadline deadline(to_timeout_ns(timeout));
   {
@@ -255,9 +353,7 @@ void MpiRuntime::finish() noexcept {
     until([this] { return stopped_; });
     if (!stopped_ || !groups_.empty()) return;
   }
-  int finalized = 0;
-  mpi_->Finalized(&finalized);
-  if (!begun_here_ || finalized != 0 || broken_.load(std::memory_order_relaxed)) return;
+  if (!begun_here_ || is_over() || broken_.load(std::memory_order_relaxed)) return;
   try {
     // MPI_Finalize waits for the others without a limit, so it is made sure first that they come.
     run([this](MpiHandle* request) { return mpi_->Ibarrier(world_, request); }, deadline, "", "exit", "end", timeout);

@@ -6,7 +6,11 @@
 // rank: operations are started (MPI_I...) and tested again and again. So a communicator never stands in another one's
 // way, whatever the order in which the ranks use them. Whoever waits for an operation tests it on its own thread; while
 // nobody does, the progress thread tests. MPI_Comm_dup and MPI_Comm_split are the exceptions: MPI_Comm_split has no
-// form that can be tested. They are called once all ranks have shown that they have come, on a thread of their own.
+// form that can be tested. They are called once all ranks have shown that they have come, on a thread of their own, and
+// so is MPI_Init_thread, which waits for all ranks itself.
+//
+// The program may call MPI_Finalize itself. MPI tells of that by deleting an attribute of MPI_COMM_SELF first; what is
+// pending ends then, and nothing of MPI is called any more.
 #pragma once
 
 #include <atomic>
@@ -68,13 +72,15 @@ class MpiRuntime {
   void wake() noexcept { changed_.notify_all(); }
   /// Tests what is started. By a thread that waits.
   void help() noexcept;
-  /// Starts with `start(MpiHandle* request)` and tests until it is done. Throws the error of MPI, or timeout_error().
+  /// Starts with `start(MpiHandle* request)` and tests until it is done. Throws the error of MPI, timeout_error(), or
+  /// shut_down.
   template <class Start>
   void run(Start&& start, const Deadline& deadline, const std::string& place, const char* operation, const char* what,
            std::chrono::nanoseconds timeout) {
     MpiHandle request = 0;
     {
       Calls calls(*this);
+      require_open(place, operation);
       check(start(&request), place, operation);
     }
     await(request, deadline, place, operation, what, timeout);
@@ -82,7 +88,12 @@ class MpiRuntime {
   /// Throws backend_failed with MPI's text.
   void check(int code, const std::string& place, const char* operation) const;
   Error error_of(int code, const std::string& place, const char* operation) const;
-  /// From now on MPI isn't finalized: a rank is missing.
+  /// Throws shut_down once MPI_Finalize was called. Under Calls, where MPI is called next.
+  void require_open(const std::string& place, const char* operation) const;
+  bool is_over() const noexcept { return over_.load(std::memory_order_acquire); }
+  /// Within MPI_Finalize, whoever called it.
+  void leave() noexcept;
+  /// From now on MPI isn't finalized: a rank is missing, or the others wait for this one. At exit they are ended.
   void give_up() noexcept { broken_.store(true, std::memory_order_relaxed); }
 
   /// How long the exit may wait for the other ranks, at least.
@@ -91,15 +102,20 @@ class MpiRuntime {
  private:
   MpiRuntime() = default;
   void initialise(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
-  void duplicate_world(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
+  void begin(const std::string& place, const char* operation, std::chrono::nanoseconds timeout);
   void await(MpiHandle& request, const Deadline& deadline, const std::string& place, const char* operation,
              const char* what, std::chrono::nanoseconds timeout);
   /// One look at everything. True if something is started and not done.
   bool step(bool by_waiter) noexcept;
   void progress() noexcept;
-  /// At exit: waits for what is pending and, if MPI was begun here, for the other ranks, as MPI_Finalize does, but no
+  void listen_for_the_end(const std::string& place, const char* operation);
+  /// At exit. After a failure, or with a status that isn't 0, it has MPI end all ranks, which would wait for this one.
+  /// Else it waits for what is pending and, if MPI was begun here, for the other ranks, as MPI_Finalize does, but no
   /// longer than the timeout; then ends MPI. A rank that is missing for longer leaves MPI as it is.
-  void finish() noexcept;
+  void finish(int status) noexcept;
+  void end_all_ranks(int code) noexcept;
+  /// The lock of MPI's calls, if whoever has it gives it back soon.
+  std::unique_lock<std::mutex> lock_soon() noexcept;
 
   const MpiLibrary* mpi_ = nullptr;
   MpiOwnOps own_ops_;
@@ -110,8 +126,9 @@ class MpiRuntime {
   bool cuda_aware_ = false;
   bool begun_here_ = false;
   std::atomic<bool> broken_{false};
-  std::atomic<int> wanting_{0};  ///< threads that wait for calls_ to start something
-  std::atomic<int> helpers_{0};  ///< threads inside of help()
+  std::atomic<bool> over_{false};  ///< MPI_Finalize was called
+  std::atomic<int> wanting_{0};    ///< threads that wait for calls_ to start something
+  std::atomic<int> helpers_{0};    ///< threads inside of help()
   std::atomic<std::int64_t> helped_at_{0};
   std::atomic<std::int64_t> longest_timeout_{0};  ///< nanoseconds
 

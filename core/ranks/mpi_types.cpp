@@ -1,49 +1,111 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ranks/mpi_types.h"
 
-#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "ranks/half.h"
 
 namespace anyplace::detail {
 namespace {
 
+// ---- Elements, as the operations have them
+// ---------------------------------------------------------------------------
+
+template <class T>
+struct Plain {
+  using Stored = T;
+  using Value = T;
+  static T load(T value) noexcept { return value; }
+  static T store(T value) noexcept { return value; }
+};
 struct F16 {
+  using Stored = std::uint16_t;
+  using Value = float;
   static float load(std::uint16_t bits) noexcept { return from_f16(bits); }
   static std::uint16_t store(float value) noexcept { return to_f16(value); }
 };
 struct Bf16 {
+  using Stored = std::uint16_t;
+  using Value = float;
   static float load(std::uint16_t bits) noexcept { return from_bf16(bits); }
   static std::uint16_t store(float value) noexcept { return to_bf16(value); }
 };
 
-template <Reduction reduction>
-float combined(float a, float b) noexcept {
-  if constexpr (reduction == Reduction::sum) return a + b;
-  if constexpr (reduction == Reduction::prod) return a * b;
-  if constexpr (reduction == Reduction::min) return b < a ? b : a;
-  if constexpr (reduction == Reduction::max) return a < b ? b : a;
+// ---- Operations: their results don't depend on which operand is the first ------------------------------------------
+
+/// A NaN where either is one, always the same; -0 is less than 0. Without branches, so that loops of it are done by
+/// vectors.
+template <Reduction reduction, class T>
+T extreme(T a, T b) noexcept {
+  constexpr bool least = reduction == Reduction::min;
+  const T of_equals = std::signbit(a) == least ? a : b;
+  const T of_numbers = a == b ? of_equals : (a < b) == least ? a : b;
+  return std::isunordered(a, b) ? std::numeric_limits<T>::quiet_NaN() : of_numbers;
 }
 
-template <class Half, Reduction reduction>
-void reduce_half(void* in, void* inout, int* count, MpiHandle* /*type*/) noexcept {
-  const auto* const from = static_cast<const std::uint16_t*>(in);
-  auto* const to = static_cast<std::uint16_t*>(inout);
+/// Integers wrap around.
+template <Reduction reduction, class T>
+T combined(T a, T b) noexcept {
+  constexpr bool is_sum = reduction == Reduction::sum;
+  if constexpr (reduction == Reduction::min || reduction == Reduction::max) {
+    return extreme<reduction>(a, b);
+  } else if constexpr (std::is_integral_v<T>) {
+    const auto x = static_cast<unsigned>(a), y = static_cast<unsigned>(b);
+    return static_cast<T>(is_sum ? x + y : x * y);
+  } else {
+    const T result = is_sum ? a + b : a * b;
+    return std::isnan(result) ? std::numeric_limits<T>::quiet_NaN() : result;
+  }
+}
+
+template <class Element, Reduction reduction>
+void reduce_own(void* in, void* inout, int* count, MpiHandle* /*type*/) noexcept {
+  const auto* const from = static_cast<const typename Element::Stored*>(in);
+  auto* const to = static_cast<typename Element::Stored*>(inout);
   for (int i = 0; i < *count; ++i) {
-    to[i] = Half::store(combined<reduction>(Half::load(from[i]), Half::load(to[i])));
+    to[i] = Element::store(combined<reduction, typename Element::Value>(Element::load(from[i]), Element::load(to[i])));
   }
 }
 
-template <class Half>
-bool make_ops(const MpiLibrary& mpi, MpiHandle (&ops)[4]) noexcept {
-  constexpr MpiUserFunction functions[] = {reduce_half<Half, Reduction::sum>, reduce_half<Half, Reduction::prod>,
-                                           reduce_half<Half, Reduction::min>, reduce_half<Half, Reduction::max>};
-  for (std::size_t i = 0; i < std::size(functions); ++i) {
-    if (mpi.Op_create(functions[i], 1, &ops[i]) != mpi_success) return false;
-  }
-  return true;
+struct OwnOp {
+  DType type;
+  Reduction reduction;
+  MpiUserFunction function;
+};
+template <class Element>
+constexpr std::array<OwnOp, 2> sums(DType type) {
+  return {{{type, Reduction::sum, reduce_own<Element, Reduction::sum>},
+           {type, Reduction::prod, reduce_own<Element, Reduction::prod>}}};
 }
+template <class Element>
+constexpr std::array<OwnOp, 2> extremes(DType type) {
+  return {{{type, Reduction::min, reduce_own<Element, Reduction::min>},
+           {type, Reduction::max, reduce_own<Element, Reduction::max>}}};
+}
+constexpr std::array<OwnOp, 2> own_ops[] = {
+    sums<F16>(DType::f16),
+    extremes<F16>(DType::f16),
+    sums<Bf16>(DType::bf16),
+    extremes<Bf16>(DType::bf16),
+    extremes<Plain<float>>(DType::f32),
+    extremes<Plain<double>>(DType::f64),
+    sums<Plain<std::int8_t>>(DType::i8),
+    sums<Plain<std::uint8_t>>(DType::u8),
+    sums<Plain<std::int16_t>>(DType::i16),
+    sums<Plain<std::uint16_t>>(DType::u16),
+};
+
+MpiHandle& own_op(MpiOwnOps& ops, DType type, Reduction reduction) noexcept {
+  return ops.of_type[static_cast<std::size_t>(type)][static_cast<std::size_t>(reduction)];
+}
+
+// ---- Averages
+// --------------------------------------------------------------------------------------------------------
 
 template <class T>
 void divide_plain(void* elements, std::uint64_t count, int by) noexcept {
@@ -60,7 +122,12 @@ void divide_half(void* elements, std::uint64_t count, int by) noexcept {
 }  // namespace
 
 bool make_own_ops(const MpiLibrary& mpi, MpiOwnOps& ops) noexcept {
-  return make_ops<F16>(mpi, ops.f16) && make_ops<Bf16>(mpi, ops.bf16);
+  for (const std::array<OwnOp, 2>& two : own_ops) {
+    for (const OwnOp& one : two) {
+      if (mpi.Op_create(one.function, 1, &own_op(ops, one.type, one.reduction)) != mpi_success) return false;
+    }
+  }
+  return true;
 }
 
 MpiHandle mpi_type(const MpiLibrary& mpi, DType type) noexcept {
@@ -98,8 +165,8 @@ MpiHandle mpi_type(const MpiLibrary& mpi, DType type) noexcept {
 
 MpiHandle mpi_op(const MpiLibrary& mpi, const MpiOwnOps& own, DType type, Reduction reduction) noexcept {
   const Reduction plain = reduction == Reduction::avg ? Reduction::sum : reduction;
-  if (type == DType::f16) return own.f16[static_cast<std::size_t>(plain)];
-  if (type == DType::bf16) return own.bf16[static_cast<std::size_t>(plain)];
+  const MpiHandle ours = own.of_type[static_cast<std::size_t>(type)][static_cast<std::size_t>(plain)];
+  if (ours != 0) return ours;
   switch (plain) {
     case Reduction::prod:
       return mpi.prod;

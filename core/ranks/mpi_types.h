@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which MPI type and operation an element's type and a reduction are. MPI has no half precision: those elements are
-// 16-bit integers to it, with operations of our own.
+//
+// Which MPI type and operation an element's type and a reduction are.
+//
+// Operations are of our own where MPI's don't give the same bits whatever the order and the number of elements: MPI has
+// no half precision; its min and max give a NaN, or which zero, by the order; and Open MPI's sums of small integers
+// saturate where it adds them by vectors, and wrap in the rest.
 #pragma once
+
+#include <cstddef>
 
 #include "ranks/mpi_library.h"
 #include "ranks/part.h"
 
 namespace anyplace::detail {
 
-/// MPI's operations of our own: made once MPI is initialised.
+inline constexpr std::size_t dtype_count = static_cast<std::size_t>(DType::boolean) + 1;
+
+/// MPI's operations of our own: made once MPI is initialised. Those of a type are sum, prod, min, max; 0 is MPI's.
 struct MpiOwnOps {
-  MpiHandle f16[4] = {};  ///< sum, prod, min, max
-  MpiHandle bf16[4] = {};
+  MpiHandle of_type[dtype_count][4] = {};
 };
 
 /// False if MPI refused one.

@@ -266,6 +266,7 @@ bool NcclGroup::look() noexcept {
   } catch (const Error& error) {
     // The engine's abort may wait for its own threads, which the polling thread mustn't.
     if (fail_with(error)) {
+      if (MpiRuntime* const mpi = MpiRuntime::existing()) mpi->give_up();  // the ranks that it started
       auto* const group = new (std::nothrow) std::shared_ptr<NcclGroup>(shared_from_this());
       if (group == nullptr) return false;
       post_to_service([group] {

@@ -122,7 +122,13 @@ bool has_reduction(DType type, Reduction reduction) noexcept {
 }  // namespace
 
 void require_reduction(const Part& part, const std::string& place, const char* operation) {
-  if (!part.reduces() || has_reduction(part.type, part.reduction)) return;
+  if (!part.reduces()) return;
+  if (part.reduction > Reduction::avg) {
+    fail(ErrorCode::invalid_argument, place, operation,
+         fmt::format("{} is no Reduction\n{} elements have {}\nsee docs/ranks.md", static_cast<int>(part.reduction),
+                     anyplace::to_string(part.type), reductions_of(part.type)));
+  }
+  if (has_reduction(part.type, part.reduction)) return;
   fail(ErrorCode::invalid_argument, place, operation,
        fmt::format("{} elements have no {}\nthey have {}\nsee docs/ranks.md", anyplace::to_string(part.type),
                    anyplace::to_string(part.reduction), reductions_of(part.type)));

@@ -2,6 +2,7 @@
 #include "ranks/small_reduce.h"
 
 #include <bit>
+#include <cstring>
 
 namespace anyplace::detail {
 
@@ -10,22 +11,23 @@ SmallPlan::SmallPlan(int rank, int size) {
   const int extra = size - power;
   const bool folds = rank < 2 * extra;
   if (folds && rank % 2 == 0) {
-    steps = {{rank + 1, -1, false}, {-1, rank + 1, false}};
+    steps = {{rank + 1, -1}, {-1, rank + 1}};
     return;
   }
-  if (folds) steps.push_back({-1, rank - 1, true});
+  if (folds) steps.push_back({-1, rank - 1, true, true});
   const int place = folds ? rank / 2 : rank - extra;
   for (int mask = 1; mask < power; mask *= 2) {
     const int other = place ^ mask;
     const int peer = other < extra ? other * 2 + 1 : other + extra;
-    steps.push_back({peer, peer, true});
+    steps.push_back({peer, peer, true, peer < rank});
   }
-  if (folds) steps.push_back({rank - 1, -1, false});
+  if (folds) steps.push_back({rank - 1, -1});
 }
 
 void SmallReduce::begin(const Operation& operation, std::uint64_t bytes) {
   if (received_.size() < bytes) received_.resize(bytes);
   operation_ = operation;
+  bytes_ = bytes;
   next_ = 0;
   has_received_ = false;
 }
@@ -54,6 +56,15 @@ int SmallReduce::start(const SmallPlan::Step& step) noexcept {
   return code;
 }
 
+/// MPI writes the result over the second operand.
+int SmallReduce::combine(const SmallPlan::Step& step) noexcept {
+  const Operation& o = operation_;
+  if (step.comes_first) return mpi_.Reduce_local(received_.data(), o.data, o.count, o.type, o.op);
+  const int code = mpi_.Reduce_local(o.data, received_.data(), o.count, o.type, o.op);
+  std::memcpy(o.data, received_.data(), bytes_);
+  return code;
+}
+
 bool SmallReduce::look(int& code) noexcept {
   while (true) {
     code = test(receive_, is_receiving_);
@@ -62,7 +73,7 @@ bool SmallReduce::look(int& code) noexcept {
     if (code != mpi_success) return true;
     if (is_pending()) return false;
     if (has_received_) {
-      code = mpi_.Reduce_local(received_.data(), operation_.data, operation_.count, operation_.type, operation_.op);
+      code = combine(plan_.steps[next_ - 1]);
       has_received_ = false;
       if (code != mpi_success) return true;
     }

@@ -5,7 +5,8 @@
 // missing.
 //
 // Ranks beyond the largest power of two give theirs to a neighbour first and get the result from it at the end. Every
-// rank combines the same values in the same way, up to which one comes first, so that all get the same bits.
+// rank combines the same values in the same order, the lower ranks' first, so that all get the same bits: a sum of two
+// NaNs is the first one.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,8 @@ struct SmallPlan {
   struct Step {
     int send_to = -1;
     int receive_from = -1;
-    bool reduces = false;  ///< what comes is combined; else it is the result
+    bool reduces = false;      ///< what comes is combined; else it is the result
+    bool comes_first = false;  ///< it is the first operand
   };
   std::vector<Step> steps;
 
@@ -56,10 +58,12 @@ class SmallReduce {
  private:
   int start(const SmallPlan::Step& step) noexcept;
   int test(MpiHandle& request, bool& is_open) noexcept;
+  int combine(const SmallPlan::Step& step) noexcept;
 
   const MpiLibrary& mpi_;
   const SmallPlan& plan_;
   Operation operation_;
+  std::uint64_t bytes_ = 0;
   std::size_t next_ = 0;
   bool has_received_ = false;  ///< what is to be combined
   bool is_sending_ = false, is_receiving_ = false;

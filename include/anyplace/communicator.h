@@ -45,7 +45,8 @@ struct CommunicatorState;
 }  // namespace detail
 
 /// How elements of all ranks become one. Complex numbers have sum, prod and avg, booleans min (all of them) and max
-/// (any of them), and integers have no avg.
+/// (any of them), and integers have no avg. Integers wrap around. What min and max make of a NaN is the engine's: over
+/// MPI it is NaN, over NCCL and RCCL the number (docs/ranks.md). Either way every rank gets the same bits.
 enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
 
 /// "sum" and so on; "unknown" for what is no Reduction.
@@ -89,8 +90,8 @@ struct CommunicatorOptions {
 /// callers see to that themselves. Every member but is_null() throws invalid_handle for a null one and after abort(),
 /// the communicator's error after it has failed, and forked, shut_down, device_lost and not_permitted as a Device does.
 /// Operations throw invalid_argument for a stream of another device, a null address, a buffer that is smaller than the
-/// counts say, a root or peer that is no rank, and a type without that reduction; capturing on a stream that is
-/// captured; unsupported for what the engine lacks.
+/// counts say, a root or peer that is no rank, what is no Reduction, and a type without that reduction; capturing on a
+/// stream that is captured; unsupported for what the engine lacks.
 class ANYPLACE_API Communicator {
  public:
   Communicator() noexcept = default;
@@ -182,9 +183,10 @@ class ANYPLACE_API Communicator {
   }
 
   // -- Groups: what is called between the two begins together, as one piece of work of one stream, when group_end is
-  // called. They nest; a group is one thread's, of one communicator.
+  // called. They nest. A group is one thread's, of one communicator: what other threads call meanwhile isn't in it, and
+  // it goes unsubmitted with a thread that ends. GroupGuard is the same for a scope, also when an exception passes.
   void group_start() const;
-  /// Throws invalid_argument without a group_start.
+  /// Throws invalid_argument where this thread has no group_start before.
   void group_end() const;
 
   /// Makes communicators of those that give the same `color`, their ranks in the order of `key`, then of rank(). All
@@ -213,7 +215,23 @@ class ANYPLACE_API Communicator {
   /// The size()-th part of them. Throws invalid_argument if there is a rest.
   std::uint64_t part_of(std::uint64_t elements) const;
 
+  friend class GroupGuard;
   std::shared_ptr<detail::CommunicatorState> state_;
+};
+
+/// A group for a scope: group_start, and group_end at its end, which throws what that does. When an exception leaves
+/// the scope, what was called in it is dropped instead, and never begins: the other ranks notice by their timeout,
+/// unless the communicator is aborted. A guard lives and dies on one thread.
+class ANYPLACE_API GroupGuard {
+ public:
+  [[nodiscard]] explicit GroupGuard(const Communicator& communicator);
+  GroupGuard(const GroupGuard&) = delete;  // bound to its scope
+  GroupGuard& operator=(const GroupGuard&) = delete;
+  ~GroupGuard() noexcept(false);
+
+ private:
+  std::shared_ptr<detail::CommunicatorState> state_;
+  int exceptions_;  ///< that were under way at its beginning
 };
 
 /// An engine that communicators can be made of, for people and programs that look for what is missing.

@@ -131,6 +131,35 @@ TEST_CASE("gather names the rule that its arguments break") {
   CHECK(has(refusal([&] { comm::gather({two.a}, 0, {.out = Array()}); }), "null array"));
 }
 
+/// As many elements as the shape says, all rows of which are the first one of `array`.
+Array rows_of_one(const Array& array, const Extents& shape) {
+  return array.with(anyplace::ArrayView(array.buffer(), array.dtype(), shape, {0, 1}));
+}
+
+TEST_CASE("an `out` whose elements share memory is refused by its number, and nothing is written") {
+  const Two two;
+  const Array good = upload(two.all[1], counted(6, 100), {2, 3}), other = upload(two.all[1], counted(6, 200), {2, 3});
+  const Array twice = rows_of_one(other, {2, 3});
+  const auto untouched = [&] { return read(good) == counted(6, 100) && read(other) == counted(6, 200); };
+  const std::string broadcast = refusal([&] { comm::broadcast(two.a, {.out = {good, twice}}); });
+  INFO(broadcast);
+  CHECK(has(broadcast, "comm::broadcast: invalid_argument: elements of `out` array 1 share memory"));
+  CHECK(has(broadcast, "shape (2, 3) and the strides (0, 1)"));
+  CHECK(untouched());
+  const Array four = upload(two.all[0], counted(12), {4, 3});
+  CHECK(has(refusal([&] { comm::scatter(four, {.out = {good, twice}}); }), "elements of `out` array 1 share memory"));
+  CHECK(untouched());
+  // Each piece alone writes nothing twice.
+  CHECK(has(refusal([&] {
+              comm::gather({two.a.slice(0, 0, 1), two.a.slice(0, 1, 2)}, 0, {.out = twice});
+            }),
+            "elements of `out` array 0 share memory"));
+  CHECK(untouched());
+  // What is read may have elements that share memory, and an array of no elements writes nothing.
+  CHECK(read(comm::broadcast(rows_of_one(two.a, {2, 3}), {.out = {good}}).front()) == Ints{0, 1, 2, 0, 1, 2});
+  CHECK(comm::broadcast(two.a.slice(1, 0, 0), {.out = {rows_of_one(other, {2, 0})}}).front().size() == 0);
+}
+
 TEST_CASE("what is refused has submitted nothing") {
   const Two two;
   test::HostGate gate;

@@ -38,6 +38,7 @@ TEST_CASE("Given MPICH's header then its handles are the numbers that are used")
   CHECK(reinterpret_cast<std::uintptr_t>(MPI_STATUS_IGNORE) == mpich_abi.status_ignore);
 #define COMPARE(member, name) CHECK(static_cast<unsigned>(name) == number_of(#member))
   COMPARE(comm_world, MPI_COMM_WORLD);
+  COMPARE(comm_self, MPI_COMM_SELF);
   COMPARE(comm_null, MPI_COMM_NULL);
   COMPARE(request_null, MPI_REQUEST_NULL);
   COMPARE(errors_return, MPI_ERRORS_RETURN);

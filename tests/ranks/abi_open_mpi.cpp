@@ -32,6 +32,7 @@ TEST_CASE("Given Open MPI's header then its handles are the objects that are loo
     return std::string(expansion).find(std::string(object)) != std::string::npos;
   };
   CHECK(names(EXPANDED(MPI_COMM_WORLD), "ompi_mpi_comm_world"));
+  CHECK(names(EXPANDED(MPI_COMM_SELF), "ompi_mpi_comm_self"));
   CHECK(names(EXPANDED(MPI_COMM_NULL), "ompi_mpi_comm_null"));
   CHECK(names(EXPANDED(MPI_REQUEST_NULL), "ompi_request_null"));
   CHECK(names(EXPANDED(MPI_ERRORS_RETURN), "ompi_mpi_errors_return"));

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is refused, whatever the engine: on one rank alone.
 #include <catch2/catch.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "anyplace/anyplace.h"
 #include "support/environment.h"
@@ -121,6 +125,14 @@ TEST_CASE("Given a type that hasn't the reduction then the Error says which it h
              "i32 elements have no avg; they have sum, prod, min and max"));
   CHECK(says(me.refusal([&] { reduce(DType::c64, Reduction::max); }), "they have sum, prod and avg"));
   CHECK(says(me.refusal([&] { reduce(DType::boolean, Reduction::sum); }), "they have min (all of them) and max"));
+  const auto none = static_cast<Reduction>(9);
+  CHECK(says(me.refusal([&] { reduce(DType::f32, none); }),
+             "9 is no Reduction; f32 elements have sum, prod, min, max and avg"));
+  CHECK(
+      says(me.refusal([&] { me.all.reduce(me.stream, me.ten.as<float>(), me.ten.as<float>(), 0, none); }), "9 is no"));
+  CHECK(says(
+      me.refusal([&] { me.all.reduce_scatter(me.stream, me.five.address(), me.ten.address(), 1, DType::i32, none); }),
+      "9 is no Reduction; i32 elements have sum, prod, min and max"));
   CHECK(says(me.refusal([&] { reduce(static_cast<DType>(99), Reduction::sum); }), "the type is no DType"));
 }
 
@@ -148,7 +160,7 @@ TEST_CASE("Given a communicator that was aborted or is null then its members say
 TEST_CASE("Given a group then it is of one stream and needs a beginning") {
   const Alone me;
   const Stream second(me.device);
-  CHECK(says(me.refusal([&] { me.all.group_end(); }), "there is no group"));
+  CHECK(says(me.refusal([&] { me.all.group_end(); }), "this thread has no group"));
   me.all.group_start();
   me.all.barrier(me.stream);
   CHECK(says(me.refusal([&] { me.all.barrier(second); }), "of one stream"));
@@ -156,6 +168,111 @@ TEST_CASE("Given a group then it is of one stream and needs a beginning") {
   me.all.group_start();
   me.all.send(me.stream, me.ten.as<float>(), 0);
   CHECK(says(me.refusal([&] { me.all.group_end(); }), "each send needs a recv"));
+}
+
+/// What the call throws on a thread of its own.
+template <class Call>
+std::string text_elsewhere(Call&& call) {
+  std::string text = "nothing";
+  std::thread([&] {
+    try {
+      call();
+    } catch (const Error& error) {
+      text = error.what();
+    }
+  }).join();
+  return text;
+}
+
+TEST_CASE("Given a group then it is its thread's alone") {
+  const Alone me;
+  const Stream second(me.device);
+  me.stream.fill(me.ten.as<float>(), 7.0f);
+  me.all.group_start();
+  me.all.recv(me.stream, me.five.as<float>(), 0);
+  CHECK(says(text_elsewhere([&] { me.all.group_end(); }), "this thread has no group"));
+  // Of another stream: it would be refused within the group.
+  CHECK(text_elsewhere([&] { me.all.barrier(second); }) == "nothing");
+  CHECK(text_elsewhere([&] {
+          me.all.group_start();
+          me.all.barrier(second);
+          me.all.group_end();
+        }) == "nothing");
+  me.all.send(me.stream, me.ten.as<float>().first(5), 0);
+  me.all.group_end();
+  std::vector<float> host(5);
+  me.stream.copy(host, me.five);
+  me.stream.synchronize();
+  CHECK(host == std::vector<float>(5, 7.0f));
+  CHECK(says(me.refusal([&] { me.all.group_end(); }), "this thread has no group"));
+}
+
+TEST_CASE("Given a thread that ends within a group then no other thread is in it") {
+  const Alone me;
+  for (int round = 0; round < 20; ++round) {  // the system gives a thread's id to the next one
+    CHECK(text_elsewhere([&] { me.all.group_start(); }) == "nothing");
+    CHECK(says(text_elsewhere([&] { me.all.group_end(); }), "this thread has no group"));
+  }
+}
+
+TEST_CASE("Given a group of one communicator then another's operations aren't in it") {
+  const Alone me;
+  const Communicator other = me.all.split(0, 0);
+  const Stream second(me.device);
+  me.all.group_start();
+  me.all.barrier(me.stream);
+  other.barrier(second);
+  CHECK(test::code_of([&] { other.group_end(); }) == ErrorCode::invalid_argument);
+  me.all.group_end();
+}
+
+TEST_CASE("Given a guard's scope then its operations begin at its end, and are dropped when an exception leaves it") {
+  const Alone me;
+  const auto sum_to_five = [&](float value) {
+    me.stream.fill(me.ten.as<float>(), value);
+    me.all.all_reduce(me.stream, me.five.as<float>(), me.ten.as<float>().first(5));
+  };
+  const auto is_five = [&](float value) {
+    std::vector<float> host(5);
+    me.stream.copy(host, me.five);
+    me.stream.synchronize();
+    return host == std::vector<float>(5, value);
+  };
+  {
+    const GroupGuard group(me.all);
+    sum_to_five(1);
+    CHECK_FALSE(is_five(1));
+  }
+  CHECK(is_five(1));
+  CHECK_THROWS_AS(
+      [&] {
+        const GroupGuard group(me.all);
+        sum_to_five(2);
+        throw std::runtime_error("between");
+      }(),
+      std::runtime_error);
+  CHECK(is_five(1));
+  CHECK(says(me.refusal([&] { me.all.group_end(); }), "this thread has no group"));
+  {  // The inner one alone is dropped.
+    const GroupGuard outer(me.all);
+    sum_to_five(3);
+    try {
+      const GroupGuard inner(me.all);
+      me.all.all_reduce(me.stream, me.five.as<float>(), me.ten.as<float>().first(5));
+      me.all.send(me.stream, me.ten.as<float>(), 0);  // which would be refused at the end
+      throw std::runtime_error("between");
+    } catch (const std::runtime_error&) {
+    }
+    CHECK(is_five(1));
+  }
+  CHECK(is_five(3));
+  CHECK(says(me.refusal([&] {
+    const GroupGuard group(me.all);
+    me.all.send(me.stream, me.ten.as<float>(), 0);
+  }),
+             "each send needs a recv"));
+  const Communicator null;
+  CHECK(test::code_of([&] { const GroupGuard group(null); }) == ErrorCode::invalid_handle);
 }
 
 TEST_CASE("Given a captured stream then an operation is refused with capturing") {

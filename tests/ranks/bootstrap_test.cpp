@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How ranks meet, and what is said where they can't: over TCP, also between two network namespaces, and over a file.
 #include <catch2/catch.hpp>
+#include <filesystem>
+#include <future>
+#include <string>
+#include <vector>
 
 #include "anyplace/anyplace.h"
 #include "ranks/launch.h"
@@ -148,12 +152,56 @@ TEST_CASE("Given one process of two then meeting ends with a timeout that names 
   const Error file =
       test::required_error(ErrorCode::timeout, [&] { Communicator(device, Bootstrap::file(0, 2, path), soon); });
   CHECK(std::string(file.what()).find("rank 1 of 2 is missing") != std::string::npos);
-  const Error twice = test::required_error(ErrorCode::invalid_argument,
-                                           [&] { Communicator(device, Bootstrap::file(0, 2, path), soon); });
-  CHECK(std::string(twice.what()).find("rank 0 was there already") != std::string::npos);
+  CHECK(std::string(file.what()).find("came to meet over " + path) != std::string::npos);
+  CHECK(std::string(alone.what()).find("came to meet at 127.0.0.1") != std::string::npos);
   CHECK(test::code_of([&] {
           Communicator(device, Bootstrap::file(0, 2, (folder.path() / "none" / "file").string()), soon);
         }) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("Given a meeting over a file that timed out then nothing of it is left, and the next one may succeed") {
+  if (!has_doubles()) return;
+  const Device device("cuda:0");
+  const test::TempDir folder;
+  const std::string path = (folder.path() / "meeting").string();
+  for (const int rank : {0, 1, 0}) {
+    const Error error = test::required_error(ErrorCode::timeout, [&] {
+      Communicator(device, Bootstrap::file(rank, 2, path), {.timeout = std::chrono::milliseconds(50)});
+    });
+    INFO(error.what());
+    CHECK(std::filesystem::is_empty(folder.path()));
+  }
+  Program peer({RANKS_PEER, path}, {});
+  const Communicator both(device, Bootstrap::file(0, 2, path), {.timeout = std::chrono::seconds(60)});
+  CHECK(both.size() == 2);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
+TEST_CASE("Given a rank twice over files then all that are there are told, also who comes later") {
+  if (!has_doubles()) return;
+  const Device device("cuda:0");
+  const test::TempDir folder;
+  const auto meet_as = [&](int rank) {
+    const std::string path = (folder.path() / "meeting").string();
+    try {
+      Communicator(device, Bootstrap::file(rank, 4, path), {.timeout = std::chrono::seconds(60)});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  std::vector<std::future<std::string>> all;
+  for (const int rank : {0, 1, 1, 2}) {
+    all.push_back(std::async(std::launch::async, [&meet_as, rank] { return meet_as(rank); }));
+  }
+  for (std::future<std::string>& one : all) {
+    const std::string text = one.get();
+    INFO(text);
+    CHECK(text.find("invalid_argument: rank 1 was there already") != std::string::npos);
+  }
+  const std::string later = meet_as(3);
+  INFO(later);
+  CHECK(later.find("rank 1 was there already") != std::string::npos);
 }
 
 /// Runs a command as root of namespaces of its own. False where there can be none.

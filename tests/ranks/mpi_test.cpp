@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "ranks/launch.h"
+#include "support/temp_dir.h"
 
 namespace mpi_test {
 
@@ -109,6 +110,59 @@ TEST_CASE("Given MPI operations that wait then abort ends them at once") {
   CHECK(ended.output.find("nothing was thrown") == std::string::npos);
 }
 
+TEST_CASE(
+    "Given an MPI rank that doesn't come to its first communicator then the others get a timeout, and may try again") {
+  if (!test::has_mpirun()) return;
+  const test::TempDir folder;
+  require_right(
+      run_mpi(2, {RANKS_WORKER, "cpu_sim", "mpi", "late"}, {{"RANKS_SIGN", (folder.path() / "sign").string()}}));
+}
+
+TEST_CASE("Given an MPI rank that has ended before its first communicator then the others get a timeout and end") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(2, "absent");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.output.find("timeout: not all ranks came to start MPI within 0.05 s") != std::string::npos);
+}
+
+TEST_CASE("Given an MPI rank that exits with a status then the others are ended, and what it has printed is there") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(3, "returns_status");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.status == 3);
+  CHECK(ended.output.find("rank 1 has found something wrong") != std::string::npos);
+}
+
+TEST_CASE("Given an MPI rank that exits after its communicator has failed then the others are ended") {
+  if (!test::has_mpirun()) return;
+  const Ended ended = work(3, "returns_after_failure");
+  INFO(ended.output);
+  CHECK_FALSE(ended.hung);
+  CHECK(ended.status != 0);
+  CHECK(ended.output.find("not all ranks came to do all_reduce") != std::string::npos);
+}
+
+TEST_CASE("Given NaNs and zeros of both signs then min and max are the same bits at every rank, whatever the count") {
+  if (!test::has_mpirun()) return;
+  for (const int size : {2, 3, 4}) require_right(work(size, "extremes"));
+}
+
+TEST_CASE("Given small integers whose sum doesn't fit then every element of it wraps, whatever the count") {
+  if (!test::has_mpirun()) return;
+  for (const int size : {2, 3}) require_right(work(size, "wraps"));
+}
+
+TEST_CASE("Given a program that calls MPI_Finalize itself then pending and later uses throw shut_down") {
+  if (!test::has_mpirun()) return;
+  for (const char* const check : {"0", "1"}) {
+    for (const char* const mode : {"finalized", "finalized_idle"}) {
+      require_right(run_mpi(2, {RANKS_WORKER, "cpu_sim", "mpi", mode}, {{"ANYPLACE_COMMUNICATOR_CHECK", check}}));
+    }
+  }
+}
+
 TEST_CASE("Given the doubles' devices and MPI then operations go through pinned memory") {
   if (!test::has_mpirun()) return;
   if (std::string(RANKS_CUDA_DOUBLE).empty()) {
@@ -139,6 +193,9 @@ TEST_CASE("Given MPICH then its library is opened, and its ranks do the same") {
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{RANKS_TRAINING, "cpu_sim"},
                                              {RANKS_WORKER, "cpu_sim", "mpi", "order"},
+                                             {RANKS_WORKER, "cpu_sim", "mpi", "extremes"},
+                                             {RANKS_WORKER, "cpu_sim", "mpi", "wraps"},
+                                             {RANKS_WORKER, "cpu_sim", "mpi", "finalized"},
                                              {RANKS_WORKER, "cpu_sim", "mpi", "split"}}) {
     std::vector<std::string> all{RANKS_MPIRUN_MPICH, "-n", "3"};
     all.insert(all.end(), words.begin(), words.end());

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank of the cases: ranks_worker PLACE ENGINE MODE. Says what it has seen, a line each, and exits with 0 if that was
 // what the mode expects. The cases say what must be in the lines.
+#include <dlfcn.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <string>
@@ -19,6 +23,7 @@ namespace {
 
 using namespace anyplace;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 struct Failed {};
@@ -226,6 +231,165 @@ void aborted(const Rank& me) {
   ::_exit(0);  // an engine may still wait for what was aborted
 }
 
+/// The program finalizes MPI itself, though communicators and an operation are there: each use says so from then on.
+void finalized(const Rank& me) {
+  const Buffer data = me.filled(1), few = me.filled(1, 10);
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  me.stream.synchronize();
+  std::atomic<bool> open{false};
+  me.stream.launch_host_func([&open] {
+    while (!open) std::this_thread::yield();
+  });
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "MPI_Finalize"))();
+  open = true;
+  const Communicator& all = me.all;
+  for (const std::function<void()>& call :
+       std::vector<std::function<void()>>{[&] { me.stream.synchronize(); }, [&] { all.synchronize(); },
+                                          [&] { all.all_reduce(me.stream, few.as<float>(), few.as<float>()); },
+                                          [&] { all.barrier(me.stream); }, [&] { static_cast<void>(all.split(0, 0)); },
+                                          [&] { Communicator(me.device, {.timeout = patience, .engine = "mpi"}); }}) {
+    const Error error = error_of(call);
+    std::printf("%s\n", error.what());
+    require(error.code() == ErrorCode::shut_down, "used after MPI_Finalize");
+  }
+  me.stream.fill(data.as<float>(), 2.0f);
+  require(me.read(data, me.stream).front() == 2, "the stream goes on");
+}
+
+/// The same of a communicator that nothing was pending of, and of one made of it.
+void finalized_idle(const Rank& me) {
+  const Communicator half = me.all.split(0, 0);
+  const Buffer few = me.filled(1, 10);
+  reinterpret_cast<int (*)()>(::dlsym(RTLD_DEFAULT, "MPI_Finalize"))();
+  for (const Communicator* const one : {&me.all, &half}) {
+    const auto sum = [&] { one->all_reduce(me.stream, few.as<float>(), few.as<float>()); };
+    require(error_of(sum).code() == ErrorCode::shut_down, "an operation");
+    require(error_of(sum).code() == ErrorCode::shut_down, "once more");
+    require(error_of([&] { static_cast<void>(one->split(0, 0)); }).code() == ErrorCode::shut_down, "a split");
+  }
+}
+
+/// The elements of all ranks, reduced. Every rank gets the same bits; here, those of rank 0 are compared.
+template <class T>
+std::vector<T> reduced(const Rank& me, const std::vector<T>& mine, DType type, Reduction reduction) {
+  const std::uint64_t bytes = mine.size() * sizeof(T);
+  const Buffer data(me.stream, bytes);
+  me.stream.copy(data, mine);
+  me.stream.synchronize();
+  me.all.all_reduce(me.stream, data.address(), data.address(), mine.size(), type, reduction);
+  std::vector<T> host(mine.size()), first(mine.size());
+  me.stream.copy(host, data);
+  me.all.broadcast(me.stream, data.address(), bytes, DType::u8, 0);
+  me.stream.copy(first, data);
+  me.stream.synchronize();
+  require(std::memcmp(host.data(), first.data(), bytes) == 0, "the same bits at every rank");
+  return host;
+}
+
+/// So many elements that an all_reduce of them is a few bytes, is the engine's, and is done in pieces.
+constexpr std::size_t few = 100, many = 20'000, very_many = 9 << 20;
+
+/// Numbers of `Bits` that are floating point: NaNs of different payloads and signs at some ranks, and zeros of
+/// different signs. `nan` is the one that min and max give.
+template <class Bits>
+void check_extremes(const Rank& me, DType type, Bits nan, std::size_t count) {
+  constexpr Bits sign = static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 1));
+  const auto rank = static_cast<Bits>(me.all.rank());
+  const auto number = static_cast<Bits>(nan >> 1);  // 1.75
+  const Bits payload = static_cast<Bits>(nan + rank + 1);
+  std::vector<Bits> mine(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    switch (i % 5) {
+      case 0:  // a NaN at rank 1 alone
+        mine[i] = rank == 1 ? payload : Bits{0};
+        break;
+      case 1:  // at every rank
+        mine[i] = rank % 2 == 0 ? payload : static_cast<Bits>(payload | sign);
+        break;
+      case 2:
+        mine[i] = rank % 2 == 0 ? sign : Bits{0};
+        break;
+      case 3:
+        mine[i] = rank % 2 == 0 ? Bits{0} : sign;
+        break;
+      default:
+        mine[i] = number;
+    }
+  }
+  for (const Reduction reduction : {Reduction::min, Reduction::max}) {
+    const std::vector<Bits> out = reduced(me, mine, type, reduction);
+    const Bits zero = reduction == Reduction::min ? sign : Bits{0};
+    for (std::size_t i = 0; i < count; ++i) {
+      const Bits expected = i % 5 < 2 ? nan : i % 5 < 4 ? zero : number;
+      if (out[i] != expected)
+        std::fprintf(stderr, "element %zu of %zu is %llx\n", i, count, static_cast<unsigned long long>(out[i]));
+      require(out[i] == expected, to_string(reduction));
+    }
+  }
+  for (const Reduction reduction : {Reduction::sum, Reduction::prod, Reduction::avg})
+    reduced(me, mine, type, reduction);
+}
+
+/// What is no number, and which zero it is, doesn't depend on the rank nor on the way that an operation is done.
+void extremes(const Rank& me) {
+  for (const std::size_t count : {few, many}) {
+    check_extremes<std::uint16_t>(me, DType::f16, 0x7e00, count);
+    check_extremes<std::uint16_t>(me, DType::bf16, 0x7fc0, count);
+    check_extremes<std::uint32_t>(me, DType::f32, 0x7fc00000, count);
+    check_extremes<std::uint64_t>(me, DType::f64, 0x7ff8000000000000, count);
+  }
+}
+
+template <class T>
+void check_wraps(const Rank& me, DType type, T each, const std::vector<std::size_t>& counts = {few, many}) {
+  T sum = 0, product = 1;
+  for (int rank = 0; rank < me.all.size(); ++rank) {
+    sum = static_cast<T>(static_cast<unsigned>(sum) + static_cast<unsigned>(each));
+    product = static_cast<T>(static_cast<unsigned>(product) * static_cast<unsigned>(each));
+  }
+  for (const std::size_t count : counts) {
+    const std::vector<T> mine(count, each);
+    require(reduced(me, mine, type, Reduction::sum) == std::vector<T>(count, sum), "every sum wraps");
+    require(reduced(me, mine, type, Reduction::prod) == std::vector<T>(count, product), "every product wraps");
+  }
+}
+
+/// Sums of small integers that don't fit.
+void wraps(const Rank& me) {
+  check_wraps<std::int8_t>(me, DType::i8, 100, {few, many, very_many});
+  check_wraps<std::int8_t>(me, DType::i8, -100);
+  check_wraps<std::uint8_t>(me, DType::u8, 200);
+  check_wraps<std::int16_t>(me, DType::i16, 30000);
+  check_wraps<std::int16_t>(me, DType::i16, -30000);
+  check_wraps<std::uint16_t>(me, DType::u16, 60000);
+}
+
+/// Rank 1 returns from main with an exit status, while the others wait for it, for longer than the case does.
+void returns_status(const Rank& me) {
+  const Buffer data = me.filled(1);
+  if (me.all.rank() == 1) {
+    std::printf("rank 1 has found something wrong\n");  // and isn't flushed
+    std::exit(3);
+  }
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  me.stream.synchronize();
+}
+
+/// The same where a communicator of rank 1 has failed, and it returns 0.
+void returns_after_failure(const Rank& me) {
+  const Communicator brief(me.device, {.timeout = seconds(2), .engine = "mpi"});
+  const Buffer data = me.filled(1);
+  const bool fails = me.all.rank() == 1;
+  (fails ? brief : me.all).all_reduce(me.stream, data.as<float>(), data.as<float>());
+  try {
+    me.stream.synchronize();
+  } catch (const Error& error) {
+    std::printf("%s\n", error.what());
+  }
+  std::exit(0);
+}
+
 /// Calls operations until it is killed from outside, or an Error comes.
 void endless(const Rank& me) {
   const Buffer data = me.filled(1, 100);
@@ -318,22 +482,70 @@ void meet(const Rank& me) {
   std::printf("rank %d of %d has met the others twice\n", me.all.rank(), me.all.size());
 }
 
+/// What making a communicator that can't be made throws, as rank 0 of mpirun's.
+void require_timeout(const Device& device) {
+  const Error error = error_of([&] { Communicator(device, {.timeout = milliseconds(50), .engine = "mpi"}); });
+  std::printf("%s\n", error.what());
+  require(error.code() == ErrorCode::timeout, "the first communicator is a bounded call, too");
+}
+
+/// Before there is a communicator. Rank 1 comes to its first one when rank 0 has seen that it doesn't.
+void late(const std::string& place) {
+  const Device device(place);
+  const std::string sign = std::getenv("RANKS_SIGN");
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == std::string("0")) {
+    require_timeout(device);
+    require_timeout(device);
+    std::fclose(std::fopen(sign.c_str(), "w"));
+  } else {
+    while (::access(sign.c_str(), F_OK) != 0) std::this_thread::yield();
+  }
+  const Rank me(place, "mpi", patience);
+  const Buffer data = me.filled(1);
+  me.all.all_reduce(me.stream, data.as<float>(), data.as<float>());
+  require(me.read(data, me.stream).back() == static_cast<float>(me.all.size()), "the sum");
+}
+
+/// Rank 1 never comes: it has ended.
+void absent(const std::string& place) {
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == std::string("1")) return;
+  require_timeout(Device(place));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   if (count != 4) return 2;
   const std::map<std::string, std::pair<void (*)(const Rank&), seconds>> modes{
-      {"order", {order, patience}},     {"opposite", {opposite, patience}},
-      {"split", {split, patience}},     {"mismatch", {mismatch, patience}},
-      {"silent", {silent, seconds(5)}}, {"killed", {killed, seconds(5)}},
-      {"aborted", {aborted, patience}}, {"endless", {endless, patience}},
-      {"meet", {meet, patience}},       {"large", {large, patience}},
-      {"pieces", {pieces, patience}},   {"dies_in_split", {dies_in_split, seconds(5)}},
+      {"order", {order, patience}},
+      {"opposite", {opposite, patience}},
+      {"split", {split, patience}},
+      {"mismatch", {mismatch, patience}},
+      {"silent", {silent, seconds(5)}},
+      {"killed", {killed, seconds(5)}},
+      {"aborted", {aborted, patience}},
+      {"endless", {endless, patience}},
+      {"meet", {meet, patience}},
+      {"large", {large, patience}},
+      {"returns_status", {returns_status, minutes(10)}},
+      {"returns_after_failure", {returns_after_failure, minutes(10)}},
+      {"extremes", {extremes, patience}},
+      {"wraps", {wraps, patience}},
+      {"finalized", {finalized, patience}},
+      {"finalized_idle", {finalized_idle, patience}},
+      {"pieces", {pieces, patience}},
+      {"dies_in_split", {dies_in_split, seconds(5)}},
   };
+  const std::map<std::string, void (*)(const std::string&)> without_communicator{{"late", late}, {"absent", absent}};
   const auto mode = modes.find(arguments[3]);
-  if (mode == modes.end()) return 2;
+  const auto other = without_communicator.find(arguments[3]);
+  if (mode == modes.end() && other == without_communicator.end()) return 2;
   const std::string engine = arguments[2] == std::string("-") ? "" : arguments[2];
   try {
+    if (other != without_communicator.end()) {
+      other->second(arguments[1]);
+      return 0;
+    }
     const Rank me(arguments[1], engine, mode->second.second);
     mode->second.first(me);
     return 0;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// OpenGroup: what a thread has called of a communicator between group_start and group_end. It is that thread's alone,
+// and goes with the thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ranks/part.h"
+
+namespace anyplace::detail {
+
+struct CommunicatorState;
+
+struct OpenGroup {
+  std::weak_ptr<CommunicatorState> of;
+  std::vector<std::size_t> starts;  ///< for each group_start that has no group_end yet, how many parts there were
+  std::vector<Part> parts;
+  std::uint64_t stream_id = 0;  ///< of the parts
+};
+
+/// The calling thread's group of the communicator; null if it has none open. Valid until the next of these calls.
+OpenGroup* find_open_group(const std::shared_ptr<CommunicatorState>& state) noexcept;
+/// The same, opened if there is none.
+OpenGroup& open_group(const std::shared_ptr<CommunicatorState>& state);
+/// Takes it out.
+OpenGroup close_group(OpenGroup* group) noexcept;
+
+}  // namespace anyplace::detail
