@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/program.h"
+#include "support/temp_dir.h"
 
 namespace test {
 
@@ -64,6 +65,9 @@ inline Ended run_mpi(int size, const std::vector<std::string>& words, Variables 
   all.insert(all.end(), more.begin(), more.end());
   all.insert(all.end(), words.begin(), words.end());
   variables.insert({"ANYPLACE_COMMUNICATOR_CHECK", "1"});
+  // Open MPI fails if two mpiruns make its folder of this machine and user at the same time.
+  const TempDir session;
+  variables.insert({"OMPI_MCA_orte_tmpdir_base", session.path().string()});
   return Program(all, variables).end();
 }
 
