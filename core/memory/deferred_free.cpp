@@ -195,7 +195,7 @@ void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
   while (!looked_at.empty()) {
     std::unique_ptr<BufferState> buffer = looked_at.pop();
     const bool waits_for_nothing =
-        buffer->ordered || buffer->block != nullptr || buffer->host != nullptr || buffer->imported;
+        buffer->ordered || buffer->block != nullptr || buffer->host != nullptr || buffer->imported || buffer->region;
     if ((any || waits_for_nothing) && is_complete(*buffer)) {
       give_back(std::move(buffer));
     } else {

@@ -5,10 +5,12 @@
 // is still there.
 //
 // A pool has regions, each an allocation of its own from a MemoryPool apart. A Buffer that is made in a capture takes a
-// region, and gives it back when it goes. In the same capture the next Buffer of the same stream may have the region:
-// its nodes come after those of the one before. In a later capture with the same pool any Buffer may, because graphs
-// that share a pool are launched in the order in which they were captured. Nothing leaves the pool before it ends: with
-// the last graph, capture, Buffer or GraphPool that holds it.
+// region, and gives it back when it goes: its streams' places in the capture are noted, its own stream's and those that
+// record_stream named. In the capture of those places the next Buffer may have the region if its stream comes after all
+// of them. In a later capture with the same pool any Buffer may, because graphs that share a pool are launched in the
+// order in which they were captured. Work outside of captures isn't ordered with launches: where a Buffer's streams may
+// have some, the region is free once that is done (deferred_free.h). Nothing leaves the pool before it ends: with the
+// last graph, capture, Buffer or GraphPool that holds it.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +23,21 @@
 
 namespace anyplace::detail {
 
+/// Where a stream was in its capture when a Buffer that it used went.
+struct RegionUse {
+  std::weak_ptr<const Capture> capture;
+  std::uint64_t stream_id = 0;
+  std::vector<std::uint32_t> front;
+};
+
 struct GraphRegion {
   std::shared_ptr<GraphPoolState> pool;  ///< set while a Buffer has it, so that neither ends before
   std::unique_ptr<BufferState> memory;
   // -- Guarded by captures().mutex.
   bool taken = false;
-  std::uint64_t stream_id = 0;       ///< of the last Buffer that had it
-  const Capture* capture = nullptr;  ///< the capture in which that was; only compared
+  std::weak_ptr<const Capture> capture;  ///< in which the Buffer that has it was made
+  std::vector<RegionUse> uses;           ///< by the Buffers before
+  bool spoiled = false;                  ///< one of them is missing: no other Buffer gets the region
 };
 
 struct GraphPoolState {
@@ -46,7 +56,7 @@ struct GraphPoolState {
 /// A stream that is captured gets the buffer's memory from its capture's pool. False, and nothing is done, if the
 /// stream isn't captured; then the allocation is an unsafe call and may be refused. Throws as allocate_for().
 bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
-/// A buffer of a region goes.
+/// A buffer of a region goes. Not called inside callbacks.
 void give_back_region(std::unique_ptr<BufferState> buffer) noexcept;
 
 /// A buffer goes while a capture is under way that may use it: keeps it until the capture has ended. False if none is

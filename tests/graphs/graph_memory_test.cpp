@@ -95,7 +95,7 @@ TEST_CASE("Given buffers that are made inside a capture then they are the graph'
   REQUIRE(result.get() == 42);
 }
 
-TEST_CASE("Given buffers that come and go inside a capture then one's memory is the next one's on its stream alone") {
+TEST_CASE("Given buffers that come and go inside a capture then one's memory is the next one's that comes after it") {
   const Device device = graph_device();
   const Stream stream(device);
   const Stream branch(device);
@@ -108,17 +108,110 @@ TEST_CASE("Given buffers that come and go inside a capture then one's memory is 
   }
   const Buffer again(stream, 4096);
   CHECK(again.address() == first);
+  const Event fork = stream.record_event();
   std::uint64_t second = 0;
   {
     const Buffer buffer(stream, 8192);
     second = buffer.address();
+    stream.memset8(buffer, 1);
   }
-  branch.wait_event(stream.record_event());
+  branch.wait_event(fork);
   const Buffer elsewhere(branch, 8192);
   CHECK(elsewhere.address() != second);
+  branch.wait_stream(stream);
+  const Buffer behind(branch, 8192);
+  CHECK(behind.address() == second);
   stream.wait_stream(branch);
   const Graph graph = stream.end_capture();
-  CHECK(graph.size() == 1);
+  CHECK(graph.size() == 2);
+}
+
+TEST_CASE("Given a captured buffer that other streams use then its memory is the next one's only behind their work") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Stream branch(device);
+  const Buffer out(stream, 4096);
+  out.record_stream(branch);
+  stream.begin_capture();
+  Buffer used(stream, 4096);
+  const std::uint64_t first = used.address();
+  stream.memset8(used, 1);
+  branch.wait_event(stream.record_event());
+  used.record_stream(branch);
+  branch.copy(out, used);
+  used = Buffer();
+  const Buffer unordered(stream, 4096);
+  CHECK(unordered.address() != first);
+  stream.wait_stream(branch);
+  const Buffer ordered(stream, 4096);
+  CHECK(ordered.address() == first);
+  static_cast<void>(stream.end_capture());
+}
+
+TEST_CASE("Given a buffer of an earlier capture that a later one uses then its memory is the next one's behind that") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Stream branch(device);
+  const Buffer out(stream, 4096);
+  const GraphPool pool(device);
+  std::vector<Graph> graphs;
+  stream.begin_capture(CaptureMode::global, pool);
+  Buffer earlier(stream, 4096);
+  const std::uint64_t first = earlier.address();
+  stream.memset8(earlier, 1);
+  const Event keeps_the_capture = stream.record_event();
+  graphs.push_back(stream.end_capture());
+
+  stream.begin_capture(CaptureMode::global, pool);
+  branch.wait_event(stream.record_event());
+  stream.copy(out, earlier);
+  earlier = Buffer();
+  const Buffer unordered(branch, 4096);
+  CHECK(unordered.address() != first);
+  branch.memset8(unordered, 2);
+  stream.wait_stream(branch);
+  graphs.push_back(stream.end_capture());
+
+  stream.begin_capture(CaptureMode::global, pool);
+  const Buffer ordered(stream, 4096);
+  CHECK(ordered.address() == first);
+  graphs.push_back(stream.end_capture());
+}
+
+TEST_CASE("Given a graph's buffer that pending work outside of captures uses then no later capture has its memory") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Stream reader(device);
+  const bool on_its_own = GENERATE(false, true);
+  const Stream& user = on_its_own ? stream : reader;
+  const Stream capturing(device);
+  const GraphPool pool(device);
+  std::vector<std::uint8_t> out(4096);
+  stream.begin_capture(CaptureMode::global, pool);
+  Buffer output(stream, 4096);
+  const std::uint64_t first = output.address();
+  stream.memset8(output, 1);
+  const Graph graph = stream.end_capture();
+  const GraphExec exec = graph.instantiate();
+  exec.launch(stream);
+  stream.synchronize();
+
+  HostGate gate;
+  gate.block(user);
+  user.copy(out, output);
+  output.record_stream(user);
+  output = Buffer();
+  capturing.begin_capture(CaptureMode::global, pool);
+  const Buffer meanwhile(capturing, 4096);
+  CHECK(meanwhile.address() != first);
+  static_cast<void>(capturing.end_capture());
+  gate.open();
+  user.synchronize();
+  device.synchronize();
+  capturing.begin_capture(CaptureMode::global, pool);
+  const Buffer afterwards(capturing, 4096);
+  CHECK(afterwards.address() == first);
+  static_cast<void>(capturing.end_capture());
 }
 
 TEST_CASE("Given a pool that graphs share then a later capture uses what an earlier one let go of") {
@@ -179,10 +272,12 @@ TEST_CASE("Given a capture that is invalidated then what was freed and made mean
   const Device device = graph_device();
   const Stream stream(device);
   const std::uint64_t before = memory_allocated(device);
+  const Event event(device);  // whose record stays one of that capture
   {
     Buffer input(stream, 1 << 20);
     stream.begin_capture();
     const Buffer made(stream, 1 << 20);
+    stream.record_event(event);
     stream.memset8(input, 1);
     stream.memset8(made, 1);
     input = Buffer();
