@@ -117,6 +117,16 @@ std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t fir
   return found;
 }
 
+bool uses(const GraphContent& content, const DeviceState& device) {
+  const auto is_its = [&](const Node& node) {
+    const auto* const child = std::get_if<ChildWork>(&node.work);
+    return node.device == &device || (child != nullptr && uses(*child->content, device));
+  };
+  const auto is_there = [&](const std::shared_ptr<HeldBuffer>& buffer) { return (**buffer).device == &device; };
+  return content.device == &device || std::any_of(content.list.nodes.begin(), content.list.nodes.end(), is_its) ||
+         std::any_of(content.buffers.begin(), content.buffers.end(), is_there);
+}
+
 const char* name_of_kind(std::uint32_t kind) noexcept {
   switch (kind) {
 #define ANYPLACE_GRAPH_NODE_NAME(upper, lower, number, text) \

@@ -37,6 +37,9 @@ std::shared_ptr<GraphContent> flatten(const GraphContent& content);
 /// The addresses that the nodes from number `first` on name, those of a kernel's arguments included.
 std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t first);
 
+/// Whether nodes of it run on the device, or use its memory.
+bool uses(const GraphContent& content, const DeviceState& device);
+
 /// For people: "copy of 4096 bytes to the device".
 std::string label_of(const Work& work);
 /// "kernel", "copy": as in abi.h.

@@ -25,7 +25,7 @@ constinit NoDestructor<SlotTable<BufferState>> buffer_table("buffer");
 
 void BufferState::dispose(BufferState* buffer) noexcept {
   if (in_callback()) {
-    post_to_service([buffer] { dispose(buffer); });
+    post_release([buffer] { dispose(buffer); });
     return;
   }
   std::unique_ptr<BufferState> owner(buffer);

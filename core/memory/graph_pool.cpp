@@ -24,7 +24,7 @@ GraphPoolState::~GraphPoolState() {
   if (!backends_callable()) return;
   for (const std::shared_ptr<GraphRegion>& region : regions) BufferState::dispose(region->memory.release());
   if (in_callback()) {
-    post_to_service([device = device, id = memory_pool] { device->allocator->end_pool(id); });
+    post_release([device = device, id = memory_pool] { device->allocator->end_pool(id); });
   } else {
     device->allocator->end_pool(memory_pool);
   }

@@ -129,8 +129,8 @@ anyplace_address HostPool::hand_out(std::unique_ptr<HostBlock> block) {
 anyplace_status HostPool::allocate_new(HostBlock& block, std::optional<std::uint64_t> limit) {
   anyplace_status status = ask_device(block, limit);
   if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes > INT64_MAX) return status;
-  if (const HostMemoryStats now = stats(); now.cached_bytes != 0 || now.pending_bytes != 0) {
-    if (now.pending_bytes != 0) wait_for_deferred_frees(device_);
+  const bool waited = wait_for_let_go(device_);
+  if (waited || stats().cached_bytes != 0) {
     release();
     status = ask_device(block, limit);
   }
@@ -183,7 +183,7 @@ void HostPool::free(anyplace_address address) noexcept {
       const std::lock_guard lock(mutex_);
       stats_.pending_bytes += block->bytes;
     }
-    post_to_service([this, waiting = block.release()] {
+    post_release([this, waiting = block.release()] {
       {
         const std::lock_guard lock(mutex_);
         stats_.pending_bytes -= waiting->bytes;
