@@ -122,7 +122,7 @@ bool uses(const GraphContent& content, const DeviceState& device) {
     const auto* const child = std::get_if<ChildWork>(&node.work);
     return node.device == &device || (child != nullptr && uses(*child->content, device));
   };
-  const auto is_there = [&](const std::shared_ptr<HeldBuffer>& buffer) { return (**buffer).device == &device; };
+  const auto is_there = [&](const std::shared_ptr<HeldBuffer>& buffer) { return &buffer->device() == &device; };
   return content.device == &device || std::any_of(content.list.nodes.begin(), content.list.nodes.end(), is_its) ||
          std::any_of(content.buffers.begin(), content.buffers.end(), is_there);
 }

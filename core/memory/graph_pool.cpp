@@ -9,7 +9,10 @@
 #include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator.h"
 #include "memory/allocator/device_allocators.h"
+#include "memory/allocator/host_pool.h"
 #include "memory/deferred_free.h"
+#include "memory/found_address.h"
+#include "memory/host_ranges.h"
 
 namespace anyplace::detail {
 
@@ -260,11 +263,25 @@ void dispose_list(BufferState* list) noexcept {
 
 }  // namespace
 
+HeldBuffer::~HeldBuffer() {
+  if (freed_ != nullptr) BufferState::dispose(freed_);
+  if (host_ != 0 && backends_callable()) device_->host_pool->drop_hold(host_);
+}
+
+std::shared_ptr<HeldBuffer> hold_host_buffer(anyplace_address address) {
+  FoundAddress found;
+  if (!host_ranges().find(address, found)) return nullptr;
+  auto held = std::make_shared<HeldBuffer>(*found.device);
+  if (found.device->host_pool->hold(found.allocation)) held->host_ = found.allocation;
+  return held;
+}
+
 bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept {
   const std::lock_guard lock(captures().mutex);
   for (const std::shared_ptr<Capture>& capture : captures().active) {
     const auto is_of_device = [&](const Pin<StreamState>& stream) { return stream->device == buffer->device; };
-    if (std::none_of(capture->streams.begin(), capture->streams.end(), is_of_device)) continue;
+    if (buffer->host == nullptr && std::none_of(capture->streams.begin(), capture->streams.end(), is_of_device))
+      continue;
     buffer->next = std::exchange(capture->freed, buffer.get());
     capture->dispose_freed = dispose_list;
     static_cast<void>(buffer.release());
@@ -288,6 +305,12 @@ std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace
       if (Pin<BufferState> pinned = buffers().try_pin(id)) {
         held.push_back(std::make_shared<HeldBuffer>(std::move(pinned)));
       }
+    }
+    anyplace_address last = 0;  // the one before, so that a large one with many nodes is held once
+    for (const anyplace_address address : sorted) {
+      FoundAddress found;
+      if (!host_ranges().find(address, found) || std::exchange(last, found.allocation) == found.allocation) continue;
+      if (std::shared_ptr<HeldBuffer> host = hold_host_buffer(address)) held.push_back(std::move(host));
     }
     while (freed != nullptr) {
       std::unique_ptr<BufferState> buffer(freed);

@@ -60,30 +60,38 @@ bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t
 void give_back_region(std::unique_ptr<BufferState> buffer) noexcept;
 
 /// A buffer goes while a capture is under way that may use it: keeps it until the capture has ended. False if none is
-/// of its device.
+/// of its device. One that stands for pinned memory (BufferState::host) may be used by any.
 bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept;
 
-/// A buffer that a graph uses, kept until the graph and its launches are done.
+/// A buffer, or a HostBuffer's memory, that a graph uses, kept until the graph and its launches are done.
 class HeldBuffer {
  public:
-  explicit HeldBuffer(Pin<BufferState> pinned) noexcept : pin_(std::move(pinned)) {}
+  explicit HeldBuffer(Pin<BufferState> pinned) noexcept : pin_(std::move(pinned)), device_(pin_->device) {}
   /// Of one that was freed already.
-  explicit HeldBuffer(std::unique_ptr<BufferState> freed) noexcept : freed_(freed.release()) {}
-  HeldBuffer(HeldBuffer&& other) noexcept : pin_(std::move(other.pin_)), freed_(std::exchange(other.freed_, nullptr)) {}
-  HeldBuffer& operator=(HeldBuffer&&) = delete;
-  ~HeldBuffer() {
-    if (freed_ != nullptr) BufferState::dispose(freed_);
-  }
-  BufferState& operator*() const noexcept { return freed_ != nullptr ? *freed_ : *pin_; }
+  explicit HeldBuffer(std::unique_ptr<BufferState> freed) noexcept : freed_(freed.release()), device_(freed_->device) {}
+  /// Of nothing yet: hold_host_buffer().
+  explicit HeldBuffer(DeviceState& device) noexcept : device_(&device) {}
+  HeldBuffer(const HeldBuffer&) = delete;  // it is kept once
+  HeldBuffer& operator=(const HeldBuffer&) = delete;
+  ~HeldBuffer();
+
+  const DeviceState& device() const noexcept { return *device_; }
 
  private:
+  friend std::shared_ptr<HeldBuffer> hold_host_buffer(anyplace_address address);
+
   Pin<BufferState> pin_;
   BufferState* freed_ = nullptr;
+  anyplace_address host_ = 0;  ///< as HostPool::hold() has it
+  DeviceState* device_;
 };
 
-/// The buffers in which the addresses are, each once: those that are there, and those in the list `freed`, of which the
-/// others are disposed of. Takes the list. Memory of graph pools isn't among them. Throws bad_alloc, and has then taken
-/// the list all the same.
+/// The HostBuffer that has the address; null if none has. Throws bad_alloc.
+std::shared_ptr<HeldBuffer> hold_host_buffer(anyplace_address address);
+
+/// The buffers and HostBuffers in which the addresses are, each once: those that are there, and those in the list
+/// `freed`, of which the others are disposed of. Takes the list. Memory of graph pools isn't among them. Throws
+/// bad_alloc, and has then taken the list all the same.
 std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace_address>& addresses,
                                                       BufferState* freed);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a graph keeps, and memory that is allocated inside a capture.
+#include <cstring>
 #include <thread>
 
 #include "graphs/graph_support.h"
@@ -71,6 +72,57 @@ TEST_CASE("Given buffers that nodes name then a graph that is built keeps them a
   graph.instantiate().launch(stream);
   stream.synchronize();
   REQUIRE(result.get() == 0x0101010101010101);
+}
+
+TEST_CASE("Given pinned memory that its owner lets go of then the graph keeps it and nobody else has it") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Number result(device, 0);
+  constexpr std::uint64_t seven = 7;
+  const auto filled = [&](std::uint8_t value) {
+    HostBuffer buffer(device, 8);
+    std::memset(buffer.data(), value, 8);
+    return buffer;
+  };
+  HostBuffer source = filled(7);
+  HostBuffer target = filled(0);
+  const std::byte* const target_data = target.data();
+  const std::string way = GENERATE(as<std::string>{}, "captured, let go of inside", "captured", "built", "kept");
+  Graph graph(device);
+  if (way == "built") {
+    const GraphNode up = graph.add_copy({}, result.buffer, ConstHostSpan(source.data(), 8));
+    graph.add_copy(up, HostSpan(target.data(), 8), result.buffer);
+  } else if (way == "kept") {
+    graph.add_memset8({}, result.buffer, 0);
+    graph.keep(source);
+    graph.keep(target);
+    required_error(ErrorCode::invalid_handle, [&] { graph.keep(HostBuffer()); });
+  } else {
+    stream.begin_capture();
+    stream.copy(result.buffer, ConstHostSpan(source.data(), 8));
+    stream.copy(HostSpan(target.data(), 8), result.buffer);
+    if (way != "captured") source = HostBuffer();
+    if (way != "captured") target = HostBuffer();
+    graph = stream.end_capture();
+  }
+  source = HostBuffer();
+  target = HostBuffer();
+  CHECK(host_memory_stats(device).allocations == 0);
+  {
+    const GraphExec exec = graph.instantiate();
+    graph = Graph(device);
+    std::vector<HostBuffer> others;
+    for (int i = 0; i < 8; ++i) others.push_back(filled(0xee));
+    exec.launch(stream);
+    stream.synchronize();
+    for (const HostBuffer& other : others) {
+      CHECK(other.data() != target_data);
+      CHECK(*reinterpret_cast<const std::uint64_t*>(other.data()) == 0xeeeeeeeeeeeeeeee);
+    }
+    CHECK(result.get() == (way == "kept" ? 0 : seven * 0x0101010101010101));
+  }
+  empty_cache(device);
+  CHECK(host_memory_stats(device).reserved_bytes == 0);
 }
 
 TEST_CASE("Given buffers that are made inside a capture then they are the graph's and nobody else's") {
