@@ -125,6 +125,7 @@ void follow_last(GraphExecState& exec, StreamState& stream, const char* operatio
 }
 
 void submit_launch(GraphExecState& exec, StreamState& stream, const char* operation) {
+  if (exec.content->list.nodes.empty()) return;  // it is ordered all the same
   if (launch_native(exec, stream, operation)) return;
   if (exec.replay == nullptr) {
     exec.replay = std::make_unique<Replay>(*exec.content, operation);
@@ -155,7 +156,6 @@ void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>&
     if (capture_work(*stream, work, operation)) return;
   }
   const GraphContent& content = *exec->content;
-  if (content.list.nodes.empty()) return;
   // The stream would join the capture in the middle of the graph.
   for (EventState* const event : content.waited) refuse_if_captured(*event, operation);
   const UncapturedScope uncaptured;
