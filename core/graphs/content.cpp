@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
+#include <unordered_map>
 
 namespace anyplace::detail {
 
@@ -111,10 +112,38 @@ std::shared_ptr<GraphContent> flatten(const GraphContent& content) {
   return flat;
 }
 
+void refuse_waits_for_own_records(const GraphContent& flat, const char* operation) {
+  if (flat.recorded.empty() || flat.waited.empty()) return;
+  std::unordered_map<const EventState*, std::size_t> records;  // the first of each event
+  for (std::size_t i = 0; i < flat.list.nodes.size(); ++i) {
+    const Node& node = flat.list.nodes[i];
+    if (const auto* recorded = std::get_if<RecordWork>(&node.work)) records.try_emplace(&**recorded->event, i);
+    const auto* const waited = std::get_if<WaitWork>(&node.work);
+    const auto record = waited == nullptr ? records.end() : records.find(&**waited->event);
+    if (record == records.end()) continue;
+    fail(ErrorCode::invalid_argument, flat.device->place, operation,
+         fmt::format(
+             "node {} waits for an event that node {} of the same graph records, and a wait is for the most recent "
+             "record of before the launch\nlet the node come after that one (in a capture: record_event and "
+             "wait_event), or record another event\nsee docs/graphs.md",
+             i, record->second));
+  }
+}
+
 std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t first) {
   std::vector<anyplace_address> found;
   for (std::size_t i = first; i < list.nodes.size(); ++i) std::visit(Collector{found}, list.nodes[i].work);
   return found;
+}
+
+bool uses(const GraphContent& content, const DeviceState& device) {
+  const auto is_its = [&](const Node& node) {
+    const auto* const child = std::get_if<ChildWork>(&node.work);
+    return node.device == &device || (child != nullptr && uses(*child->content, device));
+  };
+  const auto is_there = [&](const std::shared_ptr<HeldBuffer>& buffer) { return &buffer->device() == &device; };
+  return content.device == &device || std::any_of(content.list.nodes.begin(), content.list.nodes.end(), is_its) ||
+         std::any_of(content.buffers.begin(), content.buffers.end(), is_there);
 }
 
 const char* name_of_kind(std::uint32_t kind) noexcept {

@@ -313,6 +313,18 @@ void Graph::keep(BufferView buffer) {
   state.buffers.push_back(std::make_shared<detail::HeldBuffer>(std::move(pinned)));
 }
 
+void Graph::keep(const HostBuffer& buffer) {
+  constexpr const char* operation = "Graph::keep";
+  detail::GraphState& state = state_of(state_, operation);
+  std::shared_ptr<detail::HeldBuffer> held = detail::hold_host_buffer(reinterpret_cast<std::uintptr_t>(buffer.data()));
+  if (held == nullptr) {
+    detail::fail(ErrorCode::invalid_handle, state.device->place, operation,
+                 "the host buffer is null\nit was never made, was moved from, or has 0 bytes");
+  }
+  const std::lock_guard lock(state.mutex);
+  state.buffers.push_back(std::move(held));
+}
+
 // ---- What there is -------------------------------------------------------------------------------------------------
 
 std::size_t Graph::size() const {

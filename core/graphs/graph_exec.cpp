@@ -76,29 +76,23 @@ void mark_at_last(GraphExecState& exec, const char* operation) {
 
 }  // namespace
 
-bool is_finished(GraphExecState& exec) noexcept {
-  if (!exec.last || exec.device->lost.load(std::memory_order_relaxed)) return true;
-  if (exec.unmarked) return is_surely_idle(*exec.last, "~GraphExec");
+bool is_past(EventState& event) noexcept {
+  const DeviceState& device = *event.device;
+  if (device.lost.load(std::memory_order_relaxed)) return true;
   try {
-    return query(*exec.done, "~GraphExec");
+    return query(event, "~GraphExec");
   } catch (const std::exception&) {
     static_cast<void>(take_message());
-    return exec.device->lost.load(std::memory_order_relaxed);
+    return device.lost.load(std::memory_order_relaxed);
   }
 }
 
 namespace {
 
-void drop_former(GraphExecState& exec) noexcept {
-  const auto is_over = [](const FormerWork& former) {
-    try {
-      return query(*former.done, "GraphExec::update");
-    } catch (const std::exception&) {
-      static_cast<void>(take_message());
-      return false;
-    }
-  };
-  std::erase_if(exec.former, is_over);
+/// Whether all launches are done; true for a lost device.
+bool is_finished(const GraphExecState& exec) noexcept {
+  if (!exec.last || exec.device->lost.load(std::memory_order_relaxed)) return true;
+  return exec.unmarked ? is_surely_idle(*exec.last, "GraphExec::launch") : is_past(*exec.done);
 }
 
 /// Whether faults of the graph's work are told by what turn_faults_to() says.
@@ -131,6 +125,7 @@ void follow_last(GraphExecState& exec, StreamState& stream, const char* operatio
 }
 
 void submit_launch(GraphExecState& exec, StreamState& stream, const char* operation) {
+  if (exec.content->list.nodes.empty()) return;  // it is ordered all the same
   if (launch_native(exec, stream, operation)) return;
   if (exec.replay == nullptr) {
     exec.replay = std::make_unique<Replay>(*exec.content, operation);
@@ -161,7 +156,6 @@ void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>&
     if (capture_work(*stream, work, operation)) return;
   }
   const GraphContent& content = *exec->content;
-  if (content.list.nodes.empty()) return;
   // The stream would join the capture in the middle of the graph.
   for (EventState* const event : content.waited) refuse_if_captured(*event, operation);
   const UncapturedScope uncaptured;
@@ -235,20 +229,24 @@ void require_alike(const GraphExecState& exec, const GraphContent& next, const c
 
 void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, const char* operation) {
   require_usable(*exec.device, operation);
-  const std::lock_guard lock(exec.mutex);
-  require_not_ended(exec.ended, *exec.device, "executable graph", operation);
-  require_alike(exec, *flat, operation);
-  drop_former(exec);
-  mark_at_last(exec, operation);
-  exec.former.reserve(exec.former.size() + 2);
-  std::shared_ptr<const void> replaced = exec.native != nullptr ? exec.native->update(flat, operation) : nullptr;
-  if (replaced == nullptr) {
-    std::shared_ptr<NativeGraph> made =
-        exec.may_be_native ? NativeGraph::make(flat, exec.fault_stream, operation) : nullptr;
-    replaced = std::exchange(exec.native, std::move(made));
+  const auto replaced = std::make_shared<RetiredWork>();
+  {
+    const std::lock_guard lock(exec.mutex);
+    require_not_ended(exec.ended, *exec.device, "executable graph", operation);
+    require_alike(exec, *flat, operation);
+    mark_at_last(exec, operation);
+    replaced->device = exec.device;
+    replaced->backend_calls_host = exec.native != nullptr && exec.content->calls_host;
+    if (exec.native != nullptr) replaced->kept = exec.native->update(flat, operation);
+    if (replaced->kept == nullptr) {
+      std::shared_ptr<NativeGraph> made =
+          exec.may_be_native ? NativeGraph::make(flat, exec.fault_stream, operation) : nullptr;
+      replaced->kept = std::exchange(exec.native, std::move(made));
+    }
+    replaced->content = std::exchange(exec.content, std::move(flat));
+    if (exec.last) replaced->done = exec.done;
   }
-  if (replaced != nullptr) exec.former.push_back({std::move(replaced), exec.done});
-  exec.former.push_back({std::exchange(exec.content, std::move(flat)), exec.done});
+  retire(replaced);
 }
 
 }  // namespace detail

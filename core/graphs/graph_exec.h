@@ -4,7 +4,7 @@
 //
 // Invariant: `done` is recorded behind the most recent launch, and each launch waits for it, so when it is complete all
 // of them are. Until then nothing goes that a launch may use: contents, backend's graphs, helper streams. What an
-// update replaces keeps the `done` of its own last launch; the next launch records another event.
+// update replaces is retired with the `done` of its own last launch; the next launch records another event.
 #pragma once
 
 #include <atomic>
@@ -15,21 +15,14 @@
 
 #include "graphs/native.h"
 #include "graphs/replay.h"
-#include "runtime/service.h"
+#include "graphs/retired_graphs.h"
 
 namespace anyplace::detail {
-
-/// What an update replaced, and the event behind the last launch that may use it.
-struct FormerWork {
-  std::shared_ptr<const void> kept;
-  std::shared_ptr<EventState> done;
-};
 
 struct GraphExecState {
   DeviceState* device = nullptr;
   /// Whose faults those of the graph's host functions are: the stream of the launch that runs.
   const std::shared_ptr<std::atomic<std::uint64_t>> fault_stream = std::make_shared<std::atomic<std::uint64_t>>(0);
-  ServiceRoom room{"Graph::instantiate"};  ///< its end may be handed over to the service thread
 
   std::mutex mutex;                             // guards what follows; streams and backends are called under it
   std::shared_ptr<const GraphContent> content;  ///< flat
@@ -40,7 +33,7 @@ struct GraphExecState {
   Pin<StreamState> last;  ///< of the most recent launch; empty before the first
   bool unmarked = false;  ///< recording `done` failed: the last stream has to be idle instead
   bool ended = false;     ///< a device that it used was reset, and nothing is left of it
-  std::vector<FormerWork> former;
+  std::shared_ptr<RetiredWork> retirement = std::make_shared<RetiredWork>();  ///< when its owner lets it go
 
   GraphExecState(std::shared_ptr<const GraphContent> flat, bool native_if_possible, const char* operation);
 };
@@ -49,7 +42,7 @@ struct GraphExecState {
 void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>& stream, const char* operation);
 /// Throws invalid_argument if the graphs differ in more than their work.
 void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, const char* operation);
-/// Whether all launches are done; true for a lost device. Calls the backend.
-bool is_finished(GraphExecState& exec) noexcept;
+/// Whether that event of the core's own is complete; true for a lost device. Calls the backend.
+bool is_past(EventState& event) noexcept;
 
 }  // namespace anyplace::detail

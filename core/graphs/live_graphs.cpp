@@ -41,16 +41,6 @@ struct Live {
 NoDestructor<Live<GraphState>> live_graphs;
 NoDestructor<Live<GraphExecState>> live_execs;
 
-bool uses(const GraphContent& content, const DeviceState& device) {
-  const auto is_its = [&](const Node& node) {
-    const auto* const child = std::get_if<ChildWork>(&node.work);
-    return node.device == &device || (child != nullptr && uses(*child->content, device));
-  };
-  const auto is_there = [&](const std::shared_ptr<HeldBuffer>& buffer) { return (**buffer).device == &device; };
-  return content.device == &device || std::any_of(content.list.nodes.begin(), content.list.nodes.end(), is_its) ||
-         std::any_of(content.buffers.begin(), content.buffers.end(), is_there);
-}
-
 /// What it had goes behind the lock: it may call the user's code.
 void end(GraphState& graph, const DeviceState& device) {
   std::vector<HelperStream> builders;
@@ -70,7 +60,6 @@ void end(GraphExecState& exec, const DeviceState& device) {
   std::shared_ptr<NativeGraph> native;
   std::unique_ptr<Replay> replay;
   std::shared_ptr<const GraphContent> content;
-  std::vector<FormerWork> former;
   std::shared_ptr<EventState> done;
   Pin<StreamState> last;
   const std::lock_guard lock(exec.mutex);
@@ -80,7 +69,6 @@ void end(GraphExecState& exec, const DeviceState& device) {
   content = std::exchange(exec.content, std::move(nothing));
   native.swap(exec.native);
   replay.swap(exec.replay);
-  former.swap(exec.former);
   done.swap(exec.done);
   last = std::move(exec.last);
   exec.unmarked = false;
@@ -92,6 +80,7 @@ void note_live(const std::shared_ptr<GraphState>& graph) { live_graphs.value.add
 void note_live(const std::shared_ptr<GraphExecState>& exec) { live_execs.value.add(exec); }
 
 void end_graphs_of(const DeviceState& device) {
+  static_cast<void>(end_retired_graphs_of(device, true));
   for (const std::shared_ptr<GraphExecState>& exec : live_execs.value.there()) end(*exec, device);
   for (const std::shared_ptr<GraphState>& graph : live_graphs.value.there()) end(*graph, device);
 }

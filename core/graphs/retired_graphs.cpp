@@ -1,100 +1,168 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graphs/retired_graphs.h"
 
-#include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
 
+#include "graphs/graph_exec.h"
 #include "graphs/graph_state.h"
 #include "runtime/no_destructor.h"
 
 namespace anyplace::detail {
 namespace {
 
-using Exec = std::shared_ptr<GraphExecState>;
+constexpr const char* operation = "~GraphExec";
+
+using Retired = std::shared_ptr<RetiredWork>;
 
 struct RetiredGraphs {
-  std::mutex mutex;        // guards all; a leaf
-  std::vector<Exec*> all;  ///< whoever takes one out of the list ends and deletes it
-  std::vector<Exec> kept;  ///< those that may never end, for leak checkers to find
+  std::mutex mutex;  // guards all; a leaf
+  Retired all;       ///< a list; whoever takes one out of it ends it
+  Retired kept;      ///< a list of those that may never end, for leak checkers to find
 };
 NoDestructor<RetiredGraphs> all_retired;
 
-bool take_out(Exec* retired) noexcept {
+/// Null if it isn't in the list: somebody else has taken it out.
+Retired look_at(const RetiredWork* retired) noexcept {
   const std::lock_guard lock(all_retired.value.mutex);
-  return std::erase(all_retired.value.all, retired) != 0;
+  Retired found = all_retired.value.all;
+  while (found != nullptr && found.get() != retired) found = found->next;
+  return found;
 }
 
-/// Empty if somebody else has taken it out.
-Exec look_at(Exec* retired) noexcept {
+bool take_out(const RetiredWork& retired) noexcept {
   const std::lock_guard lock(all_retired.value.mutex);
-  const std::vector<Exec*>& all = all_retired.value.all;
-  return std::find(all.begin(), all.end(), retired) != all.end() ? *retired : nullptr;
+  Retired* link = &all_retired.value.all;
+  while (*link != nullptr && link->get() != &retired) link = &(*link)->next;
+  if (*link == nullptr) return false;
+  Retired rest = std::move((*link)->next);
+  *link = std::move(rest);
+  return true;
 }
 
-void keep_for_good(Exec exec) noexcept {
+void put_into(Retired& list, Retired work) noexcept {
   const std::lock_guard lock(all_retired.value.mutex);
-  try {
-    all_retired.value.kept.push_back(exec);
-  } catch (const std::bad_alloc&) {
-    leak(std::move(exec));
-  }
+  work->next = std::move(list);
+  list = std::move(work);
 }
 
-/// Of a lost device nobody can tell whether a launch still calls a function: what it would call stays.
-void end(Exec exec) noexcept {
-  const bool by_backend = exec->native != nullptr || !exec->former.empty();
-  const bool lost = exec->device->lost.load(std::memory_order_relaxed);
-  if (lost && exec->last && by_backend && exec->content->calls_host) keep_for_good(std::move(exec));
+bool is_finished(RetiredWork& work) noexcept {
+  if (work.device->lost.load(std::memory_order_relaxed)) return true;
+  if (work.last) return is_surely_idle(*work.last, operation);
+  return work.done == nullptr || is_past(*work.done);
+}
+
+/// Whoever else looks at the work asks for its event alone. Of a lost device nobody can tell whether a launch still
+/// calls a function: what it would call stays.
+void end(Retired work) noexcept {
+  const bool lost = work->device->lost.load(std::memory_order_relaxed);
+  const bool launched = work->done != nullptr || work->last;
+  if (lost && launched && work->backend_calls_host) return put_into(all_retired.value.kept, std::move(work));
+  const ReleaseScope scope;
+  work->kept.reset();
+  work->content.reset();
 }
 
 /// A step of the polling thread.
-bool end_if_finished(Exec* retired) noexcept {
+bool end_if_finished(RetiredWork* retired) noexcept {
   {
-    const Exec exec = look_at(retired);
-    if (exec == nullptr) return true;
-    if (!is_finished(*exec)) return false;
+    const Retired work = look_at(retired);
+    if (work == nullptr) return true;
+    if (!is_finished(*work)) return false;
   }
-  post_to_service([retired] {
-    if (!take_out(retired)) return;
-    end(std::move(*retired));
-    delete retired;
+  post_release([retired] {
+    Retired work = look_at(retired);
+    if (work != nullptr && take_out(*work)) end(std::move(work));
   });
   return true;
 }
 
+void wait_for(RetiredWork& work) noexcept {
+  try {
+    if (work.last) {
+      static_cast<void>(synchronize(*work.device, ANYPLACE_FOREVER, operation));
+    } else if (work.done != nullptr) {
+      static_cast<void>(synchronize(*work.done, ANYPLACE_FOREVER, operation));
+    }
+  } catch (const std::exception&) {  // what its launches do isn't known to be done
+    static_cast<void>(take_message());
+  }
+}
+
+struct Found {
+  Retired work;
+  bool is_of_device = false;
+};
+
+/// Throws bad_alloc.
+std::vector<Found> find_all(const DeviceState& device) {
+  std::vector<Found> found;
+  const std::lock_guard lock(all_retired.value.mutex);
+  for (Retired work = all_retired.value.all; work != nullptr; work = work->next) {
+    found.push_back({work, uses(*work->content, device)});
+  }
+  return found;
+}
+
 }  // namespace
 
-void retire(Exec exec) noexcept {
-  if (exec == nullptr) return;
-  if (!process_running()) return leak(std::move(exec));
-  if (!in_callback() && is_finished(*exec)) return end(std::move(exec));
-  auto* const retired = new (std::nothrow) Exec(std::move(exec));
-  if (retired == nullptr) return leak(std::move(exec));
-  try {
-    const std::lock_guard lock(all_retired.value.mutex);
-    all_retired.value.all.push_back(retired);
-  } catch (const std::bad_alloc&) {  // it stays, with all that it has
-    return;
-  }
+void retire(Retired work) noexcept {
+  if (!process_running()) return leak(std::move(work));
+  if (!in_callback() && is_finished(*work)) return end(std::move(work));
+  RetiredWork* const retired = work.get();
+  put_into(all_retired.value.all, std::move(work));
   poll_in_service([retired]() noexcept { return end_if_finished(retired); });
 }
 
+void retire(std::shared_ptr<GraphExecState> exec) noexcept {
+  if (exec == nullptr) return;
+  if (!process_running()) return leak(std::move(exec));
+  Retired work;
+  {
+    const std::lock_guard lock(exec->mutex);
+    work = std::move(exec->retirement);
+    work->device = exec->device;
+    work->content = exec->content;
+    work->backend_calls_host = exec->native != nullptr && exec->content->calls_host;
+    if (exec->unmarked) {
+      work->last = std::move(exec->last);
+    } else if (exec->last) {
+      work->done = exec->done;
+    }
+  }
+  work->kept = std::move(exec);
+  retire(std::move(work));
+}
+
+bool end_retired_graphs_of(const DeviceState& device, bool wait) noexcept {
+  bool any = false;
+  try {
+    for (Found& found : find_all(device)) {
+      if (wait && found.is_of_device) wait_for(*found.work);
+      if (!is_finished(*found.work) || !take_out(*found.work)) continue;
+      end(std::move(found.work));
+      any = true;
+    }
+  } catch (const std::bad_alloc&) {  // the polling thread ends them
+  }
+  return any;
+}
+
 void end_retired_graphs() noexcept {
-  std::vector<Exec*> all;
+  Retired all;
   {
     const std::lock_guard lock(all_retired.value.mutex);
     all.swap(all_retired.value.all);
   }
-  for (Exec* const retired : all) {
-    Exec exec = std::move(*retired);
-    delete retired;
-    if (is_finished(*exec)) {
-      end(std::move(exec));
+  while (all != nullptr) {
+    Retired work = std::move(all);
+    all = std::move(work->next);
+    if (is_finished(*work)) {
+      end(std::move(work));
     } else {
-      keep_for_good(std::move(exec));
+      put_into(all_retired.value.kept, std::move(work));
     }
   }
 }

@@ -5,6 +5,12 @@
 
 namespace anyplace::detail {
 
-constinit const Subsystem graphs_subsystem{.end_unused = end_retired_graphs};
+namespace {
+
+bool end_let_go(DeviceState& device, bool wait) noexcept { return end_retired_graphs_of(device, wait); }
+
+}  // namespace
+
+constinit const Subsystem graphs_subsystem{.end_let_go = end_let_go, .end_unused = end_retired_graphs};
 
 }  // namespace anyplace::detail

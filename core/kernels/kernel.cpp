@@ -34,7 +34,7 @@ constinit NoDestructor<SlotTable<KernelState>> kernel_table("kernel");
 
 void KernelState::dispose(KernelState* kernel) noexcept {
   if (in_callback()) {
-    post_to_service([kernel] { dispose(kernel); });
+    post_release([kernel] { dispose(kernel); });
     return;
   }
   const std::unique_ptr<KernelState> owner(kernel);

@@ -34,7 +34,7 @@ SlotTable<ModuleState>& modules() noexcept {
 
 void ModuleState::dispose(ModuleState* module) noexcept {
   if (in_callback()) {
-    post_to_service([module] { dispose(module); });
+    post_release([module] { dispose(module); });
     return;
   }
   const std::unique_ptr<ModuleState> owner(module);

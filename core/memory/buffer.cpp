@@ -11,6 +11,7 @@
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
 #include "memory/address_book.h"
+#include "memory/allocator/host_pool.h"
 #include "memory/graph_pool.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
@@ -25,12 +26,13 @@ constinit NoDestructor<SlotTable<BufferState>> buffer_table("buffer");
 
 void BufferState::dispose(BufferState* buffer) noexcept {
   if (in_callback()) {
-    post_to_service([buffer] { dispose(buffer); });
+    post_release([buffer] { dispose(buffer); });
     return;
   }
   std::unique_ptr<BufferState> owner(buffer);
   if (owner->region) return give_back_region(std::move(owner));
   if (any_capture() && keep_for_capture(owner)) return;
+  if (owner->host != nullptr) return owner->device->host_pool->free_kept_back(std::move(owner));
   strike_from_book(*owner);
   // Once the backend is shut down, the process's end frees the memory.
   if (!owner->owned || !backends_callable()) return;

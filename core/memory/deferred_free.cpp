@@ -13,6 +13,8 @@
 
 #include "memory/buffer_sharing.h"
 #include "memory/event_pool.h"
+#include "runtime/service.h"
+#include "runtime/subsystem.h"
 
 namespace anyplace::detail {
 
@@ -195,7 +197,7 @@ void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
   while (!looked_at.empty()) {
     std::unique_ptr<BufferState> buffer = looked_at.pop();
     const bool waits_for_nothing =
-        buffer->ordered || buffer->block != nullptr || buffer->host != nullptr || buffer->imported;
+        buffer->ordered || buffer->block != nullptr || buffer->host != nullptr || buffer->imported || buffer->region;
     if ((any || waits_for_nothing) && is_complete(*buffer)) {
       give_back(std::move(buffer));
     } else {
@@ -316,6 +318,29 @@ bool wait_for_deferred_frees(DeviceState& device) noexcept {
     if (none()) break;
   }
   return true;
+}
+
+namespace {
+
+/// What it ends may be handed over as a release, so those come last.
+bool end_let_go(DeviceState& device, bool wait) noexcept {
+  bool any = false;
+  for (const Subsystem* const subsystem : subsystems()) {
+    if (subsystem->end_let_go != nullptr) any = subsystem->end_let_go(device, wait) || any;
+  }
+  return finish_releases() || any;
+}
+
+}  // namespace
+
+bool wait_for_let_go(DeviceState& device) noexcept {
+  const bool any = end_let_go(device, true);
+  return wait_for_deferred_frees(device) || any;
+}
+
+void end_let_go_without_waiting(DeviceState& device) noexcept {
+  static_cast<void>(end_let_go(device, false));
+  reap_surely_without_waiting(device);
 }
 
 void note_ordered_free(DeviceState& device, std::uint64_t stream_id) noexcept {

@@ -40,6 +40,13 @@ void drain_deferred_frees(DeviceState& device) noexcept;
 /// there were none: then allocating again would fail again.
 bool wait_for_deferred_frees(DeviceState& device) noexcept;
 
+/// The same, and before that for all that ends later than the destructor of what owned it: graphs, what callbacks let
+/// go of. For whoever is short of memory. Holds no lock, and isn't called inside callbacks.
+bool wait_for_let_go(DeviceState& device) noexcept;
+
+/// Ends as much of it as has no work left.
+void end_let_go_without_waiting(DeviceState& device) noexcept;
+
 /// Remembers, for wait_for_deferred_frees(), that the backend frees memory in the order of that stream.
 void note_ordered_free(DeviceState& device, std::uint64_t stream_id) noexcept;
 

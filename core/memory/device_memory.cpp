@@ -93,7 +93,7 @@ anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind,
   anyplace_status status = try_allocate(stream, kind, bytes, &address, operation);
   for (int attempt = 1; status == ANYPLACE_STATUS_OUT_OF_MEMORY && attempt < max_attempts; ++attempt) {
     const std::optional<std::uint64_t> limit = known(memory_info_of(device).total_bytes);
-    if (bytes > limit.value_or(INT64_MAX) || !wait_for_deferred_frees(device)) break;
+    if (bytes > limit.value_or(INT64_MAX) || !wait_for_let_go(device)) break;
     static_cast<void>(take_message());
     status = try_allocate(stream, kind, bytes, &address, operation);
   }

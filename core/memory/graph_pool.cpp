@@ -4,11 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <iterator>
 
 #include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator.h"
 #include "memory/allocator/device_allocators.h"
+#include "memory/allocator/host_pool.h"
+#include "memory/deferred_free.h"
+#include "memory/found_address.h"
+#include "memory/host_ranges.h"
 
 namespace anyplace::detail {
 
@@ -23,7 +27,7 @@ GraphPoolState::~GraphPoolState() {
   if (!backends_callable()) return;
   for (const std::shared_ptr<GraphRegion>& region : regions) BufferState::dispose(region->memory.release());
   if (in_callback()) {
-    post_to_service([device = device, id = memory_pool] { device->allocator->end_pool(id); });
+    post_release([device = device, id = memory_pool] { device->allocator->end_pool(id); });
   } else {
     device->allocator->end_pool(memory_pool);
   }
@@ -74,16 +78,46 @@ std::shared_ptr<GraphPoolState> pool_of(Capture& capture, const StreamState& str
   return find_pool(capture, stream, operation);
 }
 
+/// Without a lock() of the weak one, which could make the caller its last owner.
+bool is_same(const std::weak_ptr<const Capture>& one, const std::shared_ptr<Capture>& other) noexcept {
+  return !one.owner_before(other) && !other.owner_before(one);
+}
+
+/// Which nodes the stream's next one comes after, found when it is first asked. Under captures().mutex.
+class Before {
+ public:
+  Before(const std::shared_ptr<Capture>& capture, const StreamState& stream) : capture_(capture), stream_(stream) {}
+
+  /// Whether all that Buffers had the region for, in this capture, comes before. What the stream itself did does.
+  bool has_uses_of(const GraphRegion& region) {
+    return std::all_of(region.uses.begin(), region.uses.end(), [&](const RegionUse& use) {
+      return use.stream_id == stream_.id || !is_same(use.capture, capture_) || has(use.front);
+    });
+  }
+
+ private:
+  bool has(const std::vector<std::uint32_t>& nodes) {
+    if (reached_.empty()) reached_ = reached(capture_->list, stream_.front);
+    return std::all_of(nodes.begin(), nodes.end(), [&](std::uint32_t node) { return reached_[node]; });
+  }
+
+  const std::shared_ptr<Capture>& capture_;
+  const StreamState& stream_;
+  std::vector<bool> reached_;
+};
+
 /// A region that is free and fits without waste, or null.
-std::shared_ptr<GraphRegion> take_region(const GraphPoolState& pool, const Capture& capture, const StreamState& stream,
-                                         std::uint64_t bytes) {
+std::shared_ptr<GraphRegion> take_region(const GraphPoolState& pool, const std::shared_ptr<Capture>& capture,
+                                         const StreamState& stream, std::uint64_t bytes) {
+  reap_without_waiting(*pool.device);  // regions whose work was pending may be free by now
   const std::lock_guard lock(captures().mutex);
+  if (stream.capture != capture) return nullptr;  // it has just ended
+  Before before(capture, stream);
   std::shared_ptr<GraphRegion> best;
   for (const std::shared_ptr<GraphRegion>& region : pool.regions) {
     const std::uint64_t there = region->memory->bytes;
-    const bool ordered = region->capture != &capture || region->stream_id == stream.id;
     const bool fits = there >= bytes && there - bytes <= bytes / 8;
-    if (region->taken || !ordered || !fits) continue;
+    if (region->taken || region->spoiled || !fits || !before.has_uses_of(*region)) continue;
     if (best == nullptr || there < best->memory->bytes) best = region;
   }
   if (best != nullptr) best->taken = true;
@@ -150,33 +184,69 @@ bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t
   }
   const std::shared_ptr<GraphPoolState> pool = pool_of(*capture, stream, operation);
   const bool plain = alignment <= 256;
-  std::shared_ptr<GraphRegion> region = plain ? take_region(*pool, *capture, stream, buffer.bytes) : nullptr;
+  std::shared_ptr<GraphRegion> region = plain ? take_region(*pool, capture, stream, buffer.bytes) : nullptr;
   if (region == nullptr) region = make_region(*pool, stream, buffer.bytes, alignment, operation);
   {
     const std::lock_guard lock(captures().mutex);
     region->pool = pool;
-    region->stream_id = stream.id;
-    region->capture = capture.get();
+    region->capture = capture;
   }
   buffer.address = region->memory->address;
   buffer.region = std::move(region);
   return true;
 }
 
-void give_back_region(std::unique_ptr<BufferState> buffer) noexcept {
+namespace {
+
+/// Notes where the buffer's streams are in their captures, in place of what earlier Buffers left that comes before.
+/// Under captures().mutex. Throws bad_alloc.
+void note_uses(const BufferState& buffer) {
+  GraphRegion& region = *buffer.region;
+  const auto note = [&](const StreamState& stream) {
+    if (stream.capture != nullptr) region.uses.push_back({stream.capture, stream.id, stream.front});
+  };
+  const std::shared_ptr<Capture>& own = buffer.home->capture;
+  std::erase_if(region.uses, [&](const RegionUse& use) { return use.capture.expired() || is_same(use.capture, own); });
+  note(*buffer.home);
+  for (const Pin<StreamState>& use : buffer.uses) note(*use);
+}
+
+/// Lets go of the streams that have used the buffer in its own capture alone: those nodes are noted. Returns their
+/// pins. Under captures().mutex.
+std::vector<Pin<StreamState>> take_captured_uses(BufferState& buffer) {
+  std::vector<Pin<StreamState>> captured;
+  captured.reserve(buffer.uses.size() + 1);
+  const auto is_other = [&](const Pin<StreamState>& use) { return !is_same(buffer.region->capture, use->capture); };
+  const auto first = std::partition(buffer.uses.begin(), buffer.uses.end(), is_other);
+  std::move(first, buffer.uses.end(), std::back_inserter(captured));
+  buffer.uses.erase(first, buffer.uses.end());
+  if (!is_other(buffer.home)) captured.push_back(std::move(buffer.home));
+  return captured;
+}
+
+/// BufferState::take_back of a region's buffer: no work outside of captures uses it.
+void free_region(std::unique_ptr<BufferState> buffer) noexcept {
   std::shared_ptr<GraphPoolState> pool;  // destroyed after the lock
   const std::shared_ptr<GraphRegion> region = std::move(buffer->region);
-  // Work that isn't a graph's may use it, too: it was named with record_stream, or is of its own stream.
-  for (Pin<StreamState>& use : buffer->uses) {
-    try {
-      add_use(*region->memory, std::move(use));
-    } catch (const std::bad_alloc&) {
-      region->memory->unmarked = true;
-    }
-  }
   const std::lock_guard lock(captures().mutex);
   region->taken = false;
   pool = std::move(region->pool);
+}
+
+}  // namespace
+
+void give_back_region(std::unique_ptr<BufferState> buffer) noexcept {
+  buffer->take_back = free_region;
+  std::vector<Pin<StreamState>> captured;  // dropped after the lock
+  try {
+    const std::lock_guard lock(captures().mutex);
+    note_uses(*buffer);
+    captured = take_captured_uses(*buffer);
+  } catch (const std::bad_alloc&) {
+    buffer->region->spoiled = true;
+  }
+  if ((buffer->home || !buffer->uses.empty()) && backends_callable()) return free_later(std::move(buffer));
+  free_region(std::move(buffer));
 }
 
 // ---- Buffers of before ---------------------------------------------------------------------------------------------
@@ -193,11 +263,25 @@ void dispose_list(BufferState* list) noexcept {
 
 }  // namespace
 
+HeldBuffer::~HeldBuffer() {
+  if (freed_ != nullptr) BufferState::dispose(freed_);
+  if (host_ != 0 && backends_callable()) device_->host_pool->drop_hold(host_);
+}
+
+std::shared_ptr<HeldBuffer> hold_host_buffer(anyplace_address address) {
+  FoundAddress found;
+  if (!host_ranges().find(address, found)) return nullptr;
+  auto held = std::make_shared<HeldBuffer>(*found.device);
+  if (found.device->host_pool->hold(found.allocation)) held->host_ = found.allocation;
+  return held;
+}
+
 bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept {
   const std::lock_guard lock(captures().mutex);
   for (const std::shared_ptr<Capture>& capture : captures().active) {
     const auto is_of_device = [&](const Pin<StreamState>& stream) { return stream->device == buffer->device; };
-    if (std::none_of(capture->streams.begin(), capture->streams.end(), is_of_device)) continue;
+    if (buffer->host == nullptr && std::none_of(capture->streams.begin(), capture->streams.end(), is_of_device))
+      continue;
     buffer->next = std::exchange(capture->freed, buffer.get());
     capture->dispose_freed = dispose_list;
     static_cast<void>(buffer.release());
@@ -221,6 +305,12 @@ std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace
       if (Pin<BufferState> pinned = buffers().try_pin(id)) {
         held.push_back(std::make_shared<HeldBuffer>(std::move(pinned)));
       }
+    }
+    anyplace_address last = 0;  // the one before, so that a large one with many nodes is held once
+    for (const anyplace_address address : sorted) {
+      FoundAddress found;
+      if (!host_ranges().find(address, found) || std::exchange(last, found.allocation) == found.allocation) continue;
+      if (std::shared_ptr<HeldBuffer> host = hold_host_buffer(address)) held.push_back(std::move(host));
     }
     while (freed != nullptr) {
       std::unique_ptr<BufferState> buffer(freed);

@@ -5,10 +5,12 @@
 // is still there.
 //
 // A pool has regions, each an allocation of its own from a MemoryPool apart. A Buffer that is made in a capture takes a
-// region, and gives it back when it goes. In the same capture the next Buffer of the same stream may have the region:
-// its nodes come after those of the one before. In a later capture with the same pool any Buffer may, because graphs
-// that share a pool are launched in the order in which they were captured. Nothing leaves the pool before it ends: with
-// the last graph, capture, Buffer or GraphPool that holds it.
+// region, and gives it back when it goes: its streams' places in the capture are noted, its own stream's and those that
+// record_stream named. In the capture of those places the next Buffer may have the region if its stream comes after all
+// of them. In a later capture with the same pool any Buffer may, because graphs that share a pool are launched in the
+// order in which they were captured. Work outside of captures isn't ordered with launches: where a Buffer's streams may
+// have some, the region is free once that is done (deferred_free.h). Nothing leaves the pool before it ends: with the
+// last graph, capture, Buffer or GraphPool that holds it.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +23,21 @@
 
 namespace anyplace::detail {
 
+/// Where a stream was in its capture when a Buffer that it used went.
+struct RegionUse {
+  std::weak_ptr<const Capture> capture;
+  std::uint64_t stream_id = 0;
+  std::vector<std::uint32_t> front;
+};
+
 struct GraphRegion {
   std::shared_ptr<GraphPoolState> pool;  ///< set while a Buffer has it, so that neither ends before
   std::unique_ptr<BufferState> memory;
   // -- Guarded by captures().mutex.
   bool taken = false;
-  std::uint64_t stream_id = 0;       ///< of the last Buffer that had it
-  const Capture* capture = nullptr;  ///< the capture in which that was; only compared
+  std::weak_ptr<const Capture> capture;  ///< in which the Buffer that has it was made
+  std::vector<RegionUse> uses;           ///< by the Buffers before
+  bool spoiled = false;                  ///< one of them is missing: no other Buffer gets the region
 };
 
 struct GraphPoolState {
@@ -46,34 +56,42 @@ struct GraphPoolState {
 /// A stream that is captured gets the buffer's memory from its capture's pool. False, and nothing is done, if the
 /// stream isn't captured; then the allocation is an unsafe call and may be refused. Throws as allocate_for().
 bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
-/// A buffer of a region goes.
+/// A buffer of a region goes. Not called inside callbacks.
 void give_back_region(std::unique_ptr<BufferState> buffer) noexcept;
 
 /// A buffer goes while a capture is under way that may use it: keeps it until the capture has ended. False if none is
-/// of its device.
+/// of its device. One that stands for pinned memory (BufferState::host) may be used by any.
 bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept;
 
-/// A buffer that a graph uses, kept until the graph and its launches are done.
+/// A buffer, or a HostBuffer's memory, that a graph uses, kept until the graph and its launches are done.
 class HeldBuffer {
  public:
-  explicit HeldBuffer(Pin<BufferState> pinned) noexcept : pin_(std::move(pinned)) {}
+  explicit HeldBuffer(Pin<BufferState> pinned) noexcept : pin_(std::move(pinned)), device_(pin_->device) {}
   /// Of one that was freed already.
-  explicit HeldBuffer(std::unique_ptr<BufferState> freed) noexcept : freed_(freed.release()) {}
-  HeldBuffer(HeldBuffer&& other) noexcept : pin_(std::move(other.pin_)), freed_(std::exchange(other.freed_, nullptr)) {}
-  HeldBuffer& operator=(HeldBuffer&&) = delete;
-  ~HeldBuffer() {
-    if (freed_ != nullptr) BufferState::dispose(freed_);
-  }
-  BufferState& operator*() const noexcept { return freed_ != nullptr ? *freed_ : *pin_; }
+  explicit HeldBuffer(std::unique_ptr<BufferState> freed) noexcept : freed_(freed.release()), device_(freed_->device) {}
+  /// Of nothing yet: hold_host_buffer().
+  explicit HeldBuffer(DeviceState& device) noexcept : device_(&device) {}
+  HeldBuffer(const HeldBuffer&) = delete;  // it is kept once
+  HeldBuffer& operator=(const HeldBuffer&) = delete;
+  ~HeldBuffer();
+
+  const DeviceState& device() const noexcept { return *device_; }
 
  private:
+  friend std::shared_ptr<HeldBuffer> hold_host_buffer(anyplace_address address);
+
   Pin<BufferState> pin_;
   BufferState* freed_ = nullptr;
+  anyplace_address host_ = 0;  ///< as HostPool::hold() has it
+  DeviceState* device_;
 };
 
-/// The buffers in which the addresses are, each once: those that are there, and those in the list `freed`, of which the
-/// others are disposed of. Takes the list. Memory of graph pools isn't among them. Throws bad_alloc, and has then taken
-/// the list all the same.
+/// The HostBuffer that has the address; null if none has. Throws bad_alloc.
+std::shared_ptr<HeldBuffer> hold_host_buffer(anyplace_address address);
+
+/// The buffers and HostBuffers in which the addresses are, each once: those that are there, and those in the list
+/// `freed`, of which the others are disposed of. Takes the list. Memory of graph pools isn't among them. Throws
+/// bad_alloc, and has then taken the list all the same.
 std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace_address>& addresses,
                                                       BufferState* freed);
 

@@ -16,6 +16,7 @@
 #include "memory/allocator/stat_names.h"
 #include "memory/allocator/summary.h"
 #include "memory/allocator/whole_file.h"
+#include "memory/deferred_free.h"
 #include "plugins/names.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"
@@ -171,6 +172,7 @@ void empty_cache(const Device& device) {
   enter(operation);
   require_usable(*device.state(), operation);
   detail::refuse_unsafe_call(*device.state(), operation);
+  detail::end_let_go_without_waiting(*device.state());
   allocator_of(device).empty_cache();
   device.state()->host_pool->release();
 }

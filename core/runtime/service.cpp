@@ -52,6 +52,13 @@ class Queue {
     --size_;
     return first;
   }
+  /// The same for item i; the others stay in their order.
+  Item pop_at(std::size_t i) noexcept {
+    const Item item = at(i);
+    for (; i + 1 < size_; ++i) at(i) = at(i + 1);
+    --size_;
+    return item;
+  }
   /// Removes item i; the last item takes its position.
   void take_out(std::size_t i) noexcept {
     at(i) = at(size_ - 1);
@@ -133,17 +140,49 @@ struct Worker {
   }
 };
 
+/// A task and what it is.
+struct Posted {
+  ServiceTask task;
+  bool is_release = false;
+};
+
+int releasing = 0;                              // guarded by the service's mutex; releases that threads are doing
+thread_local constinit int releasing_here = 0;  ///< those of this thread
+
 /// The service thread. It ends when nothing is left to do.
 struct Serve {
   static constexpr const char* name = "anyplace-service";
-  using Service = Worker<ServiceTask, Serve>;
+  using Service = Worker<Posted, Serve>;
 
   /// Called under the lock, which it releases while the task runs.
-  static void run_first(Service& me, std::unique_lock<std::mutex>& lock) noexcept {
-    ServiceTask task = me.queue.pop();
+  static void run(Service& me, std::unique_lock<std::mutex>& lock, Posted posted) noexcept {
+    const int release = posted.is_release ? 1 : 0;
+    count_releases(me, release);
     lock.unlock();
-    task();
+    posted.task();
     lock.lock();
+    count_releases(me, -release);
+  }
+  /// Called under the lock.
+  static void count_releases(Service& me, int added) noexcept {
+    releasing += added;
+    releasing_here += added;
+    if (added < 0) me.changed.notify_all();
+  }
+  static void run_first(Service& me, std::unique_lock<std::mutex>& lock) noexcept { run(me, lock, me.queue.pop()); }
+  /// Runs the releases that are queued now. False if there are none. Called under the lock, likewise.
+  static bool run_releases(Service& me, std::unique_lock<std::mutex>& lock) noexcept {
+    bool any = false;
+    for (std::size_t i = 0; i < me.queue.size();) {
+      if (!me.queue.at(i).is_release) {
+        ++i;
+        continue;
+      }
+      any = true;
+      run(me, lock, i == 0 ? me.queue.pop() : me.queue.pop_at(i));
+      i = 0;  // others may have taken some meanwhile
+    }
+    return any;
   }
   static void run(Service& me) noexcept {
     std::unique_lock lock(me.mutex);
@@ -263,14 +302,33 @@ void give_service_room() noexcept {
   --room;
 }
 
-void post_task(const ServiceTask& task) noexcept {
+void post_task(const ServiceTask& task, bool is_release) noexcept {
   if (process_phase.load(std::memory_order_relaxed) == Phase::forked) return;
-  service.value.add(task);
+  service.value.add({task, is_release});
+}
+
+bool finish_releases() noexcept {
+  Serve::Service& me = service.value;
+  std::unique_lock lock(me.mutex);
+  if (!process_running()) return false;
+  const bool any = Serve::run_releases(me, lock);
+  if (releasing == 0 || releasing_here != 0) return any;
+  me.changed.wait(lock, [] { return releasing == 0; });
+  return true;
 }
 
 void post_step(const PollStep& step) noexcept {
   if (process_phase.load(std::memory_order_relaxed) == Phase::forked) return;
   poller.value.add({step, Clock::now() + first_pause, first_pause});
+}
+
+ReleaseScope::ReleaseScope() noexcept {
+  const std::lock_guard lock(service.value.mutex);
+  Serve::count_releases(service.value, 1);
+}
+ReleaseScope::~ReleaseScope() {
+  const std::lock_guard lock(service.value.mutex);
+  Serve::count_releases(service.value, -1);
 }
 
 bool stop_service(std::chrono::nanoseconds timeout) noexcept {

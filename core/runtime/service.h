@@ -56,7 +56,7 @@ class ServiceRoom {
   ~ServiceRoom() { give_service_room(); }
 };
 
-void post_task(const ServiceTask& task) noexcept;
+void post_task(const ServiceTask& task, bool is_release = false) noexcept;
 void post_step(const PollStep& step) noexcept;
 
 /// Runs `task` on the service thread. May be called on any thread, also inside callbacks. The task doesn't throw. A
@@ -65,6 +65,23 @@ template <class Function>
 void post_to_service(Function task) noexcept {
   post_task(ServiceTask(task));
 }
+
+/// The same for a task that gives up memory and doesn't depend on tasks before it: who needs the memory has it done.
+template <class Function>
+void post_release(Function task) noexcept {
+  post_task(ServiceTask(task), true);
+}
+/// Does what was given to post_release() and isn't done, also what another thread is doing just now, unless the calling
+/// thread is inside of such a task itself. False if there was nothing. Not called inside callbacks.
+bool finish_releases() noexcept;
+/// What the calling thread does while it lives is waited for likewise.
+class ReleaseScope {
+ public:
+  ReleaseScope() noexcept;
+  ReleaseScope(const ReleaseScope&) = delete;  // a scope
+  ReleaseScope& operator=(const ReleaseScope&) = delete;
+  ~ReleaseScope();
+};
 
 /// Calls `step` on the polling thread, less and less often, until it returns true. The step neither throws nor blocks.
 /// After stop_service() it isn't called any more.

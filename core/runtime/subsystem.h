@@ -30,6 +30,9 @@ struct Subsystem {
   void (*close_fast_path)(const DeviceState* device) noexcept = nullptr;
   /// The stream's last pin was dropped; the backend's stream still exists. Not called inside a callback.
   void (*stream_ended)(StreamState& stream) noexcept = nullptr;
+  /// Memory of the device is needed: ends what the program has let go of, as far as its work is done; with `wait`,
+  /// waits for that work. False if there was nothing. Called with no lock held, and not inside a callback.
+  bool (*end_let_go)(DeviceState& device, bool wait) noexcept = nullptr;
   /// A note about a stream's handle that leads nowhere, from the calling thread's state. It is appended to the error's
   /// text. Throws bad_alloc.
   std::string (*note_on_missing)(std::uint64_t stream_id) = nullptr;

@@ -108,22 +108,10 @@ std::vector<Pin<StreamState>> finish(const std::shared_ptr<Capture>& capture) no
   return std::exchange(capture->streams, {});
 }
 
-/// The nodes that the front comes after, and those in it.
-std::vector<bool> reached(const NodeList& list, const std::vector<std::uint32_t>& front) {
-  std::vector<bool> before(list.nodes.size());
-  for (const std::uint32_t node : front) before[node] = true;
-  for (std::size_t i = list.nodes.size(); i-- > 0;) {
-    if (!before[i]) continue;
-    const Node& node = list.nodes[i];
-    for (std::uint32_t d = 0; d < node.dependency_count; ++d)
-      before[list.dependencies[node.first_dependency + d]] = true;
-  }
-  return before;
-}
-
 /// What a capture that came to nothing leaves: destroyed outside the lock.
 struct Leftovers {
   NodeList list;
+  std::vector<std::pair<DeviceState*, std::shared_ptr<GraphPoolState>>> pools;
   BufferState* freed = nullptr;
   void (*dispose)(BufferState* freed) noexcept = nullptr;
 
@@ -136,6 +124,7 @@ struct Leftovers {
   /// Events that were recorded keep the capture, and are to keep nothing else.
   void take(Capture& capture) noexcept {
     list = std::move(capture.list);
+    pools.swap(capture.pools);
     freed = std::exchange(capture.freed, nullptr);
     dispose = capture.dispose_freed;
   }
@@ -198,6 +187,18 @@ void join_fronts(std::vector<std::uint32_t>& front, const std::vector<std::uint3
   for (const std::uint32_t node : more) {
     if (std::find(front.begin(), front.end(), node) == front.end()) front.push_back(node);
   }
+}
+
+std::vector<bool> reached(const NodeList& list, const std::vector<std::uint32_t>& front) {
+  std::vector<bool> before(list.nodes.size());
+  for (const std::uint32_t node : front) before[node] = true;
+  for (std::size_t i = list.nodes.size(); i-- > 0;) {
+    if (!before[i]) continue;
+    const Node& node = list.nodes[i];
+    for (std::uint32_t d = 0; d < node.dependency_count; ++d)
+      before[list.dependencies[node.first_dependency + d]] = true;
+  }
+  return before;
 }
 
 // ---- Beginning and ending ------------------------------------------------------------------------------------------

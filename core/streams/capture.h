@@ -92,6 +92,9 @@ struct NodeList {
   std::uint32_t add(Work&& work, DeviceState& device, const std::vector<std::uint32_t>& after);
 };
 
+/// The nodes that the front comes after, and those in it.
+std::vector<bool> reached(const NodeList& list, const std::vector<std::uint32_t>& front);
+
 /// Adds what `more` has and `front` hasn't. Both are short.
 void join_fronts(std::vector<std::uint32_t>& front, const std::vector<std::uint32_t>& more);
 

@@ -19,10 +19,10 @@
 // Order. A captured node comes after what its stream did before, in the capture. Another stream joins the capture by
 // waiting for an event that was recorded in it, and has to be waited for, likewise, before end_capture().
 //
-// Memory. A graph keeps what it uses: buffers and kernels that it names stay until it and its executables are gone,
-// and their launches done, also if their owner lets them go; an address inside a structure that a kernel gets isn't
-// seen (Graph::keep). Buffers that are made on a captured stream come from the graph's own pool. Memory of the host,
-// HostBuffers too, is read and written at each launch, and is the caller's to keep.
+// Memory. A graph keeps what it uses: Buffers, HostBuffers and kernels that it names stay until it and its executables
+// are gone, and their launches done, also if their owner lets them go; an address inside a structure that a kernel gets
+// isn't seen (Graph::keep). Buffers that are made on a captured stream come from the graph's own pool. Other memory of
+// the host is read and written at each launch, and is the caller's to keep.
 #pragma once
 
 #include <cstddef>
@@ -142,15 +142,17 @@ class ANYPLACE_API Graph {
   GraphNode add_host_function(const After& after, std::function<void()> function);
   /// Recorded at each launch: the event can be waited for and asked, as ever.
   GraphNode add_event_record(const After& after, EventView event);
-  /// Waits, at each launch, for the event's most recent record then.
+  /// Waits, at each launch, for the event's most recent record then. With a node before it that records the event, the
+  /// graph isn't instantiated: invalid_argument.
   GraphNode add_event_wait(const After& after, EventView event);
   /// All nodes that `child` has now. Throws invalid_argument for this graph itself, and for one of another backend.
   GraphNode add_child_graph(const After& after, const Graph& child);
   /// `to` comes after `from` too. Throws invalid_argument if `from` comes after `to`, or is `to`: that would be a
   /// cycle. Nodes run in the order of their numbers where nothing else is said, so `from` has the smaller one.
   void add_dependency(GraphNode from, GraphNode to);
-  /// Keeps the buffer as if a node used it.
+  /// Keeps the buffer as if a node used it. Throws invalid_handle for a null one.
   void keep(BufferView buffer);
+  void keep(const HostBuffer& buffer);
 
   // -- What there is.
   std::size_t size() const;

@@ -242,7 +242,8 @@ class ANYPLACE_API Buffer : public BufferView {
 /// ordinary host memory, which a copy may read at the call. Not cleared. Destroying it never waits. Its memory is kept
 /// for the next HostBuffers, and none gets it before the copies from and to it, submitted up to then, are done: however
 /// they named it, by as(), by its address, or by a Buffer that wraps it. Other work that uses it, such as a kernel that
-/// got its address, is named with record_stream, as a Buffer's is. 0 bytes gives a null buffer. Throws as Buffer does.
+/// got its address, is named with record_stream, as a Buffer's is. A graph whose nodes name it keeps it. 0 bytes gives
+/// a null buffer. Throws as Buffer does.
 class ANYPLACE_API HostBuffer {
  public:
   HostBuffer() noexcept = default;

@@ -62,9 +62,9 @@ struct HostMemoryStats {
   std::uint64_t peak_allocated_bytes = 0;
   std::uint64_t reserved_bytes = 0;  ///< what the device gave for them, and for those to come
   std::uint64_t peak_reserved_bytes = 0;
-  std::uint64_t cached_bytes = 0;        ///< the part of it that the next HostBuffer may have at once
-  std::uint64_t pending_bytes = 0;       ///< the part that HostBuffers gave up and that pending copies still use
-  std::uint64_t allocations = 0;         ///< HostBuffers that there are
+  std::uint64_t cached_bytes = 0;   ///< the part of it that the next HostBuffer may have at once
+  std::uint64_t pending_bytes = 0;  ///< the part that HostBuffers gave up and that pending copies or graphs still use
+  std::uint64_t allocations = 0;    ///< HostBuffers that there are
   std::uint64_t total_allocations = 0;   ///< that there were
   std::uint64_t device_allocations = 0;  ///< calls of the vendor's
   std::uint64_t device_frees = 0;

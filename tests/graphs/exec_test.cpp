@@ -151,6 +151,52 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("Given a graph without nodes then its launches are ordered across streams as others are") {
+  const Device device = graph_device();
+  const Stream first(device);
+  const Stream second(device);
+  const Stream third(device);
+  const GraphExec exec = Graph(device).instantiate();
+  HostGate gate;
+  gate.block(first);
+  exec.launch(first);
+  exec.launch(second);
+  exec.launch(third);
+  gate.wait_until_reached();
+  for (int i = 0; i < 1000; ++i) {
+    REQUIRE_FALSE(second.query());
+    REQUIRE_FALSE(third.query());
+    std::this_thread::yield();
+  }
+  gate.open();
+  third.synchronize();
+  CHECK(second.query());
+}
+
+TEST_CASE("Given a node that waits for an event that one before it records then the graph isn't instantiated") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Event event(device);
+  Graph waits_first(device);
+  waits_first.add_event_wait({}, event);
+  waits_first.add_event_record({}, event);
+  const GraphExec exec = waits_first.instantiate();
+  exec.launch(stream);
+  Graph child(device);
+  child.add_event_record({}, event);
+  const bool in_child = GENERATE(false, true);
+  Graph graph(device);
+  if (in_child) {
+    graph.add_child_graph({}, child);
+  } else {
+    graph.add_event_record({}, event);
+  }
+  graph.add_event_wait({}, event);
+  required_error(ErrorCode::invalid_argument, [&] { static_cast<void>(graph.instantiate()); });
+  required_error(ErrorCode::invalid_argument, [&] { exec.update(graph); });
+  stream.synchronize();
+}
+
 TEST_CASE("Given a graph that goes while its launch is pending then the launch completes and what it owns goes after") {
   const Device device = graph_device();
   const Stream stream(device);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a graph keeps, and memory that is allocated inside a capture.
+#include <cstring>
 #include <thread>
 
 #include "graphs/graph_support.h"
@@ -73,6 +74,57 @@ TEST_CASE("Given buffers that nodes name then a graph that is built keeps them a
   REQUIRE(result.get() == 0x0101010101010101);
 }
 
+TEST_CASE("Given pinned memory that its owner lets go of then the graph keeps it and nobody else has it") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Number result(device, 0);
+  constexpr std::uint64_t seven = 7;
+  const auto filled = [&](std::uint8_t value) {
+    HostBuffer buffer(device, 8);
+    std::memset(buffer.data(), value, 8);
+    return buffer;
+  };
+  HostBuffer source = filled(7);
+  HostBuffer target = filled(0);
+  const std::byte* const target_data = target.data();
+  const std::string way = GENERATE(as<std::string>{}, "captured, let go of inside", "captured", "built", "kept");
+  Graph graph(device);
+  if (way == "built") {
+    const GraphNode up = graph.add_copy({}, result.buffer, ConstHostSpan(source.data(), 8));
+    graph.add_copy(up, HostSpan(target.data(), 8), result.buffer);
+  } else if (way == "kept") {
+    graph.add_memset8({}, result.buffer, 0);
+    graph.keep(source);
+    graph.keep(target);
+    required_error(ErrorCode::invalid_handle, [&] { graph.keep(HostBuffer()); });
+  } else {
+    stream.begin_capture();
+    stream.copy(result.buffer, ConstHostSpan(source.data(), 8));
+    stream.copy(HostSpan(target.data(), 8), result.buffer);
+    if (way != "captured") source = HostBuffer();
+    if (way != "captured") target = HostBuffer();
+    graph = stream.end_capture();
+  }
+  source = HostBuffer();
+  target = HostBuffer();
+  CHECK(host_memory_stats(device).allocations == 0);
+  {
+    const GraphExec exec = graph.instantiate();
+    graph = Graph(device);
+    std::vector<HostBuffer> others;
+    for (int i = 0; i < 8; ++i) others.push_back(filled(0xee));
+    exec.launch(stream);
+    stream.synchronize();
+    for (const HostBuffer& other : others) {
+      CHECK(other.data() != target_data);
+      CHECK(*reinterpret_cast<const std::uint64_t*>(other.data()) == 0xeeeeeeeeeeeeeeee);
+    }
+    CHECK(result.get() == (way == "kept" ? 0 : seven * 0x0101010101010101));
+  }
+  empty_cache(device);
+  CHECK(host_memory_stats(device).reserved_bytes == 0);
+}
+
 TEST_CASE("Given buffers that are made inside a capture then they are the graph's and nobody else's") {
   const Device device = graph_device();
   const Stream stream(device);
@@ -95,7 +147,7 @@ TEST_CASE("Given buffers that are made inside a capture then they are the graph'
   REQUIRE(result.get() == 42);
 }
 
-TEST_CASE("Given buffers that come and go inside a capture then one's memory is the next one's on its stream alone") {
+TEST_CASE("Given buffers that come and go inside a capture then one's memory is the next one's that comes after it") {
   const Device device = graph_device();
   const Stream stream(device);
   const Stream branch(device);
@@ -108,17 +160,110 @@ TEST_CASE("Given buffers that come and go inside a capture then one's memory is 
   }
   const Buffer again(stream, 4096);
   CHECK(again.address() == first);
+  const Event fork = stream.record_event();
   std::uint64_t second = 0;
   {
     const Buffer buffer(stream, 8192);
     second = buffer.address();
+    stream.memset8(buffer, 1);
   }
-  branch.wait_event(stream.record_event());
+  branch.wait_event(fork);
   const Buffer elsewhere(branch, 8192);
   CHECK(elsewhere.address() != second);
+  branch.wait_stream(stream);
+  const Buffer behind(branch, 8192);
+  CHECK(behind.address() == second);
   stream.wait_stream(branch);
   const Graph graph = stream.end_capture();
-  CHECK(graph.size() == 1);
+  CHECK(graph.size() == 2);
+}
+
+TEST_CASE("Given a captured buffer that other streams use then its memory is the next one's only behind their work") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Stream branch(device);
+  const Buffer out(stream, 4096);
+  out.record_stream(branch);
+  stream.begin_capture();
+  Buffer used(stream, 4096);
+  const std::uint64_t first = used.address();
+  stream.memset8(used, 1);
+  branch.wait_event(stream.record_event());
+  used.record_stream(branch);
+  branch.copy(out, used);
+  used = Buffer();
+  const Buffer unordered(stream, 4096);
+  CHECK(unordered.address() != first);
+  stream.wait_stream(branch);
+  const Buffer ordered(stream, 4096);
+  CHECK(ordered.address() == first);
+  static_cast<void>(stream.end_capture());
+}
+
+TEST_CASE("Given a buffer of an earlier capture that a later one uses then its memory is the next one's behind that") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Stream branch(device);
+  const Buffer out(stream, 4096);
+  const GraphPool pool(device);
+  std::vector<Graph> graphs;
+  stream.begin_capture(CaptureMode::global, pool);
+  Buffer earlier(stream, 4096);
+  const std::uint64_t first = earlier.address();
+  stream.memset8(earlier, 1);
+  const Event keeps_the_capture = stream.record_event();
+  graphs.push_back(stream.end_capture());
+
+  stream.begin_capture(CaptureMode::global, pool);
+  branch.wait_event(stream.record_event());
+  stream.copy(out, earlier);
+  earlier = Buffer();
+  const Buffer unordered(branch, 4096);
+  CHECK(unordered.address() != first);
+  branch.memset8(unordered, 2);
+  stream.wait_stream(branch);
+  graphs.push_back(stream.end_capture());
+
+  stream.begin_capture(CaptureMode::global, pool);
+  const Buffer ordered(stream, 4096);
+  CHECK(ordered.address() == first);
+  graphs.push_back(stream.end_capture());
+}
+
+TEST_CASE("Given a graph's buffer that pending work outside of captures uses then no later capture has its memory") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Stream reader(device);
+  const bool on_its_own = GENERATE(false, true);
+  const Stream& user = on_its_own ? stream : reader;
+  const Stream capturing(device);
+  const GraphPool pool(device);
+  std::vector<std::uint8_t> out(4096);
+  stream.begin_capture(CaptureMode::global, pool);
+  Buffer output(stream, 4096);
+  const std::uint64_t first = output.address();
+  stream.memset8(output, 1);
+  const Graph graph = stream.end_capture();
+  const GraphExec exec = graph.instantiate();
+  exec.launch(stream);
+  stream.synchronize();
+
+  HostGate gate;
+  gate.block(user);
+  user.copy(out, output);
+  output.record_stream(user);
+  output = Buffer();
+  capturing.begin_capture(CaptureMode::global, pool);
+  const Buffer meanwhile(capturing, 4096);
+  CHECK(meanwhile.address() != first);
+  static_cast<void>(capturing.end_capture());
+  gate.open();
+  user.synchronize();
+  device.synchronize();
+  capturing.begin_capture(CaptureMode::global, pool);
+  const Buffer afterwards(capturing, 4096);
+  CHECK(afterwards.address() == first);
+  static_cast<void>(capturing.end_capture());
 }
 
 TEST_CASE("Given a pool that graphs share then a later capture uses what an earlier one let go of") {
@@ -179,10 +324,12 @@ TEST_CASE("Given a capture that is invalidated then what was freed and made mean
   const Device device = graph_device();
   const Stream stream(device);
   const std::uint64_t before = memory_allocated(device);
+  const Event event(device);  // whose record stays one of that capture
   {
     Buffer input(stream, 1 << 20);
     stream.begin_capture();
     const Buffer made(stream, 1 << 20);
+    stream.record_event(event);
     stream.memset8(input, 1);
     stream.memset8(made, 1);
     input = Buffer();

@@ -46,6 +46,45 @@ TEST_CASE("Given pending work a freed buffer's memory stays until that work is d
   CHECK(result == bytes);
 }
 
+TEST_CASE("Memory that a host function let go of is there for an allocation that is short, and for empty_cache") {
+  const Device device("cpu_sim:0");
+  if (!allocator_config(device).limit_bytes) configure_allocator(device, {.limit_bytes = 64 * mebibyte});
+  const Stream stream(device);
+  const bool short_of_memory = GENERATE(true, false);
+  constexpr int rounds = 40;
+  for (int i = 0; i < rounds; ++i) {
+    // A thread that is to free them one after the other hasn't come to the last.
+    auto held = std::make_shared<std::vector<Buffer>>();
+    for (int j = 0; j < 1000; ++j) held->emplace_back(stream, 16);
+    held->emplace_back(stream, 48 * mebibyte);
+    stream.launch_host_func([held = std::move(held)]() mutable { held.reset(); });
+    stream.synchronize();
+    if (short_of_memory) {
+      REQUIRE_NOTHROW(Buffer(stream, 56 * mebibyte));
+    } else {
+      empty_cache(device);
+      REQUIRE(memory_reserved(device) == 0);
+    }
+  }
+}
+
+TEST_CASE("Pinned memory that a host function let go of is there for an allocation that is short") {
+  const Device device("cpu_sim:0");
+  configure_allocator(device, {.pinned_limit_bytes = 64 * mebibyte});
+  const Stream stream(device);
+  const Buffer target(stream, 16);
+  constexpr int rounds = 40;
+  for (int i = 0; i < rounds; ++i) {
+    auto held = std::make_shared<std::vector<HostBuffer>>();
+    for (int j = 0; j < 200; ++j) held->emplace_back(device, 16);
+    held->emplace_back(device, 48 * mebibyte);
+    for (const HostBuffer& each : *held) stream.copy(target, ConstHostSpan(each.data(), 16));
+    stream.launch_host_func([held = std::move(held)]() mutable { held.reset(); });
+    stream.synchronize();
+    REQUIRE_NOTHROW(HostBuffer(device, 56 * mebibyte));
+  }
+}
+
 TEST_CASE("Destroying a buffer waits for nothing even where the vendor's free synchronises") {
   without_cache();
   const Device device("sim_plain:0");

@@ -10,6 +10,7 @@
 #include "anyplace/allocator.h"
 #include "memory/allocator/device_allocator.h"
 #include "memory/deferred_free.h"
+#include "memory/graph_pool.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
 #include "runtime/call.h"
@@ -129,8 +130,8 @@ anyplace_address HostPool::hand_out(std::unique_ptr<HostBlock> block) {
 anyplace_status HostPool::allocate_new(HostBlock& block, std::optional<std::uint64_t> limit) {
   anyplace_status status = ask_device(block, limit);
   if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes > INT64_MAX) return status;
-  if (const HostMemoryStats now = stats(); now.cached_bytes != 0 || now.pending_bytes != 0) {
-    if (now.pending_bytes != 0) wait_for_deferred_frees(device_);
+  const bool waited = wait_for_let_go(device_);
+  if (waited || stats().cached_bytes != 0) {
     release();
     status = ask_device(block, limit);
   }
@@ -173,21 +174,35 @@ void HostPool::refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, c
 void HostPool::free(anyplace_address address) noexcept {
   Chain block = take_out(address);
   if (block == nullptr) return;
+  if (!any_capture()) return free_block(std::move(block));
+  count_pending(*block, true);
+  std::unique_ptr<BufferState> kept = std::move(block->later);
+  kept->address = block->address;
+  kept->bytes = block->bytes;
+  kept->host = block.release();
+  if (!keep_for_capture(kept)) free_kept_back(std::move(kept));
+}
+
+void HostPool::free_kept_back(std::unique_ptr<BufferState> kept) noexcept {
+  Chain block(std::exchange(kept->host, nullptr));
+  kept->address = 0;
+  kept->bytes = 0;
+  block->later = std::move(kept);
+  count_pending(*block, false);
+  free_block(std::move(block));
+}
+
+/// Nobody has it any more, but work may use it.
+void HostPool::free_block(Chain block) noexcept {
   if (block->later->uses.empty()) {
     keep(std::move(block));
     return;
   }
   host_ranges().forget_uses(*block);
   if (in_callback()) {  // where no stream can be asked
-    {
-      const std::lock_guard lock(mutex_);
-      stats_.pending_bytes += block->bytes;
-    }
-    post_to_service([this, waiting = block.release()] {
-      {
-        const std::lock_guard lock(mutex_);
-        stats_.pending_bytes -= waiting->bytes;
-      }
+    count_pending(*block, true);
+    post_release([this, waiting = block.release()] {
+      count_pending(*waiting, false);
       free_behind_work(Chain(waiting));
     });
     return;
@@ -195,15 +210,48 @@ void HostPool::free(anyplace_address address) noexcept {
   free_behind_work(std::move(block));
 }
 
+void HostPool::count_pending(const HostBlock& block, bool begins) noexcept {
+  const std::lock_guard lock(mutex_);
+  stats_.pending_bytes = begins ? stats_.pending_bytes + block.bytes : stats_.pending_bytes - block.bytes;
+}
+
+bool HostPool::hold(anyplace_address address) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = out_.find(address);
+  if (found == out_.end()) return false;
+  ++found->second->holds;
+  return true;
+}
+
+void HostPool::drop_hold(anyplace_address address) noexcept {
+  Chain block;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = out_.find(address);
+    if (--found->second->holds != 0 || !found->second->let_go) return;
+    block = std::move(found->second);
+    out_.erase(found);
+    block->let_go = false;
+    stats_.pending_bytes -= block->bytes;
+  }
+  free_block(std::move(block));
+}
+
 HostPool::Chain HostPool::take_out(anyplace_address address) noexcept {
   const std::lock_guard lock(mutex_);
   const auto found = out_.find(address);
   if (found == out_.end()) return nullptr;
-  Chain block = std::move(found->second);
-  block->handed_out.store(0, std::memory_order_relaxed);
-  out_.erase(found);
+  HostBlock& let_go = *found->second;
+  let_go.handed_out.store(0, std::memory_order_relaxed);
   --stats_.allocations;
-  stats_.allocated_bytes -= block->requested;
+  stats_.allocated_bytes -= let_go.requested;
+  if (let_go.holds != 0) {
+    let_go.let_go = true;
+    stats_.pending_bytes += let_go.bytes;
+    return nullptr;
+  }
+  Chain block = std::move(found->second);
+  out_.erase(found);
   return block;
 }
 
@@ -215,10 +263,7 @@ void HostPool::free_behind_work(Chain block) noexcept {
     keep(std::move(block));
     return;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    stats_.pending_bytes += block->bytes;
-  }
+  count_pending(*block, true);
   std::unique_ptr<BufferState> waiting = std::move(block->later);
   waiting->host = block.release();
   waiting->take_back = [](std::unique_ptr<BufferState> waited) noexcept {
@@ -233,10 +278,7 @@ void HostPool::take_back(std::unique_ptr<BufferState> waited) noexcept {
   waited->unmarked = false;
   waited->sweep_at = first_sweep_at;
   block->later = std::move(waited);
-  {
-    const std::lock_guard lock(mutex_);
-    stats_.pending_bytes -= block->bytes;
-  }
+  count_pending(*block, false);
   keep(std::move(block));
 }
 

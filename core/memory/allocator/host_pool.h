@@ -35,6 +35,12 @@ class HostPool {
   anyplace_address allocate(std::uint64_t bytes, const char* operation);
   /// Takes back what allocate() gave. Any thread may call it, also inside callbacks.
   void free(anyplace_address address) noexcept;
+  /// What allocate() gave at that address stays until drop_hold(), whether or not it is freed before. False if it isn't
+  /// there.
+  bool hold(anyplace_address address) noexcept;
+  void drop_hold(anyplace_address address) noexcept;
+  /// Ends what a capture kept back (graph_pool.h).
+  void free_kept_back(std::unique_ptr<BufferState> kept) noexcept;
   /// Takes back what waited among the deferred frees and is used by no work any more.
   void take_back(std::unique_ptr<BufferState> waited) noexcept;
   /// Gives what is kept back to the device. It isn't called inside callbacks.
@@ -61,7 +67,10 @@ class HostPool {
   bool reserve(std::uint64_t bytes, std::optional<std::uint64_t> limit) noexcept;
   void unreserve(std::uint64_t bytes) noexcept;
   anyplace_address hand_out(std::unique_ptr<HostBlock> block);
+  /// What was let go of; null if it is held, or isn't there.
   Chain take_out(anyplace_address address) noexcept;
+  void free_block(Chain block) noexcept;
+  void count_pending(const HostBlock& block, bool begins) noexcept;
   Chain take_all_kept() noexcept;
   void keep(Chain block) noexcept;
   // -- Under the lock.

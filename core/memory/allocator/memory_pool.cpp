@@ -25,7 +25,7 @@ struct PoolState {
   ~PoolState() {
     if (!backends_callable()) return;
     if (in_callback()) {
-      post_to_service([device = device, id = id] { device->allocator->end_pool(id); });
+      post_release([device = device, id = id] { device->allocator->end_pool(id); });
     } else {
       device->allocator->end_pool(id);
     }

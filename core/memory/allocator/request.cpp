@@ -180,10 +180,12 @@ Block* Request::after_waiting() {
 
 /// Waits until no work uses what was given back by now. The lock is released meanwhile.
 void Request::wait_for_streams() {
+  lock_.unlock();
+  static_cast<void>(wait_for_let_go(device_));
+  lock_.lock();
   std::vector<std::unique_ptr<EventState>> marks = state_.work.busy();
   const std::vector<std::uint64_t> ended = state_.work.busy_ended();
   lock_.unlock();
-  static_cast<void>(wait_for_deferred_frees(device_));
   try {
     for (const std::unique_ptr<EventState>& mark : marks) {
       static_cast<void>(synchronize(*mark, ANYPLACE_FOREVER, operation_));
