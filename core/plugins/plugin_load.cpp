@@ -17,6 +17,7 @@
 #include "plugins/elf_check.h"
 #include "plugins/plugin_table.h"
 #include "runtime/call.h"
+#include "runtime/exit.h"
 #include "runtime/no_destructor.h"
 #include "runtime/shortage.h"
 #include "runtime/text.h"
@@ -149,6 +150,7 @@ LoadResult call_entry(Backend& backend, anyplace_backend_entry_function entry, L
   // Entries beyond the plugin's struct_size stay null, whatever it wrote there.
   std::memcpy(&backend.table, &filled.table, filled.table.struct_size);
   progress.filled = true;
+  add_initialised();
   return count_devices(backend);
 }
 
