@@ -482,6 +482,8 @@ typedef struct anyplace_backend_table {
   anyplace_status (*shutdown)(void* self, uint64_t timeout_ns);
 
   /* -- Devices. None of these three may make a vendor context. */
+  /* A message that is left with OK says what may hide further devices (a variable and its value): the core adds it to
+   * errors about devices that aren't there. */
   anyplace_status (*device_count)(void* self, int32_t* count);
   anyplace_status (*device_properties)(void* self, int32_t device, anyplace_device_properties* out);
   /* kind is ANYPLACE_NATIVE_*. (optional): native handles are unsupported. May make the vendor's context. */
