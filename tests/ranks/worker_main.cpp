@@ -190,6 +190,31 @@ void killed(const Rank& me) {
               : 1);
 }
 
+/// Memory of the host isn't the vendor's engine's.
+void of_host(const Rank& me) {
+  const HostBuffer pinned(me.device, 4096);
+  std::vector<float> registered(1024);
+  const HostRegistration registration(me.device, HostSpan(registered));
+  const Buffer good = me.filled(1);
+  const auto at = [](const void* memory) { return Address(memory); };
+  for (const Address host : {at(pinned.data()), at(registered.data())}) {
+    for (const bool is_source : {true, false}) {
+      const Address there(good.address());
+      const Error error = error_of(
+          [&] { me.all.all_reduce(me.stream, is_source ? there : host, is_source ? host : there, 1000, DType::f32); });
+      require(error.code() == ErrorCode::invalid_argument, "host memory is an invalid_argument");
+      const std::string text = error.what();
+      require(text.find(is_source ? "the source is memory of the host" : "the destination is memory of the host") !=
+                  std::string::npos,
+              "the error says which side it is");
+      require(text.find("engine mpi") != std::string::npos, "the error says what takes it");
+    }
+  }
+  me.all.all_reduce(me.stream, good.as<float>(), good.as<float>());
+  me.stream.synchronize();
+  require(me.read(good, me.stream).front() == static_cast<float>(me.all.size()), "the communicator goes on");
+}
+
 /// What is pending ends with abort, at once.
 void aborted(const Rank& me) {
   const Communicator used = me.all.split(0, 0);
@@ -313,12 +338,19 @@ void meet(const Rank& me) {
 int main(int count, char** arguments) {
   if (count != 4) return 2;
   const std::map<std::string, std::pair<void (*)(const Rank&), milliseconds>> modes{
-      {"order", {order, seconds(60)}},     {"opposite", {opposite, seconds(60)}},
-      {"split", {split, seconds(60)}},     {"mismatch", {mismatch, seconds(60)}},
-      {"silent", {silent, seconds(1)}},    {"killed", {killed, seconds(1)}},
-      {"aborted", {aborted, seconds(60)}}, {"endless", {endless, seconds(60)}},
-      {"meet", {meet, seconds(60)}},       {"large", {large, seconds(60)}},
-      {"pieces", {pieces, seconds(60)}},   {"dies_in_split", {dies_in_split, seconds(1)}},
+      {"order", {order, seconds(60)}},
+      {"opposite", {opposite, seconds(60)}},
+      {"split", {split, seconds(60)}},
+      {"mismatch", {mismatch, seconds(60)}},
+      {"silent", {silent, seconds(1)}},
+      {"killed", {killed, seconds(1)}},
+      {"aborted", {aborted, seconds(60)}},
+      {"endless", {endless, seconds(60)}},
+      {"meet", {meet, seconds(60)}},
+      {"large", {large, seconds(60)}},
+      {"of_host", {of_host, seconds(60)}},
+      {"pieces", {pieces, seconds(60)}},
+      {"dies_in_split", {dies_in_split, seconds(1)}},
   };
   const auto mode = modes.find(arguments[3]);
   if (mode == modes.end()) return 2;
