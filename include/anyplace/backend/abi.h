@@ -17,8 +17,8 @@
  *   with host->leave_message, on the same thread. On failure outputs are left alone or set to 0.
  * - Threads. Every entry may be called from any thread, at any time, also with the same handles at the same time. The
  *   core calls no entry with a handle after, or during, the call that destroys it, and passes only handles that this
- *   backend made, with the device they belong to. So a backend needs no table of live handles of its own. Threads that a
- *   backend starts block all signals: the application's handlers don't run on them.
+ *   backend made, with the device they belong to. So a backend needs no table of live handles of its own. Threads that
+ * a backend starts block all signals: the application's handlers don't run on them.
  * - Asynchrony. Entries that take a stream submit and return. What must be kept until the work runs is copied: the
  *   structs, arrays and argument values a call passes are the caller's again when it returns. (The host memory of a
  *   copy is the exception: it stays valid until the copy is done.)
@@ -546,8 +546,8 @@ typedef struct anyplace_backend_table {
   /* *done = 1 if the most recent record is complete, or there was none. */
   anyplace_status (*event_query)(void* self, anyplace_event event, int32_t* done);
   anyplace_status (*event_synchronize)(void* self, anyplace_event event, uint64_t timeout_ns);
-  /* Both were made with TIMING and are complete, but one that was never recorded is NOT_RECORDED. Milliseconds, negative
-   * if end came first. (optional): unsupported. */
+  /* Both were made with TIMING and are complete, but one that was never recorded is NOT_RECORDED. Milliseconds,
+   * negative if end came first. (optional): unsupported. */
   anyplace_status (*event_elapsed)(void* self, anyplace_event start, anyplace_event end, double* milliseconds);
   /* (optional): native handles are unsupported. */
   anyplace_status (*event_native)(void* self, anyplace_event event, uint64_t* native);
@@ -585,9 +585,9 @@ typedef struct anyplace_backend_table {
                                 uint32_t width, uint64_t count);
 
   /* -- Kernels. (optional, module_load, module_unload and module_kernel together): modules are unsupported. */
-  /* INVALID_IMAGE, with the compiler's log in the message, when the image is no good for the device. An image that breaks
-   * off, or whose own figures lead beyond its bytes, is no good: nothing beyond image_bytes is read, and the process
-   * lives on. */
+  /* INVALID_IMAGE, with the compiler's log in the message, when the image is no good for the device. An image that
+   * breaks off, or whose own figures lead beyond its bytes, is no good: nothing beyond image_bytes is read, and the
+   * process lives on. */
   anyplace_status (*module_load)(void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out);
   /* Safe while its kernels are still queued or running. Its kernel handles end with it. */
   anyplace_status (*module_unload)(void* self, anyplace_module module);
