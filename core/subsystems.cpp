@@ -6,6 +6,7 @@
 #include "handles/subsystem.h"
 #include "kernels/subsystem.h"
 #include "memory/subsystem.h"
+#include "plugins/subsystem.h"
 #include "random/subsystem.h"
 #include "runtime/subsystem.h"
 #include "streams/subsystem.h"
@@ -13,9 +14,9 @@
 namespace anyplace::detail {
 
 std::span<const Subsystem* const> subsystems() noexcept {
-  static constexpr const Subsystem* all[] = {&runtime_subsystem, &handles_subsystem, &streams_subsystem,
-                                             &memory_subsystem,  &kernels_subsystem, &random_subsystem,
-                                             &comm_subsystem,    &graphs_subsystem,  &devices_subsystem};
+  static constexpr const Subsystem* all[] = {
+      &runtime_subsystem, &plugins_subsystem, &handles_subsystem, &streams_subsystem, &memory_subsystem,
+      &kernels_subsystem, &random_subsystem,  &comm_subsystem,    &graphs_subsystem,  &devices_subsystem};
   return all;
 }
 

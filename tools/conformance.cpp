@@ -19,6 +19,7 @@
 #include "anyplace/version.h"
 #include "error_text.h"
 #include "json.h"
+#include "number.h"
 #include "terminal.h"
 #include "text.h"
 
@@ -289,8 +290,8 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
   command_->add_option("--exclude", options_.exclude, "No case with this text in its name, group or bullet");
   command_->add_option("--seed", options_.seed, "Of the order of the cases and of the random ones (default 1)")
       ->check([](const std::string& text) {
-        const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-        return digits ? std::string() : "'" + printable(text.substr(0, 60)) + "' is no number from 0 on";
+        return parse_number(text) ? std::string()
+                                  : "'" + printable(text.substr(0, 60)) + "' is no number from 0 to 2^64 - 1";
       });
   command_->add_option("--jobs", options_.jobs, "Cases at the same time (default 1)")->check(CLI::Range(1u, 256u));
   command_->add_option("--timeout", seconds_, "Seconds that each case is given (default 20)")

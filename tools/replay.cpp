@@ -16,6 +16,7 @@
 #include "forked.h"
 #include "json.h"
 #include "limit_search.h"
+#include "number.h"
 #include "progress.h"
 #include "replay_run.h"
 #include "synthetic.h"
@@ -261,9 +262,7 @@ std::string result_text(const Work& work, const std::string& name, const Result&
 ReplayCommand::ReplayCommand(CLI::App& app)
     : command_(app.add_subcommand("replay", "Replays a trace of allocations and shows what it took")) {
   const auto number = [](const std::string& text) {
-    std::uint64_t value = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (failed == std::errc() && end == text.data() + text.size()) return std::string();
+    if (parse_number(text)) return std::string();
     return "'" + printable(text.substr(0, 60)) + "' is no number from 0 to 2^64 - 1";
   };
   const auto size = [](const std::string& text) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "error_text.h"
+#include "number.h"
 #include "terminal.h"
 #include "text.h"
 #include "top_output.h"
@@ -202,10 +203,21 @@ Answer TopCommand::run(std::chrono::milliseconds probe_timeout, bool output_clos
   } else {
     plan.every = "every 1 s";
   }
-  if (count_option_->count() > 0 && count_ == 0) return top_usage("--count is 0; it takes a number from 1 on");
+  if (count_option_->count() > 0) {
+    const std::optional<std::uint64_t> count = parse_number(count_);
+    if (!count || *count == 0) {
+      return top_usage("--count is '" + printable(count_.substr(0, 60)) + "'; it takes a number from 1 on, of 64 bits");
+    }
+    plan.count = *count;
+  }
+  if (command_->get_option("--place")->count() > 0 && places_.empty()) {
+    return top_usage(
+        "--place is ''; it takes places with commas between them, like cpu_sim:0; without it, all devices "
+        "are shown");
+  }
   if (!sort_.empty()) plan.state.sort = sort_key(sort_).value_or(SortKey::place);
   plan.format = json_ ? Format::json : csv_ ? Format::csv : Format::table;
-  plan.count = once_ ? 1 : count_;
+  if (once_) plan.count = 1;
   if (output_closed) {
     return {"", std::string("anyplace: can't write to standard output: ") + std::strerror(EBADF) + "\n", exit_failed};
   }

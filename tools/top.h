@@ -27,7 +27,7 @@ class TopCommand {
   std::string interval_;
   std::string places_;
   std::string sort_;
-  std::uint64_t count_ = 0;  ///< how many times; 0: until it is stopped
+  std::string count_;
   bool once_ = false;
   bool json_ = false;
   bool csv_ = false;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "event_arena.h"
 
+#include <anyplace/backend/kit/process_access.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -77,8 +80,7 @@ std::shared_ptr<EventArena> EventArena::join(const backend::ArenaAddress& addres
       fail(ANYPLACE_STATUS_OUT_OF_MEMORY,
            "the events of " + process + " are open in " + std::to_string(backend::arena_members - 1) + " processes");
     case ArenaResult::refused:
-      throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
-                    "the shared events of " + process + " can't be opened: " + std::strerror(errno), errno, "open");
+      fail(ANYPLACE_STATUS_BACKEND_FAILED, backend::unopened_text("the shared events", address.owner.pid, errno));
   }
   auto joined = std::make_shared<EventArena>(std::move(arena));
   all.joined.emplace_back(address, joined);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_memory.h"
 
+#include <anyplace/backend/kit/process_access.h>
 #include <anyplace/backend/kit/process_identity.h>
-#include <anyplace/backend/kit/shortage.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -64,9 +64,7 @@ int open_file(const MemoryBytes& bytes) {
   if (number >= 0)
     bad_argument("descriptor " + std::to_string(bytes.descriptor) + " of " + process +
                  " is no memory of cpu_sim's any more");
-  const anyplace_status status =
-      backend::is_shortage(error) ? ANYPLACE_STATUS_OUT_OF_MEMORY : ANYPLACE_STATUS_INVALID_ARGUMENT;
-  throw Failure(status, "the memory of " + process + " can't be opened: " + std::strerror(error), error, "open");
+  fail(ANYPLACE_STATUS_BACKEND_FAILED, backend::unopened_text("the memory", bytes.pid, error));
 }
 
 }  // namespace

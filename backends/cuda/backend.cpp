@@ -5,6 +5,7 @@
 // Left null: reset, because resetting a primary context would destroy what other libraries have in it, and kernels that
 // are functions of the host. The core does without.
 #include "anyplace/backend/kit/class_backend.h"
+#include "anyplace/backend/kit/hidden_devices.h"
 #include "anyplace/version.h"
 #include "copy.h"
 #include "graph.h"
@@ -37,7 +38,7 @@ struct Parts {
 
 class CudaBackend final : public backend::ClassBackend<Parts> {
  public:
-  explicit CudaBackend(backend::Host host) : ClassBackend("anyplace-cuda") {
+  explicit CudaBackend(backend::Host host) : ClassBackend("anyplace-cuda"), host_(host) {
     load_driver();
     int count = 0;
     Results::check(driver().DeviceGetCount(&count), "cuDeviceGetCount");
@@ -48,6 +49,10 @@ class CudaBackend final : public backend::ClassBackend<Parts> {
     }
   }
 
+  std::int32_t device_count() override {
+    backend::note_hidden_devices(host_, hiding_variables);
+    return ClassBackend::device_count();
+  }
   std::uint64_t device_native(std::int32_t device, std::uint32_t kind) override {
     if (kind == ANYPLACE_NATIVE_CONTEXT) return backend::to_handle(at(device).context());
     return static_cast<std::uint64_t>(at(device).id());
@@ -58,6 +63,8 @@ class CudaBackend final : public backend::ClassBackend<Parts> {
 
  private:
   void thread_begins() noexcept override { stay_out_of_captures(); }
+
+  backend::Host host_;
 };
 
 }  // namespace anyplace::cuda

@@ -3,8 +3,7 @@
 // Opening the library, finding its entries, starting it; and for each way in which that fails, what to do about it.
 #include "driver.h"
 
-#include <cstdlib>
-
+#include "anyplace/backend/kit/hidden_devices.h"
 #include "anyplace/backend/kit/vendor_library.h"
 #include "error.h"
 
@@ -90,13 +89,11 @@ std::string advice_for(CUresult result, const std::string& path) {
              " is the toolkit's stub, made for linking only: take its folder (.../stubs) out of LD_LIBRARY_PATH and "
              "install NVIDIA's driver, which brings the real library";
     case 100: {
-      const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
-      const std::string hidden =
-          visible == nullptr ? "" : std::string("; CUDA_VISIBLE_DEVICES is \"") + visible + "\" and may hide it";
+      const std::string hidden = backend::hidden_devices(hiding_variables);
       return path +
              " finds no device: see that nvidia-smi lists one and that /dev/nvidia* is there (in a container: "
              "--gpus all)" +
-             hidden;
+             (hidden.empty() ? hidden : "; " + hidden);
     }
     case 35:
     case 36:

@@ -189,6 +189,9 @@ struct Driver {
 #undef ANYPLACE_CUDA_POINTER
 };
 
+/// The variables by which the driver shows fewer devices than there are.
+inline constexpr const char* hiding_variables[] = {"CUDA_VISIBLE_DEVICES"};
+
 /// The oldest driver that this works with, as cuDriverGetVersion says it.
 constexpr int oldest_driver = 11000;
 

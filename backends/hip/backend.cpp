@@ -5,6 +5,7 @@
 // Left null: reset, because hipDeviceReset would destroy what other libraries have on the device, and kernels that are
 // functions of the host. The core does without.
 #include "anyplace/backend/kit/class_backend.h"
+#include "anyplace/backend/kit/hidden_devices.h"
 #include "anyplace/version.h"
 #include "copy.h"
 #include "graph.h"
@@ -39,7 +40,7 @@ struct Parts {
 
 class HipBackend final : public backend::ClassBackend<Parts> {
  public:
-  explicit HipBackend(backend::Host host) : ClassBackend("anyplace-hip") {
+  explicit HipBackend(backend::Host host) : ClassBackend("anyplace-hip"), host_(host) {
     load_driver();
     int count = 0;
     Results::check(driver().GetDeviceCount(&count), "hipGetDeviceCount");
@@ -48,6 +49,10 @@ class HipBackend final : public backend::ClassBackend<Parts> {
     }
   }
 
+  std::int32_t device_count() override {
+    backend::note_hidden_devices(host_, hiding_variables);
+    return ClassBackend::device_count();
+  }
   std::uint64_t device_native(std::int32_t device, std::uint32_t kind) override {
     if (kind == ANYPLACE_NATIVE_CONTEXT) return backend::to_handle(at(device).native_context());
     return static_cast<std::uint64_t>(at(device).id());
@@ -58,6 +63,8 @@ class HipBackend final : public backend::ClassBackend<Parts> {
 
  private:
   void thread_begins() noexcept override { stay_out_of_captures(); }
+
+  backend::Host host_;
 };
 
 }  // namespace anyplace::hip

@@ -5,8 +5,7 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-
+#include "anyplace/backend/kit/hidden_devices.h"
 #include "anyplace/backend/kit/vendor_library.h"
 #include "error.h"
 
@@ -81,22 +80,14 @@ std::string state_of_kfd() {
   return "see that rocminfo lists one that this release of ROCm supports";
 }
 
-std::string hidden_devices() {
-  std::string text;
-  for (const char* variable : {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
-    if (const char* const value = std::getenv(variable)) {
-      text += std::string("; ") + variable + " is \"" + value + "\" and may hide it";
-    }
-  }
-  return text;
-}
-
 /// What to do about a hipInit that failed.
 std::string advice_for(hipError_t result, const std::string& path) {
   switch (static_cast<int>(result)) {
     case 100:
-    case 101:  // what hipInit of HIP 5 says where there is none
-      return path + " finds no device: " + state_of_kfd() + hidden_devices();
+    case 101: {  // what hipInit of HIP 5 says where there is none
+      const std::string hidden = backend::hidden_devices(hiding_variables);
+      return path + " finds no device: " + state_of_kfd() + (hidden.empty() ? hidden : "; " + hidden);
+    }
     case 35:
       return "the kernel's driver is older than " + path + " needs: update amdgpu";
     default:

@@ -207,6 +207,9 @@ struct Driver {
   int (*GetStreamDeviceId)(hipStream_t) = nullptr;
 };
 
+/// The variables by which the runtime shows fewer devices than there are.
+inline constexpr const char* hiding_variables[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+
 /// The table. Filled by load_driver(); not to be called through before.
 extern Driver loaded_driver;
 inline const Driver& driver() noexcept { return loaded_driver; }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "anyplace/backend/device_backend.h"
+#include "anyplace/backend/kit/hidden_devices.h"
 #include "anyplace/backend/kit/sampled.h"
 #include "anyplace/version.h"
 #include "copy.h"
@@ -131,7 +132,11 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
   }
 
   // -- Devices.
-  std::int32_t device_count() override { return static_cast<std::int32_t>(devices_.size()); }
+  std::int32_t device_count() override {
+    static constexpr const char* hiding_variables[] = {"ZE_AFFINITY_MASK"};
+    backend::note_hidden_devices(host_, hiding_variables);
+    return static_cast<std::int32_t>(devices_.size());
+  }
   void device_properties(std::int32_t device, anyplace_device_properties& out) override { at(device).properties(out); }
   std::uint64_t device_native(std::int32_t device, std::uint32_t kind) override {
     if (kind == ANYPLACE_NATIVE_CONTEXT) return to_handle(at(device).context());

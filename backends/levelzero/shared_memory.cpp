@@ -60,6 +60,7 @@ bool SharedMemory::is_supported(const DeviceBase& device) noexcept {
 SharedMemory::Exported SharedMemory::get_handle(anyplace_address start) {
   Exported made;
   const ze_result_t result = api().MemGetIpcHandle(device_.context(), from_handle<const void>(start), &made.handle);
+  if (result != ZE_RESULT_SUCCESS) backend::require_descriptor("sharing a buffer");
   if (result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE || result == ZE_RESULT_ERROR_INVALID_ARGUMENT) {
     fail_call(result, "zeMemGetIpcHandle", ANYPLACE_STATUS_UNSUPPORTED);
   }
@@ -132,7 +133,9 @@ anyplace_address SharedMemory::import_memory(const anyplace_ipc_handle& from) {
   }
   const std::lock_guard lock(mutex_);
   void* opened = nullptr;
-  device_.check(api().MemOpenIpcHandle(context, device_.native(), bytes.handle, 0, &opened), "zeMemOpenIpcHandle");
+  const ze_result_t result = api().MemOpenIpcHandle(context, device_.native(), bytes.handle, 0, &opened);
+  if (result != ZE_RESULT_SUCCESS) backend::require_descriptor("another process's memory");
+  device_.check(result, "zeMemOpenIpcHandle");
   check_made(opened, "zeMemOpenIpcHandle");
   try {
     imported_.emplace(to_handle(opened), std::move(imported));

@@ -311,8 +311,16 @@ Stream* make_null_stream(Device& device, const anyplace_stream_desc& desc) {
 }
 
 Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream_desc& desc) {
+  // The driver would follow any number as an address. Small ones are no addresses, but other vendors' default streams.
+  constexpr std::uint64_t lowest_address = 4096;
+  if (native < lowest_address) {
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           native == 0 ? "the command list is null"
+                       : std::to_string(native) +
+                             " is no handle of a command list: Level Zero has no numbers for default streams; pass one "
+                             "of zeCommandListCreateImmediate, or use Device::default_stream");
+  }
   auto* const list = anyplace::backend::from_handle<std::remove_pointer_t<ze_command_list_handle_t>>(native);
-  if (list == nullptr) refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the command list is null");
   device.context();
   // If the list belongs to a stream of this backend, the result is that stream, with its order and its mutex.
   if (Stream* const known = device.work().share(list)) return known;

@@ -2,6 +2,8 @@
 // Array: who owns the memory of a view.
 #include "anyplace/array.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <new>
 #include <utility>
@@ -13,8 +15,12 @@ namespace anyplace {
 
 namespace detail {
 
-/// What goes with the last Array. One of the members has something.
+/// What goes with the last Array. One of the owners has something.
 struct ArrayMemory {
+  /// The range that views of the array may have.
+  std::uint64_t begin = 0;
+  std::uint64_t bytes = 0;
+
   Buffer buffer;
   HostBuffer pinned;
   std::unique_ptr<std::byte[]> plain;
@@ -45,6 +51,8 @@ Array Array::own(Buffer buffer, const StreamView& stream, DType dtype, const Ext
                      stream.device().to_string() + "\nan array is made on a stream of its memory's device");
   }
   auto memory = std::make_shared<detail::ArrayMemory>();
+  memory->bytes = buffer.size_bytes();
+  if (memory->bytes != 0) memory->begin = buffer.address();
   memory->buffer = std::move(buffer);
   made.memory_ = std::move(memory);
   made.stream_ = stream;
@@ -62,6 +70,8 @@ Array Array::on_host(const StreamView& stream, DType dtype, const Extents& shape
     memory->plain.reset(new std::byte[bytes]);
     span = {memory->plain.get(), bytes};
   }
+  memory->begin = reinterpret_cast<std::uintptr_t>(span.data());
+  memory->bytes = span.size_bytes();
   Array made;
   static_cast<ArrayView&>(made) = ArrayView::on_host(span, dtype, shape);
   made.memory_ = std::move(memory);
@@ -81,13 +91,48 @@ Array Array::share(const ArrayView& view, const StreamView& stream, std::shared_
   Array made;
   static_cast<ArrayView&>(made) = view;
   auto memory = std::make_shared<detail::ArrayMemory>();
+  memory->begin = view.range_begin().value();
+  memory->bytes = view.range_bytes();
   memory->others = std::move(owner);
   made.memory_ = std::move(memory);
   made.stream_ = stream;
   return made;
 }
 
+Array::Array(Array&& other) noexcept
+    : ArrayView(other), memory_(std::move(other.memory_)), stream_(std::exchange(other.stream_, StreamView())) {
+  static_cast<ArrayView&>(other) = ArrayView();
+}
+
+Array& Array::operator=(Array&& other) noexcept {
+  Array taken(std::move(other));
+  static_cast<ArrayView&>(*this) = taken;
+  memory_.swap(taken.memory_);
+  stream_ = taken.stream_;
+  return *this;
+}
+
 Array Array::with(const ArrayView& view) const {
+  constexpr const char* operation = "Array::with";
+  const ArrayPlace place = view.place();
+  const std::uint64_t begin = view.range_begin().value(), bytes = view.range_bytes();
+  const bool is_within = memory_ != nullptr && place == ArrayView::place() &&
+                         (bytes == 0 || (begin >= memory_->begin && begin - memory_->begin <= memory_->bytes &&
+                                         bytes <= memory_->bytes - (begin - memory_->begin)));
+  if (!is_within) {
+    detail::fail(
+        ErrorCode::invalid_argument, place.to_string(), operation,
+        memory_ == nullptr
+            ? std::string("the array is null, and owns no memory\ngive a view of memory to an array that owns it")
+            : fmt::format("the view is of {} bytes from {:#x} of {}, and the array owns {} from {:#x} of {}\nan array "
+                          "keeps its own memory alone: make one of the other memory with Array::share",
+                          bytes, begin, place.to_string(), memory_->bytes, memory_->begin,
+                          ArrayView::place().to_string()));
+  }
+  return cut(view);
+}
+
+Array Array::cut(const ArrayView& view) const {
   Array made;
   static_cast<ArrayView&>(made) = view;
   made.memory_ = memory_;

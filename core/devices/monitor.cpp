@@ -82,9 +82,10 @@ class Told {
 };
 
 /// What the backend told, and nothing that comes of two samples.
-DeviceSample converted(const anyplace_device_sample& from) {
+DeviceSample converted(const Device& device, const anyplace_device_sample& from) {
   const Told told(from);
   DeviceSample to;
+  to.device = device;
   to.steady_time = std::chrono::steady_clock::now();
   to.wall_time = std::chrono::system_clock::now();
   to.compute_utilization = in_units(told.compute_ppm(), 1e6);
@@ -167,11 +168,16 @@ void add_rates(const DeviceSample& since, DeviceSample& now) {
 
 }  // namespace
 
-DeviceSample sample(const Device& device) { return converted(sample_of(device, "sample")); }
+DeviceSample sample(const Device& device) { return converted(device, sample_of(device, "sample")); }
 
 DeviceSample sample(const Device& device, const DeviceSample& since) {
   constexpr const char* operation = "sample";
-  DeviceSample now = converted(sample_of(device, operation));
+  if (since.device && *since.device != device) {
+    detail::fail(ErrorCode::invalid_argument, device.to_string(), operation,
+                 fmt::format("the sample to compare with is of {}\npass an earlier one of this device",
+                             since.device->to_string()));
+  }
+  DeviceSample now = converted(device, sample_of(device, operation));
   if (since.steady_time == std::chrono::steady_clock::time_point() || since.steady_time > now.steady_time) {
     detail::fail(ErrorCode::invalid_argument, device.to_string(), operation,
                  since.steady_time > now.steady_time

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "devices/current.h"
 #include "plugins/device_properties.h"
@@ -29,23 +30,48 @@ std::string_view without_leading_zeros(std::string_view address) {
   return address;
 }
 
-bool matches(const Place& place, const anyplace_device_properties& properties) {
+/// A UUID fits in whole or in part: its beginning, as CUDA_VISIBLE_DEVICES takes it.
+enum class Match { none, part, whole };
+
+Match match(const Place& place, const anyplace_device_properties& properties) {
   if (place.kind() == Place::Kind::uuid) {
     const std::string_view uuid = bounded(properties.uuid, sizeof(properties.uuid));
-    return !uuid.empty() && equal_ignoring_case(place.selector(), uuid);
+    if (uuid.empty() || !equal_ignoring_case(place.selector(), uuid.substr(0, place.selector().size()))) {
+      return Match::none;
+    }
+    return uuid.size() == place.selector().size() ? Match::whole : Match::part;
   }
   const std::string_view address = bounded(properties.pci, sizeof(properties.pci));
-  return !address.empty() &&
-         equal_ignoring_case(without_leading_zeros(place.selector()), without_leading_zeros(address));
+  const bool is_it =
+      !address.empty() && equal_ignoring_case(without_leading_zeros(place.selector()), without_leading_zeros(address));
+  return is_it ? Match::whole : Match::none;
+}
+
+/// Several devices' UUIDs begin so. Throws no_such_device, for the place names none of them.
+[[noreturn]] void fail_ambiguous(const Place& place, const std::vector<DeviceState*>& fitting, const char* operation) {
+  std::string list;
+  for (DeviceState* const device : fitting) {
+    if (list.size() >= text_limit / 8) break;
+    const anyplace_device_properties& properties = properties_of(*device, operation);
+    list += fmt::format("{}{} ({})", list.empty() ? "" : ", ",
+                        one_line(bounded(properties.uuid, sizeof(properties.uuid))), device->place);
+  }
+  fail(ErrorCode::no_such_device, place.to_string(), operation,
+       fmt::format("{} fits {} devices: {}\ngive so much of the uuid that one alone begins so, or the index\n`anyplace "
+                   "devices` lists the devices of all backends",
+                   place.to_string(), fitting.size(), list));
 }
 
 /// Finds the device with the place's UUID or PCI address. A device that can't tell its properties is passed over.
 DeviceState& select(const Place& place, Backend& backend, const char* operation) {
   std::string note = place.kind() == Place::Kind::uuid ? "their uuids:" : "their pci addresses:";
+  std::vector<DeviceState*> fitting;
   for (const auto& device : backend.devices) {
     try {
       const anyplace_device_properties& properties = properties_of(*device, operation);
-      if (matches(place, properties)) return *device;
+      const Match found = match(place, properties);
+      if (found == Match::whole) return *device;
+      if (found == Match::part) fitting.push_back(device.get());
       const std::string_view shown = place.kind() == Place::Kind::uuid
                                          ? bounded(properties.uuid, sizeof(properties.uuid))
                                          : bounded(properties.pci, sizeof(properties.pci));
@@ -54,6 +80,8 @@ DeviceState& select(const Place& place, Backend& backend, const char* operation)
       note += fmt::format(" (not to be had: {})", one_line(error.what()));
     }
   }
+  if (fitting.size() == 1) return *fitting.front();
+  if (fitting.size() > 1) fail_ambiguous(place, fitting, operation);
   fail_no_device(place, backend, backend.devices.empty() ? std::string() : note, operation);
 }
 

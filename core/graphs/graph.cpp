@@ -348,14 +348,34 @@ std::vector<GraphNodeInfo> Graph::nodes() const {
   const detail::NodeList& list = state.nodes->list;
   std::vector<GraphNodeInfo> all;
   for (const detail::Node& node : list.nodes) {
-    GraphNodeInfo info{
-        static_cast<GraphNodeKind>(detail::kind_of(node.work)), detail::label_of(node.work), Device(node.device), {}};
+    GraphNodeInfo info{static_cast<GraphNodeKind>(detail::kind_of(node.work)),
+                       detail::label_of(node.work),
+                       Device(node.device),
+                       {},
+                       GraphNode(state.number, static_cast<std::uint32_t>(all.size()))};
     for (std::uint32_t d = 0; d < node.dependency_count; ++d) {
       info.dependencies.push_back(GraphNode(state.number, list.dependencies[node.first_dependency + d]));
     }
     all.push_back(std::move(info));
   }
   return all;
+}
+
+std::vector<GraphNode> Graph::last_nodes() const {
+  detail::GraphState& state = state_of(state_, "Graph::last_nodes");
+  const std::lock_guard lock(state.mutex);
+  const detail::NodeList& list = state.nodes->list;
+  std::vector<bool> is_last(list.nodes.size(), true);
+  for (const detail::Node& node : list.nodes) {
+    for (std::uint32_t d = 0; d < node.dependency_count; ++d) {
+      is_last[list.dependencies[node.first_dependency + d]] = false;
+    }
+  }
+  std::vector<GraphNode> last;
+  for (std::size_t i = 0; i < is_last.size(); ++i) {
+    if (is_last[i]) last.push_back(GraphNode(state.number, static_cast<std::uint32_t>(i)));
+  }
+  return last;
 }
 
 namespace {

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
 
+#include "anyplace/backend/kit/process_access.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
 #include "runtime/text.h"
@@ -34,17 +36,29 @@ bool equal(const char (&a)[N], const char (&b)[N]) noexcept {
 
 const char* name_of(IpcKind kind) noexcept { return kind == IpcKind::event ? "an event" : "a buffer"; }
 
+/// Throws backend_failed where a file of /proc couldn't be opened for want of a descriptor: a handle without what
+/// stands there would be refused as one from elsewhere.
+void require_descriptors(int error, DeviceState& device, const char* operation) {
+  if (!backend::is_descriptor_shortage(error)) return;
+  fail(ErrorCode::backend_failed, device.place, operation,
+       backend::no_descriptor_text("what tells processes apart", error));
+}
+
 /// Fills in where this process is: what a handle from elsewhere has otherwise.
 void set_origin(IpcHeader& header, DeviceState& device, const char* operation) {
   if (std::FILE* const file = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
     if (std::fgets(header.boot, sizeof(header.boot), file) == nullptr) header.boot[0] = '\0';
     std::fclose(file);
     header.boot[strcspn(header.boot, "\n")] = '\0';
+  } else {
+    require_descriptors(errno, device, operation);
   }
   if (gethostname(header.host, sizeof(header.host) - 1) != 0) header.host[0] = '\0';
   struct stat found {};
   if (stat("/proc/self/ns/pid", &found) == 0) header.pid_namespace = found.st_ino;
+  errno = 0;
   const backend::ProcessIdentity self = backend::this_process();
+  if (self.start == 0) require_descriptors(errno, device, operation);
   header.pid = self.pid;
   header.start = self.start;
   header.device = device.index;

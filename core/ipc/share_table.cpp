@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "anyplace/backend/kit/process_access.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
 
@@ -62,8 +63,12 @@ Share::Share(const std::string& place, const char* operation) {
   if (own.table == nullptr) {
     own.table = Table::make("anyplace shares");
     if (own.table == nullptr) {
+      const int error = errno;
       fail(ErrorCode::backend_failed, place, operation,
-           fmt::format("there is no file in memory to share anything with, memfd_create: {}", std::strerror(errno)));
+           backend::is_descriptor_shortage(error)
+               ? backend::no_descriptor_text("sharing something", error)
+               : fmt::format("there is no file in memory to share anything with, memfd_create: {}",
+                             std::strerror(error)));
     }
   }
   if (!own.free.empty()) {
@@ -172,10 +177,7 @@ std::shared_ptr<GuestTable> join(const ArenaAddress& address, const std::string&
            fmt::format("{} processes have something of process {} open, and no more can", backend::arena_members - 1,
                        pid));
     case ArenaResult::refused:
-      fail(ErrorCode::backend_failed, place, operation,
-           fmt::format("what process {} shares can't be opened: {}\nrun both as the same user, with access to each "
-                       "other's /proc",
-                       pid, std::strerror(errno)));
+      fail(ErrorCode::backend_failed, place, operation, backend::unopened_text("what is shared", pid, errno));
   }
   auto joined = std::make_shared<GuestTable>(std::move(table));
   all.joined.emplace_back(address, joined);

@@ -168,6 +168,7 @@ void fail_no_automatic(const std::vector<std::string>& order, const char* operat
 void fail_no_device(const Place& place, Backend& backend, const std::string& note, const char* operation) {
   std::string there = device_list(backend);
   if (!note.empty()) there += "; " + note;
+  if (!backend.hidden_note.empty()) there += "; " + backend.hidden_note;
   fail_in_parts(ErrorCode::no_such_device, place.to_string(), operation,
                 fmt::format("there is no device {}", place.to_string()), std::move(there),
                 others(candidates(), backend.name) + "`anyplace devices` lists the devices of all backends");

@@ -24,7 +24,8 @@ namespace anyplace::detail {
 /// Throws no_such_device for `auto`.
 [[noreturn]] void fail_no_automatic(const std::vector<std::string>& order, const char* operation);
 
-/// Throws no_such_device. `note` may say more; empty if there is nothing to say.
+/// Throws no_such_device. It says what the backend says may hide devices. `note` may say more; empty if there is
+/// nothing to say.
 [[noreturn]] void fail_no_device(const Place& place, Backend& backend, const std::string& note, const char* operation);
 
 }  // namespace anyplace::detail

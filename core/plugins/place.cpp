@@ -27,7 +27,8 @@ bool is_uuid_character(char c) noexcept {
   return is_digit(c) || c == '-' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-[[noreturn]] void refuse(std::string_view text, const std::string& problem) {
+/// `meant`: the place that was probably meant; empty for a guess at the name.
+[[noreturn]] void refuse(std::string_view text, const std::string& problem, const std::string& meant = {}) {
   ErrorDetails details;
   details.code = ErrorCode::invalid_argument;
   details.place = quoted(text);
@@ -37,7 +38,7 @@ bool is_uuid_character(char c) noexcept {
       "allowed are NAME, NAME:INDEX, NAME:uuid=UUID, NAME:pci=ADDRESS and auto, where NAME is [a-z][a-z0-9_]* and "
       "INDEX "
       "is 0 to 2147483647 without sign or leading zeros, like cuda:0; " +
-      detail::suggestion(text);
+      (meant.empty() ? detail::suggestion(text) : "did you mean " + quoted(meant) + "?");
   details.see = "`anyplace devices` lists the places of this machine";
   throw Error(std::move(details));
 }
@@ -75,6 +76,23 @@ bool is_pci_address(std::string_view text) noexcept {
                     [](char shape, char c) { return shape == 'd' ? is_hex(c) : c == shape; });
 }
 
+/// The selector that is in the place of an index: a vendor's uuid without "uuid=", or an address on the bus without
+/// "pci=", with its domain or without. Empty if it is neither.
+std::string selector_without_key(std::string_view rest) {
+  constexpr std::size_t least_digits = 16;  // of a uuid without hyphens
+  const bool has_letter =
+      std::any_of(rest.begin(), rest.end(), [](char c) { return is_uuid_character(c) && c != '-' && !is_digit(c); });
+  const bool has_hyphen = !rest.empty() && rest.find('-', 1) != std::string_view::npos && rest.front() != '-';
+  const bool is_long = rest.size() >= least_digits && std::all_of(rest.begin(), rest.end(), is_hex);
+  if (uuid_problem(rest).empty() && has_letter && (has_hyphen || is_long))
+    return std::string(uuid_key) + std::string(rest);
+  for (const char* const domain : {"", "0000:"}) {
+    const std::string address = domain + std::string(rest.substr(0, 32));
+    if (rest.size() <= 32 && is_pci_address(address)) return std::string(pci_key) + address;
+  }
+  return "";
+}
+
 }  // namespace
 
 Place::Place(std::string_view text) {
@@ -104,7 +122,10 @@ Place::Place(std::string_view text) {
     selector_ = address;
   } else {
     kind_ = Kind::index;
-    if (const std::string problem = parse_index(rest, &index_); !problem.empty()) refuse(text, problem);
+    if (const std::string problem = parse_index(rest, &index_); !problem.empty()) {
+      const std::string selector = selector_without_key(rest);
+      refuse(text, problem, selector.empty() ? selector : name_ + ":" + selector);
+    }
   }
 }
 

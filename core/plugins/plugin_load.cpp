@@ -17,6 +17,7 @@
 #include "plugins/elf_check.h"
 #include "plugins/plugin_table.h"
 #include "runtime/call.h"
+#include "runtime/exit.h"
 #include "runtime/no_destructor.h"
 #include "runtime/shortage.h"
 #include "runtime/text.h"
@@ -109,9 +110,10 @@ bool was_opened(void* handle, const Backend& backend) {
 }
 
 /// Asks for the number of devices and checks it. This is the first entry of the table that is called.
-LoadResult count_devices(const Backend& backend) {
+LoadResult count_devices(Backend& backend) {
   std::int32_t count = 0;
   const anyplace_status status = backend.table.device_count(backend.table.self, &count);
+  if (status == ANYPLACE_STATUS_OK) backend.hidden_note = one_line(take_message().text);
   if (const std::optional<Error> failure = entry_failure(status, backend)) return refused(*failure);
   if (count < 0 || count > ANYPLACE_MAX_DEVICES) {
     return refused(fmt::format("it says that it has {} devices; 0 to {} are possible", count, ANYPLACE_MAX_DEVICES));
@@ -149,6 +151,7 @@ LoadResult call_entry(Backend& backend, anyplace_backend_entry_function entry, L
   // Entries beyond the plugin's struct_size stay null, whatever it wrote there.
   std::memcpy(&backend.table, &filled.table, filled.table.struct_size);
   progress.filled = true;
+  add_initialised();
   return count_devices(backend);
 }
 

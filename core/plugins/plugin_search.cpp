@@ -265,6 +265,8 @@ std::string link_alias(std::string_view name) {
   return "";
 }
 
+std::mutex& registered_mutex() noexcept { return registered().mutex; }
+
 void add_registered(PluginFile file) {
   const std::lock_guard lock(registered().mutex);
   std::vector<PluginFile>& files = registered().files;

@@ -4,6 +4,7 @@
 // links but opens no plugin. Everything has a limit, since the directories are the user's.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,9 @@ std::vector<PluginFile> find_plugins(std::string_view name);
 /// The backend that a vendor's symbolic link libanyplace_backend_<name>.so makes `name` an alias of; empty if none
 /// does.
 std::string link_alias(std::string_view name);
+
+/// The mutex of the files that register_plugin gave.
+std::mutex& registered_mutex() noexcept;
 
 /// Puts a file before all others. The caller has checked that its path is absolute and its name a plugin's.
 void add_registered(PluginFile file);

@@ -129,6 +129,7 @@ Backend* try_file(Name& entry, const PluginFile& file) {
     entry.backend = &backend;
     return &backend;
   }
+  if (begun.progress.filled) remove_initialised();
   entry.verdicts[file.path] = {result.code, std::move(result.reason), std::move(result.remedy)};
   return nullptr;
 }
@@ -143,6 +144,7 @@ Backend* load(const std::string& name) {
   const std::vector<PluginFile> files = find_plugins(name);
   if (files.empty()) return nullptr;
   Name& entry = name_entry(name);
+  const LoadingScope loading;
   const std::lock_guard one_at_a_time(entry.load_mutex);
   {
     const std::lock_guard lock(registry().mutex);
@@ -174,6 +176,8 @@ Backend& automatic_backend(const char* operation) {
 }
 
 }  // namespace
+
+std::mutex& registry_mutex() noexcept { return registry().mutex; }
 
 Backend* loaded_backend(const std::string& name) noexcept {
   const std::lock_guard lock(registry().mutex);

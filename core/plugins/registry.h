@@ -6,6 +6,7 @@
 // registry's mutex, held for moments and never while a plugin's code runs.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@
 #include "runtime/backend.h"
 
 namespace anyplace::detail {
+
+/// The registry's mutex.
+std::mutex& registry_mutex() noexcept;
 
 /// Returns the backend of that name, loading it if necessary. Throws no_such_backend; `operation` is for the error's
 /// text. Concurrent calls for other names don't wait.

@@ -298,7 +298,7 @@ using detail::RandomFill;
 void Generator::uniform(const StreamView& stream, const RandomTarget& target, double low, double high) const {
   constexpr const char* operation = "Generator::uniform";
   detail::enter(operation);
-  const RandomFill fill{state_, stream, target, operation};
+  const RandomFill fill{state(operation), stream, target, operation};
   fill.require_type(detail::floating, "uniform");
   const bool is_double = target.type() == DType::f64;
   const auto narrow = is_double ? detail::Ends<float>{} : detail::ends_of<float>(fill, low, high);
@@ -315,7 +315,7 @@ void Generator::uniform(const StreamView& stream, const RandomTarget& target, do
 void Generator::normal(const StreamView& stream, const RandomTarget& target, double mean, double stddev) const {
   constexpr const char* operation = "Generator::normal";
   detail::enter(operation);
-  const RandomFill fill{state_, stream, target, operation};
+  const RandomFill fill{state(operation), stream, target, operation};
   fill.require_type(detail::floating, "normal");
   fill.require_finite(mean, "the mean");
   fill.require_finite(stddev, "the standard deviation");
@@ -334,7 +334,7 @@ void Generator::normal(const StreamView& stream, const RandomTarget& target, dou
 void Generator::exponential(const StreamView& stream, const RandomTarget& target, double rate) const {
   constexpr const char* operation = "Generator::exponential";
   detail::enter(operation);
-  const RandomFill fill{state_, stream, target, operation};
+  const RandomFill fill{state(operation), stream, target, operation};
   fill.require_type(detail::floating, "exponential");
   fill.require_finite(rate, "the rate");
   if (!(rate > 0)) fill.refuse(fmt::format("the rate is {}\nit is above 0", rate));
@@ -354,7 +354,7 @@ void Generator::integers(const StreamView& stream, const RandomTarget& target, R
                          RandomInteger last) const {
   constexpr const char* operation = "Generator::integers";
   detail::enter(operation);
-  const RandomFill fill{state_, stream, target, operation};
+  const RandomFill fill{state(operation), stream, target, operation};
   fill.require_type({DType::i8, DType::i16, DType::i32, DType::i64, DType::u8, DType::u16, DType::u32, DType::u64},
                     "integers");
   if (detail::is_less(last, first)) {
@@ -377,7 +377,7 @@ void Generator::integers(const StreamView& stream, const RandomTarget& target, R
 void Generator::bernoulli(const StreamView& stream, const RandomTarget& target, double p) const {
   constexpr const char* operation = "Generator::bernoulli";
   detail::enter(operation);
-  const RandomFill fill{state_, stream, target, operation};
+  const RandomFill fill{state(operation), stream, target, operation};
   fill.require_type({DType::boolean, DType::u8, DType::f16, DType::bf16, DType::f32, DType::f64}, "bernoulli");
   if (!(p >= 0 && p <= 1)) fill.refuse(fmt::format("the probability is {}\nit is from 0 to 1", p));
   if (!fill.begin()) return;
@@ -391,7 +391,7 @@ void Generator::bernoulli(const StreamView& stream, const RandomTarget& target, 
 void Generator::permutation(const StreamView& stream, const RandomTarget& target) const {
   constexpr const char* operation = "Generator::permutation";
   detail::enter(operation);
-  const RandomFill fill{state_, stream, target, operation};
+  const RandomFill fill{state(operation), stream, target, operation};
   fill.require_type({DType::i32, DType::i64}, "permutation");
   const bool narrow = target.type() == DType::i32;
   if (narrow && target.count() > std::int64_t{1} << 31) {

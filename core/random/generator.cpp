@@ -21,6 +21,7 @@
 #include "random/generator_state.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
+#include "streams/capture.h"
 
 namespace anyplace {
 
@@ -113,6 +114,20 @@ void seed_backend(const std::string& backend, std::uint64_t seed) {
   }
 }
 
+/// Throws capturing if the calling thread captures on that device (any of the backend's, if `index` is negative): what
+/// is set then would have no part in the graph, whose launches draw from the state of their moment.
+void refuse_in_capture(const std::string& backend, int index, const char* operation) {
+  if (!captures_here(backend, index)) return;
+  fail(
+      ErrorCode::capturing, index < 0 ? backend : fmt::format("{}:{}", backend, index), operation,
+      "the state of a generator is set while this thread captures on its device, and a graph draws from the state that "
+      "is there at each launch\nset it before the launch, or before begin_capture()\nsee docs/random.md");
+}
+void refuse_in_capture(const Key& key, const char* operation) { refuse_in_capture(key.first, key.second, operation); }
+void refuse_in_capture(const GeneratorState& state, const char* operation) {
+  refuse_in_capture(state.backend, state.index, operation);
+}
+
 // ---- States as bytes -----------------------------------------------------------------------------------------------
 
 // What kind of generator it is, the seed, the offset; numbers with their lowest byte first.
@@ -177,52 +192,76 @@ Generator::Generator(const Place& place) {
 
 Generator::Generator(const Device& device) : Generator(device.place()) {}
 
-Place Generator::place() const { return Place(state_->backend, state_->index); }
+const std::shared_ptr<detail::GeneratorState>& Generator::state(const char* operation) const {
+  if (state_ == nullptr) {
+    detail::fail(ErrorCode::invalid_handle, "", operation,
+                 "the generator is null: it was moved from\nmake one, or copy it instead of moving it: copies name the "
+                 "same generator");
+  }
+  return state_;
+}
+
+Place Generator::place() const {
+  const detail::GeneratorState& now = *state("Generator::place");
+  return Place(now.backend, now.index);
+}
 
 void Generator::manual_seed(std::uint64_t seed) const {
-  detail::enter("Generator::manual_seed");
-  state_->set({seed, 0});
+  constexpr const char* operation = "Generator::manual_seed";
+  detail::enter(operation);
+  detail::refuse_in_capture(*state(operation), operation);
+  state(operation)->set({seed, 0});
 }
 
 std::uint64_t Generator::seed() const {
-  detail::enter("Generator::seed");
+  constexpr const char* operation = "Generator::seed";
+  detail::enter(operation);
+  detail::refuse_in_capture(*state(operation), operation);
   const std::uint64_t seed = detail::random_seed();
-  state_->set({seed, 0});
+  state(operation)->set({seed, 0});
   return seed;
 }
 
 std::uint64_t Generator::initial_seed() const {
-  detail::enter("Generator::initial_seed");
-  return state_->now().seed;
+  constexpr const char* operation = "Generator::initial_seed";
+  detail::enter(operation);
+  return state(operation)->now().seed;
 }
 
 std::uint64_t Generator::offset() const {
-  detail::enter("Generator::offset");
-  return state_->now().offset;
+  constexpr const char* operation = "Generator::offset";
+  detail::enter(operation);
+  return state(operation)->now().offset;
 }
 
 void Generator::set_offset(std::uint64_t offset) const {
   constexpr const char* operation = "Generator::set_offset";
   detail::enter(operation);
-  detail::require_offset(offset, state_->place(), operation);
-  state_->set_offset(offset);
+  detail::refuse_in_capture(*state(operation), operation);
+  detail::require_offset(offset, state(operation)->place(), operation);
+  state(operation)->set_offset(offset);
 }
 
 std::vector<std::byte> Generator::get_state() const {
-  detail::enter("Generator::get_state");
-  return detail::bytes_of_state(state_->now());
+  constexpr const char* operation = "Generator::get_state";
+  detail::enter(operation);
+  return detail::bytes_of_state(state(operation)->now());
 }
 
-void Generator::set_state(std::span<const std::byte> state) const {
+void Generator::set_state(std::span<const std::byte> bytes) const {
   constexpr const char* operation = "Generator::set_state";
   detail::enter(operation);
-  state_->set(detail::numbers_of_state(state, state_->place(), operation));
+  const std::shared_ptr<detail::GeneratorState>& own = state(operation);
+  detail::refuse_in_capture(*own, operation);
+  own->set(detail::numbers_of_state(bytes, own->place(), operation));
 }
 
 Generator Generator::clone() const {
-  detail::enter("Generator::clone");
-  auto copy = std::make_shared<detail::GeneratorState>(state_->backend, state_->index, 0);
-  copy->set(state_->now());
+  constexpr const char* operation = "Generator::clone";
+  detail::enter(operation);
+  const std::shared_ptr<detail::GeneratorState>& own = state(operation);
+  auto copy = std::make_shared<detail::GeneratorState>(own->backend, own->index, 0);
+  copy->set(own->now());
   return Generator(std::move(copy));
 }
 
@@ -234,28 +273,38 @@ Generator default_generator(const Place& place) {
 }
 
 void manual_seed(const Place& place, std::uint64_t seed) {
-  detail::enter("manual_seed");
-  detail::default_state(detail::key_of(place))->set({seed, 0});
+  constexpr const char* operation = "manual_seed";
+  detail::enter(operation);
+  const detail::Key key = detail::key_of(place);
+  detail::refuse_in_capture(key, operation);
+  detail::default_state(key)->set({seed, 0});
 }
 
 void manual_seed_all(std::string_view backend, std::uint64_t seed) {
   constexpr const char* operation = "manual_seed_all";
   detail::enter(operation);
-  detail::seed_backend(detail::backend_named(backend, operation), seed);
+  const std::string name = detail::backend_named(backend, operation);
+  detail::refuse_in_capture(name, -1, operation);
+  detail::seed_backend(name, seed);
 }
 
 std::uint64_t seed(const Place& place) {
-  detail::enter("seed");
+  constexpr const char* operation = "seed";
+  detail::enter(operation);
+  const detail::Key key = detail::key_of(place);
+  detail::refuse_in_capture(key, operation);
   const std::uint64_t seed = detail::random_seed();
-  detail::default_state(detail::key_of(place))->set({seed, 0});
+  detail::default_state(key)->set({seed, 0});
   return seed;
 }
 
 std::uint64_t seed_all(std::string_view backend) {
   constexpr const char* operation = "seed_all";
   detail::enter(operation);
+  const std::string name = detail::backend_named(backend, operation);
+  detail::refuse_in_capture(name, -1, operation);
   const std::uint64_t seed = detail::random_seed();
-  detail::seed_backend(detail::backend_named(backend, operation), seed);
+  detail::seed_backend(name, seed);
   return seed;
 }
 
@@ -273,6 +322,7 @@ void set_rng_state(const Place& place, std::span<const std::byte> state) {
   constexpr const char* operation = "set_rng_state";
   detail::enter(operation);
   const detail::Key key = detail::key_of(place);
+  detail::refuse_in_capture(key, operation);
   const detail::GeneratorState::Numbers numbers = detail::numbers_of_state(state, place.to_string(), operation);
   detail::default_state(key)->set(numbers);
 }
@@ -291,6 +341,14 @@ void set_rng_state_all(std::string_view backend, std::span<const std::vector<std
   constexpr const char* operation = "set_rng_state_all";
   detail::enter(operation);
   const std::string name = detail::backend_named(backend, operation);
+  detail::refuse_in_capture(name, -1, operation);
+  const int count = device_count(name);
+  if (states.size() != static_cast<std::size_t>(count)) {
+    detail::fail(ErrorCode::invalid_argument, name, operation,
+                 fmt::format("there are {} states, and {} has {} devices\ngive one for each, as get_rng_state_all "
+                             "returns them; set_rng_state sets one device's",
+                             states.size(), name, count));
+  }
   std::vector<detail::GeneratorState::Numbers> numbers;
   for (std::size_t i = 0; i < states.size(); ++i) {
     numbers.push_back(detail::numbers_of_state(states[i], fmt::format("{}:{}", name, i), operation));
@@ -301,9 +359,11 @@ void set_rng_state_all(std::string_view backend, std::span<const std::vector<std
 }
 
 ForkRng::ForkRng(std::span<const Place> places) {
-  detail::enter("ForkRng");
+  constexpr const char* operation = "ForkRng";
+  detail::enter(operation);
   for (const Place& place : places) {
     Generator generator = default_generator(place);
+    detail::refuse_in_capture(*generator.state_, operation);
     const detail::GeneratorState::Numbers numbers = generator.state_->now();
     kept_.push_back({std::move(generator), numbers.seed, numbers.offset});
   }

@@ -27,6 +27,8 @@ const char* engine_of(const DeviceState& device) noexcept {
   return engine_mpi;
 }
 
+bool is_vendors(const char* engine) noexcept { return std::string_view(engine) != engine_mpi; }
+
 /// The engine that was asked for, by a name that lives for ever. Throws for one that there isn't, or that can't serve
 /// the device.
 const char* chosen_engine(const DeviceState& device, const std::string& name, const char* operation) {
@@ -35,17 +37,16 @@ const char* chosen_engine(const DeviceState& device, const std::string& name, co
   for (const NcclFlavor& flavor : nccl_flavors) {
     if (name != flavor.engine) continue;
     if (device.backend->name == flavor.backend) return flavor.engine;
-    fail(
-        ErrorCode::invalid_argument, device.place, operation,
-        fmt::format("the engine {} is for {} alone\nuse {} or mpi, or leave the engine's name empty\nsee docs/ranks.md",
-                    flavor.engine, flavor.backend, engine_of(device)));
+    fail(ErrorCode::invalid_argument, device.place, operation,
+         fmt::format(
+             "the engine {} is for {} alone\nuse {}, or leave the engine's name empty\nsee docs/ranks.md",
+             flavor.engine, flavor.backend,
+             is_vendors(engine_of(device)) ? fmt::format("{} or {}", engine_of(device), engine_mpi) : engine_mpi));
   }
   fail(
       ErrorCode::invalid_argument, device.place, operation,
       fmt::format("there is no engine {}\nengines are nccl, rccl and mpi\n`anyplace doctor` lists them", quoted(name)));
 }
-
-bool is_vendors(const char* engine) noexcept { return std::string_view(engine) != engine_mpi; }
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ranks/nccl_group.h"
+#include "memory/address_book.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "anyplace/memory.h"
+#include "memory/address_book.h"
 #include "plugins/device_properties.h"
 #include "ranks/call_bounded.h"
 #include "ranks/mpi_runtime.h"
@@ -96,10 +98,13 @@ class NcclGroup final : public EngineGroup, public std::enable_shared_from_this<
     Deadline::Clock::time_point deadline{};
   };
 
-  Error error_of(int result) const;
+  /// `remedy`: what may have caused it, if that is known.
+  Error error_of(int result, std::string remedy = {}) const;
   void check(int result) const {
     if (result != nccl_success && result != nccl_in_progress) throw error_of(result);
   }
+  void require_device_memory(const Part& part, const char* operation) const;
+  std::string advice_on_memory(const std::vector<Part>& parts) const;
   void enqueue(std::uint64_t native, const std::vector<Part>& parts);
   int enqueue_part(const Part& part, void* stream);
   int enqueue_all_to_all(const Part& part, void* stream);
@@ -138,7 +143,39 @@ NcclGroup::~NcclGroup() {
   });
 }
 
+/// Memory that is known to be the host's is refused; of memory that nobody knows, NCCL says so.
+void NcclGroup::require_device_memory(const Part& part, const char* operation) const {
+  for (const bool is_source : {true, false}) {
+    const std::uint64_t bytes = is_source ? part.source_bytes(rank(), size()) : part.destination_bytes(rank(), size());
+    const AddressKind kind =
+        bytes == 0 ? AddressKind::device : find_address(is_source ? part.source : part.destination, &device()).kind;
+    if (kind != AddressKind::pinned && kind != AddressKind::registered) continue;
+    fail(ErrorCode::invalid_argument, device().place, operation,
+         fmt::format("the {} is memory of the host, and {} takes its device's alone\nmake the communicator with the "
+                     "engine mpi, or copy to a buffer of {}\nsee docs/ranks.md",
+                     is_source ? "source" : "destination", nccl_.flavor->engine, device().place));
+  }
+}
+
+/// Empty unless an address is of no memory that anyplace knows.
+std::string NcclGroup::advice_on_memory(const std::vector<Part>& parts) const {
+  for (const Part& part : parts) {
+    for (const bool is_source : {true, false}) {
+      const std::uint64_t bytes =
+          is_source ? part.source_bytes(rank(), size()) : part.destination_bytes(rank(), size());
+      const anyplace_address address = is_source ? part.source : part.destination;
+      if (bytes == 0 || find_address(address, &device()).kind != AddressKind::unknown) continue;
+      return fmt::format(
+          "the {} {:#x} of {} is of no memory that was made here: if it is the host's, make the "
+          "communicator with the engine mpi, or copy to a buffer of {}",
+          is_source ? "source" : "destination", address, describe(part), device().place);
+    }
+  }
+  return "";
+}
+
 void NcclGroup::require(const Part& part, const char* operation) const {
+  require_device_memory(part, operation);
   const bool missing = reduced_type(part.type).type < 0;
   const bool complex_product =
       (part.type == DType::c64 || part.type == DType::c128) && part.reduction == Reduction::prod;
@@ -149,7 +186,7 @@ void NcclGroup::require(const Part& part, const char* operation) const {
                    nccl_.flavor->engine, anyplace::to_string(part.reduction), anyplace::to_string(part.type)));
 }
 
-Error NcclGroup::error_of(int result) const {
+Error NcclGroup::error_of(int result, std::string remedy) const {
   ErrorDetails details;
   details.code = result == nccl_remote_error    ? ErrorCode::peer_gone
                  : result == nccl_invalid_usage ? ErrorCode::invalid_argument
@@ -161,6 +198,10 @@ Error NcclGroup::error_of(int result) const {
   details.vendor_name = nccl_.ncclGetErrorString(result);
   const char* const last = nccl_.ncclGetLastError == nullptr ? nullptr : nccl_.ncclGetLastError(comm_);
   if (last != nullptr) details.vendor_text = last;
+  if (!remedy.empty()) {
+    details.remedy = std::move(remedy);
+    details.see = "docs/ranks.md";
+  }
   return Error(std::move(details));
 }
 
@@ -221,6 +262,9 @@ void NcclGroup::enqueue(std::uint64_t native, const std::vector<Part>& parts) {
     if (result == nccl_success) result = enqueue_part(part, stream);
   }
   const int ended = nccl_.ncclGroupEnd();
+  if (result == nccl_unhandled_cuda_error || ended == nccl_unhandled_cuda_error) {
+    throw error_of(nccl_unhandled_cuda_error, advice_on_memory(parts));
+  }
   check(result);
   check(ended);
 }

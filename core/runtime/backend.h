@@ -79,6 +79,8 @@ struct Backend {
   /// Entries beyond those that the plugin filled are null.
   anyplace_backend_table table{};
   std::vector<std::unique_ptr<DeviceState>> devices;
+  /// What the backend says may hide further devices; often empty.
+  std::string hidden_note;
 };
 
 /// Adds a backend whose devices have been made. Throws bad_alloc.

@@ -73,7 +73,7 @@ void refuse_call(const char* operation) {
     case Phase::forked:
       fail(ErrorCode::forked, "", operation,
            "this process was forked after a backend was initialised, and devices don't survive that\nuse anyplace in "
-           "the parent only, fork before the first Device is made, or call exec in the child");
+           "the parent only, fork before a backend that is there is first asked for, or call exec in the child");
     case Phase::exiting:
       fail(ErrorCode::shut_down, "", operation,
            "the process is exiting and the backends are shut down\nfinish with devices before main returns");

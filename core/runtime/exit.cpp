@@ -323,9 +323,26 @@ void shut_down_at_exit() {
 // ---- Watching ------------------------------------------------------------------------------------------------------
 namespace {
 
+/// How many backends are initialised, and how many threads load one.
+std::atomic<int> initialised{0};
+
+void before_fork() noexcept {
+  for (const Subsystem* const subsystem : subsystems()) {
+    if (subsystem->before_fork != nullptr) subsystem->before_fork();
+  }
+}
+
+void after_fork() noexcept {
+  for (const Subsystem* const subsystem : subsystems()) {
+    if (subsystem->after_fork != nullptr) subsystem->after_fork();
+  }
+}
+
 /// Runs in the child. Other threads of the parent may have held any lock at the fork, so this may not lock, allocate or
 /// call a backend.
 void in_child_of_fork() noexcept {
+  after_fork();
+  if (initialised.load(std::memory_order_relaxed) == 0) return;
   process_phase.store(Phase::forked, std::memory_order_relaxed);
   for (const Subsystem* const subsystem : subsystems()) {
     if (subsystem->forked != nullptr) subsystem->forked();
@@ -338,12 +355,16 @@ void watch_process() {
   // Not std::call_once, which reaches into the C++ library's own thread-local variables: with this library's TLS model
   // that would ask for static space of that library, which a program that opens both late has no more of.
   static const bool watched = [] {
-    // If memory is lacking, the next use tries again. Registering twice does no harm.
-    if (pthread_atfork(nullptr, nullptr, in_child_of_fork) != 0) throw std::bad_alloc();
+    // If memory is lacking, the next use tries again. The handler at exit may be registered twice, but those of forks
+    // lock, and so are registered last.
     if (std::atexit(shut_down_at_exit) != 0) throw std::bad_alloc();
+    if (pthread_atfork(before_fork, after_fork, in_child_of_fork) != 0) throw std::bad_alloc();
     return true;
   }();
   static_cast<void>(watched);
 }
+
+void add_initialised() noexcept { initialised.fetch_add(1, std::memory_order_relaxed); }
+void remove_initialised() noexcept { initialised.fetch_sub(1, std::memory_order_relaxed); }
 
 }  // namespace anyplace::detail

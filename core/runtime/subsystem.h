@@ -36,8 +36,12 @@ struct Subsystem {
   /// A note about a stream's handle that leads nowhere, from the calling thread's state. It is appended to the error's
   /// text. Throws bad_alloc.
   std::string (*note_on_missing)(std::uint64_t stream_id) = nullptr;
-  /// Called in the child of a fork. It may not lock, allocate or call a backend.
+  /// Called in the child of a fork that may not use the backends. It may not lock, allocate or call a backend.
   void (*forked)() noexcept = nullptr;
+  /// Called before a fork, and after it in both processes: locks what a child that may use backends needs to find
+  /// unlocked, and unlocks it. No lock is taken under such a lock.
+  void (*before_fork)() noexcept = nullptr;
+  void (*after_fork)() noexcept = nullptr;
 
   // -- Called at exit, in this order, and not inside a callback.
   using Clock = std::chrono::steady_clock;

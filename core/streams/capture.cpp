@@ -284,6 +284,16 @@ CaptureStatus capture_status(const StreamState& stream) noexcept {
   return stream.capture->state == Capture::State::active ? CaptureStatus::active : CaptureStatus::invalidated;
 }
 
+bool captures_here(const std::string& backend, int index) noexcept {
+  if (!any_capture()) return false;
+  const std::lock_guard lock(captures().mutex);
+  const auto is_it = [&](const std::shared_ptr<Capture>& capture) {
+    return capture->owner == std::this_thread::get_id() && capture->device->backend->name == backend &&
+           (index < 0 || capture->device->index == index);
+  };
+  return std::any_of(captures().active.begin(), captures().active.end(), is_it);
+}
+
 void note_closed_while_captured(StreamState& stream) noexcept {
   std::vector<Pin<StreamState>> released;
   std::shared_ptr<Capture> capture;

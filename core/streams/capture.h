@@ -145,6 +145,9 @@ std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, st
 /// the reason, and capturing for a stream that isn't captured, for one that didn't begin it, and on another thread.
 std::shared_ptr<Capture> end_capture(StreamState& stream, const char* operation);
 CaptureStatus capture_status(const StreamState& stream) noexcept;
+/// Whether the calling thread has begun a capture that hasn't ended on a stream of that device; of the backend's any
+/// device if `index` is negative.
+bool captures_here(const std::string& backend, int index) noexcept;
 // -- What is done with streams, on the slow path; captured.h has the rest.
 /// Makes a node of it. False if the stream isn't captured.
 bool capture_work(StreamState& stream, Work& work, const char* operation);

@@ -197,7 +197,7 @@ inline void name_thread(Name name) noexcept {
 /// invalid_argument; range_start is for those. Not movable, for it would end in another scope.
 class Range {
  public:
-  explicit Range(Name name, const Attributes& attributes = no_attributes) noexcept {
+  [[nodiscard]] explicit Range(Name name, const Attributes& attributes = no_attributes) noexcept {
     token_.depth = -1;
     if (listening()) detail::begin_range(token_, name, attributes);
   }
@@ -250,7 +250,7 @@ class ANYPLACE_API ListenerGuard {
  public:
   /// Throws not_permitted inside a listener's function, invalid_argument for more than 16 listeners, and forked in the
   /// child of a fork.
-  explicit ListenerGuard(Listener& listener);
+  [[nodiscard]] explicit ListenerGuard(Listener& listener);
   ListenerGuard(const ListenerGuard&) = delete;  // ends the listening once
   ListenerGuard& operator=(const ListenerGuard&) = delete;
   ~ListenerGuard();

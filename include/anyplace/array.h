@@ -199,6 +199,12 @@ class ANYPLACE_API ArrayView {
 class ANYPLACE_API Array : public ArrayView {
  public:
   Array() noexcept = default;
+  Array(const Array&) noexcept = default;
+  Array& operator=(const Array&) noexcept = default;
+  /// The other is a null one then: a view without the ownership would outlive its memory.
+  Array(Array&& other) noexcept;
+  Array& operator=(Array&& other) noexcept;
+  ~Array() = default;
   /// Memory of the stream's device, contiguous, not cleared. Throws out_of_memory as Buffer does, and invalid_argument
   /// for a negative extent or more elements than 64 bits count.
   Array(const StreamView& stream, DType dtype, const Extents& shape);
@@ -215,22 +221,27 @@ class ANYPLACE_API Array : public ArrayView {
   /// What it was made on; null for memory of the host that share() got without one.
   StreamView stream() const noexcept { return stream_; }
   const ArrayView& view() const noexcept { return *this; }
-  /// A view of this array's memory, with its ownership.
+  /// A view of this array's memory, with its ownership. The memory is all of the buffer or of the host's memory that
+  /// was made or given; of share(), what its view reaches. Throws invalid_argument for a view of other memory or a null
+  /// one.
   Array with(const ArrayView& view) const;
 
-  Array as_read_only() const { return with(ArrayView::as_read_only()); }
-  Array select(std::int64_t dim, std::int64_t index) const { return with(ArrayView::select(dim, index)); }
+  Array as_read_only() const { return cut(ArrayView::as_read_only()); }
+  Array select(std::int64_t dim, std::int64_t index) const { return cut(ArrayView::select(dim, index)); }
   Array slice(std::int64_t dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const {
-    return with(ArrayView::slice(dim, begin, end, step));
+    return cut(ArrayView::slice(dim, begin, end, step));
   }
-  Array permute(const Extents& order) const { return with(ArrayView::permute(order)); }
-  Array reshape(const Extents& shape) const { return with(ArrayView::reshape(shape)); }
+  Array permute(const Extents& order) const { return cut(ArrayView::permute(order)); }
+  Array reshape(const Extents& shape) const { return cut(ArrayView::reshape(shape)); }
 
   /// Says that work on `stream`, submitted up to the moment the memory goes, uses it. Without effect on memory that
   /// share() got.
   void record_stream(const StreamView& stream) const;
 
  private:
+  /// With the ownership, of a view that was cut out of this array's.
+  Array cut(const ArrayView& view) const;
+
   std::shared_ptr<const detail::ArrayMemory> memory_;
   StreamView stream_;
 };

@@ -52,9 +52,12 @@ enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
 /// "sum" and so on; "unknown" for what is no Reduction.
 ANYPLACE_API const char* to_string(Reduction reduction) noexcept;
 
-/// How the ranks find each other.
+/// How the ranks find each other. A value: one that was moved from still says the same.
 class ANYPLACE_API Bootstrap {
  public:
+  Bootstrap(const Bootstrap&) noexcept = default;
+  Bootstrap& operator=(const Bootstrap&) noexcept = default;
+
   /// From what started the process: mpirun, if it says so, else the environment.
   static Bootstrap automatic();
   /// As MPI's launcher counts them. The engine may be another one: then MPI tells its ranks how to meet.
@@ -87,8 +90,9 @@ struct CommunicatorOptions {
 
 /// A group of ranks. Movable; the last owner's end waits for nothing: pending operations complete. Every member may be
 /// called from any thread; operations from several threads at the same time have no order, which the ranks need, so
-/// callers see to that themselves. Every member but is_null() throws invalid_handle for a null one and after abort(),
-/// the communicator's error after it has failed, and forked, shut_down, device_lost and not_permitted as a Device does.
+/// callers see to that themselves. Every member but is_null() throws invalid_handle for a null one. After abort() every
+/// member throws invalid_handle, and after the communicator has failed its error, but is_null(), async_error() and
+/// abort(). All throw forked, shut_down, device_lost and not_permitted as a Device does.
 /// Operations throw invalid_argument for a stream of another device, a null address, a buffer that is smaller than the
 /// counts say, a root or peer that is no rank, what is no Reduction, and a type without that reduction; capturing on a
 /// stream that is captured; unsupported for what the engine lacks.
@@ -115,7 +119,8 @@ class ANYPLACE_API Communicator {
   std::string engine() const;
 
   // -- Operations: submitted, not done. Counts are of elements. Addresses are of the stream's device or, with MPI, of
-  // the host. Source and destination are the same or don't overlap; they are the same at all ranks or at none.
+  // the host. Source and destination don't overlap or are the same, but for reduce_scatter and all_to_all, which aren't
+  // done in place; they are the same at all ranks or at none.
   /// `count` elements of all ranks, reduced, to all.
   void all_reduce(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type,
                   Reduction reduction = Reduction::sum) const;
@@ -127,7 +132,8 @@ class ANYPLACE_API Communicator {
   /// `count` elements of each rank, one behind the other in the order of ranks, to all: size() * count. In place, a
   /// rank's source is where its part of the destination is.
   void all_gather(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type) const;
-  /// size() * count elements of all ranks, reduced; rank i gets the i-th `count` of them.
+  /// size() * count elements of all ranks, reduced; rank i gets the i-th `count` of them. Not in place, nor in NCCL's
+  /// form of it, where the destination is the rank's part of the source.
   void reduce_scatter(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type,
                       Reduction reduction = Reduction::sum) const;
   /// The i-th `count` elements go to rank i, and what rank i sends here becomes the i-th: size() * count on both sides.
@@ -204,7 +210,8 @@ class ANYPLACE_API Communicator {
   /// What the communicator has failed with, while nobody has to wait for it.
   std::optional<Error> async_error() const;
   /// Ends all that is pending, here: streams go on, with an invalid_handle as their fault. Never waits for other ranks;
-  /// those notice by their timeout, or as soon as their engine tells. From then on every member throws invalid_handle.
+  /// those notice by their timeout, or as soon as their engine tells. From then on every other member throws
+  /// invalid_handle, but async_error(), which returns it. Once more does nothing.
   void abort() const;
 
  private:

@@ -44,6 +44,7 @@ struct ExportOptions {
   ///   -1       none: the consumer sees to the order by itself
   ///   1, 2     cuda: the legacy default stream; the per-thread default streams, by way of the legacy one
   ///   0        hip: the default stream
+  ///   0, 1, 2  levelzero: refused, as no handle is so small
   ///   else     the vendor's own handle of a stream of the array's device (StreamView::native_handle)
   /// What is exported as memory of the host, cpu_sim's too, knows nothing but nothing and -1: the consumer has no
   /// stream, and the host waits for the array's, unless it is -1.
@@ -55,7 +56,7 @@ struct ExportOptions {
 struct ImportOptions {
   /// What the array is made on, and what the producer was told to make wait (stream_number()); null: the current one.
   StreamView stream = {};
-  /// Whose memory a kDLExtDev tensor is.
+  /// Whose memory a kDLExtDev tensor is, and whose array a kDLCPU tensor without elements becomes.
   std::optional<Device> device = {};
 };
 
@@ -181,13 +182,14 @@ inline void hand_over(Kept& exported, DLDeviceType type, std::optional<std::int6
     return;
   }
   const Device device = exported.array.device();
-  const bool is_ambiguous = (type == kDLCUDA && number == 0) || (type == kDLROCM && (number == 1 || number == 2));
+  const bool is_ambiguous = (type == kDLCUDA && number == 0) || (type == kDLROCM && (number == 1 || number == 2)) ||
+                            (type == kDLOneAPI && number && *number >= 0 && *number <= 2);
   if (is_ambiguous || (number && *number < 0)) {
     refuse(export_operation, device.to_string(),
            std::to_string(*number) + " is no stream that the array API standard has for this device",
            type == kDLCUDA   ? "give 1 for the legacy default stream, 2 for the per-thread one, or a handle"
            : type == kDLROCM ? "give 0 for the default stream, or a handle"
-                             : "give a handle, or none for the default stream");
+                             : "give a handle (StreamView::native_handle), or none for the default stream");
   }
   // A thread's default stream of CUDA waits for what the legacy one was given, a wait too, and that one for it (CUDA's
   // "Stream synchronization behavior"): so the legacy one stands for it, which no handle of one stream can.
@@ -207,7 +209,23 @@ struct Release {
   }
 };
 
-inline ArrayPlace place_of(const DLTensor& tensor, const std::optional<Device>& given, Address address) {
+inline bool has_elements(const DLTensor& tensor) noexcept {
+  for (std::int32_t i = 0; i < tensor.ndim; ++i) {
+    if (tensor.shape[i] == 0) return false;
+  }
+  return true;
+}
+
+/// The array that a tensor of this library's describes; null for another library's.
+template <class Tensor>
+const Array* exported_array(const Tensor& tensor) noexcept {
+  if (tensor.deleter != Exported<Tensor>::release) return nullptr;
+  return &static_cast<const Exported<Tensor>*>(tensor.manager_ctx)->array;
+}
+
+/// `exported`: the array that the tensor was made of, if that is known.
+inline ArrayPlace place_of(const DLTensor& tensor, const std::optional<Device>& given, Address address,
+                           const Array* exported) {
   const auto check = [&](const Device& device) {
     if (given && *given != device) {
       refuse(import_operation, given->to_string(),
@@ -233,6 +251,11 @@ inline ArrayPlace place_of(const DLTensor& tensor, const std::optional<Device>& 
       if (known.kind == AddressKind::device && known.device && known.device->backend() == "cpu_sim") {
         return check(*known.device);
       }
+      // Where there are no elements, no address says whose they are.
+      if (!has_elements(tensor)) {
+        if (exported != nullptr && !exported->is_on_host()) return check(exported->device());
+        if (given && device_of_memory(*given).device_type == kDLCPU) return *given;
+      }
       [[fallthrough]];
     }
     case kDLCUDAHost:
@@ -251,7 +274,7 @@ inline ArrayPlace place_of(const DLTensor& tensor, const std::optional<Device>& 
   }
 }
 
-inline ArrayView view_of(const DLTensor& tensor, const ImportOptions& options) {
+inline ArrayView view_of(const DLTensor& tensor, const ImportOptions& options, const Array* exported) {
   const DType dtype = dtype_of(tensor.dtype);
   if (tensor.ndim < 0 || (tensor.ndim > 0 && tensor.shape == nullptr)) {
     refuse(import_operation, {},
@@ -265,15 +288,15 @@ inline ArrayView view_of(const DLTensor& tensor, const ImportOptions& options) {
     refuse(import_operation, {}, "the byte offset reaches beyond the end of the address space");
   }
   const Address first(static_cast<std::uint64_t>(data) + tensor.byte_offset);
-  const ArrayPlace place = place_of(tensor, options.device, first);
+  const ArrayPlace place = place_of(tensor, options.device, first, exported);
   if (tensor.strides == nullptr) return ArrayView::at(place, first, dtype, shape);
   return ArrayView::at(place, first, dtype, shape, Extents(std::span<const std::int64_t>(tensor.strides, ndim)));
 }
 
 /// The array of a tensor that `owner` has. `is_read_only`: what the tensor says.
 inline Array import_tensor(const DLTensor& tensor, bool is_read_only, const ImportOptions& options,
-                           std::shared_ptr<void> owner) {
-  ArrayView view = view_of(tensor, options);
+                           const Array* exported, std::shared_ptr<void> owner) {
+  ArrayView view = view_of(tensor, options, exported);
   if (is_read_only) view = view.as_read_only();
   StreamView stream = options.stream;
   if (!stream && !view.is_on_host()) stream = current_stream(view.device());
@@ -374,14 +397,15 @@ inline Array from_dlpack(DLManagedTensorVersioned* tensor, const ImportOptions& 
                    "version " + std::to_string(DLPACK_MAJOR_VERSION) + " is known here: ask for it with max_version");
   }
   const bool is_read_only = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
-  return detail::import_tensor(tensor->dl_tensor, is_read_only, options, std::move(owner));
+  return detail::import_tensor(tensor->dl_tensor, is_read_only, options, detail::exported_array(*tensor),
+                               std::move(owner));
 }
 
 /// The same of a producer's that knows no versions; whether its memory may be written it doesn't say, so it may.
 inline Array from_dlpack_unversioned(DLManagedTensor* tensor, const ImportOptions& options = {}) {
   if (tensor == nullptr) detail::refuse(detail::import_operation, {}, "the tensor is null");
   std::shared_ptr<DLManagedTensor> owner(tensor, detail::Release());
-  return detail::import_tensor(tensor->dl_tensor, false, options, std::move(owner));
+  return detail::import_tensor(tensor->dl_tensor, false, options, detail::exported_array(*tensor), std::move(owner));
 }
 
 }  // namespace anyplace::dlpack

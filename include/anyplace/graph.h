@@ -88,6 +88,7 @@ struct GraphNodeInfo {
   std::string label;  ///< for people: a kernel's name, how many bytes are copied
   Device device;
   std::vector<GraphNode> dependencies;
+  GraphNode node;  ///< itself
 };
 
 struct GraphExecOptions {
@@ -157,7 +158,10 @@ class ANYPLACE_API Graph {
   // -- What there is.
   std::size_t size() const;
   std::size_t count(GraphNodeKind kind) const;
+  /// In the order of their numbers.
   std::vector<GraphNodeInfo> nodes() const;
+  /// Those that no other comes after: what comes after them comes after all.
+  std::vector<GraphNode> last_nodes() const;
   /// For Graphviz.
   std::string to_dot() const;
 

@@ -45,7 +45,8 @@ template <class T>
 concept GridNumber = std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= sizeof(std::uint32_t);
 }  // namespace detail
 
-/// A size or a position in three directions. A number alone is one in x.
+/// A size or a position in three directions, of 32 bits each: a std::size_t is cast by who knows that it fits. A number
+/// alone is one in x.
 struct Dim3 {
   std::uint32_t x = 1;
   std::uint32_t y = 1;
@@ -57,6 +58,13 @@ struct Dim3 {
       : x(static_cast<std::uint32_t>(x_size)),
         y(static_cast<std::uint32_t>(y_size)),
         z(static_cast<std::uint32_t>(z_size)) {}
+  template <class X, class Y = std::uint32_t, class Z = std::uint32_t>
+  requires(std::is_arithmetic_v<X>&& std::is_arithmetic_v<Y>&& std::is_arithmetic_v<Z> &&
+           !(detail::GridNumber<X> && detail::GridNumber<Y> && detail::GridNumber<Z>)) constexpr Dim3(X, Y = {},
+                                                                                                      Z = {}) noexcept {
+    static_assert(detail::GridNumber<X> && detail::GridNumber<Y> && detail::GridNumber<Z>,
+                  "sizes of grids and blocks have 32 bits: pass static_cast<std::uint32_t>(...) of what fits");
+  }
 
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };

@@ -92,11 +92,14 @@ struct DeviceSample {
   std::optional<std::uint64_t> compute_active_ns;
   std::optional<std::uint64_t> memory_active_ns;
   std::optional<std::uint64_t> active_clock_ns;
+
+  std::optional<Device> device;  ///< whose sample it is
 };
 
 /// The device now. Without an earlier sample: what comes of two is nothing.
 ANYPLACE_API DeviceSample sample(const Device& device);
-/// The same, with what comes of two: over the time from `since`, an earlier sample of the same device.
+/// The same, with what comes of two: over the time from `since`, an earlier sample of the same device. Throws
+/// invalid_argument for a later one, one that was never taken, and another device's.
 ANYPLACE_API DeviceSample sample(const Device& device, const DeviceSample& since);
 
 /// Samples a device again and again: each over the time from the one before. The first is over the time from the

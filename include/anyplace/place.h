@@ -8,6 +8,8 @@
 //   uuid      = [A-Za-z0-9-]+              63 characters at most
 //   address   = dddd:dd:dd.d               hexadecimal; the domain has 4 to 8 digits
 //
+// The beginning of a uuid that no other device's begins with is enough.
+//
 // A name alone means the calling thread's current device of that backend. `auto` means the first backend with a device,
 // in the order of the environment variable ANYPLACE_AUTO.
 #pragma once

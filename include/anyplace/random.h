@@ -11,7 +11,8 @@
 // 1, 2, 3", SC'11) of the seed as key and the offset as counter. Each fill takes the numbers from the offset on and
 // moves the offset behind them, at the call, so that no two fills overlap; the stream's order has nothing to do with
 // it. In a graph (graph.h) the offset moves at each launch: a captured fill draws what the fill would have drawn at
-// that moment.
+// that moment. So a thread that captures on a generator's device can't seed it or set its state or offset, which would
+// have no part in the graph: that throws capturing, and the capture goes on.
 //
 // Each device has a generator of its own, from the first use on; others are made freely. docs/random.md has what each
 // fill takes of the offset, how its elements are made, how exact they are, and the format of a state.
@@ -91,8 +92,9 @@ class RandomInteger {
   bool negative_;
 };
 
-/// A generator of one device. Copies name the same generator. Every member may be called from any thread, also at the
-/// same time: then which fill takes which numbers is unspecified, and none takes another's.
+/// A generator of one device. Copies name the same generator; one that was moved from names none, and every member
+/// throws invalid_handle. Every member may be called from any thread, also at the same time: then which fill takes
+/// which numbers is unspecified, and none takes another's.
 ///
 /// Fills throw invalid_argument, before anything is drawn or submitted, for: a stream or memory of another device; a
 /// type that the distribution doesn't have; fewer bytes than elements; a negative count; and parameters as said at
@@ -148,6 +150,8 @@ class ANYPLACE_API Generator {
   friend class ForkRng;
   friend ANYPLACE_API Generator default_generator(const Place& place);
   explicit Generator(std::shared_ptr<detail::GeneratorState> state) noexcept;
+  /// Throws invalid_handle for one that was moved from.
+  const std::shared_ptr<detail::GeneratorState>& state(const char* operation) const;
 
   std::shared_ptr<detail::GeneratorState> state_;
 };
@@ -174,11 +178,13 @@ ANYPLACE_API std::vector<std::byte> get_rng_state(const Place& place);
 ANYPLACE_API void set_rng_state(const Place& place, std::span<const std::byte> state);
 /// One for each device of a backend, which this loads. Throws as device_count() does.
 ANYPLACE_API std::vector<std::vector<std::byte>> get_rng_state_all(std::string_view backend);
-/// The first state for device 0, and so on. All are looked at before the first is set.
+/// The first state for device 0, and so on: one for each device of the backend, which this loads. Throws
+/// invalid_argument for another number of states. All are looked at before the first is set.
 ANYPLACE_API void set_rng_state_all(std::string_view backend, std::span<const std::vector<std::byte>> states);
 
 /// Keeps the states of devices' generators, and gives them back when it ends: what is drawn meanwhile leaves no trace.
-/// Its name is torch's: torch.random.fork_rng.
+/// A fill that is captured meanwhile isn't drawn then but at each launch of its graph, which moves the offset of that
+/// moment, as in torch. Throws capturing as setting a state does. Its name is torch's: torch.random.fork_rng.
 class ANYPLACE_API ForkRng {
  public:
   [[nodiscard]] explicit ForkRng(std::span<const Place> places);

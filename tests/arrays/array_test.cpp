@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who owns the memory of an array, and for how long.
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "anyplace/anyplace.h"
 #include "support/errors.h"
@@ -117,6 +121,50 @@ TEST_CASE("shapes that no memory holds are refused before there is any") {
   CHECK(test::code_of([&] { Array(stream, DType::f32, {INT64_MAX, 2}); }) == ErrorCode::invalid_argument);
   CHECK(test::code_of([&] { Array(stream, DType::f32, {INT64_MAX / 4}); }) == ErrorCode::out_of_memory);
   CHECK(test::code_of([&] { Array(anyplace::StreamView(), DType::f32, {1}); }) == ErrorCode::invalid_handle);
+}
+
+TEST_CASE("an array that was moved from is null, and names no memory that it doesn't own") {
+  const Stream stream(Device("cpu_sim:0"));
+  Array first(stream, DType::i32, {16});
+  const anyplace::Address address = first.address();
+  Array second(std::move(first));
+  CHECK(!first);  // NOLINT: the moved-from state is promised
+  CHECK(!first.stream());
+  CHECK(first == ArrayView());
+  CHECK(test::code_of([&] { anyplace::copy(stream, first, second); }) == ErrorCode::invalid_argument);
+  CHECK(second.address() == address);
+  Array third;
+  third = std::move(second);
+  CHECK(!second);  // NOLINT
+  CHECK(third.address() == address);
+  Array& same = third;
+  third = std::move(same);
+  CHECK(third.address() == address);
+  CHECK(third.stream() == stream);
+}
+
+TEST_CASE("an array takes views of its own memory alone") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Array array(stream, DType::i32, {16}), other(stream, DType::i32, {16});
+  const Array part = array.slice(0, 4, 8);
+  CHECK(part.with(ArrayView(array.buffer(), DType::u8, {64})).size() == 64);
+  CHECK(part.with(ArrayView::at(device, array.address(), DType::i16, {32})).size() == 32);
+  CHECK(array.with(ArrayView::at(device, {}, DType::i32, {0})).size() == 0);
+
+  std::vector<std::int32_t> memory(16);
+  const ArrayView host = ArrayView::on_host(memory, DType::i32, {16});
+  const Array shared = Array::share(host.slice(0, 4, 8), {}, nullptr);
+  CHECK(shared.with(ArrayView::on_host(anyplace::HostSpan(memory.data() + 4, 16), DType::u8, {16})).size() == 16);
+  const auto refused = [](const Array& owner, const ArrayView& view) {
+    return test::required_error(ErrorCode::invalid_argument, [&] { static_cast<void>(owner.with(view)); });
+  };
+  for (const ArrayView& view : {ArrayView(other), host, ArrayView()}) refused(array, view);
+  refused(shared, host);
+  refused(shared, host.slice(0, 3, 8));
+  refused(shared, host.slice(0, 4, 9));
+  refused(Array(), array);
+  CHECK(std::string(refused(array, other).what()).find("Array::share") != std::string::npos);
 }
 
 }  // namespace array_test

@@ -24,12 +24,24 @@ Tensor exported(const Array& array, const dlpack::ExportOptions& options = {}) {
   return Tensor(dlpack::to_dlpack(array, options));
 }
 
-/// A device of the double of CUDA's driver; nothing where that isn't built.
-std::optional<Device> cuda_device() {
-  if (*ARRAYS_CUDA_DOUBLE == '\0') return std::nullopt;
-  REQUIRE(::dlopen(ARRAYS_CUDA_DOUBLE, RTLD_NOW | RTLD_LOCAL) != nullptr);
-  return Device("cuda:0");
+/// A device over the double of its vendor's library; nothing where that isn't built.
+std::optional<Device> device_on(const char* double_file, const char* place) {
+  if (*double_file == '\0') return std::nullopt;
+  REQUIRE(::dlopen(double_file, RTLD_NOW | RTLD_LOCAL) != nullptr);
+  return Device(place);
 }
+std::optional<Device> cuda_device() { return device_on(ARRAYS_CUDA_DOUBLE, "cuda:0"); }
+
+/// What exporting an array of the device says of each number.
+struct Exports {
+  Stream producer;
+  Array array;
+
+  explicit Exports(const Device& device) : producer(device), array(producer, DType::u8, {16}) {}
+  ErrorCode code(std::optional<std::int64_t> number) const {
+    return test::code_of([&] { exported(array, {.stream = number}); });
+  }
+};
 
 TEST_CASE("a tensor describes the array: address, shape, strides, type, device, version") {
   const Stream stream(Device("cpu_sim:1"));
@@ -156,17 +168,59 @@ TEST_CASE("a consumer's stream of CUDA waits on the device for the array, and no
 TEST_CASE("the numbers of CUDA's default streams are taken, those that mean nothing are refused") {
   const std::optional<Device> device = cuda_device();
   if (!device) return;
-  const Stream producer(*device);
-  const Array array(producer, DType::u8, {16});
-  const auto code = [&](std::optional<std::int64_t> number) {
-    return test::code_of([&] { exported(array, {.stream = number}); });
-  };
-  CHECK(code(std::nullopt) == ErrorCode::ok);
-  CHECK(code(1) == ErrorCode::ok);
-  CHECK(code(2) == ErrorCode::ok);
-  CHECK(code(-1) == ErrorCode::ok);
-  CHECK(code(0) == ErrorCode::invalid_argument);
-  CHECK(code(-2) == ErrorCode::invalid_argument);
+  const Exports exports(*device);
+  for (const std::optional<std::int64_t> number : {std::optional<std::int64_t>(), {1}, {2}, {-1}}) {
+    CHECK(exports.code(number) == ErrorCode::ok);
+  }
+  for (const std::int64_t number : {0, -2}) CHECK(exports.code(number) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("the number of HIP's default stream is taken, those that mean nothing are refused") {
+  const std::optional<Device> device = device_on(ARRAYS_HIP_DOUBLE, "hip:0");
+  if (!device) return;
+  const Exports exports(*device);
+  for (const std::optional<std::int64_t> number : {std::optional<std::int64_t>(), {0}, {-1}}) {
+    CHECK(exports.code(number) == ErrorCode::ok);
+  }
+  for (const std::int64_t number : {1, 2, -2, 4711}) CHECK(exports.code(number) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("no number stands for a default stream of Level Zero, and none reaches its driver") {
+  const std::optional<Device> device = device_on(ARRAYS_LEVELZERO_DOUBLE, "levelzero:0");
+  if (!device) return;
+  const Exports exports(*device);
+  const Stream consumer(*device);
+  CHECK(exports.code(std::nullopt) == ErrorCode::ok);
+  CHECK(exports.code(-1) == ErrorCode::ok);
+  CHECK(exports.code(static_cast<std::int64_t>(consumer.native_handle())) == ErrorCode::ok);
+  for (const std::int64_t number : {0, 1, 2, -2, 4095}) {
+    INFO(number);
+    CHECK(exports.code(number) == ErrorCode::invalid_argument);
+  }
+  const std::string text = test::required_error([&] { exported(exports.array, {.stream = 1}); }).what();
+  CHECK(text.find("none for the default stream") != std::string::npos);
+}
+
+TEST_CASE("cpu_sim has no stream to the consumer, whatever its number") {
+  const Exports exports(Device("cpu_sim:0"));
+  for (const std::optional<std::int64_t> number : {std::optional<std::int64_t>(), {-1}}) {
+    CHECK(exports.code(number) == ErrorCode::ok);
+  }
+  for (const std::int64_t number : {0, 1, 2, -2, 4711}) CHECK(exports.code(number) == ErrorCode::invalid_argument);
+}
+
+TEST_CASE("an array of cpu_sim without elements comes back as the device's") {
+  const Device device("cpu_sim:1");
+  const Array array(Stream(device), DType::f32, {0, 4});
+  CHECK(dlpack::from_dlpack(dlpack::to_dlpack(array)).place() == ArrayPlace(device));
+  CHECK(dlpack::from_dlpack_unversioned(dlpack::to_dlpack_unversioned(array)).place() == ArrayPlace(device));
+  CHECK(test::code_of([&] { dlpack::from_dlpack(dlpack::to_dlpack(array), {.device = Device("cpu_sim:0")}); }) ==
+        ErrorCode::invalid_argument);
+  // Another library's, which can't tell: the host's, unless the device is named.
+  std::int64_t shape[] = {0};
+  DLManagedTensor others{{nullptr, {kDLCPU, 0}, 1, {kDLFloat, 64, 1}, shape, nullptr, 0}, nullptr, nullptr};
+  CHECK(dlpack::from_dlpack_unversioned(&others).is_on_host());
+  CHECK(dlpack::from_dlpack_unversioned(&others, {.device = device}).place() == ArrayPlace(device));
 }
 
 TEST_CASE("stream number 2 of CUDA makes the threads' default streams wait for the array") {

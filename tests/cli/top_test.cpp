@@ -104,6 +104,7 @@ TEST_CASE("An unknown order is refused with those that there are") {
 TEST_CASE("A place that is none or isn't there is refused as info refuses it") {
   refused(top({"--once"}, "CPU_SIM:0"), "CPU_SIM", "`anyplace ");
   refused(top({"--once"}, "cpu_sim:0,,cpu_sim:1"), "anyplace top: ", "`anyplace ");
+  refused(top({"--once"}, ""), "anyplace top: --place is ''", "it takes places");
   for (const std::string place : {"cpu_sim:9", "cpu_sin:0", "cpu_sin", "cpu_sim:0,cpu_sim:9"}) {
     CAPTURE(place);
     const Run run = run_command(top({"--once"}, place));
@@ -118,7 +119,9 @@ TEST_CASE("A place that is none or isn't there is refused as info refuses it") {
 
 TEST_CASE("JSON and CSV at once are refused and so is a count of none") {
   refused(top({"--once", "--json", "--csv"}), "--json and --csv", "one of them");
-  refused(top({"--count", "0"}), "--count", "from 1 on");
+  for (const char* const none : {"0", "-1", "18446744073709551617", "1.5", "", "010", "0x10", "3 "}) {
+    refused(top({"--count", none}), std::string("--count is '") + none + "'", "from 1 on");
+  }
   refused(top({"--count", "2", "--once"}), "--count", "--once");
   refused({"top", "--everything"}, "--everything", "usage: anyplace top [option...] [--json]");
 }

@@ -6,10 +6,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "cuda_and_hip/support.h"
 #include "doubles/monitoring/control.hpp"
+#include "support/child.h"
+#include "support/environment.h"
 
 namespace monitor_test {
 
@@ -289,6 +295,31 @@ TEST_CASE("Any call of NVML's for processes that fails is an error of its own or
   }
   nvml.fail("nvmlDeviceGetComputeRunningProcesses_v3", gpu_is_lost);
   CHECK(test::code_of([&] { device.processes(); }) == ErrorCode::device_lost);
+}
+
+TEST_CASE("A process may exit while its threads sample") {
+  for (int i = 0; i < 10; ++i) {
+    const test::ChildResult result = test::in_child([] {
+      test::set_env("CUDA_DOUBLE_DEVICES", "2");
+      static const Double& cuda = *new Double;
+      static_cast<void>(cuda);
+      static std::atomic<int> sampled{0};
+      for (int thread = 0; thread < 4; ++thread) {
+        std::thread([thread] {
+          try {
+            for (;; ++sampled) static_cast<void>(sample(Device("cuda:" + std::to_string(thread % 2))));
+          } catch (const anyplace::Error& error) {
+            if (error.code() != ErrorCode::shut_down) std::abort();
+          }
+        }).detach();
+      }
+      while (sampled < 100) std::this_thread::yield();
+      return 0;
+    });
+    CHECK(result.output == "");
+    CHECK(result.signal == 0);
+    CHECK(result.status == 0);
+  }
 }
 
 }  // namespace monitor_test

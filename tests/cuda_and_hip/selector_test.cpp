@@ -54,6 +54,25 @@ TEST_CASE(LIBRARY_FIRST " counts the devices that " VISIBLE_DEVICES " leaves") {
   stream.synchronize();
 }
 
+TEST_CASE("A device that " VISIBLE_DEVICES " hides is said to be hidden, also when others are there") {
+  const Double driver({{DOUBLE_VARIABLE("DEVICES"), "3"}, {VISIBLE_DEVICES, "2,0"}});
+  for (const std::string& hidden : {place(2), selector("uuid", uuid_of_nobody), selector("pci", "00ff:ff:00.0")}) {
+    const anyplace::Error error = test::required_error(ErrorCode::no_such_device, [&] { Device{hidden}; });
+    CHECK_THAT(error.what(), contains(place(1)) && contains(VISIBLE_DEVICES " is \"2,0\" and may hide it"));
+  }
+}
+
+TEST_CASE("The beginning of a uuid is enough where one device alone begins so") {
+  const Double driver;
+  const std::string first = Device(place(0)).properties().uuid, second = Device(place(1)).properties().uuid;
+  std::size_t same = 0;
+  while (first[same] == second[same]) ++same;
+  CHECK(Device(selector("uuid", second.substr(0, same + 1))).index() == 1);
+  const anyplace::Error error =
+      test::required_error(ErrorCode::no_such_device, [&] { Device{selector("uuid", first.substr(0, same))}; });
+  CHECK_THAT(error.what(), contains(first) && contains(second));
+}
+
 TEST_CASE("The last device is as good as the first") {
   const Double driver({{DOUBLE_VARIABLE("DEVICES"), "9"}});
   const Stream stream(Device(place(8)));

@@ -127,6 +127,33 @@ TEST_CASE("Given nodes of another graph, cycles and null graphs then each is ref
   required_error(ErrorCode::invalid_handle, [&] { static_cast<void>(GraphExec().size()); });
 }
 
+TEST_CASE("Given a graph that was captured then what comes after its last nodes comes after all of it") {
+  const Device device = graph_device();
+  const Stream stream(device), branch(device);
+  const Number left(device, 1), right(device, 2);
+  const Kernel step = step_kernel(device);
+  stream.begin_capture();
+  branch.wait_event(stream.record_event());
+  stream.launch(step, {}, left.buffer, std::uint64_t{10}, std::uint64_t{1});
+  branch.launch(step, {}, right.buffer, std::uint64_t{10}, std::uint64_t{2});
+  stream.wait_stream(branch);
+  Graph graph = stream.end_capture();
+  const std::vector<GraphNode> last = graph.last_nodes();
+  REQUIRE(last.size() == 2);
+  const Kernel add = Kernel(device, [](const Block&, std::uint64_t* to, const std::uint64_t* from) { *to += *from; });
+  const GraphNode added = graph.add_kernel(last, add, {}, left.buffer, right.buffer);
+  CHECK(graph.last_nodes() == std::vector<GraphNode>{added});
+  const std::vector<GraphNodeInfo> nodes = graph.nodes();
+  CHECK(nodes.back().node == added);
+  CHECK(nodes.back().dependencies == last);
+  graph.instantiate().launch(stream);
+  stream.synchronize();
+  CHECK(left.get() == 11 + 22);
+  CHECK(Graph(device).last_nodes().empty());
+  CHECK(required_error(ErrorCode::invalid_handle, [] { static_cast<void>(Graph().last_nodes()); }).operation() ==
+        "Graph::last_nodes");
+}
+
 TEST_CASE("Given a graph then its description for Graphviz names nodes, labels and dependencies") {
   const Device device = graph_device();
   const Stream stream(device);

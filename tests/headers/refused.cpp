@@ -61,9 +61,18 @@ void launch_positional(const Stream& stream, KernelView kernel) {
   // expected-note-re@anyplace/stream.h:* {{no known conversion from '{{.*}}Dim3' to 'const {{.*}}LaunchConfig'}}
 }
 
-// A number of blocks that might not fit.
+// Numbers of blocks and threads that might not fit, and a fraction where a size is whole.
 void launch_wide_grid(const Stream& stream, KernelView kernel, std::uint64_t blocks) {
-  stream.launch(kernel, {blocks, 64}, 1u);  // expected-error {{no matching member function for call to 'launch'}}
+  stream.launch(kernel, {blocks, 64}, 1u);  // expected-note {{requested here}}
+  // expected-error@anyplace/kernel.h:* {{sizes of grids and blocks have 32 bits}}
+}
+void launch_wide_block(const Stream& stream, KernelView kernel, std::size_t threads) {
+  stream.launch(kernel, {4, {16, threads}}, 1u);  // expected-note {{requested here}}
+  // expected-error@anyplace/kernel.h:* {{sizes of grids and blocks have 32 bits}}
+}
+anyplace::LaunchConfig wide_dim(double blocks) {
+  return {.grid = blocks, .block = 256};  // expected-note {{requested here}}
+  // expected-error@anyplace/kernel.h:* {{sizes of grids and blocks have 32 bits}}
 }
 
 // A comparison that would load the plugin that the text names, and one that would throw for a text that is no place.
@@ -105,4 +114,13 @@ void guard_of_stream_dropped(const Stream& stream) {
 }
 void guard_of_pool_dropped(const anyplace::MemoryPool& pool) {
   anyplace::MemoryPoolGuard{pool};  // expected-warning {{nodiscard}}
+}
+void guard_of_listener_dropped(anyplace::annotate::Listener& listener) {
+  anyplace::annotate::ListenerGuard{listener};  // expected-warning {{nodiscard}}
+}
+void range_dropped() {
+  anyplace::annotate::Range("step");  // expected-warning {{nodiscard}}
+}
+void guard_of_group_dropped(const anyplace::Communicator& communicator) {
+  anyplace::GroupGuard{communicator};  // expected-warning {{nodiscard}}
 }

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers that two processes use: what the memory is, who keeps it, and when it is given out again.
 #include <anyplace/anyplace.h>
+#include <sys/prctl.h>
 
 #include <catch2/catch.hpp>
+#include <cstdio>
+#include <functional>
 #include <iostream>
 #include <numeric>
+#include <string>
+#include <vector>
 
+#include "ipc/hex.h"
 #include "ipc/peer.h"
+#include "support/child.h"
 #include "support/errors.h"
+#include "support/few_descriptors.h"
 #include "support/host_gate.h"
 
 namespace buffer_test {
@@ -241,6 +249,55 @@ TEST_CASE("Given a system that lets no process take another's descriptors then m
   peer.must("fill b 6");
   peer.must("sync");
   CHECK(byte_at(stream, mine, 0) == 6);
+}
+
+TEST_CASE("Given processes that may not trace each other then opening says so, and what to do", "[buffers]") {
+  Peer peer;
+  peer.must("drop-capabilities");
+  const Stream stream(device());
+  const Buffer mine(stream, 4096);
+  const std::vector<std::byte> handle = mine.export_handle();
+  REQUIRE(::prctl(PR_SET_DUMPABLE, 0) == 0);
+  const std::string answer = peer.ask("import b " + test::to_hex(handle));
+  REQUIRE(::prctl(PR_SET_DUMPABLE, 1) == 0);
+  CHECK_THAT(answer, Catch::StartsWith("error backend_failed") && Catch::Contains("trace each other") &&
+                         Catch::Contains("PR_SET_DUMPABLE") && Catch::Contains("docs/ipc.md"));
+}
+
+TEST_CASE("Given no descriptor left then sharing and opening a buffer say descriptors, and work again later",
+          "[buffers]") {
+  if (test::descriptors_are_needed_by_sanitizer()) return;
+  constexpr std::uint64_t bytes = 8 << 20;  // more than a page of any device's, so that no two share one
+  Peer peer;
+  peer.must("buffer b " + std::to_string(bytes));
+  const std::vector<std::byte> theirs = peer.handle("export b");
+  const std::string place = test::place_of_test();
+  const test::ChildResult result = test::in_child([&] {
+    const Stream stream{Device(place)};
+    const Buffer first(stream, bytes), second(stream, bytes);
+    first.export_handle();  // what a process has for all that it shares is made once
+    test::leave_descriptors(0);
+    const auto told = [](const std::function<void()>& call) {
+      try {
+        call();
+      } catch (const Error& error) {
+        const bool is_it =
+            error.code() == ErrorCode::backend_failed && error.problem().find("descriptor") != std::string::npos;
+        std::printf("%s", is_it ? "" : (std::string(error.what()) + "\n").c_str());
+      }
+    };
+    told([&] { static_cast<void>(second.export_handle()); });
+    told([&] { static_cast<void>(Buffer::import(stream, theirs)); });
+    test::allow_descriptors();
+    static_cast<void>(second.export_handle());
+    const Buffer opened = Buffer::import(stream, theirs);
+    stream.memset8(opened, 1);
+    stream.synchronize();
+    std::fflush(stdout);
+    return 0;
+  });
+  CHECK(result.output == "");
+  CHECK(result.status == 0);
 }
 
 }  // namespace buffer_test

@@ -2,6 +2,7 @@
 //
 // ipc_peer PLACE: the second process of the cases. It reads one command a line from standard input and answers each
 // with one line: "ok ...", or "error CODE: TEXT". It ends with its input.
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -72,6 +73,12 @@ class Peer {
       throw std::runtime_error("there is no seccomp");
     }
   }
+  /// From now on this process has no more rights than a user's: it may not look into one that is undumpable.
+  static void drop_capabilities() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    const __user_cap_data_struct none[2] = {};
+    if (syscall(SYS_capset, &header, none) != 0) throw std::runtime_error("capset failed");
+  }
   std::string make_event(const std::string& name) {
     events_.insert_or_assign(name, Event(device_, {.interprocess = true}));
     return "";
@@ -127,6 +134,8 @@ class Peer {
       return events_.at(name).query() ? "done" : "pending";
     } else if (command == "forbid-taking") {
       forbid_taking();
+    } else if (command == "drop-capabilities") {
+      drop_capabilities();
     } else if (command == "query") {
       return stream_.query() ? "done" : "pending";
     } else {

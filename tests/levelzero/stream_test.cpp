@@ -163,6 +163,15 @@ TEST_CASE("A list of the user's own is kept in order by barriers and is left alo
   CHECK(reinterpret_cast<Destroy*>(dlsym(library, "zeCommandListDestroy"))(list) == 0);
 }
 
+TEST_CASE("Numbers that are no handles are refused before the driver sees them") {
+  const Double ze;
+  const Device device("levelzero:0");
+  for (const std::uint64_t number : {0, 1, 2, 4095}) {
+    INFO(number);
+    CHECK(test::code_of([&] { Stream::from_native(device, number); }) == ErrorCode::invalid_argument);
+  }
+}
+
 TEST_CASE("An event that was never recorded has a native handle that is signalled") {
   const Double ze;
   const Device device("levelzero:0");

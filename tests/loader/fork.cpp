@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fork after a backend was initialised: every call of the child fails with `forked`, destructors do nothing, and the
 // child ends as if there were no devices.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstdio>
@@ -12,12 +16,21 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "anyplace/anyplace.h"
 #include "loader/child.h"
 #include "loader/files.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define FORK_CASES_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FORK_CASES_ADDRESS_SANITIZER
+#endif
+#endif
 
 namespace fork_cases {
 
@@ -238,6 +251,105 @@ TEST_CASE("Names and plugin files asked about before a fork don't count as use")
     std::exit(0);
   });
   CHECK(result.exited_with(0));
+}
+
+namespace {
+
+/// A child that has cpu_sim for itself: it makes a stream, and ends with 0.
+void use_cpu_sim() {
+  {
+    Stream stream(Device("cpu_sim:0"));
+    stream.launch_host_func([] {});
+    stream.synchronize();
+  }
+  std::exit(0);
+}
+
+}  // namespace
+
+TEST_CASE("Asking for a backend that is refused doesn't count as use") {
+  const anyplace_test::Folder folder;
+  // Refused by its entry, by its table, and when its devices are counted.
+  anyplace_test::add_mimic(folder, "absent", "status=21");
+  anyplace_test::add_mimic(folder, "wrong", "without=stream_create");
+  anyplace_test::add_mimic(folder, "uncounted", "count_status=21");
+  anyplace_test::search_in(folder.path());
+  for (const char* const name : {"absent", "wrong", "uncounted", "missing"}) {
+    INFO(name);
+    anyplace_test::error_of([&] { anyplace::device_count(name); });
+    const ChildResult result = run_child(use_cpu_sim);
+    CHECK(result.errors == "");
+    CHECK(result.exited_with(0));
+  }
+  const ChildResult result = run_child([] {
+    const anyplace::Error error = anyplace_test::device_error("absent:0");
+    ::_exit(std::string(error.what()).find("the vendor says no") != std::string::npos ? 0 : 1);
+  });
+  CHECK(result.exited_with(0));
+  Stream(Device("cpu_sim:0")).synchronize();
+}
+
+TEST_CASE("A backend that was accepted counts as initialised after one that was refused") {
+  const anyplace_test::Folder folder;
+  anyplace_test::add_mimic(folder, "absent", "status=21");
+  anyplace_test::add_mimic(folder, "there", "good");
+  anyplace_test::search_in(folder.path());
+  anyplace_test::device_error("absent:0");
+  CHECK(anyplace::device_count("there") == 1);
+  const ChildResult result =
+      run_child([] { ::_exit(anyplace_test::device_error("cpu_sim:0").code() == ErrorCode::forked ? 0 : 1); });
+  CHECK(result.exited_with(0));
+}
+
+TEST_CASE("A fork while another thread loads a backend gives a child whose calls are refused") {
+  const anyplace_test::Folder folder;
+  REQUIRE(::mkfifo(folder.file("gate").c_str(), 0600) == 0);
+  anyplace_test::add_mimic(folder, "slow", "wait=" + folder.file("gate"));
+  anyplace_test::search_in(folder.path());
+  std::thread loading([] { CHECK(anyplace::device_count("slow") == 1); });
+  // The open returns when the entry of `slow` has opened the other end; it stays in there until this one is closed.
+  const int gate = ::open(folder.file("gate").c_str(), O_WRONLY | O_CLOEXEC);
+  CHECK(gate >= 0);
+  const ChildResult result = run_child([] {
+    for (const char* const place : {"slow:0", "cpu_sim:0"}) {
+      if (anyplace_test::device_error(place).code() != ErrorCode::forked) ::_exit(1);
+    }
+    std::exit(0);
+  });
+  ::close(gate);
+  loading.join();
+  CHECK(result.errors == "");
+  CHECK(result.exited_with(0));
+  Stream(Device("cpu_sim:0")).synchronize();
+}
+
+TEST_CASE("Names that other threads ask about during a fork hold up no child") {
+#ifdef FORK_CASES_ADDRESS_SANITIZER
+  WARN("ANYPLACE_TEST_SKIPPED: AddressSanitizer's allocator isn't ready for a fork while other threads run");
+  return;
+#endif
+  const anyplace_test::Folder folder;
+  anyplace_test::add_mimic(folder, "absent", "status=21");
+  anyplace_test::search_in(folder.path());
+  anyplace_test::device_error("absent:0");
+  std::atomic<bool> over{false};
+  std::thread asking([&] {
+    while (!over) static_cast<void>(anyplace::plugin_candidates());
+  });
+  int good = 0;
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);
+      const bool told = anyplace_test::device_error("absent:0").code() != ErrorCode::forked;
+      ::_exit(told ? 0 : 1);
+    }
+    int status = 0;
+    if (child > 0 && ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0) ++good;
+  }
+  over = true;
+  asking.join();
+  CHECK(good == 20);
 }
 
 }  // namespace fork_cases

@@ -183,4 +183,18 @@ TEST_CASE("The name of a plugin that is there is a known name") {
   CHECK_THAT(refused("Quantumthng:0"), Contains("did you mean \"quantumthing\""));
 }
 
+TEST_CASE("A uuid or an address in the place of an index is answered with the selector") {
+  const auto remedy = [](const char* text) { return anyplace_test::error_of([&] { Place place(text); }).remedy(); };
+  CHECK_THAT(remedy("cuda:GPU-5ab3"), Contains("did you mean \"cuda:uuid=GPU-5ab3\"?"));
+  CHECK_THAT(remedy("cuda:MIG-e91f-22"), Contains("did you mean \"cuda:uuid=MIG-e91f-22\"?"));
+  CHECK_THAT(remedy("gpu:5ab3c0de-1111-2222-3333-444455556666"),
+             Contains("did you mean \"gpu:uuid=5ab3c0de-1111-2222-3333-444455556666\"?"));
+  CHECK_THAT(remedy("hip:0011223344aabbcc"), Contains("did you mean \"hip:uuid=0011223344aabbcc\"?"));
+  CHECK_THAT(remedy("cuda:0000:17:00.0"), Contains("did you mean \"cuda:pci=0000:17:00.0\"?"));
+  CHECK_THAT(remedy("cuda:17:00.0"), Contains("did you mean \"cuda:pci=0000:17:00.0\"?"));
+  for (const char* const other : {"cuda:-1", "cuda:1-2", "cuda:abc", "cuda:00", "cuda:1:2", "cuda:"}) {
+    CHECK_THAT(remedy(other), Contains("did you mean \"cuda\"?"));
+  }
+}
+
 }  // namespace bad_text_cases

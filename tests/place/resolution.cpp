@@ -151,6 +151,22 @@ TEST_CASE("A uuid selects a device whatever the case of its letters") {
   CHECK_THAT(error.text(), Contains("plus:uuid=PLUS-2") && Contains("PLUS-0") && Contains("PLUS-1"));
 }
 
+TEST_CASE("The beginning of a uuid selects the one device whose uuid begins so") {
+  search_in(std::string(ANYPLACE_TEST_PLUGINS) + "/plus:" + ANYPLACE_TEST_PLUGINS + "/plain");
+  CHECK(Device("plain:uuid=pLain-a").place().to_string() == "plain:0");
+  CHECK(Device("plain:uuid=p").place().to_string() == "plain:0");
+  CHECK(Device("plus:uuid=PLUS-1").place().to_string() == "plus:1");
+  CHECK(device_error("plain:uuid=lain").code() == ErrorCode::no_such_device);
+  CHECK(device_error("plain:uuid=plain-aA-011").code() == ErrorCode::no_such_device);
+}
+
+TEST_CASE("The beginning of several uuids is answered with the devices that fit") {
+  search_in(std::string(ANYPLACE_TEST_PLUGINS) + "/plus");
+  const anyplace::Error error = device_error("plus:uuid=plus-");
+  CHECK(error.code() == ErrorCode::no_such_device);
+  CHECK_THAT(error.text(), Contains("fits 2 devices") && Contains("PLUS-0 (plus:0)") && Contains("PLUS-1 (plus:1)"));
+}
+
 TEST_CASE("A pci address selects a device whatever its case and the width of its domain") {
   search_in(std::string(ANYPLACE_TEST_PLUGINS) + "/plus:" + ANYPLACE_TEST_PLUGINS + "/plain");
   CHECK(Device("plus:pci=0001:0b:00.1").place().to_string() == "plus:1");

@@ -3,7 +3,11 @@
 // Random numbers in graphs: a launch draws what the fills would have drawn one by one, at that moment. On devices that
 // launch a graph as one and on those for which the core submits the nodes.
 #include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "graphs/graph_support.h"
 #include "random/random_support.h"
@@ -263,6 +267,61 @@ TEST_CASE("Fills on several threads beside launches take no number twice") {
   work.stream.synchronize();
   // 300 normals are 5 groups of 64; 300 dice 10 groups of 32.
   CHECK(work.generator.offset() == 30 * (5 + 10) * 64 + 30 * 64);
+}
+
+TEST_CASE("A state can't be set within a capture on the generator's device, and the capture goes on") {
+  const Work work;
+  const Place place = work.device.place();
+  const std::string backend = work.device.backend();
+  const std::vector<std::byte> state = work.generator.get_state();
+  const auto states = get_rng_state_all(backend);
+  work.stream.begin_capture();
+  work.submit(work.stream);
+  const std::vector<std::function<void()>> calls = {
+      [&] { work.generator.manual_seed(1); }, [&] { work.generator.seed(); },
+      [&] { work.generator.set_offset(4); },  [&] { work.generator.set_state(state); },
+      [&] { manual_seed(place, 1); },         [&] { seed(place); },
+      [&] { manual_seed_all(backend, 1); },   [&] { seed_all(backend); },
+      [&] { set_rng_state(place, state); },   [&] { set_rng_state_all(backend, states); },
+      [&] { const ForkRng fork{place}; },
+  };
+  for (const auto& call : calls) {
+    const Error error = test::required_error(ErrorCode::capturing, call);
+    CHECK(error.see() == "see docs/random.md");
+  }
+  CHECK(work.generator.get_state() == state);
+  // What others do is their own.
+  std::thread([&] { Generator(work.device).manual_seed(1); }).join();
+  Generator(Place("cpu_sim:1")).manual_seed(1);
+  const GraphExec exec = work.stream.end_capture().instantiate();
+  const auto launched = work.launched(exec);
+  work.generator.set_state(state);
+  CHECK(work.submitted() == launched);
+}
+
+TEST_CASE("A fill that is captured within a fork moves the offset at each launch, after the fork too") {
+  const Work work;
+  const Generator own = default_generator(work.device);
+  own.manual_seed(7);
+  std::optional<GraphExec> exec;
+  {
+    const ForkRng fork{work.device.place()};
+    work.stream.begin_capture();
+    own.normal(work.stream, RandomTarget(work.normals, DType::f32, count));
+    exec = work.stream.end_capture().instantiate();
+  }
+  CHECK(own.offset() == 0);
+  exec->launch(work.stream);
+  work.stream.synchronize();
+  const std::uint64_t moved = own.offset();
+  CHECK(moved != 0);
+  {
+    const ForkRng fork{work.device.place()};
+    exec->launch(work.stream);
+    work.stream.synchronize();
+    CHECK(own.offset() == 2 * moved);
+  }
+  CHECK(own.offset() == moved);
 }
 
 }  // namespace graph_test

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seeds and states, of the devices' generators and of free ones.
+#include <functional>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "random/random_support.h"
 
@@ -147,6 +151,54 @@ TEST_CASE("Offsets count from the seed on, and go round") {
   const Device device("cpu_sim:0");
   static_cast<void>(some(device, generator));
   CHECK(generator.offset() == 256 - 4);
+}
+
+TEST_CASE("States for another number of devices than there are are refused, and none is set") {
+  manual_seed_all("cpu_sim", 3);
+  auto states = get_rng_state_all("cpu_sim");
+  manual_seed_all("cpu_sim", 4);
+  auto more = states;
+  more.push_back(states.front());
+  states.pop_back();
+  for (const auto& wrong : {states, more, decltype(states)()}) {
+    const Error error = required_error(ErrorCode::invalid_argument, [&] { set_rng_state_all("cpu_sim", wrong); });
+    CHECK(std::string(error.what()).find(std::to_string(wrong.size()) + " states") != std::string::npos);
+    CHECK(initial_seed(Place("cpu_sim:0")) == 4);
+  }
+}
+
+TEST_CASE("A generator that was moved from is refused by every member, and one that was assigned is good again") {
+  const Device device("cpu_sim:0");
+  const Stream stream(device);
+  const Buffer buffer = Buffer::of<float>(stream, 16);
+  const RandomTarget target(buffer, DType::f32, 16), whole(buffer, DType::i32, 16);
+  Generator generator(device);
+  Generator taken(std::move(generator));
+  const Generator& null = generator;  // NOLINT: the moved-from state is promised
+  const std::vector<std::byte> state = taken.get_state();
+  const std::vector<std::function<void()>> calls = {
+      [&] { static_cast<void>(null.place()); },
+      [&] { null.manual_seed(1); },
+      [&] { null.seed(); },
+      [&] { static_cast<void>(null.initial_seed()); },
+      [&] { static_cast<void>(null.offset()); },
+      [&] { null.set_offset(4); },
+      [&] { static_cast<void>(null.get_state()); },
+      [&] { null.set_state(state); },
+      [&] { static_cast<void>(null.clone()); },
+      [&] { null.uniform(stream, target); },
+      [&] { null.normal(stream, target); },
+      [&] { null.exponential(stream, target); },
+      [&] { null.integers(stream, whole, 1, 6); },
+      [&] { null.bernoulli(stream, target); },
+      [&] { null.permutation(stream, whole); },
+  };
+  for (const auto& call : calls) {
+    const Error error = required_error(ErrorCode::invalid_handle, call);
+    CHECK(std::string(error.what()).find("moved from") != std::string::npos);
+  }
+  generator = taken;
+  CHECK(generator.place() == taken.place());
 }
 
 }  // namespace state_test

@@ -150,7 +150,8 @@ TEST_CASE("Given a communicator that was aborted or is null then its members say
   CHECK(says(text, "the communicator was aborted; make another one"));
   CHECK(test::code_of([&] { static_cast<void>(me.all.size()); }) == ErrorCode::invalid_handle);
   CHECK(me.all.async_error()->code() == ErrorCode::invalid_handle);
-  me.all.abort();  // once more does no harm
+  me.all.abort();  // once more does nothing
+  CHECK(me.all.async_error()->operation() == "Communicator::abort");
   const Communicator null;
   CHECK(null.is_null());
   CHECK(test::code_of([&] { null.barrier(me.stream); }) == ErrorCode::invalid_handle);
@@ -286,7 +287,7 @@ TEST_CASE("Given an engine's name that is none, or another backend's, then the E
   const Alone me;
   const auto make = [&](const char* engine) { Communicator(me.device, Bootstrap::alone(), {.engine = engine}); };
   CHECK(says(me.refusal([&] { make("gloo"); }), "there is no engine \"gloo\"; engines are nccl, rccl and mpi"));
-  CHECK(says(me.refusal([&] { make("nccl"); }), "the engine nccl is for cuda alone; use mpi"));
+  CHECK(says(me.refusal([&] { make("nccl"); }), "the engine nccl is for cuda alone; use mpi, or leave"));
   CHECK(says(me.refusal([&] { Communicator(me.device, Bootstrap::alone(), {.timeout = std::chrono::seconds(0)}); }),
              "the timeout isn't more than 0"));
 }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <future>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "anyplace/anyplace.h"
@@ -236,6 +237,14 @@ TEST_CASE("Given ranks on two hosts of one network then they meet over TCP") {
   CHECK(ended.status == 0);
   CHECK(ended.output.find("rank 0 of 2 has met the others twice") != std::string::npos);
   CHECK(ended.output.find("rank 1 of 2 has met the others twice") != std::string::npos);
+}
+
+TEST_CASE("Given a Bootstrap that was moved from then it says the same as before") {
+  Bootstrap first = Bootstrap::alone();
+  const Bootstrap second(std::move(first));
+  for (const Bootstrap& each : {second, first}) {  // NOLINT: the moved-from state is promised
+    CHECK(Communicator(Device("cpu_sim:0"), each).size() == 1);
+  }
 }
 
 }  // namespace bootstrap_test

@@ -89,6 +89,10 @@ TEST_CASE("Given an NCCL rank that is killed then the other gets a timeout", "[a
   CHECK(ends[0].output.find("not all ranks came to do all_reduce of 20000 f32 (max) within 5 s") != std::string::npos);
 }
 
+TEST_CASE("Given memory of the host then NCCL isn't handed it, and the Error says what takes it") {
+  if (has_doubles()) require_right(work(2, "of_host"));
+}
+
 TEST_CASE("Given NCCL operations that wait then abort ends them at once") {
   if (has_doubles()) require_right(work(2, "aborted"));
 }

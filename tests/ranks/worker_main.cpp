@@ -205,6 +205,31 @@ void killed(const Rank& me) {
               : 1);
 }
 
+/// Memory of the host isn't the vendor's engine's.
+void of_host(const Rank& me) {
+  const HostBuffer pinned(me.device, 4096);
+  std::vector<float> registered(1024);
+  const HostRegistration registration(me.device, HostSpan(registered));
+  const Buffer good = me.filled(1);
+  const auto at = [](const void* memory) { return Address(memory); };
+  for (const Address host : {at(pinned.data()), at(registered.data())}) {
+    for (const bool is_source : {true, false}) {
+      const Address there(good.address());
+      const Error error = error_of(
+          [&] { me.all.all_reduce(me.stream, is_source ? there : host, is_source ? host : there, 1000, DType::f32); });
+      require(error.code() == ErrorCode::invalid_argument, "host memory is an invalid_argument");
+      const std::string text = error.what();
+      require(text.find(is_source ? "the source is memory of the host" : "the destination is memory of the host") !=
+                  std::string::npos,
+              "the error says which side it is");
+      require(text.find("engine mpi") != std::string::npos, "the error says what takes it");
+    }
+  }
+  me.all.all_reduce(me.stream, good.as<float>(), good.as<float>());
+  me.stream.synchronize();
+  require(me.read(good, me.stream).front() == static_cast<float>(me.all.size()), "the communicator goes on");
+}
+
 /// What is pending ends with abort, at once.
 void aborted(const Rank& me) {
   const Communicator used = me.all.split(0, 0);
@@ -533,6 +558,7 @@ int main(int count, char** arguments) {
       {"wraps", {wraps, patience}},
       {"finalized", {finalized, patience}},
       {"finalized_idle", {finalized_idle, patience}},
+      {"of_host", {of_host, patience}},
       {"pieces", {pieces, patience}},
       {"dies_in_split", {dies_in_split, seconds(5)}},
   };

@@ -72,6 +72,17 @@ TEST_CASE("Given a sample that is later or was never taken then comparing with i
   CHECK(test::code_of([&] { sample(device, DeviceSample()); }) == ErrorCode::invalid_argument);
 }
 
+TEST_CASE("Given another device's sample then comparing with it is an error that names both") {
+  const Device device("cpu_sim:0"), other("cpu_sim:1");
+  const DeviceSample before = sample(other);
+  CHECK(before.device == other);
+  const anyplace::Error error =
+      test::required_error(ErrorCode::invalid_argument, [&] { static_cast<void>(sample(device, before)); });
+  CHECK(error.place() == "cpu_sim:0");
+  CHECK(error.problem().find("cpu_sim:1") != std::string_view::npos);
+  CHECK(sample(other, before).device == other);
+}
+
 TEST_CASE("Given a lost device or one that can't tell then its sample is an error") {
   test::Forward& control = test::new_forward();
   control.absent_capabilities = 1u << ANYPLACE_CAPABILITY_BIT_MONITORING;

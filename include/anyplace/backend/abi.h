@@ -17,7 +17,8 @@
  *   with host->leave_message, on the same thread. On failure outputs are left alone or set to 0.
  * - Threads. Every entry may be called from any thread, at any time, also with the same handles at the same time. The
  *   core calls no entry with a handle after, or during, the call that destroys it, and passes only handles that this
- *   backend made, with the device they belong to. So a backend needs no table of live handles of its own.
+ *   backend made, with the device they belong to. So a backend needs no table of live handles of its own. Threads that
+ * a backend starts block all signals: the application's handlers don't run on them.
  * - Asynchrony. Entries that take a stream submit and return. What must be kept until the work runs is copied: the
  *   structs, arrays and argument values a call passes are the caller's again when it returns. (The host memory of a
  *   copy is the exception: it stays valid until the copy is done.)
@@ -166,7 +167,7 @@ typedef struct anyplace_device_properties {
   uint64_t max_shared_bytes;      /* dynamic shared memory of one block */
   uint32_t max_grid[3];           /* blocks in each direction */
   uint32_t max_block[3];          /* threads of a block in each direction */
-  uint32_t max_threads_per_block; /* the product's limit */
+  uint32_t max_threads_per_block; /* the product's limit; above 0 */
   int32_t least_priority;         /* the numerically highest; 0 where there is one priority */
   int32_t greatest_priority;      /* the numerically lowest: runs first */
   uint32_t reserved;              /* 0 */
@@ -391,7 +392,8 @@ typedef struct anyplace_graph_node {
   uint32_t dependency_count;    /* of dependencies */
   const uint32_t* dependencies; /* the nodes that it comes after, each once: indices less than its own */
 
-  /* -- KERNEL: of the graph's device. */
+  /* -- KERNEL: of the graph's device. It is destroyed, and its module unloaded, only after the graph that has it: after
+   * graph_destroy, or after an update to nodes without it and the launches made before. */
   anyplace_kernel kernel;
   const anyplace_launch* launch;
   /* -- COPY: copy->rows is 1 where it is one piece. From and to memory of the graph's device, or of the host, unless
@@ -410,7 +412,8 @@ typedef struct anyplace_graph_node {
   anyplace_host_function function;
   void* user;
   /* -- EVENT_RECORD: of the graph's device. EVENT_WAIT: of any; the wait is for the most recent record when the graph
-   * is launched. The event lives as long as the graph. */
+   * is launched: of the calls of event_record, and of the launches of graphs with a record of it, that returned before
+   * graph_launch was called, complete or not. None is no wait. The event lives as long as the graph. */
   anyplace_event event;
 } anyplace_graph_node;
 
@@ -482,6 +485,8 @@ typedef struct anyplace_backend_table {
   anyplace_status (*shutdown)(void* self, uint64_t timeout_ns);
 
   /* -- Devices. None of these three may make a vendor context. */
+  /* A message that is left with OK says what may hide further devices (a variable and its value): the core adds it to
+   * errors about devices that aren't there. */
   anyplace_status (*device_count)(void* self, int32_t* count);
   anyplace_status (*device_properties)(void* self, int32_t device, anyplace_device_properties* out);
   /* kind is ANYPLACE_NATIVE_*. (optional): native handles are unsupported. May make the vendor's context. */
@@ -541,7 +546,8 @@ typedef struct anyplace_backend_table {
   /* *done = 1 if the most recent record is complete, or there was none. */
   anyplace_status (*event_query)(void* self, anyplace_event event, int32_t* done);
   anyplace_status (*event_synchronize)(void* self, anyplace_event event, uint64_t timeout_ns);
-  /* Both were made with TIMING and are complete. Milliseconds, negative if end came first. (optional): unsupported. */
+  /* Both were made with TIMING and are complete, but one that was never recorded is NOT_RECORDED. Milliseconds,
+   * negative if end came first. (optional): unsupported. */
   anyplace_status (*event_elapsed)(void* self, anyplace_event start, anyplace_event end, double* milliseconds);
   /* (optional): native handles are unsupported. */
   anyplace_status (*event_native)(void* self, anyplace_event event, uint64_t* native);
@@ -579,7 +585,9 @@ typedef struct anyplace_backend_table {
                                 uint32_t width, uint64_t count);
 
   /* -- Kernels. (optional, module_load, module_unload and module_kernel together): modules are unsupported. */
-  /* INVALID_IMAGE, with the compiler's log in the message, when the image is no good for the device. */
+  /* INVALID_IMAGE, with the compiler's log in the message, when the image is no good for the device. An image that
+   * breaks off, or whose own figures lead beyond its bytes, is no good: nothing beyond image_bytes is read, and the
+   * process lives on. */
   anyplace_status (*module_load)(void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out);
   /* Safe while its kernels are still queued or running. Its kernel handles end with it. */
   anyplace_status (*module_unload)(void* self, anyplace_module module);
@@ -634,7 +642,8 @@ typedef struct anyplace_backend_table {
 
   /* -- Clocks. */
   /* When the most recent record of an event completed that was made with TIMING and is complete, on the device's clock:
-   * nanoseconds. (optional, with device_clock): the core measures from an event of its own, with event_elapsed. */
+   * nanoseconds; NOT_RECORDED for one that was never recorded. (optional, with device_clock): the core measures from an
+   * event of its own, with event_elapsed. */
   anyplace_status (*event_timestamp)(void* self, anyplace_event event, uint64_t* nanoseconds);
   /* The device's clock and the host's, read as nearly at the same moment as the vendor allows. (optional): likewise. */
   anyplace_status (*device_clock)(void* self, int32_t device, anyplace_clock* out);

@@ -21,7 +21,7 @@ const char* const figures_variable = "SYSMAN_DOUBLE_FIGURES";
 const char* const device_library = "";
 int number_of_devices() { return levelzero::config().roots; }
 // In Sysman's units; "clock" and "active" are the engines'.
-const std::vector<Figure> figures = {
+const std::vector<Figure>& figures = *new std::vector<Figure>{
     {"lost", 0},          {"power_uj", 987654321}, {"limit", 120000},  {"core", 2050},    {"memory_clock", 0},
     {"reasons", 0x8},     {"temperature", 61},     {"active", 5000},   {"clock", 100000}, {"pcie_rx", 7000},
     {"pcie_tx", 8000},    {"corrected", 3},        {"uncorrected", 1}, {"hides_uuid", 0}, {"hides_us", 0},
@@ -63,8 +63,8 @@ const std::vector<Figure> figures = {
   X(zesRasGetState, (zes_ras_handle_t device, ze_bool_t clear, zes_ras_state_t * out), (device, clear, out))
 
 #define SYSMAN_DOUBLE_NAME(symbol, parameters, arguments) #symbol,
-const std::vector<const char*> entry_names = {"zesInit", "zesDriverGet", "zesDeviceGet",
-                                              SYSMAN_DOUBLE_ENTRIES(SYSMAN_DOUBLE_NAME)};
+const std::vector<const char*>& entry_names =
+    *new std::vector<const char*>{"zesInit", "zesDriverGet", "zesDeviceGet", SYSMAN_DOUBLE_ENTRIES(SYSMAN_DOUBLE_NAME)};
 #undef SYSMAN_DOUBLE_NAME
 
 }  // namespace monitoring

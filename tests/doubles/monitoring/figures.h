@@ -19,9 +19,10 @@ struct Figure {
 };
 
 // Each double defines these.
-extern const char* const figures_variable;          ///< "0.power=65000,1.lost=1" in it
-extern const std::vector<Figure> figures;           ///< that it knows
-extern const std::vector<const char*> entry_names;  ///< that it exports
+extern const char* const figures_variable;  ///< "0.power=65000,1.lost=1" in it
+// Never destroyed: threads of the process may ask while it exits.
+extern const std::vector<Figure>& figures;           ///< that it knows
+extern const std::vector<const char*>& entry_names;  ///< that it exports
 int number_of_devices();
 extern const char* const device_library;  ///< whose devices these are: "libcuda.so.1"
 

@@ -30,7 +30,7 @@ const char* const figures_variable = "NVML_DOUBLE_FIGURES";
 const char* const device_library = "libcuda.so.1";
 int number_of_devices() { return cuda::config().physical_devices; }
 // In NVML's units.
-const std::vector<Figure> figures = {
+const std::vector<Figure>& figures = *new std::vector<Figure>{
     {"lost", 0},           {"gpu", 37},       {"memory", 12},        {"reserved", 1 << 20}, {"temperature", 54},
     {"power", 65123},      {"limit", 300000}, {"energy", 123456789}, {"sm", 1410},          {"memory_clock", 2619},
     {"reasons", 0x4},      {"corrected", 2},  {"uncorrected", 0},    {"pcie_tx", 1000},     {"pcie_rx", 2000},
@@ -38,7 +38,7 @@ const std::vector<Figure> figures = {
     {"other_graphics", 0}, {"hides_us", 0},   {"process_gpu", 25}};
 
 #define NVML_DOUBLE_NAME(Member, exported, parameters) exported,
-const std::vector<const char*> entry_names = {ANYPLACE_NVML_ENTRIES(NVML_DOUBLE_NAME)};
+const std::vector<const char*>& entry_names = *new std::vector<const char*>{ANYPLACE_NVML_ENTRIES(NVML_DOUBLE_NAME)};
 #undef NVML_DOUBLE_NAME
 
 namespace {

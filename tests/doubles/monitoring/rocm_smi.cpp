@@ -20,13 +20,14 @@ const char* const figures_variable = "ROCM_SMI_DOUBLE_FIGURES";
 const char* const device_library = "libamdhip64.so.6";
 int number_of_devices() { return hip::config().physical_devices; }
 // In ROCm SMI's units. "form": 0 is rsmi_frequencies_t of ROCm 5, 1 and 2 that of later ones without and with the flag.
-const std::vector<Figure> figures = {
+const std::vector<Figure>& figures = *new std::vector<Figure>{
     {"gpu", 44},        {"memory", 7},       {"edge", 48500},       {"junction", 71250},          {"power", 98765432},
     {"cap", 500000000}, {"energy", 1000000}, {"clock", 1700000000}, {"memory_clock", 1600000000}, {"form", 1},
     {"corrected", 5},   {"uncorrected", 1},  {"reserved", 1 << 20}, {"other_process", 0},         {"hides_us", 0}};
 
 #define ROCM_SMI_DOUBLE_NAME(Member, exported, parameters) exported,
-const std::vector<const char*> entry_names = {ANYPLACE_ROCM_SMI_ENTRIES(ROCM_SMI_DOUBLE_NAME)};
+const std::vector<const char*>& entry_names =
+    *new std::vector<const char*>{ANYPLACE_ROCM_SMI_ENTRIES(ROCM_SMI_DOUBLE_NAME)};
 #undef ROCM_SMI_DOUBLE_NAME
 
 namespace {

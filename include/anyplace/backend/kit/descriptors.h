@@ -16,6 +16,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,6 +36,7 @@
 #include <utility>
 #include <vector>
 
+#include "process_access.h"
 #include "process_identity.h"
 #include "results.h"
 #include "shortage.h"
@@ -64,6 +66,16 @@ struct CarriedDescriptor {
 inline std::uint32_t inode_of(int descriptor) noexcept {
   struct stat found {};
   return fstat(descriptor, &found) == 0 ? static_cast<std::uint32_t>(found.st_ino) : 0;
+}
+
+/// Throws BACKEND_FAILED if this process can have no further descriptor: a driver that fails for want of one may give
+/// any reason for it.
+inline void require_descriptor(const std::string& what) {
+  const int probe = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int error = errno;
+  if (probe >= 0) close(probe);
+  if (probe < 0 && is_descriptor_shortage(error))
+    refuse(ANYPLACE_STATUS_BACKEND_FAILED, no_descriptor_text(what, error));
 }
 
 /// A descriptor of this process, closed at its end.
@@ -190,11 +202,13 @@ class DescriptorFetch {
            "descriptor " + std::to_string(each.number) + " of " + process_ + " isn't what was shared, or not any more");
   }
   [[noreturn]] static void refuse_shortage(int error) {
-    throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
-                  std::string("there is no descriptor left for another process's memory: ") + std::strerror(error),
-                  error, "descriptor");
+    if (!is_descriptor_shortage(error)) {
+      throw Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, std::strerror(error), error, "pidfd_getfd");
+    }
+    refuse(ANYPLACE_STATUS_BACKEND_FAILED, no_descriptor_text("another process's memory", error));
   }
   [[noreturn]] void refuse_answer(const std::string& why, int error) const {
+    if (is_descriptor_shortage(error)) refuse_shortage(error);
     const anyplace_status status = is_shortage(error) ? ANYPLACE_STATUS_OUT_OF_MEMORY : ANYPLACE_STATUS_BACKEND_FAILED;
     throw Failure(status,
                   process_ + ", whose memory it is, can't be asked for it: " + why +
@@ -293,7 +307,7 @@ class DescriptorFetch {
 
 /// Fetches descriptors of another process, in their order. Any thread. Throws Failure: PEER_GONE if that process has
 /// ended, INVALID_ARGUMENT if a descriptor isn't offered or is another file by now, OUT_OF_MEMORY, and BACKEND_FAILED
-/// if neither way leads there, with advice. It takes at most ten seconds.
+/// if neither way leads there or descriptors ran out, with advice. It takes at most ten seconds.
 inline std::vector<Descriptor> fetch_descriptors(const DescriptorOwner& owner,
                                                  std::span<const CarriedDescriptor> wanted,
                                                  DescriptorWay way = DescriptorWay::any) {

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -26,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "process_access.h"
 #include "results.h"
 #include "shared_arena.h"
 #include "signals_blocked.h"
@@ -223,8 +225,7 @@ inline std::shared_ptr<EventArena> EventArena::join(const ArenaAddress& address)
       refuse(ANYPLACE_STATUS_OUT_OF_MEMORY,
              "the events of " + process + " are open in " + std::to_string(arena_members - 1) + " processes");
     case ArenaResult::refused:
-      throw Failure(ANYPLACE_STATUS_INVALID_ARGUMENT,
-                    "the shared events of " + process + " can't be opened: " + std::strerror(errno), errno, "open");
+      refuse(ANYPLACE_STATUS_BACKEND_FAILED, unopened_text("the shared events", address.owner.pid, errno));
   }
   auto joined = std::make_shared<EventArena>(std::move(arena));
   arenas.joined.emplace_back(address, joined);

@@ -84,7 +84,10 @@ CarriedDescriptor MappedSharing<Vendor>::share_piece(anyplace_address address) {
     if (is_new) {
       int descriptor = -1;
       const auto made = Vendor::export_at(address, descriptor);
-      if (made.result != typename Device::Result{}) device_.fail(made);
+      if (made.result != typename Device::Result{}) {
+        require_descriptor("sharing a buffer");
+        device_.fail(made);
+      }
       piece.descriptor = Descriptor(descriptor);
       if (piece.descriptor) {
         fcntl(descriptor, F_SETFD, FD_CLOEXEC);
@@ -192,7 +195,9 @@ void MappedSharing<Vendor>::map_pieces(anyplace_address address, const std::vect
   try {
     for (const Descriptor& descriptor : descriptors) {
       Physical piece{&device_, {}, piece_bytes};
-      device_.check(Vendor::import(descriptor.number(), piece.handle));
+      const auto made = Vendor::import(descriptor.number(), piece.handle);
+      if (made.result != typename Device::Result{}) require_descriptor("another process's memory");
+      device_.check(made);
       pieces.push_back(piece);
     }
     memory_.map_all(address, pieces.size(), [&pieces](std::uint64_t i) -> const Physical& { return pieces[i]; });
