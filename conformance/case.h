@@ -30,6 +30,7 @@
 #include <utility>
 
 #include "anyplace/anyplace.h"
+#include "decomposed.h"
 #include "suite.h"
 
 namespace anyplace::conformance {
@@ -37,6 +38,7 @@ namespace anyplace::conformance {
 /// A check that didn't hold. Only run_case catches it.
 struct CheckFailed {
   std::string text;
+  std::string where = {};  ///< as step_text(); "" where the thread's last step says it
 };
 /// The device lacks what the case found out that it needs.
 struct Skipped {
@@ -92,6 +94,12 @@ const char* source_name(const char* file) noexcept;
 void step(const char* file, int line, const char* text) noexcept;
 [[noreturn]] void check_failed(const char* file, int line, const std::string& text);
 [[noreturn]] void skip(std::string missing);
+
+/// Runs `body` in a process that the case forked, "second process". False if it failed: then the report has why and
+/// where, and so has standard error.
+bool end_well(const char* process, const std::function<void()>& body) noexcept;
+/// Fails unless that process ended well; `status` is waitpid's. Says by which signal it was killed, and where.
+void check_end(const char* process, int status, const char* file, int line);
 /// The case moves so much that it is given `factor` times as long as others.
 void needs_time(int factor) noexcept;
 
@@ -105,9 +113,14 @@ std::string shown(const T& value) {
   } else if constexpr (std::is_same_v<T, Device>) {
     return value.to_string();
   } else if constexpr (std::is_convertible_v<T, std::string>) {
+    if constexpr (std::is_pointer_v<T>) {
+      if (value == nullptr) return "null";
+    }
     return "\"" + std::string(value) + "\"";
   } else if constexpr (std::is_base_of_v<StreamView, T> || std::is_base_of_v<EventView, T>) {
     return "#" + std::to_string(value.id());
+  } else if constexpr (std::is_enum_v<T>) {
+    return std::to_string(static_cast<long long>(value));
   } else if constexpr (requires(std::ostringstream & out) { out << value; }) {
     std::ostringstream out;
     out << value;
@@ -135,10 +148,14 @@ void check_stays_false(const char* file, int line, const char* text, const std::
 /// Evaluates an expression and gives its value; the report of a crash or hang shows it.
 #define CALL(...) (::anyplace::conformance::step(__FILE__, __LINE__, #__VA_ARGS__), __VA_ARGS__)
 
-#define CHECK(...)                                                                                           \
-  do {                                                                                                       \
-    ::anyplace::conformance::step(__FILE__, __LINE__, #__VA_ARGS__);                                         \
-    if (!(__VA_ARGS__)) ::anyplace::conformance::check_failed(__FILE__, __LINE__, #__VA_ARGS__ " is false"); \
+/// A comparison that doesn't hold is reported with both sides.
+#define CHECK(...)                                                                                  \
+  do {                                                                                              \
+    ::anyplace::conformance::step(__FILE__, __LINE__, #__VA_ARGS__);                                \
+    _Pragma("GCC diagnostic push")                                                                  \
+        _Pragma("GCC diagnostic ignored \"-Wparentheses\"")::anyplace::conformance::check_that(     \
+            ::anyplace::conformance::Decompose() <= __VA_ARGS__, __FILE__, __LINE__, #__VA_ARGS__); \
+    _Pragma("GCC diagnostic pop")                                                                   \
   } while (false)
 
 #define CHECK_EQUAL(actual, expected)                                                        \

@@ -2,9 +2,11 @@
 #include "child.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <thread>
 
 #include "anyplace/plugins.h"
@@ -43,11 +45,20 @@ void watch_for_crashes() noexcept {
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(number, note_crash);
 }
 
-void tell(SharedPage& page, Outcome outcome, const std::string& reason) noexcept {
-  if (page.told.exchange(1) == 0) {
-    page.reason.set(reason);
-    if (const int slot = own_slot(); slot >= 0) page.call.set(step_text(page, static_cast<std::size_t>(slot)));
+/// `where`: if it isn't the thread's last step.
+void tell_reason(SharedPage& page, const std::string& reason, const std::string& where) noexcept {
+  if (page.told.exchange(1) != 0) return;
+  page.reason.set(reason);
+  const int slot = own_slot();
+  if (!where.empty()) {
+    page.call.set(where);
+  } else if (slot >= 0) {
+    page.call.set(step_text(page, static_cast<std::size_t>(slot)));
   }
+}
+
+void tell(SharedPage& page, Outcome outcome, const std::string& reason, const std::string& where = {}) noexcept {
+  tell_reason(page, reason, where);
   page.outcome.store(static_cast<int>(outcome));
 }
 
@@ -58,7 +69,7 @@ bool noted(SharedPage& page, Body&& body) noexcept {
     body();
     return true;
   } catch (const CheckFailed& failed) {
-    tell(page, Outcome::failed, failed.text);
+    tell(page, Outcome::failed, failed.text, failed.where);
   } catch (const Skipped& skipped) {
     tell(page, Outcome::skipped, skipped.missing);
   } catch (const Error& error) {
@@ -108,7 +119,48 @@ void check_failed(const char* file, int line, const std::string& text) {
   const std::string here = source_name(file) + (":" + std::to_string(line) + ": ");
   const bool noted = page != nullptr && slot >= 0 && step_text(*page, static_cast<std::size_t>(slot)).starts_with(here);
   if (!noted) step(file, line, "a check of the case");
-  throw CheckFailed{text};
+  const int now = own_slot();
+  throw CheckFailed{text, page != nullptr && now >= 0 ? step_text(*page, static_cast<std::size_t>(now)) : here + text};
+}
+
+bool end_well(const char* process, const std::function<void()>& body) noexcept {
+  forget_slot();
+  std::string failure, where;
+  try {
+    body();
+    return true;
+  } catch (const CheckFailed& failed) {
+    failure = failed.text;
+    where = failed.where;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  failure = std::string("in the ") + process + ": " + failure;
+  if (SharedPage* const page = page_in_use(); page != nullptr) tell_reason(*page, failure, where);
+  failure += "\n";
+  static_cast<void>(!write(STDERR_FILENO, failure.data(), failure.size()));
+  return false;
+}
+
+void check_end(const char* process, int status, const char* file, int line) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
+  if (!WIFSIGNALED(status))
+    check_failed(file, line,
+                 std::string("the ") + process + " ended with status " + std::to_string(WEXITSTATUS(status)));
+  std::string text = std::string("the ") + process + " was killed by " + signal_text(WTERMSIG(status));
+  const SharedPage* const page = page_in_use();
+  const int by = page == nullptr ? 0 : page->crashed_slot.load();
+  if (by > 0 && static_cast<std::size_t>(by) <= page->slots.size()) {
+    text += ", in " + step_text(*page, static_cast<std::size_t>(by - 1));
+  } else if (by < 0) {
+    text += ", on a thread of the backend's";
+  }
+  check_failed(file, line, text);
+}
+
+std::string signal_text(int number) {
+  const char* const name = sigabbrev_np(number);
+  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
 }
 
 void needs_time(int factor) noexcept {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <string>
 
 #include "conformance.h"
 #include "shared_page.h"
@@ -28,6 +29,9 @@ struct Surroundings {
 
 [[noreturn]] void run_case_in_child(SharedPage& page, const Surroundings& surroundings,
                                     const CaseDefinition& definition, std::uint64_t seed);
+
+/// "SIGSEGV"
+std::string signal_text(int number);
 
 /// The process that runs a case, as that process and those that it forks know it; 0 in the one that runs the suite.
 pid_t case_process() noexcept;

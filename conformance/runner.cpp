@@ -161,11 +161,6 @@ void wait_for_news(const std::list<std::unique_ptr<Child>>& children) {
   if (all_closed) poll(nullptr, 0, 1);
 }
 
-std::string signal_text(int number) {
-  const char* const name = sigabbrev_np(number);
-  return name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(number);
-}
-
 /// What the child's threads were at when it ended without saying so.
 std::string last_calls(const SharedPage& page, bool crashed) {
   const int by = page.crashed_slot.load();

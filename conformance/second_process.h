@@ -25,35 +25,40 @@ class Talk {
  public:
   Talk(int in, int out) noexcept : in_(in), out_(out) {}
 
-  void send(const std::vector<std::byte>& handle) const {
+  // The parameters say where it was called from.
+  void send(const std::vector<std::byte>& handle, const char* file = __builtin_FILE(),
+            int line = __builtin_LINE()) const {
     const std::uint64_t length = handle.size();
-    put(&length, sizeof(length));
-    put(handle.data(), handle.size());
+    put(&length, sizeof(length), file, line);
+    put(handle.data(), handle.size(), file, line);
   }
-  std::vector<std::byte> receive() const {
+  std::vector<std::byte> receive(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const {
+    step(file, line, "waiting for what the other process says");
     std::uint64_t length = 0;
-    get(&length, sizeof(length));
+    get(&length, sizeof(length), file, line);
     CHECK(length <= 1 << 16);
     std::vector<std::byte> handle(length);
-    get(handle.data(), handle.size());
+    get(handle.data(), handle.size(), file, line);
     return handle;
   }
-  void tell() const { send({}); }
-  void hear() const { static_cast<void>(receive()); }
+  void tell(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const { send({}, file, line); }
+  void hear(const char* file = __builtin_FILE(), int line = __builtin_LINE()) const {
+    static_cast<void>(receive(file, line));
+  }
 
  private:
-  void put(const void* from, std::size_t size) const {
-    if (write(out_, from, size) != static_cast<ssize_t>(size)) {
-      check_failed(__FILE__, __LINE__, "the other process has ended");
-    }
+  void put(const void* from, std::size_t size, const char* file, int line) const {
+    if (write(out_, from, size) != static_cast<ssize_t>(size)) check_failed(file, line, "the other process has ended");
   }
-  void get(void* to, std::size_t size) const {
+  void get(void* to, std::size_t size, const char* file, int line) const {
     for (auto* at = static_cast<char*>(to); size != 0;) {
       pollfd readable{in_, POLLIN, 0};
       constexpr int most_ms = 60'000;
       const bool there = poll(&readable, 1, most_ms) > 0;
       const ssize_t count = there ? ::read(in_, at, size) : 0;
-      if (count <= 0) check_failed(__FILE__, __LINE__, there ? "the other process has ended" : "it says nothing");
+      if (count <= 0) {
+        check_failed(file, line, there ? "the other process has ended" : "the other process says nothing for a minute");
+      }
       at += count;
       size -= static_cast<std::size_t>(count);
     }
@@ -92,13 +97,11 @@ class Second {
     while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) continue;
     child_ = 0;
   }
-  void must_end_well() {
+  void must_end_well(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     int status = 0;
     while (waitpid(child_, &status, 0) < 0 && errno == EINTR) continue;
     child_ = 0;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      check_failed(__FILE__, __LINE__, "a call in the second process did otherwise: see its output");
-    }
+    check_end("second process", status, file, line);
   }
 
  private:
@@ -106,17 +109,7 @@ class Second {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(to_[1]);
     close(from_[0]);
-    std::string failure;
-    try {
-      body(Talk(to_[0], from_[1]));
-      std::exit(0);  // as a program ends
-    } catch (const CheckFailed& failed) {
-      failure = failed.text;
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-    failure = "second process: " + failure + "\n";
-    static_cast<void>(!write(STDERR_FILENO, failure.data(), failure.size()));
+    if (end_well("second process", [&] { body(Talk(to_[0], from_[1])); })) std::exit(0);  // as a program ends
     _exit(1);
   }
 

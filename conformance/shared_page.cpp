@@ -30,6 +30,8 @@ SharedPageMapping::~SharedPageMapping() { munmap(page_, sizeof(SharedPage)); }
 void use_page(SharedPage* page) noexcept { current_page = page; }
 SharedPage* page_in_use() noexcept { return current_page; }
 
+void forget_slot() noexcept { slot_of_thread = 0; }
+
 int own_slot() noexcept { return slot_of_thread > 0 ? slot_of_thread - 1 : -1; }
 
 const char* source_name(const char* file) noexcept {

@@ -85,6 +85,8 @@ class SharedPageMapping {
 
 /// The page that step() and the checks of this process write to; set once, in the child, before its threads start.
 void use_page(SharedPage* page) noexcept;
+/// In a forked process, which has its thread's slot from its parent: the next step takes another.
+void forget_slot() noexcept;
 SharedPage* page_in_use() noexcept;
 
 /// "conformance/cases/x.cpp:12: stream.query()" of the slot; "" if its thread never called anything.

@@ -234,24 +234,12 @@ void check_forked(const char* file, int line, const std::function<void()>& body)
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child == 0) {
-    try {
-      body();
-    } catch (const CheckFailed& failed) {
-      static_cast<void>(write(STDERR_FILENO, failed.text.data(), failed.text.size()));
-      _exit(1);
-    } catch (const std::exception& error) {
-      static_cast<void>(write(STDERR_FILENO, error.what(), std::strlen(error.what())));
-      _exit(2);
-    }
-    _exit(0);
+    _exit(end_well("forked process", body) ? 0 : 1);
   }
   step(file, line, "waiting for the forked process");
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  if (WIFSIGNALED(status)) {
-    check_failed(file, line, "the forked process was killed by signal " + std::to_string(WTERMSIG(status)));
-  }
-  if (WEXITSTATUS(status) != 0) check_failed(file, line, "a call in the forked process did otherwise: see its output");
+  check_end("forked process", status, file, line);
 }
 
 void set_variable(const char* name, const std::string& value) {
