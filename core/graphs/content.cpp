@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
-#include <unordered_map>
 
 namespace anyplace::detail {
 
@@ -110,24 +109,6 @@ std::shared_ptr<GraphContent> flatten(const GraphContent& content) {
     flat->launches_kernels = flat->launches_kernels || std::holds_alternative<LaunchWork>(node.work);
   }
   return flat;
-}
-
-void refuse_waits_for_own_records(const GraphContent& flat, const char* operation) {
-  if (flat.recorded.empty() || flat.waited.empty()) return;
-  std::unordered_map<const EventState*, std::size_t> records;  // the first of each event
-  for (std::size_t i = 0; i < flat.list.nodes.size(); ++i) {
-    const Node& node = flat.list.nodes[i];
-    if (const auto* recorded = std::get_if<RecordWork>(&node.work)) records.try_emplace(&**recorded->event, i);
-    const auto* const waited = std::get_if<WaitWork>(&node.work);
-    const auto record = waited == nullptr ? records.end() : records.find(&**waited->event);
-    if (record == records.end()) continue;
-    fail(ErrorCode::invalid_argument, flat.device->place, operation,
-         fmt::format(
-             "node {} waits for an event that node {} of the same graph records, and a wait is for the most recent "
-             "record of before the launch\nlet the node come after that one (in a capture: record_event and "
-             "wait_event), or record another event\nsee docs/graphs.md",
-             i, record->second));
-  }
 }
 
 std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t first) {

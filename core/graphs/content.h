@@ -34,10 +34,6 @@ struct GraphContent {
 /// comes after; what comes after the child comes after its last ones. Throws bad_alloc.
 std::shared_ptr<GraphContent> flatten(const GraphContent& content);
 
-/// Throws invalid_argument if a node waits for an event that a node before it records: a wait is for the record of
-/// before the launch. The content is flat.
-void refuse_waits_for_own_records(const GraphContent& flat, const char* operation);
-
 /// The addresses that the nodes from number `first` on name, those of a kernel's arguments included.
 std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t first);
 

@@ -101,7 +101,6 @@ void GraphDraws::submit_elsewhere(Source& source, GeneratorState::Numbers number
 
 std::shared_ptr<const GraphContent> flatten_for_launch(const GraphContent& content, const char* operation) {
   const std::shared_ptr<GraphContent> flat = flatten(content);
-  refuse_waits_for_own_records(*flat, operation);
   std::shared_ptr<GraphDraws> draws;
   for (Node& node : flat->list.nodes) {
     auto* const launch = std::get_if<LaunchWork>(&node.work);

@@ -119,7 +119,25 @@ void wait_own(StreamState& stream, EventState& event, const char* operation) {
 
 }  // namespace
 
+namespace {
+
+/// A wait is for the most recent record of before the launch, so where the graph records the event too, its own place
+/// would be too late: the launch begins with it.
+bool begins_launch(const GraphContent& content, const Work& work) {
+  const auto* const waited = std::get_if<WaitWork>(&work);
+  if (waited == nullptr) return false;
+  const EventState* const event = &**waited->event;
+  return std::find(content.recorded.begin(), content.recorded.end(), event) != content.recorded.end();
+}
+
+}  // namespace
+
 void Replay::submit_all(const GraphContent& content, StreamState& stream, const char* operation) {
+  const bool any_begins = !content.waited.empty() && !content.recorded.empty();
+  for (std::size_t i = 0; any_begins && i < content.list.nodes.size(); ++i) {
+    const Work& work = content.list.nodes[i].work;
+    if (begins_launch(content, work)) submit_work(work, stream, operation);
+  }
   if (start_ != nullptr) {
     record_own(*start_, stream, operation);
     for (std::uint32_t lane = 1; lane < lanes_.size(); ++lane) {
@@ -132,7 +150,7 @@ void Replay::submit_all(const GraphContent& content, StreamState& stream, const 
     for (std::uint32_t w = 0; w < step.wait_count; ++w) {
       wait_own(on, *events_[waits_[step.first_wait + w]], operation);
     }
-    submit_work(node->work, on, operation);
+    if (!any_begins || !begins_launch(content, node->work)) submit_work(node->work, on, operation);
     if (step.event != none) record_own(*events_[step.event], on, operation);
     ++node;
   }

@@ -143,8 +143,8 @@ class ANYPLACE_API Graph {
   GraphNode add_host_function(const After& after, std::function<void()> function);
   /// Recorded at each launch: the event can be waited for and asked, as ever.
   GraphNode add_event_record(const After& after, EventView event);
-  /// Waits, at each launch, for the event's most recent record then. With a node before it that records the event, the
-  /// graph isn't instantiated: invalid_argument.
+  /// Waits, at each launch, for the event's most recent record of before that launch, also where a node of the graph
+  /// records the event.
   GraphNode add_event_wait(const After& after, EventView event);
   /// All nodes that `child` has now. Throws invalid_argument for this graph itself, and for one of another backend.
   GraphNode add_child_graph(const After& after, const Graph& child);
