@@ -13,6 +13,9 @@ using test::filled;
 
 namespace {
 
+/// Products of 64 bits.
+__extension__ typedef unsigned __int128 Wide;
+
 constexpr std::uint64_t seed = 0x9876543210fedcba, offset = 1 << 20;
 constexpr std::int64_t count = 200;
 
@@ -76,10 +79,10 @@ TEST_CASE("Elements are made of the bits that docs/random.md says") {
     CHECK(doubles[at] == in_double(two.w, two.e));
     CHECK(waits[at] == Approx(-std::log(static_cast<double>(inner(four.w[four.e])))).epsilon(1e-6));
     CHECK(long_waits[at] == Approx(-std::log(in_double(two.w, two.e) + 0x1p-54)).epsilon(1e-14));
-    const unsigned __int128 x = static_cast<std::uint64_t>(two.w[2 * two.e]) << 32 | two.w[2 * two.e + 1];
+    const Wide x = static_cast<std::uint64_t>(two.w[2 * two.e]) << 32 | two.w[2 * two.e + 1];
     CHECK(dice[at] == 1 + static_cast<std::uint32_t>(1000 * x >> 64));
-    const unsigned __int128 high = static_cast<std::uint64_t>(one.w[0]) << 32 | one.w[1];
-    const unsigned __int128 low = static_cast<std::uint64_t>(one.w[2]) << 32 | one.w[3];
+    const Wide high = static_cast<std::uint64_t>(one.w[0]) << 32 | one.w[1];
+    const Wide low = static_cast<std::uint64_t>(one.w[2]) << 32 | one.w[3];
     constexpr std::uint64_t numbers = 4'999'999'999'994;
     CHECK(wide[at] == 7 + static_cast<std::uint64_t>((high * numbers + (low * numbers >> 64)) >> 64));
     CHECK(coins[at] == (four.w[four.e] < static_cast<std::uint64_t>(std::nearbyint(0.3 * 0x1p32)) ? 1 : 0));
@@ -115,7 +118,7 @@ TEST_CASE("A permutation of few elements is the shuffle that docs/random.md says
   std::vector<std::int32_t> expected(static_cast<std::size_t>(count));
   for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(count); ++i) {
     const Words w = philox(offset / 4 + i / 2);
-    const unsigned __int128 x = static_cast<std::uint64_t>(w[i % 2 * 2]) << 32 | w[i % 2 * 2 + 1];
+    const Wide x = static_cast<std::uint64_t>(w[i % 2 * 2]) << 32 | w[i % 2 * 2 + 1];
     const auto other = static_cast<std::size_t>((i + 1) * x >> 64);
     expected[i] = expected[other];
     expected[other] = static_cast<std::int32_t>(i);
