@@ -93,34 +93,45 @@ const std::int64_t& MemoryStats::at(const std::string& name) const {
 
 // ---- Figures -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+/// The allocator as it is once what was let go of, and whose work is done, is free: nothing else may come to look.
+detail::DeviceAllocator& settled_allocator_of(const Device& device) {
+  detail::reap_without_waiting(*device.state());
+  return allocator_of(device);
+}
+
+}  // namespace
+
 MemoryStats memory_stats(const Device& device) {
   enter("memory_stats");
-  return detail::named_stats(allocator_of(device).stats());
+  return detail::named_stats(settled_allocator_of(device).stats());
 }
 
 std::uint64_t memory_allocated(const Device& device) {
   enter("memory_allocated");
-  return static_cast<std::uint64_t>(allocator_of(device).total(detail::StatKind::allocated_bytes).current);
+  return static_cast<std::uint64_t>(settled_allocator_of(device).total(detail::StatKind::allocated_bytes).current);
 }
 
 std::uint64_t max_memory_allocated(const Device& device) {
   enter("max_memory_allocated");
-  return static_cast<std::uint64_t>(allocator_of(device).total(detail::StatKind::allocated_bytes).peak);
+  return static_cast<std::uint64_t>(settled_allocator_of(device).total(detail::StatKind::allocated_bytes).peak);
 }
 
 std::uint64_t memory_reserved(const Device& device) {
   enter("memory_reserved");
-  return static_cast<std::uint64_t>(allocator_of(device).total(detail::StatKind::reserved_bytes).current);
+  return static_cast<std::uint64_t>(settled_allocator_of(device).total(detail::StatKind::reserved_bytes).current);
 }
 
 std::uint64_t max_memory_reserved(const Device& device) {
   enter("max_memory_reserved");
-  return static_cast<std::uint64_t>(allocator_of(device).total(detail::StatKind::reserved_bytes).peak);
+  return static_cast<std::uint64_t>(settled_allocator_of(device).total(detail::StatKind::reserved_bytes).peak);
 }
 
 std::string memory_summary(const Device& device, bool abbreviated) {
   enter("memory_summary");
-  return detail::summarise(device.to_string(), allocator_of(device).stats(), info_if_known(device), abbreviated);
+  return detail::summarise(device.to_string(), settled_allocator_of(device).stats(), info_if_known(device),
+                           abbreviated);
 }
 
 void reset_peak_memory_stats(const Device& device) {
