@@ -12,6 +12,7 @@
 #include "anyplace/stream.h"
 #include "memory/address_book.h"
 #include "memory/allocator/host_pool.h"
+#include "memory/capture_frees.h"
 #include "memory/graph_pool.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"

@@ -10,6 +10,7 @@
 #include "memory/allocator/device_allocator.h"
 #include "memory/allocator/device_allocators.h"
 #include "memory/allocator/host_pool.h"
+#include "memory/capture_frees.h"
 #include "memory/deferred_free.h"
 #include "memory/found_address.h"
 #include "memory/host_ranges.h"
@@ -251,18 +252,6 @@ void give_back_region(std::unique_ptr<BufferState> buffer) noexcept {
 
 // ---- Buffers of before ---------------------------------------------------------------------------------------------
 
-namespace {
-
-void dispose_list(BufferState* list) noexcept {
-  while (list != nullptr) {
-    BufferState* const next = std::exchange(list->next, nullptr);
-    BufferState::dispose(list);
-    list = next;
-  }
-}
-
-}  // namespace
-
 HeldBuffer::~HeldBuffer() {
   if (freed_ != nullptr) BufferState::dispose(freed_);
   if (host_ != 0 && backends_callable()) device_->host_pool->drop_hold(host_);
@@ -274,20 +263,6 @@ std::shared_ptr<HeldBuffer> hold_host_buffer(anyplace_address address) {
   auto held = std::make_shared<HeldBuffer>(*found.device);
   if (found.device->host_pool->hold(found.allocation)) held->host_ = found.allocation;
   return held;
-}
-
-bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept {
-  const std::lock_guard lock(captures().mutex);
-  for (const std::shared_ptr<Capture>& capture : captures().active) {
-    const auto is_of_device = [&](const Pin<StreamState>& stream) { return stream->device == buffer->device; };
-    if (buffer->host == nullptr && std::none_of(capture->streams.begin(), capture->streams.end(), is_of_device))
-      continue;
-    buffer->next = std::exchange(capture->freed, buffer.get());
-    capture->dispose_freed = dispose_list;
-    static_cast<void>(buffer.release());
-    return true;
-  }
-  return false;
 }
 
 std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace_address>& addresses,

@@ -59,10 +59,6 @@ bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t
 /// A buffer of a region goes. Not called inside callbacks.
 void give_back_region(std::unique_ptr<BufferState> buffer) noexcept;
 
-/// A buffer goes while a capture is under way that may use it: keeps it until the capture has ended. False if none is
-/// of its device. One that stands for pinned memory (BufferState::host) may be used by any.
-bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept;
-
 /// A buffer, or a HostBuffer's memory, that a graph uses, kept until the graph and its launches are done.
 class HeldBuffer {
  public:

@@ -9,12 +9,13 @@
 
 #include "anyplace/allocator.h"
 #include "memory/allocator/device_allocator.h"
+#include "memory/capture_frees.h"
 #include "memory/deferred_free.h"
-#include "memory/graph_pool.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
 #include "runtime/call.h"
 #include "runtime/service.h"
+#include "streams/capture.h"
 
 namespace anyplace {
 
