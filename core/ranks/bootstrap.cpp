@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -250,7 +251,9 @@ class MeetingFiles {
   }
   /// Makes the file with all that is in it at once. False if there is one.
   bool write_new(const std::string& path, const Bytes& bytes) const {
-    const std::string other = fmt::format("{}.new.{}.{}", path, plan_.rank, ::getpid());
+    // Threads of one process may meet with one rank, too.
+    static std::atomic<unsigned> files{0};
+    const std::string other = fmt::format("{}.new.{}.{}.{}", path, plan_.rank, ::getpid(), ++files);
     const int file = ::open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) refuse(path, errno);
     const bool whole = ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
