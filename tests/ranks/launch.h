@@ -56,19 +56,36 @@ inline bool has_mpirun() {
   return false;
 }
 
-/// The same under mpirun, which puts their output together.
-inline Ended run_mpi(int size, const std::vector<std::string>& words, Variables variables = {},
+/// mpirun, with the folder that it has for itself: Open MPI fails if two of them make the one of this machine and user
+/// at the same time.
+struct Mpirun {
+  TempDir session;
+  Program program;
+  Mpirun(int size, const std::vector<std::string>& words, const Variables& variables = {},
+         const std::vector<std::string>& more = {})
+      : program(command(size, words, more), all_variables(variables)) {}
+
+ private:
+  static std::vector<std::string> command(int size, const std::vector<std::string>& words,
+                                          const std::vector<std::string>& more) {
+    std::vector<std::string> all{RANKS_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-n", std::to_string(size)};
+    // The one that MPI's own ranks see: they are all on this machine.
+    all.insert(all.end(), {"--mca", "btl", "self,vader"});
+    all.insert(all.end(), more.begin(), more.end());
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+  }
+  Variables all_variables(Variables variables) const {
+    variables.insert({"ANYPLACE_COMMUNICATOR_CHECK", "1"});
+    variables.insert({"OMPI_MCA_orte_tmpdir_base", session.path().string()});
+    return variables;
+  }
+};
+
+/// Ranks that mpirun starts, whose output it puts together.
+inline Ended run_mpi(int size, const std::vector<std::string>& words, const Variables& variables = {},
                      const std::vector<std::string>& more = {}) {
-  std::vector<std::string> all{RANKS_MPIRUN, "--allow-run-as-root", "--oversubscribe", "-n", std::to_string(size)};
-  // The one that MPI's own ranks see: they are all on this machine.
-  all.insert(all.end(), {"--mca", "btl", "self,vader"});
-  all.insert(all.end(), more.begin(), more.end());
-  all.insert(all.end(), words.begin(), words.end());
-  variables.insert({"ANYPLACE_COMMUNICATOR_CHECK", "1"});
-  // Open MPI fails if two mpiruns make its folder of this machine and user at the same time.
-  const TempDir session;
-  variables.insert({"OMPI_MCA_orte_tmpdir_base", session.path().string()});
-  return Program(all, variables).end();
+  return Mpirun(size, words, variables, more).program.end();
 }
 
 }  // namespace test

@@ -2,6 +2,9 @@
 // Ranks under mpirun: on cpu_sim, and over the vendors' doubles through pinned memory.
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include "ranks/launch.h"
 #include "support/temp_dir.h"
 
@@ -120,7 +123,14 @@ TEST_CASE(
 
 TEST_CASE("Given an MPI rank that has ended before its first communicator then the others get a timeout and end") {
   if (!test::has_mpirun()) return;
-  const Ended ended = work(2, "absent");
+  // Now and then (1 of 900 times here) the mpirun of Open MPI 4.1 itself doesn't end after a rank that left MPI's
+  // start: it waits for a lock in ext3x_server_deregister_client. So the rank says what it has to say, and that it has
+  // ended, in a pipe of its own.
+  const test::TempDir folder;
+  const std::string pipe = (folder.path() / "said").string();
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const test::Mpirun mpirun(2, {RANKS_WORKER, "cpu_sim", "mpi", "absent"}, {{"RANKS_PIPE", pipe}});
+  const Ended ended = test::read_to_end(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   INFO(ended.output);
   CHECK_FALSE(ended.hung);
   CHECK(ended.output.find("timeout: not all ranks came to start MPI within 0.05 s") != std::string::npos);

@@ -28,6 +28,29 @@ struct Ended {
   std::string output;
 };
 
+/// What takes so long hangs.
+inline constexpr std::chrono::seconds longest{240};
+
+/// What comes out of a pipe until all who can write to it have gone. The descriptor is closed.
+inline Ended read_to_end(int descriptor, std::chrono::seconds limit = longest) {
+  Ended ended;
+  const auto until = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    pollfd readable{descriptor, POLLIN, 0};
+    if (left.count() <= 0 || ::poll(&readable, 1, static_cast<int>(left.count())) == 0) {
+      ended.hung = true;
+      break;
+    }
+    char part[4096];
+    const ssize_t got = ::read(descriptor, part, sizeof(part));
+    if (got <= 0) break;
+    ended.output.append(part, static_cast<std::size_t>(got));
+  }
+  ::close(descriptor);
+  return ended;
+}
+
 /// A process whose output is kept.
 class Program {
  public:
@@ -70,22 +93,9 @@ class Program {
     if (pid_ > 0) ::kill(pid_, SIGKILL);
   }
   /// Waits for its end; it hangs if that takes longer than that.
-  Ended end(std::chrono::seconds limit = std::chrono::seconds(240)) {
-    Ended ended;
-    const auto until = std::chrono::steady_clock::now() + limit;
-    while (true) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-      pollfd readable{output_, POLLIN, 0};
-      if (left.count() <= 0 || ::poll(&readable, 1, static_cast<int>(left.count())) == 0) {
-        ended.hung = true;
-        kill();
-        break;
-      }
-      char part[4096];
-      const ssize_t got = ::read(output_, part, sizeof(part));
-      if (got <= 0) break;
-      ended.output.append(part, static_cast<std::size_t>(got));
-    }
+  Ended end(std::chrono::seconds limit = longest) {
+    Ended ended = read_to_end(std::exchange(output_, -1), limit);
+    if (ended.hung) kill();
     int status = 0;
     if (pid_ > 0) ::waitpid(std::exchange(pid_, 0), &status, 0);
     ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
