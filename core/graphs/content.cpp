@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 namespace anyplace::detail {
@@ -53,29 +52,6 @@ void append(GraphContent& flat, const GraphContent& content, const std::vector<s
   if (places.empty()) last = after;
 }
 
-struct Collector {
-  std::vector<anyplace_address>& found;
-
-  void operator()(const LaunchWork& work) const {
-    const anyplace_launch& launch = *work.launch;
-    for (std::uint32_t i = 0; i < launch.argument_count; ++i) {
-      if (launch.arguments[i].kind != ANYPLACE_ARGUMENT_ADDRESS) continue;
-      anyplace_address address = 0;
-      std::memcpy(&address, launch.arguments[i].value, sizeof(address));
-      found.push_back(address);
-    }
-  }
-  void operator()(const CopyWork& work) const { add(work.copy); }
-  void operator()(const StagedWork& work) const { add(work.what->copy); }
-  void operator()(const FillWork& work) const { found.push_back(work.address); }
-  void operator()(const auto&) const {}
-
-  void add(const anyplace_copy_2d& copy) const {
-    found.push_back(copy.destination);
-    found.push_back(copy.source);
-  }
-};
-
 std::string label_of_copy(const anyplace_copy_2d& copy, const char* way) {
   return copy.rows == 1 ? fmt::format("copy of {} bytes {}", copy.width, way)
                         : fmt::format("copy of {} x {} bytes {}", copy.rows, copy.width, way);
@@ -109,12 +85,6 @@ std::shared_ptr<GraphContent> flatten(const GraphContent& content) {
     flat->launches_kernels = flat->launches_kernels || std::holds_alternative<LaunchWork>(node.work);
   }
   return flat;
-}
-
-std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t first) {
-  std::vector<anyplace_address> found;
-  for (std::size_t i = first; i < list.nodes.size(); ++i) std::visit(Collector{found}, list.nodes[i].work);
-  return found;
 }
 
 bool uses(const GraphContent& content, const DeviceState& device) {

@@ -34,9 +34,6 @@ struct GraphContent {
 /// comes after; what comes after the child comes after its last ones. Throws bad_alloc.
 std::shared_ptr<GraphContent> flatten(const GraphContent& content);
 
-/// The addresses that the nodes from number `first` on name, those of a kernel's arguments included.
-std::vector<anyplace_address> addresses_of(const NodeList& list, std::size_t first);
-
 /// Whether nodes of it run on the device, or use its memory.
 bool uses(const GraphContent& content, const DeviceState& device);
 

@@ -12,6 +12,7 @@
 #include "graphs/live_graphs.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
+#include "streams/node_addresses.h"
 
 namespace anyplace {
 

@@ -7,6 +7,7 @@
 #include "graphs/graph_state.h"
 #include "runtime/call.h"
 #include "streams/capture.h"
+#include "streams/node_addresses.h"
 
 namespace anyplace {
 

@@ -26,9 +26,23 @@ void take_back_custom(std::unique_ptr<BufferState> buffer) noexcept {
   give_to(*buffer->custom, StreamView(buffer->home->id), buffer->allocation(), buffer->allocated(), *buffer->device);
 }
 
-}  // namespace
+void use_block(BufferState& buffer, Block* block) noexcept {
+  buffer.block = block;
+  buffer.take_back = take_back_block;
+  buffer.address = block->address;
+}
 
-namespace {
+/// Makes room for an alignment beyond what the device gives, before the memory is allocated.
+void plan_alignment(BufferState& buffer, std::uint64_t alignment) noexcept {
+  buffer.slack = alignment > least_alignment ? alignment - least_alignment : 0;
+  // More than there are bytes in 64 bits is as much as no device has.
+  if (buffer.bytes > UINT64_MAX - buffer.slack) buffer.slack = UINT64_MAX - buffer.bytes;
+}
+void align(BufferState& buffer, std::uint64_t alignment) noexcept {
+  if (buffer.slack == 0) return;
+  buffer.lead = (0 - buffer.address) & (alignment - 1);
+  buffer.address += buffer.lead;
+}
 
 /// As allocate_for(), with the alignment that the device gives.
 void allocate_unaligned(BufferState& buffer, StreamState& stream, const char* operation) {
@@ -49,10 +63,7 @@ void allocate_unaligned(BufferState& buffer, StreamState& stream, const char* op
       const std::uint64_t pool = current_pool(device);
       Block* block = device.allocator->allocate_quickly(stream.id, pool, bytes);
       if (block == nullptr) block = device.allocator->allocate(stream, pool, bytes, operation);
-      buffer.block = block;
-      buffer.take_back = take_back_block;
-      buffer.address = block->address;
-      return;
+      return use_block(buffer, block);
     }
     buffer.ordered = has_capability(device, Capability::stream_ordered_memory, operation);
   }
@@ -62,13 +73,24 @@ void allocate_unaligned(BufferState& buffer, StreamState& stream, const char* op
 }  // namespace
 
 void allocate_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation) {
-  buffer.slack = alignment > least_alignment ? alignment - least_alignment : 0;
-  // More than there are bytes in 64 bits is as much as no device has.
-  if (buffer.bytes > UINT64_MAX - buffer.slack) buffer.slack = UINT64_MAX - buffer.bytes;
+  plan_alignment(buffer, alignment);
   allocate_unaligned(buffer, stream, operation);
-  if (buffer.slack == 0) return;
-  buffer.lead = (0 - buffer.address) & (alignment - 1);
-  buffer.address += buffer.lead;
+  align(buffer, alignment);
+}
+
+bool allocate_cached_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation) {
+  DeviceState& device = *buffer.device;
+  if (buffer.kind != ANYPLACE_MEMORY_DEVICE || buffer.shareable || custom_allocator(device) != nullptr) return false;
+  if (!device.allocator->caching(operation)) return false;
+  plan_alignment(buffer, alignment);
+  const std::uint64_t pool = current_pool(device);
+  const std::uint64_t bytes = buffer.allocated();
+  Block* block = device.allocator->allocate_quickly(stream.id, pool, bytes);
+  if (block == nullptr) block = device.allocator->allocate_cached(stream, pool, bytes, operation);
+  if (block == nullptr) return false;
+  use_block(buffer, block);
+  align(buffer, alignment);
+  return true;
 }
 
 void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept {

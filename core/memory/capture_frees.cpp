@@ -2,9 +2,12 @@
 #include "memory/capture_frees.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "streams/capture.h"
+#include "streams/node_addresses.h"
 
 namespace anyplace::detail {
 
@@ -16,12 +19,32 @@ void dispose_list(BufferState* list) noexcept {
   }
 }
 
+namespace {
+
+bool has_stream_of(const Capture& capture, const BufferState& buffer) noexcept {
+  const auto is_in = [&](const Pin<StreamState>& stream) { return stream && stream->capture.get() == &capture; };
+  return is_in(buffer.home) || std::any_of(buffer.uses.begin(), buffer.uses.end(), is_in);
+}
+
+/// Whether one of the nodes that there are now names the memory; yes where there is no memory to find out.
+bool names(Capture& capture, const BufferState& buffer) noexcept {
+  try {
+    const std::vector<anyplace_address> addresses = addresses_of(capture.list, capture.looked_at);
+    capture.named.insert(addresses.begin(), addresses.end());
+    capture.looked_at = capture.list.nodes.size();
+  } catch (const std::bad_alloc&) {
+    return true;
+  }
+  const auto at = capture.named.lower_bound(buffer.address);
+  return at != capture.named.end() && *at - buffer.address < buffer.bytes;
+}
+
+}  // namespace
+
 bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept {
   const std::lock_guard lock(captures().mutex);
   for (const std::shared_ptr<Capture>& capture : captures().active) {
-    const auto is_of_device = [&](const Pin<StreamState>& stream) { return stream->device == buffer->device; };
-    if (buffer->host == nullptr && std::none_of(capture->streams.begin(), capture->streams.end(), is_of_device))
-      continue;
+    if (!has_stream_of(*capture, *buffer) && !names(*capture, *buffer)) continue;
     buffer->next = std::exchange(capture->freed, buffer.get());
     capture->dispose_freed = dispose_list;
     static_cast<void>(buffer.release());

@@ -162,6 +162,7 @@ std::shared_ptr<Capture> capture_of(const StreamState& stream) {
 bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation) {
   const std::shared_ptr<Capture> capture = capture_of(stream);
   if (capture == nullptr) {
+    if (allocate_cached_for(buffer, stream, alignment, operation)) return true;
     refuse_unsafe_call(*stream.device, operation);
     return false;
   }

@@ -53,8 +53,9 @@ struct GraphPoolState {
   ~GraphPoolState();
 };
 
-/// A stream that is captured gets the buffer's memory from its capture's pool. False, and nothing is done, if the
-/// stream isn't captured; then the allocation is an unsafe call and may be refused. Throws as allocate_for().
+/// While anything is captured: a stream that is captured gets the buffer's memory from its capture's pool, another one
+/// what the allocator has at hand. False, and nothing is done, if that isn't enough for the latter and no capture
+/// forbids to ask the device for memory. Throws capturing, or as allocate_for().
 bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
 /// A buffer of a region goes. Not called inside callbacks.
 void give_back_region(std::unique_ptr<BufferState> buffer) noexcept;

@@ -116,6 +116,8 @@ std::uint64_t open_buffer(std::unique_ptr<BufferState> state, const char* operat
 /// at once, and others after it. device, kind and bytes are set; bytes isn't 0. `alignment` is 0 or a power of two.
 /// Throws out_of_memory with the figures, and what an application's own allocator throws.
 void allocate_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
+/// The same where the caching allocator has the memory at hand; false, and nothing is done, where it hasn't.
+bool allocate_cached_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
 
 /// Enters what the allocators don't know of. Throws bad_alloc.
 void enter_in_book(BufferState& buffer);

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -115,8 +116,11 @@ struct Capture {
   std::vector<Pin<StreamState>> streams;  ///< the origin first
   /// What is allocated on the capture's streams comes from these: one for each device (memory/graph_pool.h).
   std::vector<std::pair<DeviceState*, std::shared_ptr<GraphPoolState>>> pools;
-  /// Buffers that were freed meanwhile and that nodes may use: a list by BufferState::next.
+  /// Buffers that were freed meanwhile and that nodes use: a list by BufferState::next.
   BufferState* freed = nullptr;
+  /// What the first `looked_at` nodes name, for the question whether a buffer that is freed is among it.
+  std::set<anyplace_address> named;
+  std::size_t looked_at = 0;
   void (*dispose_freed)(BufferState* freed) noexcept = nullptr;
 
   Capture() = default;

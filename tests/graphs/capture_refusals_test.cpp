@@ -189,8 +189,11 @@ TEST_CASE("Given a capture then its mode says who may make calls that act on a w
   const auto elsewhere = [](auto call) {
     return std::async(std::launch::async, [&] { return test::code_of(call); }).get();
   };
-  const auto allocate = [&] { const Buffer buffer(other, 1 << 20); };
-  const auto pin = [&] { const HostBuffer buffer(device, 1 << 20); };
+  // More than the caches have of it: they are never refused what they have.
+  empty_cache(device);
+  std::uint64_t bytes = 1 << 20;
+  const auto allocate = [&] { const Buffer buffer(other, bytes *= 2); };
+  const auto pin = [&] { const HostBuffer buffer(device, bytes *= 2); };
   const auto synchronize = [&] { device.synchronize(); };
   SECTION("global: nobody") {
     stream.begin_capture(CaptureMode::global);
@@ -218,6 +221,36 @@ TEST_CASE("Given a capture then its mode says who may make calls that act on a w
     synchronize();
     empty_cache(device);
     REQUIRE(stream.end_capture().size() == 0);
+  }
+}
+
+TEST_CASE("Given a capture then what the caches have at hand is had in every mode and on every thread") {
+  const Device device = graph_device();
+  const Stream stream(device);
+  const Stream other(device);
+  const auto use = [&] {
+    const Buffer plain(other, 1 << 20);
+    const Buffer aligned(other, 3 << 20, {.alignment = 4096});
+    const HostBuffer pinned(device, 1 << 20);
+    REQUIRE(aligned.address() % 4096 == 0);
+    other.fill(plain.as<int>(), 7);
+    other.synchronize();
+  };
+  empty_cache(device);
+  use();
+  for (const CaptureMode mode : {CaptureMode::global, CaptureMode::thread_local_, CaptureMode::relaxed}) {
+    stream.begin_capture(mode);
+    const Buffer captured(stream, 512);
+    stream.fill(captured.as<int>(), 1);
+    for (int time = 0; time < 3; ++time) {
+      use();
+      std::async(std::launch::async, use).get();
+    }
+    REQUIRE(stream.end_capture().size() == 1);
+  }
+  SECTION("what they haven't got is asked for, and refused") {
+    stream.begin_capture(CaptureMode::global);
+    require_invalidates(stream, [&] { const Buffer larger(other, 64 << 20); });
   }
 }
 

@@ -55,6 +55,23 @@ TEST_CASE("Given a buffer that is freed after the capture then the graph keeps i
   while (memory_allocated(device) > before) std::this_thread::yield();
 }
 
+TEST_CASE("Given another device's buffer that goes while a copy from it is captured then the graph keeps it") {
+  const Device device("cpu_sim:0"), other("cpu_sim:1");
+  const Stream stream(device);
+  const Number result(device, 0);
+  Number input(other, 7);
+  stream.begin_capture();
+  stream.copy(result.buffer, input.buffer);
+  input.buffer = Buffer();
+  const GraphExec exec = stream.end_capture().instantiate();
+  const Buffer next(input.stream, 8);
+  input.stream.memset8(next, 0xee);
+  input.stream.synchronize();
+  exec.launch(stream);
+  stream.synchronize();
+  REQUIRE(result.get() == 7);
+}
+
 TEST_CASE("Given buffers that nodes name then a graph that is built keeps them and others can be kept") {
   const Device device = graph_device();
   const Stream stream(device);

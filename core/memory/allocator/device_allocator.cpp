@@ -143,7 +143,7 @@ void DeviceAllocator::State::give_up_virtual_memory(const char* operation) {
 
 // ---- Handing out ---------------------------------------------------------------------------------------------------
 
-Block* DeviceAllocator::allocate(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation) {
+Request DeviceAllocator::request(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation) {
   DeviceState& device = state_->device;
   require_usable(device, operation);
   if (stream.device != &device) {
@@ -161,7 +161,16 @@ Block* DeviceAllocator::allocate(StreamState& stream, std::uint64_t pool, std::u
     leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
     state_->throw_out_of_memory(lock, pool, bytes, operation);
   }
-  return Request(*state_, stream, pool, bytes, operation).serve();
+  return Request(*state_, stream, pool, bytes, operation);
+}
+
+Block* DeviceAllocator::allocate(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation) {
+  return request(stream, pool, bytes, operation).serve();
+}
+
+Block* DeviceAllocator::allocate_cached(StreamState& stream, std::uint64_t pool, std::uint64_t bytes,
+                                        const char* operation) {
+  return request(stream, pool, bytes, operation).serve_cached();
 }
 
 bool DeviceAllocator::State::device_has(std::uint64_t bytes) noexcept {

@@ -25,6 +25,7 @@ struct DeviceState;
 struct StreamState;
 class ThreadBins;
 struct Line;
+class Request;
 
 class DeviceAllocator {
  public:
@@ -55,6 +56,8 @@ class DeviceAllocator {
   /// `pool` is 0 or a MemoryPool's. `bytes` isn't 0. Throws out_of_memory with the figures, after all that can be done.
   /// Not inside callbacks; not_permitted inside a pressure callback of the device. The caller has pinned the stream.
   Block* allocate(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation);
+  /// The same from what is at hand; null if the device would have to be asked for memory.
+  Block* allocate_cached(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation);
   /// The block's stream may use it until what it has been given by now is done. Any thread, not inside callbacks.
   void free(Block* block) noexcept;
   /// The same for memory that other streams use too: begin_free now, finish_free when their work is done.
@@ -109,6 +112,8 @@ class DeviceAllocator {
  private:
   enum class Mode : int { open, caching, raw };
   bool fix_config(const char* operation);
+  /// Once all that is wrong with the arguments has been refused.
+  Request request(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation);
   /// free_quickly() where the address has to be looked up. Leaves the bins.
   static bool free_in_line(ThreadBins& bins, Line& line, std::uint64_t address, std::uint64_t bytes) noexcept;
 

@@ -70,19 +70,23 @@ void HostPool::unreserve(std::uint64_t bytes) noexcept {
 
 // ---- Taking --------------------------------------------------------------------------------------------------------
 
-anyplace_address HostPool::allocate(std::uint64_t bytes, const char* operation) {
-  const AllocatorConfig config = device_.allocator->config();
+anyplace_address HostPool::allocate_kept(std::uint64_t bytes) {
   reap_without_waiting(device_);  // what waited may be free by now
+  if (!device_.allocator->config().caching || bytes > INT64_MAX) return 0;
+  return take_kept(class_of(bytes), bytes);
+}
+
+anyplace_address HostPool::allocate_new(std::uint64_t bytes, const char* operation) {
+  const AllocatorConfig config = device_.allocator->config();
   auto block = std::make_unique<HostBlock>(device_);
   block->requested = bytes;
   block->bytes = bytes;
   if (config.caching && bytes <= INT64_MAX) {
     block->size_class = class_of(bytes);
     block->bytes = rounded(bytes);
-    if (const anyplace_address kept = take_kept(block->size_class, bytes)) return kept;
   }
   make_service_room(operation);  // its end may be handed over
-  const anyplace_status status = allocate_new(*block, config.pinned_limit_bytes);
+  const anyplace_status status = pin_block(*block, config.pinned_limit_bytes);
   if (status != ANYPLACE_STATUS_OK || block->address == 0) give_service_room();
   if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) refuse(bytes, config.pinned_limit_bytes, operation);
   check(status, device_, operation);
@@ -128,7 +132,7 @@ anyplace_address HostPool::hand_out(std::unique_ptr<HostBlock> block) {
 
 /// Before the request fails, what waits for work and then kept memory goes back to the device; then the request isn't
 /// rounded up any more.
-anyplace_status HostPool::allocate_new(HostBlock& block, std::optional<std::uint64_t> limit) {
+anyplace_status HostPool::pin_block(HostBlock& block, std::optional<std::uint64_t> limit) {
   anyplace_status status = ask_device(block, limit);
   if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes > INT64_MAX) return status;
   const bool waited = wait_for_let_go(device_);

@@ -31,8 +31,10 @@ class HostPool {
   HostPool(const HostPool&) = delete;  // it owns memory
   HostPool& operator=(const HostPool&) = delete;
 
-  /// bytes isn't 0. Gives kept memory back to the device before it throws out_of_memory.
-  anyplace_address allocate(std::uint64_t bytes, const char* operation);
+  /// What was kept and fits; 0 if there is nothing. bytes isn't 0.
+  anyplace_address allocate_kept(std::uint64_t bytes);
+  /// From the device. Gives kept memory back to it before it throws out_of_memory.
+  anyplace_address allocate_new(std::uint64_t bytes, const char* operation);
   /// Takes back what allocate() gave. Any thread may call it, also inside callbacks.
   void free(anyplace_address address) noexcept;
   /// What allocate() gave at that address stays until drop_hold(), whether or not it is freed before. False if it isn't
@@ -77,7 +79,7 @@ class HostPool {
   void count_out(std::uint64_t requested) noexcept;
 
   void free_behind_work(Chain block) noexcept;
-  anyplace_status allocate_new(HostBlock& block, std::optional<std::uint64_t> limit);
+  anyplace_status pin_block(HostBlock& block, std::optional<std::uint64_t> limit);
   anyplace_status ask_device(HostBlock& block, std::optional<std::uint64_t> limit);
   [[noreturn]] void refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, const char* operation);
   /// Returns those for which there was no time.

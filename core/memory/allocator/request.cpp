@@ -29,7 +29,7 @@ Request::Request(DeviceAllocator::State& state, StreamState& stream, std::uint64
       operation_(operation),
       lock_(state.mutex) {}
 
-Block* Request::serve() {
+void Request::begin() {
   if (state_.closed) fail(ErrorCode::shut_down, device_.place, operation_, "");
   key_.small = bytes_ <= small_arena_limit(state_.open_heap(*state_.config));
   if (!is_alive()) {
@@ -39,12 +39,34 @@ Block* Request::serve() {
   state_.work.add(stream_);
   state_.look_at_counters();
   state_.count_large(key_, bytes_);
+}
+
+Block* Request::end(Block* block) {
+  if (refused_) static_cast<void>(take_message());  // another attempt has made up for it
+  state_.count_allocation(block, bytes_);
+  if (block->stream == state_.memory.heap->key_of(*block->arena).stream) state_.file_line(key_, *block->arena);
+  return block;
+}
+
+Block* Request::at_hand() {
   Block* block = take(Reach::cached);
   if (block == nullptr && drain_own()) block = take(Reach::cached);
   if (block == nullptr && !is_possible()) fail_for_good();
   if (block == nullptr) block = from_finished();
   if (block == nullptr) block = from_bins();
   if (block == nullptr) block = from_idle_lender();
+  return block;
+}
+
+Block* Request::serve_cached() {
+  begin();
+  Block* const block = at_hand();
+  return block == nullptr ? nullptr : end(block);
+}
+
+Block* Request::serve() {
+  begin();
+  Block* block = at_hand();
   if (block == nullptr) block = take(Reach::grow);
   if (block == nullptr) block = take(Reach::scavenge);
   if (block == nullptr) block = from_busy_lender();
@@ -53,10 +75,7 @@ Block* Request::serve() {
   if (block == nullptr) block = from_pinned();
   if (block == nullptr) block = after_pressure();
   if (block == nullptr) fail_for_good();
-  if (refused_) static_cast<void>(take_message());  // another attempt has made up for it
-  state_.count_allocation(block, bytes_);
-  if (block->stream == state_.memory.heap->key_of(*block->arena).stream) state_.file_line(key_, *block->arena);
-  return block;
+  return end(block);
 }
 
 // ---- The steps -----------------------------------------------------------------------------------------------------

@@ -18,8 +18,14 @@ class Request {
 
   /// Returns a block, counted in the statistics. Throws out_of_memory, or what the backend failed with.
   Block* serve();
+  /// The same from what is at hand, without asking the device for memory; null if nothing fits. Throws out_of_memory if
+  /// nothing ever could.
+  Block* serve_cached();
 
  private:
+  void begin();
+  Block* end(Block* block);
+  Block* at_hand();
   Block* take(Reach reach);
   bool segments_instead(Reach reach);
   Block* from_finished();
