@@ -57,14 +57,27 @@ struct NativeGraph::Description {
   }
 };
 
+namespace {
+
+/// The event that the node records or waits for; null for other nodes.
+const EventState* event_of(const Node& node) noexcept {
+  if (const auto* const recorded = std::get_if<RecordWork>(&node.work)) return &**recorded->event;
+  if (const auto* const waited = std::get_if<WaitWork>(&node.work)) return &**waited->event;
+  return nullptr;
+}
+
+}  // namespace
+
 bool NativeGraph::may_have(const GraphContent& content) noexcept {
   static const bool wanted = switch_variable("ANYPLACE_NATIVE_GRAPHS", true);
   if (!wanted) return false;
   const DeviceState& device = *content.device;
   const auto is_its = [&](const Node& node) {
     if (node.device != &device || std::holds_alternative<StagedWork>(node.work)) return false;
-    const auto* const waited = std::get_if<WaitWork>(&node.work);
-    return waited == nullptr || (*waited->event)->device->backend == device.backend;
+    const EventState* const event = event_of(node);
+    if (event == nullptr) return true;
+    // A vendor's node for an event says nothing of other processes.
+    return event->device->backend == device.backend && (event->flags & ANYPLACE_EVENT_INTERPROCESS) == 0;
   };
   return !content.list.nodes.empty() && std::all_of(content.list.nodes.begin(), content.list.nodes.end(), is_its);
 }

@@ -90,6 +90,46 @@ TEST_CASE("Given this process's own event then its streams wait for its records 
   waiting.synchronize();
 }
 
+TEST_CASE("Given a graph that records an event then another process waits for each launch's record", "[events]") {
+  Peer peer;
+  peer.must("event e");
+  const Event event = Event::import(device(), peer.handle("export-event e"));
+  const Stream stream(device());
+  stream.begin_capture();
+  stream.record_external_event(event);
+  const GraphExec exec = stream.end_capture().instantiate();
+  for (int launch = 0; launch < 2; ++launch) {
+    HostGate gate;
+    gate.block(stream);
+    exec.launch(stream);
+    CHECK(peer.must("query-event e") == "pending");
+    peer.must("wait e");
+    CHECK(peer.must("query") == "pending");
+    gate.open();
+    peer.must("sync");
+    CHECK(peer.must("query-event e") == "done");
+  }
+}
+
+TEST_CASE("Given a graph that waits for an event then its launch comes after another process's record", "[events]") {
+  Peer peer;
+  peer.must("event e");
+  const Event event = Event::import(device(), peer.handle("export-event e"));
+  const Stream stream(device());
+  stream.begin_capture();
+  stream.wait_external_event(event);
+  stream.launch_host_func([] {});
+  const GraphExec exec = stream.end_capture().instantiate();
+  for (int launch = 0; launch < 2; ++launch) {
+    peer.must("block");
+    peer.must("record e");
+    exec.launch(stream);
+    CHECK_FALSE(stream.query());
+    peer.must("unblock");
+    stream.synchronize();
+  }
+}
+
 TEST_CASE("Given an event that is recorded again then a wait keeps the record that it took", "[events]") {
   Peer peer;
   peer.must("event e");

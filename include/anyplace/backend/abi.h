@@ -411,7 +411,8 @@ typedef struct anyplace_graph_node {
    * that were made before are done. */
   anyplace_host_function function;
   void* user;
-  /* -- EVENT_RECORD: of the graph's device. EVENT_WAIT: of any; the wait is for the most recent record when the graph
+  /* -- EVENT_RECORD: of the graph's device. EVENT_WAIT: of any. Neither is INTERPROCESS: graphs with such an event are
+   * the core's to launch, node by node. The wait is for the most recent record when the graph
    * is launched: of the calls of event_record, and of the launches of graphs with a record of it, that returned before
    * graph_launch was called, complete or not. None is no wait. The event lives as long as the graph. */
   anyplace_event event;
