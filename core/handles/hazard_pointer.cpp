@@ -14,7 +14,7 @@ namespace {
 
 /// The null handle leads to slot 0 of each kind. That slot's `plain` must not equal the null handle.
 void prepare_null_slots() noexcept {
-  for (auto& slots : first_slots.of_kind) slots[0].plain.store(Id::closed, std::memory_order_relaxed);
+  for (auto& slots : first_slots) slots[0].plain.store(Id::closed, std::memory_order_relaxed);
 }
 
 /// The list's head. Elements are added in front and never removed, so a thread walks the list without a lock.

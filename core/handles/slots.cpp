@@ -5,7 +5,7 @@
 
 namespace anyplace::detail {
 
-constinit FirstSlots first_slots;
+constinit Slot first_slots[handle_kinds][chunk_size];
 
 std::string notes_on_missing(std::uint64_t id) {
   std::string notes;

@@ -35,7 +35,6 @@
 
 #include "anyplace/backend/thread_sanitizer.h"
 #include "handles/hazard_pointer.h"
-#include "handles/launch_limits.h"
 #include "runtime/call.h"
 #include "runtime/service.h"
 
@@ -81,43 +80,17 @@ struct alignas(64) Slot {
   void* object = nullptr;
   std::atomic<DeviceState*> device{nullptr};  ///< the object's device; bar() reads it without a pin
   std::uint64_t handle = 0;                   ///< the backend's handle; for a buffer its address
-  /// For a kernel the `self` that `launch` is called with, for a buffer its size in bytes.
-  std::uint64_t extra = 0;
-  /// For a kernel: the function that launches it.
-  anyplace_status (*launch)(void* self, anyplace_stream, anyplace_kernel, const anyplace_launch*) = nullptr;
-  std::uint32_t index = 0;  ///< the slot's own index; set at its first use and never changed
-
-  // -- For a call.
-  void* launch_self() const noexcept { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(extra)); }
+  std::uint64_t bytes = 0;                    ///< of a buffer
+  std::uint32_t index = 0;                    ///< the slot's own index; set at its first use and never changed
 
   /// Whether calls with `id` may take the fast path.
-  bool is(std::uint64_t id) const noexcept {
-#if defined(__x86_64__) && defined(__GCC_ASM_FLAG_OUTPUTS__)
-    if constexpr (!hazards_by_exchange) {
-      // The load and the comparison are one instruction here. Compilers don't merge an atomic load into a comparison.
-      bool equal;
-      asm volatile("cmpq %2, %1" : "=@cce"(equal) : "m"(plain), "r"(id) : "cc");
-      std::atomic_signal_fence(std::memory_order_acquire);
-      return equal;
-    }
-#endif
-    return plain.load(std::memory_order_seq_cst) == id;
-  }
-  /// The same also if the object needs care.
-  bool is_perhaps_careful(std::uint64_t id) const noexcept {
-    return (plain.load(std::memory_order_seq_cst) & ~Id::careful) == (id & ~Id::careful);
-  }
+  bool is(std::uint64_t id) const noexcept { return plain.load(std::memory_order_seq_cst) == id; }
 };
 
-/// The first slots of each kind, which are reached without looking up a chunk, and the launch limits of the first
-/// kernels, which are written when the slot is. They are one object, so that a call with two handles computes one base
-/// address. Pages of it take no memory before they are used.
+/// The first slots of each kind, which are reached without looking up a chunk. They are one object, so that a call with
+/// two handles computes one base address. Pages of it take no memory before they are used.
 inline constexpr std::uint32_t chunk_size = 16384;
-struct FirstSlots {
-  Slot of_kind[handle_kinds][chunk_size];
-  LaunchLimits limits[chunk_size];
-};
-extern constinit FirstSlots first_slots;
+extern constinit Slot first_slots[handle_kinds][chunk_size];
 
 /// What the subsystems know of a handle that leads nowhere (Subsystem::note_on_missing).
 std::string notes_on_missing(std::uint64_t id);
@@ -202,11 +175,7 @@ class SlotTable {
       // These are release stores: a reader that sees one of them also sees that the slot's former handle is closed
       // (read_range).
       std::atomic_ref(opened.handle).store(object->address, std::memory_order_release);
-      std::atomic_ref(opened.extra).store(object->bytes, std::memory_order_release);
-    }
-    if constexpr (requires { object->describe(opened, nullptr); }) {
-      const std::uint32_t index = Id::index(id);
-      object->describe(opened, index < chunk_size ? &first_slots.limits[index] : nullptr);
+      std::atomic_ref(opened.bytes).store(object->bytes, std::memory_order_release);
     }
     // ThreadSanitizer can't follow the fast path of a library that wasn't compiled for it.
     if (backend::unseen_by_thread_sanitizer()) careful = true;
@@ -318,20 +287,18 @@ class SlotTable {
   // -- The fast path.
   /// The slot whose `plain` a call compares with `id`. If `id` doesn't lead into the first chunk, this is another
   /// handle's slot, and the comparison fails.
-  static Slot& first_slot(std::uint64_t id) noexcept { return *at(first_slots.of_kind[kind_index], id); }
+  static Slot& first_slot(std::uint64_t id) noexcept { return *at(first_slots[kind_index], id); }
   /// The address and the bytes of a buffer, without a pin or a hazard pointer. False if the handle isn't open or has to
   /// take the slow path.
   static bool read_range(std::uint64_t id, std::uint64_t& address, std::uint64_t& bytes) noexcept {
     Slot& found = first_slot(id);
     if (!found.is(id)) return false;
     address = std::atomic_ref(found.handle).load(std::memory_order_acquire);
-    bytes = std::atomic_ref(found.extra).load(std::memory_order_acquire);
+    bytes = std::atomic_ref(found.bytes).load(std::memory_order_acquire);
     // If either value was the next buffer's, then its release store came after this handle was closed, and `plain`
     // differs now.
     return found.plain.load(std::memory_order_relaxed) == id;
   }
-  /// The launch limits of the kernel in that slot.
-  static const LaunchLimits& limits(std::uint64_t id) noexcept { return *at(first_slots.limits, id); }
   /// Says whether calls with the handle take the slow path from now on. The caller pins or owns the handle. Calls under
   /// way finish as they began.
   void set_careful(std::uint64_t id, bool careful) noexcept {
@@ -540,7 +507,7 @@ class SlotTable {
   }
 
   const char* noun_;
-  std::atomic<Slot*> chunks_[(Id::index_mask + 1) / chunk_size] = {first_slots.of_kind[kind_index]};
+  std::atomic<Slot*> chunks_[(Id::index_mask + 1) / chunk_size] = {first_slots[kind_index]};
   std::mutex mutex_;                    // guards free_ and the growth of used_; make_service_room() is called under it
   std::vector<std::uint32_t> free_;     // closed slots to be used again, except those that threads keep
   std::atomic<std::uint64_t> used_{1};  // number of slots that were ever used, counting slot 0

@@ -64,8 +64,6 @@ class PlainUse {
       : hazards_(hazards), first_(first), second_(second) {}
   First& first() const noexcept { return *static_cast<First*>(first_.object); }
   Second& second() const noexcept { return *static_cast<Second*>(second_.object); }
-  const Slot& first_slot() const noexcept { return first_; }
-  const Slot& second_slot() const noexcept { return second_; }
   [[gnu::always_inline]] void check(anyplace_status status, const char* operation) const {
     if (status != ANYPLACE_STATUS_OK) [[unlikely]]
       raise_published<Second>(status, hazards_, operation);
@@ -85,8 +83,6 @@ class PinnedUse {
   PinnedUse(const Pin<First>& first, const Pin<Second>& second) noexcept : first_(first), second_(second) {}
   First& first() const noexcept { return *first_; }
   Second& second() const noexcept { return *second_; }
-  const Slot& first_slot() const noexcept { return first_.slot(); }
-  const Slot& second_slot() const noexcept { return second_.slot(); }
   void check(anyplace_status status, const char* operation) const {
     detail::check(status, *second_->device, operation);
   }
@@ -132,9 +128,10 @@ template <class Only, class Body>
   return body(PinnedUse<Only>(pinned, pinned));
 }
 
-/// Runs body(guard) with the objects of two handles; calls slow() where the fast path can't be taken.
-template <class First, class Second, class Body, class Slow>
-[[gnu::always_inline]] inline auto use_else(std::uint64_t first, std::uint64_t second, Body body, Slow slow) {
+/// Runs body(guard) with the objects of one handle or two. A bad first handle is reported before a bad second one.
+/// Throws invalid_handle, what enter() throws, and what the body throws.
+template <class First, class Second, class Body>
+[[gnu::always_inline]] inline auto use(const char* operation, std::uint64_t first, std::uint64_t second, Body body) {
   if (ThreadHazards* const hazards = call_state.hazards) [[likely]] {
     const Publication published(*hazards, first, second);
     const Slot& first_slot = SlotTable<First>::first_slot(first);
@@ -142,14 +139,7 @@ template <class First, class Second, class Body, class Slow>
     if (first_slot.is(first) && second_slot.is(second)) [[likely]]
       return body(PlainUse<First, Second>(*hazards, first_slot, second_slot));
   }
-  return slow();
-}
-/// Runs body(guard) with the objects of one handle or two. A bad first handle is reported before a bad second one.
-/// Throws invalid_handle, what enter() throws, and what the body throws.
-template <class First, class Second, class Body>
-[[gnu::always_inline]] inline auto use(const char* operation, std::uint64_t first, std::uint64_t second, Body body) {
-  return use_else<First, Second>(first, second, body,
-                                 [&] { return use_pinned<First, Second>(operation, first, second, body); });
+  return use_pinned<First, Second>(operation, first, second, body);
 }
 /// The fast path alone, for calls whose two paths get hold of more than handles in two ways. False if the thread or the
 /// handle can't take it, or if body(guard) returned false, which it may before it did anything.

@@ -50,26 +50,6 @@ void set_limits(KernelState& kernel, const char* operation) {
   std::memcpy(kernel.max_block, properties.max_block, sizeof(kernel.max_block));
   kernel.max_threads_per_block = properties.max_threads_per_block;
   kernel.max_shared_bytes = properties.max_shared_bytes;
-
-  const std::uint32_t longest_line = std::min(kernel.max_block[0], kernel.max_threads_per_block);
-  for (const std::uint32_t limit : {kernel.max_grid[0], kernel.max_grid[1], kernel.max_grid[2], longest_line,
-                                    kernel.max_block[1], kernel.max_block[2]}) {
-    if (limit == 0) return;  // the limits stay zero: no launch fits, and the slow path throws why
-  }
-  LaunchLimits& limits = kernel.limits;
-  limits.set(0, 0, UINT32_MAX);
-  for (int i = 0; i < 3; ++i) limits.set(LaunchLimits::grid + i, 1, kernel.max_grid[i]);
-  limits.set(LaunchLimits::block, 1, longest_line);
-  limits.set(LaunchLimits::block + 1, 1, 1);
-  limits.set(LaunchLimits::block + 2, 1, 1);
-  const auto parameters = static_cast<std::uint32_t>(kernel.argument_sizes.size());
-  if (kernel.module) {
-    limits.set(LaunchLimits::arguments, 0, static_cast<std::uint32_t>(max_arguments));
-  } else {
-    limits.set(LaunchLimits::arguments, parameters, parameters);
-  }
-  kernel.wide_limits = limits;
-  for (int i = 0; i < 3; ++i) kernel.wide_limits.set(LaunchLimits::block + i, 1, kernel.max_block[i]);
 }
 
 namespace {

@@ -51,16 +51,8 @@ struct KernelState {
   std::uint32_t max_block[3] = {};
   std::uint32_t max_threads_per_block = 0;
   std::uint64_t max_shared_bytes = 0;
-  LaunchLimits limits;       ///< for launches without shared memory whose blocks have one dimension
-  LaunchLimits wide_limits;  ///< for other launches, which have two more limits: threads of a block and shared memory
   /// The sizes of a callable's parameters.
   std::vector<std::uint32_t> argument_sizes;
-  /// How it is launched: the backend's entry, or what checks a callable's arguments before. Set by describe().
-  anyplace_status (*launch)(void* self, anyplace_stream, anyplace_kernel, const anyplace_launch*) = nullptr;
-  void* launch_self = nullptr;
-
-  /// Fills in the handle's slot and its launch limits. `limits_of_slot` is null for a slot beyond the first chunk.
-  void describe(Slot& slot, LaunchLimits* limits_of_slot) noexcept;
 
   /// Destroys a callable's kernel; inside a callback, the service thread does.
   static void dispose(KernelState* kernel) noexcept;

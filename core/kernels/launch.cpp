@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Launching kernels. A launch takes no lock, allocates nothing and builds no string: one quick comparison of its
-// numbers with the kernel's limits finds most of them right. check_launch() looks at the others one by one, and throws
-// what is wrong.
+// Launching kernels. A launch takes no lock, allocates nothing and builds no string: fits() compares its sizes with the
+// kernel's limits. require_launch() finds out what is wrong and throws it; divert_launch() hands launches of held and
+// captured streams over.
 #include <fmt/format.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 #include <algorithm>
 #include <array>
@@ -202,81 +199,30 @@ std::span<const anyplace_argument> arguments_of(const anyplace_launch& launch) n
 
 constexpr const char* operation = "Stream::launch";
 
-// ---- The quick comparison ------------------------------------------------------------------------------------------
+// ---- Checks --------------------------------------------------------------------------------------------------------
 
-static_assert(offsetof(anyplace_launch, grid) == 4 && offsetof(anyplace_launch, block) == 16 &&
-              offsetof(anyplace_launch, argument_count) == 28);
-
-/// 0 if the launch's numbers are within.
-std::uint64_t beyond(const LaunchLimits& limits, const anyplace_launch& launch) noexcept {
-#ifdef __SSE2__
-  const auto at = [](const void* numbers, int i) { return _mm_loadu_si128(static_cast<const __m128i*>(numbers) + i); };
-  const auto kept = [](const void* numbers, int i) { return *(static_cast<const __m128i*>(numbers) + i); };
-  const __m128i low = _mm_add_epi32(at(&launch, 0), kept(limits.add, 0));
-  const __m128i high = _mm_add_epi32(at(&launch, 1), kept(limits.add, 1));
-  const __m128i over =
-      _mm_or_si128(_mm_cmpgt_epi32(low, kept(limits.bound, 0)), _mm_cmpgt_epi32(high, kept(limits.bound, 1)));
-  return static_cast<std::uint32_t>(_mm_movemask_ps(_mm_castsi128_ps(over)));
-#else
-  std::uint32_t numbers[LaunchLimits::count];
-  std::memcpy(numbers, &launch, sizeof(numbers));
-  std::uint64_t over = 0;
-  for (int i = 0; i < LaunchLimits::count; ++i) {
-    over |= static_cast<std::int32_t>(numbers[i] + limits.add[i]) > limits.bound[i];
-  }
-  return over;
-#endif
-}
-
-std::uint64_t difference(const DeviceState* a, const DeviceState* b) noexcept {
-  return reinterpret_cast<std::uintptr_t>(a) ^ reinterpret_cast<std::uintptr_t>(b);
-}
-
-/// Of as many arguments as the callable takes.
-bool argument_sizes_fit(const KernelState& kernel, const anyplace_argument* arguments) noexcept {
-  const std::uint32_t* expected = kernel.argument_sizes.data();
-  const std::uint32_t* const end = expected + kernel.argument_sizes.size();
-  for (; expected != end; ++expected, ++arguments) {
-    if (arguments->size != *expected) return false;
+/// Of a launch whose arguments the typed launch() describes: as many and as large as a callable takes.
+bool arguments_fit(const KernelState& kernel, const anyplace_launch& launch) noexcept {
+  if (kernel.module) return launch.argument_count <= max_arguments;
+  const std::size_t count = kernel.argument_sizes.size();
+  if (launch.argument_count != count) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (launch.arguments[i].size != kernel.argument_sizes[i]) return false;
   }
   return true;
 }
 
-anyplace_status launch_backend(const DeviceState& device, anyplace_stream stream, anyplace_kernel handle,
-                               const anyplace_launch* launch) {
-  return device.table->kernel_launch(device.self, stream, handle, launch);
+/// Whether the launch is right, without a word about what isn't.
+bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
+  return within(launch.grid, kernel.max_grid) && within(launch.block, kernel.max_block) &&
+         threads_within(launch.block, kernel.max_threads_per_block) && launch.shared_bytes <= kernel.max_shared_bytes &&
+         arguments_fit(kernel, launch);
 }
-
-[[gnu::noinline, gnu::cold]] anyplace_status refuse_arguments(void* state, anyplace_stream stream,
-                                                              anyplace_kernel handle, const anyplace_launch* launch) {
-  const KernelState& kernel = *static_cast<const KernelState*>(state);
-  require_arguments(kernel, arguments_of(*launch), operation);
-  return launch_backend(*kernel.device, stream, handle, launch);
-}
-
-/// What stands in a callable's slot in the place of the backend's entry. `state` is its KernelState; there are as many
-/// arguments as it takes. Ends in one call in any case, so that it has no registers to save.
-anyplace_status launch_callable(void* state, anyplace_stream stream, anyplace_kernel handle,
-                                const anyplace_launch* launch) {
-  const KernelState& kernel = *static_cast<const KernelState*>(state);
-  if (!argument_sizes_fit(kernel, launch->arguments)) [[unlikely]]
-    return refuse_arguments(state, stream, handle, launch);
-  return launch_backend(*kernel.device, stream, handle, launch);
-}
-
-// ---- What the quick comparison leaves ------------------------------------------------------------------------------
 
 [[noreturn]] void refuse_kernel(const KernelState& kernel, const StreamState& stream) {
   fail(ErrorCode::invalid_argument, stream.device->place, operation,
        fmt::format("the kernel is of {}, and the stream is of {}\nload it for each device", kernel.device->place,
                    stream.device->place));
-}
-
-/// Whether the launch's numbers are right, without a word about it. For launches with shared memory or whose blocks are
-/// no lines, which are no mistake.
-bool sizes_fit(const KernelState& kernel, const anyplace_launch& launch) noexcept {
-  return beyond(kernel.wide_limits, launch) == 0 && threads_within(launch.block, kernel.max_threads_per_block) &&
-         launch.shared_bytes <= kernel.max_shared_bytes;
 }
 
 /// Throws what is wrong with the launch.
@@ -287,69 +233,42 @@ void require_launch(const StreamState& stream, const KernelState& kernel, const 
   require_arguments(kernel, arguments_of(launch), operation);
 }
 
-bool capture_launch(StreamState& stream, const KernelState& kernel, std::uint64_t kernel_id,
-                    const anyplace_launch& launch) {
-  CapturedLaunch captured{kernel, kernel_id, launch, arguments_of(launch), operation};
-  return capture_made(stream, CapturedLaunch::make, &captured, operation);
+/// For a launch that doesn't fit.
+[[noreturn, gnu::noinline, gnu::cold]] void refuse_launch(const StreamState& stream, const KernelState& kernel,
+                                                          const anyplace_launch& launch) {
+  require_launch(stream, kernel, launch);
+  fail(ErrorCode::invalid_argument, stream.device->place, operation, "the launch doesn't fit the kernel");
 }
 
-/// The slow path of a stream that is captured, which many launches of a program may take: without a pin. False, and
-/// nothing was done, if it is of another kind. No call with hazard pointers is made while it has two.
-bool launch_captured(std::uint64_t kernel_id, std::uint64_t stream_id, const anyplace_launch& launch) {
-  ThreadHazards* const hazards = call_state.hazards;
-  if (hazards == nullptr || !any_capture()) return false;
-  const Publication published(*hazards, kernel_id, stream_id);
-  const Slot& kernel_slot = SlotTable<KernelState>::first_slot(kernel_id);
-  const Slot& stream_slot = SlotTable<StreamState>::first_slot(stream_id);
-  if (!kernel_slot.is_perhaps_careful(kernel_id) || !stream_slot.is_perhaps_careful(stream_id)) return false;
-  auto& stream = *static_cast<StreamState*>(stream_slot.object);
-  if (!stream.captured.load(std::memory_order_acquire)) return false;
-  const auto& kernel = *static_cast<const KernelState*>(kernel_slot.object);
-  require_launch(stream, kernel, launch);
-  return capture_launch(stream, kernel, kernel_id, launch);
-}
-
-/// Throws what is wrong with the launch. Returns true if the stream is held or captured and has taken it.
-[[gnu::noinline, gnu::cold]] bool check_launch(StreamState& stream, KernelState& kernel, std::uint64_t kernel_id,
-                                               const anyplace_launch& launch) {
-  require_launch(stream, kernel, launch);
+/// Hands the launch over if the stream is captured or held; else false.
+bool divert_launch(StreamState& stream, const KernelState& kernel, std::uint64_t kernel_id,
+                   const anyplace_launch& launch) {
   if (!stream.is_diverted()) return false;
-  if (capture_launch(stream, kernel, kernel_id, launch)) return true;
+  CapturedLaunch captured{kernel, kernel_id, launch, arguments_of(launch), operation};
+  if (capture_made(stream, CapturedLaunch::make, &captured, operation)) return true;
   Pin<KernelState> kept = kernels().pin_again(kernel_id, operation);
   divert(stream, keep_launch(std::move(kept), launch, arguments_of(launch)), operation);
   return true;
 }
 
-/// Apart, and on the objects instead of a guard, so that the others have no registers to save for this.
-template <bool careful>
-[[gnu::noinline]] void launch_checked(KernelState& kernel, StreamState& stream, std::uint64_t kernel_id,
-                                      const anyplace_launch& launch) {
-  if (careful || kernel.device != stream.device || !sizes_fit(kernel, launch)) [[unlikely]] {
-    if (check_launch(stream, kernel, kernel_id, launch)) return;
-  }
-  check(kernel.launch(kernel.launch_self, stream.handle, kernel.handle, &launch), stream, operation);
+anyplace_status submit_launch(const StreamState& stream, const KernelState& kernel, const anyplace_launch& launch) {
+  const DeviceState& device = *stream.device;
+  return device.table->kernel_launch(device.self, stream.handle, kernel.handle, &launch);
 }
 
 /// A guard is of kernel and stream (handles/use.h).
 template <class Guard>
 [[gnu::always_inline]] inline void launch_kernel(const Guard& guard, std::uint64_t kernel_id,
                                                  const anyplace_launch& launch) {
-  const Slot& kernel = guard.first_slot();
-  const Slot& stream = guard.second_slot();
-  const std::uint64_t odd =
-      difference(kernel.device.load(std::memory_order_relaxed), stream.device.load(std::memory_order_relaxed)) |
-      launch.shared_bytes | beyond(kernels().limits(kernel_id), launch);
-  if (guard.careful || odd != 0) [[unlikely]]
-    return launch_checked<Guard::careful>(guard.first(), guard.second(), kernel_id, launch);
-  guard.check(kernel.launch(kernel.launch_self(), stream.handle, kernel.handle, &launch), operation);
-}
-
-[[gnu::noinline, gnu::cold]] void launch_slowly(std::uint64_t kernel_id, std::uint64_t stream_id,
-                                                const anyplace_launch& launch) {
-  if (launch_captured(kernel_id, stream_id, launch)) return;
-  use_pinned<KernelState, StreamState>(operation, kernel_id, stream_id, [kernel_id, &launch](const auto& guard) {
-    launch_kernel(guard, kernel_id, launch);
-  });
+  KernelState& kernel = guard.first();
+  StreamState& stream = guard.second();
+  if constexpr (guard.careful) {
+    require_launch(stream, kernel, launch);
+    if (divert_launch(stream, kernel, kernel_id, launch)) return;
+  } else if (kernel.device != stream.device || !fits(kernel, launch)) [[unlikely]] {
+    refuse_launch(stream, kernel, launch);
+  }
+  guard.check(submit_launch(stream, kernel, launch), operation);
 }
 
 }  // namespace
@@ -363,20 +282,11 @@ void launch_drawing(std::uint64_t stream_id, std::uint64_t kernel_id, const anyp
   require_sizes(*kernel, launch, called);
   require_arguments(*kernel, arguments_of(launch), called);
   if (!stream->is_diverted()) {
-    return check(kernel->launch(kernel->launch_self, stream->handle, kernel->handle, &launch), *stream, called);
+    return check(submit_launch(*stream, *kernel, launch), *stream, called);
   }
   LaunchWork work = keep_launch(std::move(kernel), launch, arguments_of(launch));
   work.draw = std::move(draw);
   divert(*stream, std::move(work), called);
-}
-
-void KernelState::describe(Slot& slot, LaunchLimits* limits_of_slot) noexcept {
-  const bool checks_sizes = !module && !argument_sizes.empty();
-  launch = checks_sizes ? launch_callable : device->table->kernel_launch;
-  launch_self = checks_sizes ? this : device->self;
-  slot.launch = launch;
-  slot.extra = reinterpret_cast<std::uintptr_t>(launch_self);
-  if (limits_of_slot != nullptr) *limits_of_slot = limits;
 }
 
 }  // namespace detail
@@ -385,9 +295,8 @@ void StreamView::launch_on(std::uint64_t stream_id, std::uint64_t kernel_id,
                            const detail::LaunchDescription& description) {
   using namespace detail;
   const anyplace_launch& launch = boundary_launch(description);
-  use_else<KernelState, StreamState>(
-      kernel_id, stream_id, [kernel_id, &launch](const auto& guard) { launch_kernel(guard, kernel_id, launch); },
-      [kernel_id, stream_id, &launch] { launch_slowly(kernel_id, stream_id, launch); });
+  use<KernelState, StreamState>(operation, kernel_id, stream_id,
+                                [kernel_id, &launch](const auto& guard) { launch_kernel(guard, kernel_id, launch); });
 }
 
 void StreamView::launch_arguments(KernelView kernel, const LaunchConfig& config,

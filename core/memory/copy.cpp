@@ -47,7 +47,7 @@ class BufferSide<false> {
 
   bool ready() const noexcept {
     if (slot_ == nullptr) return false;
-    const std::uint64_t whole = slot_->extra;
+    const std::uint64_t whole = slot_->bytes;
     return view_.offset_bytes() <= whole && view_.size_bytes() <= whole - view_.offset_bytes();
   }
   DeviceState* device() const noexcept { return slot_->device.load(std::memory_order_relaxed); }

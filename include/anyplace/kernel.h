@@ -263,28 +263,15 @@ struct ArgumentValue<T> {
   LaunchArgument describe() const noexcept { return {LaunchArgument::Kind::address, sizeof(value), &value}; }
 };
 
-/// Everything but the arguments' address. Sizes and the number of arguments are written 16 bytes at a time, which is
-/// how they are looked at next: what was written in smaller pieces would have to reach the cache first.
+/// Everything but the arguments' address.
 inline void describe_launch(LaunchDescription& launch, const LaunchConfig& config,
                             std::uint32_t argument_count) noexcept {
   const Dim3& grid = config.grid;
   const Dim3& block = config.block;
-#if defined(__GNUC__) && !defined(__clang__)
-  using Four = std::uint32_t __attribute__((vector_size(16), aligned(alignof(LaunchDescription)), may_alias));
-  Four* const numbers = reinterpret_cast<Four*>(&launch);
-  numbers[0] = Four{sizeof(launch), grid.x, grid.y, grid.z};
-  numbers[1] = Four{block.x, block.y, block.z, argument_count};
-#elif defined(__clang__)
-  // Clang takes such a type for aligned to all of its bytes, which the struct isn't.
-  using Four = std::uint32_t __attribute__((vector_size(16)));
-  const Four numbers[2] = {{sizeof(launch), grid.x, grid.y, grid.z}, {block.x, block.y, block.z, argument_count}};
-  std::memcpy(&launch, numbers, sizeof(numbers));
-#else
   launch.struct_size = sizeof(launch);
   launch.grid[0] = grid.x, launch.grid[1] = grid.y, launch.grid[2] = grid.z;
   launch.block[0] = block.x, launch.block[1] = block.y, launch.block[2] = block.z;
   launch.argument_count = argument_count;
-#endif
   launch.argument_stride = sizeof(LaunchArgument);
   launch.reserved = 0;
   launch.shared_bytes = config.shared_bytes;

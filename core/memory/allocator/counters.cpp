@@ -27,18 +27,18 @@ void add_to(Stat& stat, std::int64_t allocated, std::int64_t freed) noexcept {
 
 }  // namespace
 
-void HitCounters::publish(std::size_t which, const Sums& peak) noexcept {
+void HitCounters::publish(std::size_t which, const HitFigures& peak) noexcept {
   peaks_[which] = peak;
   for (std::size_t i = 0; i < hit_figures; ++i) {
-    public_peaks_[which][i].store(peak.at(i), std::memory_order_relaxed);
+    public_peaks_[which][i].store(peak[i], std::memory_order_relaxed);
   }
 }
 
 void HitCounters::raise(std::size_t own) noexcept {
   raised_.store(true, std::memory_order_relaxed);
-  const auto higher = [](const Sums& a, const Sums& b) {
-    return Sums{{std::max(a.first[0], b.first[0]), std::max(a.first[1], b.first[1])},
-                {std::max(a.second[0], b.second[0]), 0}};
+  const auto higher = [](HitFigures a, const HitFigures& b) {
+    for (std::size_t i = 0; i < hit_figures; ++i) a[i] = std::max(a[i], b[i]);
+    return a;
   };
   publish(own, higher(peaks_[own], current_[own]));
   publish(2, higher(peaks_[2], all_));
@@ -46,8 +46,7 @@ void HitCounters::raise(std::size_t own) noexcept {
 
 /// No block was counted, so no byte was either, and no maximum was raised.
 bool HitCounters::is_untouched() const noexcept {
-  const auto blocks = [](const std::array<Sums, 2>& sums) { return sums[0].first[0] | sums[1].first[0]; };
-  return (blocks(allocated_) | blocks(current_)) == 0;
+  return allocated_[0][0] == 0 && allocated_[1][0] == 0 && current_[0][0] == 0 && current_[1][0] == 0;
 }
 
 bool HitCounters::add_peaks(std::array<HitFigures, stat_pools>& peaks) const noexcept {
@@ -65,8 +64,8 @@ void HitCounters::move_to(StatTable& stats) noexcept {
   if (is_untouched()) return;
   for (std::size_t c = 0; c < current_.size(); ++c) {
     for (std::size_t i = 0; i < hit_figures; ++i) {
-      const std::int64_t allocated = allocated_[c].at(i);
-      const std::int64_t freed = allocated - current_[c].at(i);
+      const std::int64_t allocated = allocated_[c][i];
+      const std::int64_t freed = allocated - current_[c][i];
       if (allocated == 0 && freed == 0) continue;
       for (std::size_t k = 0; k < kinds_of[i].count; ++k) {
         add_to(stats.at(kinds_of[i].kinds[k], StatPool::all), allocated, freed);

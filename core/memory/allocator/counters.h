@@ -27,20 +27,18 @@ class HitCounters {
  public:
   // -- By the thread, in its bins.
   void allocated(bool small, std::uint64_t bytes, std::uint64_t requested) noexcept {
-    const Sums amount{{1, static_cast<std::int64_t>(bytes)}, {static_cast<std::int64_t>(requested), 0}};
+    const HitFigures amount = figures(bytes, requested);
     const std::size_t own = small ? 1 : 0;
-    allocated_[own] += amount;
-    current_[own] += amount;
-    all_ += amount;
-    const Sums room = (peaks_[own] - current_[own]) | (peaks_[2] - all_);
-    const Pair any = room.first | room.second;
-    if ((any[0] | any[1]) < 0) [[unlikely]]  // a sign: one of them is above its peak
+    add(allocated_[own], amount);
+    add(current_[own], amount);
+    add(all_, amount);
+    if (is_above(current_[own], peaks_[own]) || is_above(all_, peaks_[2])) [[unlikely]]
       raise(own);
   }
   void freed(bool small, std::uint64_t bytes, std::uint64_t requested) noexcept {
-    const Sums amount{{1, static_cast<std::int64_t>(bytes)}, {static_cast<std::int64_t>(requested), 0}};
-    current_[small ? 1 : 0] -= amount;
-    all_ -= amount;
+    const HitFigures amount = figures(bytes, requested);
+    subtract(current_[small ? 1 : 0], amount);
+    subtract(all_, amount);
   }
 
   // -- Under the allocator's lock.
@@ -52,26 +50,28 @@ class HitCounters {
   void move_to(StatTable& stats) noexcept;
 
  private:
-  /// Two figures are added at a time, because a hit does little else than to count.
-  using Pair = std::int64_t __attribute__((vector_size(16)));
-  struct Sums {
-    Pair first{};   ///< blocks, bytes
-    Pair second{};  ///< requested bytes, nothing
-
-    Sums& operator+=(const Sums& other) noexcept { return *this = {first + other.first, second + other.second}; }
-    Sums& operator-=(const Sums& other) noexcept { return *this = *this - other; }
-    Sums operator-(const Sums& other) const noexcept { return {first - other.first, second - other.second}; }
-    Sums operator|(const Sums& other) const noexcept { return {first | other.first, second | other.second}; }
-    std::int64_t at(std::size_t figure) const noexcept { return figure < 2 ? first[figure] : second[0]; }
-  };
+  /// Of one block.
+  static HitFigures figures(std::uint64_t bytes, std::uint64_t requested) noexcept {
+    return {1, static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(requested)};
+  }
+  static void add(HitFigures& sum, const HitFigures& amount) noexcept {
+    for (std::size_t i = 0; i < hit_figures; ++i) sum[i] += amount[i];
+  }
+  static void subtract(HitFigures& sum, const HitFigures& amount) noexcept {
+    for (std::size_t i = 0; i < hit_figures; ++i) sum[i] -= amount[i];
+  }
+  /// In any figure.
+  static bool is_above(const HitFigures& sum, const HitFigures& peak) noexcept {
+    return sum[0] > peak[0] || sum[1] > peak[1] || sum[2] > peak[2];
+  }
   bool is_untouched() const noexcept;
   void raise(std::size_t own) noexcept;
-  void publish(std::size_t which, const Sums& peak) noexcept;
+  void publish(std::size_t which, const HitFigures& peak) noexcept;
 
-  std::array<Sums, 2> current_{};    ///< large, small
-  std::array<Sums, 2> allocated_{};  ///< large, small
-  Sums all_{};
-  std::array<Sums, 3> peaks_{};  ///< large, small, all
+  std::array<HitFigures, 2> current_{};    ///< large, small
+  std::array<HitFigures, 2> allocated_{};  ///< large, small
+  HitFigures all_{};
+  std::array<HitFigures, 3> peaks_{};  ///< large, small, all
   /// The same for other threads to read. The thread alone writes it.
   std::array<std::array<std::atomic<std::int64_t>, hit_figures>, 3> public_peaks_{};
   /// Whether one of them may be above 0. Most looks find a thread that hasn't used its bins since the last look.
