@@ -12,7 +12,6 @@ using test::graph_device;
 using test::HostGate;
 using test::Number;
 using test::required_error;
-using test::step_kernel;
 
 /// Takes so many buffers of that size from the cache and writes on them that no free memory is left untouched.
 void write_over_free_memory(const Device& device, std::uint64_t bytes) {
@@ -142,28 +141,6 @@ TEST_CASE("Given pinned memory that its owner lets go of then the graph keeps it
   CHECK(host_memory_stats(device).reserved_bytes == 0);
 }
 
-TEST_CASE("Given buffers that are made inside a capture then they are the graph's and nobody else's") {
-  const Device device = graph_device();
-  const Stream stream(device);
-  const Number result(device, 0);
-  const Kernel step = step_kernel(device);
-  GraphExec exec;
-  {
-    stream.begin_capture();
-    const Buffer temporary(stream, 8);
-    stream.memset8(temporary, 0);
-    stream.launch(step, {}, temporary, std::uint64_t{1}, std::uint64_t{41});
-    stream.launch(step, {}, temporary, std::uint64_t{1}, std::uint64_t{1});
-    stream.copy(result.buffer, temporary);
-    exec = stream.end_capture().instantiate();
-  }
-  empty_cache(device);
-  write_over_free_memory(device, 8);
-  exec.launch(stream);
-  stream.synchronize();
-  REQUIRE(result.get() == 42);
-}
-
 TEST_CASE("Given buffers that come and go inside a capture then one's memory is the next one's that comes after it") {
   const Device device = graph_device();
   const Stream stream(device);
@@ -281,27 +258,6 @@ TEST_CASE("Given a graph's buffer that pending work outside of captures uses the
   const Buffer afterwards(capturing, 4096);
   CHECK(afterwards.address() == first);
   static_cast<void>(capturing.end_capture());
-}
-
-TEST_CASE("Given a pool that graphs share then a later capture uses what an earlier one let go of") {
-  const Device device = graph_device();
-  const Stream stream(device);
-  const GraphPool pool(device);
-  std::vector<GraphExec> execs;
-  const Number result(device, 0);
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    stream.begin_capture(CaptureMode::global, pool);
-    const Buffer temporary = Buffer(stream, 1 << 20);
-    stream.memset8(temporary, static_cast<std::uint8_t>(i + 1));
-    stream.copy(result.buffer, temporary.sub(0, 8));
-    execs.push_back(stream.end_capture().instantiate());
-  }
-  CHECK(pool.reserved_bytes() == 1 << 20);
-  for (std::uint64_t i = 0; i < 3; ++i) {
-    execs[i].launch(stream);
-    stream.synchronize();
-    CHECK(result.get() == (i + 1) * 0x0101010101010101);
-  }
 }
 
 TEST_CASE("Given a pool of another device or a null one then a capture with it is refused") {

@@ -132,32 +132,6 @@ TEST_CASE("A buffer of one stream is freed in that stream's order by the backend
   CHECK(controls.events == 0);
 }
 
-TEST_CASE("record_stream holds memory back until that stream's work is done") {
-  without_cache();
-  const std::string place = GENERATE("sim_full:0", "sim_plain:0", "sim_bare:0");
-  const Device device(place);
-  Controls& controls = controls_of(device);
-  const Stream home(device);
-  const Stream user(device);
-  const Bytes bytes = pattern(5000);
-  Bytes result(bytes.size());
-  Buffer buffer = upload(home, bytes);
-  {
-    HostGate gate(user);
-    user.copy(result, buffer);
-    buffer.record_stream(user);
-    buffer.record_stream(user);  // twice is once
-    buffer = Buffer();
-    home.synchronize();
-    { const Buffer another(home, bytes.size()); }
-    CHECK(controls.frees + controls.async_frees <= (device.has(Capability::stream_ordered_memory) ? 1 : 0));
-  }
-  user.synchronize();
-  CHECK(result == bytes);
-  device.synchronize();
-  CHECK(controls.frees + controls.async_frees == 2);
-}
-
 TEST_CASE("record_stream takes streams of other devices and of other backends") {
   without_cache();
   const Device device("sim_plain:0");
@@ -177,28 +151,6 @@ TEST_CASE("record_stream takes streams of other devices and of other backends") 
   user.synchronize();
   device.synchronize();
   CHECK(controls_of(device).frees == before + 2);
-}
-
-TEST_CASE("Given its stream was destroyed a buffer still frees itself after that stream's work") {
-  without_cache();
-  const std::string place = GENERATE("sim_full:0", "sim_plain:0");
-  const Device device(place);
-  Controls& controls = controls_of(device);
-  const Bytes bytes = pattern(3000);
-  Bytes result(bytes.size());
-  {
-    auto stream = std::make_unique<Stream>(device);
-    Buffer buffer = upload(*stream, bytes);
-    HostGate gate(*stream);
-    stream->copy(result, buffer);
-    stream.reset();
-    CHECK(buffer.device() == device);
-    buffer = Buffer();
-  }
-  device.synchronize();
-  CHECK(result == bytes);
-  CHECK(controls.frees + controls.async_frees == 1);
-  CHECK(controls.streams_destroyed == 1);
 }
 
 TEST_CASE("A buffer keeps the backend's stream and not the handle") {
@@ -255,40 +207,6 @@ TEST_CASE("A buffer destroyed inside a host function is freed") {
   CHECK(controls.frees + controls.async_frees == 1);
 }
 
-TEST_CASE("Making memory inside a host function is not permitted") {
-  const Device device("cpu_sim:0");
-  const Stream stream(device);
-  const Buffer buffer(stream, 8);
-  std::vector<ErrorCode> codes;
-  stream.launch_host_func([&] {
-    Bytes host(8);
-    const auto code_of = [&](auto&& call) {
-      try {
-        call();
-        codes.push_back(ErrorCode::ok);
-      } catch (const Error& error) {
-        codes.push_back(error.code());
-      }
-    };
-    code_of([&] { const Buffer made(stream, 8); });
-    code_of([&] { const HostBuffer made(device, 8); });
-    code_of([&] { const HostRegistration made(device, host); });
-    code_of([&] { Buffer::from_native(device, 4096, 8); });
-    code_of([&] { static_cast<void>(buffer.address()); });
-    code_of([&] { static_cast<void>(buffer.sub(0, 1)); });
-    code_of([&] { static_cast<void>(buffer.device()); });
-    code_of([&] { stream.copy(buffer, host); });
-    code_of([&] { stream.copy(host, buffer); });
-    code_of([&] { stream.copy(buffer.view(), buffer.view()); });
-    code_of([&] { stream.copy_2d(buffer, 4, host, 4, 4, 2); });
-    code_of([&] { stream.memset8(buffer, 1); });
-    code_of([&] { stream.memset16(buffer, 1); });
-    code_of([&] { stream.memset32(buffer, 1); });
-  });
-  stream.synchronize();
-  CHECK(codes == std::vector<ErrorCode>(14, ErrorCode::not_permitted));
-}
-
 TEST_CASE("Out of memory has the figures") {
   without_cache();
   give_devices_memory("1MiB");
@@ -306,21 +224,6 @@ TEST_CASE("Out of memory has the figures") {
   CHECK(error.memory()->in_use == 600000);
   CHECK(error.memory()->limit == mebibyte);
   CHECK_THAT(std::string(error.what()), Catch::Contains("500000") && Catch::Contains("600000"));
-}
-
-TEST_CASE("Sizes that no device has are out of memory") {
-  without_cache();
-  const std::string place = GENERATE("cpu_sim:0", "sim_plain:0");
-  const Device device(place);
-  const Stream stream(device);
-  for (const std::uint64_t bytes : {std::uint64_t{1} << 40, std::uint64_t{1} << 63, UINT64_MAX, UINT64_MAX - 255}) {
-    const Error error = error_of([&] { const Buffer buffer(stream, bytes); });
-    CHECK(error.code() == ErrorCode::out_of_memory);
-    REQUIRE(error.memory().has_value());
-    CHECK(error.memory()->requested == bytes);
-    CHECK(error.memory()->in_use == 0);
-  }
-  CHECK_NOTHROW(Buffer(stream, 1));
 }
 
 TEST_CASE("Memory is not out before pending frees were waited for") {
@@ -355,26 +258,6 @@ TEST_CASE("Bytes in use follow buffers and not what is pending") {
   HostGate gate(stream);
   first = Buffer();
   CHECK(in_use() == 2000);
-}
-
-TEST_CASE("Nothing leaks over many buffers of many streams") {
-  without_cache();
-  give_devices_memory("64MiB");
-  const std::string place = GENERATE("cpu_sim:0", "sim_plain:0", "sim_bare:0");
-  const Device device(place);
-  {
-    std::vector<Stream> streams;
-    for (int i = 0; i < 8; ++i) streams.emplace_back(device);
-    for (std::size_t i = 0; i < 400; ++i) {
-      const Buffer buffer(streams[i % 8], mebibyte);
-      streams[i % 8].memset8(buffer.sub(0, 100), 1);
-      if (i % 3 == 0) buffer.record_stream(streams[(i + 1) % 8]);
-    }
-  }
-  // What synchronising the device gave back in a stream's order is free after the next.
-  device.synchronize();
-  device.synchronize();
-  CHECK(free_bytes(device) == 64 * mebibyte);
 }
 
 TEST_CASE("A buffer of a lost device frees itself without a word") {

@@ -7,30 +7,6 @@ namespace host_memory_test {
 using namespace anyplace;
 using namespace memory_test;
 
-TEST_CASE("Pinned memory is the host's and copies use it") {
-  const Device device("cpu_sim:0");
-  const Stream stream(device);
-  HostBuffer host(device, 1000);
-  REQUIRE(host.data() != nullptr);
-  CHECK(host.size() == 1000);
-  CHECK(host.as<std::uint32_t>().size() == 250);
-  CHECK(host.as<std::uint64_t[3]>().size() == 41);  // a rest that is no whole element is left out
-  const Bytes bytes = pattern(1000);
-  std::copy(bytes.begin(), bytes.end(), host.as<std::uint8_t>().begin());
-  const Buffer buffer(stream, 1000);
-  stream.copy(buffer, host.as<std::uint8_t>());
-  CHECK(download(stream, buffer) == bytes);
-}
-
-TEST_CASE("Pinned memory of 0 bytes is null") {
-  const HostBuffer host(Device("cpu_sim:0"), 0);
-  CHECK_FALSE(host);
-  CHECK(host.data() == nullptr);
-  CHECK(host.size() == 0);
-  CHECK(host.as<int>().empty());
-  CHECK_FALSE(HostBuffer());
-}
-
 TEST_CASE("Pinned memory moves and is freed once") {
   without_cache();
   const Device device("sim_full:0");

@@ -28,30 +28,6 @@ auto routes() {
 
 }  // namespace
 
-TEST_CASE("Staged copies of every size arrive byte by byte on either stream") {
-  const auto [from, to] = routes();
-  CAPTURE(from, to);
-  const Stream source_stream{Device(from)};
-  const Stream destination_stream{Device(to)};
-  std::uint32_t seed = 0;
-  for (const std::size_t count : {std::size_t{1}, std::size_t{4097}, std::size_t{300001}, several_pieces}) {
-    for (const bool on_source : {true, false}) {
-      CAPTURE(count, on_source);
-      const Bytes bytes = pattern(count, ++seed);
-      const Buffer source = upload(source_stream, bytes);
-      const Buffer destination(destination_stream, count + 2);
-      destination_stream.memset8(destination, 0xcc);
-      destination_stream.synchronize();
-      const Stream& stream = on_source ? source_stream : destination_stream;
-      stream.copy(destination.sub(1, count), source);
-      stream.synchronize();
-      Bytes expected(count + 2, 0xcc);
-      std::copy(bytes.begin(), bytes.end(), expected.begin() + 1);
-      CHECK(download(destination_stream, destination) == expected);
-    }
-  }
-}
-
 TEST_CASE("Staged copies of lines arrive byte by byte on either stream") {
   const auto [from, to] = routes();
   CAPTURE(from, to);

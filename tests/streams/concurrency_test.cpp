@@ -40,20 +40,6 @@ bool tolerate(Call&& call) {
 
 }  // namespace
 
-TEST_CASE("Given one stream and many threads when all submit then everything runs") {
-  const Stream stream(Device("cpu_sim:0"));
-  std::atomic<int> ran{0};
-  test::on_threads(thread_count, [&](int) {
-    for (int i = 0; i < 300; ++i) {
-      stream.launch_host_func([&] { ++ran; });
-      if (i % 50 == 0) stream.synchronize();
-      static_cast<void>(stream.query());
-    }
-  });
-  stream.synchronize();
-  REQUIRE(ran == thread_count * 300);
-}
-
 TEST_CASE("Given handles that some threads use and others replace then calls work or say that the handle is gone") {
   struct Shared {
     std::mutex mutex;  // guards the owners; the views are read without, as a user may
@@ -171,22 +157,6 @@ TEST_CASE("Given three backends with and without gates when threads make their s
   }
   for (const char* place : places) Device(place).synchronize();
   REQUIRE(ran == accepted);
-}
-
-TEST_CASE("Given threads that come and go then each has its own current stream and per-thread stream") {
-  const Device device("cpu_sim:0");
-  test::on_threads(thread_count, [&](int) {
-    for (int i = 0; i < 20; ++i) {
-      std::thread([&] {
-        const StreamView mine = device.per_thread_stream();
-        mine.launch_host_func([] {});
-        const Stream stream(device);
-        const StreamGuard guard(stream);
-        if (current_stream(device) != stream) std::terminate();
-      }).join();
-    }
-  });
-  device.synchronize();
 }
 
 TEST_CASE("Given faults on many streams when threads collect them then each is reported once") {

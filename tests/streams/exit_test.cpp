@@ -7,8 +7,6 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <functional>
-#include <memory>
-#include <sstream>
 #include <string>
 
 #include "streams/plugins/forward.h"
@@ -30,16 +28,6 @@ struct AtExit {
 AtExit* at_exit = nullptr;
 
 void say(const char* text) { static_cast<void>(!::write(1, text, std::string(text).size())); }
-
-/// LeakSanitizer remarks, in a child, on the threads that only its parent has.
-std::string without_sanitizer(const std::string& output) {
-  std::istringstream lines(output);
-  std::string kept;
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("==")) kept += line + "\n";
-  }
-  return kept;
-}
 
 /// A stream of sim_c that the core holds for one of cpu_sim, and that says "done" when it may go on.
 void hold_a_stream() {
@@ -79,30 +67,6 @@ TEST_CASE("Given a held stream when the process exits and it never may go on the
   REQUIRE(result.signal == 0);
   REQUIRE(result.output.find("done") == std::string::npos);
   REQUIRE(result.output.find("left behind") != std::string::npos);
-}
-
-TEST_CASE("Given handles of the child's parent when a forked child ends then it does nothing with them") {
-  auto stream = std::make_unique<Stream>(Device("cpu_sim:0"));
-  auto event = std::make_unique<Event>(Device("cpu_sim:0"));
-  const Device device("cpu_sim:0");
-  device.per_thread_stream();
-  stream->launch_host_func([] {});
-  stream->synchronize();
-  const test::ChildResult result = test::in_child([&] {
-    try {
-      static_cast<void>(stream->query());
-    } catch (const Error& error) {
-      say((std::string(to_string(error.code())) + "\n").c_str());
-    }
-    stream.reset();
-    event.reset();
-    return 7;
-  });
-  INFO(result.output);
-  REQUIRE_FALSE(result.timed_out);
-  REQUIRE(result.status == 7);
-  REQUIRE(without_sanitizer(result.output) == "forked\n");
-  REQUIRE(stream->query());
 }
 
 }  // namespace exit_test

@@ -6,15 +6,12 @@
 #include <anyplace/anyplace.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -160,76 +157,6 @@ TEST_CASE(
       [&] {
         handles.stream.launch(kernel, {1, 1});
       });
-}
-
-TEST_CASE("Given threads that use handles while others replace them then no backend sees one after its end") {
-  test::Fragile& fragile = new_fragile();
-  const Device device("fragile:0");
-  const Module module(device, image_bytes());
-  const KernelView kernel = module.kernel("k");
-  struct Shared {
-    std::mutex mutex;  // guards the owners; the ids are read without, as a user may
-    Stream stream{Device("fragile:0")};
-    Event event{Device("fragile:0")};
-    std::atomic<std::uint64_t> stream_id{0};
-    std::atomic<std::uint64_t> event_id{0};
-  };
-  std::array<Shared, 2> shared;
-  for (Shared& one : shared) {
-    one.stream_id = one.stream.id();
-    one.event_id = one.event.id();
-  }
-  std::atomic<int> surprises{0};
-  const auto use = [&](int seed) {
-    std::mt19937 random(static_cast<unsigned>(seed));
-    for (int i = 0; i < 4000; ++i) {
-      const StreamView stream(shared[random() % 2].stream_id.load());
-      const EventView event(shared[random() % 2].event_id.load());
-      try {
-        switch (random() % 5) {
-          case 0:
-            event.record(stream);
-            break;
-          case 1:
-            stream.wait_event(event);
-            break;
-          case 2:
-            static_cast<void>(event.query());
-            break;
-          case 3:
-            static_cast<void>(stream.query());
-            break;
-          case 4:
-            stream.launch(kernel, {1, 1});
-            break;
-        }
-      } catch (const Error& error) {
-        if (error.code() != ErrorCode::invalid_handle) ++surprises;
-      }
-    }
-  };
-  const auto replace = [&](int seed) {
-    std::mt19937 random(static_cast<unsigned>(seed));
-    for (int i = 0; i < 1000; ++i) {
-      Shared& one = shared[random() % 2];
-      const std::lock_guard lock(one.mutex);
-      if (random() % 2 == 0) {
-        one.event = Event(device);
-        one.event_id = one.event.id();
-      } else {
-        one.stream = Stream(device);
-        one.stream_id = one.stream.id();
-      }
-    }
-  };
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i) threads.emplace_back(use, i);
-  for (int i = 0; i < 2; ++i) threads.emplace_back(replace, i);
-  for (std::thread& thread : threads) thread.join();
-  REQUIRE(surprises == 0);
-  // All that was replaced ends, on whatever thread.
-  fragile.wait_until_destroyed(2000);
-  REQUIRE(fragile.misused == 0);
 }
 
 TEST_CASE("Given threads that come and go when handles end then what nobody uses any more ends at once") {

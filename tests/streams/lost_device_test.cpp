@@ -44,6 +44,7 @@ TEST_CASE("Given an entry that reports the loss then that call has the vendor's 
   const Stream stream(device);
   const Event event(device, {.timing = true});
   Buffer buffer(stream, 64);
+  const Kernel kernel(device, [](const Block&) {});
   stream.synchronize();
   forward.lost_device = 0;
   const auto first = test::error_of([&] { stream.synchronize(); });
@@ -75,6 +76,14 @@ TEST_CASE("Given an entry that reports the loss then that call has the vendor's 
       {"Stream", [&] { const Stream made(device); }},
       {"Event", [&] { const Event made(device); }},
       {"Buffer", [&] { const Buffer made(stream, 64); }},
+      {"Buffer::from_native", [&] { Buffer::from_native(device, 4096, 1); }},
+      {"HostBuffer", [&] { const HostBuffer made(device, 64); }},
+      {"launch",
+       [&] {
+         stream.launch(kernel, {1, 1});
+       }},
+      {"Kernel", [&] { const Kernel made(device, [](const Block&) {}); }},
+      {"Module", [&] { Module::from_file(device, "/nowhere"); }},
       {"a wait from another device", [&] { Stream(Device("sim_b:1")).wait_event(event); }},
       {"a wait from another backend", [&] { Stream(Device("cpu_sim:0")).wait_stream(stream); }},
   };
