@@ -175,6 +175,49 @@ TEST_CASE("a wait on a value is for memory for signals alone, and a call of HIP 
   CHECK(Control().misuses() == 1);
 }
 
+// -- Calls that are made to fail, and the thread's last error.
+
+TEST_CASE("what gives something back does so even where it is made to fail") {
+  std::uint32_t* const memory = test::words({1});
+  const hipStream_t stream = test::create_stream();
+  const hipEvent_t event = test::create_event();
+  for (const char* entry : {"hipFree", "hipStreamDestroy", "hipEventDestroy"})
+    REQUIRE(Control().fail_nth(entry, 1, hipErrorUnknown));
+  each_gives(hipErrorUnknown, {hipFree(memory), hipStreamDestroy(stream), hipEventDestroy(event)});
+  CHECK(Control().live() == 0);
+  CHECK(Control().misuses() == 0);
+}
+
+TEST_CASE("the device that is lost by a sticky code is the one that the call is about") {
+  test::set_env("HIP_DOUBLE_FAIL", "hipMemGetAllocationGranularity:1:700");
+  anyplace::doubles::hip::AllocationProperties properties{};
+  properties.type = hipMemAllocationTypePinned;
+  properties.location.type = hipMemLocationTypeDevice;
+  properties.location.id = 1;
+  std::size_t bytes = 0;
+  CHECK(hipMemGetAllocationGranularity(&bytes, reinterpret_cast<const hipMemAllocationProp*>(&properties),
+                                       hipMemAllocationGranularityMinimum) == hipErrorIllegalAddress);
+  ok(hipDeviceSynchronize());
+  ok(hipSetDevice(1));
+  CHECK(hipDeviceSynchronize() == hipErrorIllegalAddress);
+}
+
+TEST_CASE("the last error is what the last call returned up to HIP 6 and the last error from 7 on") {
+  const test::ChildResult seven = test::in_child([] {
+    test::set_env("HIP_DOUBLE_VERSION", "70051831");
+    const bool kept = hipSetDevice(9) != hipSuccess && hipSetDevice(0) == hipSuccess;
+    return kept && hipGetLastError() == hipErrorInvalidDevice && hipGetLastError() == hipSuccess ? 7 : 1;
+  });
+  CHECK(seven.status == 7);
+  CHECK(hipSetDevice(9) == hipErrorInvalidDevice);
+  CHECK(hipPeekAtLastError() == hipErrorInvalidDevice);
+  CHECK(hipGetLastError() == hipErrorInvalidDevice);
+  CHECK(hipGetLastError() == hipSuccess);
+  CHECK(hipSetDevice(9) == hipErrorInvalidDevice);
+  ok(hipSetDevice(0));
+  CHECK(hipGetLastError() == hipSuccess);
+}
+
 // -- Graphs.
 
 namespace {
