@@ -8,10 +8,10 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <initializer_list>
 #include <iterator>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "double_control.hpp"
@@ -37,19 +37,14 @@ class Latch {
     return *all.emplace_back(std::make_unique<Latch>());
   }
   /// A host function for a stream, whose `user` is the latch.
-  static void pass(void* user) {
-    auto* const latch = static_cast<Latch*>(user);
-    latch->reached_.set_value();
-    latch->opened_.get_future().wait();
-  }
-  void wait_until_reached() { reached_.get_future().wait(); }
+  static void pass(void* user) { static_cast<Latch*>(user)->opened_.get_future().wait(); }
   void open() {
     if (!open_) opened_.set_value();
     open_ = true;
   }
 
  private:
-  std::promise<void> reached_, opened_;
+  std::promise<void> opened_;
   bool open_ = false;
 };
 
@@ -61,7 +56,6 @@ class AnyGate {
   AnyGate(const AnyGate&) = delete;  // streams wait on it
   AnyGate& operator=(const AnyGate&) = delete;
   ~AnyGate() { open(); }
-  void wait_until_reached() { latch_.wait_until_reached(); }
   void open() { latch_.open(); }
 
  protected:
@@ -76,12 +70,14 @@ inline void check_one_of_each(const anyplace::doubles::Control& control, const s
   }
 }
 
-/// Runs `body` on so many threads at the same time, each with its number.
-template <class Body>
-void on_threads(int count, const Body& body) {
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(body, i);
-  for (std::thread& thread : threads) thread.join();
+/// Each of these calls gave that code.
+template <class Result>
+void each_gives(Result code, std::initializer_list<Result> calls, int line = __builtin_LINE()) {
+  int number = 0;
+  for (const Result call : calls) {
+    INFO("call " << ++number << " of those in line " << line);
+    CHECK(call == code);
+  }
 }
 
 /// A host function that runs `user`, a std::function<void()>.

@@ -6,15 +6,10 @@ anyplace_add_cuda_stand_in(anyplace_cuda_double_test_files HOST anyplace_double_
 file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/test_files)
 
 anyplace_add_double_test(double_cuda
-  SOURCES test_support.cpp streams_test.cpp null_stream_test.cpp capture_test.cpp graph_test.cpp strict_test.cpp memory_test.cpp pool_test.cpp
-          virtual_memory_test.cpp module_test.cpp control_test.cpp environment_test.cpp
+  SOURCES test_support.cpp capture_test.cpp graph_test.cpp strict_test.cpp memory_test.cpp virtual_memory_test.cpp module_test.cpp
+          control_test.cpp environment_test.cpp
   LIBRARIES anyplace_cuda_double
   DEFINITIONS CUDA_DOUBLE_TEST_FILES="${CMAKE_CURRENT_BINARY_DIR}/test_files"
+              CUDA_DOUBLE_OLD_LIBRARY="$<TARGET_FILE:anyplace_cuda_double_old>"
   INCLUDES ${ANYPLACE_CUDA_INCLUDE_DIR})
-add_dependencies(test_double_cuda anyplace_cuda_double_test_files)
-
-anyplace_add_double_test(double_cuda_old
-  SOURCES old_driver_test.cpp
-  DEFINITIONS CUDA_DOUBLE_OLD_LIBRARY="$<TARGET_FILE:anyplace_cuda_double_old>"
-  INCLUDES ${ANYPLACE_CUDA_INCLUDE_DIR})
-add_dependencies(test_double_cuda_old anyplace_cuda_double_old)
+add_dependencies(test_double_cuda anyplace_cuda_double_test_files anyplace_cuda_double_old)

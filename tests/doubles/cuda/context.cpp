@@ -184,34 +184,6 @@ CUDA_DOUBLE_ENTRY(cuCtxPopCurrent_v2)(CUcontext* context) {
   return CUDA_SUCCESS;
 }
 
-CUDA_DOUBLE_ENTRY(cuCtxGetDevice)(CUdevice* device) { return do_cuCtxGetDevice_v2(device, nullptr); }
-
-CUDA_DOUBLE_ENTRY(cuCtxGetDevice_v2)(CUdevice* device, CUcontext context) {
-  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  ContextRef found;
-  const int result = named_or_current(context, found);
-  if (result == CUDA_SUCCESS) *device = found->device;
-  return result;
-}
-
-CUDA_DOUBLE_ENTRY(cuCtxGetFlags)(unsigned* flags) {
-  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  ContextRef context;
-  const int result = current_context(context);
-  if (result != CUDA_SUCCESS) return result;
-  const Locked lock(state().mutex);
-  *flags = context->flags;
-  return CUDA_SUCCESS;
-}
-
-CUDA_DOUBLE_ENTRY(cuCtxGetId)(CUcontext context, unsigned long long* id) {
-  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  ContextRef found;
-  const int result = named_or_current(context, found);
-  if (result == CUDA_SUCCESS) *id = found->id;
-  return result;
-}
-
 CUDA_DOUBLE_ENTRY(cuCtxSynchronize)() { return do_cuCtxSynchronize_v2(nullptr); }
 
 CUDA_DOUBLE_ENTRY(cuCtxSynchronize_v2)(CUcontext context) {
@@ -229,36 +201,6 @@ CUDA_DOUBLE_ENTRY(cuCtxGetStreamPriorityRange)(int* least, int* greatest) {
   ContextRef context;
   const int result = current_context(context);
   return result == CUDA_SUCCESS ? priority_range(least, greatest) : result;
-}
-
-CUDA_DOUBLE_ENTRY(cuCtxGetApiVersion)(CUcontext context, unsigned* version) {
-  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  ContextRef found;
-  const int result = named_or_current(context, found);
-  if (result == CUDA_SUCCESS) *version = 3020;
-  return result;
-}
-
-CUDA_DOUBLE_ENTRY(cuCtxGetLimit)(size_t* value, CUlimit limit) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (static_cast<unsigned>(limit) > CU_LIMIT_PERSISTING_L2_CACHE_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  ContextRef context;
-  const int result = current_context(context);
-  if (result != CUDA_SUCCESS) return result;
-  const Locked lock(state().mutex);
-  const auto found = context->limits.find(limit);
-  *value = found == context->limits.end() ? 1024 : found->second;
-  return CUDA_SUCCESS;
-}
-
-CUDA_DOUBLE_ENTRY(cuCtxSetLimit)(CUlimit limit, size_t value) {
-  if (static_cast<unsigned>(limit) > CU_LIMIT_PERSISTING_L2_CACHE_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
-  ContextRef context;
-  const int result = current_context(context);
-  if (result != CUDA_SUCCESS) return result;
-  const Locked lock(state().mutex);
-  context->limits[limit] = value;
-  return CUDA_SUCCESS;
 }
 
 CUDA_DOUBLE_ENTRY(cuCtxEnablePeerAccess)(CUcontext peer, unsigned flags) {

@@ -59,13 +59,6 @@ int end_of(CUmemorytype type, const void* host, CUdeviceptr device, size_t x, si
 
 // -- Without a stream: in the null stream, or the thread's own in the forms for that.
 
-CUDA_DOUBLE_ENTRY(cuMemcpy)(CUdeviceptr destination, CUdeviceptr source, size_t bytes) {
-  return copy_bytes(destination, Want::any, source, Want::any, bytes, nullptr, synchronous);
-}
-CUDA_DOUBLE_ENTRY(cuMemcpyPeer)
-(CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source, CUcontext source_context, size_t bytes) {
-  return copy_peer(destination, destination_context, source, source_context, bytes, nullptr, synchronous);
-}
 CUDA_DOUBLE_ENTRY(cuMemcpyHtoD_v2)(CUdeviceptr destination, const void* source, size_t bytes) {
   return copy_bytes(destination, Want::device, source, Want::host, bytes, nullptr, synchronous);
 }
@@ -75,14 +68,9 @@ CUDA_DOUBLE_ENTRY(cuMemcpyDtoH_v2)(void* destination, CUdeviceptr source, size_t
 CUDA_DOUBLE_ENTRY(cuMemcpyDtoD_v2)(CUdeviceptr destination, CUdeviceptr source, size_t bytes) {
   return copy_bytes(destination, Want::device, source, Want::device, bytes, nullptr, synchronous);
 }
-CUDA_DOUBLE_ENTRY(cuMemcpy2D_v2)(const CUDA_MEMCPY2D* copy) { return copy_2d(copy, nullptr, synchronous); }
-CUDA_DOUBLE_ENTRY(cuMemcpy2DUnaligned_v2)(const CUDA_MEMCPY2D* copy) { return copy_2d(copy, nullptr, synchronous); }
 
 // -- In a stream.
 
-CUDA_DOUBLE_ENTRY(cuMemcpyAsync)(CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream) {
-  return copy_bytes(destination, Want::any, source, Want::any, bytes, stream, in_stream);
-}
 CUDA_DOUBLE_ENTRY(cuMemcpyPeerAsync)
 (CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source, CUcontext source_context, size_t bytes,
  CUstream stream) {
@@ -112,18 +100,6 @@ CUDA_DOUBLE_ENTRY(cuMemsetD16_v2)(CUdeviceptr destination, unsigned short value,
 CUDA_DOUBLE_ENTRY(cuMemsetD32_v2)(CUdeviceptr destination, unsigned value, size_t count) {
   return fill<uint32_t>({destination, count, count}, value, nullptr, synchronous);
 }
-CUDA_DOUBLE_ENTRY(cuMemsetD2D8_v2)
-(CUdeviceptr destination, size_t pitch, unsigned char value, size_t width, size_t height) {
-  return fill<uint8_t>({destination, pitch, width, height}, value, nullptr, synchronous);
-}
-CUDA_DOUBLE_ENTRY(cuMemsetD2D16_v2)
-(CUdeviceptr destination, size_t pitch, unsigned short value, size_t width, size_t height) {
-  return fill<uint16_t>({destination, pitch, width, height}, value, nullptr, synchronous);
-}
-CUDA_DOUBLE_ENTRY(cuMemsetD2D32_v2)
-(CUdeviceptr destination, size_t pitch, unsigned value, size_t width, size_t height) {
-  return fill<uint32_t>({destination, pitch, width, height}, value, nullptr, synchronous);
-}
 CUDA_DOUBLE_ENTRY(cuMemsetD8Async)(CUdeviceptr destination, unsigned char value, size_t count, CUstream stream) {
   return fill<uint8_t>({destination, count, count}, value, stream, in_stream);
 }
@@ -132,18 +108,6 @@ CUDA_DOUBLE_ENTRY(cuMemsetD16Async)(CUdeviceptr destination, unsigned short valu
 }
 CUDA_DOUBLE_ENTRY(cuMemsetD32Async)(CUdeviceptr destination, unsigned value, size_t count, CUstream stream) {
   return fill<uint32_t>({destination, count, count}, value, stream, in_stream);
-}
-CUDA_DOUBLE_ENTRY(cuMemsetD2D8Async)
-(CUdeviceptr destination, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream) {
-  return fill<uint8_t>({destination, pitch, width, height}, value, stream, in_stream);
-}
-CUDA_DOUBLE_ENTRY(cuMemsetD2D16Async)
-(CUdeviceptr destination, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream) {
-  return fill<uint16_t>({destination, pitch, width, height}, value, stream, in_stream);
-}
-CUDA_DOUBLE_ENTRY(cuMemsetD2D32Async)
-(CUdeviceptr destination, size_t pitch, unsigned value, size_t width, size_t height, CUstream stream) {
-  return fill<uint32_t>({destination, pitch, width, height}, value, stream, in_stream);
 }
 
 }  // namespace anyplace::doubles::cuda

@@ -94,8 +94,6 @@ int value_of(int attribute, CUdevice device, bool& known) {
   return fixed == nullptr ? 0 : *fixed;
 }
 
-std::string pci_of(CUdevice device) { return pci_address(pci_bus_of(device)); }
-
 /// `bytes_of` writes the 16 bytes of a physical device's uuid.
 int write_uuid(CUuuid* uuid, CUdevice device, void (*bytes_of)(const Config&, int, unsigned char*)) {
   if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -144,32 +142,8 @@ CUDA_DOUBLE_ENTRY(cuDeviceGetPCIBusId)(char* pci, int bytes, CUdevice device) {
   return write_pci_address(pci, bytes, device, pci_bus_of);
 }
 
-CUDA_DOUBLE_ENTRY(cuDeviceGetByPCIBusId)(CUdevice* device, const char* pci) {
-  if (is_null(device, pci)) return CUDA_ERROR_INVALID_VALUE;
-  for (int i = 0; i < static_cast<int>(config().visible.size()); ++i) {
-    const std::string known = pci_of(i);
-    if (known != pci && known.substr(5) != pci && known.substr(0, 10) != pci) continue;
-    *device = i;
-    return CUDA_SUCCESS;
-  }
-  return CUDA_ERROR_INVALID_DEVICE;
-}
-
 CUDA_DOUBLE_ENTRY(cuDeviceCanAccessPeer)(int* can, CUdevice device, CUdevice peer) {
   return can_access_peer(can, device, peer);
-}
-
-CUDA_DOUBLE_ENTRY(cuDeviceGetP2PAttribute)
-(int* value, CUdevice_P2PAttribute attribute, CUdevice source, CUdevice destination) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  int can = 0;
-  if (can_access_peer(&can, source, destination) != CUDA_SUCCESS || source == destination) {
-    return CUDA_ERROR_INVALID_DEVICE;
-  }
-  const bool access = attribute == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED;
-  if (static_cast<int>(attribute) < 1 || static_cast<int>(attribute) > 5) return CUDA_ERROR_INVALID_VALUE;
-  *value = access ? can : 0;
-  return CUDA_SUCCESS;
 }
 
 }  // namespace anyplace::doubles::cuda

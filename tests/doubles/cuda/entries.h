@@ -37,14 +37,8 @@ namespace anyplace::doubles::cuda {
   X(plain, cuDeviceGetUuid, 9020, (CUuuid * uuid, CUdevice device), (uuid, device))                                    \
   X(plain, cuDeviceGetUuid_v2, 11040, (CUuuid * uuid, CUdevice device), (uuid, device))                                \
   X(plain, cuDeviceGetPCIBusId, 4010, (char* pci, int bytes, CUdevice device), (pci, bytes, device))                   \
-  X(plain, cuDeviceGetByPCIBusId, 4010, (CUdevice * device, const char* pci), (device, pci))                           \
   X(plain, cuDeviceCanAccessPeer, 4000, (int* can_access, CUdevice device, CUdevice peer), (can_access, device, peer)) \
-  X(plain, cuDeviceGetP2PAttribute, 8000,                                                                              \
-    (int* value, CUdevice_P2PAttribute attribute, CUdevice source, CUdevice destination),                              \
-    (value, attribute, source, destination))                                                                           \
   X(plain, cuDeviceGetDefaultMemPool, 11020, (CUmemoryPool * pool, CUdevice device), (pool, device))                   \
-  X(plain, cuDeviceGetMemPool, 11020, (CUmemoryPool * pool, CUdevice device), (pool, device))                          \
-  X(plain, cuDeviceSetMemPool, 11020, (CUdevice device, CUmemoryPool pool), (device, pool))                            \
   X(plain, cuDevicePrimaryCtxRetain, 7000, (CUcontext * context, CUdevice device), (context, device))                  \
   X(release, cuDevicePrimaryCtxRelease_v2, 11000, (CUdevice device), (device))                                         \
   X(plain, cuDevicePrimaryCtxGetState, 7000, (CUdevice device, unsigned* flags, int* active), (device, flags, active)) \
@@ -64,16 +58,9 @@ namespace anyplace::doubles::cuda {
   X(plain, cuCtxSetCurrent, 4000, (CUcontext context), (context))                                                  \
   X(plain, cuCtxPushCurrent_v2, 4000, (CUcontext context), (context))                                              \
   X(plain, cuCtxPopCurrent_v2, 4000, (CUcontext * context), (context))                                             \
-  X(plain, cuCtxGetDevice, 2000, (CUdevice * device), (device))                                                    \
-  X(plain, cuCtxGetDevice_v2, 13000, (CUdevice * device, CUcontext context), (device, context))                    \
-  X(plain, cuCtxGetFlags, 7000, (unsigned* flags), (flags))                                                        \
-  X(plain, cuCtxGetId, 12000, (CUcontext context, unsigned long long* id), (context, id))                          \
   X(plain, cuCtxSynchronize, 2000, (), ())                                                                         \
   X(plain, cuCtxSynchronize_v2, 13000, (CUcontext context), (context))                                             \
   X(plain, cuCtxGetStreamPriorityRange, 5050, (int* least, int* greatest), (least, greatest))                      \
-  X(plain, cuCtxGetApiVersion, 3020, (CUcontext context, unsigned* version), (context, version))                   \
-  X(plain, cuCtxGetLimit, 3010, (size_t * value, CUlimit limit), (value, limit))                                   \
-  X(plain, cuCtxSetLimit, 3010, (CUlimit limit, size_t value), (limit, value))                                     \
   X(plain, cuCtxEnablePeerAccess, 4000, (CUcontext peer, unsigned flags), (peer, flags))                           \
   X(plain, cuCtxDisablePeerAccess, 4000, (CUcontext peer), (peer))
 
@@ -92,14 +79,6 @@ namespace anyplace::doubles::cuda {
   PTSZ(plain, cuStreamBeginCapture_v2, 10010, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))             \
   PTSZ(plain, cuStreamEndCapture, 10000, (CUstream stream, CUgraph * graph), (stream, graph))                          \
   PTSZ(plain, cuStreamIsCapturing, 10000, (CUstream stream, CUstreamCaptureStatus * status), (stream, status))         \
-  PTSZ(plain, cuStreamGetCaptureInfo_v2, 11030,                                                                        \
-       (CUstream stream, CUstreamCaptureStatus * status, cuuint64_t * id, CUgraph * graph, const CUgraphNode** after,  \
-        size_t* count),                                                                                                \
-       (stream, status, id, graph, after, count))                                                                      \
-  PTSZ(plain, cuStreamGetCaptureInfo_v3, 12030,                                                                        \
-       (CUstream stream, CUstreamCaptureStatus * status, cuuint64_t * id, CUgraph * graph, const CUgraphNode** after,  \
-        const CUgraphEdgeData** edges, size_t* count),                                                                 \
-       (stream, status, id, graph, after, edges, count))                                                               \
   X(plain, cuThreadExchangeStreamCaptureMode, 10010, (CUstreamCaptureMode * mode), (mode))                             \
   PTSZ(plain, cuStreamAddCallback, 5000, (CUstream stream, CUstreamCallback callback, void* user, unsigned flags),     \
        (stream, callback, user, flags))                                                                                \
@@ -115,23 +94,18 @@ namespace anyplace::doubles::cuda {
   X(plain, cuStreamWriteValue32, 8000, (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags),       \
     (stream, address, value, flags))                                                                                   \
   PTSZ(plain, cuStreamWriteValue32_v2, 11070,                                                                          \
-       (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags), (stream, address, value, flags))      \
-  X(plain, cuStreamWriteValue64, 9000, (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags),       \
-    (stream, address, value, flags))                                                                                   \
-  PTSZ(plain, cuStreamWriteValue64_v2, 11070,                                                                          \
-       (CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags), (stream, address, value, flags))
+       (CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags), (stream, address, value, flags))
 
-#define CUDA_DOUBLE_EVENT_ENTRIES(X, PTDS, PTSZ)                                                                       \
-  X(plain, cuEventCreate, 2000, (CUevent * event, unsigned flags), (event, flags))                                     \
-  PTSZ(plain, cuEventRecord, 2000, (CUevent event, CUstream stream), (event, stream))                                  \
-  PTSZ(plain, cuEventRecordWithFlags, 11010, (CUevent event, CUstream stream, unsigned flags), (event, stream, flags)) \
-  X(plain, cuEventQuery, 2000, (CUevent event), (event))                                                               \
-  X(plain, cuEventSynchronize, 2000, (CUevent event), (event))                                                         \
-  X(release, cuEventDestroy_v2, 4000, (CUevent event), (event))                                                        \
-  X(plain, cuEventElapsedTime, 2000, (float* milliseconds, CUevent start, CUevent end), (milliseconds, start, end))    \
-  X(plain, cuEventElapsedTime_v2, 12080, (float* milliseconds, CUevent start, CUevent end),                            \
-    (milliseconds, start, end))                                                                                        \
-  X(plain, cuIpcGetEventHandle, 4010, (CUipcEventHandle * handle, CUevent event), (handle, event))                     \
+#define CUDA_DOUBLE_EVENT_ENTRIES(X, PTDS, PTSZ)                                                                    \
+  X(plain, cuEventCreate, 2000, (CUevent * event, unsigned flags), (event, flags))                                  \
+  PTSZ(plain, cuEventRecord, 2000, (CUevent event, CUstream stream), (event, stream))                               \
+  X(plain, cuEventQuery, 2000, (CUevent event), (event))                                                            \
+  X(plain, cuEventSynchronize, 2000, (CUevent event), (event))                                                      \
+  X(release, cuEventDestroy_v2, 4000, (CUevent event), (event))                                                     \
+  X(plain, cuEventElapsedTime, 2000, (float* milliseconds, CUevent start, CUevent end), (milliseconds, start, end)) \
+  X(plain, cuEventElapsedTime_v2, 12080, (float* milliseconds, CUevent start, CUevent end),                         \
+    (milliseconds, start, end))                                                                                     \
+  X(plain, cuIpcGetEventHandle, 4010, (CUipcEventHandle * handle, CUevent event), (handle, event))                  \
   X(plain, cuIpcOpenEventHandle, 4010, (CUevent * event, CUipcEventHandle handle), (event, handle))
 
 #define CUDA_DOUBLE_MEMORY_ENTRIES(X, PTDS, PTSZ)                                                                   \
@@ -152,33 +126,17 @@ namespace anyplace::doubles::cuda {
   X(plain, cuMemHostAlloc, 2020, (void** memory, size_t bytes, unsigned flags), (memory, bytes, flags))             \
   X(plain, cuMemHostGetDevicePointer_v2, 3020, (CUdeviceptr * address, void* memory, unsigned flags),               \
     (address, memory, flags))                                                                                       \
-  X(plain, cuMemHostGetFlags, 2030, (unsigned* flags, void* memory), (flags, memory))                               \
   X(plain, cuMemAllocManaged, 6000, (CUdeviceptr * address, size_t bytes, unsigned flags), (address, bytes, flags)) \
   X(plain, cuMemHostRegister_v2, 6050, (void* memory, size_t bytes, unsigned flags), (memory, bytes, flags))        \
-  X(release, cuMemHostUnregister, 4000, (void* memory), (memory))                                                   \
-  X(plain, cuPointerGetAttribute, 4000, (void* data, CUpointer_attribute attribute, CUdeviceptr address),           \
-    (data, attribute, address))                                                                                     \
-  X(plain, cuPointerGetAttributes, 7000,                                                                            \
-    (unsigned count, CUpointer_attribute* attributes, void** data, CUdeviceptr address),                            \
-    (count, attributes, data, address))
+  X(release, cuMemHostUnregister, 4000, (void* memory), (memory))
 
 #define CUDA_DOUBLE_COPY_ENTRIES(X, PTDS, PTSZ)                                                                       \
-  PTDS(plain, cuMemcpy, 4000, (CUdeviceptr destination, CUdeviceptr source, size_t bytes),                            \
-       (destination, source, bytes))                                                                                  \
-  PTDS(plain, cuMemcpyPeer, 4000,                                                                                     \
-       (CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source, CUcontext source_context,         \
-        size_t bytes),                                                                                                \
-       (destination, destination_context, source, source_context, bytes))                                             \
   PTDS(plain, cuMemcpyHtoD_v2, 3020, (CUdeviceptr destination, const void* source, size_t bytes),                     \
        (destination, source, bytes))                                                                                  \
   PTDS(plain, cuMemcpyDtoH_v2, 3020, (void* destination, CUdeviceptr source, size_t bytes),                           \
        (destination, source, bytes))                                                                                  \
   PTDS(plain, cuMemcpyDtoD_v2, 3020, (CUdeviceptr destination, CUdeviceptr source, size_t bytes),                     \
        (destination, source, bytes))                                                                                  \
-  PTDS(plain, cuMemcpy2D_v2, 3020, (const CUDA_MEMCPY2D* copy), (copy))                                               \
-  PTDS(plain, cuMemcpy2DUnaligned_v2, 3020, (const CUDA_MEMCPY2D* copy), (copy))                                      \
-  PTSZ(plain, cuMemcpyAsync, 4000, (CUdeviceptr destination, CUdeviceptr source, size_t bytes, CUstream stream),      \
-       (destination, source, bytes, stream))                                                                          \
   PTSZ(plain, cuMemcpyPeerAsync, 4000,                                                                                \
        (CUdeviceptr destination, CUcontext destination_context, CUdeviceptr source, CUcontext source_context,         \
         size_t bytes, CUstream stream),                                                                               \
@@ -198,30 +156,12 @@ namespace anyplace::doubles::cuda {
        (destination, value, count))                                                                                   \
   PTDS(plain, cuMemsetD32_v2, 3020, (CUdeviceptr destination, unsigned value, size_t count),                          \
        (destination, value, count))                                                                                   \
-  PTDS(plain, cuMemsetD2D8_v2, 3020,                                                                                  \
-       (CUdeviceptr destination, size_t pitch, unsigned char value, size_t width, size_t height),                     \
-       (destination, pitch, value, width, height))                                                                    \
-  PTDS(plain, cuMemsetD2D16_v2, 3020,                                                                                 \
-       (CUdeviceptr destination, size_t pitch, unsigned short value, size_t width, size_t height),                    \
-       (destination, pitch, value, width, height))                                                                    \
-  PTDS(plain, cuMemsetD2D32_v2, 3020,                                                                                 \
-       (CUdeviceptr destination, size_t pitch, unsigned value, size_t width, size_t height),                          \
-       (destination, pitch, value, width, height))                                                                    \
   PTSZ(plain, cuMemsetD8Async, 3020, (CUdeviceptr destination, unsigned char value, size_t count, CUstream stream),   \
        (destination, value, count, stream))                                                                           \
   PTSZ(plain, cuMemsetD16Async, 3020, (CUdeviceptr destination, unsigned short value, size_t count, CUstream stream), \
        (destination, value, count, stream))                                                                           \
   PTSZ(plain, cuMemsetD32Async, 3020, (CUdeviceptr destination, unsigned value, size_t count, CUstream stream),       \
-       (destination, value, count, stream))                                                                           \
-  PTSZ(plain, cuMemsetD2D8Async, 3020,                                                                                \
-       (CUdeviceptr destination, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream),    \
-       (destination, pitch, value, width, height, stream))                                                            \
-  PTSZ(plain, cuMemsetD2D16Async, 3020,                                                                               \
-       (CUdeviceptr destination, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream),   \
-       (destination, pitch, value, width, height, stream))                                                            \
-  PTSZ(plain, cuMemsetD2D32Async, 3020,                                                                               \
-       (CUdeviceptr destination, size_t pitch, unsigned value, size_t width, size_t height, CUstream stream),         \
-       (destination, pitch, value, width, height, stream))
+       (destination, value, count, stream))
 
 #define CUDA_DOUBLE_POOL_ENTRIES(X, PTDS, PTSZ)                                                                   \
   PTSZ(plain, cuMemAllocAsync, 11020, (CUdeviceptr * address, size_t bytes, CUstream stream),                     \
@@ -237,9 +177,7 @@ namespace anyplace::doubles::cuda {
     (pool, attribute, value))                                                                                     \
   X(plain, cuMemPoolTrimTo, 11020, (CUmemoryPool pool, size_t keep), (pool, keep))                                \
   X(plain, cuMemPoolSetAccess, 11020, (CUmemoryPool pool, const CUmemAccessDesc* accesses, size_t count),         \
-    (pool, accesses, count))                                                                                      \
-  X(plain, cuMemPoolGetAccess, 11020, (CUmemAccess_flags * flags, CUmemoryPool pool, CUmemLocation * location),   \
-    (flags, pool, location))
+    (pool, accesses, count))
 
 #define CUDA_DOUBLE_VIRTUAL_ENTRIES(X, PTDS, PTSZ)                                                                    \
   X(plain, cuMemAddressReserve, 10020,                                                                                \
@@ -268,16 +206,13 @@ namespace anyplace::doubles::cuda {
   X(plain, cuMemImportFromShareableHandle, 10020,                                                                     \
     (CUmemGenericAllocationHandle * handle, void* from, CUmemAllocationHandleType type), (handle, from, type))        \
   X(plain, cuMemRetainAllocationHandle, 11000, (CUmemGenericAllocationHandle * handle, void* address),                \
-    (handle, address))                                                                                                \
-  X(plain, cuMemGetAllocationPropertiesFromHandle, 10020,                                                             \
-    (CUmemAllocationProp * properties, CUmemGenericAllocationHandle handle), (properties, handle))
+    (handle, address))
 
 #define CUDA_DOUBLE_MODULE_ENTRIES(X, PTDS, PTSZ)                                                                   \
   X(plain, cuModuleLoadData, 2000, (CUmodule * module, const void* image), (module, image))                         \
   X(plain, cuModuleLoadDataEx, 2010,                                                                                \
     (CUmodule * module, const void* image, unsigned option_count, CUjit_option* options, void** values),            \
     (module, image, option_count, options, values))                                                                 \
-  X(plain, cuModuleLoadFatBinary, 2000, (CUmodule * module, const void* image), (module, image))                    \
   X(release, cuModuleUnload, 2000, (CUmodule module), (module))                                                     \
   X(plain, cuModuleGetFunction, 2000, (CUfunction * function, CUmodule module, const char* name),                   \
     (function, module, name))                                                                                       \
@@ -287,9 +222,6 @@ namespace anyplace::doubles::cuda {
     (value, attribute, function))                                                                                   \
   X(plain, cuFuncSetAttribute, 9000, (CUfunction function, CUfunction_attribute attribute, int value),              \
     (function, attribute, value))                                                                                   \
-  X(plain, cuFuncGetName, 12030, (const char** name, CUfunction function), (name, function))                        \
-  X(plain, cuFuncGetModule, 11000, (CUmodule * module, CUfunction function), (module, function))                    \
-  X(plain, cuFuncSetCacheConfig, 3000, (CUfunction function, CUfunc_cache config), (function, config))              \
   X(plain, cuFuncGetParamInfo, 12040, (CUfunction function, size_t index, size_t * offset, size_t * size),          \
     (function, index, offset, size))                                                                                \
   X(plain, cuFuncLoad, 12040, (CUfunction function), (function))                                                    \
@@ -341,11 +273,6 @@ namespace anyplace::doubles::cuda {
     (graph, from, to, edges, count))                                                                                  \
   X(release, cuGraphDestroyNode, 10000, (CUgraphNode node), (node))                                                   \
   X(plain, cuGraphGetNodes, 10000, (CUgraph graph, CUgraphNode * nodes, size_t * count), (graph, nodes, count))       \
-  X(plain, cuGraphNodeGetDependencies, 10000, (CUgraphNode node, CUgraphNode * nodes, size_t * count),                \
-    (node, nodes, count))                                                                                             \
-  X(plain, cuGraphNodeGetDependencies_v2, 12030,                                                                      \
-    (CUgraphNode node, CUgraphNode * nodes, CUgraphEdgeData * edges, size_t * count), (node, nodes, edges, count))    \
-  X(plain, cuGraphNodeGetType, 10000, (CUgraphNode node, CUgraphNodeType * type), (node, type))                       \
   X(plain, cuGraphInstantiate_v2, 11000,                                                                              \
     (CUgraphExec * executable, CUgraph graph, CUgraphNode * wrong, char* log, size_t bytes),                          \
     (executable, graph, wrong, log, bytes))                                                                           \

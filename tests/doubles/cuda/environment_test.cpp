@@ -2,7 +2,6 @@
 //
 // How the environment configures the double, what of the driver can be missing, and how the process ends.
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <cstdio>
 
@@ -10,31 +9,21 @@
 
 namespace environment_test {
 
-using test::Gate;
 using test::ok;
 using test::Primary;
 
 namespace {
 
 /// What cuGetProcAddress finds for a program of that CUDA version.
-void* find(const char* symbol, int version, CUresult* result = nullptr) {
+void* find(const char* symbol, int version, CUresult* result = nullptr, cuuint64_t flags = 0) {
   void* function = &function;
 #if CUDA_VERSION >= 12000
-  const CUresult found = cuGetProcAddress(symbol, &function, version, CU_GET_PROC_ADDRESS_DEFAULT, nullptr);
+  const CUresult found = cuGetProcAddress(symbol, &function, version, flags, nullptr);
 #else
-  const CUresult found = cuGetProcAddress(symbol, &function, version, CU_GET_PROC_ADDRESS_DEFAULT);
+  const CUresult found = cuGetProcAddress(symbol, &function, version, flags);
 #endif
   if (result != nullptr) *result = found;
   return function == &function ? nullptr : function;
-}
-
-/// An exported function by its symbol: cuda.h has macros of the names.
-template <class Function>
-Function* vendor(const char* symbol) {
-  void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  void* const found = library == nullptr ? nullptr : dlsym(library, symbol);
-  REQUIRE(found != nullptr);
-  return reinterpret_cast<Function*>(found);
 }
 
 int device_count() {
@@ -60,51 +49,6 @@ test::ChildResult initialised_with(const char* name, const std::string& value) {
 
 }  // namespace
 
-TEST_CASE("devices and memory and driver version are those of the environment") {
-  test::set_env("CUDA_DOUBLE_DEVICES", "5");
-  test::set_env("CUDA_DOUBLE_MEMORY", "3G");
-  test::set_env("CUDA_DOUBLE_DRIVER_VERSION", "12040");
-  test::set_env("CUDA_DOUBLE_SM", "86");
-  CHECK(device_count() == 5);
-  std::size_t bytes = 0;
-  ok(cuDeviceTotalMem(&bytes, 4));
-  CHECK(bytes == std::size_t{3} << 30U);
-  int number = 0;
-  ok(cuDriverGetVersion(&number));
-  CHECK(number == 12040);
-  ok(cuDeviceGetAttribute(&number, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0));
-  CHECK(number == 6);
-}
-
-TEST_CASE("cuInit can be told to fail") {
-  CHECK(initialised_with("CUDA_DOUBLE_INIT", "34").status == CUDA_ERROR_STUB_LIBRARY);
-  CHECK(initialised_with("CUDA_DOUBLE_INIT", "100").status == CUDA_ERROR_NO_DEVICE);
-  CHECK(initialised_with("CUDA_DOUBLE_DEVICES", "0").status == CUDA_ERROR_NO_DEVICE);
-  CHECK(initialised_with("CUDA_VISIBLE_DEVICES", "").status == CUDA_ERROR_NO_DEVICE);
-  CHECK(initialised_with("CUDA_VISIBLE_DEVICES", "-1").status == CUDA_ERROR_NO_DEVICE);
-}
-
-TEST_CASE("instances of a partitioned gpu have uuids of their own and the rest is the gpu's") {
-  test::set_env("CUDA_DOUBLE_MIG", "1");
-  CHECK(device_count() == 2);
-  CUuuid gpu[2] = {};
-  CUuuid instance[2] = {};
-  for (int i = 0; i < 2; ++i) {
-    ok(vendor<CUresult(CUuuid*, CUdevice)>("cuDeviceGetUuid")(&gpu[i], i));
-    ok(vendor<CUresult(CUuuid*, CUdevice)>("cuDeviceGetUuid_v2")(&instance[i], i));
-  }
-  CHECK(std::string(gpu[0].bytes, 16) == std::string(gpu[1].bytes, 16));
-  CHECK(std::string(instance[0].bytes, 16) != std::string(instance[1].bytes, 16));
-  CHECK(std::string(gpu[0].bytes, 16) != std::string(instance[0].bytes, 16));
-  CHECK(pci_of(0) == pci_of(1));
-  char name[64] = "";
-  ok(cuDeviceGetName(name, sizeof(name), 0));
-  CHECK(std::string(name).find(" MIG ") != std::string::npos);
-  int can = 1;
-  ok(cuDeviceCanAccessPeer(&can, 0, 1));
-  CHECK(can == 0);
-}
-
 TEST_CASE("a variable that can not be read ends the process with a message") {
   const struct {
     const char *name, *value;
@@ -123,44 +67,19 @@ TEST_CASE("a variable that can not be read ends the process with a message") {
   }
 }
 
-TEST_CASE("visible devices are chosen by index") {
-  test::set_env("CUDA_DOUBLE_DEVICES", "3");
-  test::set_env("CUDA_VISIBLE_DEVICES", "2,0");
-  CHECK(device_count() == 2);
-  CHECK(pci_of(0) == "0000:19:00.0");
-  CHECK(pci_of(1) == "0000:17:00.0");
-}
-
-TEST_CASE("visible devices are chosen by the beginning of a uuid") {
-  test::set_env("CUDA_VISIBLE_DEVICES", "GPU-d1b1e00c");
-  CHECK(device_count() == 1);
-  CHECK(pci_of(0) == "0000:18:00.0");
-}
-
-TEST_CASE("the first invalid entry ends the list of visible devices") {
-  test::set_env("CUDA_VISIBLE_DEVICES", "1,7,0");
-  CHECK(device_count() == 1);
-  CHECK(pci_of(0) == "0000:18:00.0");
-}
-
-TEST_CASE("symbols that are said to be missing are not found") {
-  test::set_env("CUDA_DOUBLE_MISSING", "cuMemAllocAsync:cuEventElapsedTime_v2");
-  ok(cuInit(0));
-  CUresult result = CUDA_SUCCESS;
-  CHECK(find("cuMemAllocAsync", 13000, &result) == nullptr);
-#if CUDA_VERSION >= 12000
-  CHECK(result == CUDA_SUCCESS);
-  CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
-  void* function = nullptr;
-  ok(cuGetProcAddress("cuMemAllocAsync", &function, 13000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
-  CHECK(status == CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
-#else
-  CHECK(result == CUDA_ERROR_NOT_FOUND);
-#endif
-  // Without its newest form a function is found in the one before.
-  CHECK(find("cuEventElapsedTime", 13000) == find("cuEventElapsedTime", 12000));
-  CHECK(find("cuEventElapsedTime", 13000) != nullptr);
-  CHECK(find("cuMemAlloc", 13000) != nullptr);
+TEST_CASE("visible devices are chosen by index or the beginning of a uuid, up to the first entry that is neither") {
+  const auto chosen = [](const char* list) {
+    return test::in_child([list] {
+      test::set_env("CUDA_DOUBLE_DEVICES", "3");
+      test::set_env("CUDA_VISIBLE_DEVICES", list);
+      const int count = device_count();
+      for (int i = 0; i < count; ++i) std::printf("%s ", pci_of(i).c_str());
+      return 0;
+    });
+  };
+  CHECK(chosen("2,0").output == "0000:19:00.0 0000:17:00.0 ");
+  CHECK(chosen("GPU-d1b1e00c").output == "0000:18:00.0 ");
+  CHECK(chosen("1,7,0").output == "0000:18:00.0 ");
 }
 
 TEST_CASE("a function is found in the form of the version asked for") {
@@ -168,69 +87,93 @@ TEST_CASE("a function is found in the form of the version asked for") {
   CHECK(find("cuEventElapsedTime", 12000) != find("cuEventElapsedTime", 13000));
   CHECK(find("cuStreamWaitValue32", 11000) != find("cuStreamWaitValue32", 12000));
   CHECK(find("cuNoSuchFunction", 13000) == nullptr);
-  CHECK(find("cuMemAlloc_v2", 13000) == nullptr);  // asked for without the version
+  CHECK(find("cuMemAlloc_v2", 13000) == nullptr);    // asked for without the version
+  CHECK(find("cuMemAllocAsync", 11000) == nullptr);  // which came later
   CUresult result = CUDA_SUCCESS;
   CHECK(find("cuMemAlloc", 14000, &result) == nullptr);  // a program that is newer than the driver
   CHECK(result == CUDA_ERROR_INVALID_VALUE);
-#if CUDA_VERSION >= 12000
-  CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
-  void* function = nullptr;
-  ok(cuGetProcAddress("cuMemAllocAsync", &function, 11000, CU_GET_PROC_ADDRESS_DEFAULT, &status));
-  CHECK(status == CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-  CHECK(function == nullptr);
-#endif
+  // With the per-thread default stream the functions are those that take stream 0 for the thread's own.
+  CHECK(find("cuStreamQuery", 12000, nullptr, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) ==
+        dlsym(RTLD_DEFAULT, "cuStreamQuery_ptsz"));
 }
 
-TEST_CASE("an older driver lacks what came later") {
+TEST_CASE("an older driver lacks what came later, to cuGetProcAddress or to the dynamic linker") {
   test::set_env("CUDA_DOUBLE_DRIVER_VERSION", "12000");
   ok(cuInit(0));
   CHECK(find("cuFuncGetParamInfo", 12000) == nullptr);
   CHECK(find("cuLaunchKernelEx", 12000) != nullptr);
   CHECK(find("cuEventElapsedTime", 12000) != nullptr);
+  void* const library = dlopen(CUDA_DOUBLE_OLD_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  REQUIRE(library != nullptr);
+  for (const char* symbol : {"cuGetProcAddress", "cuGetProcAddress_v2", "cuEventElapsedTime_v2", "cuLaunchKernelEx",
+                             "cuFuncGetParamInfo", "cuStreamWaitValue32_v2", "cuStreamGetId"}) {
+    INFO(symbol);
+    CHECK(dlsym(library, symbol) == nullptr);
+  }
+  for (const char* symbol :
+       {"cuEventElapsedTime", "cuLaunchKernel", "cuMemAllocAsync", "cuMemMap", "cuStreamQuery_ptsz"}) {
+    INFO(symbol);
+    CHECK(dlsym(library, symbol) != nullptr);
+  }
 }
 
 namespace {
 
-/// A process that leaves all kinds of work behind.
-int leave_work(int kind) {
-  static CUcontext context = nullptr;  // never released
-  ok(cuInit(0));
-  ok(cuDevicePrimaryCtxRetain(&context, 0));
-  ok(cuCtxSetCurrent(context));
-  const CUstream stream = test::create_stream();
-  const CUdeviceptr word = test::allocate(16);
-  ok(cuMemsetD32(word, 0, 4));
-  static Gate gate;  // opened by a destructor that runs before the driver's end
-  static std::promise<void> begun;
-  if (kind == 0) test::Control().hold(0, true);
-  if (kind == 1) ok(cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_EQ));
-  if (kind == 2) {
-    gate.block(stream);
-    gate.wait_until_reached();
-  }
-  if (kind == 3) {
-    const CUhostFn stay = [](void*) {
-      begun.set_value();
-      while (pause() != 0) continue;  // never returns
-    };
-    ok(cuLaunchHostFunc(stream, stay, nullptr));
-    begun.get_future().wait();
-  }
-  for (int i = 0; i < 100; ++i) ok(cuMemsetD32Async(word + 4, 2, 2, stream));
+/// The order in which one worker runs a kernel in each of 12 streams, printed.
+int print_order(const std::string& seed) {
+  test::set_env("CUDA_DOUBLE_WORKERS", "1");
+  test::set_env("CUDA_DOUBLE_SEED", seed);
+  const Primary primary;
+  const test::Control control;
+  const test::Kernels kernels;
+  const CUdeviceptr list = test::allocate(52);
+  ok(cuMemsetD32(list, 0, 13));
+  ok(cuCtxSynchronize());
+  CHECK_FALSE(control.hold(2, true));
+  control.hold(0, true);
+  for (std::uint32_t i = 0; i < 12; ++i) ok(test::launch(test::create_stream(), kernels["append"], list, i));
+  control.hold(0, false);
+  ok(cuCtxSynchronize());
+  for (CUdeviceptr i = 1; i <= 12; ++i) std::printf("%u ", test::peek(list + 4 * i));
   return 0;
 }
 
 }  // namespace
 
-TEST_CASE("a process ends with work pending") {
-  for (int kind = 0; kind < 5; ++kind) {
-    INFO("kind " << kind);
-    const auto result = test::in_child([kind] { return leave_work(kind); });
-    CHECK_FALSE(result.timed_out);
-    CHECK(result.signal == 0);
-    CHECK(result.status == 0);
-    CHECK(result.output.empty());
-  }
+TEST_CASE("the order between streams is drawn by chance and given by the seed") {
+  const auto first = test::in_child([] { return print_order("1"); });
+  const auto again = test::in_child([] { return print_order("1"); });
+  const auto second = test::in_child([] { return print_order("2"); });
+  REQUIRE(first.status == 0);
+  CHECK_FALSE(first.output.empty());
+  CHECK(first.output == again.output);
+  CHECK(first.output != second.output);
+  CHECK(first.output != "0 1 2 3 4 5 6 7 8 9 10 11 ");
+}
+
+TEST_CASE("pageable memory is read and written in the call, or in its stream's turn so that a missing wait shows") {
+  const auto copied = [](bool late) {
+    return test::in_child([late] {
+      test::set_env("CUDA_DOUBLE_PAGEABLE_ASYNC", late ? "1" : "0");
+      const Primary primary;
+      const CUstream stream = test::create_stream();
+      const CUdeviceptr device = test::allocate(4);
+      std::uint32_t in = 1, out = 0;
+      test::Gate gate;
+      gate.block(stream);
+      ok(cuMemcpyHtoDAsync(device, &in, 4, stream));
+      in = 2;
+      if (!late) gate.open();
+      ok(cuMemcpyDtoHAsync(&out, device, 4, stream));
+      std::printf("%u ", out);
+      gate.open();
+      ok(cuStreamSynchronize(stream));
+      std::printf("%u", out);
+      return 0;
+    });
+  };
+  CHECK(copied(false).output == "1 1");
+  CHECK(copied(true).output == "0 2");
 }
 
 TEST_CASE("calls behind the end of the driver say so") {

@@ -9,10 +9,6 @@ CUDA_DOUBLE_ENTRY(cuEventCreate)(CUevent* event, unsigned flags) { return create
 
 CUDA_DOUBLE_ENTRY(cuEventRecord)(CUevent event, CUstream stream) { return record_event(event, stream); }
 
-CUDA_DOUBLE_ENTRY(cuEventRecordWithFlags)(CUevent event, CUstream stream, unsigned flags) {
-  return flags == 0 ? record_event(event, stream) : CUDA_ERROR_INVALID_VALUE;
-}
-
 CUDA_DOUBLE_ENTRY(cuEventQuery)(CUevent event) { return query_event(event); }
 
 CUDA_DOUBLE_ENTRY(cuEventSynchronize)(CUevent event) { return synchronize_event(event); }

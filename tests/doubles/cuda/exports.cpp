@@ -50,12 +50,11 @@ namespace {
 /// Those that CUDA's reference calls potentially unsafe while a stream is captured. It names memory allocation; that
 /// giving memory back, modules, queries and synchronisations are of them is our choice, which is the strict one.
 bool is_unsafe_in_capture(std::string_view symbol) {
-  constexpr std::string_view unsafe[] = {"cuMemAlloc_v2",    "cuMemAllocPitch_v2",   "cuMemAllocHost_v2",
-                                         "cuMemHostAlloc",   "cuMemAllocManaged",    "cuMemFree_v2",
-                                         "cuMemFreeHost",    "cuMemHostRegister_v2", "cuMemHostUnregister",
-                                         "cuModuleLoadData", "cuModuleLoadDataEx",   "cuModuleLoadFatBinary",
-                                         "cuModuleUnload",   "cuEventQuery",         "cuEventSynchronize",
-                                         "cuStreamQuery",    "cuStreamSynchronize",  "cuCtxSynchronize"};
+  constexpr std::string_view unsafe[] = {
+      "cuMemAlloc_v2",       "cuMemAllocPitch_v2", "cuMemAllocHost_v2",    "cuMemHostAlloc",      "cuMemAllocManaged",
+      "cuMemFree_v2",        "cuMemFreeHost",      "cuMemHostRegister_v2", "cuMemHostUnregister", "cuModuleLoadData",
+      "cuModuleLoadDataEx",  "cuModuleUnload",     "cuEventQuery",         "cuEventSynchronize",  "cuStreamQuery",
+      "cuStreamSynchronize", "cuCtxSynchronize"};
   return std::find(std::begin(unsafe), std::end(unsafe), symbol) != std::end(unsafe);
 }
 
@@ -63,12 +62,11 @@ bool is_unsafe_in_capture(std::string_view symbol) {
 /// contexts, and of memory that is no context's (pools, virtual memory).
 bool needs_no_context(std::string_view symbol) {
   constexpr std::string_view without[] = {
-      "cuDevice",           "cuCtxCreate",        "cuCtxDestroy",      "cuCtxGetCurrent",
-      "cuCtxSetCurrent",    "cuCtxPushCurrent",   "cuCtxPopCurrent",   "cuThreadExchangeStreamCaptureMode",
-      "cuMemPool",          "cuMemAddress",       "cuMemCreate",       "cuMemRelease",
-      "cuMemMap",           "cuMemUnmap",         "cuMemSetAccess",    "cuMemGetAccess",
-      "cuMemGetAllocation", "cuMemRetain",        "cuCtxGetDevice_v2", "cuCtxGetId",
-      "cuCtxGetApiVersion", "cuCtxSynchronize_v2"};
+      "cuDevice",           "cuCtxCreate",      "cuCtxDestroy",       "cuCtxGetCurrent",
+      "cuCtxSetCurrent",    "cuCtxPushCurrent", "cuCtxPopCurrent",    "cuThreadExchangeStreamCaptureMode",
+      "cuMemPool",          "cuMemAddress",     "cuMemCreate",        "cuMemRelease",
+      "cuMemMap",           "cuMemUnmap",       "cuMemSetAccess",     "cuMemGetAccess",
+      "cuMemGetAllocation", "cuMemRetain",      "cuCtxSynchronize_v2"};
   return std::any_of(std::begin(without), std::end(without),
                      [symbol](std::string_view name) { return symbol.substr(0, name.size()) == name; });
 }

@@ -156,25 +156,6 @@ CUDA_DOUBLE_ENTRY(cuGraphDestroyNode)(CUgraphNode node) { return destroy_node(no
 CUDA_DOUBLE_ENTRY(cuGraphGetNodes)(CUgraph graph, CUgraphNode* nodes, size_t* count) {
   return get_nodes(graph, nodes, count);
 }
-CUDA_DOUBLE_ENTRY(cuGraphNodeGetDependencies)(CUgraphNode node, CUgraphNode* nodes, size_t* count) {
-  return get_dependencies(node, nodes, count);
-}
-CUDA_DOUBLE_ENTRY(cuGraphNodeGetDependencies_v2)
-(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges, size_t* count) {
-  const int result = get_dependencies(node, nodes, count);
-  if (result == CUDA_SUCCESS && edges != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
-  return result;
-}
-CUDA_DOUBLE_ENTRY(cuGraphNodeGetType)(CUgraphNode node, CUgraphNodeType* type) {
-  constexpr CUgraphNodeType types[] = {
-      CU_GRAPH_NODE_TYPE_KERNEL, CU_GRAPH_NODE_TYPE_MEMCPY,     CU_GRAPH_NODE_TYPE_MEMSET,      CU_GRAPH_NODE_TYPE_HOST,
-      CU_GRAPH_NODE_TYPE_EMPTY,  CU_GRAPH_NODE_TYPE_WAIT_EVENT, CU_GRAPH_NODE_TYPE_EVENT_RECORD};
-  if (type == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  GraphNodeRef found;
-  const int result = find_node(node, found);
-  if (result == CUDA_SUCCESS) *type = types[static_cast<std::size_t>(found->work.kind)];
-  return result;
-}
 
 // -- Executable graphs.
 

@@ -125,28 +125,6 @@ CUDA_DOUBLE_ENTRY(cuFuncSetAttribute)(CUfunction function, CUfunction_attribute 
   }
 }
 
-CUDA_DOUBLE_ENTRY(cuFuncGetName)(const char** name, CUfunction function) {
-  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  FunctionRef found;
-  const int result = find_function(function, found);
-  if (result == CUDA_SUCCESS) *name = found->name.c_str();  // as long as the module is loaded
-  return result;
-}
-
-CUDA_DOUBLE_ENTRY(cuFuncGetModule)(CUmodule* module, CUfunction function) {
-  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  FunctionRef found;
-  const int result = find_function(function, found);
-  if (result == CUDA_SUCCESS) WordOut(module).write(found->module->handle);
-  return result;
-}
-
-CUDA_DOUBLE_ENTRY(cuFuncSetCacheConfig)(CUfunction function, CUfunc_cache config) {
-  if (static_cast<unsigned>(config) > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
-  FunctionRef found;
-  return find_function(function, found);
-}
-
 CUDA_DOUBLE_ENTRY(cuFuncGetParamInfo)(CUfunction function, size_t index, size_t* offset, size_t* size) {
   if (offset == nullptr) return CUDA_ERROR_INVALID_VALUE;
   FunctionRef found;

@@ -5,8 +5,6 @@
 //
 // cuMemFree waits for all work of the context, as drivers do; of memory from a pool, which the reference excepts, it
 // doesn't. What frees host memory doesn't wait: nothing says that it would.
-#include <cstring>
-
 #include "driver.h"
 
 namespace anyplace::doubles::cuda {
@@ -22,67 +20,6 @@ int allocate_host(void** memory, size_t bytes, unsigned flags) {
                                           : allocate(MemoryKind::pinned, bytes, flags, memory);
 }
 
-/// The context that the block belongs to; null if that is gone.
-ContextRef owner_of(const Block& block) {
-  const Locked lock(state().mutex);
-  for (const auto& [value, context] : state().contexts.all()) {
-    if (context->id == block.owner && context->alive) return context;
-  }
-  return nullptr;
-}
-
-/// Writes the attribute of the block, or of memory that the driver doesn't know where `block` is null. False: unknown.
-bool write_attribute(CUpointer_attribute attribute, const Block* block, CUdeviceptr address, void* data) {
-  const auto put = [data](auto value) { std::memcpy(data, &value, sizeof(value)); };
-  const bool on_device = block != nullptr && (block->kind == MemoryKind::device || block->kind == MemoryKind::mapped);
-  const bool device_first = on_device || (block != nullptr && block->kind == MemoryKind::managed);
-  switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      const ContextRef owner = block == nullptr || block->pool != 0 ? nullptr : owner_of(*block);
-      put(owner == nullptr ? 0 : owner->handle);
-      return true;
-    }
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      put(static_cast<unsigned>(block == nullptr ? 0 : device_first ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST));
-      return true;
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      put(block == nullptr ? CUdeviceptr{0} : address);
-      return true;
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      put(block == nullptr || on_device ? 0 : address);
-      return true;
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      put(0U);
-      return true;
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-      put(static_cast<unsigned long long>(block == nullptr ? 0 : block->id));
-      return true;
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      put(block != nullptr && block->kind == MemoryKind::managed);
-      return true;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      put(block == nullptr ? -2 : block->device);  // -2: documented of memory that isn't known
-      return true;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      put(block == nullptr ? CUdeviceptr{0} : block->start);
-      return true;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      put(static_cast<size_t>(block == nullptr ? 0 : block->bytes));
-      return true;
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-      put(block != nullptr);
-      return true;
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      put(false);
-      return true;
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      put(block != nullptr && block->kind == MemoryKind::device ? block->pool : 0);
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// The live block that holds the address.
 std::optional<Block> known_block(CUdeviceptr address) {
   auto block = state().memory.block_of(address);
@@ -91,6 +28,15 @@ std::optional<Block> known_block(CUdeviceptr address) {
     return std::nullopt;
   }
   return block;
+}
+
+/// The context that the block belongs to; null if that is gone.
+ContextRef owner_of(const Block& block) {
+  const Locked lock(state().mutex);
+  for (const auto& [value, context] : state().contexts.all()) {
+    if (context->id == block.owner && context->alive) return context;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -168,14 +114,6 @@ CUDA_DOUBLE_ENTRY(cuMemHostGetDevicePointer_v2)(CUdeviceptr* address, void* memo
   return result == CUDA_SUCCESS ? device_address(address, memory) : result;
 }
 
-CUDA_DOUBLE_ENTRY(cuMemHostGetFlags)(unsigned* flags, void* memory) {
-  if (is_null(flags, memory)) return CUDA_ERROR_INVALID_VALUE;
-  const auto block = state().memory.block_of(Word(memory));
-  if (!block || block->kind != MemoryKind::pinned) return CUDA_ERROR_INVALID_VALUE;
-  *flags = block->flags | CU_MEMHOSTALLOC_DEVICEMAP;  // with unified addressing all is mapped
-  return CUDA_SUCCESS;
-}
-
 CUDA_DOUBLE_ENTRY(cuMemAllocManaged)(CUdeviceptr* address, size_t bytes, unsigned flags) {
   const bool valid_flags = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST;
   if (address == nullptr || !valid_flags) return CUDA_ERROR_INVALID_VALUE;
@@ -194,26 +132,6 @@ CUDA_DOUBLE_ENTRY(cuMemHostUnregister)(void* memory) {
   if (result != CUDA_SUCCESS) return result;
   const auto block = registered_block(memory);
   return block ? free_block(*context, *block) : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-}
-
-CUDA_DOUBLE_ENTRY(cuPointerGetAttribute)(void* data, CUpointer_attribute attribute, CUdeviceptr address) {
-  if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto block = known_block(address);
-  if (!block) return CUDA_ERROR_INVALID_VALUE;
-  const bool on_device = block->kind == MemoryKind::device || block->kind == MemoryKind::mapped;
-  if (attribute == CU_POINTER_ATTRIBUTE_HOST_POINTER && on_device) return CUDA_ERROR_INVALID_VALUE;
-  return write_attribute(attribute, &*block, address, data) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUDA_DOUBLE_ENTRY(cuPointerGetAttributes)
-(unsigned count, CUpointer_attribute* attributes, void** data, CUdeviceptr address) {
-  if (count == 0 || is_null(attributes, data)) return CUDA_ERROR_INVALID_VALUE;
-  const auto block = known_block(address);
-  for (unsigned i = 0; i < count; ++i) {
-    if (data[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (!write_attribute(attributes[i], block ? &*block : nullptr, address, data[i])) return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CUDA_SUCCESS;
 }
 
 }  // namespace anyplace::doubles::cuda

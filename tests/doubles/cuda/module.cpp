@@ -207,14 +207,6 @@ CUDA_DOUBLE_ENTRY(cuModuleLoadDataEx)
   return result == CUDA_SUCCESS ? load(module, image, logs) : result;
 }
 
-CUDA_DOUBLE_ENTRY(cuModuleLoadFatBinary)(CUmodule* module, const void* image) {
-  JitLogs none;
-  const bool fatbin =
-      image != nullptr && (begins_with(image, fatbin_magic) || begins_with(image, fatbin_wrapper_magic));
-  if (image != nullptr && !fatbin) return CUDA_ERROR_INVALID_IMAGE;
-  return load(module, image, none);
-}
-
 CUDA_DOUBLE_ENTRY(cuModuleUnload)(CUmodule module) {
   ContextRef context;
   const int result = current_context_to_release(context);

@@ -38,20 +38,6 @@ CUDA_DOUBLE_ENTRY(cuDeviceGetDefaultMemPool)(CUmemoryPool* pool, CUdevice device
   return pool_of_device(pool, device, &DeviceState::default_pool);
 }
 
-CUDA_DOUBLE_ENTRY(cuDeviceGetMemPool)(CUmemoryPool* pool, CUdevice device) {
-  return pool_of_device(pool, device, &DeviceState::pool);
-}
-
-CUDA_DOUBLE_ENTRY(cuDeviceSetMemPool)(CUdevice device, CUmemoryPool pool) {
-  const int result = check_device(device);
-  if (result != CUDA_SUCCESS) return result;
-  const Locked lock(state().mutex);
-  PoolRef found;
-  if (find_pool(lock, Word(pool), found) != CUDA_SUCCESS || found->device != device) return CUDA_ERROR_INVALID_VALUE;
-  state().device(device).pool = found;
-  return CUDA_SUCCESS;
-}
-
 CUDA_DOUBLE_ENTRY(cuMemPoolCreate)(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   if (is_null(pool, properties)) return CUDA_ERROR_INVALID_VALUE;
   uint64_t limit = 0;
@@ -77,19 +63,6 @@ CUDA_DOUBLE_ENTRY(cuMemPoolTrimTo)(CUmemoryPool pool, size_t keep) { return trim
 
 CUDA_DOUBLE_ENTRY(cuMemPoolSetAccess)(CUmemoryPool pool, const CUmemAccessDesc* accesses, size_t count) {
   return set_pool_access(pool, read_accesses(accesses, count));
-}
-
-CUDA_DOUBLE_ENTRY(cuMemPoolGetAccess)(CUmemAccess_flags* flags, CUmemoryPool pool, CUmemLocation* location) {
-  const bool valid = !is_null(flags, location) && location->type == CU_MEM_LOCATION_TYPE_DEVICE &&
-                     check_device(location->id) == CUDA_SUCCESS;
-  if (!valid) return CUDA_ERROR_INVALID_VALUE;
-  const Locked lock(state().mutex);
-  PoolRef found;
-  const int result = find_pool(lock, Word(pool), found);
-  if (result != CUDA_SUCCESS) return result;
-  const bool access = location->id == found->device || found->access.count(location->id) != 0;
-  *flags = access ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_NONE;
-  return CUDA_SUCCESS;
 }
 
 }  // namespace anyplace::doubles::cuda

@@ -137,7 +137,6 @@ CUDA_DOUBLE_ENTRY(cuLaunchHostFunc)(CUstream stream, CUhostFn function, void* us
 CUDA_DOUBLE_ENTRY(cuStreamWaitValue32)(CUstream, CUdeviceptr, cuuint32_t, unsigned) { return first_form(); }
 CUDA_DOUBLE_ENTRY(cuStreamWaitValue64)(CUstream, CUdeviceptr, cuuint64_t, unsigned) { return first_form(); }
 CUDA_DOUBLE_ENTRY(cuStreamWriteValue32)(CUstream, CUdeviceptr, cuuint32_t, unsigned) { return first_form(); }
-CUDA_DOUBLE_ENTRY(cuStreamWriteValue64)(CUstream, CUdeviceptr, cuuint64_t, unsigned) { return first_form(); }
 
 CUDA_DOUBLE_ENTRY(cuStreamWaitValue32_v2)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return wait_value<uint32_t>(stream, address, value, flags);
@@ -147,9 +146,6 @@ CUDA_DOUBLE_ENTRY(cuStreamWaitValue64_v2)(CUstream stream, CUdeviceptr address, 
 }
 CUDA_DOUBLE_ENTRY(cuStreamWriteValue32_v2)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags) {
   return write_value<uint32_t>(stream, address, value, flags);
-}
-CUDA_DOUBLE_ENTRY(cuStreamWriteValue64_v2)(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned flags) {
-  return write_value<uint64_t>(stream, address, value, flags);
 }
 
 }  // namespace anyplace::doubles::cuda

@@ -70,19 +70,4 @@ CUDA_DOUBLE_ENTRY(cuMemImportFromShareableHandle)
   return import_memory_handle(handle, static_cast<int>(reinterpret_cast<intptr_t>(from)), type);
 }
 
-CUDA_DOUBLE_ENTRY(cuMemGetAllocationPropertiesFromHandle)
-(CUmemAllocationProp* properties, CUmemGenericAllocationHandle handle) {
-  if (properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Locked lock(state().mutex);
-  const PhysicalRef found = find_physical(lock, handle);
-  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CUmemAllocationProp told{};
-  told.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  told.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  told.location.id = found->device;
-  if (found->shareable) told.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-  *properties = told;
-  return CUDA_SUCCESS;
-}
-
 }  // namespace anyplace::doubles::cuda

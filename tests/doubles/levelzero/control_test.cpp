@@ -5,13 +5,11 @@
 #include <thread>
 
 #include "all_entries.h"
-#include "support/environment.h"
 #include "test_support.h"
 
 namespace control_test {
 
 using Catch::Contains;
-using test::Control;
 using test::Entry;
 using test::ok;
 using test::World;
@@ -39,16 +37,6 @@ TEST_CASE("the nth call of every entry fails once or for good with the code aske
   }
 }
 
-TEST_CASE("rules for entries that do not exist are refused") {
-  const World world;
-  CHECK_FALSE(world.control.fail_nth("zeNoSuchEntry", 1, asked_for));
-  CHECK_FALSE(world.control.fail_nth("zeInit", 0, asked_for));
-  CHECK(world.control.calls_of("zeNoSuchEntry") == 0);
-  std::size_t index = 0;
-  while (world.control.entry(index) != nullptr) ++index;
-  CHECK(index == test::all_entries.size());
-}
-
 TEST_CASE("a call that is made to fail does nothing but what gives something back does so") {
   const World world;
   std::uint32_t* const word = world.words({1});
@@ -65,17 +53,6 @@ TEST_CASE("a call that is made to fail does nothing but what gives something bac
   CHECK(world.control.live("memory") == 0);
   CHECK(world.control.live("stream") == 0);
   CHECK(zeEventDestroy(event) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
-}
-
-TEST_CASE("failures can be asked for in the environment") {
-  test::set_env("LEVELZERO_DOUBLE_FAIL", "zeContextCreate:2:2147483646  zeDriverGet:2:1879048194:always");
-  const World world;
-  const auto desc = test::desc_of<ze_context_desc_t>(ZE_STRUCTURE_TYPE_CONTEXT_DESC);
-  ze_context_handle_t made = nullptr;
-  CHECK(zeContextCreate(world.driver, &desc, &made) == ZE_RESULT_ERROR_UNKNOWN);
-  CHECK(zeContextCreate(world.driver, &desc, &made) == ZE_RESULT_SUCCESS);
-  std::uint32_t count = 0;
-  for (int i = 0; i < 3; ++i) CHECK(zeDriverGet(&count, nullptr) == ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY);
 }
 
 TEST_CASE("a failure that says a device is lost loses the one that the call is about") {
@@ -99,36 +76,22 @@ TEST_CASE("a failure that says a device is lost loses all where the call is abou
 TEST_CASE("everything that is made and not given back is listed") {
   const World world;
   const auto list = world.list();
-  const auto pool = world.pool(1);
-  const auto event = test::event_of(pool);
-  const auto module = world.module();
+  const auto event = world.event();
+  const auto kernel = world.kernel("faulty");
   const auto device_desc = test::desc_of<ze_device_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC);
   const auto host_desc = test::desc_of<ze_host_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC);
   void* memory = nullptr;
   void* host = nullptr;
   ok(zeMemAllocDevice(world.context, &device_desc, 4711, 0, world.devices[0], &memory));
   ok(zeMemAllocHost(world.context, &host_desc, 16, 0, &host));
-  auto kernel_desc = test::desc_of<ze_kernel_desc_t>(ZE_STRUCTURE_TYPE_KERNEL_DESC);
-  kernel_desc.pKernelName = "faulty";
-  ze_kernel_handle_t kernel = nullptr;
-  ok(zeKernelCreate(module, &kernel_desc, &kernel));
-  for (const char* kind : {"context", "stream", "pool", "event", "module", "kernel", "memory", "host"}) {
-    INFO(kind);
-    CHECK(world.control.live(kind) == 1);
-  }
+  test::check_one_of_each(world.control, {"context", "stream", "pool", "event", "module", "kernel", "memory", "host"});
   CHECK(world.control.live() == 8);
   CHECK_THAT(world.control.live_text(), Contains("4711 bytes") && Contains("faulty"));
-  ok(zeKernelDestroy(kernel));
-  ok(zeModuleDestroy(module));
-  ok(zeEventDestroy(event));
-  ok(zeEventPoolDestroy(pool));
-  ok(zeCommandListDestroy(list));
-  ok(zeMemFree(world.context, memory));
-  ok(zeMemFree(world.context, host));
-  ok(zeContextDestroy(world.context));
-  CHECK(world.control.live() == 0);
-  CHECK(world.control.live_text().empty());
-  CHECK(world.control.misuses() == 0);
+  test::each_gives(ZE_RESULT_SUCCESS, {zeKernelDestroy(kernel), zeEventDestroy(event), zeCommandListDestroy(list),
+                                       zeMemFree(world.context, memory), zeMemFree(world.context, host)});
+  CHECK(world.control.live() == 3);  // the context, the pool and the module
+  world.control.reset();
+  CHECK((world.control.calls() == 0 && world.control.live() == 3));
 }
 
 TEST_CASE("a device that is lost fails its calls and lets go who waits and has it given back") {
@@ -167,67 +130,6 @@ TEST_CASE("a device that is lost fails its calls and lets go who waits and has i
   test::finish(world, other);
   CHECK(*there == 2);
   CHECK(world.control.misuses() == 0);
-}
-
-TEST_CASE("the nth kernel can be made to fault") {
-  const World world;
-  const auto list = world.list();
-  const auto kernel = world.kernel("count");
-  std::uint32_t* const counter = world.words({0});
-  ok(test::set_argument(kernel, 0, counter));
-  ok(test::set_argument(kernel, 1, 1U));
-  CHECK_FALSE(world.control.fault_kernel(0, 0, ZE_RESULT_ERROR_DEVICE_LOST));
-  REQUIRE(world.control.fault_kernel(0, 2, ZE_RESULT_ERROR_DEVICE_LOST));
-  ok(test::launch(list, kernel));
-  test::finish(world, list);
-  const auto done = world.event();
-  ok(test::launch(list, kernel, done));
-  CHECK(test::wait(done) == ZE_RESULT_ERROR_DEVICE_LOST);
-  CHECK(*counter == 1);
-}
-
-TEST_CASE("a driver that does nothing answers success to all and gives nothing") {
-  test::set_env("LEVELZERO_DOUBLE_NOTHING", "all");
-  ok(zeInit(0));
-  for (const Entry& entry : test::all_entries) {
-    INFO(entry.symbol);
-    CHECK(entry.with_zeros() == ZE_RESULT_SUCCESS);
-  }
-  std::uint32_t count = 4711;
-  ok(zeDriverGet(&count, nullptr));
-  CHECK(count == 4711);
-  const Control control(LEVELZERO_DOUBLE_LIBRARY);
-  CHECK(control.live() == 0);
-  CHECK(control.calls_of("zeDriverGet") == 2);
-}
-
-TEST_CASE("entries that do nothing can be chosen") {
-  test::set_env("LEVELZERO_DOUBLE_NOTHING", "zeCommandListAppendMemoryFill:zeEventHostReset");
-  const World world;
-  const auto list = world.list();
-  std::uint32_t* const word = world.words({1});
-  const auto done = world.event();
-  ok(test::fill(list, word, 2, 1, done));
-  test::finish(world, list);
-  CHECK(*word == 1);
-  CHECK(zeEventQueryStatus(done) == ZE_RESULT_NOT_READY);
-  ok(zeEventHostSignal(done));
-  ok(zeEventHostReset(done));
-  CHECK(zeEventQueryStatus(done) == ZE_RESULT_SUCCESS);
-}
-
-TEST_CASE("counts and misuses can be forgotten but what lives stays") {
-  const World world;
-  world.list();
-  int own = 0;
-  CHECK(zeMemFree(world.context, &own) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(world.control.misuses() == 1);
-  CHECK(world.control.calls() > 0);
-  world.control.reset();
-  CHECK(world.control.misuses() == 0);
-  CHECK(world.control.misuse_text().empty());
-  CHECK(world.control.calls() == 0);
-  CHECK(world.control.live("stream") == 1);
 }
 
 }  // namespace control_test

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "../double_control.hpp"
+#include "../test_support.hpp"
 
 // Newer than the header's version.
 extern "C" ze_result_t zeCommandListIsImmediate(ze_command_list_handle_t list, ze_bool_t* immediate);

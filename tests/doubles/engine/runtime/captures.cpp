@@ -87,7 +87,6 @@ int begin_capture(Word stream, int mode) {
     return invalidate(*found->capture, code::illegal_state);
   }
   auto made = std::make_shared<Capture>();
-  made->id = ++state().ids;
   made->graph = graph;
   made->origin = found.get();
   made->mode = static_cast<CaptureMode>(mode);
@@ -122,7 +121,7 @@ int end_capture(Word stream, WordOut graph) {
   return result;
 }
 
-int capture_info(Word stream, CaptureInfo& info) {
+int capture_status(Word stream, int& status) {
   if (special_stream(stream) == SpecialStream::legacy) {
     ContextRef context;
     if (const int result = current_context(context); result != 0) return result;
@@ -135,12 +134,7 @@ int capture_info(Word stream, CaptureInfo& info) {
   StreamRef found;
   if (const int result = resolve_stream(stream, found); result != 0) return result;
   const Locked lock(state().mutex);
-  if (!is_capturing(*found)) return 0;
-  const Capture& capture = *found->capture;
-  info.status = capture.invalidated ? 2 : 1;
-  info.id = capture.id;
-  info.graph = capture.graph;
-  info.after = &found->captured_after;
+  status = !is_capturing(*found) ? 0 : found->capture->invalidated ? 2 : 1;
   return 0;
 }
 

@@ -21,7 +21,6 @@ namespace anyplace::doubles {
 enum class CaptureMode : int { global = 0, own_thread = 1, relaxed = 2 };
 
 struct Capture {
-  uint64_t id = 0;
   uint64_t graph = 0;  // its handle, which the program gets at the end
   const Stream* origin = nullptr;
   CaptureMode mode = CaptureMode::global;
@@ -36,13 +35,8 @@ using CaptureRef = std::shared_ptr<Capture>;
 
 int begin_capture(Word stream, int mode);
 int end_capture(Word stream, WordOut graph);
-struct CaptureInfo {
-  int status = 0;  // 0: none, 1: active, 2: invalidated
-  uint64_t id = 0;
-  uint64_t graph = 0;
-  const std::vector<uint64_t>* after = nullptr;  // what the stream's next node will come behind
-};
-int capture_info(Word stream, CaptureInfo& info);
+/// 0: none, 1: active, 2: invalidated.
+int capture_status(Word stream, int& status);
 /// The calling thread's mode, exchanged for another.
 CaptureMode exchange_thread_mode(CaptureMode mode) noexcept;
 template <class Mode>

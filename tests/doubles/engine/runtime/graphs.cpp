@@ -253,13 +253,6 @@ int get_nodes(Word graph, void* nodes, size_t* count) {
   return write_list(all, nodes, count);
 }
 
-int get_dependencies(Word node, void* nodes, size_t* count) {
-  GraphNodeRef found;
-  if (const int result = find_node(node, found); result != 0) return result;
-  const Locked lock(state().mutex);
-  return write_list(found->after, nodes, count);
-}
-
 // -- Executable graphs.
 
 int make_executable(WordOut exec, Word graph) {

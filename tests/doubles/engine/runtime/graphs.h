@@ -88,7 +88,6 @@ int add_dependencies(Word graph, Nodes from, Nodes to);
 int destroy_node(Word node);
 /// `nodes` may be null: then `count` alone is written.
 int get_nodes(Word graph, void* nodes, size_t* count);
-int get_dependencies(Word node, void* nodes, size_t* count);
 int find_node(Word node, GraphNodeRef& found);
 
 int make_executable(WordOut exec, Word graph);

@@ -145,7 +145,6 @@ void begin_context(const Locked& lock, const ContextRef& context) {
   context->fault = std::make_shared<FaultDomain>();
   context->alive = true;
   context->peers.clear();
-  context->limits.clear();
   context->legacy = make_stream(lock, context, 0, 0);
 }
 

@@ -59,7 +59,6 @@ struct Context {
   StreamRef legacy;
   std::vector<StreamRef> streams;  // that may have work, destroyed ones too
   std::set<int> peers;             // devices whose memory it may use
-  std::map<int, size_t> limits;
 };
 
 struct Event {
