@@ -167,6 +167,21 @@ ANYPLACE_CASE("streams", "streams.default", "an event recorded in the default st
   CHECK(blocking.query());
 }
 
+ANYPLACE_CASE("streams", "streams.default", "an event recorded in a blocking stream waits for the default stream",
+              Capability::blocking_streams, Capability::host_functions) {
+  const Device device = run.device();
+  HostGate gate;
+  const Stream blocking = CALL(Stream(device, {.blocking = true}));
+  const StreamView null = CALL(device.default_stream());
+  gate.hold(null);
+  // The stream itself has nothing to do.
+  const Event event = CALL(blocking.record_event());
+  CHECK_STAYS_FALSE(event.query());
+  gate.open();
+  CALL(event.synchronize());
+  CHECK(null.query());
+}
+
 ANYPLACE_CASE("streams", "streams.default", "the rule of the default stream stays within its device",
               Capability::blocking_streams, Capability::host_functions, second_device) {
   HostGate gate;

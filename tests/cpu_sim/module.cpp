@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <stdexcept>
-#include <thread>
 
 #define KERNEL extern "C" __attribute__((visibility("default"))) anyplace_status
 
@@ -32,16 +31,6 @@ KERNEL fails(void*, const anyplace_block*, void* const*, const std::uint32_t*, s
 
 KERNEL loses_device(void*, const anyplace_block*, void* const*, const std::uint32_t*, std::uint32_t) {
   return ANYPLACE_STATUS_DEVICE_LOST;
-}
-
-/// Counts the atomic at argument 2 up, waits until the atomic flag at argument 0 is set, counts the one at argument 1
-/// up. (It polls: std::atomic::wait keeps its waiters in a table that each library has for itself.)
-KERNEL waits(void*, const anyplace_block*, void* const* arguments, const std::uint32_t*, std::uint32_t) {
-  const auto at = [arguments](int i) { return *static_cast<const anyplace_address*>(arguments[i]); };
-  reinterpret_cast<std::atomic<int>*>(at(2))->fetch_add(1);
-  while (!reinterpret_cast<std::atomic<bool>*>(at(0))->load()) std::this_thread::yield();
-  reinterpret_cast<std::atomic<int>*>(at(1))->fetch_add(1);
-  return ANYPLACE_STATUS_OK;
 }
 
 /// Writes how often it ran in this copy of the library to the int at argument 0.

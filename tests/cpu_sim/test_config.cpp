@@ -56,6 +56,8 @@ TEST_CASE("Given a device index out of range, Then every device entry answers NO
     CHECK(status_of([&] { Gate gate(plugin, device); }) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
     CHECK(status_of([&] { Event event(plugin, 0, device); }) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
     CHECK(plugin->peer_enable(plugin.self(), 0, device) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
+    std::uint64_t bytes = 0;
+    CHECK(plugin->virtual_granularity(plugin.self(), device, &bytes) == ANYPLACE_STATUS_NO_SUCH_DEVICE);
   }
 }
 

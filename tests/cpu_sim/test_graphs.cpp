@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a graph's launch runs: the order of its nodes, what may overlap, who gives way to whom, and its lives.
+// How a graph's launch runs: what may overlap, who gives way to whom, and its end.
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -16,24 +16,6 @@ namespace test_graph_cases {
 using namespace cpu_sim_test;
 
 namespace {
-
-/// Kernels that say when they ran.
-class Logged {
- public:
-  Logged(Plugin& plugin, int count) {
-    for (int i = 0; i < count; ++i) kernels_.push_back(std::make_unique<Kernel>(plugin, [this, i] { log_.add(i); }));
-  }
-  Kernel& operator[](int i) { return *kernels_[static_cast<std::size_t>(i)]; }
-  std::vector<int> ran() { return log_.entries(); }
-
- private:
-  Log<int> log_;
-  std::vector<std::unique_ptr<Kernel>> kernels_;
-};
-
-std::size_t place_of(const std::vector<int>& log, int entry) {
-  return static_cast<std::size_t>(std::find(log.begin(), log.end(), entry) - log.begin());
-}
 
 /// Waits for the other side, for a minute at most.
 bool meet(std::atomic<int>& arrived, int parties) {
@@ -53,74 +35,6 @@ void take_microseconds(int count) {
 }
 
 }  // namespace
-
-TEST_CASE("Given a chain, When its graph is launched, Then its nodes run in order, between the stream's other work") {
-  for (const char* workers : {"1", "2", "4"}) {
-    Plugin plugin(Environment{{"WORKERS", workers}});
-    Stream stream(plugin);
-    Logged kernels(plugin, 102);
-    GraphNodes nodes;
-    for (std::uint32_t i = 0; i < 100; ++i)
-      nodes.kernel(kernels[static_cast<int>(i)], i == 0 ? After{} : After{i - 1}, {1 + i % 3, 1, 1});
-    Graph graph(plugin, nodes);
-    stream.launch(kernels[100]);
-    graph.launch(stream);
-    stream.launch(kernels[101]);
-    CHECK(stream.synchronize());
-    std::vector<int> expected{100};
-    for (int i = 0; i < 100; ++i) expected.insert(expected.end(), static_cast<std::size_t>(1 + i % 3), i);
-    expected.push_back(101);
-    CHECK(kernels.ran() == expected);
-  }
-}
-
-TEST_CASE("Given a diamond, Then its sides run after its top and before its bottom, at each launch") {
-  Plugin plugin(Environment{{"WORKERS", "2"}});
-  Stream stream(plugin);
-  for (int round = 0; round < 200; ++round) {
-    Logged kernels(plugin, 4);
-    GraphNodes nodes;
-    nodes.kernel(kernels[0], {});
-    nodes.kernel(kernels[1], {0});
-    nodes.kernel(kernels[2], {0}, {round % 2 == 0 ? 1u : 3u, 1, 1});
-    nodes.kernel(kernels[3], {1, 2});
-    Graph graph(plugin, nodes);
-    graph.launch(stream);
-    CHECK(stream.synchronize(round % 3 == 0 ? 60'000 * millisecond : forever));
-    const std::vector<int> ran = kernels.ran();
-    CHECK(ran.front() == 0);
-    CHECK(ran.back() == 3);
-    CHECK(ran.size() == (round % 2 == 0 ? 4 : 6));
-    CHECK(place_of(ran, 1) < ran.size());
-  }
-}
-
-TEST_CASE("Given an empty node between two layers, Then the second begins when the first is done") {
-  Plugin plugin(Environment{{"WORKERS", "4"}});
-  Stream stream(plugin);
-  std::atomic<int> first{0}, second{0}, wrong{0};
-  Kernel early(plugin, [&] {
-    take_microseconds(5);
-    ++first;
-  });
-  Kernel late(plugin, [&] {
-    wrong += first % 50 != 0;
-    ++second;
-  });
-  GraphNodes nodes;
-  After layer;
-  for (int i = 0; i < 50; ++i) layer.push_back(nodes.kernel(early, {}));
-  const std::uint32_t joined = nodes.empty(layer);
-  for (int i = 0; i < 50; ++i) nodes.kernel(late, {joined});
-  Graph graph(plugin, nodes);
-  for (int i = 1; i <= 20; ++i) {
-    graph.launch(stream);
-    CHECK(stream.synchronize());
-    CHECK(first == 50 * i);
-    CHECK(second == 50 * i);
-  }
-  CHECK(wrong == 0);
-}
 
 TEST_CASE("Given branches that wait for each other, Then a worker that is free takes each") {
   for (const char* idle_backoff : {"0", "25"}) {
@@ -249,33 +163,6 @@ TEST_CASE("Given a wide graph that is launched again and again, Then what is les
   CHECK(plugin.synchronize(0));
 }
 
-TEST_CASE("Given a graph that runs, Then waiting with a limit of time, asking and other streams go on") {
-  Plugin plugin(Environment{{"WORKERS", "2"}});
-  Stream stream(plugin), other(plugin);
-  Flag entered, leave;
-  Kernel blocks(plugin, [&] {
-    entered.set();
-    leave.wait();
-  });
-  Kernel nothing(plugin, [] {});
-  GraphNodes nodes;
-  nodes.kernel(blocks, {});
-  nodes.kernel(nothing, {0});
-  Graph graph(plugin, nodes);
-  graph.launch(stream);
-  CHECK_FALSE(stream.synchronize(millisecond));
-  entered.wait();
-  CHECK_FALSE(stream.done());
-  CHECK_FALSE(plugin.synchronize(0, millisecond));
-  for (int i = 0; i < 100; ++i) {
-    other.run([] {});
-    CHECK(other.synchronize());
-  }
-  leave.set();
-  CHECK(stream.synchronize());
-  CHECK(stream.done());
-}
-
 TEST_CASE("Given a host with a limit of time, Then it runs no node") {
   Plugin plugin(Environment{{"WORKERS", "2"}});
   Stream stream(plugin);
@@ -291,109 +178,6 @@ TEST_CASE("Given a host with a limit of time, Then it runs no node") {
   const std::vector<std::thread::id> ran = log.entries();
   CHECK(ran.size() == 1000);
   CHECK(std::count(ran.begin(), ran.end(), std::this_thread::get_id()) == 0);
-}
-
-TEST_CASE("Given launches on two streams with an event between them, Then the second comes after the first") {
-  Plugin plugin(Environment{{"WORKERS", "2"}});
-  Stream first(plugin), second(plugin, Stream::priority(-2));
-  int value = 0;  // of whoever runs a node
-  std::atomic<int> wrong{0};
-  Kernel early(plugin, [&] { value = 2 * value + 1; });
-  Kernel late(plugin, [&] { value *= 3; });
-  GraphNodes nodes;
-  const std::uint32_t up = nodes.kernel(early, {});
-  const std::uint32_t side = nodes.empty({});
-  nodes.kernel(late, {up, side});
-  Graph graph(plugin, nodes);
-  Event event(plugin);
-  for (int i = 0; i < 300; ++i) {
-    value = 0;
-    graph.launch(first);
-    first.record(event);
-    second.wait(event);
-    graph.launch(second);
-    second.record(event);
-    CHECK(event.synchronize());
-    wrong += value != 21;
-  }
-  CHECK(wrong == 0);
-}
-
-TEST_CASE("Given kernels destroyed before their graph, Then launches still run them, and they end with the graph") {
-  Plugin plugin(Environment{{"WORKERS", "2"}});
-  Stream stream(plugin);
-  auto held = std::make_shared<int>(0);
-  const std::weak_ptr<int> watch = held;
-  std::atomic<int> ran{0};
-  auto kernel = std::make_unique<Kernel>(plugin, [&ran, held] { ++ran; });
-  held.reset();
-  GraphNodes nodes;
-  nodes.kernel(*kernel, {});
-  nodes.kernel(*kernel, {}, {3, 1, 1});
-  Graph graph(plugin, nodes);
-  kernel.reset();
-  CHECK_FALSE(watch.expired());
-  graph.launch(stream);
-  CHECK(stream.synchronize());
-  CHECK(ran == 4);
-  CHECK_FALSE(watch.expired());
-  graph.destroy();
-  CHECK(watch.expired());
-}
-
-TEST_CASE(
-    "Given a launch that is pending, When the graph is updated, Then it runs what it had, and later ones the new") {
-  Plugin plugin(Environment{{"WORKERS", "2"}});
-  Stream stream(plugin);
-  Gate gate(plugin);
-  Log<int> log;
-  std::vector<std::weak_ptr<int>> held;
-  std::unique_ptr<Graph> graph;
-  /// Makes the graph, or updates it.
-  const auto make = [&](int number) {
-    auto part = std::make_shared<int>(0);
-    held.push_back(part);
-    Kernel first(plugin, [&log, number, part] { log.add(number); });
-    Kernel second(plugin, [&log, number, part] { log.add(number + 1); });
-    GraphNodes nodes;
-    nodes.kernel(first, {});
-    nodes.kernel(second, {0});
-    if (graph == nullptr) {
-      graph = std::make_unique<Graph>(plugin, nodes);
-    } else {
-      graph->update(nodes);
-    }
-  };
-  make(10);
-  stream.wait(gate);
-  graph->launch(stream);
-  make(20);
-  graph->launch(stream);
-  graph->launch(stream);
-  make(30);
-  CHECK_FALSE(held[0].expired());
-  gate.open();
-  CHECK(stream.synchronize());
-  CHECK(held[0].expired());
-  CHECK(held[1].expired());
-  graph->launch(stream);
-  CHECK(stream.synchronize());
-  CHECK(log.entries() == std::vector<int>{10, 11, 20, 21, 20, 21, 30, 31});
-}
-
-TEST_CASE("Given an update that is refused, Then the graph is as it was") {
-  Plugin plugin;
-  Stream stream(plugin);
-  std::atomic<int> ran{0};
-  Kernel kernel(plugin, [&] { ++ran; });
-  GraphNodes nodes, bad;
-  nodes.kernel(kernel, {});
-  bad.kernel(kernel, {}, {0, 1, 1});
-  Graph graph(plugin, nodes);
-  CHECK(status_of([&] { graph.update(bad); }) == ANYPLACE_STATUS_INVALID_ARGUMENT);
-  graph.launch(stream);
-  CHECK(stream.synchronize());
-  CHECK(ran == 1);
 }
 
 TEST_CASE("Given a stream whose handle is gone, Then a launch on it completes, and its memory serves others") {

@@ -52,17 +52,6 @@ TEST_CASE("Given a limit of time, Then the host runs nothing: it could not leave
   CHECK(std::count(ran.begin(), ran.end(), std::this_thread::get_id()) == 0);
 }
 
-TEST_CASE("Given a kernel that never ends, When a host waits with a limit of time, Then it returns in spite of it") {
-  Plugin plugin(Environment{{"WORKERS", "2"}});
-  Stream stream(plugin);
-  Flag leave;
-  stream.run([&] { leave.wait(); });
-  CHECK_FALSE(stream.synchronize(millisecond));
-  CHECK_FALSE(plugin.synchronize(0, millisecond));
-  leave.set();
-  CHECK(stream.synchronize());
-}
-
 TEST_CASE("Given a host that synchronises, Then host functions still run on a thread of the device's own") {
   Plugin plugin(Environment{{"WORKERS", "2"}});
   Stream stream(plugin);
@@ -248,38 +237,6 @@ TEST_CASE(
     kernel.reset();
     CHECK(watch.expired());
   }
-}
-
-TEST_CASE("Given 64 threads that submit, wait, record and synchronise on streams they share, Then nothing is lost") {
-  Plugin plugin(Environment{{"WORKERS", "4"}});
-  constexpr int thread_count = 64, stream_count = 16, rounds = 200;
-  std::vector<std::unique_ptr<Stream>> streams;
-  std::vector<std::unique_ptr<Event>> events;
-  for (int i = 0; i < stream_count; ++i) {
-    streams.push_back(std::make_unique<Stream>(plugin, Stream::priority(i % 4 - 2)));
-    events.push_back(std::make_unique<Event>(plugin));
-  }
-  std::atomic<std::uint64_t> ran{0};
-  Kernel kernel(plugin, [&] { ran.fetch_add(1, std::memory_order_relaxed); });
-  test::on_threads(thread_count, [&](int t) {
-    std::uint32_t random = static_cast<std::uint32_t>(t) * 2654435761u + 1;
-    const auto pick = [&random](std::uint32_t of) { return (random = random * 1664525u + 1013904223u) / 65536u % of; };
-    for (int i = 0; i < rounds; ++i) {
-      Stream& stream = *streams[pick(stream_count)];
-      Event& event = *events[pick(stream_count)];
-      stream.launch(kernel, {pick(8) == 0 ? 3u : 1u, 1, 1});
-      if (pick(4) == 0) stream.record(event);
-      if (pick(4) == 0) streams[pick(stream_count)]->wait(event);
-      if (pick(16) == 0) stream.synchronize();
-      if (pick(16) == 1) event.synchronize();
-      if (pick(64) == 0) plugin.synchronize(0);
-      if (pick(16) == 2) Stream(plugin).launch(kernel);
-    }
-  });
-  CHECK(plugin.synchronize(0));
-  CHECK(ran >= std::uint64_t{thread_count} * rounds);
-  for (auto& stream : streams) CHECK(stream->done());
-  for (auto& event : events) CHECK(event->done());
 }
 
 }  // namespace test_helping_cases

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <thread>
 
 #include "plugin.h"
 
@@ -87,20 +86,6 @@ std::vector<char> changed(std::size_t offset, T value) {
 
 }  // namespace
 
-TEST_CASE("Given a module's kernel, When it is launched over a grid, Then each block runs with its arguments") {
-  Plugin plugin;
-  Module module(plugin);
-  Stream stream(plugin);
-  std::vector<std::uint32_t> elements(1000, 5);
-  const anyplace_address address = reinterpret_cast<std::uint64_t>(elements.data());
-  const std::uint32_t addend = 37;
-  stream.launch(module.kernel("add"), {1000, 1, 1},
-                {address_of(address), {ANYPLACE_ARGUMENT_VALUE, sizeof(addend), &addend}});
-  CHECK(stream.synchronize());
-  CHECK(elements == std::vector<std::uint32_t>(1000, 42));
-  CHECK(module.kernel("add") == module.kernel("add"));
-}
-
 TEST_CASE("Given an unknown name, a name of data, or one of a library it uses, Then it is NO_SUCH_KERNEL naming some") {
   Plugin plugin;
   Module module(plugin);
@@ -141,45 +126,6 @@ TEST_CASE("Given a module's kernel that returns a failure, Then that is the faul
   CHECK(faults[0].status == ANYPLACE_STATUS_INVALID_ARGUMENT);
   CHECK_THAT(faults[0].text, Catch::Contains("INVALID_ARGUMENT"));
   CHECK(faults[1].status == ANYPLACE_STATUS_KERNEL_FAILED);
-}
-
-TEST_CASE("Given queued and running kernels, When their module is unloaded, Then they complete") {
-  Plugin plugin;
-  Stream stream(plugin), second(plugin);
-  std::atomic<bool> go{false};
-  std::atomic<int> ran{0}, entered{0};
-  const anyplace_address flag = reinterpret_cast<std::uint64_t>(&go), counter = reinterpret_cast<std::uint64_t>(&ran),
-                         entry = reinterpret_cast<std::uint64_t>(&entered);
-  {
-    Module module(plugin);
-    const anyplace_kernel waits = module.kernel("waits");
-    for (Stream* each : {&stream, &second}) {
-      for (int i = 0; i < 10; ++i) {
-        each->launch(waits, {1, 1, 1}, {address_of(flag), address_of(counter), address_of(entry)});
-      }
-    }
-    while (entered == 0) std::this_thread::yield();
-  }
-  CHECK_FALSE(stream.done());
-  go = true;
-  CHECK(stream.synchronize());
-  CHECK(second.synchronize());
-  CHECK(ran == 20);
-}
-
-TEST_CASE("Given one image loaded again and again, Then each load is a library of its own") {
-  Plugin plugin;
-  Stream stream(plugin);
-  for (int i = 0; i < 20; ++i) {
-    std::vector<std::uint32_t> elements(1, 1);
-    const anyplace_address address = reinterpret_cast<std::uint64_t>(elements.data());
-    const std::uint32_t addend = 1;
-    Module module(plugin), another(plugin);
-    CHECK(module.kernel("add") != another.kernel("add"));
-    stream.launch(module.kernel("add"), {}, {address_of(address), {ANYPLACE_ARGUMENT_VALUE, sizeof(addend), &addend}});
-    CHECK(stream.synchronize());
-    CHECK(elements[0] == 2);
-  }
 }
 
 TEST_CASE("Given a library that can't be unloaded, When another image is loaded after it, Then it isn't taken for it") {

@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <random>
-#include <thread>
 
 #include "plugin.h"
 #include "support/threads.h"
@@ -98,72 +97,6 @@ TEST_CASE("Given threads that make and destroy streams, events and gates with wo
   CHECK(plugin.synchronize(0));
   CHECK(plugin.synchronize(1));
   CHECK(ran == 8 * (rounds / 2) * 2);
-}
-
-TEST_CASE("Given a random graph over 16 streams, Then no command starts before what it waits for is done") {
-  Plugin plugin(Environment{{"WORKERS", "3"}});
-  std::mt19937 random(7);
-  constexpr std::size_t stream_count = 16;
-  std::vector<std::unique_ptr<Stream>> streams;
-  for (std::size_t i = 0; i < stream_count; ++i) {
-    streams.push_back(std::make_unique<Stream>(plugin, Stream::priority(static_cast<int>(i % 4) - 2)));
-  }
-  std::vector<std::unique_ptr<Event>> events(stream_count);
-  const auto count = static_cast<std::size_t>(10 * rounds);
-  std::vector<std::atomic<bool>> done(count);
-  std::vector<std::size_t> last(stream_count, count);
-  std::atomic<int> wrong{0};
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t mine = random() % stream_count, other = random() % stream_count;
-    std::size_t needed = count;
-    if (random() % 4 == 0 && last[other] != count) {
-      Event event(plugin);
-      streams[other]->record(event);
-      streams[mine]->wait(event);
-      needed = last[other];
-    }
-    const std::size_t before = last[mine];
-    last[mine] = i;
-    streams[mine]->run([&, i, before, needed] {
-      if ((before != count && !done[before]) || (needed != count && !done[needed])) ++wrong;
-      done[i] = true;
-    });
-  }
-  CHECK(plugin.synchronize(0));
-  CHECK(wrong == 0);
-  CHECK(std::all_of(done.begin(), done.end(), [](const std::atomic<bool>& each) { return each.load(); }));
-}
-
-TEST_CASE("Given submit and synchronise in turn from many threads, Then each sees its own work done") {
-  Plugin plugin(Environment{{"WORKERS", "2"}});
-  std::atomic<int> wrong{0};
-  test::on_threads(8, [&](int thread) {
-    Stream stream(plugin, thread % 2 == 0 ? Stream::on(0) : Stream::blocking());
-    std::atomic<int> ran{0};
-    Kernel kernel(plugin, [&] { ran.fetch_add(1, std::memory_order_relaxed); });
-    for (int i = 1; i <= rounds; ++i) {
-      stream.launch(kernel, {i % 10 == 0 ? 4u : 1u, 1, 1});
-      if (i % 10 == 0) ran -= 3;
-      if (!stream.synchronize(i % 3 == 0 ? 60'000 * millisecond : forever) || ran != i) ++wrong;
-      if (!stream.done()) ++wrong;
-    }
-  });
-  CHECK(wrong == 0);
-}
-
-TEST_CASE("Given waits that race with completion and with short timeouts, Then no wake-up is lost") {
-  Plugin plugin(Environment{{"WORKERS", "2"}});
-  test::on_threads(4, [&](int) {
-    Stream stream(plugin);
-    Event event(plugin);
-    for (int i = 0; i < rounds; ++i) {
-      stream.run([] {});
-      stream.record(event);
-      if (i % 2 == 0) stream.synchronize(static_cast<std::uint64_t>(i) * 100);
-      event.synchronize();
-    }
-  });
-  CHECK(plugin.synchronize(0));
 }
 
 }  // namespace test_stress_cases

@@ -73,8 +73,6 @@ class Nodes {
     return index;
   }
   anyplace_graph_node& operator[](std::uint32_t index) { return nodes_[index]; }
-  /// The values of the index-th launch, to be changed.
-  std::uint32_t& value_of_launch(std::size_t index) { return launches_[index].value; }
 
   anyplace_graph_desc desc() const {
     return {sizeof(anyplace_graph_desc), static_cast<std::uint32_t>(nodes_.size()), sizeof(anyplace_graph_node), 0,
@@ -186,9 +184,6 @@ class Graphs {
     std::int32_t done = 0;
     Plugin::check(plugin->event_query(self(), event, &done));
     return done != 0;
-  }
-  void set(anyplace_address memory, std::uint32_t value) const {
-    Plugin::check(plugin->memory_set(self(), stream, memory, value, 4, count));
   }
   /// What is in the memory once the stream's work is done.
   std::vector<std::uint32_t> read(anyplace_address memory) const {

@@ -119,23 +119,6 @@ TEST_CASE("Without pools device memory comes from the plain calls") {
   CHECK(back == std::vector<std::uint32_t>(1024, 6));
 }
 
-TEST_CASE("Memory that runs out is told with the figures and what was freed can be had again") {
-  const Double driver({{DOUBLE_VARIABLE("MEMORY"), "64M"}});
-  const Device device(place(0));
-  const Stream stream(device);
-  constexpr std::uint64_t mebibyte = 1 << 20;
-  std::vector<Buffer> all;
-  const anyplace::Error error = test::required_error(ErrorCode::out_of_memory, [&] {
-    while (true) all.emplace_back(stream, 8 * mebibyte);
-  });
-  REQUIRE(error.memory().has_value());
-  CHECK(error.memory()->requested == 8 * mebibyte);
-  CHECK(all.size() >= 6);
-  all.clear();
-  const Buffer most(stream, 48 * mebibyte);
-  stream.synchronize();
-}
-
 TEST_CASE("Memory that is idle in the pool counts as free and is given to other kinds") {
   const Double driver({{DOUBLE_VARIABLE("MEMORY"), "64M"}});
   const Device device(place(0));

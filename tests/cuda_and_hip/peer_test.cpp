@@ -38,19 +38,6 @@ void check_kernel(const Device& device, const Device& peer) {
 
 }  // namespace
 
-TEST_CASE("Copies between devices need no access and work with it") {
-  const Double driver;
-  const Device device(place(0)), peer(place(1));
-  check_copy(device, peer);
-  device.enable_peer_access(peer);
-  device.enable_peer_access(peer);
-  check_copy(device, peer);
-  check_copy(peer, device);
-  device.disable_peer_access(peer);
-  device.disable_peer_access(peer);
-  check_copy(device, peer);
-}
-
 TEST_CASE("A kernel reaches memory of a peer that was allocated before and after access was enabled") {
   const Double driver;
   const Device device(place(0)), peer(place(1));

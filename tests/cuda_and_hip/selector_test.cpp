@@ -28,13 +28,6 @@ TEST_CASE("A device is found by its uuid as " UUID_TOOL " prints it") {
   CHECK(uuid != Device(place(0)).properties().uuid);
 }
 
-TEST_CASE("A device is found by its pci address") {
-  const Double driver;
-  const std::string pci = Device(place(1)).properties().pci;
-  CHECK(pci.size() == 12);
-  CHECK(Device(selector("pci", pci)).index() == 1);
-}
-
 TEST_CASE("A selector that no device has says which devices there are") {
   const Double driver;
   for (const std::string& nobody : {selector("uuid", uuid_of_nobody), selector("pci", "00ff:ff:00.0"), place(2)}) {

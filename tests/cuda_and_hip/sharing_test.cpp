@@ -70,28 +70,6 @@ struct Mapped {
 
 }  // namespace
 
-TEST_CASE("Mapped memory that is exported opens as the same memory at other addresses") {
-  Mapped memory(3);
-  const anyplace_ipc_handle handle = memory.exported(memory.granule / 2, 2 * memory.granule);
-  CHECK(handle.offset == memory.granule / 2);
-  CHECK(handle.size == 3 * memory.granule);
-  anyplace_address opened = 0;
-  Plugin::check(memory.import_status(handle, opened));
-  CHECK(opened != memory.address);
-  const anyplace_stream stream = memory.plugin.make_stream(0);
-  Plugin::check(
-      memory.plugin->memory_set(memory.plugin.self(), stream, memory.address + 2 * memory.granule, 7, 1, 100));
-  std::vector<unsigned char> back(100);
-  Plugin::check(memory.plugin->memory_copy(memory.plugin.self(), stream,
-                                           reinterpret_cast<anyplace_address>(back.data()), opened + 2 * memory.granule,
-                                           back.size(), ANYPLACE_COPY_DEVICE_TO_HOST));
-  memory.plugin.synchronize(stream);
-  CHECK(back == std::vector<unsigned char>(100, 7));
-  Plugin::check(memory.plugin->stream_destroy(memory.plugin.self(), stream));
-  Plugin::check(memory.plugin->memory_import_end(memory.plugin.self(), 0, opened));
-  memory.end_export(handle);
-}
-
 TEST_CASE("A piece has one descriptor from the first export to the last end, and a thousand leave none") {
   Mapped memory(3);
   memory.end_export(memory.exported(0, 1));  // the server is there from now on

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Virtual memory, at the table: the public API has no calls for it.
-#include <numeric>
-
 #include "plugin.h"
 #include "support.h"
 
@@ -78,63 +76,6 @@ struct Space {
 
 }  // namespace
 
-TEST_CASE("Memory that is mapped is device memory to every other entry") {
-  Space space;
-  CHECK(space.granule != 0);
-  CHECK((space.granule & (space.granule - 1)) == 0);
-  CHECK(space.plugin.has(0, ANYPLACE_CAPABILITY_BIT_VIRTUAL_MEMORY));
-  const anyplace_address range = space.reserve(4);
-  CHECK(range % space.granule == 0);
-  const anyplace_physical memory = space.create(1);
-  space.map(range + space.granule, memory);
-  space.fill(range + space.granule, 7);
-  CHECK(space.value_at(range + space.granule) == 7);
-  space.unmap(range + space.granule, 1);
-  space.destroy(memory);
-  space.release(range, 4);
-}
-
-TEST_CASE("Memory keeps what it holds when it is mapped elsewhere") {
-  Space space;
-  const anyplace_address range = space.reserve(2);
-  const anyplace_physical memory = space.create(1);
-  space.map(range, memory);
-  space.fill(range, 8);
-  space.unmap(range, 1);
-  space.map(range + space.granule, memory);
-  CHECK(space.value_at(range + space.granule) == 8);
-  space.unmap(range + space.granule, 1);
-  space.destroy(memory);
-  space.release(range, 2);
-}
-
-TEST_CASE("Memory that is mapped at two addresses is the same at both") {
-  Space space;
-  const anyplace_address range = space.reserve(2);
-  const anyplace_physical memory = space.create(1);
-  space.map(range, memory);
-  space.map(range + space.granule, memory);
-  space.fill(range, 9);
-  CHECK(space.value_at(range + space.granule) == 9);
-  space.unmap(range, 2);
-  space.destroy(memory);
-  space.release(range, 2);
-}
-
-TEST_CASE("Memory that is destroyed while it is mapped stays until it is unmapped") {
-  Space space;
-  const anyplace_address range = space.reserve(1);
-  const anyplace_physical memory = space.create(1);
-  space.map(range, memory);
-  space.destroy(memory);
-  space.fill(range, 10);
-  CHECK(space.value_at(range) == 10);
-  CHECK(space.driver.live("physical") <= 1);
-  space.unmap(range, 1);
-  CHECK(space.driver.live("physical") == 0);
-  space.release(range, 1);
-}
-
 TEST_CASE("Mappings that adjoin are unmapped at once and a part of one is not") {
   Space space;
   const anyplace_address range = space.reserve(4);
@@ -173,18 +114,6 @@ TEST_CASE("Where memory is mapped no other is mapped") {
   space.release(range, 3);
 }
 
-TEST_CASE("More memory than the device has is out of memory and a reservation costs none") {
-  Space space({{DOUBLE_VARIABLE("MEMORY"), "64M"}});
-  const anyplace_address range = space.reserve(1024);
-  anyplace_physical none = 0;
-  CHECK(space.plugin->physical_create(space.plugin.self(), 0, 1024 * space.granule, &none) ==
-        ANYPLACE_STATUS_OUT_OF_MEMORY);
-  CHECK(none == 0);
-  const anyplace_physical memory = space.create(8);
-  space.destroy(memory);
-  space.release(range, 1024);
-}
-
 TEST_CASE("What is idle in the pool is given up for memory without an address") {
   Space space({{DOUBLE_VARIABLE("MEMORY"), "64M"}});
   anyplace_address idle = 0;
@@ -193,26 +122,6 @@ TEST_CASE("What is idle in the pool is given up for memory without an address") 
   uint64_t granules = (64u << 20) / space.granule;
   const anyplace_physical memory = space.create(granules - 1);
   space.destroy(memory);
-}
-
-TEST_CASE("Several memories are mapped by one call of the table one behind the other") {
-  Space space;
-  const anyplace_address range = space.reserve(4);
-  const std::vector<anyplace_physical> memories = {space.create(1), space.create(2), space.create(1)};
-  space.map_all(range, memories);
-  CHECK(space.driver.calls_of(call::map) == 3);
-  for (uint32_t i = 0; i < 4; ++i) space.fill(range + i * space.granule, 20 + i);
-  space.unmap(range, 4);
-  space.map(range + space.granule, memories[2]);
-  CHECK(space.value_at(range + space.granule) == 23);
-  space.unmap(range + space.granule, 1);
-  space.map_all(range, {memories[1], memories[0]});
-  CHECK(space.value_at(range) == 21);
-  CHECK(space.value_at(range + space.granule) == 22);
-  CHECK(space.value_at(range + 2 * space.granule) == 20);
-  space.unmap(range, 3);
-  for (const anyplace_physical memory : memories) space.destroy(memory);
-  space.release(range, 4);
 }
 
 TEST_CASE("Of several memories none is mapped where one can't be") {

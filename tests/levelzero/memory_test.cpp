@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory, copies and fills: where Level Zero has limits that the contract doesn't have.
-#include <numeric>
+// Memory and fills: where Level Zero has limits that the contract doesn't have.
 #include <vector>
 
 #include "support.h"
@@ -33,22 +32,6 @@ TEST_CASE("A fill whose pattern is longer than the queue's limit is made by copi
   CHECK(ze.calls_of("zeCommandListAppendMemoryFill") == 0);
   stream.memset32(buffer, 0x07070707);
   CHECK(ze.calls_of("zeCommandListAppendMemoryFill") == 1);
-}
-
-TEST_CASE("Copies of memory that is not Level Zero's own go through pinned memory in pieces and in order") {
-  const Double ze;
-  const Stream stream(Device("levelzero:0"));
-  constexpr std::size_t count = 5 << 20;
-  const Buffer buffer(stream, count * 4);
-  Numbers first(count), second(count, 9), back(count), back_again(count);
-  std::iota(first.begin(), first.end(), 0u);
-  stream.copy(buffer, first);
-  stream.copy(back, buffer);
-  stream.copy(buffer, second);
-  stream.copy(back_again, buffer);
-  stream.synchronize();
-  CHECK(back == first);
-  CHECK(back_again == second);
 }
 
 TEST_CASE("One block may be bigger than the device's limit for blocks where the driver has the extension") {
@@ -127,25 +110,6 @@ TEST_CASE("Devices that can't reach each other copy through the host and refuse 
   CHECK(!one.can_access_peer(other));
   test::required_error(ErrorCode::unsupported, [&] { one.enable_peer_access(other); });
   const Stream here(one), there(other);
-  const Buffer a(here, 4096), b(there, 4096);
-  here.memset32(a, 5);
-  there.wait_stream(here);
-  there.copy(b, a);
-  Numbers back(1024);
-  there.copy(back, b);
-  there.synchronize();
-  CHECK(back == Numbers(1024, 5));
-}
-
-TEST_CASE("Devices that can reach each other copy at once and enabling is no more than a question") {
-  const Double ze;
-  const Device one("levelzero:0"), other("levelzero:1");
-  CHECK(one.can_access_peer(other));
-  one.enable_peer_access(other);
-  one.enable_peer_access(other);
-  one.disable_peer_access(other);
-  const Stream here(one);
-  const Stream there(other);
   const Buffer a(here, 4096), b(there, 4096);
   here.memset32(a, 5);
   there.wait_stream(here);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules and kernels: images that are wrong, launches that don't fit, and shared memory as an argument.
-#include <vector>
-
+// Modules and kernels: images that are wrong, launches that don't fit, and shared memory without metadata.
 #include "support.h"
 
 namespace module_test {
@@ -47,22 +45,6 @@ TEST_CASE("A kernel of an unknown name is refused with the driver's own name for
   CHECK(error.vendor_name() == "ZE_RESULT_ERROR_INVALID_KERNEL_NAME");
 }
 
-TEST_CASE("Dynamic shared memory is the argument that the metadata names") {
-  const Double ze;
-  const Device device("levelzero:0");
-  const Stream stream(device);
-  const Buffer numbers(stream, 256 * 4), sums(stream, 4 * 4);
-  stream.memset32(numbers, 2);
-  const anyplace::Module module = load(device, read_image(), with_shared());
-  const anyplace::KernelView sum = module.kernel("block_sum");
-  stream.launch(sum, {4, 64, 64 * 4}, sums, numbers);
-  std::vector<std::uint32_t> back(4);
-  stream.copy(back, sums);
-  stream.synchronize();
-  CHECK(back == std::vector<std::uint32_t>(4, 128));
-  test::required_error(ErrorCode::invalid_argument, [&] { stream.launch(sum, {1, 64, 64 * 1024 + 1}, sums, numbers); });
-}
-
 TEST_CASE("Without metadata a launch with shared memory says what is missing") {
   const Double ze;
   const Device device("levelzero:0");
@@ -100,28 +82,6 @@ TEST_CASE("Arguments that don't fit are refused by number and by size") {
   CHECK_THAT(error->what(), Contains("argument 2") && Contains("8 bytes"));
   stream.launch(fill, {1, 64}, numbers, 64u, 1u);
   stream.synchronize();
-}
-
-TEST_CASE("A module that is dropped while its kernel is queued is destroyed after it") {
-  const Double ze;
-  const Device device("levelzero:0");
-  const Stream stream(device);
-  const Buffer numbers(stream, 256 * 4);
-  stream.synchronize();
-  ze.hold(0, true);
-  {
-    const anyplace::Module module = load(device, read_image());
-    stream.launch(module.kernel("fill"), {4, 64}, numbers, 256u, 6u);
-  }
-  CHECK(ze.live("module") == 1);
-  ze.hold(0, false);
-  std::vector<std::uint32_t> back(256);
-  stream.copy(back, numbers);
-  stream.synchronize();
-  CHECK(back == std::vector<std::uint32_t>(256, 6));
-  device.synchronize();
-  CHECK(ze.live("module") == 0);
-  CHECK(ze.live("kernel") == 0);
 }
 
 }  // namespace module_test

@@ -123,6 +123,18 @@ const Mutation order_mutations[] = {
          return ok;
        });
      }},
+    {"null_stream_missed_by_records", "a record in a blocking stream that is idle doesn't wait for the null stream",
+     "streams: an event recorded in a blocking stream waits for the default stream",
+     [](Table& table) {
+       note_streams(table);
+       table.event_record = [](void* self, anyplace_event event, anyplace_stream stream) {
+         const StreamNote note = streams.get(stream);
+         int32_t idle = 0;
+         const bool blocking = !note.null && (note.flags & ANYPLACE_STREAM_BLOCKING) != 0;
+         if (blocking) real.stream_query(self, stream, &idle);
+         return real.event_record(self, event, idle != 0 ? side_stream(self, stream) : stream);
+       };
+     }},
     {"current_device_leaks", "a stream is made on the device that any thread used last",
      "host functions: those of two devices run at the same time",
      [](Table& table) {
