@@ -237,7 +237,7 @@ typedef struct anyplace_memory_info {
 typedef struct anyplace_process {
   uint64_t id;            /* its number in the calling process's PID namespace */
   uint64_t memory_bytes;  /* of the device's memory that it has, or ANYPLACE_UNKNOWN */
-  uint32_t kinds;         /* ANYPLACE_PROCESS_* that it is of */
+  uint32_t kinds;         /* ANYPLACE_PROCESS_* that it is of, of those in kinds_known */
   uint32_t kinds_known;   /* those of which the vendor can tell whether it is */
   uint32_t compute_ppm;   /* its share of the device's time, in millionths, over a span of the vendor's own */
   uint32_t compute_known; /* 1: compute_ppm is told */
@@ -293,7 +293,8 @@ enum {
 #undef ANYPLACE_THROTTLE_ENUM
 };
 
-/* A device at one moment, filled by the backend: all processes' use of it. */
+/* A device at one moment, filled by the backend: all processes' use of it. The memory's total is the device's, but for
+ * what the vendor keeps for itself, and no less is used than the listed processes have. */
 typedef struct anyplace_device_sample {
   uint32_t struct_size;
   uint32_t reserved;
@@ -714,8 +715,9 @@ typedef struct anyplace_backend_table {
   /* -- Monitoring. */
   /* The device now, whoever uses it. A figure that the vendor can't tell, or not of this device, is left out of known;
    * it is no error, nor is a management library that is missing: source says so. Makes no context and waits for no
-   * work. Where two samples are taken one after the other, counters of the second are no less. DEVICE_LOST where the
-   * vendor says that the device is gone. (optional): unsupported. */
+   * work. Where two samples are taken one after the other, counters of the second are no less, and what the first told
+   * the second tells, unless a call of the vendor's fails. DEVICE_LOST where the vendor says that the device is gone.
+   * (optional): unsupported. */
   anyplace_status (*device_sample)(void* self, int32_t device, anyplace_device_sample* out);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
