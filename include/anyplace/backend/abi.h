@@ -593,7 +593,8 @@ typedef struct anyplace_backend_table {
   anyplace_status (*module_load)(void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out);
   /* Safe while its kernels are still queued or running. Its kernel handles end with it. */
   anyplace_status (*module_unload)(void* self, anyplace_module module);
-  /* NO_SUCH_KERNEL for an unknown name. The same name gives the same kernel or another for the same function. */
+  /* NO_SUCH_KERNEL for an unknown name, also a variable's. The same name gives the same kernel or another for the same
+   * function. */
   anyplace_status (*module_kernel)(void* self, anyplace_module module, const char* name, anyplace_kernel* out);
   /* A kernel that is a function of this process. release(user) is called once, when the kernel is destroyed and nothing
    * queued needs it any more, on any thread. (optional, the two together): such kernels are unsupported. */
@@ -667,8 +668,8 @@ typedef struct anyplace_backend_table {
    * (optional): unsupported. */
   anyplace_status (*kernel_occupancy)(void* self, anyplace_kernel kernel, uint32_t threads, uint64_t shared_bytes,
                                       uint32_t* blocks);
-  /* A variable of the module by its name, in the module's memory, which lives as long as it does. NO_SUCH_GLOBAL for an
-   * unknown name. (optional): unsupported. */
+  /* A variable of the module by its name, in the module's memory, which lives as long as it does: each load of an image
+   * has variables of its own. NO_SUCH_GLOBAL for an unknown name, also a kernel's. (optional): unsupported. */
   anyplace_status (*module_global)(void* self, anyplace_module module, const char* name, anyplace_global* out);
 
   /* -- Graphs. (optional, the four together): the core submits the nodes one by one at each launch. */
