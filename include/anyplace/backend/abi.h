@@ -162,7 +162,7 @@ typedef struct anyplace_device_properties {
   uint32_t compute_units;         /* blocks of one launch that run at the same time if nothing else does, at least 1 */
   uint64_t capabilities;          /* bits of 1 << ANYPLACE_CAPABILITY_BIT_* */
   uint64_t image_formats;         /* bits of 1 << ANYPLACE_IMAGE_* */
-  uint64_t total_memory;          /* or ANYPLACE_UNKNOWN */
+  uint64_t total_memory;          /* to be had where nobody has any, but for some; or ANYPLACE_UNKNOWN */
   uint64_t address_alignment;     /* of every device allocation; a power of two, at least 256 */
   uint64_t max_shared_bytes;      /* dynamic shared memory of one block */
   uint32_t max_grid[3];           /* blocks in each direction */
@@ -182,11 +182,11 @@ typedef struct anyplace_device_properties {
   uint64_t clock_hz; /* of the compute units, at most */
   uint64_t memory_clock_hz;
   uint64_t l2_cache_bytes;
-  uint64_t max_allocation; /* bytes of one allocation */
+  uint64_t max_allocation; /* bytes of one allocation: to be had where so much is free; far more is OUT_OF_MEMORY */
   uint32_t memory_bus_bits;
   uint32_t multiprocessors;   /* as the vendor counts them: SMs, CUs, cores */
   uint32_t sub_group_sizes;   /* threads that run in step: the sizes there are, powers of two, added up */
-  uint32_t features;          /* ANYPLACE_FEATURE_* that it has */
+  uint32_t features;          /* ANYPLACE_FEATURE_* that it has, of those in features_known */
   uint32_t features_known;    /* those of which the vendor can tell whether it has them */
   uint32_t reserved_features; /* 0 */
 } anyplace_device_properties;
@@ -204,7 +204,7 @@ typedef struct anyplace_kernel_attributes {
   uint32_t struct_size;
   uint32_t max_threads_per_block; /* of this kernel; at most the device's */
   uint32_t registers;             /* of a thread */
-  uint32_t sub_group_size;        /* threads that run in step */
+  uint32_t sub_group_size;        /* threads that run in step: one of the device's sub_group_sizes */
   uint64_t shared_bytes;          /* of a block, beside what a launch asks for */
   uint64_t local_bytes;           /* of a thread */
   uint64_t constant_bytes;
@@ -486,7 +486,8 @@ typedef struct anyplace_backend_table {
    * core calls device_synchronize on the devices that were used, and leaks the rest. */
   anyplace_status (*shutdown)(void* self, uint64_t timeout_ns);
 
-  /* -- Devices. None of these three may make a vendor context. */
+  /* -- Devices. None of device_count, device_properties and device_memory may make a vendor context. Properties are the
+   * same each time, to every thread. */
   /* A message that is left with OK says what may hide further devices (a variable and its value): the core adds it to
    * errors about devices that aren't there. */
   anyplace_status (*device_count)(void* self, int32_t* count);
