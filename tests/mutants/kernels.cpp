@@ -384,6 +384,22 @@ const Mutation module_mutations[] = {
          return real.module_global(self, module, is_name(name, "fill") ? "numbers" : name, out);
        };
      }},
+    {"global_is_a_kept_copy", "a variable is a copy for the host, the same each time",
+     "modules: a kernel reads the variable of its module, by a function of its module, as the host wrote it",
+     [](Table& table) {
+       table.module_global = [](void* self, anyplace_module module, const char* name, anyplace_global* out) {
+         static Notes<anyplace_address, anyplace_address> copies;
+         const Status status = real.module_global(self, module, name, out);
+         if (status != ok) return status;
+         if (copies.get(out->address) == 0) {
+           auto* const copy = new std::byte[out->bytes];
+           std::memcpy(copy, reinterpret_cast<const void*>(out->address), out->bytes);
+           copies.set(out->address, reinterpret_cast<uintptr_t>(copy));
+         }
+         out->address = copies.get(out->address);
+         return ok;
+       };
+     }},
     {"global_misreported", "an unknown variable is reported as an unknown kernel",
      "modules: a name that is nearly a variable's, or a kernel's, is no_such_global",
      [](Table& table) {
