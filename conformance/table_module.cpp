@@ -34,6 +34,21 @@ void TableImage::need_no_compiler() const {
   if (compiled) skip("an image of the test kernels that no compiler is needed for");
 }
 
+void TableImage::make_other() {
+  const std::string body = "data[i] = value;";
+  // kernels.c says it of its own: three parameters, of 8, 4 and 4 bytes.
+  const std::uint32_t parameters[] = {3, 8, 4, 4};
+  const bool is_text = format_ == ANYPLACE_IMAGE_OPENCL_C;
+  const std::string was = is_text ? body : std::string(reinterpret_cast<const char*>(parameters), sizeof(parameters));
+  const std::size_t at = bytes_.find(was);
+  const bool is_once = at != std::string::npos && bytes_.find(was, at + 1) == std::string::npos;
+  if (!is_once || (!is_text && format_ != ANYPLACE_IMAGE_SHARED_OBJECT)) {
+    skip("an image of the test kernels that the case can change: OpenCL C, a shared object");
+  }
+  if (is_text) bytes_.replace(at, body.size(), "data[i] = ~value;");
+  if (!is_text) bytes_[at + 12] = 8;
+}
+
 anyplace_module_desc TableImage::desc() const noexcept {
   anyplace_module_desc desc{};
   desc.struct_size = sizeof(desc);

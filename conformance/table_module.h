@@ -19,6 +19,10 @@ class TableImage {
   /// Skips the case if a vendor's compiler takes the image, which takes its time, and keeps what it likes.
   void need_no_compiler() const;
   std::string& bytes() noexcept { return bytes_; }
+  const std::string& bytes() const noexcept { return bytes_; }
+  /// Makes its `fill` another kernel of that name: one that takes other arguments, or writes another value. Skips the
+  /// case where that can't be done.
+  void make_other();
   /// Valid as long as this and its bytes are.
   anyplace_module_desc desc() const noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of a module: the five test kernels (kernels/README.md), and images and names that are wrong.
+// Kernels of a module: the test kernels (kernels/README.md), and images and names that are wrong.
 #include <cstring>
 #include <fstream>
 #include <iterator>

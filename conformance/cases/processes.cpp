@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 
+#include "second_process.h"
 #include "table_backend.h"
 
 namespace anyplace::conformance::processes_cases {
@@ -199,6 +200,83 @@ ANYPLACE_CASE("processes", "devices.processes", "memory that was freed no longer
   CHECK(own_bytes() < before + large_bytes);
   backend.free(small);
   backend.destroy(stream);
+}
+
+ANYPLACE_CASE("processes", "devices.processes", "what is told of a process is within its range, and so is its memory",
+              Capability::list_processes) {
+  const TableBackend backend(run);
+  const anyplace_stream stream = backend.stream();
+  const anyplace_address address = backend.allocate(bytes);
+  backend.fill(stream, address, 1, bytes);
+  constexpr std::uint32_t kinds = ANYPLACE_PROCESS_COMPUTE | ANYPLACE_PROCESS_GRAPHICS;
+  const bool is_newer = backend.table().abi_minor > ANYPLACE_ABI_MINOR;
+  const std::uint64_t total = backend.properties(backend.device()).total_memory;
+  std::vector<anyplace_process> processes(Room::structs);
+  auto count = Room::structs;
+  MUST(backend, list_processes, backend.device(), processes.data(), sizeof(anyplace_process), &count);
+  processes.resize(std::min(count, Room::structs));
+  for (const anyplace_process& process : processes) {
+    CHECK(process.memory_bytes == ANYPLACE_UNKNOWN || process.memory_bytes <= total);
+    CHECK_EQUAL(process.kinds & ~process.kinds_known, 0u);
+    CHECK(is_newer || (process.kinds_known & ~kinds) == 0);
+    CHECK(process.compute_known <= 1);
+    CHECK(process.compute_known == 0 || process.compute_ppm <= 1000000);
+    if (process.id != static_cast<std::uint64_t>(getpid())) continue;
+    CHECK((process.kinds_known & ANYPLACE_PROCESS_COMPUTE) == 0 || (process.kinds & ANYPLACE_PROCESS_COMPUTE) != 0);
+  }
+  backend.free(address);
+}
+
+struct Distance {
+  std::string label;
+  std::uint32_t bytes;
+};
+const std::vector<Distance> distances = {{"one behind the other", sizeof(anyplace_process)},
+                                         {"4096 bytes apart", 4096}};
+
+/// Asks with so much room, and checks what is written. How many there are.
+std::uint32_t check_with_room(const TableBackend& backend, std::uint32_t stride, std::uint32_t structs) {
+  Room room(stride);
+  std::uint32_t count = structs;
+  MUST(backend, list_processes, backend.device(), room.get(), stride, &count);
+  const std::uint32_t written = std::min(structs, count);
+  std::set<std::uint64_t> ids;
+  for (std::uint32_t i = 0; i < written; ++i) {
+    CHECK(room.id(i) > 0 && room.id(i) <= 1 << 22);
+    CHECK(ids.insert(room.id(i)).second);
+  }
+  CHECK(room.is_untouched_but(written, sizeof(anyplace_process)) || backend.table().abi_minor > ANYPLACE_ABI_MINOR);
+  CHECK(written < count || ids.count(static_cast<std::uint64_t>(getpid())) == 1);
+  return count;
+}
+
+/// Other processes may begin and end between two lists, so their numbers differ now and then, not each time.
+ANYPLACE_CASES(distances, "processes", "devices.processes",
+               "of several processes, {}, as many are written as there is room for, and all are counted",
+               Capability::list_processes) {
+  Second second([&](const Talk& talk) {
+    const Stream stream{Device(run.place())};
+    const Buffer buffer = filled(stream, bytes, 1);
+    talk.tell();
+    talk.hear();
+  });
+  second.talk().hear();
+  const TableBackend backend(run);
+  const anyplace_address address = backend.allocate(bytes);
+  std::uint32_t all = 0;
+  std::uint32_t counted = 0;
+  for (int round = 0; round < 5 && (all == 0 || counted < all); ++round) {
+    all = check_with_room(backend, parameter.bytes, Room::structs);
+    counted = all;
+    for (const std::uint32_t room : {0u, 1u, 2u, 3u}) {
+      counted = std::min(counted, check_with_room(backend, parameter.bytes, room));
+    }
+  }
+  CHECK(counted >= all);
+  second.talk().tell();
+  second.must_end_well();
+  backend.free(address);
+  if (all < 2) skip("a device that lists a second process that uses it");
 }
 
 }  // namespace

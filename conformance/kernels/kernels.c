@@ -113,3 +113,18 @@ ANYPLACE_PLUGIN_EXPORT KERNEL(arguments) {
   out[5] = (uint64_t)(int64_t)VALUE(int32_t, 6);
   return ANYPLACE_STATUS_OK;
 }
+
+/* A call of the module's own. */
+static __attribute__((noinline)) uint32_t scaled(uint32_t value, uint32_t by) { return value * 1000 + by; }
+
+PARAMETERS(look_up, 2, 8, 4);
+ANYPLACE_PLUGIN_EXPORT KERNEL(look_up) {
+  EXPECT(look_up);
+  uint32_t* const out = VALUE(uint32_t*, 0);
+  const uint32_t count = VALUE(uint32_t, 1);
+  for (uint32_t t = 0; t < block->block[0]; ++t) {
+    const uint64_t i = (uint64_t)block->index[0] * block->block[0] + t;
+    if (i < count) out[i] = scaled(numbers[i % 4], (uint32_t)i);
+  }
+  return ANYPLACE_STATUS_OK;
+}

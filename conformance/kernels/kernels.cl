@@ -44,3 +44,12 @@ __kernel void arguments(__global ulong *out, uchar a, ushort b, uint c, ulong d,
   out[4] = as_uint(e);
   out[5] = (ulong)(long)f;
 }
+
+__constant uint first_numbers[4] = {2, 3, 5, 7};
+
+uint scaled(uint value, uint by) { return value * 1000 + by; }
+
+__kernel void look_up(__global uint *out, uint count) {
+  const size_t i = get_global_id(0);
+  if (i < count) out[i] = scaled(first_numbers[i % 4], (uint)i);
+}

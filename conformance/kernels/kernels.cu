@@ -89,3 +89,11 @@ extern "C" __global__ void arguments(u64* out, u8 a, u16 b, u32 c, u64 d, float 
   out[4] = both.bits;
   out[5] = (u64)(long long)f;
 }
+
+/* A call of the module's own. */
+static __device__ __attribute__((noinline)) u32 scaled(u32 value, u32 by) { return value * 1000 + by; }
+
+extern "C" __global__ void look_up(u32* out, u32 count) {
+  const u64 i = (u64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) out[i] = scaled(numbers[i % 4], (u32)i);
+}

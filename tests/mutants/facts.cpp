@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutations of what a backend tells (clocks, kernels, variables, handles) and of what it does with the host's memory.
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 
@@ -10,6 +11,175 @@ namespace anyplace::mutants {
 namespace {
 
 std::byte* pointer(anyplace_address address) { return reinterpret_cast<std::byte*>(address); }
+
+// -- What a device says of itself.
+
+/// Alters what cpu_sim says of a device, and gives as much of it as the caller has room for.
+template <void (*Alter)(anyplace_device_properties& facts)>
+void alter_facts(Table& table) {
+  table.device_properties = [](void* self, int32_t device, anyplace_device_properties* out) {
+    anyplace_device_properties whole{};
+    whole.struct_size = sizeof(whole);
+    const Status status = real.device_properties(self, device, &whole);
+    Alter(whole);
+    whole.struct_size = std::min<uint32_t>(out->struct_size, sizeof(whole));
+    std::memcpy(out, &whole, whole.struct_size);
+    return status;
+  };
+}
+
+constexpr const char* agree = "facts: a feature that a device has is one that it can tell, and no bit is of nothing";
+constexpr const char* not_zero = "facts: figures that can't be 0 aren't, and priorities are around 0";
+constexpr const char* the_same = "facts: a device says the same each time, to every thread, before and after work";
+constexpr const char* largest_of_modules = "facts: a module's kernel runs in the largest blocks and grids";
+constexpr const char* largest_of_host = "facts: a host kernel runs in the largest blocks and grids";
+constexpr const char* sub_groups =
+    "facts: a kernel's sub-groups are of a size that the device has, and fit into a block";
+constexpr const char* total_is_there = "facts: the total memory is memory that can be had, or that somebody has";
+constexpr const char* one_allocation =
+    "facts: one allocation is as large as the device says where so much is free, and none is larger";
+
+void double_total(anyplace_device_properties& facts) { facts.total_memory *= 2; }
+void half_of_total(anyplace_device_properties& facts) { facts.max_allocation = facts.total_memory / 2; }
+thread_local bool has_stream = false;
+void count_for_thread(anyplace_device_properties& facts) { facts.multiprocessors = has_stream ? 7 : 8; }
+
+/// The memory of two devices, whose nth allocations have one address.
+anyplace_address shared_address(void* self, int32_t device, uint64_t bytes) {
+  static std::array<std::atomic<anyplace_address>, 16> first;
+  static std::array<std::atomic<size_t>, 2> next;
+  const size_t i = next.at(static_cast<size_t>(device) % 2)++;
+  if (device == 1 && i < first.size() && first[i] != 0) return first[i];
+  anyplace_address address = 0;
+  real.memory_allocate(self, 0, ANYPLACE_MEMORY_DEVICE, bytes, &address);
+  if (device == 0 && i < first.size()) first[i] = address;
+  return address;
+}
+
+const Mutation facts_of_devices[] = {
+    {"feature_not_known", "a device has a feature of which it can't tell whether it has it", agree,
+     alter_facts<+[](anyplace_device_properties& facts) {
+       facts.features |= ANYPLACE_FEATURE_FLOAT16, facts.features_known = 0;
+     }>},
+    {"feature_of_nothing", "a bit that is no feature is known", agree,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.features_known |= 1u << 20; }>},
+    {"format_of_nothing", "a device takes images of a format that there isn't", agree,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.image_formats |= 1; }>},
+    {"no_compute_units", "no block runs at the same time as any", not_zero,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.compute_units = 0; }>},
+    {"no_threads_in_a_block", "a block has no threads", not_zero,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.max_threads_per_block = 0; }>},
+    {"priorities_above_default", "the least priority is above the default", not_zero,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.least_priority = -1; }>},
+    {"clock_in_kilohertz", "a clock is told in kHz", not_zero,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.clock_hz = 1980000; }>},
+    {"allocation_above_total", "one allocation may be larger than the memory", not_zero,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.max_allocation = 2 * facts.total_memory; }>},
+    {"name_without_end", "a name has no NUL", "facts: the texts of a device are UTF-8 and end within their fields",
+     alter_facts<+[](anyplace_device_properties& facts) { std::memset(facts.name, 'n', sizeof(facts.name)); }>},
+    {"vendor_in_latin1", "a vendor's name is Latin-1",
+     "facts: the texts of a device are UTF-8 and end within their fields",
+     alter_facts<+[](anyplace_device_properties& facts) { std::strcpy(facts.vendor, "M\xfcller"); }>},
+    {"facts_written_too_far", "facts are written past the end of the caller's struct",
+     "facts: a caller's shorter struct of facts is filled as far as it goes",
+     [](Table& table) {
+       table.device_properties = [](void* self, int32_t device, anyplace_device_properties* out) {
+         out->struct_size = sizeof(*out);
+         return real.device_properties(self, device, out);
+       };
+     }},
+    {"facts_of_a_used_device", "less memory is there in all once some is allocated", the_same,
+     alter_facts<+[](anyplace_device_properties& facts) {
+       anyplace_memory_info memory{};
+       memory.struct_size = sizeof(memory);
+       real.device_memory(real.self, 0, &memory);
+       facts.total_memory = facts.max_allocation = memory.free_bytes;
+     }>},
+    {"facts_of_the_thread", "a thread that has made no stream is told of another number of multiprocessors", the_same,
+     [](Table& table) {
+       table.stream_create = [](void* self, int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out) {
+         has_stream = true;
+         return real.stream_create(self, device, desc, out);
+       };
+       alter_facts<count_for_thread>(table);
+     }},
+    {"blocks_too_high", "blocks are said to be higher than they may be", largest_of_modules,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.max_block[2] = 1024; }>},
+    {"blocks_too_large", "blocks are said to have more threads than they may have", largest_of_host,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.max_threads_per_block = 2048; }>},
+    {"grids_too_high", "grids are said to be higher than they may be", largest_of_host,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.max_grid[2] = UINT32_MAX; }>},
+    {"grid_of_16_bits", "a grid's x is of 16 bits", largest_of_modules,
+     [](Table& table) {
+       table.kernel_launch = [](void* self, anyplace_stream stream, anyplace_kernel kernel,
+                                const anyplace_launch* launch) {
+         anyplace_launch wrong = *launch;
+         wrong.grid[0] = static_cast<uint16_t>(launch->grid[0]);
+         return real.kernel_launch(self, stream, kernel, &wrong);
+       };
+     }},
+    {"shared_memory_overstated", "a block is said to have more shared memory than it can",
+     "facts: a module's kernel has as much shared memory as the device says",
+     alter_facts<+[](anyplace_device_properties& facts) { facts.max_shared_bytes *= 2; }>},
+    {"sub_groups_of_others", "sub-groups are told of a size that kernels don't have", sub_groups,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.sub_group_sizes = 32; }>},
+    {"sub_groups_above_blocks", "sub-groups are larger than blocks", sub_groups,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.sub_group_sizes = 1u | 1u << 16; }>},
+    {"sub_group_of_48", "a kernel's sub-groups have 48 threads", sub_groups,
+     [](Table& table) {
+       table.kernel_attributes = [](void* self, anyplace_kernel kernel, anyplace_kernel_attributes* out) {
+         const Status status = real.kernel_attributes(self, kernel, out);
+         out->sub_group_size = 48;
+         return status;
+       };
+     }},
+    {"total_doubled", "the total memory is twice what there is", total_is_there,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.total_memory *= 2; }>},
+    {"memory_total_doubled", "the total and what is free are twice what there is", total_is_there,
+     [](Table& table) {
+       alter_facts<double_total>(table);
+       table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
+         const Status status = real.device_memory(self, device, out);
+         out->total_bytes *= 2;
+         out->free_bytes *= 2;
+         return status;
+       };
+     }},
+    {"free_doubled", "twice as much is said to be free", "facts: of what is said to be free nearly all can be had",
+     [](Table& table) {
+       table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
+         const Status status = real.device_memory(self, device, out);
+         out->free_bytes *= 2;
+         return status;
+       };
+     }},
+    {"allocation_understated", "one allocation may be larger than is said", one_allocation,
+     alter_facts<+[](anyplace_device_properties& facts) { facts.max_allocation = 1 << 20; }>},
+    {"allocation_overstated", "no allocation is as large as is said", one_allocation,
+     [](Table& table) {
+       alter_facts<half_of_total>(table);
+       table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
+         if (bytes > (uint64_t{256} << 20)) return Status{ANYPLACE_STATUS_OUT_OF_MEMORY};
+         return real.memory_allocate(self, device, kind, bytes, out);
+       };
+     }},
+    {"allocation_misreported", "more than one allocation may be is a bad argument", one_allocation,
+     [](Table& table) {
+       table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
+         const Status status = real.memory_allocate(self, device, kind, bytes, out);
+         return status == ANYPLACE_STATUS_OUT_OF_MEMORY ? Status{ANYPLACE_STATUS_INVALID_ARGUMENT} : status;
+       };
+     }},
+    {"addresses_not_unified", "two devices have the same addresses",
+     "facts: with unified addressing no address is of two devices, nor the host's too",
+     [](Table& table) {
+       table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
+         if (kind != ANYPLACE_MEMORY_DEVICE) return real.memory_allocate(self, device, kind, bytes, out);
+         *out = shared_address(self, device, bytes);
+         return ok;
+       };
+     }},
+};
 
 const Mutation all_of_facts[] = {
     // -- The host's memory.
@@ -149,6 +319,13 @@ const Mutation all_of_facts[] = {
 
 }  // namespace
 
-std::span<const Mutation> fact_mutations() noexcept { return all_of_facts; }
+std::span<const Mutation> fact_mutations() noexcept {
+  static const std::vector<Mutation> all = [] {
+    std::vector<Mutation> both(std::begin(all_of_facts), std::end(all_of_facts));
+    both.insert(both.end(), std::begin(facts_of_devices), std::end(facts_of_devices));
+    return both;
+  }();
+  return all;
+}
 
 }  // namespace anyplace::mutants

@@ -4,9 +4,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
+
+#include <strings.h>
 
 #include "mutation.h"
 
@@ -278,9 +283,172 @@ const Mutation fault_mutations[] = {
      }},
 };
 
+// -- Modules that aren't apart.
+
+/// The first module of each image, which stands for all later ones.
+template <bool Unloads>
+void one_module_for_all(Table& table) {
+  static std::mutex mutex;
+  static std::map<std::vector<char>, anyplace_module> first;  // guarded by mutex
+  table.module_load = [](void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out) {
+    const auto* const bytes = static_cast<const char*>(desc->image);
+    const std::lock_guard lock(mutex);
+    anyplace_module& known = first[std::vector<char>(bytes, bytes + desc->image_bytes)];
+    const Status status = known != 0 ? ok : real.module_load(self, device, desc, &known);
+    *out = known;
+    return status;
+  };
+  table.module_unload = [](void* self, anyplace_module module) {
+    return Unloads ? real.module_unload(self, module) : ok;
+  };
+}
+
+/// Kernels by a key that outlives what it names.
+template <bool ByModule>
+void kernels_kept(Table& table) {
+  static Notes<std::pair<anyplace_module, std::string>, anyplace_kernel> kept;
+  static Notes<anyplace_module, anyplace_module> slots;
+  static std::atomic<anyplace_module> next{0};
+  // Two slots that modules take in turn, as handles of a table do that are used again.
+  table.module_load = [](void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out) {
+    anyplace_module real_module = 0;
+    const Status status = real.module_load(self, device, desc, &real_module);
+    if (status != ok) return status;
+    *out = ByModule ? 1 + next++ % 3 : ++next;
+    slots.set(*out, real_module);
+    return ok;
+  };
+  table.module_unload = [](void*, anyplace_module) { return ok; };
+  table.module_kernel = [](void* self, anyplace_module module, const char* name, anyplace_kernel* out) {
+    const std::pair<anyplace_module, std::string> key(ByModule ? module : 0, name);
+    *out = kept.get(key);
+    if (*out != 0) return ok;
+    const Status status = real.module_kernel(self, slots.get(module), name, out);
+    if (status == ok) kept.set(key, *out);
+    return status;
+  };
+}
+
+bool is_name(const char* name, const char* wanted) { return std::strcmp(name, wanted) == 0; }
+
+/// Loads what it is given, altered.
+template <void (*Alter)(std::string& image, size_t& bytes)>
+Status load_altered(void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out) {
+  std::string image(static_cast<const char*>(desc->image), desc->image_bytes);
+  size_t bytes = image.size();
+  Alter(image, bytes);
+  anyplace_module_desc wrong = *desc;
+  wrong.image = image.data();
+  wrong.image_bytes = bytes;
+  return real.module_load(self, device, &wrong, out);
+}
+
+/// The whole image that was loaded first, for those that break off and are still its beginning.
+void mend(std::string& image, size_t& bytes) {
+  static std::string whole;
+  if (whole.empty() && image.size() > 4096) whole = image;
+  if (image.size() + 64 >= whole.size() && whole.compare(0, image.size(), image) == 0) image = whole;
+  bytes = image.size();
+}
+
+void without_sections(std::string& image, size_t&) {
+  if (image.size() > 64) std::fill_n(image.begin() + 40, 8, '\0');  // e_shoff
+}
+
+const Mutation module_mutations[] = {
+    {"variable_is_a_kernel", "a variable's name gives a kernel",
+     "modules: a name that is nearly a kernel's, or a variable's, is no_such_kernel",
+     [](Table& table) {
+       table.module_kernel = [](void* self, anyplace_module module, const char* name, anyplace_kernel* out) {
+         return real.module_kernel(self, module, is_name(name, "numbers") ? "fill" : name, out);
+       };
+     }},
+    {"kernel_by_its_beginning", "a name's beginning is enough for a kernel",
+     "modules: a name that is nearly a kernel's, or a variable's, is no_such_kernel",
+     [](Table& table) {
+       table.module_kernel = [](void* self, anyplace_module module, const char* name, anyplace_kernel* out) {
+         return real.module_kernel(self, module, std::strncmp(name, "fill", 4) == 0 ? "fill" : name, out);
+       };
+     }},
+    {"kernel_in_any_case", "a kernel's name may be in any case of letters",
+     "modules: a name that is nearly a kernel's, or a variable's, is no_such_kernel",
+     [](Table& table) {
+       table.module_kernel = [](void* self, anyplace_module module, const char* name, anyplace_kernel* out) {
+         return real.module_kernel(self, module, strcasecmp(name, "fill") == 0 ? "fill" : name, out);
+       };
+     }},
+    {"kernel_is_a_variable", "a kernel's name gives a variable",
+     "modules: a name that is nearly a variable's, or a kernel's, is no_such_global",
+     [](Table& table) {
+       table.module_global = [](void* self, anyplace_module module, const char* name, anyplace_global* out) {
+         return real.module_global(self, module, is_name(name, "fill") ? "numbers" : name, out);
+       };
+     }},
+    {"global_is_a_kept_copy", "a variable is a copy for the host, the same each time",
+     "modules: a kernel reads the variable of its module, by a function of its module, as the host wrote it",
+     [](Table& table) {
+       table.module_global = [](void* self, anyplace_module module, const char* name, anyplace_global* out) {
+         static Notes<anyplace_address, anyplace_address> copies;
+         const Status status = real.module_global(self, module, name, out);
+         if (status != ok) return status;
+         if (copies.get(out->address) == 0) {
+           auto* const copy = new std::byte[out->bytes];
+           std::memcpy(copy, reinterpret_cast<const void*>(out->address), out->bytes);
+           copies.set(out->address, reinterpret_cast<uintptr_t>(copy));
+         }
+         out->address = copies.get(out->address);
+         return ok;
+       };
+     }},
+    {"global_misreported", "an unknown variable is reported as an unknown kernel",
+     "modules: a name that is nearly a variable's, or a kernel's, is no_such_global",
+     [](Table& table) {
+       table.module_global = [](void* self, anyplace_module module, const char* name, anyplace_global* out) {
+         const Status status = real.module_global(self, module, name, out);
+         return status == ANYPLACE_STATUS_NO_SUCH_GLOBAL ? Status{ANYPLACE_STATUS_NO_SUCH_KERNEL} : status;
+       };
+     }},
+    {"one_module_for_an_image", "all loads of an image are one module",
+     "modules: each load of an image has variables of its own, as long as it is loaded", one_module_for_all<false>},
+    {"one_module_ends_all", "all loads of an image are one module, and end together",
+     "modules: each load of an image has variables of its own, as long as it is loaded", one_module_for_all<true>},
+    {"kernels_of_earlier_modules", "a kernel is remembered by its name alone",
+     "modules: two images in turn, unloaded while their launches are queued", kernels_kept<false>},
+    {"kernels_of_reused_handles", "a kernel is remembered by its module's handle, which is used again",
+     "modules: two images in turn, unloaded while their launches are queued", kernels_kept<true>},
+    {"shared_memory_of_the_first", "a kernel's launches have as much shared memory as its first one",
+     "modules: launches of one kernel with more and less shared memory have each what it asks for",
+     [](Table& table) {
+       table.kernel_launch = [](void* self, anyplace_stream stream, anyplace_kernel kernel,
+                                const anyplace_launch* launch) {
+         static Notes<anyplace_kernel, uint64_t> first;
+         anyplace_launch wrong = *launch;
+         if (first.get(kernel) == 0) first.set(kernel, launch->shared_bytes / 2);
+         wrong.shared_bytes = first.get(kernel);
+         return real.kernel_launch(self, stream, kernel, &wrong);
+       };
+     }},
+    {"image_nearly_whole", "an image that lacks its last bytes is taken",
+     "modules: an image that breaks off is invalid_image, wherever that is",
+     [](Table& table) { table.module_load = load_altered<mend>; }},
+    {"image_read_further", "a few bytes behind an image are read",
+     "modules: an image that breaks off is invalid_image, wherever that is",
+     [](Table& table) {
+       table.module_load = [](void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out) {
+         static std::atomic<char> seen{0};
+         seen = static_cast<const volatile char*>(desc->image)[(desc->image_bytes + 7) / 8 * 8];
+         return real.module_load(self, device, desc, out);
+       };
+     }},
+    {"image_without_sections", "where an image says its sections are isn't looked at",
+     "modules: an image whose own figures say sections beyond all memory is invalid_image",
+     [](Table& table) { table.module_load = load_altered<without_sections>; }},
+};
+
 std::vector<Mutation> joined() {
   std::vector<Mutation> all(std::begin(launch_mutations), std::end(launch_mutations));
   all.insert(all.end(), std::begin(fault_mutations), std::end(fault_mutations));
+  all.insert(all.end(), std::begin(module_mutations), std::end(module_mutations));
   return all;
 }
 

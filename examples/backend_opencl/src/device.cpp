@@ -252,7 +252,9 @@ void Device::add_facts(anyplace_device_properties& out) const {
   constexpr std::uint64_t mega = 1'000'000;
   out.clock_hz = value<cl_uint>(CL_DEVICE_MAX_CLOCK_FREQUENCY) * mega;
   out.l2_cache_bytes = value<cl_ulong>(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
-  out.max_allocation = value<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  // An allocation has room to be aligned in: memory.cpp.
+  const auto largest = value<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+  out.max_allocation = largest > address_alignment ? largest - address_alignment : 0;
   out.multiprocessors = value<cl_uint>(CL_DEVICE_MAX_COMPUTE_UNITS);
   const auto feature = [&out](std::uint32_t which, bool there) {
     out.features_known |= which;

@@ -86,7 +86,7 @@ TEST_CASE("Given a device when its properties are read then they have what OpenC
   CHECK(properties.clock_hz.value_or(0) == megahertz * std::uint64_t{1'000'000});
   cl_ulong most = 0;
   REQUIRE(clGetDeviceInfo(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(most), &most, nullptr) == CL_SUCCESS);
-  CHECK(properties.max_allocation == most);
+  CHECK(properties.max_allocation == most - 256);  // for the alignment
   CHECK(properties.float64.has_value());
   CHECK(properties.unified_addressing == true);
 }

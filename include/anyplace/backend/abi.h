@@ -162,7 +162,7 @@ typedef struct anyplace_device_properties {
   uint32_t compute_units;         /* blocks of one launch that run at the same time if nothing else does, at least 1 */
   uint64_t capabilities;          /* bits of 1 << ANYPLACE_CAPABILITY_BIT_* */
   uint64_t image_formats;         /* bits of 1 << ANYPLACE_IMAGE_* */
-  uint64_t total_memory;          /* or ANYPLACE_UNKNOWN */
+  uint64_t total_memory;          /* to be had where nobody has any, but for some; or ANYPLACE_UNKNOWN */
   uint64_t address_alignment;     /* of every device allocation; a power of two, at least 256 */
   uint64_t max_shared_bytes;      /* dynamic shared memory of one block */
   uint32_t max_grid[3];           /* blocks in each direction */
@@ -182,11 +182,11 @@ typedef struct anyplace_device_properties {
   uint64_t clock_hz; /* of the compute units, at most */
   uint64_t memory_clock_hz;
   uint64_t l2_cache_bytes;
-  uint64_t max_allocation; /* bytes of one allocation */
+  uint64_t max_allocation; /* bytes of one allocation: to be had where so much is free; far more is OUT_OF_MEMORY */
   uint32_t memory_bus_bits;
   uint32_t multiprocessors;   /* as the vendor counts them: SMs, CUs, cores */
   uint32_t sub_group_sizes;   /* threads that run in step: the sizes there are, powers of two, added up */
-  uint32_t features;          /* ANYPLACE_FEATURE_* that it has */
+  uint32_t features;          /* ANYPLACE_FEATURE_* that it has, of those in features_known */
   uint32_t features_known;    /* those of which the vendor can tell whether it has them */
   uint32_t reserved_features; /* 0 */
 } anyplace_device_properties;
@@ -204,7 +204,7 @@ typedef struct anyplace_kernel_attributes {
   uint32_t struct_size;
   uint32_t max_threads_per_block; /* of this kernel; at most the device's */
   uint32_t registers;             /* of a thread */
-  uint32_t sub_group_size;        /* threads that run in step */
+  uint32_t sub_group_size;        /* threads that run in step: one of the device's sub_group_sizes */
   uint64_t shared_bytes;          /* of a block, beside what a launch asks for */
   uint64_t local_bytes;           /* of a thread */
   uint64_t constant_bytes;
@@ -237,7 +237,7 @@ typedef struct anyplace_memory_info {
 typedef struct anyplace_process {
   uint64_t id;            /* its number in the calling process's PID namespace */
   uint64_t memory_bytes;  /* of the device's memory that it has, or ANYPLACE_UNKNOWN */
-  uint32_t kinds;         /* ANYPLACE_PROCESS_* that it is of */
+  uint32_t kinds;         /* ANYPLACE_PROCESS_* that it is of, of those in kinds_known */
   uint32_t kinds_known;   /* those of which the vendor can tell whether it is */
   uint32_t compute_ppm;   /* its share of the device's time, in millionths, over a span of the vendor's own */
   uint32_t compute_known; /* 1: compute_ppm is told */
@@ -293,7 +293,8 @@ enum {
 #undef ANYPLACE_THROTTLE_ENUM
 };
 
-/* A device at one moment, filled by the backend: all processes' use of it. */
+/* A device at one moment, filled by the backend: all processes' use of it. The memory's total is the device's, but for
+ * what the vendor keeps for itself, and no less is used than the listed processes have. */
 typedef struct anyplace_device_sample {
   uint32_t struct_size;
   uint32_t reserved;
@@ -485,7 +486,8 @@ typedef struct anyplace_backend_table {
    * core calls device_synchronize on the devices that were used, and leaks the rest. */
   anyplace_status (*shutdown)(void* self, uint64_t timeout_ns);
 
-  /* -- Devices. None of these three may make a vendor context. */
+  /* -- Devices. None of device_count, device_properties and device_memory may make a vendor context. Properties are the
+   * same each time, to every thread. */
   /* A message that is left with OK says what may hide further devices (a variable and its value): the core adds it to
    * errors about devices that aren't there. */
   anyplace_status (*device_count)(void* self, int32_t* count);
@@ -592,7 +594,8 @@ typedef struct anyplace_backend_table {
   anyplace_status (*module_load)(void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out);
   /* Safe while its kernels are still queued or running. Its kernel handles end with it. */
   anyplace_status (*module_unload)(void* self, anyplace_module module);
-  /* NO_SUCH_KERNEL for an unknown name. The same name gives the same kernel or another for the same function. */
+  /* NO_SUCH_KERNEL for an unknown name, also a variable's. The same name gives the same kernel or another for the same
+   * function. */
   anyplace_status (*module_kernel)(void* self, anyplace_module module, const char* name, anyplace_kernel* out);
   /* A kernel that is a function of this process. release(user) is called once, when the kernel is destroyed and nothing
    * queued needs it any more, on any thread. (optional, the two together): such kernels are unsupported. */
@@ -666,8 +669,8 @@ typedef struct anyplace_backend_table {
    * (optional): unsupported. */
   anyplace_status (*kernel_occupancy)(void* self, anyplace_kernel kernel, uint32_t threads, uint64_t shared_bytes,
                                       uint32_t* blocks);
-  /* A variable of the module by its name, in the module's memory, which lives as long as it does. NO_SUCH_GLOBAL for an
-   * unknown name. (optional): unsupported. */
+  /* A variable of the module by its name, in the module's memory, which lives as long as it does: each load of an image
+   * has variables of its own. NO_SUCH_GLOBAL for an unknown name, also a kernel's. (optional): unsupported. */
   anyplace_status (*module_global)(void* self, anyplace_module module, const char* name, anyplace_global* out);
 
   /* -- Graphs. (optional, the four together): the core submits the nodes one by one at each launch. */
@@ -714,8 +717,9 @@ typedef struct anyplace_backend_table {
   /* -- Monitoring. */
   /* The device now, whoever uses it. A figure that the vendor can't tell, or not of this device, is left out of known;
    * it is no error, nor is a management library that is missing: source says so. Makes no context and waits for no
-   * work. Where two samples are taken one after the other, counters of the second are no less. DEVICE_LOST where the
-   * vendor says that the device is gone. (optional): unsupported. */
+   * work. Where two samples are taken one after the other, counters of the second are no less, and what the first told
+   * the second tells, unless a call of the vendor's fails. DEVICE_LOST where the vendor says that the device is gone.
+   * (optional): unsupported. */
   anyplace_status (*device_sample)(void* self, int32_t device, anyplace_device_sample* out);
   /* -- End of version 1.0. */
 } anyplace_backend_table;

@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "anyplace/backend/kit/elf.h"
+
 namespace anyplace::doubles {
 namespace {
 
@@ -86,6 +88,13 @@ struct Free {
 }  // namespace
 
 std::shared_ptr<HostImage> HostImage::load(std::string_view bytes, std::string& why) {
+  // The dynamic linker believes what the headers say, and the process would end where they lead beyond the file.
+  const std::string problem =
+      backend::gpu_elf_problem(backend::ImageBytes(bytes.data(), bytes.size()), "host image", "this double");
+  if (!problem.empty()) {
+    why = problem;
+    return nullptr;
+  }
   const int file = make_file();
   const bool written = file >= 0 && write_all(file, bytes);
   void* const handle = written ? dlopen(unique_path(file).c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;

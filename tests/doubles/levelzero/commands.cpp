@@ -211,8 +211,10 @@ int fault_asked_for(Device& device) {
 
 int run(const Launch& launch, Device& device) {
   if (const int fault = fault_asked_for(device); fault != 0) return fault;
+  device.kernel_time->begin();
   const bool done =
       run_kernel(launch.kernel->host, launch.shape, launch.arguments, [] { return state().engine.stopped(); });
+  device.kernel_time->end();
   return done ? 0 : fault;
 }
 

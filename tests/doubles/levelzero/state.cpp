@@ -2,6 +2,7 @@
 #include "state.h"
 
 #include <algorithm>
+#include <chrono>
 
 namespace anyplace::doubles::levelzero {
 namespace {
@@ -29,6 +30,32 @@ OneAtATime::~OneAtATime() {
   if (taken_) busy_.store(false);
 }
 
+namespace {
+
+int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
+
+}  // namespace
+
+void KernelTime::begin() {
+  const std::lock_guard lock(mutex_);
+  if (running_++ != 0) return;
+  since_ns_ = now_ns();
+  if (first_ns_ == 0) first_ns_ = since_ns_;
+}
+
+void KernelTime::end() {
+  const std::lock_guard lock(mutex_);
+  if (--running_ == 0) active_ns_ += now_ns() - since_ns_;
+}
+
+KernelTime::Microseconds KernelTime::now() const {
+  const std::lock_guard lock(mutex_);
+  if (first_ns_ == 0) return {0, 0};
+  const int64_t now = now_ns();
+  const int64_t active = active_ns_ + (running_ != 0 ? now - since_ns_ : 0);
+  return {static_cast<uint64_t>(active / 1000), static_cast<uint64_t>((now - first_ns_) / 1000)};
+}
+
 State::State(const Config& from)
     : config(from),
       engine(*new Engine(engine_config(from))),
@@ -40,6 +67,7 @@ State::State(const Config& from)
     device->parent = parent;
     device->number = number;
     device->handle = device_table.add(device);
+    if (parent >= 0) device->kernel_time = devices[static_cast<std::size_t>(parent)]->kernel_time;
     devices.push_back(device);
     return device->index;
   };

@@ -44,13 +44,30 @@ class OneAtATime {
   bool taken_ = false;
 };
 
+/// For how long kernels ran, as the engines' counters have it: since the first one began, and at least one at a time.
+class KernelTime {
+ public:
+  void begin();
+  void end();
+  struct Microseconds {
+    uint64_t active, clock;
+  };
+  Microseconds now() const;
+
+ private:
+  mutable std::mutex mutex_;  // guards what follows; the last lock that is taken
+  int running_ = 0;
+  int64_t first_ns_ = 0, since_ns_ = 0, active_ns_ = 0;  // first_ns_ is 0 before any kernel
+};
+
 struct Device {
   ze_device_handle_t handle = nullptr;
   int index = 0;    // among all, sub-devices too
   int parent = -1;  // of a sub-device
   int number = 0;   // among the roots, or among the parent's sub-devices
   std::shared_ptr<FaultDomain> fault = std::make_shared<FaultDomain>();
-  uint64_t kernels_until_fault = 0;  // 0: none is to fault
+  std::shared_ptr<KernelTime> kernel_time = std::make_shared<KernelTime>();  // of a sub-device: its parent's
+  uint64_t kernels_until_fault = 0;                                          // 0: none is to fault
   int kernel_fault = 0;
 };
 using DeviceRef = std::shared_ptr<Device>;

@@ -20,7 +20,7 @@ namespace monitoring {
 const char* const figures_variable = "SYSMAN_DOUBLE_FIGURES";
 const char* const device_library = "";
 int number_of_devices() { return levelzero::config().roots; }
-// In Sysman's units; "clock" and "active" are the engines'.
+// In Sysman's units; "clock" and "active" are the engines', to which the time with kernels is added.
 const std::vector<Figure>& figures = *new std::vector<Figure>{
     {"lost", 0},          {"power_uj", 987654321}, {"limit", 120000},  {"core", 2050},    {"memory_clock", 0},
     {"reasons", 0x8},     {"temperature", 61},     {"active", 5000},   {"clock", 100000}, {"pcie_rx", 7000},
@@ -244,7 +244,9 @@ ze_result_t give(zes_engine_handle_t group, zes_engine_properties_t* out) {
   return ZE_RESULT_SUCCESS;
 }
 ze_result_t give(zes_engine_handle_t group, zes_engine_stats_t* out) {
-  *out = {domain_of(group) == 0 ? 1 : figure(root_of(group), "active"), figure(root_of(group), "clock")};
+  const int root = root_of(group);
+  const KernelTime::Microseconds time = state().devices[static_cast<std::size_t>(index_of(root))]->kernel_time->now();
+  *out = {domain_of(group) == 0 ? 1 : figure(root, "active") + time.active, figure(root, "clock") + time.clock};
   return ZE_RESULT_SUCCESS;
 }
 
