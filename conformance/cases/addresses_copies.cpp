@@ -226,6 +226,27 @@ ANYPLACE_CASE("addresses", "memory.host_copies",
   CHECK_BYTES(first, Bytes(4096, 9));
 }
 
+ANYPLACE_CASE("addresses", "memory.host_copies",
+              "a fill of the host's memory comes after earlier work and before later", Capability::host_functions) {
+  HostGate gate;
+  const Stream stream = CALL(Stream(run.device()));
+  Bytes first(4096, 1), second(4096, 1);
+  const std::uint8_t element = 7;
+  bool filled_late = false;
+  gate.hold(stream);
+  CALL(stream.launch_host_func([&] { first.assign(4096, 5); }));
+  CALL(stream.fill(Address(first.data()), &element, 1, 4096));
+  CALL(stream.launch_host_func([&] { filled_late = first == Bytes(4096, 7); }));
+  CALL(stream.copy(second, first));
+  CALL(stream.launch_host_func([&] { first.assign(4096, 9); }));
+  CHECK_STAYS_FALSE(first != Bytes(4096, 1) || second != Bytes(4096, 1));
+  gate.open();
+  CALL(stream.synchronize());
+  CHECK(filled_late);
+  CHECK_BYTES(second, Bytes(4096, 7));
+  CHECK_BYTES(first, Bytes(4096, 9));
+}
+
 // ---- Fills ---------------------------------------------------------------------------------------------------------
 
 struct Width {

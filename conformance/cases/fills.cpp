@@ -2,7 +2,7 @@
 // memset: elements of 8, 16 and 32 bits, every one and no other.
 #include <cstring>
 
-#include "support.h"
+#include "table_backend.h"
 
 namespace anyplace::conformance::fills_cases {
 namespace {
@@ -79,6 +79,42 @@ ANYPLACE_CASES(starts, "fills", "memory.fills", "elements of {} are exact") {
   Bytes expected = before;
   put(expected, parameter.offset, parameter.width, 900, value);
   CHECK_BYTES(read(stream, buffer), expected);
+}
+
+struct Narrow {
+  std::string label;
+  unsigned width;
+};
+const std::vector<Narrow> narrow = {{"8 bits", 1}, {"16 bits", 2}};
+
+ANYPLACE_CASES(narrow, "fills", "memory.fills", "elements of {} in each count from each address are exact") {
+  const Stream stream = CALL(Stream(run.device()));
+  constexpr std::uint64_t slot = 64;
+  constexpr std::uint64_t counts = 20;
+  const Buffer buffer = filled(stream, 8 * counts * slot, 0xee);
+  Bytes expected(8 * counts * slot, 0xee);
+  for (std::uint64_t offset = 0; offset < 8; offset += parameter.width) {
+    for (std::uint64_t count = 1; count <= counts; ++count) {
+      const std::uint64_t begin = (offset * counts + count - 1) * slot + 8 + offset;
+      const auto element = static_cast<std::uint32_t>(count | (0x80 + count) << 8);
+      fill(stream, buffer.sub(begin, count * parameter.width), parameter.width, element);
+      put(expected, begin, parameter.width, count, element);
+    }
+  }
+  CHECK_BYTES(read(stream, buffer), expected);
+}
+
+ANYPLACE_CASE("fills", "memory.fills", "a fill takes the low bits of the number that the core gives") {
+  TableBackend backend(run);
+  const anyplace_stream stream = backend.stream();
+  const anyplace_address memory = backend.allocate(64);
+  backend.fill(stream, memory, 0xee, 64);
+  Bytes expected(64, 0xee);
+  MUST(backend, memory_set, stream, memory + 1, 0xdeadbe11, 1, 6);
+  put(expected, 1, 1, 6, 0x11);
+  MUST(backend, memory_set, stream, memory + 10, 0xdead2322, 2, 5);
+  put(expected, 10, 2, 5, 0x2322);
+  CHECK_BYTES(backend.read(stream, memory, 64), expected);
 }
 
 struct Value {

@@ -50,6 +50,37 @@ ANYPLACE_CASES(fills, "graphs", "graphs.nodes", "a fill writes {} and nothing ar
   CHECK_BYTES(read(buffer), expected);
 }
 
+struct Narrow {
+  std::string label;
+  std::uint64_t width;
+};
+const std::vector<Narrow> narrow = {{"bytes", 1}, {"16-bit numbers", 2}};
+
+/// A backend that fills with wider elements where it can has to find those that it may: none may begin before the
+/// first byte, end after the last, or miss one.
+ANYPLACE_CASES(narrow, "graphs", "graphs.nodes", "fills of {} in each count from each address write that and no more") {
+  const Device device = run.device();
+  const Stream stream = CALL(Stream(device));
+  constexpr std::uint64_t slot = 64;
+  constexpr std::uint64_t counts = 20;
+  const Buffer buffer = filled(stream, 8 * counts * slot, 0xee);
+  Bytes expected(8 * counts * slot, 0xee);
+  Graph graph(device);
+  for (std::uint64_t offset = 0; offset < 8; offset += parameter.width) {
+    for (std::uint64_t count = 1; count <= counts; ++count) {
+      const std::uint64_t begin = (offset * counts + count - 1) * slot + 8 + offset;
+      const std::uint8_t element[2] = {static_cast<std::uint8_t>(count), static_cast<std::uint8_t>(0x80 + count)};
+      const BufferView part = buffer.sub(begin, count * parameter.width);
+      if (parameter.width == 1) CALL(graph.add_memset8({}, part, element[0]));
+      if (parameter.width == 2)
+        CALL(graph.add_memset16({}, part, static_cast<std::uint16_t>(element[0] | element[1] << 8)));
+      for (std::uint64_t i = 0; i < count * parameter.width; ++i) expected[begin + i] = element[i % parameter.width];
+    }
+  }
+  launch_and_wait(graph, stream);
+  CHECK_BYTES(read(buffer), expected);
+}
+
 // ---- Copies
 
 ANYPLACE_CASE("graphs", "graphs.nodes", "copies go from the host, within the device, and to the host") {

@@ -190,6 +190,69 @@ ANYPLACE_CASE("graphs", "graphs.update",
   CHECK_EQUAL(*second, 3);
 }
 
+ANYPLACE_CASE("graphs", "graphs.update", "later launches record the event of the update, and earlier ones their own",
+              Capability::host_functions) {
+  const Device device = run.device();
+  const Stream stream = CALL(Stream(device));
+  const Event first = CALL(Event(device));
+  const Event second = CALL(Event(device));
+  const auto make = [&](const Event& event) {
+    Graph graph(device);
+    graph.add_event_record(graph.add_empty({}), event);
+    return graph;
+  };
+  const GraphExec exec = CALL(make(first).instantiate());
+  {
+    HostGate gate;
+    gate.hold(stream);
+    CALL(exec.launch(stream));
+    CALL(exec.update(make(second)));
+    CHECK(!CALL(first.query()));
+    CHECK(CALL(second.query()));
+    CALL(exec.launch(stream));
+    CHECK(!CALL(second.query()));
+    gate.open();
+    CALL(second.synchronize());
+    CHECK(CALL(first.query()));
+  }
+  HostGate gate;
+  gate.hold(stream);
+  CALL(exec.launch(stream));
+  CHECK(CALL(first.query()));
+  CHECK(!CALL(second.query()));
+  gate.open();
+  CALL(second.synchronize());
+}
+
+ANYPLACE_CASE("graphs", "graphs.update", "later launches wait for the event of the update, and earlier ones for theirs",
+              Capability::host_functions) {
+  HostGate gate;
+  const Device device = run.device();
+  const Stream stream = CALL(Stream(device));
+  const Stream held = CALL(Stream(device));
+  const Buffer buffer = filled(stream, bytes, 0);
+  const Event first = CALL(Event(device));
+  const Event second = CALL(Event(device));
+  const auto make = [&](const Event& event, std::uint8_t value) {
+    Graph graph(device);
+    graph.add_memset8(graph.add_event_wait({}, event), buffer, value);
+    return graph;
+  };
+  const GraphExec exec = CALL(make(first, 1).instantiate());
+  gate.hold(held);
+  CALL(first.record(held));
+  CALL(exec.update(make(second, 2)));
+  CALL(exec.launch(stream));
+  CHECK(CALL(stream.synchronize(std::chrono::hours(1))));
+  CHECK_BYTES(read(buffer), all_of(2));
+  CALL(exec.update(make(first, 3)));
+  CALL(exec.launch(stream));
+  CALL(exec.update(make(second, 4)));
+  CHECK_STAYS_FALSE(stream.query() || read(buffer) != all_of(2));
+  gate.open();
+  CHECK_BYTES(read(stream, buffer), all_of(3));
+}
+
 // ---- Events
 
 ANYPLACE_CASE("graphs", "graphs.events", "a recorded event is complete when what it comes after is done",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every kind of work waits for its turn: none of it is done when it is submitted, and what it is told is read then.
+#include <algorithm>
 #include <cstring>
 
 #include "table_module.h"
@@ -122,6 +123,41 @@ ANYPLACE_CASES(kinds, "submission", "streams.order", "{} neither reads nor write
   hold.open();
   backend.synchronize(stream);
   CHECK_BYTES(written(), Bytes(bytes, 0x22));
+}
+
+/// Fills, between them a copy that shows which of them it came after. The copy is from host to host, which no backend
+/// may do ahead of its turn.
+ANYPLACE_CASE("submission", "memory.host_copies", "fills of the host's memory are in their places in the stream",
+              Capability::host_copy) {
+  TableBackend backend(run);
+  const anyplace_stream stream = backend.stream();
+  std::vector<std::uint32_t> kinds_of_memory = {0};
+  if (backend.has(pinned)) kinds_of_memory.push_back(ANYPLACE_MEMORY_PINNED);
+  for (const std::uint32_t kind : kinds_of_memory) {
+    for (const std::uint32_t width : {1u, 2u, 4u}) {
+      Bytes pageable(bytes);
+      const anyplace_address host = kind == 0 ? number_of(pageable.data()) : backend.allocate(bytes, kind);
+      const auto now = [&] {
+        Bytes contents(bytes);
+        std::memcpy(contents.data(), pointer_of(host), bytes);
+        return contents;
+      };
+      std::memset(pointer_of(host), 0x44, bytes);
+      Bytes between(bytes, 0x44);
+      TableHold hold(backend);
+      hold.hold(stream);
+      MUST(backend, memory_set, stream, host, 0x22222222, width, bytes / width);
+      MUST(backend, memory_copy, stream, number_of(between.data()), host, bytes, ANYPLACE_COPY_HOST_TO_HOST);
+      MUST(backend, memory_set, stream, host, 0x33333333, width, bytes / 2 / width);
+      CHECK_STAYS_FALSE(now() != Bytes(bytes, 0x44) || between != Bytes(bytes, 0x44));
+      hold.open();
+      backend.synchronize(stream);
+      CHECK_BYTES(between, Bytes(bytes, 0x22));
+      Bytes expected(bytes, 0x22);
+      std::fill_n(expected.begin(), bytes / 2, std::uint8_t{0x33});
+      CHECK_BYTES(now(), expected);
+    }
+  }
 }
 
 /// An argument's kind, its size and its value may be another's when the call returns.

@@ -16,6 +16,16 @@ constexpr const char* of_earlier_work = "graphs: a launch waits for its stream's
 constexpr const char* one_by_one = "graphs: many launches behind each other all run, in their order";
 constexpr const char* recorded = "graphs: a recorded event is complete when what it comes after is done";
 constexpr const char* waited = "graphs: a node waits for the event's most recent record when the graph is launched";
+constexpr const char* newer = "graph table: a newer core's longer structs describe the graph that today's would";
+constexpr const char* narrow_bytes = "graphs: fills of bytes in each count from each address write that and no more";
+constexpr const char* narrow_pairs =
+    "graphs: fills of 16-bit numbers in each count from each address write that and no more";
+constexpr const char* failed_kernel =
+    "graph table: an update that fails at a kernel that is given an argument too many leaves the graph as it was, for "
+    "launches before and after";
+constexpr const char* failed_copy =
+    "graph table: an update that fails at a copy to another device leaves the graph as it was, for launches before and "
+    "after";
 
 const Mutation mutations[] = {
     {"graphs_are_right", "graphs are launched node by node, which is right", "innocent: graphs.", with<Flaw::none>},
@@ -30,6 +40,19 @@ const Mutation mutations[] = {
     {"graph_copies_kept", "what describes a node's copy is read at the launch",
      "graph table: nodes may lie as long as a node apart, and are the caller's again at once",
      with<Flaw::copy_not_copied>},
+    {"graph_stride_of_update_ignored", "an update takes the nodes for lying side by side", newer,
+     with<Flaw::stride_of_update_ignored>},
+    {"graph_desc_size_refused", "a description that is longer than today's is refused", newer,
+     with<Flaw::desc_size_refused>},
+    {"graph_copy_size_refused", "a node's copy that is longer than today's is refused", newer,
+     with<Flaw::copy_size_refused>},
+    {"graph_launch_size_refused", "a node's launch that is longer than today's is refused",
+     "graph table: a newer core's longer launch describes the kernel that today's would",
+     with<Flaw::launch_size_refused>},
+    {"graphs_all_refused", "graphs are claimed, and each is refused as UNSUPPORTED",
+     "graph table: a launch is behind the stream's earlier work and before its later work", with<Flaw::all_refused>},
+    {"graphs_with_empty_nodes_refused", "graphs are claimed, and those with an empty node are refused",
+     "graph table: a graph that was never launched leaves nothing behind", with<Flaw::empty_refused>},
     {"graph_arguments_kept", "a kernel's arguments are read at the launch",
      "graph table: a callable's arguments of any size are copied when the graph is made",
      with<Flaw::arguments_not_copied>},
@@ -42,6 +65,15 @@ const Mutation mutations[] = {
      "graphs: a fill writes 2999 32-bit numbers and nothing around", with<Flaw::fill_by_bytes>},
     {"graph_fill_too_short", "a node's fill takes the number of elements for one of bytes",
      "graphs: a fill writes 501 16-bit numbers and nothing around", with<Flaw::fill_too_short>},
+    {"graph_fill_from_even_address", "an even number of narrow elements is filled from the even address before it",
+     narrow_bytes, with<Flaw::fill_from_even_address>},
+    {"graph_fill_of_pairs", "narrow elements are filled two by two, and an odd one is left out", narrow_pairs,
+     with<Flaw::fill_of_pairs>},
+    {"graph_fill_to_even_end", "narrow elements are filled two by two, and an odd one takes its neighbour along",
+     narrow_pairs, with<Flaw::fill_to_even_end>},
+    {"graph_fill_value_unmasked", "a narrow fill takes bits of the number that aren't its",
+     "graph table: a fill takes the low bits of the number, and leaves the others alone",
+     with<Flaw::fill_value_unmasked>},
     {"graph_grid_flat", "a node's kernel has a grid of one dimension",
      "graphs: a callable runs over its grid, with shared memory", with<Flaw::grid_flat>},
     {"graph_shared_memory_missing", "a node's kernel has no shared memory",
@@ -79,6 +111,45 @@ const Mutation mutations[] = {
     {"graph_faults_of_the_first_stream", "all faults of a graph are those of the stream of its first launch",
      "graph table: what a kernel returns is told with the cookie of the launch's stream",
      with<Flaw::faults_of_the_first_stream>},
+    {"graph_ahead_of_the_null_stream", "a launch on a blocking stream passes by the null stream's work",
+     "graphs: a launch on a blocking stream waits for earlier work of the default stream",
+     with<Flaw::ahead_of_the_null_stream>},
+    {"graph_of_null_ahead_of_blocking", "a launch on the null stream passes by the blocking streams' work",
+     "graphs: a launch on the default stream waits for earlier work of a blocking stream",
+     with<Flaw::null_ahead_of_blocking>},
+    {"graph_of_null_ahead_of_every_blocking", "the same, where there are several blocking streams",
+     "graphs: a launch on the default stream waits for every blocking stream", with<Flaw::null_ahead_of_blocking>},
+    {"graph_apart_from_the_null_stream", "the null stream's work passes by a launch on a blocking stream",
+     "graph table: work of the default stream waits for an earlier launch on a blocking stream",
+     with<Flaw::apart_from_the_null_stream>},
+    {"graph_of_null_apart_from_blocking", "a blocking stream's work passes by a launch on the null stream",
+     "graph table: work of a blocking stream waits for an earlier launch on the default stream",
+     with<Flaw::null_apart_from_blocking>},
+    {"graph_branch_apart_from_the_null_stream", "the null stream's work waits for a launch's first branch alone",
+     "graphs: work of the default stream waits for an earlier launch on a blocking stream, each branch of it",
+     with<Flaw::branch_left_behind>},
+    {"graph_of_any_stream_on_the_null_stream", "a launch waits for the null stream, whichever stream was named",
+     "graphs: launches on a stream that isn't blocking pass by the default stream's work",
+     with<Flaw::on_the_null_stream>},
+
+    // -- Several devices.
+    {"graph_peer_copy_ahead", "a node's copy between devices waits for nothing",
+     "graphs: copies to another device and back are in their places among the nodes", with<Flaw::peer_copy_ahead>},
+    {"graph_peer_copy_ahead_of_the_stream", "the same, where it is the only node",
+     "graphs: a launch that copies to another device is in its stream's order", with<Flaw::peer_copy_ahead>},
+    {"graph_peer_copy_left_behind", "what comes after a node's copy between devices doesn't wait for it",
+     "graphs: copies to another device and back are in their places among the nodes",
+     with<Flaw::peer_copy_left_behind>},
+    {"graph_wait_for_other_device_ignored", "a node doesn't wait for an event of another device",
+     "graphs: a node waits for the most recent record of another device's event",
+     with<Flaw::wait_for_other_device_ignored>},
+    {"graph_wait_of_creation_for_other_device", "a node waits for the record that it found when it was made",
+     "graphs: a node waits for the most recent record of another device's event", with<Flaw::wait_of_creation>},
+    {"graph_recorded_first_for_other_device", "what another device waits for is recorded where the graph begins",
+     "graphs: another device waits for what a graph records, each time", with<Flaw::recorded_first>},
+    {"graph_on_the_first_device", "a graph of any device is launched on the first",
+     "graphs: graphs of two devices are each in the order of their own device's streams",
+     with<Flaw::on_the_first_device>},
 
     // -- Updates.
     {"graph_update_ignored", "an update changes nothing",
@@ -90,6 +161,21 @@ const Mutation mutations[] = {
      with<Flaw::update_without_arguments>},
     {"graph_update_of_earlier_launches", "an update changes launches that are pending",
      "graphs: fills change for later launches and not for earlier ones", with<Flaw::update_of_earlier_launches>},
+    {"graph_update_without_peer_copies", "an update leaves copies between devices what they were",
+     "graphs: copies between devices change for later launches and not for earlier ones",
+     with<Flaw::update_without_peer_copies>},
+    {"graph_update_without_records", "an update leaves nodes the events that they record",
+     "graphs: later launches record the event of the update, and earlier ones their own",
+     with<Flaw::update_without_records>},
+    {"graph_update_without_waits", "an update leaves nodes the events that they wait for",
+     "graphs: later launches wait for the event of the update, and earlier ones for theirs",
+     with<Flaw::update_without_waits>},
+    {"graph_failed_update_half", "an update that fails half-way leaves the first nodes changed", failed_kernel,
+     with<Flaw::failed_update_half>},
+    {"graph_failed_update_whole", "an update that fails is taken all the same", failed_copy,
+     with<Flaw::failed_update_whole>},
+    {"graph_failed_update_empties", "an update that fails leaves a graph that does nothing", failed_kernel,
+     with<Flaw::failed_update_empties>},
 
     // -- Events.
     {"graph_event_not_recorded", "a node's event isn't recorded", recorded, with<Flaw::not_recorded>},

@@ -253,6 +253,36 @@ const Mutation fill_mutations[] = {
     {"pitched_copy_down_at_submission", "a pitched copy to pinned memory runs when it is submitted",
      "submission: a pitched copy to pinned memory neither reads nor writes before its turn",
      pitched_at_submission<ANYPLACE_COPY_DEVICE_TO_HOST>},
+    {"fill_to_even_end", "narrow elements are filled two by two, and an odd one takes its neighbour along",
+     "fills: elements of 16 bits in each count from each address are exact",
+     [](Table& table) {
+       table.memory_set = [](void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
+                             uint32_t width, uint64_t count) {
+         if (width == 4 || count == 1 || address % (2 * width) != 0) {
+           return real.memory_set(self, stream, address, value, width, count);
+         }
+         const uint32_t twice = value << (8 * width) | (value & ((1u << (8 * width)) - 1));
+         return real.memory_set(self, stream, address, twice, 2 * width, (count + 1) / 2);
+       };
+     }},
+    {"fill_from_even_address", "an even number of narrow elements is filled from the even address before it",
+     "fills: elements of 8 bits in each count from each address are exact",
+     [](Table& table) {
+       table.memory_set = [](void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
+                             uint32_t width, uint64_t count) {
+         if (width != 1 || count % 2 != 0) return real.memory_set(self, stream, address, value, width, count);
+         return real.memory_set(self, stream, address / 2 * 2, (value & 0xff) * 0x101, 2, count / 2);
+       };
+     }},
+    {"fill_value_unmasked", "a narrow fill takes bits of the number that aren't its",
+     "fills: a fill takes the low bits of the number that the core gives",
+     [](Table& table) {
+       table.memory_set = [](void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
+                             uint32_t width, uint64_t count) {
+         if (width == 1 && value > 0xff) value >>= 8;
+         return real.memory_set(self, stream, address, value, width, count);
+       };
+     }},
     {"fill_at_submission", "a fill runs when it is submitted",
      "submission: a fill of words neither reads nor writes before its turn",
      [](Table& table) {

@@ -37,6 +37,11 @@ struct Graph {
   }
 };
 
+/// Events by the device that they are of.
+Notes<anyplace_event, int32_t> event_devices;
+/// The side stream of a launch that its stream doesn't wait for before its next piece of work.
+Notes<anyplace_stream, anyplace_stream> unjoined;
+
 Graph& graph_of(anyplace_graph handle) { return *reinterpret_cast<Graph*>(handle); }
 
 void copy_launch(Node& to, const anyplace_launch& launch) {
@@ -83,9 +88,10 @@ std::unique_ptr<Node> copy_node(void* self, int32_t device, const anyplace_graph
   return node;
 }
 
-Nodes copy_nodes(void* self, int32_t device, const anyplace_graph_desc& desc) {
+Nodes copy_nodes(void* self, int32_t device, const anyplace_graph_desc& desc, bool of_update = false) {
   Nodes nodes;
-  const uint64_t stride = is(Flaw::stride_ignored) ? sizeof(anyplace_graph_node) : desc.node_stride;
+  const bool side_by_side = is(Flaw::stride_ignored) || (of_update && is(Flaw::stride_of_update_ignored));
+  const uint64_t stride = side_by_side ? sizeof(anyplace_graph_node) : desc.node_stride;
   for (uint32_t i = 0; i < desc.node_count; ++i) {
     anyplace_graph_node node{};
     std::memcpy(&node, reinterpret_cast<const unsigned char*>(desc.nodes) + i * stride, sizeof(node));
@@ -96,6 +102,27 @@ Nodes copy_nodes(void* self, int32_t device, const anyplace_graph_desc& desc) {
   if (is(Flaw::node_dropped)) nodes[nodes.size() / 2]->node.kind = ANYPLACE_GRAPH_NODE_EMPTY;
   if (is(Flaw::nodes_swapped) && nodes.size() > 1) std::swap(nodes[nodes.size() - 2], nodes[nodes.size() - 1]);
   return nodes;
+}
+
+/// What a backend says that takes no other graph than it was written for.
+Status refusal_of(const anyplace_graph_desc& desc) {
+  if (is(Flaw::all_refused)) return ANYPLACE_STATUS_UNSUPPORTED;
+  if (is(Flaw::desc_size_refused) && desc.struct_size != sizeof(desc)) return ANYPLACE_STATUS_INVALID_ARGUMENT;
+  for (uint32_t i = 0; i < desc.node_count; ++i) {
+    anyplace_graph_node node{};
+    std::memcpy(&node, reinterpret_cast<const unsigned char*>(desc.nodes) + uint64_t{i} * desc.node_stride,
+                sizeof(node));
+    if (is(Flaw::empty_refused) && node.kind == ANYPLACE_GRAPH_NODE_EMPTY) return ANYPLACE_STATUS_UNSUPPORTED;
+    const bool copy = is(Flaw::copy_size_refused) && node.kind == ANYPLACE_GRAPH_NODE_COPY;
+    if (copy && node.copy->struct_size != sizeof(*node.copy)) return ANYPLACE_STATUS_INVALID_ARGUMENT;
+    const bool launch = is(Flaw::launch_size_refused) && node.kind == ANYPLACE_GRAPH_NODE_KERNEL;
+    if (launch && node.launch->struct_size != sizeof(*node.launch)) return ANYPLACE_STATUS_INVALID_ARGUMENT;
+  }
+  return ok;
+}
+
+bool is_peer_copy(const anyplace_graph_node& node) {
+  return node.kind == ANYPLACE_GRAPH_NODE_COPY && node.destination_device != node.source_device;
 }
 
 // ---- Streams beside the launch's
@@ -111,7 +138,19 @@ void follow(void* self, int32_t device, anyplace_stream later, anyplace_stream e
 
 Status submit_copy(void* self, anyplace_stream stream, const anyplace_graph_node& node) {
   anyplace_copy_2d copy = *node.copy;
-  if (node.destination_device != node.source_device) {
+  if (is_peer_copy(node)) {
+    // The device of the stream is the graph's: the side stream is made of what the stream is known as.
+    if (is(Flaw::peer_copy_ahead) || is(Flaw::peer_copy_left_behind)) {
+      const anyplace_stream side = side_stream(self, stream);
+      if (is(Flaw::peer_copy_left_behind)) follow(self, streams.get(stream).device, side, stream);
+      if (is(Flaw::peer_copy_ahead)) {
+        const Status status = real.memory_copy_peer(self, side, node.destination_device, copy.destination,
+                                                    node.source_device, copy.source, copy.width);
+        follow(self, streams.get(stream).device, stream, side);
+        return status;
+      }
+      stream = side;
+    }
     return real.memory_copy_peer(self, stream, node.destination_device, copy.destination, node.source_device,
                                  copy.source, copy.width);
   }
@@ -139,6 +178,24 @@ Status submit_fill(void* self, anyplace_stream stream, const anyplace_graph_node
   uint64_t count = node.count;
   if (is(Flaw::fill_by_bytes)) return real.memory_set(self, stream, node.address, node.value, 1, count * node.width);
   if (is(Flaw::fill_too_short) && node.width == 2) count /= 2;
+  if (node.width == 4) return count == 0 ? ok : real.memory_set(self, stream, node.address, node.value, 4, count);
+  // Two of the elements are filled as one of twice the width, where their number is even.
+  const uint32_t twice = node.value << (8 * node.width) | (node.value & ((1u << (8 * node.width)) - 1));
+  const bool widens = count % 2 == 0;
+  if (is(Flaw::fill_from_even_address) && widens) {
+    return real.memory_set(self, stream, node.address / (2 * node.width) * (2 * node.width), twice, 2 * node.width,
+                           count / 2);
+  }
+  const bool even_address = node.address % (2 * node.width) == 0;
+  if (is(Flaw::fill_of_pairs) && count > 1 && even_address) {
+    return real.memory_set(self, stream, node.address, twice, 2 * node.width, count / 2);
+  }
+  if (is(Flaw::fill_to_even_end) && even_address) {
+    return real.memory_set(self, stream, node.address, twice, 2 * node.width, (count + 1) / 2);
+  }
+  if (is(Flaw::fill_value_unmasked) && node.value >> (8 * node.width) != 0) {
+    return real.memory_set(self, stream, node.address, node.value >> (8 * node.width), node.width, count);
+  }
   return count == 0 ? ok : real.memory_set(self, stream, node.address, node.value, node.width, count);
 }
 
@@ -173,6 +230,7 @@ Status submit_node(void* self, Graph& graph, const Nodes& nodes, std::size_t ind
       return real.event_record(self, node.event, stream);
     case ANYPLACE_GRAPH_NODE_EVENT_WAIT:
       if (is(Flaw::wait_ignored)) return ok;
+      if (is(Flaw::wait_for_other_device_ignored) && event_devices.get(node.event) != graph.device) return ok;
       return real.stream_wait_event(self, stream, of.waited != 0 ? of.waited : node.event);
     default:
       return ok;
@@ -225,6 +283,40 @@ Status submit_nodes(void* self, Graph& graph, const Nodes& nodes, anyplace_strea
   return ok;
 }
 
+/// The launch's stream waits for it when it gets something else to do, or is asked.
+Status join(void* self, anyplace_stream stream) {
+  const anyplace_stream side = unjoined.take(stream);
+  if (side != 0) follow(self, streams.get(stream).device, stream, side);
+  return ok;
+}
+
+bool is_idle(void* self, anyplace_stream stream) {
+  int32_t done = 0;
+  real.stream_query(self, stream, &done);
+  return done != 0;
+}
+
+/// A launch of a stream of which the rule of the null stream is forgotten, if the flaw is about that one.
+bool launch_without_rule(void* self, Graph& graph, const Nodes& nodes, anyplace_stream stream, int launches,
+                         Status& status) {
+  const StreamNote note = streams.get(stream);
+  const bool blocking = !note.null && (note.flags & ANYPLACE_STREAM_BLOCKING) != 0;
+  const bool ahead =
+      (is(Flaw::ahead_of_the_null_stream) && blocking) || (is(Flaw::null_ahead_of_blocking) && note.null);
+  const bool apart =
+      (is(Flaw::apart_from_the_null_stream) && blocking) || (is(Flaw::null_apart_from_blocking) && note.null);
+  if (!apart && !(ahead && is_idle(self, stream))) return false;
+  const anyplace_stream side = side_stream(self, stream);
+  if (apart) {
+    join(self, stream);
+    follow(self, graph.device, side, stream);
+  }
+  status = submit_nodes(self, graph, nodes, side, launches);
+  if (apart) unjoined.set(stream, side);
+  if (ahead) follow(self, graph.device, stream, side);
+  return true;
+}
+
 anyplace_stream null_stream(void* self, int32_t device) {
   anyplace_stream stream = 0;
   anyplace_stream_desc desc{};
@@ -249,6 +341,9 @@ Status launch(void* self, anyplace_graph handle, anyplace_stream stream) {
   if (is(Flaw::fifth_launch_lost) && launches % 5 == 0) return ok;
   if (is(Flaw::fifth_launch_twice) && launches % 5 == 0) submit_nodes(self, graph, *nodes, stream, launches);
   if (is(Flaw::on_the_null_stream)) stream = null_stream(self, graph.device);
+  if (is(Flaw::on_the_first_device) && graph.device != 0) stream = null_stream(self, 0);
+  Status of_flaw = ok;
+  if (launch_without_rule(self, graph, *nodes, stream, launches, of_flaw)) return of_flaw;
   if (is(Flaw::faults_of_the_first_stream)) {
     const anyplace_stream side = side_stream(self, first);
     follow(self, graph.device, side, stream);
@@ -275,6 +370,7 @@ Status launch(void* self, anyplace_graph handle, anyplace_stream stream) {
 // ---- The other entries
 
 Status create(void* self, int32_t device, const anyplace_graph_desc* desc, anyplace_graph* out) {
+  if (const Status refused = refusal_of(*desc); refused != ok) return refused;
   auto graph = std::make_unique<Graph>();
   graph->device = device;
   graph->nodes = std::make_shared<const Nodes>(copy_nodes(self, device, *desc));
@@ -282,11 +378,22 @@ Status create(void* self, int32_t device, const anyplace_graph_desc* desc, anypl
   return ok;
 }
 
+/// Why these nodes can't take the place of those: a kernel's arguments are more, or a copy leaves the device.
+Status failure_of(const Nodes& nodes, const Nodes& old) {
+  if (!is(Flaw::failed_update_half) && !is(Flaw::failed_update_whole) && !is(Flaw::failed_update_empties)) return ok;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i]->arguments.size() > old[i]->arguments.size()) return ANYPLACE_STATUS_INVALID_ARGUMENT;
+    if (is_peer_copy(nodes[i]->node) && !is_peer_copy(old[i]->node)) return ANYPLACE_STATUS_UNSUPPORTED;
+  }
+  return ok;
+}
+
 Status update(void* self, anyplace_graph handle, const anyplace_graph_desc* desc) {
   Graph& graph = graph_of(handle);
   if (is(Flaw::update_ignored)) return ok;
   if (is(Flaw::update_leaks)) lose();
-  Nodes nodes = copy_nodes(self, graph.device, *desc);
+  if (const Status refused = refusal_of(*desc); refused != ok) return refused;
+  Nodes nodes = copy_nodes(self, graph.device, *desc, true);
   const std::lock_guard lock(graph.mutex);
   // The graph's nodes are replaced as one: who launches has the old ones or the new.
   const auto keep_old = [&](std::size_t i) {
@@ -298,12 +405,21 @@ Status update(void* self, anyplace_graph handle, const anyplace_graph_desc* desc
     kept->launch.arguments = kept->arguments.data();
     nodes[i] = std::move(kept);
   };
+  const Status failed = failure_of(nodes, *graph.nodes);
+  if (failed != ok && is(Flaw::failed_update_empties)) {
+    for (auto& node : nodes) node->node.kind = ANYPLACE_GRAPH_NODE_EMPTY;
+  }
+  if (failed != ok && is(Flaw::failed_update_half)) keep_old(nodes.size() - 1);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const uint32_t kind = nodes[i]->node.kind;
+    if (is(Flaw::update_without_records) && kind == ANYPLACE_GRAPH_NODE_EVENT_RECORD) keep_old(i);
+    if (is(Flaw::update_without_waits) && kind == ANYPLACE_GRAPH_NODE_EVENT_WAIT) keep_old(i);
+    if (is(Flaw::update_without_peer_copies) && is_peer_copy(nodes[i]->node)) keep_old(i);
     if (is(Flaw::update_half) && i >= (nodes.size() + 1) / 2) keep_old(i);
     if (is(Flaw::update_without_arguments) && nodes[i]->node.kind == ANYPLACE_GRAPH_NODE_KERNEL) keep_old(i);
   }
   graph.nodes = std::make_shared<const Nodes>(std::move(nodes));
-  return ok;
+  return failed;
 }
 
 Status destroy(void*, anyplace_graph handle) {
@@ -317,9 +433,35 @@ Status destroy(void*, anyplace_graph handle) {
 
 }  // namespace
 
+namespace {
+
+void note_events(Table& table) {
+  table.event_create = [](void* self, int32_t device, const anyplace_event_desc* desc, anyplace_event* out) {
+    const Status status = real.event_create(self, device, desc, out);
+    if (status == ok) event_devices.set(*out, device);
+    return status;
+  };
+}
+
+void join_before_anything(Table& table) {
+  before_submissions(table, join);
+  table.stream_query = [](void* self, anyplace_stream stream, int32_t* done) {
+    join(self, stream);
+    return real.stream_query(self, stream, done);
+  };
+  table.stream_synchronize = [](void* self, anyplace_stream stream, uint64_t timeout) {
+    join(self, stream);
+    return real.stream_synchronize(self, stream, timeout);
+  };
+}
+
+}  // namespace
+
 void add_simple_graphs(Table& table, Flaw flaw) {
   the_flaw = flaw;
   note_streams(table);
+  if (is(Flaw::wait_for_other_device_ignored)) note_events(table);
+  if (is(Flaw::apart_from_the_null_stream) || is(Flaw::null_apart_from_blocking)) join_before_anything(table);
   table.graph_create = create;
   table.graph_update = update;
   table.graph_launch = launch;

@@ -676,7 +676,8 @@ typedef struct anyplace_backend_table {
   /* -- Graphs. (optional, the four together): the core submits the nodes one by one at each launch. */
   /* Makes what can be launched again and again; the description is the caller's again when the entry returns, as are
    * the arrays and values that it points to. UNSUPPORTED for a graph with something that the device can't have in one:
-   * the core submits that graph's nodes itself. */
+   * the core submits that graph's nodes itself. A graph of empty nodes, fills of bytes and copies of one piece within
+   * the device's memory is one that each device with GRAPHS can have. */
   anyplace_status (*graph_create)(void* self, int32_t device, const anyplace_graph_desc* desc, anyplace_graph* out);
   /* Other work for the launches that are made from now on: the kinds and the dependencies are those that it was made
    * with, node for node. Launches made before keep what they had. UNSUPPORTED: the core makes another graph in its
