@@ -3,7 +3,7 @@
 // What a mutation is, and what those that patch cpu_sim's table are written with. Each is one way for a backend to be
 // wrong; the plugin applies one, the runner looks whether the conformance suite convicts it. The lists are in the
 // files of their subjects: waits, streams, memory, allocation, virtual_memory, kernels, facts, devices, books, process,
-// limits, liveness, pending, graphs, ipc, random, collectives, monitoring.
+// limits, liveness, pending, graphs, ipc, random, collectives, monitoring, texts.
 //
 // A mutation is wrong in one way and right in all others, and leaks what it would have to guess the end of: each runs
 // in a process that ends soon.
@@ -49,6 +49,7 @@ std::span<const Mutation> ipc_mutations() noexcept;
 std::span<const Mutation> random_mutations() noexcept;
 std::span<const Mutation> collective_mutations() noexcept;
 std::span<const Mutation> monitoring_mutations() noexcept;
+std::span<const Mutation> text_mutations() noexcept;
 std::vector<Mutation> all_mutations();
 
 /// What cpu_sim filled; the plugin sets it before it applies a mutation.
