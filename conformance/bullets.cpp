@@ -119,6 +119,8 @@ constexpr Bullet all_bullets[] = {
     {"random.bits", "the same seed gives the same bits as on every other backend, for each distribution and type"},
     {"random.offset", "a fill takes its numbers at the call, each once; a state that is given back gives them again"},
     {"random.graphs", "a captured fill draws at each launch what it would have drawn then"},
+    // -- Texts
+    {"texts.whole", "every text is UTF-8 that ends, of whole characters also where it was cut to the room there was"},
     // -- Errors
     {"errors.exception",
      "every failure is one exception with code, place, operation and text; destructors never throw"},

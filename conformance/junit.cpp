@@ -9,25 +9,15 @@
 #include <utility>
 
 #include "conformance.h"
+#include "utf8.h"
 
 namespace anyplace::conformance {
 namespace {
 
-/// Length of the well-formed UTF-8 character at the beginning; 0 if there is none.
-std::size_t utf8_length(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf && tail(1)) return 2;
-  if (first >= 0xe0 && first <= 0xef && tail(1) && tail(2)) {
-    const bool overlong = first == 0xe0 && byte(1) < 0xa0;
-    const bool surrogate = first == 0xed && byte(1) >= 0xa0;
-    const bool no_character = first == 0xef && byte(1) == 0xbf && byte(2) >= 0xbe;
-    return overlong || surrogate || no_character ? 0 : 3;
-  }
-  const bool four = first >= 0xf0 && first <= 0xf4 && tail(1) && tail(2) && tail(3);
-  return four && !(first == 0xf0 && byte(1) < 0x90) && !(first == 0xf4 && byte(1) >= 0x90) ? 4 : 0;
+/// Length of the character at the beginning; 0 if it is none of UTF-8 or none of XML's.
+std::size_t xml_length(std::string_view text) noexcept {
+  const bool no_character = text.starts_with("\xef\xbf\xbe") || text.starts_with("\xef\xbf\xbf");
+  return no_character ? 0 : utf8_length(text);
 }
 
 /// What XML 1.0 can't hold, not even escaped, is shown as \xNN.
@@ -35,7 +25,7 @@ std::string escaped(std::string_view text) {
   std::string out;
   while (!text.empty()) {
     const char c = text.front();
-    const std::size_t length = utf8_length(text);
+    const std::size_t length = xml_length(text);
     const bool control = static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t';
     if (length == 0 || control || c == 0x7f) {
       char shown[8];

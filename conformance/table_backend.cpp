@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <span>
 #include <utility>
 
 #include "child.h"
@@ -19,8 +20,10 @@ namespace {
 thread_local std::string last_message;
 
 struct FaultBook {
-  std::mutex mutex;
-  std::vector<TableFault> faults;  // guarded by mutex
+  std::mutex mutex;  // guards the members
+  std::vector<TableFault> faults;
+  bool notes_texts = false;
+  std::vector<std::string> texts;  // of all kinds
 };
 /// Never destroyed: a backend's thread may tell a fault while the process exits.
 FaultBook& fault_book() {
@@ -28,13 +31,26 @@ FaultBook& fault_book() {
   return *book;
 }
 
+/// Kept only where a case asks for it: others count what is left behind.
+void note_text(const char* text) {
+  if (text == nullptr) return;
+  FaultBook& book = fault_book();
+  const std::lock_guard lock(book.mutex);
+  if (book.notes_texts) book.texts.emplace_back(text);
+}
+
 void leave_message(void*, std::int64_t code, const char* name, const char* text) {
+  note_text(name);
+  note_text(text);
   last_message = text == nullptr ? "" : text;
   if (name != nullptr && *name != '\0') last_message += std::string(" (") + name + ")";
   if (code != 0) last_message += " (" + std::to_string(code) + ")";
 }
 
-void stream_fault(void*, std::uint64_t cookie, anyplace_status status, std::int64_t, const char*, const char*) {
+void stream_fault(void*, std::uint64_t cookie, anyplace_status status, std::int64_t, const char* name,
+                  const char* text) {
+  note_text(name);
+  note_text(text);
   FaultBook& book = fault_book();
   const std::lock_guard lock(book.mutex);
   book.faults.push_back({cookie, status});
@@ -42,7 +58,7 @@ void stream_fault(void*, std::uint64_t cookie, anyplace_status status, std::int6
 
 void user_code(void*) {}
 
-void log(void*, std::uint32_t, const char*) {}
+void log(void*, std::uint32_t, const char* text) { note_text(text); }
 
 anyplace_stream_desc stream_desc(std::uint64_t cookie) {
   anyplace_stream_desc desc{};
@@ -111,6 +127,11 @@ TableBackend::TableBackend(const Run& run, Caller caller) : device_(Place(run.pl
   void* const entry = dlsym(library, ANYPLACE_ENTRY_SYMBOL);
   if (entry == nullptr) check_failed(caller.file, caller.line, dlerror());
   table_.struct_size = sizeof(table_);
+  // So that a text that isn't terminated shows.
+  for (const std::span<char> text :
+       {std::span<char>(table_.name), std::span<char>(table_.version), std::span<char>(table_.description)}) {
+    std::fill(text.begin(), text.end(), '\xa5');
+  }
   require(reinterpret_cast<anyplace_backend_entry_function>(entry)(&host(), &table_), "anyplace_backend_entry", caller);
   keep(table_.self);
 }
@@ -130,6 +151,18 @@ std::vector<TableFault> TableBackend::faults() {
   FaultBook& book = fault_book();
   const std::lock_guard lock(book.mutex);
   return book.faults;
+}
+
+void TableBackend::note_texts() {
+  FaultBook& book = fault_book();
+  const std::lock_guard lock(book.mutex);
+  book.notes_texts = true;
+}
+
+std::vector<std::string> TableBackend::texts() {
+  FaultBook& book = fault_book();
+  const std::lock_guard lock(book.mutex);
+  return book.texts;
 }
 
 std::string TableBackend::message() { return std::exchange(last_message, std::string()); }

@@ -66,6 +66,10 @@ class TableBackend {
   static std::vector<TableFault> faults();
   /// What the calling thread's last entry that failed said of it; forgets it.
   static std::string message();
+  /// From now on every text that a backend leaves, reports or logs is kept: names of the vendor's codes too.
+  static void note_texts();
+  /// Those so far.
+  static std::vector<std::string> texts();
   /// Fails the case unless `status` is OK. For ENTRY's and MUST's sake.
   static void require(anyplace_status status, const char* entry, Caller caller);
 

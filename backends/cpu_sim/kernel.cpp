@@ -207,9 +207,12 @@ void Kernel::report(const anyplace_block& block, std::uint64_t cookie, anyplace_
     return;
   }
   if (what == nullptr) return host_.stream_fault(cookie, status);
+  char name[256];  // so that a long one leaves room for what is wrong
+  backend::set_text(name, name_);
   char text[512];
-  std::snprintf(text, sizeof(text), "kernel %s, block (%u, %u, %u): %s", name_.c_str(), block.index[0], block.index[1],
+  std::snprintf(text, sizeof(text), "kernel %s, block (%u, %u, %u): %s", name, block.index[0], block.index[1],
                 block.index[2], what);
+  backend::end_whole(text);
   host_.stream_fault(cookie, status, text);
 }
 

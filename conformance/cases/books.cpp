@@ -168,6 +168,10 @@ void allocate_kind(Bench& bench, std::uint32_t kind) {
 void allocate_device(Bench& bench) { allocate_kind(bench, ANYPLACE_MEMORY_DEVICE); }
 void allocate_pinned(Bench& bench) { allocate_kind(bench, ANYPLACE_MEMORY_PINNED); }
 void allocate_managed(Bench& bench) { allocate_kind(bench, ANYPLACE_MEMORY_MANAGED); }
+void allocate_shareable(Bench& bench) {
+  const anyplace_address address = bench.backend.allocate(block_bytes, ANYPLACE_MEMORY_SHAREABLE);
+  bench.backend.free(address);  // as DEVICE
+}
 
 void allocate_touched(Bench& bench) {
   const anyplace_address address = bench.backend.allocate(block_bytes);
@@ -247,6 +251,7 @@ const std::vector<Operation> memory_operations = {
     {"device memory that was written", {}, 32, block_bytes, allocate_touched},
     {"pinned memory", {Capability::pinned_memory}, 32, block_bytes, allocate_pinned},
     {"managed memory", {Capability::managed_memory}, 32, block_bytes, allocate_managed},
+    {"shareable memory", {Capability::interprocess_memory}, 32, block_bytes, allocate_shareable},
     {"memory in a stream's order", {Capability::stream_ordered_memory}, 32, block_bytes, allocate_in_order},
     {"memory in a stream's order that is freed at once",
      {Capability::stream_ordered_memory},

@@ -288,14 +288,33 @@ void record_and_hold(const Run& run, const Talk& talk) {
   talk.hear();
 }
 
-/// Complete, as the vendor may say, or peer_gone. False if it didn't end by then.
-bool ends_within(std::chrono::nanoseconds limit, const std::function<bool(std::chrono::nanoseconds)>& wait) {
+enum class End : std::uint8_t { none, complete, gone };
+
+/// How the wait ended by then: complete, as the vendor may say, or peer_gone.
+End end_within(std::chrono::nanoseconds limit, const std::function<bool(std::chrono::nanoseconds)>& wait) {
   try {
-    return wait(limit);
+    return wait(limit) ? End::complete : End::none;
   } catch (const Error& error) {
     CHECK_EQUAL(error.code(), ErrorCode::peer_gone);
-    return true;
+    return End::gone;
   }
+}
+
+/// Where the vendor tells of a process that ended it tells everybody who waits, and nobody else.
+void check_all_are_told(const Side& side, const Event& event) {
+  CHECK_ERROR(peer_gone, event.query());
+  CHECK_ERROR(peer_gone, event.synchronize());
+  const Stream late = CALL(Stream(side.device));
+  CALL(late.wait_event(event));
+  CHECK_ERROR(peer_gone, late.synchronize());
+  CALL(late.synchronize());
+  CALL(side.stream.synchronize());
+  // Recorded anew it is this process's.
+  CALL(late.record_event(event));
+  CALL(event.synchronize());
+  CHECK(event.query());
+  CALL(side.stream.wait_event(event));
+  CALL(side.stream.synchronize());
 }
 
 ANYPLACE_CASE("ipc", "ipc.events",
@@ -304,14 +323,15 @@ ANYPLACE_CASE("ipc", "ipc.events",
   const auto hold = [&](const Talk& talk) { record_and_hold(run, talk); };
   Second first(hold), second(hold);
   const Side side(run);
-  const auto wait_for = [](const Event& event) {
-    return [&event](std::chrono::nanoseconds limit) { return event.synchronize(limit); };
+  const auto wait_for = [](const auto& what) {
+    return [&what](std::chrono::nanoseconds limit) { return what.synchronize(limit); };
   };
   static_cast<void>(CALL(Buffer::import(side.stream, first.talk().receive())));
   const Event told = CALL(Event::import(side.device, first.talk().receive()));
   first.kill_now();
   // The promise is a second, of backends whose vendor tells, on a machine that isn't busy.
-  if (!ends_within(std::chrono::seconds(10), wait_for(told))) skip("word of the end of another process");
+  const End end = end_within(std::chrono::seconds(10), wait_for(told));
+  if (end == End::none) skip("word of the end of another process");
 
   const Buffer theirs = CALL(Buffer::import(side.stream, second.talk().receive()));
   const Event event = CALL(Event::import(side.device, second.talk().receive()));
@@ -321,13 +341,18 @@ ANYPLACE_CASE("ipc", "ipc.events",
   CHECK(!waiter.query());
   second.kill_now();
   step(__FILE__, __LINE__, "waiting for what the killed process recorded");
-  CHECK(ends_within(std::chrono::minutes(1), wait_for(event)));
-  CHECK(
-      ends_within(std::chrono::minutes(1), [&](std::chrono::nanoseconds limit) { return waiter.synchronize(limit); }));
+  const End of_event = end_within(std::chrono::minutes(1), wait_for(event));
+  step(__FILE__, __LINE__, "the stream that waits for what the killed process recorded");
+  const End of_stream = end_within(std::chrono::minutes(1), wait_for(waiter));
+  CHECK(of_event != End::none && of_stream != End::none);
   // Memory that is open stays, and is worked with.
   CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 3));
   CALL(waiter.memset8(theirs, 4));
   CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 4));
+  if (end != End::gone) return;
+  CHECK(of_event == End::gone);
+  CHECK(of_stream == End::gone);
+  check_all_are_told(side, event);
 }
 
 ANYPLACE_CASE("ipc", "ipc.events", "a record that one process saw complete is complete for the other one at once",

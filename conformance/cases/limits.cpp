@@ -117,12 +117,14 @@ struct Kind {
 const std::vector<Kind> kinds = {{"device memory", ANYPLACE_MEMORY_DEVICE},
                                  {"pinned memory", ANYPLACE_MEMORY_PINNED},
                                  {"managed memory", ANYPLACE_MEMORY_MANAGED},
+                                 {"shareable memory", ANYPLACE_MEMORY_SHAREABLE},
                                  {"memory in a stream's order", 0}};
 
 void need_kind(const TableBackend& backend, std::uint32_t kind) {
-  const Capability capability = kind == ANYPLACE_MEMORY_PINNED    ? Capability::pinned_memory
-                                : kind == ANYPLACE_MEMORY_MANAGED ? Capability::managed_memory
-                                                                  : Capability::stream_ordered_memory;
+  const Capability capability = kind == ANYPLACE_MEMORY_PINNED      ? Capability::pinned_memory
+                                : kind == ANYPLACE_MEMORY_MANAGED   ? Capability::managed_memory
+                                : kind == ANYPLACE_MEMORY_SHAREABLE ? Capability::interprocess_memory
+                                                                    : Capability::stream_ordered_memory;
   if (kind != ANYPLACE_MEMORY_DEVICE && !backend.has(capability)) skip(to_string(capability));
 }
 
@@ -134,7 +136,8 @@ anyplace_status allocate(const TableBackend& backend, anyplace_stream stream, st
 
 void free(const TableBackend& backend, anyplace_stream stream, std::uint32_t kind, anyplace_address address) {
   if (kind == 0) MUST(backend, memory_free_async, stream, address);
-  if (kind != 0) backend.free(address, kind);
+  const bool as_device = kind == ANYPLACE_MEMORY_SHAREABLE;
+  if (kind != 0) backend.free(address, as_device ? std::uint32_t{ANYPLACE_MEMORY_DEVICE} : kind);
 }
 
 ANYPLACE_CASES(kinds, "limits", "memory.out_of_memory", "of {} every size is to be had, or is OUT_OF_MEMORY") {

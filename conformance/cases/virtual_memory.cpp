@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <numeric>
+#include <span>
 
 #include "table_device.h"
 
@@ -202,6 +204,140 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "several memories are mapped a
   device.unmap(range, 5);
   for (const anyplace_physical memory : {first, second, third}) device.destroy(memory);
   device.release(range, 6);
+}
+
+/// Memories of different sizes, each with a content of its own.
+class Pieces {
+ public:
+  Pieces(TableDevice& device, const std::vector<std::uint64_t>& granules) : device_(device) {
+    anyplace_address at = device.reserve(8);
+    for (const std::uint64_t count : granules) {
+      pieces_.push_back({device.create(count), count, pieces_.size() + 1});
+      device.map(at, pieces_.back().memory);
+      mark(device, at, count * device.granule(), pieces_.back().seed);
+      device.unmap(at, count);
+    }
+    device.release(at, 8);
+  }
+  Pieces(const Pieces&) = delete;  // destroys them once
+  Pieces& operator=(const Pieces&) = delete;
+
+  std::size_t size() const noexcept { return pieces_.size(); }
+  std::uint64_t granules_of(std::span<const std::size_t> which) const {
+    std::uint64_t sum = 0;
+    for (const std::size_t one : which) sum += pieces_[one].granules;
+    return sum;
+  }
+  void map_all(anyplace_address at, std::span<const std::size_t> which, Caller caller = {}) {
+    std::vector<anyplace_physical> memories;
+    for (const std::size_t one : which) memories.push_back(pieces_[one].memory);
+    device_.map_all(at, memories, caller);
+  }
+  /// That they lie one behind the other from `at` on.
+  void check(anyplace_address at, std::span<const std::size_t> which, Caller caller = {}) {
+    for (const std::size_t one : which) {
+      const std::uint64_t bytes = pieces_[one].granules * device_.granule();
+      check_mark(device_, at, bytes, pieces_[one].seed, caller);
+      at += bytes;
+    }
+  }
+  void destroy(Caller caller = {}) {
+    for (const Piece& piece : pieces_) device_.destroy(piece.memory, caller);
+  }
+
+ private:
+  struct Piece {
+    anyplace_physical memory;
+    std::uint64_t granules;
+    std::uint64_t seed;
+  };
+  TableDevice& device_;
+  std::vector<Piece> pieces_;
+};
+
+ANYPLACE_CASE("virtual memory", "memory.virtual",
+              "memories of different sizes are mapped at once in any order, and any of them are unmapped at once",
+              Capability::virtual_memory) {
+  TableDevice device(run);
+  device.require_map_all();
+  Pieces pieces(device, {1, 3, 2, 1, 5, 2});
+  std::vector<std::size_t> order(pieces.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::uint64_t granules = pieces.granules_of(order);
+  const anyplace_address range = device.reserve(granules + 2);
+  const auto address_of = [&](std::size_t place) {
+    return range + (1 + pieces.granules_of(std::span(order).first(place))) * device.granule();
+  };
+  for (int round = 0; round < 6; ++round) {
+    std::shuffle(order.begin(), order.end(), run.random());
+    if (round == 0) order = {1, 0, 4, 3, 2, 5};  // neither what is first nor what is last is like the others
+    pieces.map_all(address_of(0), order);
+    pieces.check(address_of(0), order);
+    // Some of them, wherever they begin, go and come back in another order.
+    const std::size_t first = run.random()() % order.size();
+    const std::size_t count = 1 + run.random()() % (order.size() - first);
+    const std::span<std::size_t> some = std::span(order).subspan(first, count);
+    device.unmap(address_of(first), pieces.granules_of(some));
+    pieces.check(address_of(0), std::span(order).first(first));
+    pieces.check(address_of(first + count), std::span(order).subspan(first + count));
+    std::reverse(some.begin(), some.end());
+    pieces.map_all(address_of(first), some);
+    pieces.check(address_of(0), order);
+    // What several calls mapped is unmapped across their bounds.
+    const std::size_t middle = run.random()() % order.size();
+    device.unmap(address_of(middle), pieces.granules_of(std::span(order).subspan(middle)));
+    pieces.check(address_of(0), std::span(order).first(middle));
+    if (middle > 0) device.unmap(address_of(0), pieces.granules_of(std::span(order).first(middle)));
+  }
+  pieces.destroy();
+  device.release(range, granules + 2);
+}
+
+ANYPLACE_CASE("virtual memory", "memory.virtual", "one memory that is mapped several times at once is one memory",
+              Capability::virtual_memory) {
+  TableDevice device(run);
+  device.require_map_all();
+  const std::uint64_t bytes = device.granule();
+  const anyplace_address range = device.reserve(7);
+  const anyplace_physical first = device.create(1), second = device.create(2);
+  const std::vector<anyplace_physical> memories = {first, second, first, second};
+  const TableBackend& backend = device.backend();
+  const anyplace_status status = ENTRY(backend, virtual_map_all, backend.device(), range, memories.data(), 4);
+  if (status == ANYPLACE_STATUS_UNSUPPORTED) skip("memory that can be mapped at several addresses");
+  TableBackend::require(status, "virtual_map_all", {__FILE__, __LINE__});
+  mark(device, range, bytes, 1);
+  mark(device, range + bytes, 2 * bytes, 2);
+  check_mark(device, range + 3 * bytes, bytes, 1);
+  check_mark(device, range + 4 * bytes, 2 * bytes, 2);
+  device.unmap(range, 3);
+  check_mark(device, range + 3 * bytes, bytes, 1);
+  check_mark(device, range + 4 * bytes, 2 * bytes, 2);
+  device.unmap(range + 3 * bytes, 3);
+  device.destroy(first);
+  device.destroy(second);
+  device.release(range, 7);
+}
+
+ANYPLACE_CASE("virtual memory", "memory.virtual", "hundreds of memories are mapped at once, and each is in its place",
+              Capability::virtual_memory) {
+  TableDevice device(run);
+  device.require_map_all();
+  const std::uint64_t count = std::min<std::uint64_t>(300, half_of_memory(device));
+  const anyplace_address range = device.reserve(count);
+  std::vector<anyplace_physical> memories;
+  for (std::uint64_t i = 0; i < count; ++i) memories.push_back(device.create(1));
+  device.map_all(range, memories);
+  const auto value = [](std::uint64_t i) { return static_cast<std::uint8_t>(i % 251 + 1); };
+  for (std::uint64_t i = 0; i < count; ++i) device.fill(range + i * device.granule(), value(i), 64);
+  device.unmap(range, count);
+  std::reverse(memories.begin(), memories.end());
+  device.map_all(range, memories);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    CHECK_BYTES(device.read(range + i * device.granule(), 64), Bytes(64, value(count - 1 - i)));
+  }
+  device.unmap(range, count);
+  for (const anyplace_physical memory : memories) device.destroy(memory);
+  device.release(range, count);
 }
 
 ANYPLACE_CASE("virtual memory", "memory.virtual", "memory that is destroyed while it is mapped stays until it isn't",

@@ -46,6 +46,31 @@ std::string problem(const std::vector<char>& image, std::size_t bytes) {
 
 }  // namespace
 
+TEST_CASE("A text is cut to its room between two characters") {
+  const std::string characters[] = {"e", "\u00e9", "\u20ac", "\U0001f600"};
+  for (const std::string& character : characters) {
+    std::string text;
+    while (text.size() < 40) text += character;
+    for (std::size_t ahead = 0; ahead < 4; ++ahead) {
+      char room[16];
+      set_text(room, std::string(ahead, 'a') + text);
+      const std::string cut = room;
+      CHECK(cut.size() <= 15);
+      CHECK(cut.size() + character.size() > 15);
+      CHECK((cut.size() - ahead) % character.size() == 0);
+    }
+    char room[16];
+    set_text(room, character);
+    CHECK(room == character);
+    end_whole(room);
+    CHECK(room == character);
+  }
+  char none[4];
+  set_text(none, "");
+  end_whole(none);
+  CHECK(std::string(none).empty());
+}
+
 TEST_CASE("An ELF file has no problem as a whole and one at every length that cuts it off") {
   const std::vector<char> image = gpu_image();
   CHECK(problem(image, image.size()).empty());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include <vector>
+
 #include "mutation.h"
 
 namespace anyplace::mutants {
@@ -195,6 +197,65 @@ const Mutation mutations[] = {
     {"registration_kept", "host memory stays registered when it was unregistered",
      "memory: registered memory goes up and down whole, and can be registered again",
      [](Table& table) { table.host_unregister = [](void*, int32_t, void*) { return ok; }; }},
+    {"registration_remembered", "copies of what was registered once come from what was there then",
+     "memory: what was registered can be unmapped and mapped anew, and copies go to what is there then",
+     [](Table& table) {
+       static Notes<anyplace_address, std::vector<std::byte>*> contents;  // of what was unregistered
+       table.host_register = [](void* self, int32_t device, void* address, uint64_t bytes) {
+         const auto at = reinterpret_cast<anyplace_address>(address);
+         const Status status = real.host_register(self, device, address, bytes);
+         const auto* const from = static_cast<const std::byte*>(address);
+         if (status == ok && contents.get(at) == nullptr) {
+           contents.set(at, new std::vector<std::byte>(from, from + bytes));
+         }
+         return status;
+       };
+       table.memory_copy = [](void* self, anyplace_stream stream, anyplace_address to, anyplace_address from,
+                              uint64_t bytes, uint32_t kind) {
+         std::vector<std::byte>* const kept = kind == ANYPLACE_COPY_HOST_TO_DEVICE ? contents.get(from) : nullptr;
+         if (kept != nullptr && kept->size() >= bytes) from = reinterpret_cast<anyplace_address>(kept->data());
+         return real.memory_copy(self, stream, to, from, bytes, kind);
+       };
+     }},
+    {"registration_written_apart", "what comes down into memory that was registered once goes to the pages of then",
+     "memory: what was registered can be unmapped and mapped anew, and copies go to what is there then",
+     [](Table& table) {
+       static Notes<anyplace_address, std::vector<std::byte>*> pages;
+       table.host_unregister = [](void* self, int32_t device, void* address) {
+         pages.set(reinterpret_cast<anyplace_address>(address), new std::vector<std::byte>(1 << 20));
+         return real.host_unregister(self, device, address);
+       };
+       table.memory_copy = [](void* self, anyplace_stream stream, anyplace_address to, anyplace_address from,
+                              uint64_t bytes, uint32_t kind) {
+         std::vector<std::byte>* const kept = kind == ANYPLACE_COPY_DEVICE_TO_HOST ? pages.get(to) : nullptr;
+         if (kept != nullptr && kept->size() >= bytes) to = reinterpret_cast<anyplace_address>(kept->data());
+         return real.memory_copy(self, stream, to, from, bytes, kind);
+       };
+     }},
+    {"registration_of_first_size", "an address that is registered again is registered as large as the first time",
+     "memory: an address that was registered is registered again with any other size",
+     [](Table& table) {
+       static Notes<void*, uint64_t> sizes;
+       table.host_register = [](void* self, int32_t device, void* address, uint64_t bytes) {
+         const uint64_t first = sizes.get(address, bytes);
+         if (first < bytes) return Status{ANYPLACE_STATUS_INVALID_ARGUMENT};
+         sizes.set(address, first);
+         return real.host_register(self, device, address, bytes);
+       };
+     }},
+    {"registration_ends_all", "with one registration those beside it end",
+     "memory: memory that is unregistered leaves what is registered beside it alone",
+     [](Table& table) {
+       static std::atomic<int> registered{0};
+       table.host_register = [](void* self, int32_t device, void* address, uint64_t bytes) {
+         ++registered;
+         return real.host_register(self, device, address, bytes);
+       };
+       table.host_unregister = [](void* self, int32_t device, void* address) {
+         if (registered.exchange(0) == 0) return Status{ANYPLACE_STATUS_INVALID_ARGUMENT};
+         return real.host_unregister(self, device, address);
+       };
+     }},
 };
 
 }  // namespace

@@ -39,10 +39,11 @@ Status hooked_record(void* self, anyplace_event event, anyplace_stream stream) {
 std::vector<Mutation> all_mutations() {
   std::vector<Mutation> all;
   for (const auto list :
-       {wait_mutations(), stream_mutations(), memory_mutations(), allocation_mutations(), virtual_memory_mutations(),
-        kernel_mutations(), fact_mutations(), device_mutations(), book_mutations(), process_mutations(),
-        limit_mutations(), liveness_mutations(), pending_mutations(), graph_mutations(), ipc_mutations(),
-        random_mutations(), collective_mutations(), monitoring_mutations(), length_mutations()}) {
+       {wait_mutations(),           stream_mutations(),     memory_mutations(), allocation_mutations(),
+        virtual_memory_mutations(), kernel_mutations(),     fact_mutations(),   device_mutations(),
+        book_mutations(),           process_mutations(),    limit_mutations(),  liveness_mutations(),
+        pending_mutations(),        graph_mutations(),      ipc_mutations(),    random_mutations(),
+        collective_mutations(),     monitoring_mutations(), length_mutations(), text_mutations()}) {
     all.insert(all.end(), list.begin(), list.end());
   }
   return all;

@@ -3,7 +3,8 @@
 // What a mutation is, and what those that patch cpu_sim's table are written with. Each is one way for a backend to be
 // wrong; the plugin applies one, the runner looks whether the conformance suite convicts it. The lists are in the
 // files of their subjects: waits, streams, memory, allocation, virtual_memory, kernels, facts, devices, books, process,
-// limits, liveness, pending, graphs, ipc, random, collectives, monitoring, lengths.
+// limits, liveness, pending, graphs, ipc, random, collectives, monitoring, lengths,
+// texts.
 //
 // A mutation is wrong in one way and right in all others, and leaks what it would have to guess the end of: each runs
 // in a process that ends soon.
@@ -50,6 +51,7 @@ std::span<const Mutation> random_mutations() noexcept;
 std::span<const Mutation> collective_mutations() noexcept;
 std::span<const Mutation> monitoring_mutations() noexcept;
 std::span<const Mutation> length_mutations() noexcept;
+std::span<const Mutation> text_mutations() noexcept;
 std::vector<Mutation> all_mutations();
 
 /// What cpu_sim filled; the plugin sets it before it applies a mutation.

@@ -7,6 +7,7 @@
 #include <cfenv>
 #include <clocale>
 #include <cstdio>
+#include <mutex>
 #include <thread>
 
 #include "mutation.h"
@@ -37,6 +38,30 @@ void change_creation_mask() { umask(077); }
 void say_so() { std::printf("a stream is made\n"); }
 void close_input() { close(STDIN_FILENO); }
 
+/// A thread that takes the application's signals, all or some.
+template <int... Blocked>
+void start_thread() {
+  sigset_t mask, before;
+  sigemptyset(&mask);
+  for (const int number : {0, Blocked...}) {
+    if (number != 0) sigaddset(&mask, number);
+  }
+  pthread_sigmask(SIG_SETMASK, &mask, &before);
+  std::thread([] {
+    for (;;) pause();
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void start_thread_once() {
+  static std::once_flag once;
+  std::call_once(once, [] { start_thread<SIGINT, SIGTERM, SIGHUP>(); });
+}
+
+constexpr const char* signals_taken = "process: the threads that a backend starts take none of the process's signals";
+constexpr const char* looks_are_quiet =
+    "process: loading a plugin and a look at its devices write nothing to standard output or standard error";
+
 const Mutation mutations[] = {
     {"entry_starts_thread", "the entry starts a thread",
      "process: the plugin's entry and a look at the devices start no thread",
@@ -57,6 +82,58 @@ const Mutation mutations[] = {
      before_streams<say_so>},
     {"standard_input_closed", "a call closes standard input",
      "process: standard input, output and errors stay what they were", before_streams<close_input>},
+    {"thread_takes_signals", "a thread of the backend's takes all signals", signals_taken,
+     before_streams<start_thread<>>},
+    {"thread_takes_some_signals", "a thread of the backend's blocks but a few signals", signals_taken,
+     before_streams<start_thread_once>},
+    {"kernel_thread_takes_signals", "a thread that is started for kernels takes signals", signals_taken,
+     [](Table& table) {
+       table.kernel_launch = [](void* self, anyplace_stream stream, anyplace_kernel kernel,
+                                const anyplace_launch* launch) {
+         start_thread_once();
+         return real.kernel_launch(self, stream, kernel, launch);
+       };
+     }},
+    {"sharing_thread_takes_signals", "a thread that watches other processes' events takes signals",
+     "process: the threads that sharing with another process takes take none of the process's signals",
+     [](Table& table) {
+       table.event_import = [](void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_event* out) {
+         start_thread_once();
+         return real.event_import(self, device, handle, out);
+       };
+     }},
+    {"sharing_server_takes_signals", "a thread that serves what is exported takes signals",
+     "process: the threads that sharing with another process takes take none of the process's signals",
+     [](Table& table) {
+       table.event_export = [](void* self, anyplace_event event, anyplace_ipc_handle* out) {
+         start_thread_once();
+         return real.event_export(self, event, out);
+       };
+     }},
+    {"loading_says_so", "the entry writes to standard error", looks_are_quiet,
+     [](Table&) { std::fputs("mutant: loaded\n", stderr); }},
+    {"counting_says_so", "counting the devices writes to standard error", looks_are_quiet,
+     [](Table& table) {
+       table.device_count = [](void* self, int32_t* count) {
+         std::fputs("mutant: counting\n", stderr);
+         return real.device_count(self, count);
+       };
+     }},
+    {"counting_printed", "counting the devices writes to standard output", looks_are_quiet,
+     [](Table& table) {
+       table.device_count = [](void* self, int32_t* count) {
+         std::printf("mutant: counting\n");
+         return real.device_count(self, count);
+       };
+     }},
+    {"looking_says_so", "the first look at a device writes to standard error", looks_are_quiet,
+     [](Table& table) {
+       table.device_properties = [](void* self, int32_t device, anyplace_device_properties* out) {
+         static std::once_flag once;
+         std::call_once(once, [] { std::fputs("mutant: a device\n", stderr); });
+         return real.device_properties(self, device, out);
+       };
+     }},
     {"properties_change", "the properties change with use",
      "process: the properties are the same each time, before work and after",
      [](Table& table) {

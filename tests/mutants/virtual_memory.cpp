@@ -39,6 +39,28 @@ Status map_another(void* self, int32_t device, anyplace_address address, anyplac
   return real.virtual_map(self, device, address, another);
 }
 
+/// Each a step behind the one before, whose length is that of the first.
+Status map_all_equal(void* self, int32_t device, anyplace_address address, const anyplace_physical* physicals,
+                     uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const Status status = real.virtual_map(self, device, address + i * memories.get(physicals[0]).bytes, physicals[i]);
+    if (status != ok) return status;
+  }
+  return ok;
+}
+
+Status map_all_each_once(void* self, int32_t device, anyplace_address address, const anyplace_physical* physicals,
+                         uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    const bool before = std::find(physicals, physicals + i, physicals[i]) != physicals + i;
+    const Status status = before ? map_another(self, device, address, physicals[i])
+                                 : real.virtual_map(self, device, address, physicals[i]);
+    if (status != ok) return status;
+    address += memories.get(physicals[i]).bytes;
+  }
+  return ok;
+}
+
 const Mutation mutations[] = {
     {"virtual_moved_empty", "memory that is mapped again is other memory",
      "virtual memory: memory of 2 granules keeps what it holds when it is mapped elsewhere",
@@ -94,6 +116,45 @@ const Mutation mutations[] = {
                                   const anyplace_physical* physicals, uint64_t /*count*/) {
          return real.virtual_map_all(self, device, address, physicals, 1);
        };
+     }},
+    {"virtual_map_all_equal", "several memories that are mapped at once are taken to be as large as the first",
+     "virtual memory: memories of different sizes are mapped at once in any order, and any of them are unmapped at "
+     "once",
+     [](Table& table) {
+       table.physical_create = create_and_note;
+       table.virtual_map_all = map_all_equal;
+     }},
+    {"virtual_unmap_all", "where one of several that were mapped at once is unmapped all are",
+     "virtual memory: memories of different sizes are mapped at once in any order, and any of them are unmapped at "
+     "once",
+     [](Table& table) {
+       table.physical_create = create_and_note;
+       table.virtual_map_all = [](void* self, int32_t device, anyplace_address address,
+                                  const anyplace_physical* physicals, uint64_t count) {
+         uint64_t bytes = 0;
+         for (uint64_t i = 0; i < count; ++i) bytes += memories.get(physicals[i]).bytes;
+         const Status status = real.virtual_map_all(self, device, address, physicals, count);
+         if (status == ok) mappings.set(address, bytes);
+         return status;
+       };
+       table.virtual_unmap = [](void* self, int32_t device, anyplace_address address, uint64_t bytes) {
+         const uint64_t all = std::max(bytes, mappings.take(address));
+         return real.virtual_unmap(self, device, address, all);
+       };
+     }},
+    {"virtual_map_all_at_most_128", "of several memories no more than 128 are mapped",
+     "virtual memory: hundreds of memories are mapped at once, and each is in its place",
+     [](Table& table) {
+       table.virtual_map_all = [](void* self, int32_t device, anyplace_address address,
+                                  const anyplace_physical* physicals, uint64_t count) {
+         return real.virtual_map_all(self, device, address, physicals, std::min<uint64_t>(count, 128));
+       };
+     }},
+    {"virtual_map_all_each_once", "a memory that is mapped twice at once is there once, and a copy",
+     "virtual memory: one memory that is mapped several times at once is one memory",
+     [](Table& table) {
+       table.physical_create = create_and_note;
+       table.virtual_map_all = map_all_each_once;
      }},
     {"virtual_destroy_unmaps", "memory that is destroyed while it is mapped is gone at once",
      "virtual memory: memory that is destroyed while it is mapped stays until it isn't",

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_thread.h"
 
+#include "anyplace/backend/kit/signals_blocked.h"
 #include "device.h"
 
 namespace opencl_backend {
 
 void HostThread::start() {
   const std::lock_guard lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (thread_.joinable()) return;
+  const anyplace::backend::SignalsBlocked blocked;  // they are the application's; the new thread inherits this
+  thread_ = std::thread([this] { run(); });
 }
 
 void HostThread::push(const Node& task) noexcept {

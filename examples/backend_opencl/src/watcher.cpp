@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "anyplace/backend/kit/signals_blocked.h"
 #include "device.h"
 
 namespace opencl_backend {
@@ -18,7 +19,10 @@ void Watcher::watch(Device& device, const EventRef& event, std::function<void()>
   std::uint64_t number = 0;
   {
     const std::lock_guard lock(mutex_);
-    if (!thread_.joinable()) thread_ = std::thread([this] { look_while_watching(); });
+    if (!thread_.joinable()) {
+      const anyplace::backend::SignalsBlocked blocked;  // they are the application's; the new thread inherits this
+      thread_ = std::thread([this] { look_while_watching(); });
+    }
     number = ++last_number_;
     watches_.emplace(number, Watch{&device, event, std::move(action)});
     if (watches_.size() == 1) changed_.notify_all();

@@ -18,7 +18,12 @@
  * - Threads. Every entry may be called from any thread, at any time, also with the same handles at the same time. The
  *   core calls no entry with a handle after, or during, the call that destroys it, and passes only handles that this
  *   backend made, with the device they belong to. So a backend needs no table of live handles of its own. Threads that
- * a backend starts block all signals: the application's handlers don't run on them.
+ *   a backend starts block all signals from their first moment on, but those of a thread's own faults (SIGSEGV, SIGABRT
+ *   and the like): the application's handlers don't run on them.
+ * - Texts. All that a backend gives, in structs, messages and faults, is UTF-8 that ends with NUL, of whole characters
+ *   also where it was cut to fit.
+ * - Output. Nothing is written to standard output, and by what loads a plugin or looks at its devices (the entry,
+ *   device_count, device_properties, device_memory) nothing to standard error: host->log is there for that.
  * - Asynchrony. Entries that take a stream submit and return. What must be kept until the work runs is copied: the
  *   structs, arrays and argument values a call passes are the caller's again when it returns. (The host memory of a
  *   copy is the exception: it stays valid until the copy is done.)

@@ -488,8 +488,21 @@ void Exported<Backend>::fill(anyplace_backend_table& table) noexcept {
 #undef ANYPLACE_FILL_ENTRY
 }
 
+/// `length`, or the few bytes less after which no character of UTF-8 is cut in two.
+inline std::size_t whole_length(const char* text, std::size_t length) noexcept {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  for (std::size_t back = 1; back <= 3 && back <= length; ++back) {
+    const unsigned char first = byte(length - back);
+    if ((first & 0xc0u) == 0x80u) continue;  // not a character's first byte
+    const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+    return bytes > back ? length - back : length;
+  }
+  return length;
+}
+
 inline void copy_text(char* destination, std::size_t room, const char* text) noexcept {
-  const std::size_t length = std::min(std::strlen(text), room - 1);
+  const std::size_t whole = std::strlen(text);
+  const std::size_t length = whole < room ? whole : whole_length(text, room - 1);
   std::memcpy(destination, text, length);
   destination[length] = '\0';
 }
@@ -524,7 +537,10 @@ anyplace_status export_backend(const anyplace_host* host, anyplace_backend_table
 
 }  // namespace detail
 
-/// Copies `text` into a fixed array of a properties struct, cut to its size.
+/// Takes from the end of a text what was cut off in the midst of a character of UTF-8.
+inline void end_whole(char* text) noexcept { text[detail::whole_length(text, std::strlen(text))] = '\0'; }
+
+/// Copies `text` into a fixed array of a properties struct, cut to its size, between two characters of UTF-8.
 template <std::size_t N>
 void set_text(char (&destination)[N], const std::string& text) noexcept {
   detail::copy_text(destination, N, text.c_str());

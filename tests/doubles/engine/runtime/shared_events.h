@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events of several processes: a page that all of them map, with the number of the most recent record and that of the
-// most recent one that is done. A process finds the page by the number of the process that made it and a descriptor
-// there. Records of one event that are pending at the same time count as done with the last of them; CUDA and HIP know
-// better.
+// Events of several processes: a page that all of them map, with the number of the most recent record and, in a ring,
+// those of the records that are done. A process finds the page by the number of the process that made it and a
+// descriptor there. Records of one event that are pending at the same time are done each for itself, in any order, as
+// long as there are no more of them than the ring has places.
 #pragma once
 
 #include <atomic>
@@ -30,17 +30,19 @@ class SharedRecords {
 
   uint64_t begin_record() noexcept { return page_->recorded.fetch_add(1) + 1; }
   void end_record(uint64_t number) noexcept {
-    uint64_t done = page_->done.load();
-    while (done < number && !page_->done.compare_exchange_weak(done, number)) continue;
+    std::atomic<uint64_t>& place = page_->done[number % places];
+    uint64_t done = place.load();
+    while (done < number && !place.compare_exchange_weak(done, number)) continue;
   }
   uint64_t recorded() const noexcept { return page_->recorded.load(); }
-  bool is_done(uint64_t number) const noexcept { return page_->done.load() >= number; }
+  bool is_done(uint64_t number) const noexcept { return page_->done[number % places].load() >= number; }
 
  private:
+  static constexpr std::size_t places = 256;
   struct Page {
     std::atomic<uint64_t> nonce;
     std::atomic<uint64_t> recorded;
-    std::atomic<uint64_t> done;
+    std::atomic<uint64_t> done[places];  // the highest of those that share a place
   };
   struct Handle;
 

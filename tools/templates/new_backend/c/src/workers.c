@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "workers.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "device.h"
@@ -38,7 +39,15 @@ anyplace_status workers_start(workers* all, const anyplace_host* host, void (*bo
   *given = (start){all, body, argument};
   count(all, true);
   pthread_t thread;
-  if (pthread_create(&thread, NULL, run, given) != 0) {
+  /* Signals are the application's: the new thread, which inherits the mask, takes none but those of its own faults. */
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+  for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); ++i) sigdelset(&blocked, faults[i]);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
+  const int error = pthread_create(&thread, NULL, run, given);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (error != 0) {
     count(all, false);
     free(given);
     return fail(host, ANYPLACE_STATUS_BACKEND_FAILED, "the host starts no more threads");

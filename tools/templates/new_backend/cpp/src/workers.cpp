@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workers.h"
 
+#include <anyplace/backend/kit/signals_blocked.h>
+
 #include <thread>
 #include <utility>
 
@@ -12,6 +14,7 @@ void Workers::start(std::function<void()> body) {
     ++running_;
   }
   try {
+    const anyplace::backend::SignalsBlocked blocked;  // they are the application's; the new thread inherits this
     // Detached: nobody would have the time to join it, since destroying a stream returns at once.
     std::thread([this, work = std::move(body)]() mutable {
       work();
