@@ -63,33 +63,6 @@ ANYPLACE_CASE("facts", "devices.properties", "figures that can't be 0 aren't, an
   for (int i = 0; i < 3; ++i) CHECK(facts.max_grid[i] > 0 && facts.max_block[i] > 0);
 }
 
-/// Whether it ends within its field and is UTF-8 without control characters.
-template <std::size_t N>
-bool is_text(const char (&field)[N]) {
-  const auto* const end = static_cast<const char*>(std::memchr(field, '\0', N));
-  if (end == nullptr) return false;
-  for (const char* at = field; at != end;) {
-    const auto first = static_cast<unsigned char>(*at++);
-    if (first < 0x20 || first == 0x7f || (first >= 0x80 && first < 0xc2) || first > 0xf4) return false;
-    const int more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
-    for (int i = 0; i < more; ++i, ++at) {
-      if (at == end || (static_cast<unsigned char>(*at) & 0xc0) != 0x80) return false;
-    }
-  }
-  return true;
-}
-
-ANYPLACE_CASE("facts", "devices.properties", "the texts of a device are UTF-8 and end within their fields") {
-  const TableBackend backend(run);
-  const anyplace_device_properties facts = backend.properties(backend.device());
-  CHECK(is_text(facts.name));
-  CHECK(is_text(facts.vendor));
-  CHECK(is_text(facts.architecture));
-  CHECK(is_text(facts.driver_version));
-  CHECK(is_text(facts.uuid));
-  CHECK(is_text(facts.pci));
-}
-
 ANYPLACE_CASE("facts", "devices.properties", "a caller's shorter struct of facts is filled as far as it goes") {
   const TableBackend backend(run);
   constexpr std::size_t end = offsetof(anyplace_device_properties, clock_hz);

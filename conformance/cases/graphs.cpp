@@ -283,25 +283,6 @@ ANYPLACE_CASE("graphs", "graphs.launch", "the null stream launches graphs in its
   }
 }
 
-ANYPLACE_CASE("graphs", "graphs.launch", "launches keep the rule of the null stream and blocking streams, both ways",
-              Capability::blocking_streams, Capability::host_functions) {
-  const Device device = run.device();
-  const Stream blocking = CALL(Stream(device, {.blocking = true}));
-  const StreamView null = device.default_stream();
-  for (const auto& [first, second] : {std::pair(blocking.view(), null), std::pair(null, blocking.view())}) {
-    HostGate gate;
-    const Buffer source = filled(first, bytes, 1);
-    const Buffer destination = filled(second, bytes, 0);
-    const GraphExec exec = CALL(copying(destination, source).instantiate());
-    gate.hold(first);
-    CALL(first.memset8(source, 2));
-    CALL(exec.launch(second));
-    CHECK_STAYS_FALSE(second.query());
-    gate.open();
-    CHECK_BYTES(read(second, destination), all_of(2));
-  }
-}
-
 ANYPLACE_CASE("graphs", "graphs.launch", "many launches behind each other all run, in their order") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));

@@ -289,34 +289,6 @@ ANYPLACE_CASES(widths, "limits", "memory.fills", "a fill of more than 4 GiB of e
   range.check(0x5a);
 }
 
-/// Of a stream's fills and, where there are graphs, of a graph's.
-ANYPLACE_CASES(widths, "limits", "memory.fills", "elements of {} bits are the low bits of a value that has more") {
-  TableBackend backend(run);
-  const anyplace_stream stream = backend.stream();
-  const anyplace_address memory = backend.allocate(64);
-  const std::uint32_t value = 0x89abcdef;
-  Bytes expected(64);
-  for (std::size_t i = 0; i < 64; ++i) {
-    expected[i] = static_cast<std::uint8_t>(value >> 8 * (i % parameter.bytes));
-  }
-  MUST(backend, memory_set, stream, memory, value, parameter.bytes, 64 / parameter.bytes);
-  CHECK_BYTES(backend.read(stream, memory, 64), expected);
-  if (!backend.has(Capability::graphs)) return;
-  anyplace_graph_node fill{};
-  fill.kind = ANYPLACE_GRAPH_NODE_MEMSET;
-  fill.address = memory;
-  fill.value = value;
-  fill.width = parameter.bytes;
-  fill.count = 64 / parameter.bytes;
-  const anyplace_graph_desc desc{sizeof(desc), 1, sizeof(fill), 0, &fill};
-  anyplace_graph graph = 0;
-  MUST(backend, graph_create, backend.device(), &desc, &graph);
-  backend.fill(stream, memory, 0, 64);
-  MUST(backend, graph_launch, graph, stream);
-  CHECK_BYTES(backend.read(stream, memory, 64), expected);
-  MUST(backend, graph_destroy, graph);
-}
-
 ANYPLACE_CASE("limits", "memory.copies", "a copy of more than 4 GiB on one device reaches its end",
               Capability::virtual_memory) {
   needs_time(6);

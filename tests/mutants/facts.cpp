@@ -75,11 +75,6 @@ const Mutation facts_of_devices[] = {
      alter_facts<+[](anyplace_device_properties& facts) { facts.clock_hz = 1980000; }>},
     {"allocation_above_total", "one allocation may be larger than the memory", not_zero,
      alter_facts<+[](anyplace_device_properties& facts) { facts.max_allocation = 2 * facts.total_memory; }>},
-    {"name_without_end", "a name has no NUL", "facts: the texts of a device are UTF-8 and end within their fields",
-     alter_facts<+[](anyplace_device_properties& facts) { std::memset(facts.name, 'n', sizeof(facts.name)); }>},
-    {"vendor_in_latin1", "a vendor's name is Latin-1",
-     "facts: the texts of a device are UTF-8 and end within their fields",
-     alter_facts<+[](anyplace_device_properties& facts) { std::strcpy(facts.vendor, "M\xfcller"); }>},
     {"facts_written_too_far", "facts are written past the end of the caller's struct",
      "facts: a caller's shorter struct of facts is filled as far as it goes",
      [](Table& table) {

@@ -87,15 +87,6 @@ const Mutation mutations[] = {
          return real.memory_allocate_async(self, stream, rounded(bytes), out);
        };
      }},
-    {"fill_of_high_bits", "a fill of bytes takes the high ones of a value that has more",
-     "limits: elements of 8 bits are the low bits of a value that has more",
-     [](Table& table) {
-       table.memory_set = [](void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
-                             uint32_t width, uint64_t count) {
-         const bool high = width == 1 && value > UINT8_MAX;
-         return real.memory_set(self, stream, address, high ? value >> 24 : value, width, count);
-       };
-     }},
     {"unknown_kind_accepted", "memory of any kind is device memory",
      "limits: a kind of memory that the device doesn't claim is UNSUPPORTED",
      [](Table& table) {

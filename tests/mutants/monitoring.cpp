@@ -133,11 +133,8 @@ const std::vector<Mutation> mutations = {
        sample.throttle = bit(20);
        sample.known |= bit(ANYPLACE_SAMPLE_BIT_THROTTLE);
      }>},
-    {"sample_source_cut", "a source is cut within a character",
-     "monitoring: the source is text, and says something where nothing is told",
-     alter_samples<+[](anyplace_device_sample& sample) { std::strcpy(sample.source, "the driver's own f\xc3"); }>},
     {"sample_source_silent", "nothing is told, and not why",
-     "monitoring: the source is text, and says something where nothing is told",
+     "monitoring: the source says something where nothing is told",
      alter_samples<+[](anyplace_device_sample& sample) { sample = {}; }>},
     {"sample_counter_stands", "the time with work stands still",
      "monitoring: the time with work rises as each device works", alter_samples<+[](anyplace_device_sample& sample) {

@@ -351,12 +351,6 @@ Status launch(void* self, anyplace_graph handle, anyplace_stream stream) {
     follow(self, graph.device, stream, side);
     return status;
   }
-  if (is(Flaw::beside_the_null_stream)) {
-    // The work is nobody's then, and later work may pass it: one wrong is enough.
-    int32_t idle = 0;
-    real.stream_query(self, stream, &idle);
-    return submit_nodes(self, graph, *nodes, idle != 0 ? side_stream(self, stream) : stream, launches);
-  }
   if (!is(Flaw::ahead_of_the_stream) && !is(Flaw::behind_the_stream)) {
     return submit_nodes(self, graph, *nodes, stream, launches);
   }

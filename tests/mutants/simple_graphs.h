@@ -50,7 +50,6 @@ enum class Flaw {
   behind_the_stream,
   branch_left_behind,
   on_the_null_stream,
-  beside_the_null_stream,
   launched_once,
   fifth_launch_lost,
   fifth_launch_twice,
