@@ -262,7 +262,7 @@ template <class Guard>
                                                  const anyplace_launch& launch) {
   KernelState& kernel = guard.first();
   StreamState& stream = guard.second();
-  if constexpr (guard.careful) {
+  if constexpr (Guard::careful) {
     require_launch(stream, kernel, launch);
     if (divert_launch(stream, kernel, kernel_id, launch)) return;
   } else if (kernel.device != stream.device || !fits(kernel, launch)) [[unlikely]] {
