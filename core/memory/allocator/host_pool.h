@@ -35,9 +35,9 @@ class HostPool {
   anyplace_address allocate_kept(std::uint64_t bytes);
   /// From the device. Gives kept memory back to it before it throws out_of_memory.
   anyplace_address allocate_new(std::uint64_t bytes, const char* operation);
-  /// Takes back what allocate() gave. Any thread may call it, also inside callbacks.
+  /// Takes back what was allocated. Any thread may call it, also inside callbacks.
   void free(anyplace_address address) noexcept;
-  /// What allocate() gave at that address stays until drop_hold(), whether or not it is freed before. False if it isn't
+  /// What was allocated at that address stays until drop_hold(), whether or not it is freed before. False if it isn't
   /// there.
   bool hold(anyplace_address address) noexcept;
   void drop_hold(anyplace_address address) noexcept;
