@@ -53,9 +53,10 @@ double milliseconds_between(const Event& start, const Event& end) {
   const auto elapsed_time =
       driver().EventElapsedTime != nullptr ? driver().EventElapsedTime : driver().EventElapsedTime_v2;
   float milliseconds = 0;
-  start.device().check(
-      call_for(start.device(), [&] { return elapsed_time(&milliseconds, start.native(), end.native()); }),
-      "cuEventElapsedTime");
+  const CUresult result =
+      call_for(start.device(), [&] { return elapsed_time(&milliseconds, start.native(), end.native()); });
+  if (result == CUDA_ERROR_INVALID_HANDLE) refuse(ANYPLACE_STATUS_NOT_RECORDED, "one of the events was never recorded");
+  start.device().check(result, "cuEventElapsedTime");
   return static_cast<double>(milliseconds);
 }
 

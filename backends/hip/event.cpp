@@ -37,7 +37,9 @@ void EventCalls::wait(DeviceBase& device, hipEvent_t event) {
 
 double milliseconds_between(const Event& start, const Event& end) {
   float milliseconds = 0;
-  start.device().check(driver().EventElapsedTime(&milliseconds, start.native(), end.native()), "hipEventElapsedTime");
+  const hipError_t result = driver().EventElapsedTime(&milliseconds, start.native(), end.native());
+  if (result == hipErrorInvalidHandle) refuse(ANYPLACE_STATUS_NOT_RECORDED, "one of the events was never recorded");
+  start.device().check(result, "hipEventElapsedTime");
   return static_cast<double>(milliseconds);
 }
 

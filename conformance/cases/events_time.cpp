@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "support.h"
+#include "table_backend.h"
 
 namespace anyplace::conformance::events_time_cases {
 namespace {
@@ -151,6 +152,19 @@ ANYPLACE_CASE("elapsed time", "events.elapsed", "with an event that was never re
   CALL(stream.synchronize());
   CHECK_ERROR(not_recorded, elapsed_time(recorded, other));
   CHECK_ERROR(not_recorded, elapsed_time(other, recorded));
+}
+
+ANYPLACE_CASE("elapsed time", "events.elapsed",
+              "a plugin, too, says of an event that was never recorded that it wasn't", Capability::timed_events) {
+  const TableBackend backend(run);
+  const anyplace_stream stream = backend.stream();
+  const anyplace_event recorded = backend.event(ANYPLACE_EVENT_TIMING);
+  const anyplace_event other = backend.event(ANYPLACE_EVENT_TIMING);
+  MUST(backend, event_record, recorded, stream);
+  backend.synchronize(stream);
+  double milliseconds = 0;
+  CHECK_EQUAL(ENTRY(backend, event_elapsed, recorded, other, &milliseconds), ANYPLACE_STATUS_NOT_RECORDED);
+  CHECK_EQUAL(ENTRY(backend, event_elapsed, other, recorded, &milliseconds), ANYPLACE_STATUS_NOT_RECORDED);
 }
 
 ANYPLACE_CASE("elapsed time", "events.elapsed", "what another library recorded by the native handle is measured",

@@ -147,12 +147,8 @@ namespace {
                fmt::format("the {}event was never recorded\nrecord it on a stream first", which));
 }
 
-/// What another library recorded by the native handle is measured, too: then the backend says what is wrong, each in
-/// its own way where nobody has recorded the event.
+/// Another library may have recorded the event by its native handle, so a backend is asked before it is refused.
 bool may_be_unrecorded(const EventState& event) noexcept { return !event.recorded.load(std::memory_order_acquire); }
-bool is_about_the_record(anyplace_status status) noexcept {
-  return status != ANYPLACE_STATUS_OK && status != ANYPLACE_STATUS_NOT_READY && status != ANYPLACE_STATUS_DEVICE_LOST;
-}
 
 /// Checks an event that is to be measured with, `which` of two if there are; mistakes that last longest are reported
 /// first. Returns its record, which is complete.
@@ -192,7 +188,7 @@ double elapsed_time(EventView start, EventView end) {
   const detail::Record last = measurable(*to, "end ", operation);
   double milliseconds = 0;
   const anyplace_status status = device.table->event_elapsed(device.self, first.handle, last.handle, &milliseconds);
-  if (is_about_the_record(status) && (may_be_unrecorded(*from) || may_be_unrecorded(*to))) [[unlikely]] {
+  if (status == ANYPLACE_STATUS_NOT_RECORDED && (may_be_unrecorded(*from) || may_be_unrecorded(*to))) [[unlikely]] {
     static_cast<void>(detail::take_message());
     if (may_be_unrecorded(*from)) refuse_unrecorded(*from, "start ", operation);
     refuse_unrecorded(*to, "end ", operation);
@@ -211,7 +207,7 @@ std::uint64_t EventView::timestamp_ns() const {
   try {
     return device.clock->time_of(device, record, operation);
   } catch (const Error& error) {
-    if (!may_be_unrecorded(*event) || !is_about_the_record(static_cast<anyplace_status>(error.code()))) throw;
+    if (error.code() != ErrorCode::not_recorded || !may_be_unrecorded(*event)) throw;
   }
   refuse_unrecorded(*event, "", operation);
 }

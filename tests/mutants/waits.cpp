@@ -229,6 +229,14 @@ const Mutation mutations[] = {
          return status;
        };
      }},
+    {"elapsed_never_recorded", "elapsed time of an event that was never recorded is an invalid handle",
+     "elapsed time: a plugin, too, says of an event that was never recorded that it wasn't",
+     [](Table& table) {
+       table.event_elapsed = [](void* self, anyplace_event start, anyplace_event end, double* out) {
+         const Status status = real.event_elapsed(self, start, end, out);
+         return status == ANYPLACE_STATUS_NOT_RECORDED ? Status{ANYPLACE_STATUS_INVALID_HANDLE} : status;
+       };
+     }},
     {"elapsed_to_now", "elapsed time grows with each question", "elapsed time: it is the same when it is asked again",
      [](Table& table) {
        table.event_elapsed = [](void* self, anyplace_event start, anyplace_event end, double* out) {
