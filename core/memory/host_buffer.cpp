@@ -41,11 +41,7 @@ HostBuffer::HostBuffer(const Device& device, std::uint64_t bytes) : state_(devic
   detail::require_usable(*state_, operation);
   detail::require_capability(*state_, Capability::pinned_memory, operation);
   if (bytes == 0) return;
-  anyplace_address address = state_->host_pool->allocate_kept(bytes);
-  if (address == 0) {
-    detail::refuse_unsafe_call(*state_, operation);
-    address = state_->host_pool->allocate_new(bytes, operation);
-  }
+  const anyplace_address address = state_->host_pool->allocate(bytes, operation);
   data_ = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   bytes_ = static_cast<std::size_t>(bytes);
 }

@@ -156,9 +156,9 @@ Request DeviceAllocator::request(StreamState& stream, std::uint64_t pool, std::u
          "a pressure callback is called because this device is short of memory\nit may free, not allocate there");
   }
   static_cast<void>(caching(operation));  // from now on the configuration is fixed
-  if (bytes > INT64_MAX) {
+  if (bytes > most_bytes) {
     std::unique_lock lock(state_->mutex);
-    leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
+    leave_message(0, nullptr, more_than_most_bytes);
     state_->throw_out_of_memory(lock, pool, bytes, operation);
   }
   return Request(*state_, stream, pool, bytes, operation);

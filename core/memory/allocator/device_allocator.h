@@ -17,6 +17,7 @@
 
 #include "anyplace/allocator.h"
 #include "memory/allocator/block.h"
+#include "memory/allocator/most_bytes.h"
 #include "memory/allocator/statistics.h"
 
 namespace anyplace::detail {
