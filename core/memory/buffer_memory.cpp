@@ -5,19 +5,15 @@
 #include <memory>
 #include <utility>
 
-#include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator.h"
-#include "memory/allocator/device_allocators.h"
-#include "memory/allocator/fast_path.h"
+#include "memory/current_pool.h"
 #include "memory/deferred_free.h"
+#include "memory/device_allocators.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
 
 namespace anyplace::detail {
 namespace {
-
-/// Of everything that Buffers get their memory from, whatever a device does beyond.
-constexpr std::uint64_t least_alignment = 256;
 
 void use_block(BufferState& buffer, Block* block) noexcept {
   buffer.origin = CachedMemory{block};
@@ -49,10 +45,7 @@ void allocate_unaligned(BufferState& buffer, StreamState& stream, bool shareable
       return;
     }
     if (device.allocator->caching(operation)) {
-      const std::uint64_t pool = current_pool(device);
-      Block* block = device.allocator->allocate_quickly(stream.id, pool, bytes);
-      if (block == nullptr) block = device.allocator->allocate(stream, pool, bytes, operation);
-      return use_block(buffer, block);
+      return use_block(buffer, device.allocator->allocate(stream, current_pool(device), bytes, operation));
     }
     raw.ordered = has_capability(device, Capability::stream_ordered_memory, operation);
   }
@@ -74,10 +67,7 @@ bool allocate_cached_for(BufferState& buffer, StreamState& stream, const BufferO
   if (buffer.kind != ANYPLACE_MEMORY_DEVICE || options.shareable || custom_allocator(device) != nullptr) return false;
   if (!device.allocator->caching(operation)) return false;
   plan_alignment(buffer, options.alignment);
-  const std::uint64_t pool = current_pool(device);
-  const std::uint64_t bytes = buffer.allocated();
-  Block* block = device.allocator->allocate_quickly(stream.id, pool, bytes);
-  if (block == nullptr) block = device.allocator->allocate_cached(stream, pool, bytes, operation);
+  Block* const block = device.allocator->allocate_cached(stream, current_pool(device), buffer.allocated(), operation);
   if (block == nullptr) return false;
   use_block(buffer, block);
   align(buffer, options.alignment);

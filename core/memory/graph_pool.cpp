@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <iterator>
 
-#include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator.h"
-#include "memory/allocator/device_allocators.h"
-#include "memory/allocator/host_pool.h"
 #include "memory/capture_frees.h"
+#include "memory/current_pool.h"
 #include "memory/deferred_free.h"
+#include "memory/device_allocators.h"
 #include "memory/found_address.h"
+#include "memory/host_pool.h"
 #include "memory/host_ranges.h"
 
 namespace anyplace::detail {
@@ -186,7 +186,7 @@ bool allocate_in_capture(BufferState& buffer, StreamState& stream, const BufferO
         "begin_capture()\nsee docs/graphs.md");
   }
   const std::shared_ptr<GraphPoolState> pool = pool_of(*capture, stream, operation);
-  const bool plain = options.alignment <= 256;
+  const bool plain = options.alignment <= least_alignment;
   std::shared_ptr<GraphRegion> region = plain ? take_region(*pool, capture, stream, buffer.bytes) : nullptr;
   if (region == nullptr) region = make_region(*pool, stream, buffer.bytes, options.alignment, operation);
   {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HostBuffer and HostRegistration: host memory that a device reaches directly. A HostBuffer's comes from the device's
-// pool of it (allocator/host_pool.h), which gives it to nobody else while copies use it (host_ranges.h). Registered
+// pool of it (host_pool.h), which gives it to nobody else while copies use it (host_ranges.h). Registered
 // memory is somebody else's: that the copies that use it are over when its registration goes is their promise.
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
 #include "memory/address_book.h"
-#include "memory/allocator/host_pool.h"
+#include "memory/host_pool.h"
 #include "memory/host_ranges.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"

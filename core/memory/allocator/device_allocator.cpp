@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "memory/allocator/config.h"
-#include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator_state.h"
 #include "memory/allocator/fast_path.h"
-#include "memory/allocator/pressure.h"
 #include "memory/allocator/request.h"
 #include "memory/allocator/table_source.h"
+#include "memory/current_pool.h"
 #include "memory/event_pool.h"
 #include "memory/memory_state.h"
+#include "memory/pressure.h"
 #include "runtime/service.h"
 #include "streams/stream_state.h"
 
@@ -165,11 +165,13 @@ Request DeviceAllocator::request(StreamState& stream, std::uint64_t pool, std::u
 }
 
 Block* DeviceAllocator::allocate(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation) {
+  if (Block* const block = allocate_quickly(stream.id, pool, bytes)) return block;
   return request(stream, pool, bytes, operation).serve();
 }
 
 Block* DeviceAllocator::allocate_cached(StreamState& stream, std::uint64_t pool, std::uint64_t bytes,
                                         const char* operation) {
+  if (Block* const block = allocate_quickly(stream.id, pool, bytes)) return block;
   return request(stream, pool, bytes, operation).serve_cached();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/allocator/host_pool.h"
+#include "memory/host_pool.h"
 
 #include <fmt/format.h>
 

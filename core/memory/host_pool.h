@@ -19,7 +19,7 @@
 
 #include "anyplace/allocator.h"
 #include "anyplace/memory_stats.h"
-#include "memory/allocator/host_block.h"
+#include "memory/host_block.h"
 #include "runtime/backend.h"
 
 namespace anyplace::detail {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "memory/allocator/device_allocators.h"
+#include "memory/device_allocators.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
