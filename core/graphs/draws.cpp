@@ -50,7 +50,7 @@ GraphDraws::Source& GraphDraws::source_of(const RandomDraw& draw, DeviceState& o
   auto memory = std::make_unique<BufferState>();
   memory->device = &on;
   memory->bytes = device_state_bytes;
-  allocate_for(*memory, *helper, 0, operation);
+  allocate_for(*memory, *helper, {}, operation);
   memory->home = streams().pin_again(helper->id, operation);
   source.memory.reset(memory.release());
   if (&on != &device_) {

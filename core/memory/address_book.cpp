@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "memory/allocator/device_allocator.h"
-#include "memory/allocator/host_block.h"
+#include "memory/host_block.h"
 #include "memory/host_ranges.h"
 #include "memory/memory_state.h"
 #include "runtime/call.h"

@@ -11,7 +11,6 @@
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
 #include "memory/address_book.h"
-#include "memory/allocator/host_pool.h"
 #include "memory/capture_frees.h"
 #include "memory/graph_pool.h"
 #include "memory/host_ranges.h"
@@ -31,37 +30,36 @@ void BufferState::dispose(BufferState* buffer) noexcept {
     return;
   }
   std::unique_ptr<BufferState> owner(buffer);
-  if (owner->region) return give_back_region(std::move(owner));
+  // A graph pool notes itself which captures use its regions, and they go back to it in any case.
+  if (is_from<RegionMemory>(owner->origin)) return RegionMemory::free(std::move(owner));
   if (any_capture() && keep_for_capture(owner)) return;
-  if (owner->host != nullptr) return owner->device->host_pool->free_kept_back(std::move(owner));
   strike_from_book(*owner);
   // Once the backend is shut down, the process's end frees the memory.
-  if (!owner->owned || !backends_callable()) return;
-  if (owner->sharing != nullptr && !owner->imported) keep_while_shared(owner);
+  if (!backends_callable()) return;
+  if (owner->exported != nullptr) keep_while_shared(owner);
   if (owner != nullptr) free_memory_of(std::move(owner));
 }
 
 namespace {
 
 DeviceAddresses::List list_of(const BufferState& buffer) noexcept {
-  const bool own = buffer.owned && buffer.custom == nullptr && !buffer.imported;
-  return own ? DeviceAddresses::List::allocations : DeviceAddresses::List::wrapped;
+  return is_from<RawMemory>(buffer.origin) ? DeviceAddresses::List::allocations : DeviceAddresses::List::wrapped;
 }
 
 /// Whether the caching allocator may know more bytes than the buffer has. An application's allocator may be upon it.
 bool has_slack_in_allocator(const BufferState& buffer) noexcept {
-  return buffer.slack != 0 && (buffer.block != nullptr || buffer.custom != nullptr);
+  return buffer.slack != 0 && (is_from<CachedMemory>(buffer.origin) || is_from<CustomMemory>(buffer.origin));
 }
 
 }  // namespace
 
 void enter_in_book(BufferState& buffer) {
-  if (buffer.region) return;
+  if (is_from<RegionMemory>(buffer.origin)) return;
   DeviceAddresses& book = *buffer.device->addresses;
   const bool has_slack = has_slack_in_allocator(buffer);
   if (has_slack) book.add_aligned(buffer.allocation(), buffer.allocated(), buffer.address, buffer.bytes);
   buffer.booked = has_slack;
-  if (buffer.block != nullptr) return;
+  if (is_from<CachedMemory>(buffer.origin)) return;
   const AddressKind kind = buffer.kind == ANYPLACE_MEMORY_MANAGED ? AddressKind::managed : AddressKind::device;
   try {
     book.add(list_of(buffer), kind, buffer.address, buffer.bytes);
@@ -77,7 +75,7 @@ void strike_from_book(BufferState& buffer) noexcept {
   if (!std::exchange(buffer.booked, false)) return;
   DeviceAddresses& book = *buffer.device->addresses;
   if (has_slack_in_allocator(buffer)) book.remove_aligned(buffer.allocation(), buffer.allocated());
-  if (buffer.block == nullptr) book.remove(list_of(buffer), buffer.address, buffer.bytes);
+  if (!is_from<CachedMemory>(buffer.origin)) book.remove(list_of(buffer), buffer.address, buffer.bytes);
 }
 
 PinnedRange pin_range(const BufferView& view, const char* operation) {
@@ -137,7 +135,7 @@ namespace {
 
 /// Whether it wraps a HostBuffer's memory, whose uses are noted.
 bool is_host_buffers(const BufferState& state) noexcept {
-  return !state.owned && host_ranges().contains(static_cast<std::uintptr_t>(state.address));
+  return is_from<WrappedMemory>(state.origin) && host_ranges().contains(static_cast<std::uintptr_t>(state.address));
 }
 
 /// Copies of memory that isn't the device's own alone take care.
@@ -174,7 +172,8 @@ std::uint32_t kind_of(MemoryKind kind, DeviceState& device, const char* operatio
        fmt::format("memory kind {} does not exist", static_cast<int>(kind)));
 }
 
-std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOptions options, const char* operation) {
+std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, const BufferOptions& options,
+                          const char* operation) {
   Pin<StreamState> stream = streams().pin(view.id(), operation);
   DeviceState& device = *stream->device;
   require_usable(device, operation);
@@ -192,14 +191,13 @@ std::uint64_t make_buffer(const StreamView& view, std::uint64_t bytes, BufferOpt
   if (bytes == 0) return 0;
 
   auto state = std::make_unique<BufferState>();
-  state->shareable = options.shareable;
   state->device = &device;
   state->bytes = bytes;
   state->kind = kind;
   const std::uint64_t id = buffers().reserve(operation);
   try {
-    if (!any_capture() || !allocate_in_capture(*state, *stream, options.alignment, operation)) [[likely]]
-      allocate_for(*state, *stream, options.alignment, operation);
+    if (!any_capture() || !allocate_in_capture(*state, *stream, options, operation)) [[likely]]
+      allocate_for(*state, *stream, options, operation);
   } catch (...) {
     buffers().cancel(id);
     throw;
@@ -286,7 +284,9 @@ void BufferView::record_stream(const StreamView& stream) const {
   detail::enter(operation);
   detail::Pin<detail::StreamState> user = detail::streams().pin(stream.id(), operation);
   const detail::PinnedRange range = detail::pin_range(*this, operation);
-  if (!range.buffer || !range.buffer->owned || range.buffer->home.get() == user.get()) return;
+  if (!range.buffer || range.buffer->home.get() == user.get()) return;
+  if (detail::is_from<detail::WrappedMemory>(range.buffer->origin))
+    return;  // the user frees it, when no stream uses it
   detail::add_use(*range.buffer, std::move(user));
 }
 
@@ -331,7 +331,6 @@ Buffer Buffer::from_native(const Device& device, std::uint64_t address, std::uin
   made->device = &state;
   made->address = address;
   made->bytes = bytes;
-  made->owned = false;
   static_cast<BufferView&>(buffer) = BufferView(detail::open_buffer(std::move(made), operation), 0, bytes);
   return buffer;
 }

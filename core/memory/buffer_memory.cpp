@@ -1,34 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the allocator for a buffer's memory, and gives the memory back to it: at once, in stream order, if only one
-// stream used the memory, else behind events (deferred_free.h).
+// Chooses the origin of a buffer's memory; and the ends of the memory that the caching allocator and an application's
+// allocator gave: at once, in stream order, if only one stream used it, else behind events (deferred_free.h).
 #include <memory>
 #include <utility>
 
-#include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator.h"
-#include "memory/allocator/device_allocators.h"
-#include "memory/allocator/fast_path.h"
+#include "memory/current_pool.h"
 #include "memory/deferred_free.h"
+#include "memory/device_allocators.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
 
 namespace anyplace::detail {
 namespace {
 
-/// Of everything that Buffers get their memory from, whatever a device does beyond.
-constexpr std::uint64_t least_alignment = 256;
-
-void take_back_block(std::unique_ptr<BufferState> buffer) noexcept {
-  buffer->device->allocator->finish_free(buffer->block);
-}
-void take_back_custom(std::unique_ptr<BufferState> buffer) noexcept {
-  give_to(*buffer->custom, StreamView(buffer->home->id), buffer->allocation(), buffer->allocated(), *buffer->device);
-}
-
 void use_block(BufferState& buffer, Block* block) noexcept {
-  buffer.block = block;
-  buffer.take_back = take_back_block;
+  buffer.origin = CachedMemory{block};
   buffer.address = block->address;
 }
 
@@ -45,68 +33,70 @@ void align(BufferState& buffer, std::uint64_t alignment) noexcept {
 }
 
 /// As allocate_for(), with the alignment that the device gives.
-void allocate_unaligned(BufferState& buffer, StreamState& stream, const char* operation) {
+void allocate_unaligned(BufferState& buffer, StreamState& stream, bool shareable, const char* operation) {
   DeviceState& device = *buffer.device;
   const std::uint64_t bytes = buffer.allocated();
-  if (buffer.shareable) {
-    buffer.address = allocate_device_memory(stream, ANYPLACE_MEMORY_SHAREABLE, bytes, operation);
-    return;
-  }
-  if (buffer.kind == ANYPLACE_MEMORY_DEVICE) {
+  RawMemory raw;
+  const std::uint32_t kind = shareable ? std::uint32_t{ANYPLACE_MEMORY_SHAREABLE} : buffer.kind;
+  if (kind == ANYPLACE_MEMORY_DEVICE) {
     if (std::shared_ptr<Allocator> custom = custom_allocator(device)) {
       buffer.address = allocate_from(*custom, StreamView(stream.id), bytes, device, operation);
-      buffer.custom = std::move(custom);
-      buffer.take_back = take_back_custom;
+      buffer.origin = CustomMemory{std::move(custom)};
       return;
     }
     if (device.allocator->caching(operation)) {
-      const std::uint64_t pool = current_pool(device);
-      Block* block = device.allocator->allocate_quickly(stream.id, pool, bytes);
-      if (block == nullptr) block = device.allocator->allocate(stream, pool, bytes, operation);
-      return use_block(buffer, block);
+      return use_block(buffer, device.allocator->allocate(stream, current_pool(device), bytes, operation));
     }
-    buffer.ordered = has_capability(device, Capability::stream_ordered_memory, operation);
+    raw.ordered = has_capability(device, Capability::stream_ordered_memory, operation);
   }
-  buffer.address = allocate_device_memory(stream, buffer.kind, bytes, operation);
+  buffer.address = allocate_device_memory(stream, kind, bytes, operation);
+  buffer.origin = raw;
 }
 
 }  // namespace
 
-void allocate_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation) {
-  plan_alignment(buffer, alignment);
-  allocate_unaligned(buffer, stream, operation);
-  align(buffer, alignment);
+void allocate_for(BufferState& buffer, StreamState& stream, const BufferOptions& options, const char* operation) {
+  plan_alignment(buffer, options.alignment);
+  allocate_unaligned(buffer, stream, options.shareable, operation);
+  align(buffer, options.alignment);
 }
 
-bool allocate_cached_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation) {
+bool allocate_cached_for(BufferState& buffer, StreamState& stream, const BufferOptions& options,
+                         const char* operation) {
   DeviceState& device = *buffer.device;
-  if (buffer.kind != ANYPLACE_MEMORY_DEVICE || buffer.shareable || custom_allocator(device) != nullptr) return false;
+  if (buffer.kind != ANYPLACE_MEMORY_DEVICE || options.shareable || custom_allocator(device) != nullptr) return false;
   if (!device.allocator->caching(operation)) return false;
-  plan_alignment(buffer, alignment);
-  const std::uint64_t pool = current_pool(device);
-  const std::uint64_t bytes = buffer.allocated();
-  Block* block = device.allocator->allocate_quickly(stream.id, pool, bytes);
-  if (block == nullptr) block = device.allocator->allocate_cached(stream, pool, bytes, operation);
+  plan_alignment(buffer, options.alignment);
+  Block* const block = device.allocator->allocate_cached(stream, current_pool(device), buffer.allocated(), operation);
   if (block == nullptr) return false;
   use_block(buffer, block);
-  align(buffer, alignment);
+  align(buffer, options.alignment);
   return true;
 }
 
-void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept {
-  DeviceState& device = *buffer->device;
-  if (buffer->imported) {
-    free_imported(std::move(buffer));
-  } else if (buffer->block == nullptr && buffer->custom == nullptr) {
-    free_device_memory(std::move(buffer));
-  } else if (!buffer->uses.empty()) {
-    if (buffer->block != nullptr) device.allocator->begin_free(buffer->block);
-    free_later(std::move(buffer));
-  } else if (buffer->block != nullptr) {
-    device.allocator->free(buffer->block);
-  } else {
-    take_back_custom(std::move(buffer));
-  }
+// ---- The ends ------------------------------------------------------------------------------------------------------
+
+void WrappedMemory::free(std::unique_ptr<BufferState> /*buffer*/) noexcept {}
+void WrappedMemory::give_back(std::unique_ptr<BufferState> /*buffer*/) noexcept {}
+
+void CachedMemory::free(std::unique_ptr<BufferState> buffer) noexcept {
+  Block* const block = std::get<CachedMemory>(buffer->origin).block;
+  DeviceAllocator& allocator = *buffer->device->allocator;
+  if (buffer->uses.empty()) return allocator.free(block);
+  allocator.begin_free(block);
+  free_later(std::move(buffer));
+}
+void CachedMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
+  buffer->device->allocator->finish_free(std::get<CachedMemory>(buffer->origin).block);
+}
+
+void CustomMemory::free(std::unique_ptr<BufferState> buffer) noexcept {
+  if (buffer->uses.empty()) return give_back(std::move(buffer));
+  free_later(std::move(buffer));
+}
+void CustomMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
+  give_to(*std::get<CustomMemory>(buffer->origin).allocator, StreamView(buffer->home->id), buffer->allocation(),
+          buffer->allocated(), *buffer->device);
 }
 
 }  // namespace anyplace::detail

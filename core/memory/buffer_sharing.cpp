@@ -33,7 +33,7 @@ namespace {
 
 constexpr const char* freeing = "Buffer: freeing memory";
 
-/// Guards the buffers that are kept, and the member `sharing` of buffers while it is set. The backend's memory_export
+/// Guards the buffers that are kept, and the member `exported` of buffers while it is set. The backend's memory_export
 /// is called under it.
 std::mutex sharing_mutex;
 BufferState* kept = nullptr;  // guarded by sharing_mutex; buffers that were freed while other processes had them open
@@ -55,15 +55,14 @@ std::map<OpenKey, OpenMemory>& open_memory() {
 // ---- Memory of this process ----------------------------------------------------------------------------------------
 
 /// Makes what the buffer needs to be shared, unless it has it. The buffer is pinned.
-const BufferSharing& shared(BufferState& buffer, const char* operation) {
+const BufferExport& shared(BufferState& buffer, const char* operation) {
   DeviceState& device = *buffer.device;
   const std::lock_guard lock(sharing_mutex);
-  if (buffer.sharing != nullptr) return *buffer.sharing;
-  std::unique_ptr<BufferSharing, EndBufferSharing> made(new BufferSharing(operation));
-  made->share.emplace(device.place, operation);
-  made->exported.struct_size = sizeof(made->exported);
+  if (buffer.exported != nullptr) return *buffer.exported;
+  std::unique_ptr<BufferExport, EndBufferExport> made(new BufferExport(device.place, operation));
+  made->handle.struct_size = sizeof(made->handle);
   const anyplace_status status =
-      device.table->memory_export(device.self, device.index, buffer.allocation(), buffer.allocated(), &made->exported);
+      device.table->memory_export(device.self, device.index, buffer.allocation(), buffer.allocated(), &made->handle);
   if (status == ANYPLACE_STATUS_UNSUPPORTED) {
     const std::string why = take_message().text;
     fail(ErrorCode::unsupported, device.place, operation,
@@ -73,8 +72,8 @@ const BufferSharing& shared(BufferState& buffer, const char* operation) {
              why.empty() ? "" : ": ", why));
   }
   check(status, device, operation);
-  buffer.sharing = std::move(made);
-  return *buffer.sharing;
+  buffer.exported = std::move(made);
+  return *buffer.exported;
 }
 
 /// Ends what shared() made. No process has the memory open.
@@ -82,18 +81,18 @@ void end_export(BufferState& buffer) noexcept {
   DeviceState& device = *buffer.device;
   if (device.table->memory_export_end != nullptr) {
     check_quietly(
-        device.table->memory_export_end(device.self, device.index, buffer.allocation(), &buffer.sharing->exported),
+        device.table->memory_export_end(device.self, device.index, buffer.allocation(), &buffer.exported->handle),
         device, freeing);
   }
-  buffer.sharing.reset();
+  buffer.exported.reset();
 }
 
 }  // namespace
 
-void EndBufferSharing::operator()(BufferSharing* sharing) const noexcept { delete sharing; }
+void EndBufferExport::operator()(BufferExport* exported) const noexcept { delete exported; }
 
 void keep_while_shared(std::unique_ptr<BufferState>& buffer) noexcept {
-  if (buffer->sharing->share->close()) return end_export(*buffer);
+  if (buffer->exported->share.close()) return end_export(*buffer);
   const std::lock_guard lock(sharing_mutex);
   buffer->next = kept;
   kept = buffer.release();
@@ -179,13 +178,6 @@ std::atomic<std::size_t> ending{0};
 std::atomic<bool> watching{false};     // the polling thread looks after them
 std::atomic<bool> look_is_due{false};  // the service thread was told to
 
-/// BufferState::take_back of an imported buffer. Only now may the other process free the memory.
-void end_import(std::unique_ptr<BufferState> buffer) noexcept {
-  close(*buffer->sharing->open);
-  buffer.reset();  // with it this process's word that it has the memory open
-  ending.fetch_sub(1, std::memory_order_seq_cst);
-}
-
 /// On the service thread, because closing memory may take the vendor a while.
 void look_for_ends() noexcept {
   look_is_due.store(false, std::memory_order_relaxed);
@@ -217,15 +209,14 @@ BufferView import_on(const StreamView& view, std::span<const std::byte> handle, 
   require_capability(device, Capability::interprocess_memory, operation);
   const IpcContent content = read_handle(device, IpcKind::buffer, handle, operation);
   auto state = std::make_unique<BufferState>();
-  state->sharing.reset(new BufferSharing(operation));
-  state->sharing->use = SharedUse(content.share, "the buffer", device.place, operation);
+  auto import = std::make_shared<BufferImport>(operation);
+  import->use = SharedUse(content.share, "the buffer", device.place, operation);
   OpenMemory& memory = open(device, content, operation);
-  state->sharing->open = &memory;
-  state->imported = true;
+  import->open = &memory;
+  state->origin = ImportedMemory{std::move(import)};
   state->device = &device;
   state->address = memory.address + content.offset;
   state->bytes = content.bytes;
-  state->take_back = end_import;
   state->home = std::move(stream);
   try {
     return BufferView(open_buffer(std::move(state), operation), 0, content.bytes);
@@ -237,11 +228,19 @@ BufferView import_on(const StreamView& view, std::span<const std::byte> handle, 
 
 }  // namespace
 
-void free_imported(std::unique_ptr<BufferState> buffer) noexcept {
+/// The memory stays open until the work that uses it is done.
+void ImportedMemory::free(std::unique_ptr<BufferState> buffer) noexcept {
   ending.fetch_add(1, std::memory_order_seq_cst);
   free_later(std::move(buffer));
   if (ending.load(std::memory_order_seq_cst) == 0 || watching.exchange(true)) return;
   poll_in_service([] { return watch_ends(); });
+}
+
+/// Only now may the other process free the memory.
+void ImportedMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
+  close(*std::get<ImportedMemory>(buffer->origin).import->open);
+  buffer.reset();  // with it this process's word that it has the memory open
+  ending.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 }  // namespace detail
@@ -259,11 +258,13 @@ std::vector<std::byte> BufferView::export_handle() const {
   detail::DeviceState& device = *range.device;
   detail::require_usable(device, operation);
   detail::require_capability(device, Capability::interprocess_memory, operation);
-  if (buffer.imported) {
+  if (detail::is_from<detail::ImportedMemory>(buffer.origin)) {
     refuse("the memory is another process's\nonly the process that made it can export it; pass on its handle");
   }
-  if (!buffer.owned) refuse("the memory is somebody else's, who may free it at any time\nexport a buffer that owns it");
-  if (buffer.region) {
+  if (detail::is_from<detail::WrappedMemory>(buffer.origin)) {
+    refuse("the memory is somebody else's, who may free it at any time\nexport a buffer that owns it");
+  }
+  if (detail::is_from<detail::RegionMemory>(buffer.origin)) {
     refuse(
         "the memory was allocated inside a capture, and is the graph's\nexport a buffer that was made outside, with "
         "BufferOptions::shareable\nsee docs/ipc.md");
@@ -273,11 +274,11 @@ std::vector<std::byte> BufferView::export_handle() const {
                  "managed memory can't be shared with other processes");
   }
   static_cast<void>(detail::collect_shared_buffers(device));
-  const detail::BufferSharing& sharing = detail::shared(buffer, operation);
+  const detail::BufferExport& exported = detail::shared(buffer, operation);
   detail::IpcContent content;
-  content.share = sharing.share->address();
-  content.backend = sharing.exported;
-  content.offset = sharing.exported.offset + (range.address - buffer.allocation());
+  content.share = exported.share.address();
+  content.backend = exported.handle;
+  content.offset = exported.handle.offset + (range.address - buffer.allocation());
   content.bytes = range.bytes;
   return detail::write_handle(device, detail::IpcKind::buffer, content, operation);
 }

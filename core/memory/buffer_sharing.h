@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BufferSharing: what a buffer keeps whose memory more than one process has.
+// BufferExport and BufferImport: what a buffer keeps whose memory more than one process has.
 //
 // In the process whose memory it is, a buffer that is freed while others have it open is kept whole, as it was when its
 // owner let go of it, and is freed when they have closed it or ended. In the others, the memory that several buffers
 // lie in is open once, and is closed when no work uses the last of them.
 #pragma once
 
-#include <optional>
+#include <string>
 
 #include "ipc/handle.h"
 #include "memory/memory_state.h"
@@ -17,14 +17,18 @@ namespace anyplace::detail {
 
 struct OpenMemory;
 
-struct BufferSharing {
-  explicit BufferSharing(const char* operation) : room(operation) {}
+/// Of the process whose memory it is.
+struct BufferExport {
+  BufferExport(const std::string& place, const char* operation) : room(operation), share(place, operation) {}
   ServiceRoom room;
+  Share share;
+  anyplace_ipc_handle handle{};
+};
 
-  // -- In the process whose memory it is.
-  std::optional<Share> share;
-  anyplace_ipc_handle exported{};
-  // -- In the others.
+/// Of the others.
+struct BufferImport {
+  explicit BufferImport(const char* operation) : room(operation) {}
+  ServiceRoom room;
   SharedUse use;
   OpenMemory* open = nullptr;
 };

@@ -12,7 +12,7 @@
 namespace anyplace::detail {
 
 /// Keeps the buffer until a capture that uses it has ended. False, and it stays the caller's, if there is none. Any
-/// capture may use it, as copies between devices and copies of pinned memory (BufferState::host) do.
+/// capture may use it, as copies between devices and copies of pinned memory do.
 bool keep_for_capture(std::unique_ptr<BufferState>& buffer) noexcept;
 
 /// Disposes of a list of such buffers.

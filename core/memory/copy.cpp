@@ -81,7 +81,7 @@ class BufferSide<true> {
   }
   /// A buffer that wraps somebody else's memory may wrap a HostBuffer's.
   void note_use(StreamState& stream, const char* operation) const {
-    if (!range_.buffer->owned) host_ranges().note_use_once(range_.address, stream, operation);
+    if (is_from<WrappedMemory>(range_.buffer->origin)) host_ranges().note_use_once(range_.address, stream, operation);
   }
 
  private:

@@ -131,36 +131,11 @@ bool is_complete(BufferState& buffer) noexcept {
   return all_past && (!buffer.left_open || has_no_work(*buffer.device));
 }
 
-/// Gives memory that nothing uses any more back to where it came from. The caller holds no lock.
+/// Ends the wait of a buffer whose memory nothing uses any more. The caller holds no lock.
 void give_back(std::unique_ptr<BufferState> buffer) noexcept {
-  DeviceState& device = *buffer->device;
   for (std::unique_ptr<EventState>& event : buffer->behind) give_event(std::move(event));
   buffer->behind.clear();
-  if (buffer->take_back != nullptr) {
-    const auto take_back = buffer->take_back;
-    take_back(std::move(buffer));
-    return;
-  }
-  if (device.lost.load(std::memory_order_relaxed)) {
-    // Freeing memory of a lost device may fail, and that isn't reported.
-    static_cast<void>(device.table->memory_free(device.self, device.index, buffer->kind, buffer->allocation()));
-    return;
-  }
-  if (buffer->ordered && buffer->home) {
-    // A free in stream order doesn't synchronise, unlike memory_free. The buffer's stream has no work left that it
-    // would have to follow.
-    const anyplace_status status =
-        device.table->memory_free_async(device.self, buffer->home->handle, buffer->allocation());
-    if (status != ANYPLACE_STATUS_UNSUPPORTED) {
-      check_quietly(status, device, operation);
-      note_ordered_free(device, buffer->home->id);
-      return;
-    }
-    // The device turned out not to have it: the memory is freed as on devices that say so.
-    static_cast<void>(take_message());
-  }
-  check_quietly(device.table->memory_free(device.self, device.index, buffer->kind, buffer->allocation()), device,
-                operation);
+  give_memory_back(std::move(buffer));
 }
 
 /// Takes up to `budget` entries from the front of the list. They count as being freed until put_back().
@@ -196,9 +171,7 @@ void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
   looks_here += may_wait ? 0 : 1;
   while (!looked_at.empty()) {
     std::unique_ptr<BufferState> buffer = looked_at.pop();
-    const bool waits_for_nothing =
-        buffer->ordered || buffer->block != nullptr || buffer->host != nullptr || buffer->imported || buffer->region;
-    if ((any || waits_for_nothing) && is_complete(*buffer)) {
+    if ((any || !may_wait_to_give_back(buffer->origin)) && is_complete(*buffer)) {
       give_back(std::move(buffer));
     } else {
       unfinished.push(std::move(buffer));
@@ -252,15 +225,14 @@ void wait_for_ordered_frees(DeviceState& device) noexcept {
 
 void free_later(std::unique_ptr<BufferState> buffer) noexcept {
   DeviceState& device = *buffer->device;
-  // The caching allocator and an application's allocator take memory back in the order of its stream, so that stream's
-  // work needs no event.
-  const bool in_order = buffer->block != nullptr || buffer->custom != nullptr;
-  if (!in_order && buffer->home && !mark(*buffer, *buffer->home)) buffer->unmarked = true;
+  const BufferOrigin& origin = buffer->origin;
+  if (!follows_stream(origin) && buffer->home && !mark(*buffer, *buffer->home)) buffer->unmarked = true;
   for (Pin<StreamState>& use : buffer->uses) {
     if (!mark(*buffer, *use)) buffer->unmarked = true;
   }
   buffer->uses.clear();
-  if (!buffer->ordered && buffer->custom == nullptr) buffer->home.reset();
+  // These two name the stream when they give the memory back.
+  if (!is_freed_in_order(origin) && !is_from<CustomMemory>(origin)) buffer->home.reset();
 
   DeferredFrees& frees = *device.deferred_frees;
   {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "memory/allocator/device_allocator.h"
 #include "memory/deferred_free.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
@@ -48,10 +49,6 @@ bool in_stream_order(StreamState& stream, std::uint32_t kind, const char* operat
 anyplace_status try_allocate(StreamState& stream, std::uint32_t kind, std::uint64_t bytes, anyplace_address* address,
                              const char* operation) {
   DeviceState& device = *stream.device;
-  if (bytes > INT64_MAX) {
-    leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
-    return ANYPLACE_STATUS_OUT_OF_MEMORY;
-  }
   if (in_stream_order(stream, kind, operation)) {
     return device.table->memory_allocate_async(device.self, stream.handle, bytes, address);
   }
@@ -88,21 +85,23 @@ Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char
 anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind, std::uint64_t bytes,
                                         const char* operation) {
   DeviceState& device = *stream.device;
+  const auto refuse = [&](const char* text) {
+    MemoryFigures figures;
+    figures.requested = bytes;
+    figures.in_use = device.bytes_in_use.load(std::memory_order_relaxed);
+    throw out_of_memory_error(device, figures, text, operation);
+  };
+  if (bytes > most_bytes) refuse(more_than_most_bytes);
   reap_deferred_frees(device);
   anyplace_address address = 0;
   anyplace_status status = try_allocate(stream, kind, bytes, &address, operation);
   for (int attempt = 1; status == ANYPLACE_STATUS_OUT_OF_MEMORY && attempt < max_attempts; ++attempt) {
     const std::optional<std::uint64_t> limit = known(memory_info_of(device).total_bytes);
-    if (bytes > limit.value_or(INT64_MAX) || !wait_for_let_go(device)) break;
+    if (bytes > limit.value_or(most_bytes) || !wait_for_let_go(device)) break;
     static_cast<void>(take_message());
     status = try_allocate(stream, kind, bytes, &address, operation);
   }
-  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) {
-    MemoryFigures figures;
-    figures.requested = bytes;
-    figures.in_use = device.bytes_in_use.load(std::memory_order_relaxed);
-    throw out_of_memory_error(device, figures, nullptr, operation);
-  }
+  if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) refuse(nullptr);
   check(status, device, operation);
   if (address == 0) {
     fail(ErrorCode::backend_failed, device.place, operation,
@@ -112,29 +111,47 @@ anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind,
   return address;
 }
 
-void free_device_memory(std::unique_ptr<BufferState> buffer) noexcept {
-  constexpr const char* operation = "~Buffer";
+namespace {
+
+/// Asks the backend to free the memory in the order of the buffer's stream. False if it turns out to lack that, which a
+/// vendor's library that claims to have it may do.
+bool free_in_order(BufferState& buffer, const char* operation) noexcept {
+  DeviceState& device = *buffer.device;
+  const anyplace_status status = device.table->memory_free_async(device.self, buffer.home->handle, buffer.allocation());
+  if (status == ANYPLACE_STATUS_UNSUPPORTED) {
+    static_cast<void>(take_message());
+    std::get<RawMemory>(buffer.origin).ordered = false;
+    return false;
+  }
+  check_quietly(status, device, operation);  // if the status is DEVICE_LOST, this marks the device lost
+  if (status == ANYPLACE_STATUS_DEVICE_LOST) return false;
+  note_ordered_free(device, buffer.home->id);
+  return true;
+}
+
+}  // namespace
+
+void RawMemory::free(std::unique_ptr<BufferState> buffer) noexcept {
   DeviceState& device = *buffer->device;
   device.bytes_in_use.fetch_sub(buffer->allocated(), std::memory_order_relaxed);
-  const bool one_stream = buffer->ordered && buffer->home && buffer->uses.empty();
+  const bool one_stream = is_freed_in_order(buffer->origin) && buffer->home && buffer->uses.empty();
   const bool direct =
       one_stream && !buffer->home->held.load(std::memory_order_acquire) && !device.lost.load(std::memory_order_relaxed);
-  if (direct) {
-    const anyplace_status status =
-        device.table->memory_free_async(device.self, buffer->home->handle, buffer->allocation());
-    if (status == ANYPLACE_STATUS_UNSUPPORTED) {
-      // A vendor's library may turn out only now to lack an entry that it claims to have.
-      static_cast<void>(take_message());
-      buffer->ordered = false;
-    } else if (status != ANYPLACE_STATUS_DEVICE_LOST) {
-      check_quietly(status, device, operation);
-      note_ordered_free(device, buffer->home->id);
-      return;
-    } else {
-      check_quietly(status, device, operation);  // if the status is DEVICE_LOST, this marks the device lost
-    }
-  }
-  free_later(std::move(buffer));
+  if (!direct || !free_in_order(*buffer, "~Buffer")) free_later(std::move(buffer));
+}
+
+void RawMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
+  constexpr const char* operation = "Buffer: freeing memory";
+  DeviceState& device = *buffer->device;
+  // A free in stream order doesn't synchronise, unlike memory_free. The buffer's stream has no work left that it would
+  // have to follow.
+  const bool in_order =
+      is_freed_in_order(buffer->origin) && buffer->home && !device.lost.load(std::memory_order_relaxed);
+  if (in_order && free_in_order(*buffer, operation)) return;
+  const anyplace_status status =
+      device.table->memory_free(device.self, device.index, buffer->kind, buffer->allocation());
+  // Freeing memory of a lost device may fail, and that isn't reported.
+  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, operation);
 }
 
 }  // namespace anyplace::detail

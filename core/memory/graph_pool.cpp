@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <iterator>
 
-#include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator.h"
-#include "memory/allocator/device_allocators.h"
-#include "memory/allocator/host_pool.h"
 #include "memory/capture_frees.h"
+#include "memory/current_pool.h"
 #include "memory/deferred_free.h"
+#include "memory/device_allocators.h"
 #include "memory/found_address.h"
+#include "memory/host_pool.h"
 #include "memory/host_ranges.h"
 
 namespace anyplace::detail {
@@ -140,7 +140,7 @@ std::shared_ptr<GraphRegion> make_region(GraphPoolState& pool, StreamState& stre
   }
   try {
     const PoolScopeGuard scope(pool);
-    allocate_for(memory, stream, alignment, operation);
+    allocate_for(memory, stream, {.alignment = alignment}, operation);
   } catch (...) {
     const std::lock_guard lock(captures().mutex);
     std::erase(pool.regions, region);
@@ -159,10 +159,11 @@ std::shared_ptr<Capture> capture_of(const StreamState& stream) {
 
 // ---- Buffers inside a capture --------------------------------------------------------------------------------------
 
-bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation) {
+bool allocate_in_capture(BufferState& buffer, StreamState& stream, const BufferOptions& options,
+                         const char* operation) {
   const std::shared_ptr<Capture> capture = capture_of(stream);
   if (capture == nullptr) {
-    if (allocate_cached_for(buffer, stream, alignment, operation)) return true;
+    if (allocate_cached_for(buffer, stream, options, operation)) return true;
     refuse_unsafe_call(*stream.device, operation);
     return false;
   }
@@ -173,7 +174,7 @@ bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t
          "managed memory can't be allocated on a stream that is being captured\nallocate it before begin_capture(), or "
          "on another stream with CaptureMode::relaxed\nsee docs/graphs.md");
   }
-  if (buffer.shareable) {
+  if (options.shareable) {
     fail(ErrorCode::capturing, device.place, operation,
          "memory for other processes can't be allocated on a stream that is being captured\nallocate it before "
          "begin_capture()\nsee docs/graphs.md");
@@ -185,25 +186,27 @@ bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t
         "begin_capture()\nsee docs/graphs.md");
   }
   const std::shared_ptr<GraphPoolState> pool = pool_of(*capture, stream, operation);
-  const bool plain = alignment <= 256;
+  const bool plain = options.alignment <= least_alignment;
   std::shared_ptr<GraphRegion> region = plain ? take_region(*pool, capture, stream, buffer.bytes) : nullptr;
-  if (region == nullptr) region = make_region(*pool, stream, buffer.bytes, alignment, operation);
+  if (region == nullptr) region = make_region(*pool, stream, buffer.bytes, options.alignment, operation);
   {
     const std::lock_guard lock(captures().mutex);
     region->pool = pool;
     region->capture = capture;
   }
   buffer.address = region->memory->address;
-  buffer.region = std::move(region);
+  buffer.origin = RegionMemory{std::move(region)};
   return true;
 }
 
 namespace {
 
+GraphRegion& region_of(const BufferState& buffer) noexcept { return *std::get<RegionMemory>(buffer.origin).region; }
+
 /// Notes where the buffer's streams are in their captures, in place of what earlier Buffers left that comes before.
 /// Under captures().mutex. Throws bad_alloc.
 void note_uses(const BufferState& buffer) {
-  GraphRegion& region = *buffer.region;
+  GraphRegion& region = region_of(buffer);
   const auto note = [&](const StreamState& stream) {
     if (stream.capture != nullptr) region.uses.push_back({stream.capture, stream.id, stream.front});
   };
@@ -218,7 +221,7 @@ void note_uses(const BufferState& buffer) {
 std::vector<Pin<StreamState>> take_captured_uses(BufferState& buffer) {
   std::vector<Pin<StreamState>> captured;
   captured.reserve(buffer.uses.size() + 1);
-  const auto is_other = [&](const Pin<StreamState>& use) { return !is_same(buffer.region->capture, use->capture); };
+  const auto is_other = [&](const Pin<StreamState>& use) { return !is_same(region_of(buffer).capture, use->capture); };
   const auto first = std::partition(buffer.uses.begin(), buffer.uses.end(), is_other);
   std::move(first, buffer.uses.end(), std::back_inserter(captured));
   buffer.uses.erase(first, buffer.uses.end());
@@ -226,29 +229,28 @@ std::vector<Pin<StreamState>> take_captured_uses(BufferState& buffer) {
   return captured;
 }
 
-/// BufferState::take_back of a region's buffer: no work outside of captures uses it.
-void free_region(std::unique_ptr<BufferState> buffer) noexcept {
-  std::shared_ptr<GraphPoolState> pool;  // destroyed after the lock
-  const std::shared_ptr<GraphRegion> region = std::move(buffer->region);
-  const std::lock_guard lock(captures().mutex);
-  region->taken = false;
-  pool = std::move(region->pool);
-}
-
 }  // namespace
 
-void give_back_region(std::unique_ptr<BufferState> buffer) noexcept {
-  buffer->take_back = free_region;
+void RegionMemory::free(std::unique_ptr<BufferState> buffer) noexcept {
   std::vector<Pin<StreamState>> captured;  // dropped after the lock
   try {
     const std::lock_guard lock(captures().mutex);
     note_uses(*buffer);
     captured = take_captured_uses(*buffer);
   } catch (const std::bad_alloc&) {
-    buffer->region->spoiled = true;
+    region_of(*buffer).spoiled = true;
   }
   if ((buffer->home || !buffer->uses.empty()) && backends_callable()) return free_later(std::move(buffer));
-  free_region(std::move(buffer));
+  give_back(std::move(buffer));
+}
+
+/// No work outside of captures uses the region any more.
+void RegionMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
+  std::shared_ptr<GraphPoolState> pool;  // destroyed after the lock
+  const std::shared_ptr<GraphRegion> region = std::move(std::get<RegionMemory>(buffer->origin).region);
+  const std::lock_guard lock(captures().mutex);
+  region->taken = false;
+  pool = std::move(region->pool);
 }
 
 // ---- Buffers of before ---------------------------------------------------------------------------------------------
@@ -276,7 +278,9 @@ std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace
   };
   try {
     std::sort(sorted.begin(), sorted.end());
-    const auto fits = [&](const BufferState& buffer) { return !buffer.region && is_used(buffer); };
+    const auto fits = [&](const BufferState& buffer) {
+      return !is_from<RegionMemory>(buffer.origin) && is_used(buffer);
+    };
     for (const std::uint64_t id : buffers().open_handles(fits)) {
       if (Pin<BufferState> pinned = buffers().try_pin(id)) {
         held.push_back(std::make_shared<HeldBuffer>(std::move(pinned)));

@@ -56,9 +56,7 @@ struct GraphPoolState {
 /// While anything is captured: a stream that is captured gets the buffer's memory from its capture's pool, another one
 /// what the allocator has at hand. False, and nothing is done, if that isn't enough for the latter and no capture
 /// forbids to ask the device for memory. Throws capturing, or as allocate_for().
-bool allocate_in_capture(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
-/// A buffer of a region goes. Not called inside callbacks.
-void give_back_region(std::unique_ptr<BufferState> buffer) noexcept;
+bool allocate_in_capture(BufferState& buffer, StreamState& stream, const BufferOptions& options, const char* operation);
 
 /// A buffer, or a HostBuffer's memory, that a graph uses, kept until the graph and its launches are done.
 class HeldBuffer {

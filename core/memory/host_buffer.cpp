@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HostBuffer and HostRegistration: host memory that a device reaches directly. A HostBuffer's comes from the device's
-// pool of it (allocator/host_pool.h), which gives it to nobody else while copies use it (host_ranges.h). Registered
+// pool of it (host_pool.h), which gives it to nobody else while copies use it (host_ranges.h). Registered
 // memory is somebody else's: that the copies that use it are over when its registration goes is their promise.
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "anyplace/memory.h"
 #include "anyplace/stream.h"
 #include "memory/address_book.h"
-#include "memory/allocator/host_pool.h"
+#include "memory/host_pool.h"
 #include "memory/host_ranges.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
@@ -41,11 +41,7 @@ HostBuffer::HostBuffer(const Device& device, std::uint64_t bytes) : state_(devic
   detail::require_usable(*state_, operation);
   detail::require_capability(*state_, Capability::pinned_memory, operation);
   if (bytes == 0) return;
-  anyplace_address address = state_->host_pool->allocate_kept(bytes);
-  if (address == 0) {
-    detail::refuse_unsafe_call(*state_, operation);
-    address = state_->host_pool->allocate_new(bytes, operation);
-  }
+  const anyplace_address address = state_->host_pool->allocate(bytes, operation);
   data_ = reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
   bytes_ = static_cast<std::size_t>(bytes);
 }

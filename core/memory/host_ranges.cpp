@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "memory/allocator/host_block.h"
 #include "memory/found_address.h"
+#include "memory/host_block.h"
 #include "memory/memory_state.h"
 #include "streams/stream_state.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Snapshots as structures. allocator/snapshot.cpp writes them as text.
+// Snapshots as structures. figures/snapshot.cpp writes them as text.
 #include <chrono>
 #include <utility>
 
 #include "anyplace/memory_stats.h"
 #include "memory/allocator/device_allocator.h"
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"
 

@@ -10,28 +10,24 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "anyplace/memory.h"
 #include "handles/slots.h"
+#include "memory/buffer_origin.h"
 #include "runtime/no_destructor.h"
 #include "streams/event_state.h"
 #include "streams/stream_state.h"
 
-namespace anyplace {
-class Allocator;
-}
-
 namespace anyplace::detail {
 
-struct Block;
-struct BufferSharing;
-struct GraphRegion;
-struct HostBlock;
+struct BufferExport;
 
-/// What a buffer that other processes have, too, keeps for that: buffer_sharing.h.
-struct EndBufferSharing {
-  void operator()(BufferSharing* sharing) const noexcept;
+/// Ends what a buffer keeps for other processes that have its memory, too (buffer_sharing.h).
+struct EndBufferExport {
+  void operator()(BufferExport* exported) const noexcept;
 };
 
 constexpr std::size_t first_sweep_at = 32;
@@ -47,19 +43,11 @@ struct BufferState {
   /// together.
   std::uint64_t lead = 0;
   std::uint64_t slack = 0;
-  bool booked = false;     ///< entered in the address book
-  bool owned = true;       ///< false: the memory is the user's, who frees it
-  bool ordered = false;    ///< the backend can free it in a stream's order
-  bool shareable = false;  ///< it is to be of the kind SHAREABLE
-  bool imported = false;   ///< it is another process's memory
+  bool booked = false;  ///< entered in the address book
   Pin<StreamState> home;
-  Block* block = nullptr;               ///< the caching allocator's, if it is from there
-  std::shared_ptr<Allocator> custom;    ///< the application's, if it is from there
-  std::shared_ptr<GraphRegion> region;  ///< the graphs' memory, if it was allocated inside a capture (graph_pool.h)
-  /// Gives memory that isn't the backend's own back to one of those, once nothing uses it. Null: it is the backend's.
-  void (*take_back)(std::unique_ptr<BufferState> buffer) noexcept = nullptr;
-  /// Null until the buffer is exported, unless it was imported. Written once, under a lock of buffer_sharing.cpp.
-  std::unique_ptr<BufferSharing, EndBufferSharing> sharing;
+  BufferOrigin origin;
+  /// Null until the buffer is exported. Written once, under a lock of buffer_sharing.cpp.
+  std::unique_ptr<BufferExport, EndBufferExport> exported;
 
   std::mutex uses_mutex;  // guards uses and sweep_at; a leaf
   /// Other streams that use the buffer, of any device, each once (rarely twice).
@@ -74,7 +62,6 @@ struct BufferState {
   /// marked.
   bool left_open = false;
   BufferState* next = nullptr;
-  HostBlock* host = nullptr;  ///< the pinned memory that waits, which goes back to its device's HostPool
 
   anyplace_address allocation() const noexcept { return address - lead; }
   std::uint64_t allocated() const noexcept { return bytes + slack; }
@@ -106,35 +93,36 @@ void drop_idle_uses(BufferState& buffer) noexcept;
 /// Keeps the memory of an exported buffer that is being freed while another process has it open: then it takes the
 /// buffer. Not called inside callbacks. In buffer_sharing.cpp.
 void keep_while_shared(std::unique_ptr<BufferState>& buffer) noexcept;
-/// Closes the memory of an imported buffer once the work that uses it is done. Likewise.
-void free_imported(std::unique_ptr<BufferState> buffer) noexcept;
 
 /// The handle of a buffer whose memory is known. Throws when there is no room for it.
 std::uint64_t open_buffer(std::unique_ptr<BufferState> state, const char* operation);
 
 /// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use
-/// at once, and others after it. device, kind and bytes are set; bytes isn't 0. `alignment` is 0 or a power of two.
-/// Throws out_of_memory with the figures, and what an application's own allocator throws.
-void allocate_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
+/// at once, and others after it. device, kind and bytes are set; bytes isn't 0. The options were checked, and their
+/// kind is the buffer's. Throws out_of_memory with the figures, and what an application's own allocator throws.
+void allocate_for(BufferState& buffer, StreamState& stream, const BufferOptions& options, const char* operation);
 /// The same where the caching allocator has the memory at hand; false, and nothing is done, where it hasn't.
-bool allocate_cached_for(BufferState& buffer, StreamState& stream, std::uint64_t alignment, const char* operation);
+bool allocate_cached_for(BufferState& buffer, StreamState& stream, const BufferOptions& options, const char* operation);
 
 /// Enters what the allocators don't know of. Throws bad_alloc.
 void enter_in_book(BufferState& buffer);
 void strike_from_book(BufferState& buffer) noexcept;
 
-/// Gives memory back to where it came from, in the order of the buffer's streams. Never waits or throws. Not called
-/// inside callbacks.
-void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept;
+/// Calls free() of the buffer's origin.
+inline void free_memory_of(std::unique_ptr<BufferState> buffer) noexcept {
+  const BufferOrigin& origin = buffer->origin;
+  std::visit([&]<class Origin>(const Origin&) { Origin::free(std::move(buffer)); }, origin);
+}
+/// Calls give_back() of the buffer's origin.
+inline void give_memory_back(std::unique_ptr<BufferState> buffer) noexcept {
+  const BufferOrigin& origin = buffer->origin;
+  std::visit([&]<class Origin>(const Origin&) { Origin::give_back(std::move(buffer)); }, origin);
+}
 
 /// Allocates memory from the backend. `stream` may use it at once, other streams after that stream. kind is DEVICE or
 /// MANAGED; bytes isn't 0. Waits for deferred frees before it throws out_of_memory with the figures.
 anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind, std::uint64_t bytes,
                                         const char* operation);
-
-/// Gives memory back to the backend once the work that the buffer's streams have now is done. Never waits or throws.
-/// Not called inside callbacks.
-void free_device_memory(std::unique_ptr<BufferState> buffer) noexcept;
 
 /// A copy of the Error, with figures.
 Error with_figures(const Error& plain, const MemoryFigures& figures);

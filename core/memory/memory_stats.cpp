@@ -11,12 +11,12 @@
 #include <optional>
 
 #include "memory/allocator/device_allocator.h"
-#include "memory/allocator/host_pool.h"
-#include "memory/allocator/snapshot.h"
-#include "memory/allocator/stat_names.h"
-#include "memory/allocator/summary.h"
-#include "memory/allocator/whole_file.h"
 #include "memory/deferred_free.h"
+#include "memory/figures/snapshot.h"
+#include "memory/figures/stat_names.h"
+#include "memory/figures/summary.h"
+#include "memory/figures/whole_file.h"
+#include "memory/host_pool.h"
 #include "plugins/names.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace snapshot_check {
 

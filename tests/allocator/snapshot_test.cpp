@@ -9,9 +9,9 @@
 
 #include "allocator/made_snapshot.h"
 #include "allocator/snapshot_check.h"
-#include "memory/allocator/json_writer.h"
-#include "memory/allocator/pickle.h"
-#include "memory/allocator/snapshot.h"
+#include "memory/figures/json_writer.h"
+#include "memory/figures/pickle.h"
+#include "memory/figures/snapshot.h"
 
 namespace snapshot_test {
 

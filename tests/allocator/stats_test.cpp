@@ -6,9 +6,9 @@
 #include <sstream>
 #include <string>
 
-#include "memory/allocator/stat_names.h"
-#include "memory/allocator/statistics.h"
-#include "memory/allocator/summary.h"
+#include "memory/figures/stat_names.h"
+#include "memory/figures/statistics.h"
+#include "memory/figures/summary.h"
 
 namespace stats_test {
 

@@ -5,10 +5,9 @@
 #include <fmt/format.h>
 
 #include "anyplace/stream.h"
-#include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator.h"
-#include "memory/allocator/device_allocators.h"
 #include "memory/allocator/fast_path.h"
+#include "memory/current_pool.h"
 #include "streams/stream_state.h"
 
 namespace anyplace::detail {

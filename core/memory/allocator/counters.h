@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 

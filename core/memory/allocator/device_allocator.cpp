@@ -9,14 +9,14 @@
 #include <utility>
 
 #include "memory/allocator/config.h"
-#include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator_state.h"
 #include "memory/allocator/fast_path.h"
-#include "memory/allocator/pressure.h"
 #include "memory/allocator/request.h"
 #include "memory/allocator/table_source.h"
+#include "memory/current_pool.h"
 #include "memory/event_pool.h"
 #include "memory/memory_state.h"
+#include "memory/pressure.h"
 #include "runtime/service.h"
 #include "streams/stream_state.h"
 
@@ -156,20 +156,22 @@ Request DeviceAllocator::request(StreamState& stream, std::uint64_t pool, std::u
          "a pressure callback is called because this device is short of memory\nit may free, not allocate there");
   }
   static_cast<void>(caching(operation));  // from now on the configuration is fixed
-  if (bytes > INT64_MAX) {
+  if (bytes > most_bytes) {
     std::unique_lock lock(state_->mutex);
-    leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
+    leave_message(0, nullptr, more_than_most_bytes);
     state_->throw_out_of_memory(lock, pool, bytes, operation);
   }
   return Request(*state_, stream, pool, bytes, operation);
 }
 
 Block* DeviceAllocator::allocate(StreamState& stream, std::uint64_t pool, std::uint64_t bytes, const char* operation) {
+  if (Block* const block = allocate_quickly(stream.id, pool, bytes)) return block;
   return request(stream, pool, bytes, operation).serve();
 }
 
 Block* DeviceAllocator::allocate_cached(StreamState& stream, std::uint64_t pool, std::uint64_t bytes,
                                         const char* operation) {
+  if (Block* const block = allocate_quickly(stream.id, pool, bytes)) return block;
   return request(stream, pool, bytes, operation).serve_cached();
 }
 

@@ -3,6 +3,9 @@
 // DeviceAllocator: the caching allocator of one device. One lock guards the heap, the statistics and what is known of
 // streams. A thread's bins (bins.h) serve sizes that repeat without it.
 //
+// This header is the door of its folder: files outside include no other header of it, and scripts/check-includes says
+// so.
+//
 // Lock order. The allocator's lock comes before the leaves (stream_state.h) and after nothing of the core's; a
 // backend's entries for memory, for queries and for recording events are called under it, the user never. Under it no
 // pin of a stream is let go of: the last one would come back here (stream_ends).
@@ -17,7 +20,8 @@
 
 #include "anyplace/allocator.h"
 #include "memory/allocator/block.h"
-#include "memory/allocator/statistics.h"
+#include "memory/allocator/most_bytes.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 
@@ -45,7 +49,8 @@ class DeviceAllocator {
     return mode == Mode::caching;
   }
 
-  // -- Memory by the fast path: no lock is taken. Null or false: go the slow path. Inline, in fast_path.h.
+  // -- Memory by the fast path: no lock is taken. Null or false: go the slow path. Inline, in fast_path.h, for
+  // caching_allocator.cpp; what follows below begins with it.
   Block* allocate_quickly(std::uint64_t stream_id, std::uint64_t pool, std::uint64_t bytes) noexcept;
   /// It checks all that deallocate() does.
   bool free_quickly(std::uint64_t stream_id, std::uint64_t pool, std::uint64_t address, std::uint64_t bytes) noexcept;
@@ -124,5 +129,8 @@ class DeviceAllocator {
 
 /// What a DeviceState points to.
 DeviceAllocator* make_device_allocator(DeviceState& device);
+
+/// The device's allocator as applications see it. It calls no entry of the backend yet.
+std::shared_ptr<Allocator> make_caching_allocator(DeviceState& device);
 
 }  // namespace anyplace::detail

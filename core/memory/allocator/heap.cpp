@@ -9,6 +9,7 @@
 #include "memory/allocator/heap_executor.h"
 #include "memory/allocator/heap_planner.h"
 #include "memory/allocator/heap_state.h"
+#include "memory/allocator/most_bytes.h"
 
 namespace anyplace::detail {
 namespace {
@@ -170,7 +171,7 @@ void Heap::orphan_pool(std::uint64_t pool) noexcept {
 Block* Heap::take(Arena& arena, std::uint64_t bytes, Reach reach) {
   Parts& parts = *parts_;
   parts.executor.result = SourceResult::done;
-  if (bytes == 0 || bytes > std::uint64_t{1} << 62U) {
+  if (bytes == 0 || bytes > most_bytes) {
     parts.executor.result = SourceResult::out_of_memory;
     return nullptr;
   }

@@ -14,7 +14,7 @@
 #include "memory/allocator/block.h"
 #include "memory/allocator/heap_options.h"
 #include "memory/allocator/source.h"
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 

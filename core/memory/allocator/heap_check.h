@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "memory/allocator/heap_state.h"
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 

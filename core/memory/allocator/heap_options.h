@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "memory/allocator/arena_key.h"
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 

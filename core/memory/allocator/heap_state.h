@@ -18,15 +18,15 @@
 
 namespace anyplace::detail {
 
-/// How the program uses its memory, as far as the planner looks at it. The half and the three quarters that tell ebbs
-/// and waves apart are a guess: steps of training come down to a fraction and up to the same most again.
+/// How the program uses its memory, as far as the planner looks at it. Half and three quarters tell ebbs and waves
+/// apart, because steps of training come down to a fraction and up to the same most again: those of the GPT-2 traces
+/// begin with 0.21 (context 1024) and 0.41 (512) of their most.
 struct Usage {
   std::uint64_t handed_out = 0;  ///< bytes
   std::uint64_t most_handed_out = 0;
-  bool ebb = false;           ///< less than half of the most was handed out since the last wave
-  std::uint64_t waves = 0;    ///< how often it came to three quarters of the most again after an ebb
-  std::uint64_t moved = 0;    ///< bytes of free memory that went from one place to another
-  std::uint64_t streams = 0;  ///< arenas for large requests that have memory
+  bool ebb = false;         ///< less than half of the most was handed out since the last wave
+  std::uint64_t waves = 0;  ///< how often it came to three quarters of the most again after an ebb
+  std::uint64_t moved = 0;  ///< bytes of free memory that went from one place to another
 
   void hand_out(std::uint64_t bytes) noexcept {
     handed_out += bytes;

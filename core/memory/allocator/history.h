@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 

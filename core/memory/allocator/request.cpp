@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "memory/allocator/host_pool.h"
-#include "memory/allocator/pressure.h"
 #include "memory/buffer_sharing.h"
 #include "memory/deferred_free.h"
 #include "memory/event_pool.h"
+#include "memory/host_pool.h"
 #include "memory/memory_state.h"
+#include "memory/pressure.h"
 #include "streams/stream_state.h"
 
 namespace anyplace::detail {

@@ -35,7 +35,6 @@ class TableSource final : public MemorySource {
 
   // -- Memory with an address.
   SourceResult allocate(std::uint64_t bytes, anyplace_address* address) noexcept override {
-    if (bytes > INT64_MAX) return too_much();
     return made("memory_allocate", bytes, address, [&](anyplace_address* out) {
       return table().memory_allocate(device_.self, device_.index, ANYPLACE_MEMORY_DEVICE, bytes, out);
     });
@@ -46,7 +45,6 @@ class TableSource final : public MemorySource {
 
   // -- Addresses and memory apart.
   SourceResult reserve(std::uint64_t bytes, anyplace_address* address) noexcept override {
-    if (bytes > INT64_MAX) return too_much();
     return made("virtual_reserve", bytes, address, [&](anyplace_address* out) {
       return table().virtual_reserve(device_.self, device_.index, bytes, out);
     });
@@ -55,7 +53,6 @@ class TableSource final : public MemorySource {
     static_cast<void>(given_back(table().virtual_release(device_.self, device_.index, address, bytes)));
   }
   SourceResult create(std::uint64_t bytes, anyplace_physical* physical) noexcept override {
-    if (bytes > INT64_MAX) return too_much();
     return made("physical_create", bytes, physical, [&](anyplace_physical* out) {
       return table().physical_create(device_.self, device_.index, bytes, out);
     });
@@ -103,11 +100,6 @@ class TableSource final : public MemorySource {
       return 0;
     }
     return std::has_single_bit(granularity) ? std::max(granularity, least_page) : 0;
-  }
-
-  SourceResult too_much() noexcept {
-    leave_message(0, nullptr, "no device has that much memory\nis the size a negative number?");
-    return result_of(ANYPLACE_STATUS_OUT_OF_MEMORY);
   }
 
   /// Calls the entry, which makes something. Of a lost device nothing may be asked any more.

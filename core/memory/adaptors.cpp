@@ -8,8 +8,8 @@
 #include <atomic>
 #include <utility>
 
-#include "memory/allocator/adaptors.h"
-#include "memory/allocator/device_allocators.h"
+#include "memory/adaptors.h"
+#include "memory/device_allocators.h"
 #include "runtime/call.h"
 
 namespace anyplace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "anyplace/memory_stats.h"
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 

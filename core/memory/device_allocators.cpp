@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/allocator/device_allocators.h"
+#include "memory/device_allocators.h"
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -19,9 +19,6 @@ Allocator::~Allocator() = default;
 
 namespace detail {
 namespace {
-
-/// The alignment that allocators promise. CUDA's and HIP's own allocations have it.
-constexpr std::uint64_t least_alignment = 256;
 
 /// The name of the allocator's class, as it is written in C++.
 std::string name_of(const Allocator& allocator) {

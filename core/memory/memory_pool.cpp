@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "anyplace/allocator.h"
-#include "memory/allocator/current_pool.h"
 #include "memory/allocator/device_allocator.h"
+#include "memory/current_pool.h"
 #include "runtime/call.h"
 #include "runtime/service.h"
 

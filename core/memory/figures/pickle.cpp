@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/allocator/pickle.h"
+#include "memory/figures/pickle.h"
 
 #include <utility>
 

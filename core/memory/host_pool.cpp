@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/allocator/host_pool.h"
+#include "memory/host_pool.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +16,7 @@
 #include "runtime/call.h"
 #include "runtime/service.h"
 #include "streams/capture.h"
+#include "streams/captured.h"
 
 namespace anyplace {
 
@@ -57,7 +58,7 @@ void HostPool::count_out(std::uint64_t requested) noexcept {
 
 bool HostPool::reserve(std::uint64_t bytes, std::optional<std::uint64_t> limit) noexcept {
   const std::lock_guard lock(mutex_);
-  const std::uint64_t at_most = limit.value_or(INT64_MAX);
+  const std::uint64_t at_most = limit.value_or(UINT64_MAX);
   if (bytes > at_most || stats_.reserved_bytes > at_most - bytes) return false;
   stats_.reserved_bytes += bytes;
   return true;
@@ -70,18 +71,25 @@ void HostPool::unreserve(std::uint64_t bytes) noexcept {
 
 // ---- Taking --------------------------------------------------------------------------------------------------------
 
-anyplace_address HostPool::allocate_kept(std::uint64_t bytes) {
+anyplace_address HostPool::allocate(std::uint64_t bytes, const char* operation) {
   reap_without_waiting(device_);  // what waited may be free by now
-  if (!device_.allocator->config().caching || bytes > INT64_MAX) return 0;
-  return take_kept(class_of(bytes), bytes);
+  const AllocatorConfig config = device_.allocator->config();
+  if (bytes > most_bytes) {
+    leave_message(0, nullptr, "no host has that much memory\nis the size a negative number?");
+    refuse(bytes, config.pinned_limit_bytes, operation);
+  }
+  if (config.caching) {
+    if (const anyplace_address kept = take_kept(class_of(bytes), bytes)) return kept;
+  }
+  refuse_unsafe_call(device_, operation);
+  return allocate_new(bytes, config, operation);
 }
 
-anyplace_address HostPool::allocate_new(std::uint64_t bytes, const char* operation) {
-  const AllocatorConfig config = device_.allocator->config();
+anyplace_address HostPool::allocate_new(std::uint64_t bytes, const AllocatorConfig& config, const char* operation) {
   auto block = std::make_unique<HostBlock>(device_);
   block->requested = bytes;
   block->bytes = bytes;
-  if (config.caching && bytes <= INT64_MAX) {
+  if (config.caching) {
     block->size_class = class_of(bytes);
     block->bytes = rounded(bytes);
   }
@@ -134,7 +142,7 @@ anyplace_address HostPool::hand_out(std::unique_ptr<HostBlock> block) {
 /// rounded up any more.
 anyplace_status HostPool::pin_block(HostBlock& block, std::optional<std::uint64_t> limit) {
   anyplace_status status = ask_device(block, limit);
-  if (status != ANYPLACE_STATUS_OUT_OF_MEMORY || block.bytes > INT64_MAX) return status;
+  if (status != ANYPLACE_STATUS_OUT_OF_MEMORY) return status;
   const bool waited = wait_for_let_go(device_);
   if (waited || stats().cached_bytes != 0) {
     release();
@@ -147,10 +155,6 @@ anyplace_status HostPool::pin_block(HostBlock& block, std::optional<std::uint64_
 }
 
 anyplace_status HostPool::ask_device(HostBlock& block, std::optional<std::uint64_t> limit) {
-  if (block.bytes > INT64_MAX) {
-    leave_message(0, nullptr, "no host has that much memory\nis the size a negative number?");
-    return ANYPLACE_STATUS_OUT_OF_MEMORY;
-  }
   if (!reserve(block.bytes, limit)) {
     leave_message(0, nullptr, "it would be over pinned_limit_mb, the limit of pinned memory");
     return ANYPLACE_STATUS_OUT_OF_MEMORY;
@@ -184,17 +188,24 @@ void HostPool::free(anyplace_address address) noexcept {
   std::unique_ptr<BufferState> kept = std::move(block->later);
   kept->address = block->address;
   kept->bytes = block->bytes;
-  kept->host = block.release();
+  kept->origin = PinnedMemory{block.release()};
   if (!keep_for_capture(kept)) free_kept_back(std::move(kept));
 }
 
 void HostPool::free_kept_back(std::unique_ptr<BufferState> kept) noexcept {
-  Chain block(std::exchange(kept->host, nullptr));
+  Chain block = block_of(*kept);
   kept->address = 0;
   kept->bytes = 0;
   block->later = std::move(kept);
   count_pending(*block, false);
   free_block(std::move(block));
+}
+
+/// Takes the block out of what waited with its uses.
+HostPool::Chain HostPool::block_of(BufferState& waited) noexcept {
+  Chain block(std::get<PinnedMemory>(waited.origin).block);
+  waited.origin = WrappedMemory{};
+  return block;
 }
 
 /// Nobody has it any more, but work may use it.
@@ -270,21 +281,26 @@ void HostPool::free_behind_work(Chain block) noexcept {
   }
   count_pending(*block, true);
   std::unique_ptr<BufferState> waiting = std::move(block->later);
-  waiting->host = block.release();
-  waiting->take_back = [](std::unique_ptr<BufferState> waited) noexcept {
-    HostPool& pool = *waited->device->host_pool;
-    pool.take_back(std::move(waited));
-  };
+  waiting->origin = PinnedMemory{block.release()};
   free_later(std::move(waiting));
 }
 
 void HostPool::take_back(std::unique_ptr<BufferState> waited) noexcept {
-  Chain block(std::exchange(waited->host, nullptr));
+  Chain block = block_of(*waited);
   waited->unmarked = false;
   waited->sweep_at = first_sweep_at;
   block->later = std::move(waited);
   count_pending(*block, false);
   keep(std::move(block));
+}
+
+void PinnedMemory::free(std::unique_ptr<BufferState> buffer) noexcept {
+  HostPool& pool = *buffer->device->host_pool;
+  pool.free_kept_back(std::move(buffer));
+}
+void PinnedMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
+  HostPool& pool = *buffer->device->host_pool;
+  pool.take_back(std::move(buffer));
 }
 
 /// For the next HostBuffer, or for the device where it isn't to be kept. No work uses it.
@@ -319,6 +335,7 @@ HostPool::Chain HostPool::give_back(Chain blocks,
       // The vendor's free may wait for the very callback that runs here, and must not keep the service thread waiting.
       std::unique_ptr<BufferState> later = std::move(block->later);
       later->address = block->address;
+      later->origin = RawMemory{};
       free_later(std::move(later));
       continue;
     }

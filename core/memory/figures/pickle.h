@@ -12,7 +12,7 @@
 #include <map>
 #include <vector>
 
-#include "memory/allocator/tree_writer.h"
+#include "memory/figures/tree_writer.h"
 
 namespace anyplace::detail {
 

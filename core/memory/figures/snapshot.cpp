@@ -3,13 +3,13 @@
 // The names and their meaning are those that torch.cuda.memory._snapshot() gives and that the viewer's source
 // (torch/utils/viz/MemoryViz.js, torch/cuda/_memory_viz.py) looks for. What is our own is under "anyplace", which the
 // viewer leaves alone.
-#include "memory/allocator/snapshot.h"
+#include "memory/figures/snapshot.h"
 
 #include <algorithm>
 
-#include "memory/allocator/json_writer.h"
-#include "memory/allocator/pickle.h"
-#include "memory/allocator/stat_names.h"
+#include "memory/figures/json_writer.h"
+#include "memory/figures/pickle.h"
+#include "memory/figures/stat_names.h"
 
 namespace anyplace::detail {
 namespace {

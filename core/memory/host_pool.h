@@ -17,8 +17,9 @@
 #include <optional>
 #include <unordered_map>
 
+#include "anyplace/allocator.h"
 #include "anyplace/memory_stats.h"
-#include "memory/allocator/host_block.h"
+#include "memory/host_block.h"
 #include "runtime/backend.h"
 
 namespace anyplace::detail {
@@ -31,10 +32,9 @@ class HostPool {
   HostPool(const HostPool&) = delete;  // it owns memory
   HostPool& operator=(const HostPool&) = delete;
 
-  /// What was kept and fits; 0 if there is nothing. bytes isn't 0.
-  anyplace_address allocate_kept(std::uint64_t bytes);
-  /// From the device. Gives kept memory back to it before it throws out_of_memory.
-  anyplace_address allocate_new(std::uint64_t bytes, const char* operation);
+  /// What was kept and fits, else memory from the device. bytes isn't 0. Kept memory goes back to the device before
+  /// out_of_memory is thrown. Throws capturing where a capture forbids to ask the device.
+  anyplace_address allocate(std::uint64_t bytes, const char* operation);
   /// Takes back what was allocated. Any thread may call it, also inside callbacks.
   void free(anyplace_address address) noexcept;
   /// What was allocated at that address stays until drop_hold(), whether or not it is freed before. False if it isn't
@@ -63,6 +63,9 @@ class HostPool {
 
   static std::uint64_t rounded(std::uint64_t bytes) noexcept;
   static std::size_t class_of(std::uint64_t bytes) noexcept;
+
+  static Chain block_of(BufferState& waited) noexcept;
+  anyplace_address allocate_new(std::uint64_t bytes, const AllocatorConfig& config, const char* operation);
 
   // -- Each of these takes the lock.
   anyplace_address take_kept(std::size_t size_class, std::uint64_t requested);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/allocator/pressure.h"
+#include "memory/pressure.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/allocator/whole_file.h"
+#include "memory/figures/whole_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

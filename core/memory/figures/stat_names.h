@@ -3,7 +3,7 @@
 #pragma once
 
 #include "anyplace/memory_stats.h"
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/allocator/host_block.h"
+#include "memory/host_block.h"
 
 #include "memory/memory_state.h"
 

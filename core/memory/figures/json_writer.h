@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "memory/allocator/tree_writer.h"
+#include "memory/figures/tree_writer.h"
 
 namespace anyplace::detail {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "anyplace/device.h"
-#include "memory/allocator/statistics.h"
+#include "memory/figures/statistics.h"
 
 namespace anyplace::detail {
 

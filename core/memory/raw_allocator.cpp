@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-#include "memory/allocator/device_allocators.h"
+#include "memory/device_allocators.h"
 #include "memory/memory_state.h"
 #include "plugins/device_properties.h"
 #include "runtime/call.h"
@@ -48,7 +48,7 @@ std::uint64_t RawAllocator::allocate(const StreamView& view, std::uint64_t bytes
   auto state = std::make_unique<BufferState>();
   state->device = &device_;
   state->bytes = bytes;
-  state->ordered = has_capability(device_, Capability::stream_ordered_memory, operation);
+  state->origin = RawMemory{has_capability(device_, Capability::stream_ordered_memory, operation)};
   const anyplace_address address = allocate_device_memory(*stream, ANYPLACE_MEMORY_DEVICE, bytes, operation);
   state->address = address;
   state->home = std::move(stream);
@@ -59,7 +59,7 @@ std::uint64_t RawAllocator::allocate(const StreamView& view, std::uint64_t bytes
     place->second = std::move(state);
   } catch (...) {
     strike_from_book(*state);
-    free_device_memory(std::move(state));
+    RawMemory::free(std::move(state));
     throw;
   }
   return address;
@@ -71,7 +71,7 @@ void RawAllocator::deallocate(const StreamView& stream, std::uint64_t address, s
   if (address == 0 && bytes == 0) return;
   std::unique_ptr<BufferState> out = take_out(stream, address, bytes, operation);
   strike_from_book(*out);
-  free_device_memory(std::move(out));
+  RawMemory::free(std::move(out));
 }
 
 std::unique_ptr<BufferState> RawAllocator::take_out(const StreamView& stream, anyplace_address address,

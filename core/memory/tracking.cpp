@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "anyplace/stream.h"
-#include "memory/allocator/adaptors.h"
+#include "memory/adaptors.h"
 #include "runtime/call.h"
 
 namespace anyplace {

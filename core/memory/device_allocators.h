@@ -15,6 +15,9 @@
 
 namespace anyplace::detail {
 
+/// Each allocator aligns what it gives to at least so many bytes. CUDA's and HIP's own allocations have it.
+inline constexpr std::uint64_t least_alignment = 256;
+
 /// What a DeviceState points to: made with the device, never destroyed. Calls no entry of the backend.
 struct DeviceAllocators {
   explicit DeviceAllocators(DeviceState& device);
@@ -27,7 +30,6 @@ struct DeviceAllocators {
 };
 DeviceAllocators* make_device_allocators(DeviceState& device);
 
-std::shared_ptr<Allocator> make_caching_allocator(DeviceState& device);
 std::shared_ptr<Allocator> make_raw_allocator(DeviceState& device);
 
 /// The device's default if it has caching off or not. Throws invalid_argument for a bad ANYPLACE_ALLOCATOR.

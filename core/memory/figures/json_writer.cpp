@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory/allocator/json_writer.h"
+#include "memory/figures/json_writer.h"
 
 #include <fmt/format.h>
 

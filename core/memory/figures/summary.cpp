@@ -2,7 +2,7 @@
 //
 // The table's rows are in the order in which one reads them after an out_of_memory: what the application holds, how
 // much memory that takes, and what the device gave. Widths are fixed, so that two summaries can be laid side by side.
-#include "memory/allocator/summary.h"
+#include "memory/figures/summary.h"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,11 @@ constexpr std::array<Row, stat_kinds> rows = {{
     {StatKind::inactive_split, "Non-releasable blocks", false, false},
 }};
 
-std::string rule(char of) { return std::string(table_width, of) + '\n'; }
+std::string rule(char of) {
+  std::string line(table_width, of);
+  line += '\n';
+  return line;
+}
 
 std::string line(const char* name, const Stat& stat, bool is_bytes) {
   const auto shown = is_bytes ? scaled_bytes : scaled_count;
