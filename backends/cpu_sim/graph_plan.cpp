@@ -211,10 +211,10 @@ class GraphPlan::Compiler {
 
   void link() {
     std::vector<Chain>& all = plan_.chains;
-    const auto for_each_edge = [&](auto&& visit) {
+    const auto for_each_edge = [&](auto&& use) {
       for (std::uint32_t s = 0; s < all.size(); ++s) {
         const anyplace_graph_node& first = nodes_[heads_[s]].given;
-        for (std::uint32_t d = 0; d < first.dependency_count; ++d) visit(nodes_[first.dependencies[d]].chain, s);
+        for (std::uint32_t d = 0; d < first.dependency_count; ++d) use(nodes_[first.dependencies[d]].chain, s);
       }
     };
     for_each_edge([&](std::uint32_t from, std::uint32_t) { ++all[from].last_successor; });
