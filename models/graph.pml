@@ -1,43 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A graph's launch: the owner claims one chain after the other, two workers take the invitation, leave the owner alone or close
- * the claims, and then all run what is ready; one chain may be a host function. The stream's next command is a launch of the
- * same graph.
+ * A graph's launch: the owner runs ready chains, two workers take the job from the ready queue, put it back or run ready chains
+ * too; one chain may be a host function. The stream's next command is a launch of the same graph.
  *
- * code:     backends/cpu_sim/graph_run.cpp (begin, run_alone, finish_alone, join, share, work, settle, leave, call_host)
- * abstract: being in the scheduler's queue is a flag; whether joining is worth it, and when a thread gives way, is left open; the
+ * code:     backends/cpu_sim/graph_run.cpp (begin, join, work, settle, leave, call_host_function)
+ * abstract: being in the scheduler's queue is a flag; whether joining is worth it, and when a thread yields, is left open; the
  *           chains are 0 and 1, 2 after 0, and 3 after 1 and 2; ranges of a spread step are left out (spread.pml has the like),
  *           and so is sharing the host thread's calls
  * checked:  each chain runs once at each launch, after those that it comes after and before its command is complete; nobody
  *           touches a launch that is complete; both launches are completed
  *
  * check: safety
- * fault: GOES_ON assertion           the owner runs what it claimed from claims that were closed
- * fault: CURRENT_DONE assertion      who closes the claims takes the chain in the owner's hand for done
- * fault: NOT_COUNTED assertion       the invitation isn't counted while it is out
- * fault: OUTSIDE_UNCOUNTED assertion  a host function under way isn't counted
- * fault: LEAVES end state            a thread gives way without an invitation for others
- * fault: ALONE_UNCHECKED end state   the owner that has run everything doesn't look whether the claims were closed meanwhile
+ * fault: NOT_COUNTED assertion         the job isn't counted as a user while it is in the queue
+ * fault: HOST_UNCOUNTED assertion      a host function under way isn't counted
+ * fault: LEAVES end state              a thread yields without the job in the queue for others
  */
 #define N 4
 #define LAUNCHES 2
 #define NONE 255
 
 byte value;          /* complete launches */
-bool outside;        /* chain 1 is a host function */
+bool by_host;        /* chain 1 is a host function */
 bool locked;
-byte claims;         /* may be N + 1 */
-bool closed;
-bool queued;         /* the invitation is in the queue */
-bool shared;
-bool invited;
-byte parties;
+bool queued;         /* the job is in the ready queue */
+bool enqueued;       /* it is there, or about to be */
+byte users;
 byte missing[N];
 bool ready[N];
 bool started;        /* the host function is posted */
 bool ran[N * LAUNCHES];
 bool ended[N * LAUNCHES];
-bool launch_left;    /* the host thread passes the turn on */
 
 #define AT(s) (N * number + (s))
 
@@ -56,10 +48,10 @@ inline end_chain(s) { ended[AT(s)] = true }
 
 inline make_ready(s) {
   if
-  :: s == 1 && outside ->
+  :: s == 1 && by_host ->
     started = true;
-#ifndef OUTSIDE_UNCOUNTED
-    parties++
+#ifndef HOST_UNCOUNTED
+    users++
 #endif
   :: else -> ready[s] = true
   fi
@@ -83,44 +75,18 @@ inline complete(s) {
   fi
 }
 
-/* `c` chains were claimed. All but the last of them are done; that one may be in the hand of the owner. */
-#ifdef CURRENT_DONE
-#define IS_DONE(s) (s < c)
-#else
-#define IS_DONE(s) (s + 1 < c)
-#endif
-inline share() {
-  d_step {
-    shared = true;
-    missing[2] = (IS_DONE(0) -> 0 : 1);
-    missing[3] = (IS_DONE(1) -> 0 : 1) + (IS_DONE(2) -> 0 : 1);
-    if
-    :: c <= 1 -> make_ready(1)
-    :: else
-    fi;
-    if
-    :: c <= 2 && missing[2] == 0 -> make_ready(2)
-    :: else
-    fi;
-    if
-    :: c <= 3 && missing[3] == 0 -> make_ready(3)
-    :: else
-    fi
-  }
-}
-
 inline take() {
   if
-  :: ready[0] -> ready[0] = false; hand = 0
+  :: ready[0] -> ready[0] = false; item = 0
   :: else ->
     if
-    :: ready[1] -> ready[1] = false; hand = 1
+    :: ready[1] -> ready[1] = false; item = 1
     :: else ->
       if
-      :: ready[2] -> ready[2] = false; hand = 2
+      :: ready[2] -> ready[2] = false; item = 2
       :: else ->
         if
-        :: ready[3] -> ready[3] = false; hand = 3
+        :: ready[3] -> ready[3] = false; item = 3
         :: else
         fi
       fi
@@ -130,35 +96,35 @@ inline take() {
 
 #define OTHERS (ready[0] || ready[1] || ready[2] || ready[3])
 
-inline invite() {
+inline enqueue_job() {
   if
-  :: !invited ->
-    invited = true;
-    asks = true;
+  :: !enqueued ->
+    enqueued = true;
+    enqueues = true;
 #ifndef NOT_COUNTED
-    parties++
+    users++
 #endif
   :: else
   fi
 }
 
-/* Leaves whether this was the last party in `last`. */
+/* Leaves whether this was the last user in `last`. */
 inline leave() {
   if
-  :: invited && !OTHERS && queued ->
+  :: enqueued && !OTHERS && queued ->
     queued = false;
-    invited = false;
+    enqueued = false;
 #ifndef NOT_COUNTED
-    parties--
+    users--
 #endif
   :: else
   fi;
-  assert(parties > 0 && value == number);
-  parties--;
-  last = parties == 0
+  assert(users > 0 && value == number);
+  users--;
+  last = users == 0
 }
 
-/* As one party, with `hand` in hand, which is `done`, or not begun. */
+/* As one user. */
 inline work() {
   do
   :: true ->
@@ -166,105 +132,59 @@ inline work() {
     atomic {
       assert(value == number);
       if
-      :: !shared -> closed = true; c = claims; share()
-      :: else
-      fi;
-      if
-      :: hand == NONE
-      :: hand != NONE && done -> complete(hand); hand = NONE
-      :: hand != NONE && !done && hand == 1 && outside -> make_ready(1); hand = NONE
-      :: hand != NONE && !done && !(hand == 1 && outside) -> /* it gives way */
-        ready[hand] = true;
-        hand = NONE;
-        gives_way = true;
+      :: item == NONE
+      :: item != NONE && done -> complete(item); item = NONE
+      :: item != NONE && !done ->
+        ready[item] = true;
+        item = NONE;
+        yields = true;
 #ifndef LEAVES
-        invite()
+        enqueue_job()
 #endif
       fi;
       if
-      :: !gives_way -> take()
+      :: !yields -> take()
       :: else
       fi;
       if
-      :: OTHERS && !gives_way -> invite()
+      :: OTHERS && !yields -> enqueue_job()
       :: else
       fi;
       if
-      :: hand == NONE -> leave()
+      :: item == NONE -> leave()
       :: else
       fi;
       unlock()
     }
     if
-    :: asks -> asks = false; queued = true
+    :: enqueues -> enqueues = false; queued = true
     :: else
     fi;
     if
-    :: hand == NONE -> break
-    :: hand != NONE ->
+    :: item == NONE -> break
+    :: item != NONE ->
       if
-      :: true -> start_chain(hand); end_chain(hand); done = true
+      :: true -> start_chain(item); end_chain(item); done = true
       :: true -> done = false
       fi
     fi
   od;
-  atomic { hand = NONE; done = false; gives_way = false; c = 0 }
+  atomic { item = NONE; done = false; yields = false }
 }
 
-/* By who has the stream's turn. */
+/* By the thread that executes the stream. */
 inline begin() {
-  d_step {
-    shared = false;
-    closed = false;
-    claims = 1;
-    invited = true;
-#ifdef NOT_COUNTED
-    parties = 1
-#else
-    parties = 2
-#endif
-  }
-  queued = true;
-  own = 0;
-  do
-  :: own == 1 && outside -> hand = 1; done = false; work(); break
-  :: !(own == 1 && outside) ->
-    start_chain(own);
-    end_chain(own);
-    atomic { next = claims; was_closed = closed; claims = (claims <= N -> claims + 1 : claims) }
-#ifdef GOES_ON
-    was_closed = false;
-#endif
-    if
-    :: was_closed -> hand = own; done = true; work(); break
-    :: else ->
-      if
-      :: next < N -> own = next
-      :: else -> finish_alone(); break
-      fi
-    fi
-  od;
-  atomic { own = 0; next = 0; was_closed = false }
-}
-
-inline finish_alone() {
   lock();
-  atomic {
-    if
-#ifndef ALONE_UNCHECKED
-    :: shared -> leave()
-    :: !shared && queued ->
-#else
-    :: queued ->
-#endif
-      queued = false;
-      invited = false;
-      parties = 0;
-      last = true
-    :: else -> parties = 1
-    fi;
+  d_step {
+    users = 1;
+    enqueued = false;
+    missing[2] = 1;
+    missing[3] = 2;
+    make_ready(0);
+    make_ready(1);
     unlock()
   }
+  work()
 }
 
 inline complete_command() {
@@ -275,8 +195,8 @@ inline complete_command() {
   }
 }
 
-/* The launches that are left, as long as this thread keeps the turn. */
-inline take_turn() {
+/* The launches that are left, as long as this thread executes the stream. */
+inline execute() {
   do
   :: value < LAUNCHES ->
     number = value;
@@ -289,31 +209,25 @@ inline take_turn() {
   od
 }
 
-/* By who has taken the invitation. */
+/* By a worker that has taken the job from the queue. */
 inline join() {
   number = value;
   lock();
   if
-  :: !shared && parties == 1 -> last = true; parties = 0; invited = false; unlock()
-  :: !shared && parties != 1 ->
-    if
-    :: true -> queued = true; unlock() /* refused */
-    :: claims < N ->
-      atomic { closed = true; c = claims }
-      atomic { share(); invited = false; unlock() }
-      work()
-    fi
-  :: shared -> atomic { invited = false; unlock() } work()
+  :: users > 1 -> atomic { queued = true; unlock() } /* it is refused */
+  :: true ->
+    atomic { enqueued = false; unlock() }
+    work()
   fi;
   if
-  :: last -> complete_command(); take_turn()
+  :: last -> complete_command(); execute()
   :: else
   fi
 }
 
 proctype worker() {
-  byte number, own, next, c, hand = NONE;
-  bool last, asks, gives_way, done, was_closed;
+  byte number, item = NONE;
+  bool last, enqueues, yields, done;
 end:
   do
   :: atomic { queued -> queued = false }
@@ -322,14 +236,14 @@ end:
 }
 
 proctype first() {
-  byte number, own, next, c, hand = NONE;
-  bool last, asks, gives_way, done, was_closed;
-  take_turn()
+  byte number, item = NONE;
+  bool last, enqueues, yields, done;
+  execute()
 }
 
 proctype host_thread() {
   byte number;
-  bool last, asks;
+  bool last, enqueues;
 end:
   do
   :: atomic { started -> started = false; number = value }
@@ -340,20 +254,17 @@ end:
       assert(value == number);
       complete(1);
       if
-      :: OTHERS -> invite()
+      :: OTHERS -> enqueue_job()
       :: else
       fi;
       leave();
       unlock()
     }
     if
-    :: asks -> asks = false; queued = true
+    :: enqueues -> enqueues = false; queued = true
     :: else
     fi;
-    if
-    :: last -> complete_command(); launch_left = value < LAUNCHES
-    :: else
-    fi
+    assert(!last) /* chain 3 comes after it */
   od
 }
 
@@ -362,28 +273,16 @@ proctype judge() {
   assert(!queued && !started)
 }
 
-
-proctype next_turn() {
-  byte number, own, next, c, hand = NONE;
-  bool last, asks, gives_way, done, was_closed;
-end:
-  do
-  :: atomic { launch_left -> launch_left = false }
-    take_turn()
-  od
-}
-
 init {
   atomic {
     if
-    :: outside = true
-    :: outside = false
+    :: by_host = true
+    :: by_host = false
     fi;
     run first();
     run worker();
     run worker();
     run host_thread();
-    run next_turn();
     run judge()
   }
 }

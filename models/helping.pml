@@ -3,19 +3,19 @@
  * A host thread that synchronises and helps: it runs what its target depends on, found by hints that may be old, while two
  * workers run everything.
  *
- * code:     backends/cpu_sim/help.cpp (help), stream.cpp (take_turn, wait, help, help_with_turn), record.h, scheduler.cpp (claim)
+ * code:     backends/cpu_sim/help.cpp (help), stream.cpp (run_slice, wait, help, help_run), record.h, scheduler.cpp (claim)
  * abstract: three streams with scripts; a hint is read and written in one step (event_record.pml is about that), and so are parking
  *           and waking (advance_park.pml), claiming and going idle (submit_idle.pml); of what a stream waits for the hint alone is
  *           followed: what the code keeps of submitted waits up to the target are dependencies whenever they are read; that a
  *           stream is recycled and goes on with another owner's commands is that it goes on with commands which the host doesn't
  *           wait for
  * checked:  the host runs nothing that its target doesn't depend on, so it never runs a kernel that it doesn't wait for (one here
- *           ends only once the host has gone on); one thread at a time has a stream's turn; everything is run in the end
+ *           ends only once the host has gone on); one thread at a time owns a stream; everything is run in the end
  *
  * check: safety
  * fault: TORN_HINT assertion        the hint's two words may be of two waits
  * fault: LOOKS_BEFORE assertion     whether the record is complete is looked at before the hint is read, and not after
- * fault: HAND_UNCHECKED assertion   the same of a hint that is read when the turn is over, for a stream that this one woke
+ * fault: WOKEN_UNCHECKED assertion   the same of a hint that is read when the slice is over, for a stream that this one woke
  * fault: FORGETS_THE_REST end state  the host's target is reached and it doesn't pass the stream on
  */
 #define A 0 /* 1 kernel; 2 waits for B's 1; 3 kernel; 4 waits for C's 2; 5 kernel */
@@ -42,15 +42,15 @@ byte waiting_on[STREAMS] = NOBODY, waiting_target[STREAMS]; /* the hints, which 
 
 /* What stands for Timeline's list. */
 byte parked_on[STREAMS] = NOBODY, parked_target[STREAMS];
-byte turns[STREAMS];
+byte owners[STREAMS];
 
 inline wake(who, raised, is_host) {
   if
   :: parked_on[who] == raised && parked_target[who] <= value[raised] ->
     parked_on[who] = NOBODY;
-    assert(!ready[who] && turns[who] == 0);
+    assert(!ready[who] && owners[who] == 0);
     if
-    :: is_host && in_hand == NOBODY -> turns[who]++; in_hand = who
+    :: is_host && woken == NOBODY -> owners[who]++; woken = who
     :: else -> ready[who] = true
     fi
   :: else
@@ -62,13 +62,13 @@ inline advance(which, is_host) {
 }
 
 inline pass_on(which) {
-  d_step { assert(!ready[which]); turns[which]--; ready[which] = true }
+  d_step { assert(!ready[which]); owners[which]--; ready[which] = true }
 }
 
-inline take_turn(which) {
+inline run_slice(which) {
   ready[which] = false;
-  assert(turns[which] == 0);
-  turns[which]++
+  assert(owners[which] == 0);
+  owners[which]++
 }
 
 /* The wait at the front: leaves in `over` whether the stream is parked, and then no longer the caller's. */
@@ -88,7 +88,7 @@ inline wait_or_park(which, number) {
       :: else ->
         parked_on[which] = AWAITED(which, number);
         parked_target[which] = AWAITED_TARGET(which, number);
-        turns[which]--;
+        owners[which]--;
         over = true
       fi
     }
@@ -98,14 +98,14 @@ inline wait_or_park(which, number) {
 #define PARKS_NEXT(which) \
   (WAITS(which, value[which] + 1) && value[AWAITED(which, value[which] + 1)] < AWAITED_TARGET(which, value[which] + 1))
 
-inline run_turn(which, limit, is_host) {
+inline run_stream(which, limit, is_host) {
   over = false;
   do
   :: over -> break
-  :: !over && value[which] == LENGTH(which) -> turns[which]--; break
+  :: !over && value[which] == LENGTH(which) -> owners[which]--; break
   :: !over && value[which] < LENGTH(which) && value[which] >= limit ->
 #ifdef FORGETS_THE_REST
-    turns[which]--;
+    owners[which]--;
 #else
     pass_on(which);
 #endif
@@ -113,7 +113,7 @@ inline run_turn(which, limit, is_host) {
   :: !over && value[which] < LENGTH(which) && value[which] < limit ->
     assert(!is_host || NEEDED(which, value[which] + 1));
     if
-    :: is_host && in_hand != NOBODY && !PARKS_NEXT(which) -> pass_on(in_hand); in_hand = NOBODY
+    :: is_host && woken != NOBODY && !PARKS_NEXT(which) -> pass_on(woken); woken = NOBODY
     :: else
     fi;
     if
@@ -130,7 +130,7 @@ inline run_turn(which, limit, is_host) {
 }
 
 active [2] proctype worker() {
-  byte mine, in_hand = NOBODY;
+  byte mine, woken = NOBODY;
   bool over;
 end:
   do
@@ -140,9 +140,9 @@ end:
       :: ready[B] -> mine = B
       :: ready[C] -> mine = C
       fi;
-      take_turn(mine)
+      run_slice(mine)
     }
-    run_turn(mine, NO_LIMIT, false);
+    run_stream(mine, NO_LIMIT, false);
     mine = 0
   od
 }
@@ -172,23 +172,23 @@ inline follow_hint() {
   d_step { complete = false; next = 0; next_target = 0 }
 }
 
-/* The turn of `which`, which is the host's; then that of the stream which this one woke, if this one waits for it. */
-inline help_with_turn() {
+/* A slice of `which`, which the host owns; then one of the stream that this one woke, if this one waits for it. */
+inline help_run() {
   do
   :: true ->
-    run_turn(which, target, true);
+    run_stream(which, target, true);
     if
-    :: in_hand == NOBODY -> break
+    :: woken == NOBODY -> break
     :: else
     fi;
     read_hint(which);
-#ifdef HAND_UNCHECKED
+#ifdef WOKEN_UNCHECKED
     complete = false;
 #else
     complete = value[which] >= target;
 #endif
-    which = in_hand;
-    in_hand = NOBODY;
+    which = woken;
+    woken = NOBODY;
     if
     :: complete || next != which -> pass_on(which); break
     :: else -> target = next_target
@@ -200,7 +200,7 @@ inline help_with_turn() {
 }
 
 active proctype host() {
-  byte which = A, target, next, next_target, in_hand = NOBODY;
+  byte which = A, target, next, next_target, woken = NOBODY;
   bool over, complete;
   goal = 3;
   if
@@ -213,8 +213,8 @@ active proctype host() {
   :: which != A && value[which] >= target -> which = A; target = goal
   :: value[which] < target ->
     if
-    :: atomic { ready[which] -> take_turn(which) }
-      help_with_turn()
+    :: atomic { ready[which] -> run_slice(which) }
+      help_run()
     :: !ready[which] -> follow_hint()
     :: value[A] >= goal -> which = A; target = goal /* it slept until then */
     fi
@@ -224,6 +224,6 @@ active proctype host() {
 
 active proctype judge() {
   value[A] == LENGTH(A) && value[B] == LENGTH(B) && value[C] == LENGTH(C);
-  turns[A] + turns[B] + turns[C] == 0;
+  owners[A] + owners[B] + owners[C] == 0;
   assert(!ready[A] && !ready[B] && !ready[C])
 }

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A kernel that is spread over threads: the thread that has the stream's turn, two workers and a host that helps take ranges off
+ * A kernel that is spread over threads: the stream's owner, two workers and a host that helps take ranges off
  * it; the stream's next command is spread too, with the same job.
  *
- * code:     backends/cpu_sim/spread.cpp (begin, invite, run, run_ranges), stream.cpp (help, finish_elsewhere), scheduler.cpp
+ * code:     backends/cpu_sim/spread.cpp (begin, enqueue_once, run, run_ranges), stream.cpp (help, finish_elsewhere), scheduler.cpp
  *           (withdraw)
- * abstract: a range is one unit; being in the scheduler's queue is a flag; when a thread gives way is left open; that a run is
+ * abstract: a range is one unit; being in the scheduler's queue is a flag; when a thread yields is left open; that a run is
  *           stopped is left out
  * checked:  each unit runs once, before its command is complete; nobody touches the job of a command that is complete; the host
  *           runs nothing behind its target
  *
  * check: safety
  * fault: HOST_UNCHECKED assertion    the host that has claimed the job doesn't look whether its target was reached
- * fault: NOT_COUNTED assertion       the invitation isn't counted while it is out
- * fault: COUNTED_LATE assertion      the invitation is counted when it is in the queue already
- * fault: LEAVES assertion            a thread gives way without an invitation for others
+ * fault: NOT_COUNTED assertion       the job isn't counted while it is in the queue
+ * fault: COUNTED_LATE assertion      the job is counted when it is in the queue already
+ * fault: LEAVES assertion            a thread yields without the job in the queue for others
  */
 #define UNITS 3
 #define COMMANDS 2
 #define TARGET 1
 
 byte value;    /* complete commands */
-bool ready;    /* the invitation is in the queue */
-bool invited;  /* it is, or is about to be, or was just taken */
+bool ready;    /* the job is in the queue */
+bool enqueued;  /* it is, or is about to be, or was just taken */
 byte next;
-byte parties;
+byte users;
 bool ran[UNITS * COMMANDS];
-bool several;  /* threads may run tasks; if not, there are invitations only when one gives way */
+bool several;  /* threads may run tasks; if not, the job is enqueued only when one yields */
 
-inline invite() {
-  atomic { old = invited; invited = true }
+inline enqueue_once() {
+  atomic { old = enqueued; enqueued = true }
   if
   :: old
   :: else ->
 #ifdef COUNTED_LATE
     ready = true;
-    parties++
+    users++
 #else
 #ifndef NOT_COUNTED
-    parties++;
+    users++;
 #endif
     ready = true
 #endif
@@ -46,7 +46,7 @@ inline invite() {
   old = false
 }
 
-/* Leaves whether this was the last party in `last`. */
+/* Leaves whether this was the last user in `last`. */
 inline run_ranges() {
   number = value; /* of the command, for the assertions */
   do
@@ -67,7 +67,7 @@ inline run_ranges() {
     :: true
     :: next < UNITS ->
 #ifndef LEAVES
-      invite();
+      enqueue_once();
 #endif
       gave_way = true;
       break
@@ -81,17 +81,17 @@ inline run_ranges() {
       :: ready ->
         ready = false;
 #ifndef NOT_COUNTED
-        parties--
+        users--
 #endif
       :: else
       fi
     }
   fi;
-  atomic { assert(parties > 0 && value == number); parties--; last = parties == 0 }
+  atomic { assert(users > 0 && value == number); users--; last = users == 0 }
   d_step { number = 0; unit = 0; gave_way = false }
 }
 
-/* By the last party: it has the turn. */
+/* By the last user: it owns the stream. */
 inline complete() {
   d_step {
     assert(ran[UNITS * value] && ran[UNITS * value + 1] && ran[UNITS * value + 2]);
@@ -100,15 +100,15 @@ inline complete() {
   }
 }
 
-/* The commands that are left, one after the other, as long as this thread keeps the turn. */
-inline take_turn() {
+/* The commands that are left, one after the other, as long as this thread owns the stream. */
+inline run_slice() {
   do
   :: value < COMMANDS ->
     next = 0;
-    parties = 1;
-    invited = false;
+    users = 1;
+    enqueued = false;
     if
-    :: several -> invite()
+    :: several -> enqueue_once()
     :: else
     fi;
     run_ranges();
@@ -120,19 +120,19 @@ inline take_turn() {
   od
 }
 
-/* By who has taken the invitation. */
+/* By a thread that has taken the job. */
 inline join() {
-  invited = false;
+  enqueued = false;
 #ifdef NOT_COUNTED
-  parties++;
+  users++;
 #endif
   if
-  :: next < UNITS && several -> invite()
+  :: next < UNITS && several -> enqueue_once()
   :: else
   fi;
   run_ranges();
   if
-  :: last -> complete(); take_turn()
+  :: last -> complete(); run_slice()
   :: else
   fi
 }
@@ -150,7 +150,7 @@ end:
 proctype first() {
   byte number, unit;
   bool last, old, gave_way;
-  take_turn()
+  run_slice()
 }
 
 proctype host() {

@@ -2,9 +2,9 @@
  *
  * Submitting to a stream, and a stream that goes idle: two producers, a worker, and a host thread that synchronises and helps.
  *
- * code:     backends/cpu_sim/stream.h (push), stream.cpp (take_turn, go_idle, help)
+ * code:     backends/cpu_sim/stream.h (push), stream.cpp (run_slice, go_idle, help)
  * abstract: one stream; a command is a flag that says it was written; being ready is a flag of the scheduler's
- * checked:  no command is lost, none runs twice or before it was written, one thread at a time has the turn, the stream is ready
+ * checked:  no command is lost, none runs twice or before it was written, one thread at a time owns the stream, the stream is ready
  *           at most once
  *
  * check: safety
@@ -56,8 +56,8 @@ inline submit() {
   fi
 }
 
-/* By who has the turn, until `limit` commands are done. */
-inline take_turn(limit) {
+/* By the owner, until `limit` commands are done. */
+inline run_slice(limit) {
   seen = submitted;
   do
   :: retired < seen && retired < limit ->
@@ -106,7 +106,7 @@ proctype producer(bool synchronises) {
   :: synchronises ->
     do
     :: retired >= number -> break
-    :: atomic { ready -> claim() } take_turn(number)
+    :: atomic { ready -> claim() } run_slice(number)
     od
   :: else
   fi;
@@ -117,7 +117,7 @@ proctype worker() {
   byte seen;
 end:
   do
-  :: atomic { ready -> claim() } take_turn(NO_LIMIT)
+  :: atomic { ready -> claim() } run_slice(NO_LIMIT)
   od
 }
 

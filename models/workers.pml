@@ -3,7 +3,7 @@
  * Two workers, one of them the reserve, that look at the queue, sleep, and are called; two kernels that wait for each other; and,
  * or not, a host thread that submits and runs its own tasks for ever and two streams that wake each other for ever.
  *
- * code:     backends/cpu_sim/scheduler.h, scheduler.cpp (ready, call_somebody, take, claim, done, work, look, wait_for_task),
+ * code:     backends/cpu_sim/scheduler.h, scheduler.cpp (ready, choose_worker, take, claim, done, work, poll, wait_for_task),
  *           ready_queue.h (pop)
  * abstract: what is done under the scheduler's lock is one step; time is not modelled: a look comes at any time, a worker rests or
  *           not, and may find at any look that nothing was pushed for long if nothing was since its last one; "changed since my
@@ -12,12 +12,12 @@
  *           nobody but its stream, and what is ready is not passed over for ever
  *
  * check: progress
- * fault: COUNTS_ITSELF cycle       a worker that takes a task is still counted as looking when it calls somebody for the next one
+ * fault: COUNTS_ITSELF cycle       a worker that takes a task is still counted as polling when it chooses a worker for the next one
  * fault: SLEEPS_BLINDLY cycle      a worker goes to sleep without looking at the queue under the lock
  * fault: NO_PATIENCE cycle         a worker leaves what is ready to others for as long as any of them claims something
  * fault: FORGETS cycle             a worker that tries to take a task, because there are two, doesn't remember which one waited
  * fault: GOES_BY_THE_NEXT cycle    a worker waits until what it would take is the same at two looks, instead of what waits longest
- * fault: HOSTS_FIRST cycle         hosts claim, and so keep as many threads running as may, while a worker waits for its turn
+ * fault: HOSTS_FIRST cycle         hosts claim, and so keep as many threads running as may, while a worker waits for room
  * fault: NO_TURNS cycle            what was woken by a timeline always goes first
  */
 #define LIMIT 2
@@ -39,7 +39,7 @@ chan pushes = [5] of { byte };    /* all that is ready, in the order in which it
 byte in_a_row;                    /* how many of `woken` were taken while others waited */
 
 byte running;                     /* threads with a task */
-byte looking[2];                  /* workers of each kind that look, or are about to */
+byte polling[2];                  /* workers of each kind that poll, or are about to */
 bool started[2], asleep[2], unparked[2];
 bool starving;                    /* a worker couldn't take what is ready: hosts claim nothing until one can */
 bool pushed[2];                   /* something was, since that worker looked last */
@@ -82,21 +82,21 @@ inline note_oldest(taken) {
   before = NOTHING
 }
 
-inline call_one(who) {
-  looking[who]++;
+inline wake_one(who) {
+  polling[who]++;
   if
   :: started[who] -> asleep[who] = false; unparked[who] = true
   :: else -> started[who] = true
   fi
 }
 
-inline call_somebody() {
+inline choose_worker() {
   if
-  :: running >= LIMIT || looking[EAGER] > 0
-  :: ROOM && looking[EAGER] == 0 && (asleep[EAGER] || !started[EAGER]) -> call_one(EAGER)
-  :: ROOM && looking[EAGER] == 0 && !asleep[EAGER] && started[EAGER] ->
+  :: running >= LIMIT || polling[EAGER] > 0
+  :: ROOM && polling[EAGER] == 0 && (asleep[EAGER] || !started[EAGER]) -> wake_one(EAGER)
+  :: ROOM && polling[EAGER] == 0 && !asleep[EAGER] && started[EAGER] ->
     if
-    :: looking[RESERVE] == 0 && (asleep[RESERVE] || !started[RESERVE]) -> call_one(RESERVE)
+    :: polling[RESERVE] == 0 && (asleep[RESERVE] || !started[RESERVE]) -> wake_one(RESERVE)
     :: else
     fi
   fi
@@ -109,7 +109,7 @@ inline enqueue(queue, what) {
     note_oldest(NOTHING);
     pushed[EAGER] = true;
     pushed[RESERVE] = true;
-    call_somebody()
+    choose_worker()
   }
 }
 
@@ -130,7 +130,7 @@ inline take() {
     starving = false;
     same[me] = false;
     if
-    :: READY > 0 -> call_somebody()
+    :: READY > 0 -> choose_worker()
     :: else
     fi
   :: else
@@ -182,9 +182,9 @@ inline wait_for_task() {
     :: !quiet -> take()
     :: else
     fi;
-    looking[me]--;
+    polling[me]--;
 #else
-    looking[me]--;
+    polling[me]--;
     if
     :: !quiet -> take()
     :: else
@@ -201,7 +201,7 @@ inline wait_for_task() {
       asleep[me] = (quiet && (READY == 0 || !ROOM)) || (waited && READY > 0 && !ROOM && me == RESERVE);
 #endif
       if
-      :: !asleep[me] -> looking[me]++
+      :: !asleep[me] -> polling[me]++
       :: else
       fi
     :: else
@@ -233,12 +233,12 @@ end_before:
       :: true -> take()
       :: true -> /* it rests before it looks */
         if
-        :: READY > 0 -> call_somebody()
+        :: READY > 0 -> choose_worker()
         :: else
         fi
       fi;
       if
-      :: task == NOTHING -> looking[me]++
+      :: task == NOTHING -> polling[me]++
       :: else
       fi
     }
@@ -262,7 +262,7 @@ proctype host() {
       atomic {                                                                                            \
         running--;                                                                                        \
         if                                                                                                \
-        :: READY > 0 -> call_somebody()                                                                   \
+        :: READY > 0 -> choose_worker()                                                                   \
         :: else                                                                                           \
         fi                                                                                                \
       }                                                                                                   \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin's entries, each in terms of the engine. This file turns handles into objects and back, and checks what the
-// core doesn't.
+// This file implements the plugin's entries in terms of the engine. It turns handles into objects and back, and checks
+// what the core doesn't.
 //
 // Handles are pointers to objects of this backend, which the core passes only while they live (abi.h).
 #include <anyplace/backend/device_backend.h>
@@ -36,12 +36,13 @@ using backend::from_handle;
 using backend::Host;
 using backend::to_handle;
 
-/// A further handle of a stream: of the null stream, or from stream_from_native. The first handle of a stream that
-/// stream_create made is the Stream itself. Both are aligned, so the handle's lowest bit tells them apart.
+/// A StreamHandle is a further handle of a stream: of the null stream, or from stream_from_native. The first handle of
+/// a stream that stream_create made is the Stream itself. Both are aligned, so the handle's lowest bit tells them
+/// apart.
 struct StreamHandle {
   Stream* stream;
-  std::uint64_t cookie;  // this handle's, for faults of work that is submitted through it
-  bool counted;          // whether it counts as one of the stream's handles
+  std::uint64_t cookie;  // Faults of work that is submitted through this handle go there.
+  bool counted;          // It says whether the stream counts this handle.
 
   static constexpr std::uint64_t tag = 1;
   static bool is(anyplace_stream handle) noexcept { return (handle & tag) != 0; }
@@ -77,7 +78,7 @@ class CpuSimBackend final : public DeviceBackend {
     return synchronize(engine_.device(device), Deadline::after(timeout_ns));
   }
 
-  // -- Peer access: all devices share one memory, so only the state is kept.
+  // -- Peer access. All devices share one memory, so only the state is kept.
   bool peer_query(std::int32_t device, std::int32_t peer) override {
     return &engine_.device(device) != &engine_.device(peer);
   }
@@ -127,7 +128,7 @@ class CpuSimBackend final : public DeviceBackend {
     const Event& object = event_of(event);
     if (object.shared() != nullptr) [[unlikely]] {
       if (const auto record = object.latest_elsewhere()) {
-        return object.shared()->hold_back(stream_of(stream), *record, host_, cookie_of(stream));
+        return submit_shared_wait(*object.shared(), *record, stream_of(stream), host_, cookie_of(stream));
       }
     }
     stream_of(stream).submit_wait(object.latest());
@@ -178,7 +179,7 @@ class CpuSimBackend final : public DeviceBackend {
     const Event& object = event_of(event);
     if (object.shared() != nullptr) [[unlikely]] {
       if (const auto record = object.latest_elsewhere()) {
-        return object.shared()->synchronize(*record, timeout_ns, object.spins());
+        return synchronize_shared(*object.shared(), *record, timeout_ns, object.spins());
       }
     }
     return wait_for(object.latest(), timeout_ns);
@@ -190,7 +191,7 @@ class CpuSimBackend final : public DeviceBackend {
   }
   anyplace_event event_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
     engine_.device(device);
-    return to_handle(new Event(device, engine_.next_native(), SharedEvent::import(handle)));
+    return to_handle(new Event(device, engine_.next_native(), SharedEvent::import(handle, "cpu_sim")));
   }
   double event_elapsed(anyplace_event start, anyplace_event end) override {
     return elapsed_ms(event_of(start), event_of(end));
@@ -283,7 +284,7 @@ class CpuSimBackend final : public DeviceBackend {
     engine_.imported_memory().close(address);
   }
 
-  // -- Processes: a simulated device is in one process and is nobody else's.
+  // -- Processes. A simulated device is in one process and is nobody else's.
   std::vector<anyplace_process> list_processes(std::int32_t device) override {
     const DeviceMemory& memory = engine_.device(device).memory();
     anyplace_process self{};
@@ -339,7 +340,7 @@ class CpuSimBackend final : public DeviceBackend {
   }
   std::uint64_t module_native(anyplace_module module) override { return from_handle<Module>(module)->native(); }
   std::uint64_t kernel_native(anyplace_kernel kernel) override { return from_handle<Kernel>(kernel)->native(); }
-  /// Functions of the host: what a compiler made of one is known to nobody.
+  /// Kernels are functions of the host: nobody knows what a compiler made of one.
   void kernel_attributes(anyplace_kernel, anyplace_kernel_attributes& out) override {
     out.max_threads_per_block = max_threads_per_block;
     out.registers = UINT32_MAX;
@@ -363,13 +364,8 @@ class CpuSimBackend final : public DeviceBackend {
     Stream& object = stream_of(stream);
     const bool own = !StreamHandle::is(stream);
     Kernel& launched = *from_handle<Kernel>(kernel);
-    if (own && is_one_block(launch)) [[likely]] {
-      if (launch.argument_count == 0 && launched.takes_nothing()) {
-        object.submit_launch(launched, launched.mark(), pack(launch.block));
-        return;
-      }
-      if (submit_with_arguments(object, launched, launch)) return;
-    }
+    if (own && is_one_block(launch) && submit_one_block(object, launched, launch)) [[likely]]
+      return;
     submit_launch(object, launched, cookie_of(stream), launch);
   }
 

@@ -42,7 +42,7 @@ BackingFile::BackingFile() : elsewhere_(elsewhere) {
     return;
   }
   const int made = memfd_create("anyplace cpu_sim memory", MFD_CLOEXEC);
-  if (made < 0 && backend::is_shortage(errno)) {  // a shortage may be over at the next call
+  if (made < 0 && backend::is_shortage(errno)) {  // A shortage may be over at the next call.
     throw backend::Failure(ANYPLACE_STATUS_OUT_OF_MEMORY,
                            std::string("there is no file in memory for now, memfd_create: ") + std::strerror(errno),
                            errno, "memfd_create");
@@ -95,10 +95,10 @@ void BackingFile::erase(std::uint64_t offset) noexcept {
   places_.erase(offset);
 }
 
-/// Whether the file has data in the range; true where the system can't tell.
+/// Returns whether the file has data in the range, and true where the system can't tell.
 bool BackingFile::holds_data(std::uint64_t offset, std::uint64_t bytes) const noexcept {
   const off_t data = lseek(descriptor_, signed_offset(offset), SEEK_DATA);
-  if (data < 0) return errno != ENXIO;  // ENXIO: there is no data from here to the end
+  if (data < 0) return errno != ENXIO;  // ENXIO means that there is no data from here to the end.
   return static_cast<std::uint64_t>(data) < offset + bytes;
 }
 
@@ -124,7 +124,7 @@ int BackingFile::map(anyplace_address address, std::uint64_t offset, std::uint64
   void* const wanted = backend::from_handle<void>(address);
   if (mprotect(wanted, bytes, PROT_READ | PROT_WRITE) == 0) return 0;
   const int code = errno;
-  mprotect(wanted, bytes, PROT_NONE);  // some of it may have got access
+  mprotect(wanted, bytes, PROT_NONE);  // Some of it may have got access.
   return code;
 }
 

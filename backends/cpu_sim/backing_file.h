@@ -24,11 +24,11 @@ class BackingFile {
  public:
   /// The process's file. It is made at the first call and kept until the process ends.
   static BackingFile& get();
-  BackingFile(const BackingFile&) = delete;  // a copy would give out the same ranges again
+  BackingFile(const BackingFile&) = delete;  // A copy would give out the same ranges again.
   BackingFile& operator=(const BackingFile&) = delete;
 
   bool exists() const noexcept { return descriptor_ >= 0; }
-  /// Why there is no file, and which system call failed.
+  /// Tells why there is no file, and which system call failed.
   const std::string& why_not() const noexcept { return why_not_; }
   int descriptor() const noexcept { return descriptor_; }
 
@@ -37,7 +37,7 @@ class BackingFile {
   std::uint64_t place(std::uint64_t wanted, std::uint64_t bytes);
   /// Gives a range back and drops its data.
   void give_back(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  /// Gives a range back if it has no data; false if it has.
+  /// Gives a range back if it has no data. Returns false if it has.
   bool give_back_if_empty(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
   // -- Mappings at addresses that belong to the caller. Each returns 0 or the errno.
@@ -61,8 +61,8 @@ class BackingFile {
   std::atomic<bool> has_old_mappings_{false};
 
   std::mutex mutex_;
-  std::map<std::uint64_t, std::uint64_t> places_;  // guarded by mutex_; offset -> end
-  std::uint64_t elsewhere_;  // guarded by mutex_; the next range for memory whose wanted offset isn't free
+  std::map<std::uint64_t, std::uint64_t> places_;  // mutex_ guards it; it maps offsets to ends.
+  std::uint64_t elsewhere_;  // mutex_ guards it; memory whose wanted offset isn't free comes here.
 };
 
 }  // namespace anyplace::cpu_sim

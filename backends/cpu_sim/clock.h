@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The monotonic clock of all simulated devices, and deadlines.
+// This header has the monotonic clock of all simulated devices, and deadlines.
 #pragma once
 
 #include <anyplace/backend/abi.h>
@@ -18,7 +18,7 @@ inline std::int64_t now_ns() noexcept {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
 }
 
-/// The end of a wait. ANYPLACE_FOREVER, and everything past the clock's range, never comes.
+/// A Deadline is the end of a wait. ANYPLACE_FOREVER, and everything past the clock's range, never comes.
 class Deadline {
  public:
   static Deadline never() noexcept { return Deadline(); }
@@ -37,12 +37,12 @@ class Deadline {
     return deadline;
   }
 
-  /// Whether the caller only wants to look and not to wait.
+  /// Returns whether the caller only wants to look and not to wait.
   bool poll() const noexcept { return poll_; }
 
   bool forever() const noexcept { return forever_ && !poll_; }
 
-  /// The time that is left: 0 once the deadline has passed, INT64_MAX if there is none.
+  /// Returns the nanoseconds that are left: 0 once the deadline has passed, INT64_MAX if there is none.
   std::int64_t left_ns() const noexcept {
     if (poll_) return 0;
     if (forever_) return INT64_MAX;
@@ -50,7 +50,7 @@ class Deadline {
     return now < at_ ? std::chrono::duration_cast<std::chrono::nanoseconds>(at_ - now).count() : 0;
   }
 
-  /// Waits until `ready()` holds, under `lock`; false when time ran out first.
+  /// Waits until `ready()` holds, under `lock`. Returns false when time ran out first.
   template <class Ready>
   bool wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Ready ready) const {
     if (poll_) return ready();

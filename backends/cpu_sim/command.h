@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Command: one submission in a stream's queue that is an object (command_queue.h has those that aren't). It lives in
+// A Command is a submission in a stream's queue that is an object (command_queue.h has those that aren't). It lives in
 // the queue, is executed there, and is destroyed when it is done. So it is never copied, and its address is stable.
 #pragma once
 
@@ -10,9 +10,9 @@ class HostWork;
 class Stream;
 
 enum class Progress {
-  done,      // the command is complete; the caller retires it and executes the next one
-  elsewhere  // the turn was passed on: a timeline, the host thread or a spread job will ready the stream. The caller
-             // may touch neither the command nor the stream any more
+  done,      // The command is complete; the caller retires it and executes the next one.
+  elsewhere  // The stream was passed on: a timeline, the host thread or a spread job will ready it. The caller may
+             // touch neither the command nor the stream any more.
 };
 
 class Command {
@@ -21,14 +21,14 @@ class Command {
   Command& operator=(const Command&) = delete;
   virtual ~Command() = default;
 
-  /// Called by the thread that has the stream's turn, under no lock.
+  /// The stream's owner calls it, under no lock.
   virtual Progress execute(Stream& stream) noexcept = 0;
 
  protected:
   Command() = default;
 };
 
-/// A command that the device's host thread executes.
+/// The device's host thread executes a HostCommand.
 class HostCommand : public Command {
  public:
   virtual HostWork& work() noexcept = 0;

@@ -6,10 +6,10 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// Sizes of chunks, in units. The first chunk is small because there may be ten thousand streams; later ones grow with
-// the queue. When a queue runs empty, it keeps a chunk of at most `kept` units. It keeps a larger one as long as all
-// such chunks together take at most most_kept_bytes: few streams are in steady use, and they would else allocate their
-// chunks again and again.
+// Chunks have these sizes, in units. The first chunk is small because there may be ten thousand streams; later ones
+// grow with the queue. When a queue runs empty, it keeps a chunk of at most `kept` units. It keeps a larger one as long
+// as all such chunks together take at most most_kept_bytes: few streams are in steady use, and they would else allocate
+// their chunks again and again.
 constexpr std::size_t first = 256 / sizeof(Entry);
 constexpr std::size_t kept = 512 / sizeof(Entry);
 constexpr std::size_t largest = 16384 / sizeof(Entry);
@@ -20,8 +20,8 @@ std::atomic<std::size_t> kept_bytes{0};
 }  // namespace
 
 struct alignas(CommandQueue::alignment) CommandQueue::Chunk {
-  std::uint32_t units;  // including the chunk's own header
-  bool kept = false;    // whether it is counted in kept_bytes
+  std::uint32_t units;  // It includes the chunk's own header.
+  bool kept = false;    // It says whether kept_bytes counts the chunk.
 
   Entry* begin() noexcept { return reinterpret_cast<Entry*>(this) + 1; }
   Entry* end() noexcept { return reinterpret_cast<Entry*>(this) + units; }
@@ -31,7 +31,7 @@ struct alignas(CommandQueue::alignment) CommandQueue::Chunk {
 /// new one. front() follows that entry only when something behind it was submitted.
 Entry* CommandQueue::make_chunk(std::size_t units) {
   static_assert(sizeof(Chunk) == sizeof(Entry));
-  const std::size_t least = units + 2;  // with the chunk's header and the entry that leads to the next chunk
+  const std::size_t least = units + 2;  // The chunk's header and the entry behind count, too.
   Chunk* chunk = static_cast<Chunk*>(front_.spare.exchange(nullptr, std::memory_order_acquire));
   if (chunk != nullptr && chunk->units < least) {
     free_chunk(chunk);
@@ -80,7 +80,7 @@ void* CommandQueue::rest() noexcept {
   return nullptr;
 }
 
-/// Whether an empty queue may keep the chunk.
+/// Returns whether an empty queue may keep the chunk.
 bool CommandQueue::keep(Chunk& chunk) noexcept {
   if (chunk.units <= kept || chunk.kept) return true;
   const std::size_t bytes = chunk.units * sizeof(Entry);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands of one stream, one behind the other in chunks of memory. The most frequent ones are plain bytes: a
+// The commands of one stream lie one behind the other in chunks of memory. The most frequent ones are plain bytes: a
 // kernel over a grid of one takes 16, and with arguments 16 more and what their values take; a wait, a short copy and a
 // short fill take 32. Any other command is an object of its own type with 16 bytes in front of it. Chunks are reused,
 // so a stream in steady use allocates nothing.
 //
 // The queue has two sides, which share only the chunks and Front::spare:
 //   - the back: emplace_...(), called under the stream's submit lock, writes behind what was submitted before;
-//   - the front: front() and pop(), called without a lock by the thread that has the stream's turn. It reads only what
-//   was
-//     submitted: the stream's count of submissions, which is stored after the entry was written, says how far that is.
-// rest() and clear() belong to both sides: the thread that has the turn calls them, under the lock, when the queue is
-// empty.
+//   - the front: front() and pop(), called without a lock by the stream's owner. It reads only what was submitted: the
+//     stream's count of submissions, which is stored after the entry was written, says how far that is.
+// rest() and clear() belong to both sides: the owner calls them, under the lock, when the queue is empty.
 #pragma once
 
 #include <atomic>
@@ -30,8 +28,8 @@ namespace anyplace::cpu_sim {
 class Kernel;
 class Timeline;
 
-/// The arguments of a launch of one block: how large each value is, 4 or 8 bytes, and behind this the values, in their
-/// order, each aligned to its size.
+/// PackedArguments are those of a launch of one block: they tell how large each value is, 4 or 8 bytes. The values lie
+/// behind it, in their order, each aligned to its size.
 struct PackedArguments {
   static constexpr std::uint32_t most = 15;
   std::uint8_t count;
@@ -41,7 +39,7 @@ struct PackedArguments {
 };
 static_assert(sizeof(PackedArguments) == 16);
 
-/// A copy, and a fill, that one thread makes.
+/// One thread makes such a copy or fill.
 struct ShortCopy {
   anyplace_address source;
   std::uint64_t bytes;
@@ -51,20 +49,19 @@ struct ShortFill {
   std::uint64_t width;
 };
 
-/// The beginning of each command: 16 bytes, which may be followed by more.
+/// Each command begins with an Entry: 16 bytes, which may be followed by more.
 struct Entry {
   enum Kind : std::uint32_t {
-    launch,       // of `kernel`, one block of the size `packed`, no arguments, no shared memory
-    launch_with,  // the same with PackedArguments behind the entry
-    wait,         // waits until the timeline reaches the number that follows the entry
-    copy,         // to `address`; a ShortCopy follows the entry
-    fill,         // at `address`, of the value `packed`; a ShortFill follows the entry
-    object,       // a Command follows the entry
-    for_host,     // a HostCommand follows the entry
-    next_chunk    // no command: the queue goes on in the chunk `next`
+    launch,     // It launches one block of the size `packed` of `kernel`; PackedArguments follow if there are any.
+    wait,       // It waits until the timeline reaches the number that follows the entry.
+    copy,       // It copies to `address`; a ShortCopy follows the entry.
+    fill,       // It fills at `address` with the value `packed`; a ShortFill follows the entry.
+    object,     // A Command follows the entry.
+    for_host,   // A HostCommand follows the entry.
+    next_chunk  // It is no command: the queue goes on in the chunk `next`.
   };
   std::uint32_t kind : 3;
-  std::uint32_t units : 29;  // its size, with all that follows, in units of 16 bytes
+  std::uint32_t units : 29;  // This is its size, with all that follows, in units of 16 bytes.
   std::uint32_t packed;
   union {
     Kernel* kernel;
@@ -76,7 +73,10 @@ struct Entry {
   std::uint64_t& target() noexcept { return *reinterpret_cast<std::uint64_t*>(this + 1); }
   ShortCopy& short_copy() noexcept { return *std::launder(reinterpret_cast<ShortCopy*>(this + 1)); }
   ShortFill& short_fill() noexcept { return *std::launder(reinterpret_cast<ShortFill*>(this + 1)); }
-  PackedArguments& arguments() noexcept { return *std::launder(reinterpret_cast<PackedArguments*>(this + 1)); }
+  /// Returns null for a launch without arguments.
+  PackedArguments* arguments() noexcept {
+    return units == 1 ? nullptr : std::launder(reinterpret_cast<PackedArguments*>(this + 1));
+  }
   Command& command() noexcept { return *std::launder(reinterpret_cast<Command*>(this + 1)); }
   HostCommand& host_command() noexcept { return static_cast<HostCommand&>(command()); }
 };
@@ -85,36 +85,32 @@ inline constexpr std::uint32_t most_units = (1u << 29) - 1;
 
 class CommandQueue {
  public:
-  static constexpr std::size_t alignment = 16;  // the alignment of an entry, a command and its tail
-  /// The longest tail: the size of a longer one wouldn't fit into Entry::units.
+  static constexpr std::size_t alignment = 16;  // Entries, commands and tails have it.
+  /// This is the longest tail: the size of a longer one wouldn't fit into Entry::units.
   static constexpr std::size_t max_tail_bytes = std::size_t{1} << 30;
 
-  /// The front's data. It is kept apart, so that it shares no cache line with the back.
+  /// The front's data is kept apart, so that it shares no cache line with the back.
   struct Front {
     Entry* entry = nullptr;
     void* chunk = nullptr;
-    std::atomic<void*> spare{nullptr};  // a chunk that the front has emptied, for the back to use again
+    std::atomic<void*> spare{nullptr};  // The front has emptied it; the back uses it again.
   };
 
   explicit CommandQueue(Front& front) noexcept : front_(front) {}
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
-  ~CommandQueue() = default;  // clear() frees the chunks; a stream's own memory is never freed (stream_pool.h)
+  ~CommandQueue() = default;  // clear() frees the chunks; a stream's memory is never freed (stream_pool.h).
 
   // -- The back. Each throws std::bad_alloc, which leaves the queue as it was.
-  void emplace_launch(Kernel& kernel, std::uint32_t packed_block) {
-    Entry* entry = make_room(1);
-    entry->kind = Entry::launch, entry->units = 1, entry->packed = packed_block, entry->kernel = &kernel;
-    back_ = entry + 1;
-  }
-  /// Returns memory for `value_bytes` of values, which the caller writes.
-  std::byte* emplace_launch_with(Kernel& kernel, std::uint32_t packed_block, const PackedArguments& arguments,
-                                 std::uint32_t value_bytes) {
-    const auto units = static_cast<std::uint32_t>(2 + units_of(value_bytes));
+  /// Returns memory for `value_bytes` of values, which the caller writes, or null if there are no arguments.
+  std::byte* emplace_launch(Kernel& kernel, std::uint32_t packed_block, const PackedArguments& arguments,
+                            std::uint32_t value_bytes) {
+    const auto units = arguments.count == 0 ? 1 : static_cast<std::uint32_t>(2 + units_of(value_bytes));
     Entry* entry = make_room(units);
-    entry->kind = Entry::launch_with, entry->units = units & most_units, entry->packed = packed_block;
+    entry->kind = Entry::launch, entry->units = units & most_units, entry->packed = packed_block;
     entry->kernel = &kernel;
     back_ = entry + units;
+    if (units == 1) return nullptr;
     return (::new (static_cast<void*>(entry + 1)) PackedArguments(arguments))->values();
   }
   void emplace_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
@@ -135,7 +131,7 @@ class CommandQueue {
     entry->target() = target;
     back_ = entry + 2;
   }
-  /// A T with `tail_bytes` of uninitialised memory behind it (tail_of).
+  /// Makes a T with `tail_bytes` of uninitialised memory behind it (tail_of).
   template <class T, class... Args>
   T& emplace(std::size_t tail_bytes, Args&&... args) {
     static_assert(alignof(T) <= alignment);
@@ -154,7 +150,7 @@ class CommandQueue {
     return reinterpret_cast<Entry*>(&command) + units_of(sizeof(T));
   }
 
-  // -- The front. Called only while something that was submitted has not been popped.
+  // -- The front. These are called only while something that was submitted has not been popped.
   Entry& front() noexcept {
     if (front_.entry->kind == Entry::next_chunk) [[unlikely]]
       next_chunk();
@@ -170,7 +166,7 @@ class CommandQueue {
   /// null, which the caller gives to free_chunk() without the lock.
   [[nodiscard]] void* rest() noexcept;
   static void free_chunk(void* chunk) noexcept;
-  /// Like rest(), but leaves the queue without memory.
+  /// Does the same as rest(), but leaves the queue without memory.
   [[nodiscard]] void* clear() noexcept;
 
  private:
@@ -184,7 +180,7 @@ class CommandQueue {
     __builtin_prefetch(entry, 1);
 #endif
   }
-  static constexpr int ahead = 20;  // entries: five cache lines
+  static constexpr int ahead = 20;  // So many entries are five cache lines.
 
   static constexpr std::size_t units_of(std::size_t bytes) noexcept {
     return (bytes + sizeof(Entry) - 1) / sizeof(Entry);
@@ -201,8 +197,8 @@ class CommandQueue {
   void next_chunk() noexcept;
   static bool keep(Chunk& chunk) noexcept;
 
-  Entry* back_ = nullptr;  // where the next entry goes
-  Entry* end_ = nullptr;   // the end of the chunk in use
+  Entry* back_ = nullptr;  // The next entry goes here.
+  Entry* end_ = nullptr;   // The chunk in use ends here.
   Chunk* back_chunk_ = nullptr;
   Front& front_;
 };

@@ -14,7 +14,7 @@ constexpr std::uint64_t max_workers = 1024;
 constexpr std::uint64_t max_backoff_us = 1'000'000;
 constexpr std::uint64_t max_bytes = INT64_MAX;
 
-/// Parses the digits at the start of `text`; false when there are none or the number is past `limit`.
+/// Parses the digits at the start of `text`. Returns false when there are none or the number is past `limit`.
 bool parse_digits(const std::string& text, std::uint64_t limit, std::uint64_t* number, std::size_t* used) noexcept {
   std::uint64_t value = 0;
   std::size_t i = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The simulator's environment variables. They are read once, when the plugin is loaded; an empty variable counts as
-// unset.
+// This header has the simulator's environment variables. They are read once, when the plugin is loaded; an empty
+// variable counts as unset.
 //
 //   ANYPLACE_CPU_SIM_DEVICES        the number of devices: 0 to 4096, default 2
-//   ANYPLACE_CPU_SIM_MEMORY         the memory of each device: bytes, or a number with KiB, MiB, GiB or TiB; default
-//   1GiB ANYPLACE_CPU_SIM_WORKERS        threads that run kernels and copies, shared by all devices: 1 to 1024; default
-//   the
+//   ANYPLACE_CPU_SIM_MEMORY         the memory of each device: bytes, or a number with KiB, MiB, GiB or TiB;
+//                                   default 1GiB
+//   ANYPLACE_CPU_SIM_WORKERS        threads that run kernels and copies, shared by all devices: 1 to 1024; default the
 //                                   number of cores that this process may use, at least 2
-//   ANYPLACE_CPU_SIM_IDLE_BACKOFF   microseconds that an idle worker sleeps between two looks for work, until 2 ms have
-//                                   passed without any: 0 to 1000000, default 25. With 0 it doesn't look, and each
+//   ANYPLACE_CPU_SIM_IDLE_BACKOFF   microseconds that an idle worker sleeps between two polls for work, until 2 ms have
+//                                   passed without any: 0 to 1000000, default 25. With 0 it doesn't poll, and each
 //                                   submission wakes it
 //   ANYPLACE_CPU_SIM_FAULTS         report (the default): when a faulty kernel raises a signal, its name and block are
 //                                   reported (fault_report.h); off: signals are left alone
@@ -31,7 +31,7 @@ struct Config {
   static Config from_environment();
 };
 
-/// "64MiB" and the like; false when `text` is no byte count from 1 to 2^63 - 1.
+/// Parses "64MiB" and the like. Returns false when `text` is no byte count from 1 to 2^63 - 1.
 bool parse_bytes(const std::string& text, std::uint64_t* bytes) noexcept;
 
 }  // namespace anyplace::cpu_sim

@@ -11,7 +11,7 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// Smaller ranges of a copy aren't worth handing out.
+// Smaller ranges of a copy aren't worth another thread.
 constexpr std::uint64_t grain_bytes = short_bytes;
 
 std::byte* at(anyplace_address address) noexcept { return backend::from_handle<std::byte>(address); }

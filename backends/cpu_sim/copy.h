@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Commands that move or fill memory. All memory of the simulator is memory of this process, so host, device and peer
-// make no difference here. The core has checked what may be copied where.
+// This header has the commands that move or fill memory. All memory of the simulator is memory of this process, so
+// host, device and peer make no difference here. The core has checked what may be copied where.
 #pragma once
 
 #include <anyplace/backend/abi.h>
@@ -51,7 +51,7 @@ class Copy2d final : public Spreadable {
   std::uint64_t rows_;
 };
 
-/// Fills elements of 1, 2 or 4 bytes at an address that is aligned to them; more than short_bytes.
+/// Fills elements of 1, 2 or 4 bytes, more than short_bytes in all, at an address that is aligned to them.
 class Fill final : public Spreadable {
  public:
   Fill(anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count) noexcept
@@ -67,7 +67,7 @@ class Fill final : public Spreadable {
   std::uint32_t width_;
 };
 
-// Each submits what its size asks for. Throws if there is no memory or no thread; then nothing was submitted.
+// Each submits what its size asks for. It throws if there is no memory or no thread; then nothing was submitted.
 void submit_copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes);
 void submit_fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                  std::uint64_t count);

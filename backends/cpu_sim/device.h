@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A simulated device: its streams, its null stream's rule, its memory and its host thread.
+// A Device is a simulated device: it has streams, a null stream with its rule, memory and a host thread.
 //
 // The null stream's rule (CUDA's legacy default stream): a submission to the null stream waits for everything that was
 // submitted earlier to the device's blocking streams, and a submission to a blocking stream waits for everything that
@@ -35,10 +35,10 @@ class Device {
         scheduler_(scheduler),
         addresses_(addresses),
         memory_(index, memory_bytes, addresses),
-        host_thread_(scheduler.looks()) {}
-  Device(const Device&) = delete;  // streams hold its address
+        host_thread_(scheduler.polls()) {}
+  Device(const Device&) = delete;  // Streams hold its address.
   Device& operator=(const Device&) = delete;
-  ~Device() = default;  // only a device that was never used is destroyed (see Engine)
+  ~Device() = default;  // Only a device that was never used is destroyed (see Engine).
 
   std::int32_t index() const noexcept { return index_; }
   Scheduler& scheduler() const noexcept { return scheduler_; }
@@ -47,12 +47,12 @@ class Device {
   HostRegistrations& registrations() noexcept { return registrations_; }
   HostThread& host_thread() noexcept { return host_thread_; }
 
-  /// The null stream. The first call makes it with `make`.
+  /// Returns the null stream. The first call makes it with `make`.
   template <class Make>
   Stream& null_stream(Make make) {
     std::lock_guard creating(null_creation_);
     if (null_.load(std::memory_order_acquire) == nullptr) {
-      null_.store(&make(), std::memory_order_release);  // the null stream's first handle is never dropped
+      null_.store(&make(), std::memory_order_release);  // Its first handle is never dropped.
     }
     return *null_.load(std::memory_order_acquire);
   }
@@ -67,7 +67,7 @@ class Device {
   void add(Stream& stream);
   void remove(Stream& stream) noexcept;
   std::mutex& mutex() noexcept { return mutex_; }
-  /// Submits the waits that the null stream's rule asks for before the next submission. Called under mutex_.
+  /// Submits the waits that the null stream's rule asks for before the next submission. The caller holds mutex_.
   void order_after_null_rule(Stream& stream);
 
  private:
@@ -78,12 +78,12 @@ class Device {
   HostRegistrations registrations_;
   HostThread host_thread_;
 
-  std::mutex null_creation_;            // taken before mutex_
-  std::atomic<Stream*> null_{nullptr};  // written under null_creation_
+  std::mutex null_creation_;            // It is taken before mutex_.
+  std::atomic<Stream*> null_{nullptr};  // It is written under null_creation_.
 
-  std::mutex mutex_;      // see the lock order in stream.h
-  List<Stream> streams_;  // guarded by mutex_; includes destroyed ones whose work goes on
-  List<Stream> pending_;  // guarded by mutex_; blocking streams that have submissions since the null stream's last one
+  std::mutex mutex_;      // The lock order is in stream.h.
+  List<Stream> streams_;  // mutex_ guards it; destroyed ones whose work goes on are in it, too.
+  List<Stream> pending_;  // mutex_ guards it; these blocking ones have submissions since the null stream's last.
 };
 
 }  // namespace anyplace::cpu_sim

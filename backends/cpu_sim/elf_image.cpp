@@ -20,7 +20,7 @@ using Symbol = ElfW(Sym);
 using backend::own_elf;
 using Image = backend::ImageBytes;
 
-constexpr std::uint64_t most_tagged = 4096;  // entries of a dynamic section; real ones have some thirty
+constexpr std::uint64_t most_tagged = 4096;  // Real dynamic sections have some thirty entries.
 
 [[noreturn]] void invalid(const std::string& why) { fail(ANYPLACE_STATUS_INVALID_IMAGE, "the image is " + why); }
 
@@ -66,7 +66,7 @@ std::vector<Segment> segments_of(const Image& image, const Header& header) {
   return segments;
 }
 
-/// Whether [address, address + size) is in one loaded segment; if `in_file`, in the part that comes from the image.
+/// Returns whether [address, address + size) is in one loaded segment and, if `in_file`, in its part from the image.
 bool loaded(const std::vector<Segment>& segments, std::uint64_t address, std::uint64_t size, bool in_file) noexcept {
   for (const Segment& segment : segments) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;

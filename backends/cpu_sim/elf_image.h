@@ -14,10 +14,10 @@ namespace anyplace::cpu_sim {
 /// Throws Failure(INVALID_IMAGE) with the reason unless `image` is a shared object for this machine.
 void check_shared_object(const void* image, std::uint64_t bytes);
 
-/// At most `most` functions that a checked image exports, for messages. Names that begin with '_' are left out.
+/// Returns at most `most` functions that a checked image exports, for messages. Names that begin with '_' are left out.
 std::vector<std::string> exported_functions(const void* image, std::uint64_t bytes, std::size_t most);
 
-/// "x86-64" and the like: the machine this plugin was compiled for.
+/// Names the machine that this plugin was compiled for: "x86-64" and the like.
 const char* architecture() noexcept;
 
 }  // namespace anyplace::cpu_sim

@@ -67,7 +67,7 @@ void Engine::retire(Ref<Kernel> kernel) noexcept {
 }
 
 bool Engine::shut_down(const Deadline& deadline) {
-  if (on_own_thread()) return false;  // a kernel or host function ends the process, and would wait for itself
+  if (on_own_thread()) return false;  // A kernel or host function ends the process, and would wait for itself.
   for (const auto& device : devices_) {
     if (!synchronize(*device, deadline)) return false;
   }

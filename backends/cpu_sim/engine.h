@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that a loaded plugin has: its configuration, its workers, its devices, and the tables that no device owns
-// (native handles of streams, owners of addresses).
+// The Engine has everything that a loaded plugin has: its configuration, its workers, its devices, and the tables that
+// no device owns (native handles of streams, owners of addresses).
 //
 // It is never destroyed, because handles and threads may still use it while the process exits.
 #pragma once
@@ -38,18 +38,18 @@ class Engine {
   Device& device(std::int32_t index);
 
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
-  /// For the records of graphs.
+  /// Returns the timelines for the records of graphs.
   TimelinePool& timelines() noexcept { return timelines_; }
   ImportedMemory& imported_memory() noexcept { return imported_memory_; }
 
-  /// A number for a native handle. Numbers are never reused.
+  /// Returns a number for a native handle. Numbers are never reused.
   std::uint64_t next_native() noexcept { return next_native_.fetch_add(1, std::memory_order_relaxed); }
 
   /// Makes a stream with one handle. stream_native and from_native know it until forget().
   Stream& make_stream(Device& device, std::int32_t priority, Rule rule, std::uint64_t cookie);
   void forget(Stream& stream) noexcept { pool_.forget(stream); }
-  /// The stream with that native number. Adds a handle, which the caller drops later. Throws Failure(INVALID_ARGUMENT)
-  /// for a number that isn't, or is no longer, a stream of that device.
+  /// Returns the stream with that native number, and adds a handle, which the caller drops later. Throws
+  /// Failure(INVALID_ARGUMENT) for a number that isn't, or is no longer, a stream of that device.
   Stream& from_native(Device& device, std::uint64_t native);
 
   /// Both throw Failure(NO_SUCH_DEVICE), or INVALID_ARGUMENT if both devices are the same.
@@ -59,15 +59,15 @@ class Engine {
   /// Drops the reference to a kernel once no launch of it is queued or running.
   void retire(Ref<Kernel> kernel) noexcept;
 
-  /// Waits for all work and ends the threads; false if something was still running at the deadline. Called once, as the
-  /// last call.
+  /// Waits for all work and ends the threads. Returns false if something was still running at the deadline. It is
+  /// called once, as the last call.
   bool shut_down(const Deadline& deadline);
 
  private:
   void check_peers(std::int32_t device, std::int32_t peer);
 
   const Config config_;
-  // Owned here, so that an engine whose constructor throws leaves nothing behind.
+  // These are owned here, so that an engine whose constructor throws leaves nothing behind.
   std::unique_ptr<Scheduler> owned_scheduler_;
   std::unique_ptr<StreamPool> owned_pool_;
   std::unique_ptr<AddressSpace> owned_addresses_;

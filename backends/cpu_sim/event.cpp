@@ -11,7 +11,7 @@ namespace anyplace::cpu_sim {
 
 namespace {
 
-/// Null for an event of this process alone.
+/// Returns null for an event of this process alone.
 std::unique_ptr<SharedEvent> make_shared_part(std::uint32_t flags) {
   constexpr std::uint32_t known =
       std::uint32_t{ANYPLACE_EVENT_TIMING} | ANYPLACE_EVENT_BLOCKING_SYNC | ANYPLACE_EVENT_INTERPROCESS;
@@ -46,12 +46,12 @@ void Event::record_stamped(Stream& stream) {
 void Event::set_latest(const Record& record, Ref<Stamp> stamp) noexcept {
   std::lock_guard lock(lock_);
   latest_.write(record);
-  std::swap(stamp_, stamp);  // the earlier stamp is destroyed after the lock, because `stamp` was declared before it
+  std::swap(stamp_, stamp);  // The earlier stamp is destroyed after the lock, as `stamp` came before it.
 }
 
 void Event::record_shared(Stream& stream) {
   Record local;
-  const SharedRecord record = shared_->record(stream, local);
+  const SharedRecord record = submit_shared_record(*shared_, stream, local);
   std::lock_guard lock(lock_);
   latest_.write(local);
   shared_record_ = record;
@@ -101,7 +101,7 @@ bool NativeEvents::forget(Event& event) noexcept {
 
 namespace {
 
-/// The stamp of an event's most recent record, which is complete. `which` names the event: "the start event".
+/// Returns the stamp of an event's most recent record, which is complete. `which` names the event: "the start event".
 std::int64_t stamp_of(const Event& event, const std::string& which) {
   if (!event.timing()) fail(ANYPLACE_STATUS_TIMING_DISABLED, which + " was made without timing");
   const Event::Stamped latest = event.latest_stamped();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events. Each record is a value that never changes: a stream's timeline and a number on it. A wait copies the most
+// Each record of an event is a value that never changes: a stream's timeline and a number on it. A wait copies the most
 // recent record at the call, so recording the event again, or destroying it, affects no earlier wait. An interprocess
 // event's most recent record may be another process's (shared_event.h); where it is this one's, it is waited for as
-// any.
+// any other event's.
 #pragma once
 
 #include <anyplace/backend/abi.h>
@@ -29,7 +29,7 @@ class Event {
  public:
   /// Throws Failure(INVALID_ARGUMENT) for flags that don't exist, and as SharedEvent::make for an interprocess event.
   Event(std::int32_t device, std::uint64_t id, std::uint32_t flags);
-  /// Another process's event.
+  /// Makes another process's event.
   Event(std::int32_t device, std::uint64_t id, std::unique_ptr<SharedEvent> shared) noexcept;
 
   std::int32_t device() const noexcept { return device_; }
@@ -37,20 +37,21 @@ class Event {
   bool timing() const noexcept { return (flags_ & ANYPLACE_EVENT_TIMING) != 0; }
 
   void record(Stream& stream);
-  /// Makes this the most recent record, with its time stamp if the event has timing: for what submits the record
-  /// itself.
+  /// Makes this the most recent record, with its time stamp if the event has timing. A graph's launch, which
+  /// submits the record itself, calls it.
   void set_latest(const Record& record, Ref<Stamp> stamp) noexcept;
-  /// The most recent record of this process. It stays valid after the event's end.
+  /// Returns the most recent record of this process. It stays valid after the event's end.
   Record latest() const noexcept { return latest_.read(); }
 
-  /// What an interprocess event has beside; null for others.
+  /// Returns what an interprocess event has beside; null for others.
   const SharedEvent* shared() const noexcept { return shared_.get(); }
-  /// The most recent record of an interprocess event, if it isn't latest().
+  /// Returns the most recent record of an interprocess event, if it isn't latest().
   std::optional<SharedRecord> latest_elsewhere() const noexcept;
-  /// Whether a host that synchronises with an interprocess event looks for a while before it sleeps.
+  /// Returns whether a host that synchronises with an interprocess event polls for a while before it sleeps.
   bool spins() const noexcept { return (flags_ & ANYPLACE_EVENT_BLOCKING_SYNC) == 0; }
 
-  /// The most recent record and its time stamp, for an event with timing. Null if it was never recorded.
+  /// Stamped is the most recent record of an event with timing and its time stamp, which is null if it was never
+  /// recorded.
   struct Stamped {
     Record record;
     Ref<Stamp> stamp;
@@ -62,20 +63,20 @@ class Event {
   void record_stamped(Stream& stream);
   void record_shared(Stream& stream);
 
-  RecordCell latest_;  // written under lock_
+  RecordCell latest_;  // It is written under lock_.
   mutable SpinLock lock_;
   const std::uint64_t id_;
   const std::uint32_t flags_;
   const std::int32_t device_;
-  std::uint32_t handles_ = 0;          // beside the first; guarded by the mutex of NativeEvents
-  std::atomic<bool> is_known_{false};  // to NativeEvents
-  Ref<Stamp> stamp_;                   // guarded by lock_; the stamp of latest_, only with timing
+  std::uint32_t handles_ = 0;          // It doesn't count the first; the mutex of NativeEvents guards it.
+  std::atomic<bool> is_known_{false};  // It says whether NativeEvents knows the event.
+  Ref<Stamp> stamp_;                   // lock_ guards it; it is the stamp of latest_, if the event has timing.
   const std::unique_ptr<SharedEvent> shared_;
-  SharedRecord shared_record_;  // guarded by lock_; what other processes see of latest_
+  SharedRecord shared_record_;  // lock_ guards it; other processes see this of latest_.
 };
 
-/// The events whose native numbers were asked for, which is rare. Each further handle is the event itself, counted: the
-/// event ends with its last handle.
+/// NativeEvents has the events whose native numbers were asked for, which is rare. Each further handle is the event
+/// itself, counted: the event ends with its last handle.
 class NativeEvents {
  public:
   std::uint64_t number_of(Event& event);
@@ -88,17 +89,17 @@ class NativeEvents {
   }
 
  private:
-  /// False if it has another handle.
+  /// Returns false if it has another handle.
   bool forget(Event& event) noexcept;
 
   std::mutex mutex_;
-  std::map<std::uint64_t, Event*> events_;  // guarded by mutex_
+  std::map<std::uint64_t, Event*> events_;  // mutex_ guards it.
 };
 
-/// When the most recent record completed, as now_ns() tells it. Throws as elapsed_ms().
+/// Returns when the most recent record completed, as now_ns() tells it. Throws as elapsed_ms().
 std::uint64_t timestamp_ns(const Event& event);
 
-/// Milliseconds from one record to another. Throws Failure(TIMING_DISABLED), (NOT_RECORDED) or (NOT_READY).
+/// Returns the milliseconds from one record to another. Throws Failure(TIMING_DISABLED), (NOT_RECORDED) or (NOT_READY).
 double elapsed_ms(const Event& start, const Event& end);
 
 }  // namespace anyplace::cpu_sim

@@ -25,7 +25,7 @@ constexpr std::size_t signal_stack_bytes = 64 << 10;
 struct Signal {
   int number;
   const char* name;
-  struct sigaction before;  // the former handler; written before this one is installed
+  struct sigaction before;  // The former handler is written here before this one is installed.
 };
 Signal signals[] = {{SIGSEGV, "SIGSEGV", {}}, {SIGBUS, "SIGBUS", {}}, {SIGFPE, "SIGFPE", {}}, {SIGILL, "SIGILL", {}}};
 
@@ -68,12 +68,12 @@ void pass_on(Signal& signal, siginfo_t* info, void* context) noexcept {
   const struct sigaction& before = signal.before;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal.number, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal.number);
-  const bool sent = info->si_code <= 0;  // sent by kill or raise, so the interrupted instruction won't raise it again
+  const bool sent = info->si_code <= 0;  // kill or raise sent it: the instruction won't raise it again.
   if (sent && before.sa_handler == SIG_IGN) return;
   struct sigaction action {};
-  action.sa_handler = SIG_DFL;  // also for SIG_IGN, because the signal of a faulty instruction can't be ignored
+  action.sa_handler = SIG_DFL;  // A faulty instruction's signal can't be ignored.
   sigaction(signal.number, &action, nullptr);
-  if (sent) raise(signal.number);  // the signal is delivered when this handler returns
+  if (sent) raise(signal.number);  // The signal is delivered when this handler returns.
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ void write_fault(int number, const void* address) noexcept {
   const anyplace_block* const block = InKernel::current_block;
   const Signal* const signal = find(number);
   if (block == nullptr || signal == nullptr) return;
-  InKernel::current_block = nullptr;  // the report is written once
+  InKernel::current_block = nullptr;  // The report is written once.
   Line line;
   line.add("anyplace: cpu_sim: ");
   line.add(signal->name);

@@ -13,7 +13,7 @@
 
 namespace anyplace::cpu_sim {
 
-/// Installs the handlers. They are never removed. Idempotent.
+/// Installs the handlers, unless they are installed. They are never removed.
 void report_faults() noexcept;
 
 /// While it lives, the fault report knows which kernel and block this thread is in. `name` and `block` outlive it.
@@ -23,7 +23,7 @@ class InKernel {
     current_name = name;
     current_block = &block;
   }
-  InKernel(const InKernel&) = delete;  // ended once
+  InKernel(const InKernel&) = delete;  // Its end is noted once.
   InKernel& operator=(const InKernel&) = delete;
   ~InKernel() { current_block = nullptr; }
 
@@ -35,11 +35,11 @@ class InKernel {
 };
 
 /// Gives this thread, for as long as it lives, an alternate stack for signal handlers, because a kernel may have
-/// overflowed the thread's own. Does nothing if the thread has an alternate stack already.
+/// overflowed the thread's own. It does nothing if the thread has an alternate stack already.
 class SignalStack {
  public:
   SignalStack() noexcept;
-  SignalStack(const SignalStack&) = delete;  // given back once
+  SignalStack(const SignalStack&) = delete;  // It is given back once.
   SignalStack& operator=(const SignalStack&) = delete;
   ~SignalStack();
 

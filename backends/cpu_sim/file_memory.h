@@ -12,17 +12,17 @@
 
 namespace anyplace::cpu_sim {
 
-/// Owns nothing: it is given back once.
+/// It owns nothing: the caller gives it back once.
 struct FileMemory {
   anyplace_address address = 0;
-  FileRun run{};  ///< whole pages of the system's
+  FileRun run{};  ///< It has whole pages of the system's.
 
   /// Throws Failure(UNSUPPORTED) where the process can't have the file, (OUT_OF_MEMORY).
   static FileMemory take(std::uint64_t bytes);
   void give_back() const noexcept;
 };
 
-/// Addresses without memory, from a multiple of `alignment` on; 0 if there are none: errno.
+/// Reserves addresses without memory, from a multiple of `alignment` on. Returns 0, and sets errno, if there are none.
 anyplace_address take_addresses(std::uint64_t bytes, std::uint64_t alignment) noexcept;
 
 }  // namespace anyplace::cpu_sim

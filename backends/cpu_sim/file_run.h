@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FileRun: a stretch of the file behind mapped memory (backing_file.h), as another process maps it.
+// A FileRun is a stretch of the file behind mapped memory (backing_file.h), as another process maps it.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graph: what a handle of graph_create stands for: the work of the launches made from now on. A launch is one command
-// of its stream, which shares the work with the graph: so an update, and the graph's end, leave earlier launches what
-// they had.
+// A Graph is what a handle of graph_create stands for: the work of the launches made from now on. A launch is one
+// command of its stream, which shares the work with the graph: so an update, and the graph's end, leave earlier
+// launches what they had.
 #pragma once
 
 #include <anyplace/backend/device_backend.h>
@@ -30,9 +30,9 @@ class Graph {
   const backend::Host host_;
   Engine& engine_;
   Device& device_;
-  std::mutex mutex_;           // taken before all locks of stream.h
-  Ref<GraphRun> run_;          // guarded by mutex_
-  std::vector<Record> waits_;  // guarded by mutex_; what the waits of the launch that is being submitted are for
+  std::mutex mutex_;           // It is taken before all locks of stream.h.
+  Ref<GraphRun> run_;          // mutex_ guards it.
+  std::vector<Record> waits_;  // mutex_ guards it; the waits of the launch that is being submitted are for these.
 };
 
 }  // namespace anyplace::cpu_sim

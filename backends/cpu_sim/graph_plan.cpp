@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
 
-/// A struct of the core's, with zeros for what an older core doesn't have.
+/// Returns a struct of the core's, with zeros for what an older core doesn't have.
 template <class T>
 T widened(const T& given) noexcept {
   T wide{};
@@ -59,7 +59,7 @@ class GraphPlan::Compiler {
     anyplace_graph_node given{};
     std::uint32_t successors = 0;
     std::uint32_t chain = none;
-    std::uint32_t next = none;  // in the same chain
+    std::uint32_t next = none;  // It is in the same chain.
   };
 
   void check_dependencies() {
@@ -75,7 +75,7 @@ class GraphPlan::Compiler {
     }
   }
 
-  /// Whether the node goes on with the chain of the one node that it comes after.
+  /// Returns whether the node goes on with the chain of the one node that it comes after.
   bool continues(const anyplace_graph_node& node) const noexcept {
     if (node.dependency_count != 1 || !is_step(node.kind)) return false;
     const Node& before = nodes_[node.dependencies[0]];
@@ -211,10 +211,10 @@ class GraphPlan::Compiler {
 
   void link() {
     std::vector<Chain>& all = plan_.chains;
-    const auto for_each_edge = [&](auto&& visit) {
+    const auto for_each_edge = [&](auto&& use) {
       for (std::uint32_t s = 0; s < all.size(); ++s) {
         const anyplace_graph_node& first = nodes_[heads_[s]].given;
-        for (std::uint32_t d = 0; d < first.dependency_count; ++d) visit(nodes_[first.dependencies[d]].chain, s);
+        for (std::uint32_t d = 0; d < first.dependency_count; ++d) use(nodes_[first.dependencies[d]].chain, s);
       }
     };
     for_each_edge([&](std::uint32_t from, std::uint32_t) { ++all[from].last_successor; });
@@ -225,10 +225,6 @@ class GraphPlan::Compiler {
     }
     plan_.successors.resize(edges);
     for_each_edge([&](std::uint32_t from, std::uint32_t to) { plan_.successors[all[from].last_successor++] = to; });
-    for (std::uint32_t s = 1; s < all.size(); ++s) {
-      const anyplace_graph_node& first = nodes_[heads_[s]].given;
-      plan_.is_line &= first.dependency_count == 1 && nodes_[first.dependencies[0]].chain == s - 1;
-    }
   }
 
   GraphPlan& plan_;
@@ -236,7 +232,7 @@ class GraphPlan::Compiler {
   Device& device_;
   const anyplace_graph_desc& desc_;
   std::vector<Node> nodes_;
-  std::vector<std::uint32_t> heads_;  // the first node of each chain
+  std::vector<std::uint32_t> heads_;  // It has the first node of each chain.
 };
 
 GraphPlan::GraphPlan(Engine& engine, Device& device, const anyplace_graph_desc& desc) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GraphPlan: a graph's nodes, compiled once into what a launch runs. It never changes, except for what a launch writes
-// into its steps (Launch::set_cookie).
+// A GraphPlan is a graph's nodes, compiled once into what a launch runs. It never changes, except for what a launch
+// writes into its steps (Launch::set_cookie).
 //
 // A plan is made of chains. A chain is a row of nodes that nothing else comes between: each but the first comes
 // after the one before it alone, and each but the last has that one successor. So nothing is lost when one thread runs
 // it from beginning to end, and what orders nodes costs something once per chain. A host function, and a wait for an
-// event, is a chain of its own, because no thread stays with it.
+// event, is a chain of its own, because no worker runs it.
 //
 // Chains are in an order in which they can run: each comes after those that it depends on.
 #pragma once
@@ -28,15 +28,15 @@ class Event;
 
 class GraphPlan {
  public:
-  /// What one node does. Nodes that do nothing have no step.
+  /// A Step is what one node does. Nodes that do nothing have no step.
   struct Step {
     enum Kind : std::uint32_t {
-      launch,  // of `kernel`, one block of the size `packed`, no arguments, no shared memory
-      copy,    // of `bytes` from `source` to `address`, by one thread
-      fill,    // of `count` elements of `bytes` bytes each at `address` with the value `packed`, by one thread
-      work,    // all units of `work`, by one thread
-      spread,  // the same by several threads
-      record   // records[packed]
+      launch,  // It launches one block of the size `packed` of `kernel`, without arguments.
+      copy,    // One thread copies `bytes` from `source` to `address`.
+      fill,    // One thread fills `count` elements of `bytes` bytes each at `address` with the value `packed`.
+      work,    // One thread runs all units of `work_`.
+      spread,  // Several threads run the units of `work_`.
+      record   // It records records[packed].
     };
     Kind kind = launch;
     std::uint32_t packed = 0;
@@ -46,7 +46,7 @@ class GraphPlan {
       Spreadable* work_;
     };
     union {
-      Launch* launched = nullptr;  // what `work_` is, if it is a launch; else null
+      Launch* launched = nullptr;  // It is `work_` if that is a launch; else null.
       anyplace_address source;
       std::uint64_t count;
     };
@@ -56,11 +56,11 @@ class GraphPlan {
   struct Chain {
     enum Kind : std::uint32_t { steps, host_function, wait };
     Kind kind = steps;
-    std::uint32_t dependencies = 0;  // how many chains it comes after
-    std::uint32_t begin = 0;         // its steps; of another kind: its number among those of that kind
+    std::uint32_t dependencies = 0;  // It comes after so many chains.
+    std::uint32_t begin = 0;         // Its steps begin here; of another kind, it is its number among those.
     std::uint32_t end = 0;
-    std::uint32_t first_successor = 0;  // in successors
-    std::uint32_t last_successor = 0;   // the one behind the last
+    std::uint32_t first_successor = 0;  // It is an index in successors.
+    std::uint32_t last_successor = 0;   // It is the one behind the last.
   };
 
   struct HostCall {
@@ -71,7 +71,7 @@ class GraphPlan {
 
   /// Throws Failure for nodes that can't be launched, as the entries for their work do, and std::bad_alloc.
   GraphPlan(Engine& engine, Device& device, const anyplace_graph_desc& desc);
-  GraphPlan(const GraphPlan&) = delete;  // its steps point into it
+  GraphPlan(const GraphPlan&) = delete;  // Its steps point into it.
   GraphPlan& operator=(const GraphPlan&) = delete;
   ~GraphPlan() = default;
 
@@ -86,13 +86,12 @@ class GraphPlan {
   std::vector<HostCall> host_calls;
   std::vector<Event*> records;
   std::vector<Event*> waits;
-  bool is_line = true;      // each chain comes after the one before it, so that no two can run at the same time
-  bool has_spread = false;  // has steps of that kind
+  bool has_spread = false;  // It says whether any step is of that kind.
 
  private:
   class Compiler;
-  std::pmr::monotonic_buffer_resource memory_;  // of the steps' work
-  std::vector<Ref<Kernel>> kernels_;            // all that steps launch
+  std::pmr::monotonic_buffer_resource memory_;  // It has the steps' work.
+  std::vector<Ref<Kernel>> kernels_;            // It has all that steps launch.
 };
 
 }  // namespace anyplace::cpu_sim

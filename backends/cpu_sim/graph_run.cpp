@@ -15,11 +15,11 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// A thread that could give way to streams as urgent reads the clock at every so many steps only.
+// A thread that could yield to streams as urgent reads the clock at every so many steps only.
 constexpr unsigned clock_steps = 4;
-// A worker that rests is called when the owner needs at least this for a chain, and for what is left this.
+// A worker that sleeps is woken if the owner needs at least long_chain_ns for a chain, and wake_ns for what is left.
 constexpr std::int64_t long_chain_ns = 1'000;
-constexpr std::int64_t call_ns = 30'000;
+constexpr std::int64_t wake_ns = 30'000;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ constexpr std::int64_t call_ns = 30'000;
 
 GraphRun::GraphRun(backend::Host host, Engine& engine, Device& device, const anyplace_graph_desc& desc)
     : plan_(engine, device, desc), host_(host), timelines_(engine.timelines()) {
-  ready_.resize(plan_.size() + std::size_t{1});  // one for a wait that the owner had in hand and that is over by then
+  ready_.resize(plan_.size());
   progress_.resize(plan_.size());
   if (plan_.has_spread) {
     open_.reserve(plan_.size());
@@ -68,7 +68,7 @@ void GraphRun::set_records() noexcept {
   }
 }
 
-// ---- Alone ---------------------------------------------------------------------------------------------------------
+// ---- Running -------------------------------------------------------------------------------------------------------
 
 Progress GraphRun::begin(Stream& stream, std::uint64_t cookie, const Record* waits) noexcept {
   stream_ = &stream;
@@ -76,151 +76,102 @@ Progress GraphRun::begin(Stream& stream, std::uint64_t cookie, const Record* wai
   scheduler_ = &stream.scheduler();
   cookie_ = cookie;
   wait_for_ = waits;
-  shared_ = false;
-  claims_ = !plan_.is_line && scheduler_->limit() > 1;
-  invited_ = claims_;
-  parties_ = claims_ ? 2 : 1;
   job_->begin_joint(*this);
-  if (claims_) {
-    began_ns_ = now_ns();
-    job_->open_claims();
-    // Before the first chain runs: it may wait for another one.
-    scheduler_->enqueue(*job_);
-  }
-  return run_alone() ? Progress::done : Progress::elsewhere;
-}
-
-/// Runs chains in their order until all are done, or the launch is shared, and then as one party of it. True to the
-/// last party.
-bool GraphRun::run_alone() noexcept {
-  Visit visit;
-  visit.own = claims_ ? 1 : 0;
-  const std::uint32_t size = plan_.size();
-  for (std::uint32_t chain = 0;;) {
-    const End end = run_steps(chain, plan_.chains[chain].begin, visit);
-    if (end != End::done) return work({chain}, end);
-    if (!claims_) {
-      if (++chain == size) return true;
-      continue;
+  {
+    const std::lock_guard lock(lock_);
+    users_ = 1;
+    enqueued_ = false;
+    starts_ = none;
+    ready_begin_ = ready_end_ = 0;
+    const std::uint32_t size = plan_.size();
+    for (std::uint32_t chain = 0; chain < size; ++chain) {
+      progress_[chain].missing = plan_.chains[chain].dependencies;
+      if (progress_[chain].missing != 0) continue;
+      backend::release_to_sanitizer(&progress_[chain]);
+      make_ready(chain);
     }
-    if ((chain & (chain + 1)) == 0) call_for_help(chain);
-    if (backend::unseen_by_thread_sanitizer()) backend::release_to_sanitizer(&progress_);
-    const std::uint64_t claimed = job_->claim();
-    if (claimed >= SpreadJob::closed_claims) return work({chain}, End::done);
-    chain = static_cast<std::uint32_t>(claimed);
-    if (chain == size) return finish_alone();
   }
+  Worker owner;
+  owner.is_owner = true;
+  return work({}, End::nothing, owner) ? Progress::done : Progress::elsewhere;
 }
 
-/// By the owner, when it has run everything. True if nobody else is at the launch.
-bool GraphRun::finish_alone() noexcept {
-  const std::lock_guard lock(lock_);
-  if (shared_) return leave();  // the claims were closed after the last one
-  if (scheduler_->withdraw(*job_)) {
-    job_->end_claims();
-    return true;
-  }
-  backend::release_to_sanitizer(&parties_);
-  parties_ = 1;  // of who took the invitation: it is in join()
-  return false;
-}
-
-/// Called after 1, 2, 4, 8 and so on chains. Threads that find little to do look at longer and longer intervals.
-void GraphRun::call_for_help(std::uint32_t chain) noexcept {
-  const std::int64_t each = (now_ns() - began_ns_) / (chain + 1);
-  if (each >= long_chain_ns && each * (plan_.size() - chain - 1) > call_ns) scheduler_->call();
-}
-
-JointWork::Left GraphRun::join() noexcept {
+JointWork::Joined GraphRun::join() noexcept {
   const bool worth = job_->is_worth_joining();
   {
     const std::lock_guard lock(lock_);
-    if (!shared_) {
-      if (parties_ == 1) {  // the owner has run everything
-        job_->end_claims();
-        backend::acquire_from_sanitizer(&parties_);
-        return Left::complete;
-      }
-      if (!worth || job_->claims() >= plan_.size()) {
-        scheduler_->put_back(*job_);
-        return Left::refused;
-      }
-      share(job_->close_claims());
+    // The job goes back under lock_, so that the last other user finds it in the queue and completes the launch itself.
+    if (!worth && users_ > 1) {
+      scheduler_->put_back(*job_);
+      return Joined::refused;
     }
-    invited_ = false;
+    enqueued_ = false;
   }
-  return work({}, End::nothing) ? Left::complete : Left::to_others;
+  return work({}, End::nothing, {}) ? Joined::completes : Joined::left;
 }
 
-// ---- Shared --------------------------------------------------------------------------------------------------------
-
-/// Gives the chains that nobody has claimed their counts. All but the last of those that were claimed are done. That
-/// one is in the owner's hand, or done without the owner having said so.
-void GraphRun::share(std::uint64_t claimed) noexcept {
-  shared_ = true;
-  ready_begin_ = ready_end_ = static_cast<std::uint32_t>(claimed);  // with room in front (put_first)
-  const auto size = plan_.size();
-  for (std::uint32_t s = 0; s < size; ++s) progress_[s].missing = plan_.chains[s].dependencies;
-  for (std::uint32_t s = 0; s + 1 < claimed; ++s) {
-    const Chain& chain = plan_.chains[s];
-    for (std::uint32_t i = chain.first_successor; i < chain.last_successor; ++i) {
-      --progress_[plan_.successors[i]].missing;
-    }
-  }
-  backend::acquire_from_sanitizer(&progress_);
-  for (auto s = static_cast<std::uint32_t>(claimed); s < size; ++s) {
-    backend::release_to_sanitizer(&progress_[s]);
-    if (progress_[s].missing == 0) make_ready(s);
-  }
-}
-
-/// Runs what is ready, as one party, until there is nothing for it or it gives way. `end` is how what it has in hand
-/// ended. True to the last party; to any other, the object may belong to another launch already.
-bool GraphRun::work(Hand hand, End end) noexcept {
-  for (Visit visit;;) {
-    Outside outside;
+/// Runs ready chains, as one user, until there is none or the thread yields. `end` says how the work on `item` ended.
+/// Returns true to the last user; to any other, the object may belong to another launch already.
+bool GraphRun::work(Item item, End end, Worker worker) noexcept {
+  for (;;) {
+    Deferred deferred;
     bool last = false;
     {
       const std::lock_guard lock(lock_);
-      if (!shared_) share(claims_ ? job_->close_claims() : hand.chain + 1);
-      settle(hand, end, outside);
-      if (end != End::gives_way && hand.chain == none) hand = take();
-      outside.starts = std::exchange(starts_, none);
-      if (others_could_join() && scheduler_->limit() > 1) invite(outside);
-      if (hand.chain == none) last = leave();
+      settle(item, end, deferred);
+      if (end != End::yields && item.chain == none) item = take();
+      deferred.starts = std::exchange(starts_, none);
+      // The job is enqueued before the chain runs, because that chain may wait for another one.
+      if (others_could_join() && scheduler_->limit() > 1) enqueue_job(deferred);
+      if (item.chain == none) last = leave();
     }
-    act(outside);
-    if (hand.chain == none) return last;
-    end = run_hand(hand, visit);
+    carry_out(deferred);
+    if (item.chain == none) return last;
+    end = run_item(item, worker);
+    if (worker.is_owner && end == End::done && !item.ranges) count_chain(worker);
   }
 }
 
-/// What becomes of what the caller had in hand.
-void GraphRun::settle(Hand& hand, End end, Outside& outside) noexcept {
-  if (hand.chain == none) return;
-  const std::uint32_t chain = hand.chain;
-  if (hand.ranges) {
-    leave_ranges(hand, end == End::gives_way);
+/// Tells others that the owner has completed a chain. After 1, 2, 4, 8 and so on chains it wakes a worker that sleeps
+/// if the chains are long: threads that find little to do poll at longer and longer intervals.
+void GraphRun::count_chain(Worker& worker) noexcept {
+  job_->count_piece();
+  const std::uint32_t chains = ++worker.chains;
+  if ((chains & (chains - 1)) != 0 || !job_->queued()) return;
+  const std::int64_t now = now_ns();
+  if (worker.first_ns == 0) {
+    worker.first_ns = now;
+    return;
+  }
+  const std::int64_t each = (now - worker.first_ns) / (chains - 1);
+  if (each >= long_chain_ns && each * (plan_.size() - chains) > wake_ns) scheduler_->wake_worker();
+}
+
+/// Enters what became of the item that the caller worked on, and changes `item` to what the caller goes on with.
+void GraphRun::settle(Item& item, End end, Deferred& deferred) noexcept {
+  if (item.chain == none) return;
+  const std::uint32_t chain = item.chain;
+  if (item.ranges) {
+    leave_ranges(item, end == End::yields);
   } else if (end == End::spreads) {
     Spreadable& work = *plan_.steps[progress_[chain].step].work_;
     spreads_[chain].ranges.begin(work, work.extent());
     spreads_[chain].users = 1;
     open_.push_back(chain);
-    hand.ranges = true;
+    item.ranges = true;
     return;
   } else {
-    hand.chain = none;
+    item.chain = none;
     if (end == End::done) complete(chain);
-    if (end == End::is_outside) make_ready(chain);
-    if (end == End::gives_way) put_first(chain);
+    if (end == End::yields) put_first(chain);
   }
-  if (end == End::gives_way && others_could_join()) invite(outside);
+  if (end == End::yields && others_could_join()) enqueue_job(deferred);
 }
 
-/// Who leaves the ranges of a step last, with no unit left, goes on with its chain.
-void GraphRun::leave_ranges(Hand& hand, bool gave_way) noexcept {
-  const std::uint32_t chain = hand.chain;
-  hand = {};
+/// The thread that leaves the ranges of a step last, with no unit left, goes on with the step's chain.
+void GraphRun::leave_ranges(Item& item, bool yielded) noexcept {
+  const std::uint32_t chain = item.chain;
+  item = {};
   Spread& spread = spreads_[chain];
   if (--spread.users != 0 || spread.ranges.left()) {
     backend::release_to_sanitizer(&spread);
@@ -230,10 +181,10 @@ void GraphRun::leave_ranges(Hand& hand, bool gave_way) noexcept {
   *std::find(open_.begin(), open_.end(), chain) = open_.back();
   open_.pop_back();
   ++progress_[chain].step;
-  if (gave_way) {
+  if (yielded) {
     put_first(chain);
   } else {
-    hand.chain = chain;
+    item.chain = chain;
   }
 }
 
@@ -246,21 +197,22 @@ void GraphRun::complete(std::uint32_t chain) noexcept {
   }
 }
 
-/// Called when nothing is missing. What isn't for a thread that runs steps is a party from now on.
+/// Is called when the chain waits for no other chain. A host function, and a wait that isn't over, is a user from now
+/// on, and no worker runs it.
 void GraphRun::make_ready(std::uint32_t chain) noexcept {
   const Chain& ready = plan_.chains[chain];
   progress_[chain].step = ready.begin;
-  const bool outside =
-      ready.kind == Chain::host_function || (ready.kind == Chain::wait && !wait_for_[ready.begin].complete());
-  if (!outside) {
+  const bool for_worker =
+      ready.kind == Chain::steps || (ready.kind == Chain::wait && wait_for_[ready.begin].complete());
+  if (for_worker) {
     ready_[ready_end_++] = chain;
     return;
   }
-  ++parties_;
+  ++users_;
   progress_[chain].next_start = std::exchange(starts_, chain);
 }
 
-GraphRun::Hand GraphRun::take() noexcept {
+GraphRun::Item GraphRun::take() noexcept {
   if (ready_begin_ != ready_end_) {
     const std::uint32_t chain = ready_[ready_begin_++];
     backend::acquire_from_sanitizer(&progress_[chain]);
@@ -279,47 +231,47 @@ bool GraphRun::others_could_join() const noexcept {
          std::any_of(open_.begin(), open_.end(), [this](std::uint32_t chain) { return spreads_[chain].ranges.left(); });
 }
 
-void GraphRun::invite(Outside& outside) noexcept {
-  if (invited_) return;
-  invited_ = outside.invite = true;
-  ++parties_;
+void GraphRun::enqueue_job(Deferred& deferred) noexcept {
+  if (enqueued_) return;
+  enqueued_ = deferred.enqueues_job = true;
+  ++users_;
 }
 
-/// The caller is no party any more. True to the last one.
+/// Ends the caller's use of the launch. Returns true to the last user.
 bool GraphRun::leave() noexcept {
-  if (invited_ && !others_could_join() && scheduler_->withdraw(*job_)) {
-    invited_ = false;
-    --parties_;
+  if (enqueued_ && !others_could_join() && scheduler_->withdraw(*job_)) {
+    enqueued_ = false;
+    --users_;
   }
-  backend::release_to_sanitizer(&parties_);
-  if (--parties_ != 0) return false;
-  backend::acquire_from_sanitizer(&parties_);
+  backend::release_to_sanitizer(&users_);
+  if (--users_ != 0) return false;
+  backend::acquire_from_sanitizer(&users_);
   return true;
 }
 
-/// Called by a party, or by one that has left: what is started here, and the invitation, are parties themselves. If
-/// there are none this may be gone.
-void GraphRun::act(const Outside& outside) noexcept {
-  if (outside.starts == none && !outside.invite) return;
+/// A user calls this, or one that has left: what is started here, and the job, are users themselves. If there are none,
+/// the object may be gone.
+void GraphRun::carry_out(const Deferred& deferred) noexcept {
+  if (deferred.starts == none && !deferred.enqueues_job) return;
   SpreadJob& job = *job_;
   Scheduler& scheduler = *scheduler_;
   HostThread& host_thread = stream_->device().host_thread();
-  for (std::uint32_t next = outside.starts; next != none;) {
+  for (std::uint32_t next = deferred.starts; next != none;) {
     const std::uint32_t chain = std::exchange(next, progress_[next].next_start);
     const std::uint32_t number = plan_.chains[chain].begin;
     if (plan_.chains[chain].kind == Chain::host_function) {
       host_thread.post(calls_[number]);
     } else if (!wait_for_[number].timeline->park(waits_[number], wait_for_[number].target)) {
-      end_outside(chain);
+      end_wait(chain);
     }
   }
-  if (outside.invite) scheduler.enqueue(job);
+  if (deferred.enqueues_job) scheduler.enqueue(job);
 }
 
-// ---- Outside the threads that run steps ----------------------------------------------------------------------------
+// ---- Host functions and waits --------------------------------------------------------------------------------------
 
-/// By the host thread.
-HostWork* GraphRun::call_host(std::uint32_t number) noexcept {
+/// The host thread calls this.
+HostWork* GraphRun::call_host_function(std::uint32_t number) noexcept {
   const GraphPlan::HostCall& called = plan_.host_calls[number];
   backend::acquire_from_sanitizer(&progress_[called.chain]);
   // The core catches what its users throw; this is for hosts that don't.
@@ -331,64 +283,65 @@ HostWork* GraphRun::call_host(std::uint32_t number) noexcept {
     host_.stream_fault(cookie_, ANYPLACE_STATUS_HOST_FUNCTION_FAILED, "it threw something that is no std::exception");
   }
   Stream& stream = *stream_;
-  Outside outside;
+  Deferred deferred;
   HostWork* next = nullptr;
   bool last = false;
   {
     const std::lock_guard lock(lock_);
     complete(called.chain);
-    // A host function that became ready is called next by this thread.
+    // This thread calls a host function that became ready next.
     if (starts_ != none && plan_.chains[starts_].kind == Chain::host_function) {
       const std::uint32_t chain = std::exchange(starts_, progress_[starts_].next_start);
       next = &calls_[plan_.chains[chain].begin];
     }
-    outside.starts = std::exchange(starts_, none);
-    if (others_could_join()) invite(outside);
+    deferred.starts = std::exchange(starts_, none);
+    if (others_could_join()) enqueue_job(deferred);
     last = leave();
   }
   if (last) return stream.finish_host_function();
-  act(outside);
+  carry_out(deferred);
   return next;
 }
 
-/// By any thread: the wait is over. The command is completed by a thread of the scheduler, as this one may be in the
-/// middle of another stream.
-void GraphRun::end_outside(std::uint32_t chain) noexcept {
-  Outside outside;
+/// Any thread calls this when the wait is over. A thread of the scheduler completes the command, because the caller may
+/// be executing another stream.
+void GraphRun::end_wait(std::uint32_t chain) noexcept {
+  Deferred deferred;
   {
     const std::lock_guard lock(lock_);
     complete(chain);
-    outside.starts = std::exchange(starts_, none);
-    invite(outside);
-    backend::release_to_sanitizer(&parties_);
-    --parties_;
+    deferred.starts = std::exchange(starts_, none);
+    enqueue_job(deferred);
+    backend::release_to_sanitizer(&users_);
+    --users_;
   }
-  act(outside);
+  carry_out(deferred);
 }
 
 // ---- Steps ---------------------------------------------------------------------------------------------------------
 
-GraphRun::End GraphRun::run_hand(const Hand& hand, Visit& visit) noexcept {
-  if (!hand.ranges) return run_steps(hand.chain, progress_[hand.chain].step, visit);
-  return spreads_[hand.chain].ranges.run(*scheduler_, *job_) ? End::gives_way : End::done;
+GraphRun::End GraphRun::run_item(const Item& item, Worker& worker) noexcept {
+  if (!item.ranges) return run_steps(item.chain, worker);
+  return spreads_[item.chain].ranges.run(*scheduler_, *job_) ? End::yields : End::done;
 }
 
-/// Runs the chain's steps from step `from` on.
-GraphRun::End GraphRun::run_steps(std::uint32_t chain, std::uint32_t from, Visit& visit) noexcept {
+/// Runs the chain from its current step on.
+GraphRun::End GraphRun::run_steps(std::uint32_t chain, Worker& worker) noexcept {
   const Chain& run = plan_.chains[chain];
-  if (run.kind != Chain::steps) {
-    return run.kind == Chain::wait && wait_for_[run.begin].complete() ? End::done : End::is_outside;
-  }
+  if (run.kind == Chain::wait) return End::done;  // It was over when the chain became ready.
   Step* const steps = plan_.steps.data();
-  for (std::uint32_t at = from; at != run.end; ++at) {
+  std::uint32_t packed = 0;
+  anyplace_block block = one_block(packed);  // It is made again only where the size changes.
+  for (std::uint32_t at = progress_[chain].step; at != run.end; ++at) {
     Step& step = steps[at];
-    if (scheduler_->ready_tasks() > visit.own && visit.began && gives_way_to_others(visit)) {
+    if (scheduler_->others_ready() && worker.began && yields_to_others(worker)) {
       progress_[chain].step = at;
-      return End::gives_way;
+      return End::yields;
     }
-    visit.began = true;
+    worker.began = true;
     if (step.kind == Step::launch) [[likely]] {
-      visit.block.run(*step.kernel, step.packed, cookie_);
+      if (step.packed != packed) block = one_block(packed = step.packed);
+      step.kernel->run_one_block(block, nullptr, cookie_);
     } else if (step.kind == Step::spread) {
       progress_[chain].step = at;
       if (step.launched != nullptr) step.launched->set_cookie(cookie_);
@@ -424,13 +377,13 @@ void GraphRun::record(std::uint32_t number) noexcept {
   if (woken != nullptr) woken->scheduler().enqueue_woken(*woken);
 }
 
-/// Called when something is ready.
-bool GraphRun::gives_way_to_others(Visit& visit) noexcept {
+/// Is called when a task is ready, which may be the launch's own job.
+bool GraphRun::yields_to_others(Worker& worker) noexcept {
   if (scheduler_->more_urgent(job_->level())) return true;
-  if (!scheduler_->others_as_urgent(*job_) || visit.looks++ % clock_steps != 0) return false;
+  if (!scheduler_->others_as_urgent(*job_) || worker.looks++ % clock_steps != 0) return false;
   const std::int64_t now = now_ns();
-  if (visit.began_ns == 0) visit.began_ns = now;
-  return gives_way(*scheduler_, *job_, visit.began_ns, now);
+  if (worker.began_ns == 0) worker.began_ns = now;
+  return should_yield(*scheduler_, *job_, worker.began_ns, now);
 }
 
 }  // namespace anyplace::cpu_sim

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GraphRun: a plan, and what the one launch of it that runs needs. A launch is one command of its stream
-// (graph.h): it allocates nothing, and its order costs nothing for each node.
+// A GraphRun is a plan, and what the one launch of it that runs needs. A launch is one command of its stream (graph.h),
+// and allocates nothing.
 //
-// A launch begins alone: the thread that has the stream's turn, the owner, runs the plan's chains in their order, so
-// that all that a chain comes after is done. If chains could run at the same time, the owner claims each
-// (SpreadJob::claim), and an invitation is in the scheduler's queue. Who takes it watches the owner: it leaves an owner
-// alone that finishes a chain every few hundred nanoseconds, and puts the invitation back. Else it closes the claims.
-// From then on the launch is shared: what is left has counts of what it waits for, and a list of what is ready, under
-// lock_, and any number of threads run it.
+// A launch is run by counting: each chain has the number of chains that it still waits for, and those that wait for
+// none are in a list of ready chains, all under lock_. The thread that executes the stream, the owner, runs one ready
+// chain after the other. While more are ready than it can run, the stream's SpreadJob is in the scheduler's ready
+// queue. A thread that takes the job from there watches the owner first: while the owner completes a chain every few
+// hundred nanoseconds, the thread puts the job back, because handing chains over would take longer than running them.
 //
-// The owner shares its launch itself when it comes to what it can't run to the end alone: a step that is spread, a host
-// function, a wait for an event that isn't complete, or something more urgent that it gives way to.
-//
-// parties_ counts who may touch this object: threads that run chains, host functions and waits under way, and the
-// invitation while it is out. The last of them completes the command; so none is left when the next launch begins.
+// users_ counts who may touch this object: threads that run chains, host functions and waits under way, and the job
+// while it is in the queue. The last of them completes the command; so none is left when the next launch begins.
 #pragma once
 
 #include <anyplace/backend/device_backend.h>
@@ -41,7 +37,7 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   /// Throws as GraphPlan does.
   GraphRun(backend::Host host, Engine& engine, Device& device, const anyplace_graph_desc& desc);
 
-  // -- For a launch that is submitted. One thread at a time.
+  // -- For submitting a launch. One thread at a time calls these.
   bool has_host_calls() const noexcept { return !plan_.host_calls.empty(); }
   std::size_t wait_count() const noexcept { return plan_.waits.size(); }
   /// Writes the records that the waits of a launch made now are for.
@@ -50,8 +46,8 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   void set_records() noexcept;
 
   // -- For the command.
-  /// Runs a launch, by the thread that has the stream's turn. `waits` are from read_waits(), and live until the launch
-  /// is complete. Progress::elsewhere: another thread completes it.
+  /// Runs a launch; the thread that executes the stream calls it. `waits` are from read_waits(), and live until the
+  /// launch is complete. It returns Progress::elsewhere if another thread completes the launch.
   Progress begin(Stream& stream, std::uint64_t cookie, const Record* waits) noexcept;
 
  private:
@@ -60,23 +56,23 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   using Step = GraphPlan::Step;
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  /// An event that the graph records: each launch is one number more on its timeline.
+  /// A RecordPoint is an event that the graph records. Each launch is one number more on its timeline.
   struct RecordPoint {
     Timeline* timeline;
     std::uint64_t submitted;
-    Ref<Stamp> stamp;  // null for an event without timing; the same for each launch
+    Ref<Stamp> stamp;  // It is null for an event without timing, and the same for all launches.
   };
-  /// A step of a chain that is spread.
+  /// A Spread is a step of a chain that is spread.
   struct Spread {
     Ranges ranges;
-    std::uint32_t users = 0;  // guarded by lock_; threads that run ranges
+    std::uint32_t users = 0;  // lock_ guards it; so many threads run ranges.
   };
   class Call final : public HostWork {
    public:
     Call(GraphRun& run, std::uint32_t number) noexcept : run_(run), number_(number) {}
 
    private:
-    HostWork* call() noexcept override { return run_.call_host(number_); }
+    HostWork* call() noexcept override { return run_.call_host_function(number_); }
     GraphRun& run_;
     const std::uint32_t number_;
   };
@@ -85,101 +81,99 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
     Wait(GraphRun& run, std::uint32_t chain) noexcept : run_(run), chain_(chain) {}
 
    private:
-    void wake(Stream*&) noexcept override { run_.end_outside(chain_); }
+    void wake(Stream*&) noexcept override { run_.end_wait(chain_); }
     GraphRun& run_;
     const std::uint32_t chain_;
   };
 
-  /// What a thread keeps while it is at the launch.
-  struct Visit {
-    OnlyBlock block;
-    bool began = false;         // whether it has run a step
-    std::uint32_t own = 0;      // ready tasks that are this launch's own; if there are no more it needn't look
-    unsigned looks = 0;         // for something that it could give way to
-    std::int64_t began_ns = 0;  // when it looked first
+  /// A Worker is what a thread remembers while it works on the launch.
+  struct Worker {
+    bool is_owner = false;
+    bool began = false;         // It says whether the thread has run a step.
+    unsigned looks = 0;         // So often the thread has found a task that it could yield to.
+    std::int64_t began_ns = 0;  // The thread found such a task first at this time.
+    std::uint32_t chains = 0;   // The owner has completed so many.
+    std::int64_t first_ns = 0;  // The owner had completed its first chain at this time.
   };
-  /// What a party has in hand: a chain, or ranges of its next step.
-  struct Hand {
+  /// An Item is what a thread works on: a chain, or ranges of the chain's next step.
+  struct Item {
     std::uint32_t chain = none;
     bool ranges = false;
   };
+  /// An End says how the work on an item ended.
   enum class End {
-    nothing,     // there was nothing in hand
-    done,        // the chain, or all ranges that there were
-    gives_way,   // something else goes first
-    spreads,     // the chain's next step is to be spread
-    is_outside,  // the chain isn't for a thread that runs steps
+    nothing,  // There was no item.
+    done,     // The chain is done, or all ranges that were left are.
+    yields,   // The thread yields to another task.
+    spreads,  // The chain's next step is to be spread.
   };
-  /// What is done after lock_ was let go.
-  struct Outside {
-    bool invite = false;
-    std::uint32_t starts = none;  // a list, by next_start_
+  /// Deferred is what is decided under lock_ and done after it was released.
+  struct Deferred {
+    bool enqueues_job = false;
+    std::uint32_t starts = none;  // These host functions and waits are started: a list by next_start.
   };
 
   ~GraphRun();
-  Left join() noexcept override;
-  bool run_alone() noexcept;
-  bool finish_alone() noexcept;
-  bool work(Hand hand, End end) noexcept;
+  Joined join() noexcept override;
+  bool work(Item item, End end, Worker worker) noexcept;
 
-  End run_hand(const Hand& hand, Visit& visit) noexcept;
-  End run_steps(std::uint32_t chain, std::uint32_t from, Visit& visit) noexcept;
+  End run_item(const Item& item, Worker& worker) noexcept;
+  End run_steps(std::uint32_t chain, Worker& worker) noexcept;
   void run_step(Step& step) noexcept;
   void record(std::uint32_t number) noexcept;
-  bool gives_way_to_others(Visit& visit) noexcept;
-  void call_for_help(std::uint32_t chain) noexcept;
+  bool yields_to_others(Worker& worker) noexcept;
+  void count_chain(Worker& worker) noexcept;
 
-  // Outside the threads that run steps.
-  HostWork* call_host(std::uint32_t number) noexcept;
-  void end_outside(std::uint32_t chain) noexcept;
-  void act(const Outside& outside) noexcept;
+  // -- For host functions and waits, which no worker runs.
+  HostWork* call_host_function(std::uint32_t number) noexcept;
+  void end_wait(std::uint32_t chain) noexcept;
+  void carry_out(const Deferred& deferred) noexcept;
 
-  // Called under lock_.
-  void share(std::uint64_t claimed) noexcept;
-  void settle(Hand& hand, End end, Outside& outside) noexcept;
-  void leave_ranges(Hand& hand, bool gave_way) noexcept;
+  // -- These are called under lock_.
+  void settle(Item& item, End end, Deferred& deferred) noexcept;
+  void leave_ranges(Item& item, bool yielded) noexcept;
   void complete(std::uint32_t chain) noexcept;
   void make_ready(std::uint32_t chain) noexcept;
+  /// Puts back a chain that was taken from the front.
   void put_first(std::uint32_t chain) noexcept { ready_[--ready_begin_] = chain; }
-  Hand take() noexcept;
+  Item take() noexcept;
   bool others_could_join() const noexcept;
-  void invite(Outside& outside) noexcept;
+  void enqueue_job(Deferred& deferred) noexcept;
   bool leave() noexcept;
 
-  // For each chain, while the launch is shared.
+  /// Progressing is what a chain needs while the launch runs.
   struct Progressing {
-    std::uint32_t missing = 0;     // guarded by lock_; chains that it comes after and that aren't done
-    std::uint32_t step = 0;        // written by who has it in hand; where it goes on
-    std::uint32_t next_start = 0;  // guarded by lock_, then by who starts it
+    std::uint32_t missing = 0;     // lock_ guards it; the chain waits for so many others.
+    std::uint32_t step = 0;        // The thread that works on the chain writes it; the chain goes on there.
+    std::uint32_t next_start = 0;  // lock_ guards it, until the chain is started.
   };
 
   GraphPlan plan_;
   const backend::Host host_;
   TimelinePool& timelines_;
-  std::vector<RecordPoint> records_;  // guarded by the graph's mutex, but for the timelines
+  std::vector<RecordPoint> records_;  // The graph's mutex guards it, except for the timelines.
 
-  // Of the launch that runs; written before any other thread joins it.
+  // These belong to the launch that runs. They are written before another thread can join it.
   Stream* stream_ = nullptr;
   SpreadJob* job_ = nullptr;
   Scheduler* scheduler_ = nullptr;
   std::uint64_t cookie_ = 0;
   const Record* wait_for_ = nullptr;
-  std::int64_t began_ns_ = 0;
-  bool claims_ = false;  // whether the owner claims each chain
 
+  // lock_ guards what follows up to open_.
   alignas(64) SpinLock lock_;
-  bool shared_ = false;                // guarded by lock_
-  bool invited_ = false;               // guarded by lock_; whether the invitation is out, or about to be
-  std::uint32_t parties_ = 0;          // guarded by lock_
-  std::uint32_t starts_ = none;        // guarded by lock_; ready chains that aren't for threads, by next_start
-  std::uint32_t ready_begin_ = 0;      // guarded by lock_; in ready_
-  std::uint32_t ready_end_ = 0;        // likewise
-  std::vector<std::uint32_t> ready_;   // guarded by lock_; each chain once
-  std::vector<std::uint32_t> open_;    // guarded by lock_; chains with a step that is spread, in no order
-  std::vector<Progressing> progress_;  // one for each chain
-  std::unique_ptr<Spread[]> spreads_;  // one for each chain, if any has a step that is spread
-  std::deque<Call> calls_;             // one for each host function
-  std::deque<Wait> waits_;             // one for each wait
+  bool enqueued_ = false;  // It says whether the job is in the ready queue, or about to be.
+  std::uint32_t users_ = 0;
+  std::uint32_t starts_ = none;       // It is a list by next_start of ready host functions and waits.
+  std::uint32_t ready_begin_ = 0;     // The ready chains begin here in ready_.
+  std::uint32_t ready_end_ = 0;       // They end here.
+  std::vector<std::uint32_t> ready_;  // It has room for each chain once.
+  std::vector<std::uint32_t> open_;   // The chains with a step that is being spread are here, in no order.
+
+  std::vector<Progressing> progress_;  // It has one element for each chain.
+  std::unique_ptr<Spread[]> spreads_;  // It has one element for each chain, if any has a step that is spread.
+  std::deque<Call> calls_;             // It has one element for each host function.
+  std::deque<Wait> waits_;             // It has one element for each wait.
 };
 
 }  // namespace anyplace::cpu_sim

@@ -13,13 +13,13 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr std::int64_t spin_ns = 20'000;  // how long a host thread looks for work without sleeping
-// The most pauses between two looks; each look takes a cache line from the working thread.
+constexpr std::int64_t spin_ns = 20'000;  // A host thread polls for work so long before it sleeps.
+// It pauses at most so often between two polls; each poll takes a cache line from the working thread.
 constexpr int most_pauses = 64;
-constexpr int most_depth = 3;             // how many waits are followed from stream to stream
-constexpr std::size_t most_streams = 64;  // the most streams that are tried at each look
+constexpr int most_depth = 3;             // So many waits are followed from stream to stream.
+constexpr std::size_t most_streams = 64;  // At most so many streams are tried at each poll.
 
-/// Runs work that the record depends on. False if this thread can run none.
+/// Runs work that the record depends on. Returns false if this thread can run none.
 bool help(const Record& record, int depth) noexcept {
   if (record.timeline == nullptr) return false;
   Stream* const stream = record.timeline->owner();
@@ -40,10 +40,10 @@ bool help_any(std::span<const Record> records) noexcept {
                      [](const Record& record) { return help(record, 0); });
 }
 
-/// Looks for a while. True as soon as the first record is complete, or this thread has run work that a record depends
-/// on.
-bool look(Scheduler& scheduler, std::span<const Record> records, bool helps) noexcept {
-  if (!scheduler.begin_looking()) return false;
+/// Polls for a while. Returns true as soon as the first record is complete, or this thread has run work that a record
+/// depends on.
+bool poll(Scheduler& scheduler, std::span<const Record> records, bool helps) noexcept {
+  if (!scheduler.begin_polling()) return false;
   bool done = false;
   int pauses = 1;
   const std::int64_t began = now_ns();
@@ -53,7 +53,7 @@ bool look(Scheduler& scheduler, std::span<const Record> records, bool helps) noe
     done = records.front().complete() || (helps && help_any(records));
     if (!done) give_up_core(now - began);
   }
-  scheduler.end_looking();
+  scheduler.end_polling();
   return done;
 }
 
@@ -70,8 +70,8 @@ bool wait_for(std::span<const Record> records, const Deadline& deadline) noexcep
     if (deadline.poll()) return false;
     if (helps && help_any(records)) continue;
     Stream* const stream = first.timeline->owner();
-    if (stream != nullptr && look(stream->scheduler(), records, helps)) continue;
-    if (stream != nullptr) stream->scheduler().call();
+    if (stream != nullptr && poll(stream->scheduler(), records, helps)) continue;
+    if (stream != nullptr) stream->scheduler().wake_worker();
     if (!first.timeline->wait(first.target, deadline)) return false;
   }
   return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a host thread waits: it runs the work that it waits for itself, unless another thread has begun it. That takes
-// less time for a short kernel than waking another thread.
+// A host thread waits like this: it runs the work that it waits for itself, unless another thread has begun it. That
+// takes less time for a short kernel than waking another thread.
 //
 // It runs nothing else: only the streams that it waits for and those that they wait for, each up to the awaited
 // command. So it never runs a long kernel that it doesn't wait for. Host functions are left to the device's host
@@ -17,10 +17,10 @@ namespace anyplace::cpu_sim {
 
 class Device;
 
-/// Blocks this thread until the records are complete; false when time ran out first.
+/// Blocks this thread until the records are complete. Returns false when time ran out first.
 bool wait_for(std::span<const Record> records, const Deadline& deadline) noexcept;
 
-/// The same for everything submitted to the device before the call.
+/// Does the same for everything submitted to the device before the call.
 bool synchronize(Device& device, const Deadline& deadline);
 
 inline bool wait_for(const Record& record, std::uint64_t timeout_ns) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostFunction: the command that has the device's HostThread call a function of the host.
+// A HostFunction is the command that has the device's HostThread call a function of the host.
 #pragma once
 
 #include <anyplace/backend/device_backend.h>
@@ -24,7 +24,7 @@ class HostFunction final : public HostCommand, private HostWork {
  private:
   HostWork* call() noexcept override;
 
-  Stream& stream_;  // its own work
+  Stream& stream_;  // The command is in its queue.
   backend::Host host_;
   std::uint64_t cookie_;
   anyplace_host_function function_;

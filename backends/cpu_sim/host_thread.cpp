@@ -7,7 +7,7 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr std::int64_t host_thread_looks_ns = 20'000;  // how long the thread looks without sleeping
+constexpr std::int64_t host_thread_polls_ns = 20'000;  // The thread polls so long before it sleeps.
 
 }  // namespace
 
@@ -24,18 +24,18 @@ void HostThread::post(HostWork& function) noexcept {
   if (sleeps_) wake_.notify_one();
 }
 
-void HostThread::look() const noexcept {
+void HostThread::poll() const noexcept {
   const std::int64_t began = now_ns();
-  for (std::int64_t now = began; now < began + host_thread_looks_ns; now = now_ns()) {
+  for (std::int64_t now = began; now < began + host_thread_polls_ns; now = now_ns()) {
     for (int i = 0; i < 8; ++i) pause_briefly();
     if (waiting_.load(std::memory_order_relaxed) != 0 || stopping_.load(std::memory_order_relaxed)) return;
     give_up_core(now - began);
   }
 }
 
-/// The next function; waits for it. Null when the thread has to end.
+/// Waits for the next function and returns it, or null when the thread has to end.
 HostWork* HostThread::take() noexcept {
-  if (looks_ && waiting_.load(std::memory_order_relaxed) == 0) look();
+  if (polls_ && waiting_.load(std::memory_order_relaxed) == 0) poll();
   std::unique_lock lock(mutex_);
   sleeps_ = true;
   wake_.wait(lock, [this] { return stopping_.load(std::memory_order_relaxed) || !functions_.empty(); });
@@ -48,9 +48,9 @@ HostWork* HostThread::take() noexcept {
 void HostThread::work() noexcept {
   while (HostWork* function = take()) {
     do {
-      function = function->call();  // this completes the function's command and so destroys it
+      function = function->call();  // This completes the function's command and so destroys it.
       if (function != nullptr && waiting_.load(std::memory_order_relaxed) != 0) {
-        post(*function);  // those that waited came before
+        post(*function);  // Those that waited came before.
         function = nullptr;
       }
     } while (function != nullptr);

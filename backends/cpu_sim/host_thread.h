@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Host functions: each device has one thread for them, which is started with the first. They run one at a time, in the
-// order in which they become ready. While one runs or waits for its turn, its stream is parked. So a host function that
+// Each device has one thread for host functions, which is started with the first. They run one at a time, in the
+// order in which they become ready. While one runs or waits to be called, its stream is parked. So a host function that
 // blocks delays only its stream and the device's other host functions.
 //
-// The thread that has called a function has that stream's turn. If the stream's next command is a host function, too,
-// and no other function waits, the thread calls that one at once. When it has none left it looks for a while before it
+// The thread that has called a function owns that stream. If the stream's next command is a host function, too,
+// and no other function waits, the thread calls that one at once. When it has none left it polls for a while before it
 // sleeps, because waking it takes longer than most functions do.
 #pragma once
 
@@ -20,10 +20,10 @@
 
 namespace anyplace::cpu_sim {
 
-/// What the thread calls: a HostFunction (host_function.h). It may destroy itself there.
+/// The thread calls HostWork: a HostFunction (host_function.h), or one of a graph. It may destroy itself there.
 class HostWork {
  public:
-  /// Returns what became ready by this call and is called next; null if the turn was passed on.
+  /// Returns what became ready by this call and is called next, or null if there is none or the stream was passed on.
   virtual HostWork* call() noexcept = 0;
 
  protected:
@@ -32,43 +32,44 @@ class HostWork {
 
  private:
   friend class HostThread;
-  Link<HostWork> queued_;  // guarded by the host thread's mutex
+  Link<HostWork> queued_;  // The host thread's mutex guards it.
 };
 
 class HostThread {
  public:
-  /// `looks`: whether the thread looks for a while before it sleeps.
-  explicit HostThread(bool looks) noexcept : looks_(looks) {}
+  /// `polls` says whether the thread polls for a while before it sleeps.
+  explicit HostThread(bool polls) noexcept : polls_(polls) {}
   HostThread(const HostThread&) = delete;
   HostThread& operator=(const HostThread&) = delete;
 
-  /// Starts the thread unless it runs. Called before a host function is submitted, so that the submission fails if
-  /// there is no thread. Throws Failure.
+  /// Starts the thread unless it runs. The caller does so before it submits a host function, so that the submission
+  /// fails if there is no thread. Throws Failure.
   void start() {
     if (!started_.load(std::memory_order_acquire)) [[unlikely]]
       start_thread_once();
   }
   void post(HostWork& function) noexcept;
-  /// Ends and joins the thread; false when it is still busy at the deadline, which leaves it. Called once, last.
+  /// Ends and joins the thread. Returns false when it is still busy at the deadline, and then it is left running. It is
+  /// called once, as the last call.
   bool stop(const Deadline& deadline);
 
  private:
   void start_thread_once();
   void work() noexcept;
   HostWork* take() noexcept;
-  void look() const noexcept;
+  void poll() const noexcept;
 
-  const bool looks_;
+  const bool polls_;
   std::atomic<bool> started_{false};
   std::mutex mutex_;
-  std::thread thread_;                     // guarded by mutex_
-  List<HostWork> functions_;               // guarded by mutex_
-  std::atomic<std::uint32_t> waiting_{0};  // in functions_; written under mutex_
-  std::atomic<bool> stopping_{false};      // written under mutex_
-  bool sleeps_ = false;                    // guarded by mutex_
-  bool ended_ = false;                     // guarded by mutex_
-  std::condition_variable wake_;           // functions_ or stopping_ changed
-  std::condition_variable end_;            // ended_ changed
+  std::thread thread_;                     // mutex_ guards it.
+  List<HostWork> functions_;               // mutex_ guards it.
+  std::atomic<std::uint32_t> waiting_{0};  // It counts functions_, and is written under mutex_.
+  std::atomic<bool> stopping_{false};      // It is written under mutex_.
+  bool sleeps_ = false;                    // mutex_ guards it.
+  bool ended_ = false;                     // mutex_ guards it.
+  std::condition_variable wake_;           // It is notified when functions_ or stopping_ changed.
+  std::condition_variable end_;            // It is notified when ended_ changed.
 };
 
 }  // namespace anyplace::cpu_sim

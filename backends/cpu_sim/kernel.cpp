@@ -24,29 +24,18 @@ struct Free {
 };
 using SharedMemory = std::unique_ptr<void, Free>;
 
-/// Memory for a block's shared memory; null if there is none.
+/// Allocates a block's shared memory. Returns null if there is none.
 SharedMemory take_shared(std::uint64_t bytes) noexcept {
   void* memory = nullptr;
   return SharedMemory(posix_memalign(&memory, shared_alignment, bytes) == 0 ? memory : nullptr);
 }
 
-/// The alignment that a value of this size may need: the largest power of two that divides the size.
+/// Returns the alignment that a value of this size may need: the largest power of two that divides the size.
 std::uint64_t value_alignment(std::uint64_t size) noexcept {
   return size == 0 ? 1 : std::min(size & (~size + 1), max_value_alignment);
 }
 
-/// The only block of a launch, of the size `packed`.
-anyplace_block unpack(std::uint32_t packed) noexcept {
-  anyplace_block block{};
-  block.struct_size = sizeof(block);
-  block.grid[0] = block.grid[1] = block.grid[2] = 1;
-  block.block[0] = (packed & 0x3ff) + 1;
-  block.block[1] = (packed >> 10 & 0x3ff) + 1;
-  block.block[2] = (packed >> 20) + 1;
-  return block;
-}
-
-/// Argument `i` of an array with a stride. It copies the members that both the caller and this plugin know.
+/// Returns argument `i` of an array with a stride. It copies the members that both the caller and this plugin know.
 anyplace_argument argument_at(const anyplace_launch& launch, std::uint32_t i) noexcept {
   anyplace_argument argument{};
   const auto* first = reinterpret_cast<const std::byte*>(launch.arguments);
@@ -140,8 +129,8 @@ std::uint64_t next_mark() noexcept {
   return std::uint64_t{1} << kernels.fetch_add(1, std::memory_order_relaxed) % 64;
 }
 
-/// The fault for a kernel's status. A simulated device is never lost, so a kernel that returns DEVICE_LOST counts as
-/// failed.
+/// Returns the fault for a kernel's status. A simulated device is never lost, so a kernel that returns DEVICE_LOST
+/// counts as failed.
 anyplace_status fault_of(anyplace_status status) noexcept {
   return status_name(status) == nullptr || status == ANYPLACE_STATUS_DEVICE_LOST ? ANYPLACE_STATUS_KERNEL_FAILED
                                                                                  : status;
@@ -203,11 +192,11 @@ void Kernel::check_arguments(const anyplace_launch& launch) const {
 void Kernel::report(const anyplace_block& block, std::uint64_t cookie, anyplace_status status, const char* what,
                     std::atomic<bool>& stop) const noexcept {
   if (stop.exchange(true, std::memory_order_relaxed)) {
-    host_.leave_message(0, nullptr, nullptr);  // another block has reported; this block's message is dropped
+    host_.leave_message(0, nullptr, nullptr);  // Another block has reported; this block's message is dropped.
     return;
   }
   if (what == nullptr) return host_.stream_fault(cookie, status);
-  char name[256];  // so that a long one leaves room for what is wrong
+  char name[256];  // A long name leaves room for what is wrong.
   backend::set_text(name, name_);
   char text[512];
   std::snprintf(text, sizeof(text), "kernel %s, block (%u, %u, %u): %s", name, block.index[0], block.index[1],
@@ -246,55 +235,20 @@ void Kernel::run_blocks(anyplace_block& block, std::uint64_t blocks, void* const
   if (library_) host_.user_code_end();
 }
 
-void Kernel::run_one(std::uint32_t packed, std::uint64_t cookie) noexcept {
-  anyplace_block block = unpack(packed);
+void Kernel::run_one_block(anyplace_block& block, PackedArguments* arguments, std::uint64_t cookie) noexcept {
   std::atomic<bool> stop{false};
-  run_blocks(block, 1, nullptr, nullptr, 0, cookie, stop);
-}
-
-void Kernel::run_only(const anyplace_block& block, std::uint64_t cookie) noexcept {
-  if (library_) [[unlikely]] {
-    anyplace_block copy = block;
-    std::atomic<bool> stop{false};
-    return run_blocks(copy, 1, nullptr, nullptr, 0, cookie, stop);
-  }
-  const auto fail_with = [&](anyplace_status status, const char* what) noexcept {
-    std::atomic<bool> stop{false};
-    report(block, cookie, status, what, stop);
-  };
-  try {
-    const InKernel in_kernel(name_.c_str(), block);
-    const anyplace_status status = function_(user_, &block, nullptr, nullptr, 0);
-    if (status != ANYPLACE_STATUS_OK) [[unlikely]]
-      fail_with(fault_of(status), nullptr);
-  } catch (const std::exception& exception) {
-    fail_with(ANYPLACE_STATUS_KERNEL_FAILED, exception.what());
-  } catch (...) {
-    fail_with(ANYPLACE_STATUS_KERNEL_FAILED, "it threw something that is no std::exception");
-  }
-}
-
-OnlyBlock::OnlyBlock() noexcept : block_(unpack(0)) {}
-
-void OnlyBlock::resize(std::uint32_t packed) noexcept {
-  block_ = unpack(packed);
-  packed_ = packed;
-}
-
-void Kernel::run_with(std::uint32_t packed, PackedArguments& arguments, std::uint64_t cookie) noexcept {
-  anyplace_block block = unpack(packed);
+  if (arguments == nullptr) return run_blocks(block, 1, nullptr, nullptr, 0, cookie, stop);
   void* pointers[PackedArguments::most];
   std::uint32_t sizes[PackedArguments::most];
-  std::byte* next = arguments.values();
-  for (std::uint32_t i = 0; i < arguments.count; ++i) {
-    const std::uint32_t size = arguments.sizes[i];
+  std::byte* next = arguments->values();
+  for (std::uint32_t i = 0; i < arguments->count; ++i) {
+    const std::uint32_t size = arguments->sizes[i];
     sizes[i] = size;
-    next += -backend::to_handle(next) & (size - 1);  // sizes are powers of two
+    next += -backend::to_handle(next) & (size - 1);  // Sizes are powers of two.
     pointers[i] = next;
     next += size;
   }
-  std::atomic<bool> stop{false};
-  run_blocks(block, 1, pointers, sizes, arguments.count, cookie, stop);
+  run_blocks(block, 1, pointers, sizes, arguments->count, cookie, stop);
 }
 
 Launch::Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) noexcept
@@ -307,7 +261,7 @@ Launch::Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& laun
 }
 
 Spreadable::Extent Launch::extent() const noexcept {
-  return {std::uint64_t{grid_[0]} * grid_[1] * grid_[2], 1};  // below 2^63 by the device's limits
+  return {std::uint64_t{grid_[0]} * grid_[1] * grid_[2], 1};  // It is below 2^63 by the device's limits.
 }
 
 void Launch::run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept {
@@ -375,18 +329,17 @@ constexpr std::uint64_t kind_and_size(std::uint32_t kind, std::uint32_t size) no
   return kind | std::uint64_t{size} << 32;
 }
 
-}  // namespace
-
-bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch& launch) {
-  static_assert(offsetof(anyplace_argument, kind) == 0 && offsetof(anyplace_argument, size) == 4);
+/// Describes the arguments of a launch in `out`, and their values' size in `bytes`. Returns false if they are too many,
+/// of other sizes, or not known to be right.
+bool pack_arguments(const Kernel& kernel, Device& device, const anyplace_launch& launch, PackedArguments& out,
+                    std::uint32_t& bytes) noexcept {
   const std::uint32_t count = launch.argument_count;
-  if (count > PackedArguments::most || launch.argument_stride != sizeof(anyplace_argument)) return false;
   const anyplace_argument* const given = launch.arguments;
-  if (given == nullptr) return false;
-  Device& device = stream.device();
-  PackedArguments arguments;
-  arguments.count = static_cast<std::uint8_t>(count);
-  std::uint32_t bytes = 0;
+  if (count != 0 &&
+      (count > PackedArguments::most || launch.argument_stride != sizeof(anyplace_argument) || given == nullptr)) {
+    return false;
+  }
+  out.count = static_cast<std::uint8_t>(count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const void* const value = given[i].value;
     if (value == nullptr) [[unlikely]]
@@ -394,7 +347,7 @@ bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch
     std::uint64_t kind_size = 0;
     std::memcpy(&kind_size, &given[i], sizeof(kind_size));
     if (kind_size == kind_and_size(ANYPLACE_ARGUMENT_VALUE, 4)) {
-      arguments.sizes[i] = 4;
+      out.sizes[i] = 4;
       bytes += 4;
       continue;
     }
@@ -406,10 +359,21 @@ bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch
     } else if (kind_size != kind_and_size(ANYPLACE_ARGUMENT_VALUE, 8)) {
       return false;
     }
-    arguments.sizes[i] = 8;
+    out.sizes[i] = 8;
     bytes = ((bytes + 7) & ~7u) + 8;
   }
-  if (!kernel.takes(arguments)) return false;
+  return kernel.takes(out);
+}
+
+}  // namespace
+
+bool submit_one_block(Stream& stream, Kernel& kernel, const anyplace_launch& launch) {
+  static_assert(offsetof(anyplace_argument, kind) == 0 && offsetof(anyplace_argument, size) == 4);
+  PackedArguments arguments;
+  std::uint32_t bytes = 0;
+  if (!pack_arguments(kernel, stream.device(), launch, arguments, bytes)) return false;
+  const std::uint32_t count = launch.argument_count;
+  const anyplace_argument* const given = launch.arguments;
   const auto write_values = [&](std::byte* values) noexcept {
     std::uint32_t at = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -423,7 +387,7 @@ bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch
       }
     }
   };
-  stream.submit_launch_with(kernel, kernel.mark(), pack(launch.block), arguments, bytes, write_values);
+  stream.submit_launch(kernel, kernel.mark(), pack(launch.block), arguments, bytes, write_values);
   return true;
 }
 

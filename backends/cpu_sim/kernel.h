@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels: functions that run once per block. A function comes from this process or from a module's library; after the
-// kernel was made, the two kinds are treated alike.
+// A kernel is a function that runs once per block. The function comes from this process or from a module's library;
+// after the kernel was made, the two kinds are treated alike.
 //
 // Destroying a kernel, or unloading its module, while it is queued or running is safe (Engine::retire). What the kernel
 // owns (the release function's user, the library) is released when no launch needs it any more.
@@ -31,24 +31,25 @@ inline constexpr std::uint64_t max_shared_bytes = 228 << 10;
 
 class Kernel final : public RefCounted<Kernel> {
  public:
-  /// A kernel from a function of this process. `on_release(user)` is called once, after the last reference is gone;
-  /// on_release may be null.
+  /// Makes a kernel from a function of this process. `on_release(user)` is called once, after the last reference is
+  /// gone; on_release may be null.
   Kernel(backend::Host host, anyplace_host_kernel function, void* user, void (*on_release)(void*));
-  /// A kernel from a function of a library, which it keeps loaded. `parameters` are the sizes of its parameters, if the
-  /// library tells them.
+  /// Makes a kernel from a function of a library, which it keeps loaded. `parameters` are the sizes of its parameters,
+  /// if the library tells them.
   Kernel(backend::Host host, anyplace_host_kernel function, std::string name, Ref<Library> library,
          std::optional<std::vector<std::uint32_t>> parameters);
 
   /// Throws Failure(INVALID_ARGUMENT) if the launch's arguments are known not to fit the kernel's parameters.
   void check_arguments(const anyplace_launch& launch) const;
 
-  /// The function's address.
+  /// Returns the function's address.
   std::uint64_t native() const noexcept { return reinterpret_cast<std::uintptr_t>(function_); }
 
-  /// One bit of 64. Streams keep the marks of the kernels that were launched in them (Stream::keep_while_queued).
+  /// Returns one bit of 64. Streams keep the marks of the kernels that were launched in them
+  /// (Stream::keep_while_queued).
   std::uint64_t mark() const noexcept { return mark_; }
 
-  /// Whether it is known that the kernel can follow the address on the device.
+  /// Returns whether it is known that the kernel can follow the address on the device.
   bool reaches_at_once(Device& device, anyplace_address address) const noexcept {
     // A function of this process could never run on a real device, so it may be given the host's own memory.
     return device.addresses().reaches_at_once(device.index(), address, !library_);
@@ -59,20 +60,15 @@ class Kernel final : public RefCounted<Kernel> {
       require_reach(device, address, i);
   }
 
-  /// Whether a launch without arguments is what the kernel takes, as far as is known.
-  bool takes_nothing() const noexcept { return !parameters_ || parameters_->empty(); }
-  /// The same with arguments of these sizes.
+  /// Returns whether the kernel takes arguments of these sizes, as far as is known.
   bool takes(const PackedArguments& arguments) const noexcept {
     return !parameters_ ||
            std::equal(parameters_->begin(), parameters_->end(), arguments.sizes, arguments.sizes + arguments.count);
   }
 
-  /// Runs a launch over one block of the size `packed` (pack()), without arguments.
-  void run_one(std::uint32_t packed, std::uint64_t cookie) noexcept;
-  /// The same, of a block that is given: for a thread that runs one such launch after the other (OnlyBlock).
-  void run_only(const anyplace_block& block, std::uint64_t cookie) noexcept;
-  /// The same with arguments.
-  void run_with(std::uint32_t packed, PackedArguments& arguments, std::uint64_t cookie) noexcept;
+  /// Runs a launch of one block (one_block()), which it leaves as it was. `arguments` is null for a launch without
+  /// arguments.
+  void run_one_block(anyplace_block& block, PackedArguments* arguments, std::uint64_t cookie) noexcept;
 
   /// Runs so many blocks one after the other, `block` and those behind it, until one sets `stop`; `block` goes along.
   /// A block that fails sets it. The one that sets it first reports the fault for `cookie`, on its own thread, because
@@ -97,35 +93,28 @@ class Kernel final : public RefCounted<Kernel> {
   void* const user_ = nullptr;
   void (*const release_)(void*) = nullptr;
   const std::string name_;
-  const Ref<Library> library_;  // null for a function of this process
+  const Ref<Library> library_;  // It is null for a function of this process.
   const std::optional<std::vector<std::uint32_t>> parameters_;
 };
 
-/// A block's size in 26 bits.
+/// Packs a block's size into 26 bits.
 constexpr std::uint32_t pack(const std::uint32_t (&block)[3]) noexcept {
   return (block[0] - 1) | (block[1] - 1) << 10 | (block[2] - 1) << 20;
 }
 
-/// The block of launches over one block, without arguments, that one thread runs one after the other. It is written
-/// again only where its size changes.
-class OnlyBlock {
- public:
-  OnlyBlock() noexcept;
-  void run(Kernel& kernel, std::uint32_t packed, std::uint64_t cookie) noexcept {
-    if (packed != packed_) [[unlikely]]
-      resize(packed);
-    kernel.run_only(block_, cookie);
-  }
+/// Returns the only block of a launch, of the size `packed` (pack()).
+inline anyplace_block one_block(std::uint32_t packed) noexcept {
+  anyplace_block block{};
+  block.struct_size = sizeof(block);
+  block.grid[0] = block.grid[1] = block.grid[2] = 1;
+  block.block[0] = (packed & 0x3ff) + 1;
+  block.block[1] = (packed >> 10 & 0x3ff) + 1;
+  block.block[2] = (packed >> 20) + 1;
+  return block;
+}
 
- private:
-  void resize(std::uint32_t packed) noexcept;
-
-  anyplace_block block_;
-  std::uint32_t packed_ = 0;  // of 1 x 1 x 1 threads
-};
-
-/// A launch, except the simple ones (is_one_block). Behind it in the queue lie its arguments: pointers,
-/// sizes and copies of the values.
+/// A Launch may have any grid. Behind it in the queue lie its arguments: pointers, sizes and copies of the values. A
+/// launch of one block is an entry of the queue instead where that is possible (submit_one_block).
 class Launch final : public Spreadable {
  public:
   Launch(Kernel& kernel, std::uint64_t cookie, const anyplace_launch& launch) noexcept;
@@ -133,14 +122,14 @@ class Launch final : public Spreadable {
   /// Copies the arguments of a launch that check_launch() took to memory of the size that it returned, which stays with
   /// this command.
   void take_arguments(const anyplace_launch& launch, void* memory) noexcept;
-  /// Whose faults it reports from now on: a launch in a graph is run for one stream after the other.
+  /// Sets whose faults it reports from now on: a launch in a graph is run for one stream after the other.
   void set_cookie(std::uint64_t cookie) noexcept { cookie_ = cookie; }
 
   Extent extent() const noexcept override;
   void run_units(std::uint64_t begin, std::uint64_t end, std::atomic<bool>& stop) noexcept override;
 
  private:
-  Kernel& kernel_;  // see Stream::keep_while_queued
+  Kernel& kernel_;  // Stream::keep_while_queued keeps it alive.
   std::uint64_t cookie_;
   void* const* arguments_ = nullptr;
   const std::uint32_t* sizes_ = nullptr;
@@ -150,24 +139,24 @@ class Launch final : public Spreadable {
   std::uint32_t shared_bytes_;
 };
 
-/// Whether the block's size is within the limits.
+/// Returns whether the block's size is within the limits.
 inline bool is_block(const std::uint32_t (&block)[3]) noexcept {
   // A size of 0 wraps to a large number. The product is below 2^26 if the others hold.
   return (block[0] - 1) < max_block[0] && (block[1] - 1) < max_block[1] && (block[2] - 1) < max_block[2] &&
          block[0] * block[1] * block[2] <= max_threads_per_block;
 }
 
-/// Whether the launch is of one block, within the limits and without shared memory.
+/// Returns whether the launch is of one block, within the limits and without shared memory.
 inline bool is_one_block(const anyplace_launch& launch) noexcept {
   const std::uint32_t(&grid)[3] = launch.grid;
   const bool one = ((grid[0] ^ 1) | (grid[1] ^ 1) | (grid[2] ^ 1)) == 0;
   return one && is_block(launch.block) && launch.shared_bytes == 0;
 }
 
-/// Submits a launch of one block whose arguments are few, of 4 or 8 bytes, and known to be right. Returns false, and
-/// submits nothing, if it is another: submit_launch() then finds out what it is. Throws if there is no memory or no
-/// thread.
-bool submit_with_arguments(Stream& stream, Kernel& kernel, const anyplace_launch& launch);
+/// Submits a launch that is_one_block() and has at most PackedArguments::most arguments, of 4 or 8 bytes, which are
+/// known to be right. Returns false, and submits nothing, if the launch is another one: submit_launch() then finds out
+/// whether it is valid. Throws if there is no memory or no thread.
+bool submit_one_block(Stream& stream, Kernel& kernel, const anyplace_launch& launch);
 
 /// Returns the bytes that the launch's arguments take. Throws Failure(INVALID_ARGUMENT) if it is over the limits or has
 /// invalid arguments.

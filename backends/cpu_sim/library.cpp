@@ -38,7 +38,8 @@ class File {
 };
 
 int make_memory_file() {
-  constexpr unsigned executable = 0x0010U;  // MFD_EXEC: since Linux 6.3, and needed where the default is otherwise
+  constexpr unsigned executable =
+      0x0010U;  // Linux has MFD_EXEC since 6.3, and needs it where the default is otherwise.
   int descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC | executable);
   if (descriptor < 0 && errno == EINVAL) descriptor = memfd_create("anyplace cpu_sim module", MFD_CLOEXEC);
   if (descriptor < 0) {
@@ -76,9 +77,9 @@ void write_all(int descriptor, const void* bytes, std::uint64_t count) {
   }
 }
 
-/// A path to the descriptor that no earlier library had. The dynamic linker takes two libraries of one path for the
-/// same, also when the first was closed but could not be unloaded; and descriptors are reused. So each load spells the
-/// folder differently: with "/./" or "//" for each bit of a counter.
+/// Returns a path to the descriptor that no earlier library had. The dynamic linker takes two libraries of one path for
+/// the same, also when the first was closed but could not be unloaded; and descriptors are reused. So each load spells
+/// the folder differently: with "/./" or "//" for each bit of a counter.
 std::string unique_path(int descriptor) {
   static std::atomic<std::uint64_t> loads{0};
   std::string path = "/proc/self/fd";
@@ -89,7 +90,7 @@ std::string unique_path(int descriptor) {
 }
 
 struct Found {
-  void* address = nullptr;  // null if this library doesn't define it
+  void* address = nullptr;  // It is null if this library doesn't define it.
   ElfW(Sym) symbol{};
 };
 

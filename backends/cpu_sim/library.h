@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Library: a module's shared object, loaded from bytes. It is unloaded when its last reference is dropped, which a
+// A Library is a module's shared object, loaded from bytes. It is unloaded when its last reference is dropped, which a
 // queued launch may hold.
 #pragma once
 
@@ -17,13 +17,13 @@ class Library final : public RefCounted<Library> {
   /// Loads the library and runs its constructors. Throws Failure(INVALID_IMAGE) with the reason.
   static Ref<Library> load(const void* image, std::uint64_t bytes);
 
-  /// A function that this library itself defines and exports; null for any other name, also for functions of the
-  /// libraries that it depends on.
+  /// Returns a function that this library itself defines and exports; null for any other name, also for functions of
+  /// the libraries that it depends on.
   void* function(const char* name) const noexcept;
-  /// The bytes of data that this library itself defines and exports; empty if there is none of that name.
+  /// Returns the bytes of data that this library itself defines and exports; empty if there is none of that name.
   std::span<const std::byte> data(const char* name) const noexcept;
 
-  /// What dlopen returned.
+  /// Returns what dlopen returned.
   std::uint64_t native() const noexcept { return reinterpret_cast<std::uintptr_t>(handle_); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A doubly linked list whose links live in the objects, so that linking allocates nothing and can't fail: code that
+// The links of this doubly linked list live in the objects, so that linking allocates nothing and can't fail: code that
 // parks, readies and completes work has nobody to report a failure to.
 //
 // It isn't thread-safe: each list's comment says which mutex guards it and the links of its objects.
@@ -8,12 +8,12 @@
 
 namespace anyplace::cpu_sim {
 
-/// One membership of an object in one list.
+/// A Link is the membership of one object in one list.
 template <class T>
 class Link {
  public:
   explicit Link(T* owner) noexcept : owner_(owner) {}
-  Link(const Link&) = delete;  // neighbours hold its address
+  Link(const Link&) = delete;  // Neighbours hold its address.
   Link& operator=(const Link&) = delete;
 
   T* owner() const noexcept { return owner_; }
@@ -45,7 +45,7 @@ class List {
  public:
   bool empty() const noexcept { return !end_.linked(); }
   void push_back(Link<T>& link) noexcept { link.insert_before(end_); }
-  /// Unlinks the first object and returns it; null if there is none.
+  /// Unlinks the first object and returns it, or null if there is none.
   T* pop_front() noexcept {
     if (empty()) return nullptr;
     Link<T>* first = end_.next();

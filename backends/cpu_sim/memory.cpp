@@ -17,7 +17,7 @@ constexpr std::uint64_t mapped = 64 << 10;
 
 bool counts(std::uint32_t kind) noexcept { return kind != ANYPLACE_MEMORY_PINNED; }
 
-/// Memory from the host; null if it has none.
+/// Returns memory from the host, or null if it has none.
 void* take_from_host(std::uint64_t bytes) noexcept {
   if (bytes >= mapped) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -103,7 +103,7 @@ anyplace_address DeviceMemory::allocate(std::uint32_t kind, std::uint64_t bytes)
   return address;
 }
 
-/// Memory from the host; address 0 if it has none.
+/// Returns memory from the host, at address 0 if it has none.
 DeviceMemory::Block DeviceMemory::take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address) {
   if (kind == ANYPLACE_MEMORY_SHAREABLE) {
     const FileMemory memory = FileMemory::take(bytes);
@@ -137,8 +137,8 @@ DeviceMemory::Block& DeviceMemory::find(anyplace_address address) {
   return found->second;
 }
 
-/// Removes the block from the tables. Called before the memory goes back to the host, because another thread may be
-/// given the same address after that.
+/// Removes the block from the tables. The caller does so before the memory goes back to the host, because another
+/// thread may be given the same address after that.
 void DeviceMemory::erase(anyplace_address address, const Block& block) noexcept {
   if (counts(block.kind)) used_ -= block.bytes;
   if (block.freeing) freeing_ -= block.bytes;

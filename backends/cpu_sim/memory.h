@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceMemory: what a device has allocated, against its limit. HostRegistrations: which of the host's memory is
-// registered with it. Addresses are addresses of this process. copy.h has the copies and fills.
+// DeviceMemory knows what a device has allocated, against its limit; HostRegistrations knows which of the host's memory
+// is registered with it. Addresses are addresses of this process. copy.h has the copies and fills.
 //
 // Device and managed memory and the physical memory of virtual_memory.h count against the limit; pinned memory doesn't.
 // Large blocks take no real memory until they are touched. Memory that is freed in a stream's order counts, and isn't
@@ -30,7 +30,7 @@ class DeviceMemory {
       : device_(device), limit_(limit), addresses_(addresses) {}
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
-  ~DeviceMemory() = default;  // memory that was not freed stays until the process ends
+  ~DeviceMemory() = default;  // Memory that was not freed stays until the process ends.
 
   std::uint64_t limit() const noexcept { return limit_; }
   std::uint64_t free_bytes() const;
@@ -42,12 +42,12 @@ class DeviceMemory {
   /// already.
   void free(std::uint32_t kind, anyplace_address address);
 
-  /// The two halves of a free in a stream's order. begin_free throws as free does; cancel_free undoes it.
+  /// These are the two halves of a free in a stream's order. begin_free throws as free does; cancel_free undoes it.
   void begin_free(anyplace_address address);
   void cancel_free(anyplace_address address) noexcept;
   void finish_free(anyplace_address address) noexcept;
 
-  /// Where SHAREABLE memory is in the file, if that begins at the address; else empty.
+  /// Tells where the SHAREABLE memory that begins at the address is in the file. It is empty if none does.
   FileRun run_at(anyplace_address address) const noexcept;
 
   /// Counts bytes against the limit for memory that is kept elsewhere. Throws as allocate does.
@@ -57,9 +57,9 @@ class DeviceMemory {
  private:
   struct Block {
     std::uint64_t bytes;
-    std::uint32_t kind;  // DEVICE for SHAREABLE, too
+    std::uint32_t kind;  // It is DEVICE for SHAREABLE, too.
     bool freeing;
-    FileRun run;  // of memory that can be shared; else empty
+    FileRun run;  // It is empty for memory that can't be shared.
   };
 
   static Block take_from_host(std::uint32_t kind, std::uint64_t bytes, anyplace_address& address);
@@ -71,15 +71,15 @@ class DeviceMemory {
 
   const std::int32_t device_;
   const std::uint64_t limit_;
-  AddressSpace& addresses_;  // has the same ranges as blocks_
+  AddressSpace& addresses_;  // It has the same ranges as blocks_.
 
   mutable std::mutex mutex_;
-  std::unordered_map<anyplace_address, Block> blocks_;  // guarded by mutex_
-  std::uint64_t used_ = 0;                              // guarded by mutex_
-  std::uint64_t freeing_ = 0;                           // guarded by mutex_; part of used_
+  std::unordered_map<anyplace_address, Block> blocks_;  // mutex_ guards it.
+  std::uint64_t used_ = 0;                              // mutex_ guards it.
+  std::uint64_t freeing_ = 0;                           // mutex_ guards it; it is a part of used_.
 };
 
-/// A free that takes effect in a stream's order.
+/// This command frees memory in a stream's order.
 class FreeMemory final : public Command {
  public:
   FreeMemory(DeviceMemory& memory, anyplace_address address) noexcept : memory_(memory), address_(address) {}
@@ -94,20 +94,20 @@ class FreeMemory final : public Command {
   anyplace_address address_;
 };
 
-/// Host memory that is registered with one device. Copies don't need it here, but misuse is refused as a vendor's
-/// driver does.
+/// HostRegistrations has the host memory that is registered with one device. Copies don't need it here, but misuse is
+/// refused as a vendor's driver does.
 class HostRegistrations {
  public:
   /// Throws Failure(INVALID_ARGUMENT) for an empty or impossible range and for one that overlaps a registered one.
   void add(const void* address, std::uint64_t bytes);
   /// Throws Failure(INVALID_ARGUMENT) for an address that doesn't begin a registered range.
   void remove(const void* address);
-  /// Whether the address is in a registered range or is the end of one.
+  /// Returns whether the address is in a registered range or is the end of one.
   bool contain(anyplace_address address) const noexcept;
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::uint64_t, std::uint64_t> ranges_;  // guarded by mutex_; begin -> end, disjoint
+  std::map<std::uint64_t, std::uint64_t> ranges_;  // mutex_ guards it; it maps begins to ends, which are disjoint.
 };
 
 }  // namespace anyplace::cpu_sim

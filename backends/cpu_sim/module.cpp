@@ -24,14 +24,14 @@ const anyplace_module_desc& check_format(const anyplace_module_desc& desc) {
   return desc;
 }
 
-/// The parameters' sizes from the library's data NAME_parameters, if it has that: their number, then each size. No more
-/// than these is read: Clang's AddressSanitizer counts what it puts behind a variable to the variable's size.
+/// Reads the parameters' sizes from the library's data NAME_parameters, if it has that: their number, then each size.
+/// No more than these is read: Clang's AddressSanitizer counts what it puts behind a variable to the variable's size.
 std::optional<std::vector<std::uint32_t>> parameters_of(const Library& library, const std::string& name) {
   const std::span<const std::byte> data = library.data((name + "_parameters").c_str());
   std::uint32_t count = 0;
   if (data.size() < sizeof(count)) return std::nullopt;
   std::memcpy(&count, data.data(), sizeof(count));
-  // Of more the data of that name is something else.
+  // If there are more, the data of that name is something else.
   if (count > std::min(data.size() / sizeof(std::uint32_t) - 1, most_parameters)) return std::nullopt;
   std::vector<std::uint32_t> sizes(count);
   if (count != 0) std::memcpy(sizes.data(), data.data() + sizeof(count), count * sizeof(std::uint32_t));

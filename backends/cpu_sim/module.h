@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module: a loaded image and its kernels that were asked for.
+// A Module is a loaded image, and has those of its kernels that were asked for.
 #pragma once
 
 #include <anyplace/backend/device_backend.h>
@@ -23,16 +23,17 @@ class Module {
   /// Throws Failure(INVALID_IMAGE) with the reason.
   Module(backend::Host host, const anyplace_module_desc& desc);
 
-  /// The kernel of that name, the same one at each call. The module owns it. Throws Failure(NO_SUCH_KERNEL), which
-  /// names some that exist.
+  /// Returns the kernel of that name, the same one at each call. The module owns it. Throws Failure(NO_SUCH_KERNEL),
+  /// which names some that exist.
   Kernel& kernel(const char* name);
 
-  /// A variable that the image exports; it lives as long as the image is loaded. Throws Failure(NO_SUCH_GLOBAL).
+  /// Returns a variable that the image exports; it lives as long as the image is loaded. Throws
+  /// Failure(NO_SUCH_GLOBAL).
   std::span<const std::byte> variable(const char* name) const;
-  /// The image, as the dynamic linker names it.
+  /// Returns the image, as the dynamic linker names it.
   std::uint64_t native() const noexcept { return library_->native(); }
 
-  /// Gives every kernel's reference to `retire`. Called before the module is destroyed.
+  /// Gives every kernel's reference to `retire`. The caller does so before the module is destroyed.
   template <class Retire>
   void release_kernels(Retire&& retire) {
     for (auto& [name, kernel] : kernels_) retire(std::move(kernel));
@@ -42,10 +43,10 @@ class Module {
  private:
   const backend::Host host_;
   const Ref<Library> library_;
-  const std::vector<std::string> functions_;  // some of the functions, for messages
+  const std::vector<std::string> functions_;  // It has some of the functions, for messages.
 
   std::mutex mutex_;
-  std::map<std::string, Ref<Kernel>> kernels_;  // guarded by mutex_
+  std::map<std::string, Ref<Kernel>> kernels_;  // mutex_ guards it.
 };
 
 }  // namespace anyplace::cpu_sim

@@ -16,7 +16,7 @@ static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t) &&
               std::atomic<std::uint32_t>::is_always_lock_free);
 
 constexpr std::int64_t second = 1'000'000'000;
-constexpr std::int64_t longest = 3600 * second;  // a longer wait is made of several sleeps
+constexpr std::int64_t longest = 3600 * second;  // A longer wait is made of several sleeps.
 
 void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value, const timespec* timeout) noexcept {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, timeout, nullptr, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Parker: one thread sleeps until another wakes it, by a token that is given once and taken once. A token that is given
-// before the thread sleeps keeps it awake, so no wake-up is lost.
+// By a Parker, one thread sleeps until another wakes it, by a token that is given once and taken once. A token that is
+// given before the thread sleeps keeps it awake, so no wake-up is lost.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace anyplace::cpu_sim {
 class Parker {
  public:
   Parker() = default;
-  Parker(const Parker&) = delete;  // sleepers and wakers hold its address
+  Parker(const Parker&) = delete;  // Sleepers and wakers hold its address.
   Parker& operator=(const Parker&) = delete;
 
   /// Gives the token. Everything done before is visible to the thread that takes it. The exchange is the last access to
@@ -23,9 +23,9 @@ class Parker {
     if (state_.exchange(token_set, std::memory_order_acq_rel) == asleep) wake(&state_);
   }
 
-  /// Takes the token, sleeping until it is given; false when time ran out first.
+  /// Takes the token, sleeping until it is given. Returns false when time ran out first.
   bool park(const Deadline& deadline) noexcept;
-  /// park() for at most `ns`.
+  /// Does the same for at most `ns` nanoseconds.
   bool park_for(std::int64_t ns) noexcept;
 
  private:

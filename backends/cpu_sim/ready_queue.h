@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ReadyQueue decides which ready task runs next: the most urgent level first; within a level tasks that another task's
-// completion readied, before tasks that were submitted to or gave up their turn; and of each kind the one that has
+// completion readied, before tasks that were submitted to or ended their slice; and of each kind the one that has
 // waited longest. So that streams which keep waking each other don't starve the others, a task of the second kind runs
 // after most_woken of the first kind in a row. This is the only place with a policy; a simulator that replays one order
 // from a seed would replace it.
 //
-// Guarded by the scheduler's lock, except the hints: any thread may read these at any time, and they may be out of
+// The scheduler's lock guards it, except the hints: any thread may read these at any time, and they may be out of
 // date.
 #pragma once
 
@@ -21,16 +21,16 @@ namespace anyplace::cpu_sim {
 
 class ReadyQueue {
  public:
-  /// `woken`: another task's completion readied it.
+  /// `woken` says that another task's completion readied it.
   void push(Task& task, bool woken) noexcept { push(task, woken, task.level_); }
-  /// A task that was taken, and has nothing to do now. Behind the next less urgent tasks that are ready, if there are
-  /// some: else it would be next again, and keep them from running.
+  /// Pushes a task that was taken, and has nothing to do now. It goes behind the next less urgent tasks that are ready,
+  /// if there are some: else it would be next again, and keep them from running.
   void put_back(Task& task) noexcept {
     const std::uint32_t less_urgent = ready_levels() & ~((2u << task.level_) - 1);
     push(task, false, less_urgent == 0 ? task.level_ : static_cast<unsigned>(__builtin_ctz(less_urgent)));
   }
 
-  /// Null if nothing is ready.
+  /// Returns null if nothing is ready.
   Task* pop() noexcept {
     Task* const task = next();
     if (task == nullptr) return nullptr;
@@ -44,10 +44,10 @@ class ReadyQueue {
   void take(Task& task) noexcept { unlink(task); }
 
   // -- Hints.
-  /// Bit i: something of level i is ready.
+  /// Bit i says that something of level i is ready.
   std::uint32_t ready_levels() const noexcept { return ready_levels_.load(std::memory_order_relaxed); }
   std::uint32_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
-  /// The push number of the most urgent task that has been ready longest; 0 if nothing is ready.
+  /// Returns the push number of the most urgent task that has been ready longest; 0 if nothing is ready.
   std::uint64_t oldest_push() const noexcept { return oldest_push_.load(std::memory_order_relaxed); }
 
  private:

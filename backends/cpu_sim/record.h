@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Record: a number on a timeline. RecordCell: holds a record for many readers, such as an event's most recent record or
-// what a stream waits for.
+// A Record is a number on a timeline. A RecordCell holds a record for many readers, such as an event's most recent
+// record or what a stream waits for.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace anyplace::cpu_sim {
 
-/// A number on a stream's timeline; empty if the timeline is null. It holds no reference, because streams' timelines
+/// A Record is empty if the timeline is null. It holds no reference, because streams' timelines
 /// are never destroyed.
 struct Record {
   Timeline* timeline = nullptr;
@@ -21,15 +21,15 @@ struct Record {
   bool complete() const noexcept { return timeline == nullptr || timeline->reached(target); }
 };
 
-/// A sequence lock. Invariant: version_ is odd while the two numbers may belong to different records.
+/// A RecordCell is a sequence lock. Invariant: version_ is odd while the two numbers may belong to different records.
 ///
-/// Why a reader never accepts a mixture of two records. The writer stores the odd version before the numbers, each with
-/// release order; so a reader that sees a number of a newer record (an acquire load) sees at least that record's odd
-/// version when it reads the version again, and starts over. The even version is stored after the numbers (a release),
-/// so a reader that begins with it (an acquire) sees these numbers or newer ones.
+/// A reader never accepts a mixture of two records, and this is why. The writer stores the odd version before the
+/// numbers, each with release order; so a reader that sees a number of a newer record (an acquire load) sees at least
+/// that record's odd version when it reads the version again, and starts over. The even version is stored after the
+/// numbers (a release), so a reader that begins with it (an acquire) sees these numbers or newer ones.
 class RecordCell {
  public:
-  /// Called by one writer at a time.
+  /// One writer at a time calls it.
   void write(const Record& record) noexcept {
     const std::uint32_t version = version_.load(std::memory_order_relaxed);
     version_.store(version + 1, std::memory_order_relaxed);

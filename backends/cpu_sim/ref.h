@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Intrusive reference counting: objects that queued commands, handles and other objects share.
+// This is intrusive reference counting, for objects that queued commands, handles and other objects share.
 //
 // Invariant: the thread that drops the last reference sees everything that was done under the earlier ones, and deletes
 // the object. That may run code of the user's (a kernel's release function, a module's destructors), so no lock is held
@@ -15,11 +15,11 @@
 
 namespace anyplace::cpu_sim {
 
-/// The base of a shared object. It starts with one reference, which belongs to the code that made it.
+/// RefCounted is the base of a shared object. It starts with one reference, which belongs to the code that made it.
 template <class T>
 class RefCounted {
  public:
-  RefCounted(const RefCounted&) = delete;  // others hold its address
+  RefCounted(const RefCounted&) = delete;  // Others hold its address.
   RefCounted& operator=(const RefCounted&) = delete;
 
   void retain() noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -38,7 +38,7 @@ class RefCounted {
   std::atomic<std::uint32_t> references_{1};
 };
 
-/// Owns one reference, or none.
+/// A Ref owns one reference, or none.
 template <class T>
 class Ref {
  public:

@@ -12,17 +12,17 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr std::int64_t spin_ns = 20'000;      // how long an idle worker looks for work without sleeping
-constexpr std::int64_t look_ns = 1'500;       // between two looks during that time
-constexpr std::int64_t reserve_ns = 200'000;  // between two looks of a reserve
+constexpr std::int64_t spin_ns = 20'000;      // An idle worker polls so long without sleeping.
+constexpr std::int64_t poll_ns = 1'500;       // So long passes between two polls during that time.
+constexpr std::int64_t reserve_ns = 200'000;  // So long passes between two polls of a reserve.
 // After this time without a submission an idle worker sleeps until it is woken.
 constexpr std::int64_t quiet_ns = 2'000'000;
-constexpr std::int64_t long_turn_ns = 100'000;  // a reserve that ran a turn this long takes the next task at once
-// A turn is short if it takes at most this and short_command_ns for each command.
-constexpr std::int64_t short_turn_ns = 300;
+constexpr std::int64_t long_slice_ns = 100'000;  // A reserve that ran so long a slice takes the next task.
+// A slice is short if it takes at most this and short_command_ns for each command.
+constexpr std::int64_t short_slice_ns = 300;
 constexpr std::int64_t short_command_ns = 200;
-constexpr std::int64_t longest_pause_ns = 50'000;  // the longest pause before looking again after a short turn
-constexpr std::int64_t spin_pause_ns = 6'000;      // pauses up to this long are spent without sleeping
+constexpr std::int64_t longest_pause_ns = 50'000;  // The pause after a short slice is at most so long.
+constexpr std::int64_t spin_pause_ns = 6'000;      // Pauses up to this long are spent without sleeping.
 
 void spin_until(std::int64_t ns) noexcept {
   do {
@@ -53,7 +53,7 @@ void Scheduler::start_first() {
   {
     std::lock_guard lock(lock_);
     ++started_;
-    ++looking_;
+    ++polling_;
   }
   try {
     workers_.push_back(std::make_unique<Worker>(false));
@@ -62,7 +62,7 @@ void Scheduler::start_first() {
   } catch (...) {
     std::lock_guard lock(lock_);
     --started_;
-    --looking_;
+    --polling_;
     throw;
   }
   started_any_.store(true, std::memory_order_release);
@@ -78,7 +78,7 @@ void Scheduler::start_worker(bool reserve) {
 bool Scheduler::stop(const Deadline& deadline) {
   {
     std::lock_guard lock(lock_);
-    stopping_.store(true, std::memory_order_relaxed);  // from now on no worker is started
+    stopping_.store(true, std::memory_order_relaxed);  // From now on no worker is started.
   }
   {
     std::lock_guard threads_lock(threads_mutex_);
@@ -96,7 +96,7 @@ bool Scheduler::stop(const Deadline& deadline) {
     if (all_ended) {
       thread.join();
     } else {
-      thread.detach();  // nobody will join it
+      thread.detach();  // Nobody will join it.
     }
   }
   threads_.clear();
@@ -108,13 +108,13 @@ std::int64_t Scheduler::worked_ns() {
   const std::int64_t now = now_ns();
   std::int64_t all = 0;
   for (const auto& worker : workers_) {
-    const std::int64_t began = worker->turn_began.load(std::memory_order_relaxed);
+    const std::int64_t began = worker->slice_began.load(std::memory_order_relaxed);
     all += worker->worked_ns.load(std::memory_order_relaxed);
     if (began != 0 && now > began) all += now - began;
   }
-  // A turn that ended between the two loads was counted twice; the next calls make up for it.
-  told_worked_ns_ = std::max(told_worked_ns_, all);
-  return told_worked_ns_;
+  // A slice that ended between the two loads was counted twice; the next calls make up for it.
+  reported_worked_ns_ = std::max(reported_worked_ns_, all);
+  return reported_worked_ns_;
 }
 
 std::uint32_t Scheduler::started() noexcept {
@@ -124,44 +124,45 @@ std::uint32_t Scheduler::started() noexcept {
 
 // ---- Readying and claiming -----------------------------------------------------------------------------------------
 
-/// Removes a worker from the sleepers and counts it as looking. Null if there is none. Called under lock_.
-Scheduler::Worker* Scheduler::call_sleeper(bool reserve) noexcept {
+/// Removes a worker from the sleepers and counts it as polling. Returns null if there is none. It is called under
+/// lock_.
+Scheduler::Worker* Scheduler::take_sleeper(bool reserve) noexcept {
   for (Worker** link = &sleepers_; *link != nullptr; link = &(*link)->next) {
     Worker* const worker = *link;
     if (worker->reserve != reserve) continue;
     *link = worker->next;
     worker->asleep = false;
-    ++looking(reserve);
+    ++polling(reserve);
     return worker;
   }
   return nullptr;
 }
 
-/// Called when something is ready: makes sure that a worker looks, if one more thread may run tasks. Called under
-/// lock_; the caller then calls carry_out().
-Scheduler::Call Scheduler::call_somebody(bool even_if_looking) noexcept {
+/// Makes sure that a worker polls, if one more thread may run tasks. It is called under lock_ when something is ready;
+/// the caller then calls carry_out().
+Scheduler::Wakeup Scheduler::choose_worker(bool even_if_polling) noexcept {
   if (running_.load(std::memory_order_relaxed) >= limit_ || stopping_.load(std::memory_order_relaxed)) return {};
-  if (looking_ > 0) return even_if_looking ? Call{looker_} : Call{};
-  if (Worker* const worker = call_sleeper(false)) return {worker};
+  if (polling_ > 0) return even_if_polling ? Wakeup{last_poller_} : Wakeup{};
+  if (Worker* const worker = take_sleeper(false)) return {worker};
   const std::uint32_t eager = limit_ == 1 ? 1 : limit_ - 1;
   if (started_ < eager) {
     ++started_;
-    ++looking_;
+    ++polling_;
     return {nullptr, true};
   }
-  if (reserves_looking_ > 0) return {};
-  if (Worker* const worker = call_sleeper(true)) return {worker};
+  if (reserves_polling_ > 0) return {};
+  if (Worker* const worker = take_sleeper(true)) return {worker};
   if (started_ == limit_) return {};
   ++started_;
-  ++reserves_looking_;
+  ++reserves_polling_;
   return {nullptr, true, true};
 }
 
-void Scheduler::carry_out(const Call& call) noexcept {
-  if (call.wake != nullptr) call.wake->parker.unpark();
-  if (!call.start) return;
+void Scheduler::carry_out(const Wakeup& wakeup) noexcept {
+  if (wakeup.wake != nullptr) wakeup.wake->parker.unpark();
+  if (!wakeup.start) return;
   try {
-    start_worker(call.reserve);
+    start_worker(wakeup.reserve);
   } catch (const std::exception&) {
     // start() has made at least one worker, so the work still runs. A sleeping worker, if there is one, takes over for
     // the worker that couldn't be started.
@@ -169,26 +170,26 @@ void Scheduler::carry_out(const Call& call) noexcept {
     {
       std::lock_guard lock(lock_);
       --started_;
-      --looking(call.reserve);
-      if (ready_.size() > 0 && looking_ == 0) worker = call_sleeper(false);
-      if (ready_.size() > 0 && looking_ == 0 && reserves_looking_ == 0) worker = call_sleeper(true);
+      --polling(wakeup.reserve);
+      if (ready_.size() > 0 && polling_ == 0) worker = take_sleeper(false);
+      if (ready_.size() > 0 && polling_ == 0 && reserves_polling_ == 0) worker = take_sleeper(true);
     }
     if (worker != nullptr) worker->parker.unpark();
     std::lock_guard lock(end_mutex_);
-    end_.notify_all();  // started_ changed
+    end_.notify_all();  // started_ has changed.
   }
 }
 
 void Scheduler::ready(Task& task, unsigned how) noexcept {
-  Call call;
+  Wakeup wakeup;
   {
     std::lock_guard lock(lock_);
     ready_.push(task, (how & woken) != 0);
     raise(pushes_);
     if ((how & by_host) != 0) raise(host_actions_);
-    call = call_somebody(false);
+    wakeup = choose_worker(false);
   }
-  carry_out(call);
+  carry_out(wakeup);
 }
 
 bool Scheduler::claim(Task& task) noexcept {
@@ -221,52 +222,53 @@ bool Scheduler::withdraw(Task& task) noexcept {
   return true;
 }
 
-void Scheduler::call() noexcept {
-  Call call;
+void Scheduler::wake_worker() noexcept {
+  Wakeup wakeup;
   {
     std::lock_guard lock(lock_);
-    if (ready_.size() > 0) call = call_somebody(true);
+    if (ready_.size() > 0) wakeup = choose_worker(true);
   }
-  carry_out(call);
+  carry_out(wakeup);
 }
 
 void Scheduler::done() noexcept {
-  Call call;
+  Wakeup wakeup;
   {
     std::lock_guard lock(lock_);
     lower(running_);
-    if (ready_.size() > 0) call = call_somebody(false);
+    if (ready_.size() > 0) wakeup = choose_worker(false);
   }
-  carry_out(call);
+  carry_out(wakeup);
 }
 
 // ---- Workers -------------------------------------------------------------------------------------------------------
 
-/// Takes the next task, if there is one and one more thread may run tasks. Called under lock_.
-Task* Scheduler::take(Call* call) noexcept {
+/// Takes the next task, if there is one and one more thread may run tasks. It is called under lock_.
+Task* Scheduler::take(Wakeup* wakeup) noexcept {
   if (running_.load(std::memory_order_relaxed) >= limit_) return nullptr;
   Task* const task = ready_.pop();
   if (task == nullptr) return nullptr;
   raise(running_);
   starving_.store(false, std::memory_order_relaxed);
-  if (ready_.size() > 0) *call = call_somebody(false);
+  if (ready_.size() > 0) *wakeup = choose_worker(false);
   return task;
 }
 
-/// Whether a worker takes the next task at once after a turn. If a worker runs each short command as soon as it is
-/// submitted, the cache lines that it shares with the submitting thread go back and forth, which costs both more than
-/// it gains. So a worker whose turn was short pauses, until there are more commands or the host has run them itself.
-bool Scheduler::stays(Worker& self, const Task::Done& done, std::int64_t took_ns) noexcept {
-  if (self.reserve) return took_ns > long_turn_ns;
-  if (took_ns > short_turn_ns + static_cast<std::int64_t>(done.commands) * short_command_ns) {
+/// Returns whether a worker takes the next task at once after a slice. If a worker runs each short command as soon as
+/// it is submitted, the cache lines that it shares with the submitting thread go back and forth, which costs both more
+/// than it gains. So a worker whose slice was short pauses, until there are more commands or the host has run them
+/// itself.
+bool Scheduler::keeps_running(Worker& self, const Task::Done& done, std::int64_t took_ns) noexcept {
+  if (self.reserve) return took_ns > long_slice_ns;
+  if (took_ns > short_slice_ns + static_cast<std::int64_t>(done.commands) * short_command_ns) {
     self.pause_ns = 0;
     return true;
   }
   const std::uint32_t actions = host_actions_.load(std::memory_order_relaxed);
   const bool host_acts = std::exchange(self.host_actions, actions) != actions ||
-                         (hosts_looking_.load(std::memory_order_relaxed) > 0 && ready_.size() > 1);
+                         (hosts_polling_.load(std::memory_order_relaxed) > 0 && ready_.size() > 1);
   if (!host_acts && !done.caught_up) return true;
-  self.pause_ns = std::clamp(2 * self.pause_ns, look_ns, longest_pause_ns);
+  self.pause_ns = std::clamp(2 * self.pause_ns, poll_ns, longest_pause_ns);
   return false;
 }
 
@@ -276,29 +278,29 @@ void Scheduler::work(Worker& self) noexcept {
   while (Task* task = wait_for_task(self)) {
     std::int64_t began = now_ns();
     do {
-      self.turn_began.store(began, std::memory_order_relaxed);
+      self.slice_began.store(began, std::memory_order_relaxed);
       const Task::Done done = task->run();
       const std::int64_t ended = now_ns();
       const std::int64_t took_ns = ended - std::exchange(began, ended);
-      self.turn_began.store(0, std::memory_order_relaxed);
+      self.slice_began.store(0, std::memory_order_relaxed);
       self.worked_ns.store(self.worked_ns.load(std::memory_order_relaxed) + took_ns, std::memory_order_relaxed);
-      const bool goes_on = stays(self, done, took_ns);
-      Call call;
+      const bool goes_on = keeps_running(self, done, took_ns);
+      Wakeup wakeup;
       {
         std::lock_guard lock(lock_);
         lower(running_);
         if (goes_on) {
-          task = take(&call);
+          task = take(&wakeup);
         } else {
           task = nullptr;
-          if (ready_.size() > 0) call = call_somebody(false);
+          if (ready_.size() > 0) wakeup = choose_worker(false);
         }
         if (task == nullptr) {
-          ++looking(self.reserve);
-          looker_ = self.reserve ? looker_ : &self;
+          ++polling(self.reserve);
+          last_poller_ = self.reserve ? last_poller_ : &self;
         }
       }
-      carry_out(call);
+      carry_out(wakeup);
     } while (task != nullptr);
   }
   std::lock_guard lock(end_mutex_);
@@ -306,43 +308,43 @@ void Scheduler::work(Worker& self) noexcept {
   end_.notify_all();
 }
 
-/// Pauses before looking. True if the worker was woken meanwhile.
+/// Pauses before polling. Returns true if the worker was woken meanwhile.
 bool Scheduler::pause(Worker& self) noexcept {
   if (backoff_ns_ == 0) return false;
   if (self.reserve) return self.waited_for != 0 && self.parker.park_for(reserve_ns);
   if (self.pause_ns > spin_pause_ns) return self.parker.park_for(self.pause_ns);
-  spin_until(now_ns() + std::max(self.pause_ns, look_ns));
+  spin_until(now_ns() + std::max(self.pause_ns, poll_ns));
   return false;
 }
 
-/// The idle backoff: looks at the queue less and less often, until there is a task to take, or nothing was submitted
-/// for quiet_ns.
-Scheduler::Seen Scheduler::look(Worker& self) noexcept {
-  if (pause(self)) return Seen::something;
+/// Polls the queue less and less often (idle backoff), until there is a task to take, or nothing was submitted for
+/// quiet_ns.
+Scheduler::Found Scheduler::poll(Worker& self) noexcept {
+  if (pause(self)) return Found::something;
   const std::int64_t began = now_ns();
   std::int64_t last_push = began;
   std::uint32_t pushes = pushes_.load(std::memory_order_relaxed);
   for (std::int64_t now = began;; now = now_ns()) {
     if (stopping_.load(std::memory_order_relaxed)) {
-      spin_until(now + look_ns);
-      return Seen::something;
+      spin_until(now + poll_ns);
+      return Found::something;
     }
     const bool room = running_.load(std::memory_order_relaxed) < limit_;
     const std::uint64_t oldest = ready_.oldest_push();
-    if (backoff_ns_ == 0) return room && oldest != 0 ? Seen::something : Seen::nothing;
-    if (oldest != 0 && oldest == self.waited_for) return Seen::twice;
-    self.waited_for = oldest;  // set before any return, because the next look is compared with it
-    if (room && !self.reserve && ready_.size() > 1) return Seen::something;
+    if (backoff_ns_ == 0) return room && oldest != 0 ? Found::something : Found::nothing;
+    if (oldest != 0 && oldest == self.waited_for) return Found::twice;
+    self.waited_for = oldest;  // The next poll is compared with it, so it is set before any return.
+    if (room && !self.reserve && ready_.size() > 1) return Found::something;
     if (const std::uint32_t pushes_now = pushes_.load(std::memory_order_relaxed); pushes_now != pushes) {
       pushes = pushes_now;
       last_push = now;
     }
     if (!self.reserve && now - began < spin_ns) {
-      spin_until(now + look_ns);
+      spin_until(now + poll_ns);
     } else if (oldest == 0 && now - last_push > quiet_ns) {
-      return Seen::nothing;
+      return Found::nothing;
     } else if (self.parker.park_for(self.reserve ? reserve_ns : backoff_ns_)) {
-      return Seen::something;
+      return Found::something;
     }
   }
 }
@@ -357,45 +359,45 @@ void Scheduler::sleep(Worker& self) noexcept {
   while (*link != &self) link = &(*link)->next;
   *link = self.next;
   self.asleep = false;
-  ++looking(self.reserve);
+  ++polling(self.reserve);
 }
 
-/// Waits for the next task; null when the worker has to end. The worker counts as looking before the call, and not
-/// after it.
+/// Waits for the next task. Returns null when the worker has to end. The worker counts as polling before the call, and
+/// not after it.
 Task* Scheduler::wait_for_task(Worker& self) noexcept {
   for (;;) {
-    const Seen seen = look(self);
-    Call call;
+    const Found found = poll(self);
+    Wakeup wakeup;
     Task* task = nullptr;
     bool sleeps = false;
     {
       std::lock_guard lock(lock_);
-      // Decremented first, so that take() makes another worker look for the tasks that are left.
-      --looking(self.reserve);
-      if (seen != Seen::nothing) task = take(&call);
+      // The count is lowered first, so that take() makes another worker poll for the tasks that are left.
+      --polling(self.reserve);
+      if (found != Found::nothing) task = take(&wakeup);
       // If no further thread may run tasks, the thread that ends its task takes the next one or wakes a worker.
       const bool idle = task == nullptr && (ready_.size() == 0 || running_.load(std::memory_order_relaxed) >= limit_);
       if (idle && ready_.size() == 0 && stopping_.load(std::memory_order_relaxed)) return nullptr;
       // From now on hosts claim nothing until a worker has taken a task.
-      const bool starves = task == nullptr && seen == Seen::twice && ready_.size() > 0;
+      const bool starves = task == nullptr && found == Found::twice && ready_.size() > 0;
       if (starves) starving_.store(true, std::memory_order_relaxed);
-      // If there is no room, a reserve that has said so sleeps until there is: each look takes time from a thread that
+      // If there is no room, a reserve that has said so sleeps until there is: each poll takes time from a thread that
       // works.
-      sleeps = idle && (seen == Seen::nothing || (starves && self.reserve));
+      sleeps = idle && (found == Found::nothing || (starves && self.reserve));
       if (sleeps) {
         self.asleep = true;
         self.next = sleepers_;
         sleepers_ = &self;
       } else if (task == nullptr) {
-        ++looking(self.reserve);
+        ++polling(self.reserve);
       }
     }
-    carry_out(call);
+    carry_out(wakeup);
     if (task != nullptr) {
       self.waited_for = 0;
       return task;
     }
-    if (seen == Seen::twice) self.pause_ns = std::clamp(2 * self.pause_ns, look_ns, longest_pause_ns);
+    if (found == Found::twice) self.pause_ns = std::clamp(2 * self.pause_ns, poll_ns, longest_pause_ns);
     if (sleeps) sleep(self);
   }
 }

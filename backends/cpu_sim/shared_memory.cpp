@@ -22,7 +22,7 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-/// What crosses to the other process, with the runs behind it.
+/// This crosses to the other process, with the runs behind it.
 struct MemoryBytes {
   std::uint64_t start;
   std::uint64_t inode;
@@ -33,7 +33,7 @@ struct MemoryBytes {
 };
 constexpr std::size_t most_runs = (ANYPLACE_IPC_BYTES - sizeof(MemoryBytes)) / sizeof(FileRun);
 
-/// Closed at the end of the scope.
+/// The descriptor is closed at the end of the scope.
 class File {
  public:
   explicit File(int number) noexcept : number_(number) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills that one thread makes: short entries of a stream's queue (command_queue.h). copy.h has the others.
+// One thread makes these copies and fills, which are short entries of a stream's queue (command_queue.h). copy.h has
+// the others.
 #pragma once
 
 #include <anyplace/backend/abi.h>

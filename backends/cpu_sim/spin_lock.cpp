@@ -7,8 +7,8 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr int spins = 100;   // pauses before the thread yields its core
-constexpr int yields = 100;  // yields before the thread sleeps
+constexpr int spins = 100;   // The thread pauses so often before it yields its core.
+constexpr int yields = 100;  // It yields so often before it sleeps.
 
 }  // namespace
 

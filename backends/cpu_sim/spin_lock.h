@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SpinLock: a lock that is held for a few instructions and taken millions of times a second. Taking it is one locked
+// A SpinLock is held for a few instructions and taken millions of times a second. Taking it is one locked
 // instruction, releasing it a plain store. A thread that doesn't get it spins for a while and then yields its core, so
 // that a holder that was preempted can go on.
 //
@@ -11,7 +11,7 @@
 
 namespace anyplace::cpu_sim {
 
-/// A short pause in a loop that reads memory.
+/// Pauses shortly in a loop that reads memory.
 inline void pause_briefly() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -20,8 +20,8 @@ inline void pause_briefly() noexcept {
 #endif
 }
 
-/// Longer and longer pauses for a loop that waits for another thread: first it spins, then it yields the core, then it
-/// sleeps for a while, so that also a thread of low priority gets to run.
+/// A loop that waits for another thread makes longer and longer pauses: first it spins, then it yields the core, then
+/// it sleeps for a while, so that also a thread of low priority gets to run.
 class Backoff {
  public:
   void rest() noexcept;
@@ -30,7 +30,7 @@ class Backoff {
   int rests_ = 0;
 };
 
-/// Meets the standard's Lockable.
+/// It meets the standard's Lockable.
 class SpinLock {
  public:
   SpinLock() = default;

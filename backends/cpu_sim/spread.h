@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Spreading: a command of many equal parts is run by several threads, kernels by blocks, copies and fills by bytes. The
-// threads take ranges off it, sized by how long the ranges before took. The first range is the least one and is run by
-// the thread that has the stream's turn; what is short from then on isn't worth another thread's while, and that one
-// runs it all.
+// Spreading: several threads run one command of many equal parts, kernels by blocks, copies and fills by bytes. The
+// threads take ranges of the parts, sized by how long the ranges before took. The thread that executes the stream runs
+// the first range, which has the fewest parts. If what is left would take less time than another thread needs to join,
+// that thread runs it all.
 //
-// Between two ranges a thread sees whether something more urgent is ready, or has been as urgent for a while, and goes
-// back to the scheduler. So a long kernel delays a more urgent stream by one range at most.
+// Between two ranges a thread looks whether a more urgent task is ready, or whether a task as urgent has been ready for
+// a while, and returns to the scheduler if so. So a long kernel delays a more urgent stream by one range at most.
 //
-// A graph's launch (graph_run.h) has several threads as well. It divides its work in its own way, and uses only the
-// invitation of the stream's SpreadJob.
+// A graph's launch (graph_run.h) is run by several threads as well. It divides its work itself, and uses the stream's
+// SpreadJob only to get further threads.
 #pragma once
 
 #include <atomic>
@@ -22,12 +22,12 @@ namespace anyplace::cpu_sim {
 
 class Scheduler;
 
-/// A command of `units` equal parts that may run in any order and at the same time.
+/// A Spreadable is a command of `units` equal parts, which may run in any order and at the same time.
 class Spreadable : public Command {
  public:
   struct Extent {
-    std::uint64_t units;  // at least 1, below 2^63
-    std::uint64_t grain;  // the fewest units that are worth a range; all ranges but the last are multiples of it
+    std::uint64_t units;  // It is at least 1 and below 2^63.
+    std::uint64_t grain;  // This is the least size of a range; all ranges but the last are multiples of it.
   };
   virtual Extent extent() const noexcept = 0;
 
@@ -37,15 +37,15 @@ class Spreadable : public Command {
   Progress execute(Stream& stream) noexcept final;
 };
 
-/// The parts of one Spreadable, handed out. Any number of threads may run them at the same time.
+/// Ranges divide the units of one Spreadable. Any number of threads may run ranges at the same time.
 class Ranges {
  public:
-  /// Called before any thread runs one.
+  /// Must return before any thread calls run().
   void begin(Spreadable& work, const Spreadable::Extent& extent) noexcept;
   bool left() const noexcept { return next_.load(std::memory_order_relaxed) < extent_.units; }
-  /// Runs ranges until no unit is left, or until something else is more urgent; true if that was so while units were
-  /// left. `invitation` is the task by which other threads join.
-  bool run(Scheduler& scheduler, const Task& invitation) noexcept;
+  /// Runs ranges until no unit is left, or until another task goes first. Returns true in the second case, if units
+  /// were left then. `job` is the task by which other threads join.
+  bool run(Scheduler& scheduler, const Task& job) noexcept;
 
  private:
   std::uint64_t range(const Scheduler& scheduler) const noexcept;
@@ -53,76 +53,67 @@ class Ranges {
 
   Spreadable* work_ = nullptr;
   Spreadable::Extent extent_{};
-  std::atomic<std::uint64_t> next_{0};    // the first unit that isn't handed out; may pass the last
-  std::atomic<std::uint64_t> wanted_{0};  // units that take as long as a range should; 0 before one was measured
+  std::atomic<std::uint64_t> next_{0};  // No thread has taken this unit yet, nor those behind it; it may pass the end.
+  std::atomic<std::uint64_t> wanted_{0};  // So many units take range_ns; it is 0 before a range was measured.
   std::atomic<bool> stop_{false};
 };
 
-/// Whether a thread that began at `began_ns` leaves its work to others now, because they are more urgent, or as urgent
-/// and it has had its time. `invitation` is the task by which others join that work.
-bool gives_way(const Scheduler& scheduler, const Task& invitation, std::int64_t began_ns, std::int64_t now_ns) noexcept;
+/// Returns whether a thread that began at `began_ns` stops its work now, because a ready task is more urgent, or is as
+/// urgent and the thread has had its time. `job` is the task by which others join that work.
+bool should_yield(const Scheduler& scheduler, const Task& job, std::int64_t began_ns, std::int64_t now_ns) noexcept;
 
-/// Work that several threads divide among themselves.
+/// JointWork is work that several threads divide by its own rules, which count the threads, too.
 class JointWork {
  public:
-  enum class Left {
-    to_others,  // another thread completes the command; the caller may touch neither this nor the stream any more
-    complete,   // the caller completes the command
-    refused     // nothing was done, and the invitation is back in the queue
+  enum class Joined {
+    left,       // Another thread completes the command; the caller may touch neither this nor the stream any more.
+    completes,  // The caller completes the command.
+    refused     // The thread did nothing, and the job is back in the ready queue.
   };
-  /// Called by a thread that took the invitation.
-  virtual Left join() noexcept = 0;
+  /// A thread that took the job from the ready queue calls this.
+  virtual Joined join() noexcept = 0;
 
  protected:
   JointWork() = default;
   ~JointWork() = default;
 };
 
-/// The one command of a stream that is spread now. It is a part of the stream, so that spreading allocates nothing.
+/// A SpreadJob has the command of a stream that is being spread. It is a part of the stream, so that spreading
+/// allocates nothing.
 ///
-/// As a task it is an invitation: it is in the scheduler's queue while units are left, and a thread that takes it
-/// joins. parties_ counts the threads that run ranges, and the invitation while it is out; the last of them completes
-/// the command. A thread that finds no units left takes the invitation back before it leaves.
+/// As a task it is in the ready queue while units are left, and a thread that takes it from there joins. users_ counts
+/// the threads that run ranges, and the job itself while it is in the queue; the last of them completes the command. A
+/// thread that finds no unit left takes the job out of the queue before it leaves.
 class SpreadJob final : public Task {
  public:
   explicit SpreadJob(Stream& stream) noexcept : stream_(stream) {}
   /// Takes over the stream's level.
   void adopt_level() noexcept;
 
-  /// Runs the command of the stream whose turn the caller has. Progress::elsewhere: another thread completes it.
+  /// Runs the command of the stream that the caller executes. It returns Progress::elsewhere if another thread
+  /// completes the command.
   Progress begin(Spreadable& work, const Spreadable::Extent& extent) noexcept;
   Done run() noexcept override;
 
-  // -- For JointWork. It counts its parties itself, and readies this task when it wants one more.
+  // -- For JointWork, which enqueues this task when it wants one more thread.
   void begin_joint(JointWork& work) noexcept;
-  // One thread, the owner, has the work to itself and claims one piece after the other, until another thread ends that.
-  // The claims are counted here, in memory that is never freed, so that a thread can look at them that doesn't take
-  // part.
-  /// The owner has the first piece. Called before the task is readied.
-  void open_claims() noexcept;
-  /// Claims the next piece, and returns its number; closed_claims or more if the claims were closed: then it isn't the
-  /// caller's.
-  std::uint64_t claim() noexcept { return claims_.fetch_add(1, std::memory_order_acq_rel); }
-  /// Closes the claims, and returns how many pieces were claimed. What the owner did before it claimed the last of them
-  /// is visible to the caller.
-  std::uint64_t close_claims() noexcept;
-  /// The same by the owner when nobody can have joined.
-  void end_claims() noexcept { claims_.store(closed_claims, std::memory_order_relaxed); }
-  std::uint64_t claims() const noexcept { return claims_.load(std::memory_order_relaxed); }
-  /// Watches the owner for a microsecond. False if it claims pieces so fast that another thread would only hold it up.
+  /// Counts a piece of the joint work that is done. Only the thread that began the work calls it. The count lies in
+  /// memory that is never freed (stream_pool.h), so threads that don't take part may watch it.
+  void count_piece() noexcept { pieces_.store(pieces_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  /// Watches that thread for a microsecond. Returns false if it completes pieces so fast that another thread would only
+  /// slow it down.
   bool is_worth_joining() const noexcept;
-  static constexpr std::uint64_t closed_claims = std::uint64_t{1} << 63;
 
  private:
-  void invite() noexcept;
+  void enqueue_once() noexcept;
   bool run_ranges() noexcept;
 
   Stream& stream_;
-  JointWork* joint_ = nullptr;  // null while ranges_ are what is shared
+  std::atomic<JointWork*> joint_{nullptr};  // It is null while ranges_ are what is shared.
   Ranges ranges_;
-  std::atomic<std::uint64_t> claims_{closed_claims};
-  std::atomic<std::uint32_t> parties_{0};
-  std::atomic<bool> invited_{false};  // whether the invitation is out, or about to be
+  std::atomic<std::uint32_t> pieces_{0};
+  std::atomic<std::uint32_t> users_{0};
+  std::atomic<bool> enqueued_{false};  // It says whether the job is in the ready queue, or about to be.
 };
 
 }  // namespace anyplace::cpu_sim

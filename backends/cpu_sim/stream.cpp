@@ -10,16 +10,17 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// How long a stream keeps its thread while others as urgent are ready. (More urgent ones get it at the next command.)
-// The clock is read at every clock_commands-th command only: reading it takes as long as a short kernel.
-constexpr unsigned turn_commands = 16;
+// A stream keeps its thread for so many commands, and so long, while others as urgent are ready. (More urgent ones get
+// it at the next command.) The clock is read at every clock_commands-th command only: reading it takes as long as a
+// short kernel.
+constexpr unsigned slice_commands = 16;
 constexpr unsigned clock_commands = 4;
-// A worker that has run all commands it knew of ends its turn if there are fewer new ones than this: reading each
+// A worker that has run all commands it knew of ends its slice if there are fewer new ones than this: reading each
 // command as soon as it was written costs both threads more than running it.
 constexpr std::uint64_t few_commands = 64;
 // One thread runs this many streams that wake each other one after the other before it looks at others.
 constexpr int most_streams = 64;
-constexpr std::int64_t turn_ns = 100'000;
+constexpr std::int64_t slice_ns = 100'000;
 
 constexpr std::uint64_t no_target = UINT64_MAX;
 
@@ -59,14 +60,15 @@ void Stream::drop_handle() noexcept {
   if (last) recycle();
 }
 
-/// Called by the thread that found neither a handle nor work: nobody else can reach the stream then.
+/// The thread that found neither a handle nor work calls this: nobody else can reach the stream then.
 void Stream::recycle() noexcept {
   device_->remove(*this);
   CommandQueue::free_chunk(queue_.clear());
   pool_.give_back(*this);
 }
 
-/// Ends the turn of an empty stream. False if something was submitted meanwhile; else the caller has lost the turn.
+/// Makes an empty stream idle. Returns false if something was submitted meanwhile; else the caller no longer owns the
+/// stream.
 bool Stream::go_idle(std::uint64_t retired) noexcept {
   void* left_over = nullptr;
   bool last = false;
@@ -87,8 +89,8 @@ bool Stream::go_idle(std::uint64_t retired) noexcept {
 
 namespace {
 
-/// Whether the record is that of a stream's last submission and not known to be done. (A graph's records are of no
-/// stream.)
+/// Returns whether the record is that of a stream's last submission and not known to be done. (A graph's records are of
+/// no stream.)
 bool may_work_at(const Record& record) noexcept {
   const Stream* const owner = record.timeline->owner();
   return owner != nullptr && owner->works_at(record.target);
@@ -135,7 +137,7 @@ Stream::Dependencies Stream::dependencies(std::uint64_t target) noexcept {
 
 namespace {
 
-/// A command that only holds a reference to a kernel, until the stream reaches it.
+/// This command only holds a reference to a kernel, until the stream reaches it.
 class DropKernel final : public Command {
  public:
   explicit DropKernel(Ref<Kernel> kernel) noexcept : kernel_(std::move(kernel)) {}
@@ -149,9 +151,9 @@ class DropKernel final : public Command {
 
 void Stream::keep_while_queued(const Ref<Kernel>& kernel) noexcept {
   std::lock_guard lock(lock_);
-  // The thread that ran a complete command doesn't use its kernel any more, even if that thread still has the turn.
+  // The thread that ran a complete command doesn't use its kernel any more, even if that thread still owns the stream.
   if ((kernels_ & kernel->mark()) == 0) {
-    backend::acquire_from_sanitizer(&timeline_);  // the thread that cleared kernels_ had seen the launches complete
+    backend::acquire_from_sanitizer(&timeline_);  // Who cleared kernels_ had seen the launches complete.
     return;
   }
   if (timeline_.reached(submitted_.load(std::memory_order_relaxed))) return;
@@ -160,28 +162,28 @@ void Stream::keep_while_queued(const Ref<Kernel>& kernel) noexcept {
     backend::release_to_sanitizer(&submitted_);
     submitted_.store(submitted_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   } catch (const std::bad_alloc&) {
-    kernel->retain();  // it may be in use, so the kernel is leaked
+    kernel->retain();  // The kernel may be in use, so it is leaked.
   }
 }
 
 // ---- Executing -----------------------------------------------------------------------------------------------------
 
-/// Executes a wait. False if the stream was parked.
+/// Executes a wait. Returns false if the stream was parked.
 bool Stream::wait(Timeline& timeline, std::uint64_t target) noexcept {
   if (timeline.reached(target)) return true;
   waits_for_.write({&timeline, target});
   return !park(timeline, target);
 }
 
-/// Executes the front entry. False if the turn was passed on; neither the stream nor the entry may be touched then.
+/// Executes the front entry. Returns false if the stream was passed on; neither the stream nor the entry may be touched
+/// then.
 bool Stream::execute(Entry& entry) noexcept {
   switch (entry.kind) {
-    case Entry::launch:
-      entry.kernel->run_one(entry.packed, cookie_);
+    case Entry::launch: {
+      anyplace_block block = one_block(entry.packed);
+      entry.kernel->run_one_block(block, entry.arguments(), cookie_);
       return true;
-    case Entry::launch_with:
-      entry.kernel->run_with(entry.packed, entry.arguments(), cookie_);
-      return true;
+    }
     case Entry::wait:
       return wait(*entry.timeline, entry.target());
     case Entry::copy:
@@ -197,18 +199,18 @@ bool Stream::execute(Entry& entry) noexcept {
   }
 }
 
-/// Whether the next command will park the stream. Called by the turn's holder when it knows that there is a next
+/// Returns whether the next command will park the stream. The owner calls it when it knows that there is a next
 /// command.
 bool Stream::parks_next() noexcept {
   Entry& entry = queue_.front();
   return entry.kind == Entry::wait && !entry.timeline->reached(entry.target());
 }
 
-Stream::End Stream::take_turn(Turn& turn) noexcept {
+Stream::End Stream::run_slice(Slice& slice) noexcept {
   std::uint64_t retired = timeline_.value();
   backend::acquire_from_sanitizer(&timeline_);
   backend::acquire_from_sanitizer(&submitted_);
-  unsigned shared = 0;  // commands that were run while streams as urgent were ready
+  unsigned shared = 0;  // So many commands were run while streams as urgent were ready.
   std::int64_t began = 0;
   for (;;) {
     if (retired >= seen_) {
@@ -218,24 +220,24 @@ Stream::End Stream::take_turn(Turn& turn) noexcept {
         if (go_idle(retired)) return End::idle;
         continue;
       }
-      if (!turn.helps && turn.commands > 0 && seen_ - retired < few_commands) return End::few_ready;
+      if (!slice.by_host && slice.commands > 0 && seen_ - retired < few_commands) return End::few_ready;
     }
-    if (retired >= turn.target) return End::ready;
+    if (retired >= slice.target) return End::ready;
     // A stream that this one woke is readied before this one's next command runs, unless that command only parks this
     // stream.
-    if (turn.next != nullptr && !parks_next()) scheduler_.enqueue_woken(*std::exchange(turn.next, nullptr));
+    if (slice.next != nullptr && !parks_next()) scheduler_.enqueue_woken(*std::exchange(slice.next, nullptr));
     if (!execute(queue_.front())) return End::elsewhere;
     queue_.pop();
-    timeline_.advance(++retired, turn.next);
-    ++turn.commands;
+    timeline_.advance(++retired, slice.next);
+    ++slice.commands;
     // While one more thread may run tasks, a host that goes on keeps none from running.
-    if (turn.helps && !scheduler_.full()) continue;
+    if (slice.by_host && !scheduler_.full()) continue;
     if (scheduler_.more_urgent(level())) return End::ready;
     if (!scheduler_.as_urgent(level()) || ++shared % clock_commands != 0) continue;
-    if (shared == turn_commands) return End::ready;
+    if (shared == slice_commands) return End::ready;
     const std::int64_t now = now_ns();
     if (began == 0) began = now;
-    if (now - began > turn_ns) return End::ready;
+    if (now - began > slice_ns) return End::ready;
   }
 }
 
@@ -244,13 +246,13 @@ Task::Done Stream::run() noexcept {
   Stream* stream = this;
   std::uint64_t commands = 0;
   for (int streams = 1;; ++streams) {
-    Turn turn{no_target, false};
+    Slice slice{no_target, false};
     Scheduler& scheduler = stream->scheduler_;
-    const End end = stream->take_turn(turn);
-    commands += turn.commands;
+    const End end = stream->run_slice(slice);
+    commands += slice.commands;
     if (end == End::ready || end == End::few_ready) scheduler.enqueue(*stream);
-    if (turn.next == nullptr) return {commands, end == End::idle || end == End::few_ready};
-    stream = turn.next;
+    if (slice.next == nullptr) return {commands, end == End::idle || end == End::few_ready};
+    stream = slice.next;
     if (scheduler.more_urgent(stream->level()) ||
         (streams >= most_streams && (scheduler.others_ready() || scheduler.host_actions() != host_actions))) {
       scheduler.enqueue_woken(*stream);
@@ -260,7 +262,7 @@ Task::Done Stream::run() noexcept {
 }
 
 /// Completes the front command, which was executed elsewhere. If the next one is the host thread's as well and
-/// `keeps_host_work`, the turn stays with the caller, who gets it; else the turn is passed on.
+/// `keeps_host_work`, the caller keeps the stream and gets that work; else the stream is passed on.
 HostWork* Stream::complete_front(bool keeps_host_work) noexcept {
   queue_.front().command().~Command();
   queue_.pop();
@@ -285,22 +287,22 @@ void Stream::finish_elsewhere() noexcept { static_cast<void>(complete_front(fals
 
 HostWork* Stream::finish_host_function() noexcept { return complete_front(true); }
 
-/// Runs the turn of this stream on a host that has claimed it. If this stream then waits for a stream that it woke, the
+/// Runs this stream on a host that has claimed it. If this stream then waits for a stream that it woke, the
 /// host runs that one next.
-void Stream::help_with_turn(std::uint64_t target) noexcept {
+void Stream::help_run(std::uint64_t target) noexcept {
   Scheduler& scheduler = scheduler_;
   Stream* stream = this;
   for (int streams = 1;; ++streams) {
-    Turn turn{target, true};
-    const End end = stream->take_turn(turn);
+    Slice slice{target, true};
+    const End end = stream->run_slice(slice);
     if (end == End::ready) scheduler.enqueue(*stream);
-    if (turn.next == nullptr) return;
+    if (slice.next == nullptr) return;
     // Another thread may have the stream by now. What it waits for matters only if it hasn't reached the target.
     const Record needed = end == End::elsewhere ? stream->waits_for_.read() : Record{};
     const bool passed = stream->timeline_.reached(target);
-    stream = turn.next;
+    stream = slice.next;
     if (passed || (streams >= most_streams && scheduler.others_ready()) || needed.timeline != &stream->timeline_ ||
-        scheduler.in_the_way(stream->level())) {
+        scheduler.delays_more_urgent(stream->level())) {
       return scheduler.enqueue_woken(*stream);
     }
     target = needed.target;
@@ -311,7 +313,7 @@ bool Stream::help(std::uint64_t target) noexcept {
   Scheduler& scheduler = scheduler_;
   const HelpingScope scope;
   if (scheduler.claim(*this)) {
-    help_with_turn(target);
+    help_run(target);
   } else if (spread_.queued() && spread_.is_worth_joining() && scheduler.claim(spread_)) {
     // The command isn't complete while this thread holds a piece of it. So it is at or before the target, unless the
     // target was reached meanwhile.

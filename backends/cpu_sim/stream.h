@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream: a queue of commands that are executed in order, by one thread at a time.
+// A Stream is a queue of commands that are executed in order, by one thread at a time.
 //
-// A stream is idle (its queue is empty) or active. An active stream is always in exactly one of these: the scheduler's
-// queue, a thread (a worker, or a host that synchronises), a timeline on which it is parked, its device's host thread,
-// or a spread job. Whatever has the stream has its turn: it alone executes and retires commands and passes the stream
-// on, so most of a stream needs no lock.
+// A stream is idle (its queue is empty) or active. An active stream is always owned by exactly one of these: the
+// scheduler's ready queue, a thread (a worker, or a host that synchronises), a timeline on which it is parked, its
+// device's host thread, or a spread job. The owner alone executes and retires commands and passes the stream on, so
+// most of a stream needs no lock.
 //
-// Completion is the timeline's count of retired commands; a command's number is the count that completes it. A command
+// A stream's timeline counts its retired commands; a command's number is the count that completes it. A command
 // is destroyed (its references dropped, its faults reported) before it counts as complete.
 //
 // Streams live in a pool (stream_pool.h) and are never freed: a thread that reads a stream without holding a reference
 // sees, at worst, the state of another stream in the same memory.
 //
-// Lock order, for all of this backend; a lock may be taken under those before it:
+// This is the lock order of all of this backend; a lock may be taken under those before it:
 //   1. Device::mutex_ (the null stream's rule and the list of streams)
 //   2. Stream::lock_, Event::lock_
 //   3. Timeline::lock_, HostThread::mutex_, DeviceMemory::mutex_, the engine's small tables
@@ -42,14 +42,14 @@ namespace anyplace::cpu_sim {
 class Device;
 class StreamPool;
 
-/// How a stream is ordered with its device's null stream.
+/// A Rule says how a stream is ordered with its device's null stream.
 enum class Rule : std::uint8_t { none, blocking, null };
 
 class Stream final : public Task {
  public:
   // -- For the pool.
   Stream(StreamPool& pool, Scheduler& scheduler) noexcept;
-  /// Begins the stream's use, with one handle. `cookie` is that handle's.
+  /// Begins the stream's use, with one handle. `cookie` belongs to that handle.
   void open(Device& device, std::uint64_t cookie, std::int32_t priority, Rule rule) noexcept;
 
   // -- Handles. Work goes on after the last handle is gone.
@@ -57,17 +57,17 @@ class Stream final : public Task {
   void drop_handle() noexcept;
 
   Device& device() const noexcept { return *device_; }
-  /// The native handle, unique in the process. Valid until the first handle is gone.
+  /// Returns the native handle, unique in the process. It is valid until the first handle is gone.
   std::uint64_t id() const noexcept { return id_; }
   std::uint64_t cookie() const noexcept { return cookie_; }
   Timeline& timeline() noexcept { return timeline_; }
-  /// The number of the last submission.
+  /// Returns the number of the last submission.
   std::uint64_t submitted() const noexcept { return submitted_.load(std::memory_order_acquire); }
-  /// The number of the last submission that the application made. submitted() also counts those of keep_while_queued(),
-  /// which must not make a completed stream incomplete.
+  /// Returns the number of the last submission that the application made. submitted() also counts those of
+  /// keep_while_queued(), which must not make a completed stream incomplete.
   std::uint64_t asked_for() const noexcept { return asked_for_.load(std::memory_order_acquire); }
-  /// Whether the number is that of the stream's last submission and not known to be done. It is less exact than the
-  /// timeline, but reads nothing that the executing thread writes all the time.
+  /// Returns whether the number is that of the stream's last submission and not known to be done. It is less exact than
+  /// the timeline, but reads nothing that the executing thread writes all the time.
   bool works_at(std::uint64_t number) const noexcept {
     return active_.load(std::memory_order_relaxed) && asked_for_.load(std::memory_order_relaxed) == number;
   }
@@ -75,32 +75,23 @@ class Stream final : public Task {
 
   // -- Submitting. Each appends a command, after the waits that the null stream's rule asks for, and returns its
   // number. Each throws if there is no memory or no thread; then nothing was submitted.
-  /// Launches a kernel over one block, without arguments. It counts no reference: see keep_while_queued().
-  std::uint64_t submit_launch(Kernel& kernel, std::uint64_t mark, std::uint32_t packed_block) {
-    const auto write = [&] {
-      queue_.emplace_launch(kernel, packed_block);
-      remember(mark);
-    };
-    if (rule_ == Rule::none) [[likely]]
-      return push(write);
-    return ordered([&] { return push(write); });
-  }
-  /// The same with arguments, whose values `write_values` writes to the memory that it is given. It must not throw.
+  /// Launches a kernel over one block. `write_values` writes the arguments' values to the memory that it is given, and
+  /// must not throw. The launch counts no reference to the kernel: see keep_while_queued().
   template <class Write>
-  std::uint64_t submit_launch_with(Kernel& kernel, std::uint64_t mark, std::uint32_t packed_block,
-                                   const PackedArguments& arguments, std::uint32_t value_bytes, Write&& write_values) {
+  std::uint64_t submit_launch(Kernel& kernel, std::uint64_t mark, std::uint32_t packed_block,
+                              const PackedArguments& arguments, std::uint32_t value_bytes, Write&& write_values) {
     const auto write = [&] {
-      write_values(queue_.emplace_launch_with(kernel, packed_block, arguments, value_bytes));
+      write_values(queue_.emplace_launch(kernel, packed_block, arguments, value_bytes));
       remember(mark);
     };
     if (rule_ == Rule::none) [[likely]]
       return push(write);
     return ordered([&] { return push(write); });
   }
-  /// Copies and fills of at most short_bytes (copy.h has submit_copy() and submit_fill() for all).
+  /// These submit copies and fills of at most short_bytes (copy.h has submit_copy() and submit_fill() for all).
   std::uint64_t submit_copy(anyplace_address destination, anyplace_address source, std::uint64_t bytes);
   std::uint64_t submit_fill(anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count);
-  /// Notes the mark of a kernel (Kernel::mark). Called while a launch of it is written.
+  /// Notes the mark of a kernel (Kernel::mark), while a launch of it is written.
   void remember(std::uint64_t mark) noexcept { kernels_ |= mark; }
   /// Submits a T with a tail of `tail_bytes` that `fill` writes. `fill` must not throw.
   template <class T, class Fill, class... Args>
@@ -132,22 +123,25 @@ class Stream final : public Task {
   /// behind all of them.
   void keep_while_queued(const Ref<Kernel>& kernel) noexcept;
 
-  // -- For the holder of the turn.
+  // -- For the owner.
   Done run() noexcept override;
   /// Completes the command whose execution was passed on (Progress::elsewhere), and passes the stream on.
   void finish_elsewhere() noexcept;
-  /// The same by the host thread. If the next command is its as well, the turn stays there, and that is returned.
+  /// Does the same for the host thread. If the host thread executes the next command as well, it keeps the stream, and
+  /// that command's work is returned.
   HostWork* finish_host_function() noexcept;
-  /// Parks this stream until `timeline` reaches `target`; false if it has been reached.
+  /// Parks this stream until `timeline` reaches `target`. Returns false if it has been reached.
   bool park(Timeline& timeline, std::uint64_t target) noexcept { return timeline.park(wakeup_, target); }
   Progress spread(Spreadable& work, const Spreadable::Extent& extent) noexcept { return spread_.begin(work, extent); }
   SpreadJob& spread_job() noexcept { return spread_; }
   Scheduler& scheduler() const noexcept { return scheduler_; }
 
   // -- For a host that waits for `target` (help.h).
-  /// Runs this stream's commands up to the target, if it is ready. False if it isn't, or if another thread has it.
+  /// Runs this stream's commands up to the target, if it is ready. Returns false if it isn't, or if another
+  /// thread has it.
   bool help(std::uint64_t target) noexcept;
-  /// What the stream is or was parked on, and the last waits that were submitted among its commands up to `target`.
+  /// Dependencies are what the stream is or was parked on, and the last waits that were submitted among its commands up
+  /// to `target`.
   struct Dependencies {
     static constexpr unsigned most = 5;
     Record records[most];
@@ -157,7 +151,7 @@ class Stream final : public Task {
  private:
   friend class Device;
   friend class StreamPool;
-  ~Stream() override = default;  // never called
+  ~Stream() override = default;  // It is never called.
 
   enum class End { idle, elsewhere, ready, few_ready };
   class Wakeup final : public Waiter {
@@ -185,7 +179,7 @@ class Stream final : public Task {
     {
       std::lock_guard lock(lock_);
       was_active = active_.load(std::memory_order_relaxed);
-      if (!was_active) scheduler_.start();  // called first, because submitted commands must be sure to run
+      if (!was_active) scheduler_.start();  // It comes first: what is submitted must be sure to run.
       write();
       number = submitted_.load(std::memory_order_relaxed) + 1;
       asked_for_.store(number, std::memory_order_relaxed);
@@ -197,45 +191,46 @@ class Stream final : public Task {
     return number;
   }
 
-  struct Turn {
-    std::uint64_t target;        // the number at which the turn ends
-    bool helps;                  // a host thread that helps runs it
-    std::uint64_t commands = 0;  // the commands that were run
-    Stream* next = nullptr;      // a stream that this one woke, which the caller has to run or ready
+  /// One thread's uninterrupted execution of the stream's commands.
+  struct Slice {
+    std::uint64_t target;        // The slice ends at this number.
+    bool by_host;                // A host thread that helps runs it.
+    std::uint64_t commands = 0;  // So many commands were run.
+    Stream* next = nullptr;      // This one woke that stream; the caller has to run or ready it.
   };
   std::uint64_t push_wait(const Record& record);
-  End take_turn(Turn& turn) noexcept;
+  End run_slice(Slice& slice) noexcept;
   bool parks_next() noexcept;
   HostWork* complete_front(bool keeps_host_work) noexcept;
-  void help_with_turn(std::uint64_t target) noexcept;
+  void help_run(std::uint64_t target) noexcept;
   bool execute(Entry& entry) noexcept;
   bool wait(Timeline& timeline, std::uint64_t target) noexcept;
   bool go_idle(std::uint64_t retired) noexcept;
   void recycle() noexcept;
 
-  // Used by submitting threads. All of it is on one cache line, which the turn's holder doesn't touch until it has run
-  // all commands that it knows of.
+  // Submitting threads use these. All of it is on one cache line, which the owner doesn't touch until it has run all
+  // commands that it knows of.
   alignas(64) SpinLock lock_;
-  std::atomic<bool> active_{false};  // written under lock_
+  std::atomic<bool> active_{false};  // It is written under lock_.
   Rule rule_ = Rule::none;
-  std::uint8_t next_wait_ = 0;               // guarded by lock_; in waits_
-  std::uint32_t handles_ = 0;                // guarded by lock_
-  std::atomic<std::uint64_t> submitted_{0};  // written under lock_
-  std::atomic<std::uint64_t> asked_for_{0};  // likewise
-  // Guarded by lock_; the marks of the kernels that were launched since the stream was idle.
+  std::uint8_t next_wait_ = 0;               // lock_ guards it; it is an index in waits_.
+  std::uint32_t handles_ = 0;                // lock_ guards it.
+  std::atomic<std::uint64_t> submitted_{0};  // It is written under lock_.
+  std::atomic<std::uint64_t> asked_for_{0};  // It is written under lock_.
+  // lock_ guards it; it has the marks of the kernels that were launched since the stream was idle.
   std::uint64_t kernels_ = 0;
-  CommandQueue queue_{front_};  // see there
+  CommandQueue queue_{front_};
 
-  // Used by the turn's holder and by waiting threads.
+  // The owner and waiting threads use these.
   alignas(64) Timeline timeline_{this};
-  std::uint64_t seen_ = 0;  // submitted_ when it was read last
+  std::uint64_t seen_ = 0;  // It is submitted_ when that was read last.
   Scheduler& scheduler_;
   CommandQueue::Front front_;
   RecordCell waits_for_;
   Wakeup wakeup_;
   SpreadJob spread_;
 
-  // The last waits that were submitted: a ring. Guarded by lock_.
+  // lock_ guards this ring of the last waits that were submitted.
   struct SubmittedWait {
     Record record;
     std::uint64_t number = 0;
@@ -246,15 +241,15 @@ class Stream final : public Task {
   StreamPool& pool_;
   std::uint64_t cookie_ = 0;
   Device* device_ = nullptr;
-  std::uint64_t id_ = 0;  // written under the pool's lock; 0 if the first handle is gone
+  std::uint64_t id_ = 0;  // It is written under the pool's lock; 0 means that the first handle is gone.
 
-  // Guarded by Device::mutex_.
-  Link<Stream> in_device_{this};   // all streams of the device
-  Link<Stream> in_pending_{this};  // blocking streams with work that the null stream has not been ordered after
-  std::uint64_t null_seen_ = 0;    // the null stream's number after which this blocking stream is ordered
+  // Device::mutex_ guards these.
+  Link<Stream> in_device_{this};   // It is in the list of all streams of the device.
+  Link<Stream> in_pending_{this};  // The null stream has yet to be ordered after its work.
+  std::uint64_t null_seen_ = 0;    // It is ordered after this number of the null stream.
 
-  Stream* next_free_ = nullptr;  // guarded by the pool
-  Stream* next_made_ = nullptr;  // likewise
+  Stream* next_free_ = nullptr;  // The pool's lock guards it.
+  Stream* next_made_ = nullptr;  // The pool's lock guards it.
 };
 
 }  // namespace anyplace::cpu_sim

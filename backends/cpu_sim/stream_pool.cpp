@@ -42,7 +42,7 @@ Stream* StreamPool::find(std::uint64_t id) noexcept {
   std::lock_guard lock(lock_);
   for (Stream* stream = id == 0 ? nullptr : made_; stream != nullptr; stream = stream->next_made_) {
     if (stream->id_ != id) continue;
-    stream->add_handle();  // it has its first one, or forget() would have been called
+    stream->add_handle();  // It has its first one, or forget() would have been called.
     return stream;
   }
   return nullptr;

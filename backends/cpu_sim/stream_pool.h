@@ -16,9 +16,9 @@ class Stream;
 class StreamPool {
  public:
   explicit StreamPool(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
-  StreamPool(const StreamPool&) = delete;  // streams hold its address
+  StreamPool(const StreamPool&) = delete;  // Streams hold its address.
   StreamPool& operator=(const StreamPool&) = delete;
-  ~StreamPool() = default;  // only an unused pool is destroyed (see Engine)
+  ~StreamPool() = default;  // Only an unused pool is destroyed (see Engine).
 
   /// Takes an unused stream, or makes one. Throws std::bad_alloc.
   Stream& take();
@@ -27,16 +27,16 @@ class StreamPool {
   /// Gives the stream a number that is never reused. find() finds it by that number until forget().
   void name(Stream& stream) noexcept;
   void forget(Stream& stream) noexcept;
-  /// The stream of that number, with one more handle, which the caller drops later; null if there is none. It searches
-  /// all streams.
+  /// Returns the stream of that number, with one more handle, which the caller drops later; null if there is none. It
+  /// searches all streams.
   Stream* find(std::uint64_t id) noexcept;
 
  private:
   Scheduler& scheduler_;
   SpinLock lock_;
-  Stream* free_ = nullptr;   // guarded by lock_
-  std::uint64_t names_ = 0;  // guarded by lock_
-  Stream* made_ = nullptr;   // guarded by lock_; all streams, so that a leak checker finds those in use
+  Stream* free_ = nullptr;   // lock_ guards it.
+  std::uint64_t names_ = 0;  // lock_ guards it.
+  Stream* made_ = nullptr;   // lock_ guards it; it has all streams, so that a leak checker finds those in use.
 };
 
 }  // namespace anyplace::cpu_sim

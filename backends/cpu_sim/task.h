@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Task: what the scheduler gives to a thread: a stream that can go on, or a spread job.
+// A Task is what the scheduler gives to a thread: a stream that can go on, or a spread job.
 #pragma once
 
 #include <atomic>
@@ -10,13 +10,13 @@
 
 namespace anyplace::cpu_sim {
 
-// Priorities as the core sees them: a lower number runs first, 0 is the default.
+// These are priorities as the core sees them: a lower number runs first, 0 is the default.
 inline constexpr std::int32_t greatest_priority = -2;
 inline constexpr std::int32_t least_priority = 1;
-// Levels as the scheduler sees them: 0 is the most urgent.
+// Levels are priorities as the scheduler sees them: 0 is the most urgent.
 inline constexpr unsigned levels = least_priority - greatest_priority + 1;
 
-/// The level of a priority; a priority out of range counts as the nearest end.
+/// Returns the level of a priority; a priority out of range counts as the nearest end.
 constexpr unsigned level_of(std::int32_t priority) noexcept {
   if (priority < greatest_priority) return 0;
   if (priority > least_priority) return levels - 1;
@@ -25,19 +25,19 @@ constexpr unsigned level_of(std::int32_t priority) noexcept {
 
 class Task {
  public:
-  Task(const Task&) = delete;  // queues hold its address
+  Task(const Task&) = delete;  // Queues hold its address.
   Task& operator=(const Task&) = delete;
 
-  /// What a turn did. `caught_up`: it has run all or nearly all commands that were submitted so far.
+  /// Done says what a slice did. `caught_up` means that all or nearly all commands that were submitted so far have run.
   struct Done {
     std::uint64_t commands;
     bool caught_up;
   };
-  /// Runs one turn. Only the thread that took the task calls it. When it returns, or once the task was enqueued again,
-  /// another thread may have the object.
+  /// Runs the task for one slice. Only the thread that took the task calls it. When it returns, or once the task was
+  /// enqueued again, another thread may have the object.
   virtual Done run() noexcept = 0;
 
-  /// Whether it is in the scheduler's queue. A hint: it may be out of date.
+  /// Returns whether it is in the ready queue. This is a hint: it may be out of date.
   bool queued() const noexcept { return queued_.load(std::memory_order_relaxed); }
 
   unsigned level() const noexcept { return level_; }
@@ -46,18 +46,18 @@ class Task {
   Task() noexcept : link_(this) {}
   virtual ~Task() = default;
 
-  /// Called while the task is in no queue.
+  /// Is called while the task is in no queue.
   void set_level(unsigned level) noexcept { level_ = level; }
 
  private:
   friend class ReadyQueue;
   friend class Scheduler;
-  Link<Task> link_;                  // guarded by the scheduler's lock
-  std::atomic<bool> queued_{false};  // written under it
-  bool woken_ = false;               // guarded by that lock; how the task was readied
-  std::uint64_t push_ = 0;           // guarded by that lock; the number of the push that readied it
+  Link<Task> link_;                  // The scheduler's lock guards it.
+  std::atomic<bool> queued_{false};  // It is written under that lock.
+  bool woken_ = false;               // That lock guards it; another task's completion readied this one.
+  std::uint64_t push_ = 0;           // That lock guards it; it is the number of the push that readied it.
   unsigned level_ = 0;
-  unsigned queued_level_ = 0;  // guarded by the scheduler's lock; where it is in the queue (ReadyQueue::put_back)
+  unsigned queued_level_ = 0;  // That lock guards it; the task is queued there (ReadyQueue::put_back).
 };
 
 }  // namespace anyplace::cpu_sim

@@ -33,9 +33,9 @@ std::thread start_thread(const char* name, std::function<void()> body) {
   }
 }
 
-void give_up_core(std::int64_t looked_ns) noexcept {
+void give_up_core(std::int64_t polled_ns) noexcept {
   constexpr std::int64_t enough_ns = 500;
-  if (looked_ns > enough_ns) sched_yield();
+  if (polled_ns > enough_ns) sched_yield();
 }
 
 bool on_own_thread() noexcept { return own_thread; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How this backend starts threads. They have names, and block the process's asynchronous signals, which the
+// This backend starts its threads here. They have names, and block the process's asynchronous signals, which the
 // application's own threads handle. Signals for faults of the thread itself (SIGSEGV and the like) aren't blocked.
 #pragma once
 
@@ -13,12 +13,12 @@ namespace anyplace::cpu_sim {
 /// Throws Failure(BACKEND_FAILED) when the system gives no thread. `name` has at most 15 characters.
 std::thread start_thread(const char* name, std::function<void()> body);
 
-/// For a thread that looks for what another one does, and has for so long: gives up its core once it was long enough.
-/// The two may be on one core; the other could then not begin before this one sleeps.
-void give_up_core(std::int64_t looked_ns) noexcept;
+/// Gives up the core of a thread that has polled another one for `polled_ns`, once that was long enough. The two may be
+/// on one core; the other could then not begin before this one sleeps.
+void give_up_core(std::int64_t polled_ns) noexcept;
 
-/// Whether the calling thread was made by start_thread or is helping. If so, waiting for all threads or all work would
-/// mean waiting for itself.
+/// Returns whether the calling thread was made by start_thread or is helping. If so, waiting for all threads or all
+/// work would mean waiting for itself.
 bool on_own_thread() noexcept;
 
 /// Marks the calling host thread as helping (help.h) for as long as it lives.

@@ -8,8 +8,8 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-/// A host thread that waits. The object lives on that thread's stack until the thread has taken the token, or has
-/// removed the object from the list before a token was given.
+/// A HostWaiter is a host thread that waits. The object lives on that thread's stack until the thread has taken the
+/// token, or has removed the object from the list before a token was given.
 class HostWaiter final : public Waiter {
  public:
   Parker parker;
@@ -58,7 +58,7 @@ bool Timeline::park(Waiter& waiter, std::uint64_t target) noexcept {
   return false;
 }
 
-/// Removes the waiter from the list. False if the waiter was woken or is being woken.
+/// Removes the waiter from the list. Returns false if the waiter was woken or is being woken.
 bool Timeline::withdraw(Waiter& waiter) noexcept {
   std::lock_guard lock(lock_);
   for (Link<Waiter>* link = waiters_.begin(); link != waiters_.end(); link = link->next()) {
@@ -77,7 +77,7 @@ bool Timeline::wait(std::uint64_t target, const Deadline& deadline) noexcept {
   if (!park(waiter, target)) return true;
   if (!waiter.parker.park(deadline)) {
     if (withdraw(waiter)) return reached(target);
-    waiter.parker.park(Deadline::never());  // the token is about to be given, and its giver uses the waiter until then
+    waiter.parker.park(Deadline::never());  // The token's giver uses the waiter until it has given it.
   }
   backend::acquire_from_sanitizer(this);
   return true;

@@ -6,7 +6,7 @@ namespace anyplace::cpu_sim {
 Timeline& TimelinePool::take() {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
-    free_.reserve(made_ + 1);  // so that giving back allocates nothing
+    free_.reserve(made_ + 1);  // Giving back allocates nothing then.
     free_.push_back(new Timeline(nullptr));
     ++made_;
   }

@@ -14,10 +14,10 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// More than any process has. The limit keeps sums of sizes and addresses from wrapping.
+// No process has as much. The limit keeps sums of sizes and addresses from wrapping.
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 56;
 
-/// "32 bytes at 0x7f0000000000"
+/// Writes "32 bytes at 0x7f0000000000".
 std::string range_text(anyplace_address address, std::uint64_t bytes) {
   return std::to_string(bytes) + " bytes at " + hex(address);
 }
@@ -33,7 +33,7 @@ void require_size(std::uint64_t bytes) {
   require_granular("the size", bytes);
 }
 
-/// What the system may lack when it returns ENOMEM for a mapping.
+/// Says what the system may lack when it returns ENOMEM for a mapping.
 std::string why_no_mapping(int code) {
   std::string text = std::strerror(code);
   std::string limit;
@@ -87,7 +87,7 @@ anyplace_address VirtualMemory::reserve(const Device& device, std::uint64_t byte
                                             std::to_string(bytes) + " bytes of addresses: " + why);
   };
   if (bytes > most_bytes) none("no process has that many");
-  const std::uint64_t asked = bytes + page_granularity;  // one page more, so that the range has an aligned part
+  const std::uint64_t asked = bytes + page_granularity;  // One page more gives the range an aligned part.
   void* const got = mmap(nullptr, asked, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) none(why_no_mapping(errno));
   const anyplace_address begin = backend::to_handle(got);
@@ -158,7 +158,7 @@ void VirtualMemory::map_all(const Device& device, anyplace_address address,
   std::uint64_t bytes = 0;
   for (const anyplace_physical physical : physicals) {
     bytes += memory_for(device, physical)->bytes();
-    if (bytes > most_bytes) break;  // no range is as long
+    if (bytes > most_bytes) break;  // No range is as long.
   }
   require_reserved(device, address, bytes);
   require_unmapped(address, bytes);
@@ -224,7 +224,7 @@ void VirtualMemory::unmap_all(anyplace_address begin, anyplace_address end) noex
     BackingFile::get().unmap(first, offset, begin - first);
     while (mapping != mappings_.end() && mapping->first < begin) {
       mapping->second->remove_mapping();
-      mapping = mappings_.erase(mapping);  // if the memory's handle is gone, this frees the memory
+      mapping = mappings_.erase(mapping);  // This frees the memory if its handle is gone.
     }
   }
 }

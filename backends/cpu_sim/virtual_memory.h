@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// VirtualMemory: the virtual memory of all devices: addresses are reserved and memory is made separately. Addresses are
+// VirtualMemory is that of all devices: addresses are reserved and memory is made separately. Addresses are
 // addresses of this process. Memory counts against its device's limit from its making to its end, whether it is mapped
 // or not; ranges cost nothing. Mapped memory lies in the file of backing_file.h.
 //
@@ -27,7 +27,7 @@ namespace anyplace::cpu_sim {
 
 inline constexpr std::uint64_t page_granularity = 2 << 20;
 
-/// Memory without an address. Its destructor gives back its bytes of the limit and its range of the file.
+/// Physical is memory without an address. Its destructor gives back its bytes of the limit and its range of the file.
 class Physical {
  public:
   Physical(Device& device, std::uint64_t bytes);
@@ -38,18 +38,18 @@ class Physical {
   const Device& device() const noexcept { return device_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
 
-  // -- Under the mutex of VirtualMemory.
-  /// One mapping more, at that address. Throws Failure(OUT_OF_MEMORY).
+  // -- The caller holds the mutex of VirtualMemory.
+  /// Notes one mapping more, at that address. Throws Failure(OUT_OF_MEMORY).
   void add_mapping(anyplace_address address);
   void remove_mapping() noexcept;
-  std::uint64_t offset() const noexcept { return offset_; }  ///< of memory that is mapped
+  std::uint64_t offset() const noexcept { return offset_; }  ///< Only mapped memory has one.
 
  private:
   Device& device_;
   const std::uint64_t bytes_;
   std::uint32_t mappings_ = 0;
-  bool placed_ = false;       ///< has a range of the file; memory that is neither mapped nor written to needs none
-  std::uint64_t offset_ = 0;  ///< if placed_
+  bool placed_ = false;       ///< It has a range of the file; memory that is neither mapped nor written to needs none.
+  std::uint64_t offset_ = 0;  ///< It is valid if placed_.
 };
 
 class VirtualMemory {
@@ -57,7 +57,7 @@ class VirtualMemory {
   explicit VirtualMemory(AddressSpace& addresses) noexcept : addresses_(addresses) {}
   VirtualMemory(const VirtualMemory&) = delete;
   VirtualMemory& operator=(const VirtualMemory&) = delete;
-  ~VirtualMemory() = default;  // only an unused object is destroyed: mapped memory stays until the process ends
+  ~VirtualMemory() = default;  // Only an unused object is destroyed: mapped memory stays until the process ends.
 
   static bool is_supported() { return BackingFile::get().exists(); }
 
@@ -70,12 +70,12 @@ class VirtualMemory {
   void map(const Device& device, anyplace_address address, anyplace_physical physical) {
     map_all(device, address, {&physical, 1});
   }
-  /// One behind the other: all of them or none.
+  /// Maps them one behind the other: all of them or none.
   void map_all(const Device& device, anyplace_address address, std::span<const anyplace_physical> physicals);
   void unmap(const Device& device, anyplace_address address, std::uint64_t bytes);
 
-  /// The stretches of the file behind the mappings that have these bytes, each whole, neighbours as one; empty if some
-  /// of the bytes aren't mapped. `into`: where the address is, from the first stretch's beginning.
+  /// Returns the stretches of the file behind the mappings that have these bytes, each whole, neighbours as one; empty
+  /// if some of the bytes aren't mapped. `into` says how far the address is from the first stretch's beginning.
   std::vector<FileRun> runs_behind(anyplace_address address, std::uint64_t bytes, std::uint64_t& into);
 
  private:
@@ -92,12 +92,13 @@ class VirtualMemory {
   void require_unmapped(anyplace_address address, std::uint64_t bytes) const;
   void require_whole_mappings(const Device& device, anyplace_address address, std::uint64_t bytes) const;
 
-  AddressSpace& addresses_;                     // has the same ranges as mappings_
-  std::mutex mutex_;                            // guards all below; taken before those of DeviceMemory and BackingFile
-  std::map<anyplace_address, Range> reserved_;  // disjoint
-  Mappings mappings_;                           // disjoint, each inside a reserved range
-  std::unordered_map<anyplace_physical, std::shared_ptr<Physical>> physicals_;  // by handle; mappings hold them, too
-  anyplace_physical last_ = 0;                                                  // handles are never used again
+  AddressSpace& addresses_;  // It has the same ranges as mappings_.
+  std::mutex mutex_;         // It guards all below, and is taken before those of DeviceMemory and BackingFile.
+  std::map<anyplace_address, Range> reserved_;  // They are disjoint.
+  Mappings mappings_;                           // They are disjoint, and each is inside a reserved range.
+  std::unordered_map<anyplace_physical, std::shared_ptr<Physical>>
+      physicals_;               // The keys are handles; mappings hold them, too.
+  anyplace_physical last_ = 0;  // Handles are never used again.
 };
 
 }  // namespace anyplace::cpu_sim

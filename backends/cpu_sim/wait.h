@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The commands that wait for a gate and that stamp the time for an event. (The queue has an entry of its own for a wait
-// for another stream.)
+// This header has the commands that wait for a gate and that stamp the time for an event. (The queue has an entry of
+// its own for a wait for another stream.)
 #pragma once
 
 #include <atomic>
@@ -16,11 +16,11 @@
 
 namespace anyplace::cpu_sim {
 
-/// A gate, which the host opens once. Its handle and the queued waits share it.
+/// The host opens a Gate once. Its handle and the queued waits share it.
 struct Gate final : RefCounted<Gate> {
-  Timeline timeline{nullptr};  // from 0 to 1
+  Timeline timeline{nullptr};  // It goes from 0 to 1.
 
-  /// Called by one thread at a time.
+  /// One thread at a time calls it.
   void open() noexcept;
 };
 
@@ -39,7 +39,7 @@ class WaitGate final : public Command {
   Ref<Gate> gate_;
 };
 
-/// When a timed record completed. Written once, before the record's number is reached; read after.
+/// A Stamp says when a timed record completed. It is written before the record's number is reached, and read after.
 struct Stamp final : RefCounted<Stamp> {
   std::atomic<std::int64_t> ns{0};
 };

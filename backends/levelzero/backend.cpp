@@ -250,7 +250,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
 
   void event_export(anyplace_event event, anyplace_ipc_handle& out) override { event_at(event).export_to(out); }
   anyplace_event event_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
-    return to_handle(new Event(at(device), SharedEvent::import(handle)));
+    return to_handle(new Event(at(device), SharedEvent::import(handle, "Level Zero")));
   }
 
   // -- Copies and fills.

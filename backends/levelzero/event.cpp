@@ -32,7 +32,7 @@ void Event::record(Stream& stream) {
   const std::lock_guard lock(mutex_);
   SignalRef done;
   if (shared_ != nullptr) {
-    own_record_ = shared_->record(stream, done);
+    own_record_ = submit_shared_record(*shared_, stream, done);
   } else {
     done = timing_ ? stream.timestamp() : stream.marker();
   }
@@ -49,7 +49,7 @@ std::optional<SharedRecord> Event::foreign_record() const {
 }
 
 void Event::hold_back(Stream& stream) const {
-  if (const auto record = foreign_record()) return shared_->hold_back(stream, *record);
+  if (const auto record = foreign_record()) return submit_shared_wait(*shared_, *record, stream);
   stream.wait(signal());
 }
 
@@ -75,7 +75,7 @@ bool Event::query() const {
 }
 
 bool Event::synchronize(std::uint64_t timeout_ns) const {
-  if (const auto record = foreign_record()) return shared_->synchronize(*record, Deadline(timeout_ns));
+  if (const auto record = foreign_record()) return synchronize_shared(*shared_, *record, Deadline(timeout_ns));
   const SignalRef last = signal();
   return !last || last->wait(Deadline(timeout_ns));
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shared_event.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
-#include "anyplace/backend/kit/ipc_bytes.h"
 #include "device.h"
 #include "stream.h"
 
@@ -14,18 +12,6 @@ namespace {
 
 using backend::EventArena;
 using State = EventArena::State;
-
-constexpr const char* gone_text = "the process that recorded the event has ended before what it recorded was complete";
-
-/// What crosses to the other process.
-struct EventBytes {
-  std::uint64_t start;
-  std::uint64_t nonce;
-  std::uint32_t pid;
-  std::uint32_t descriptor;
-  std::uint32_t number;
-  std::uint32_t reserved;
-};
 
 /// A stream that waits for another process's record. It ends itself when it is woken.
 class Waiting final : public EventArena::Sleeper {
@@ -37,7 +23,7 @@ class Waiting final : public EventArena::Sleeper {
  private:
   /// On the arena's thread, which stays out of Level Zero: the helper signals, and may be ended at exit.
   void wake(State state) noexcept override {
-    if (state == State::gone) host_.stream_fault(cookie_, ANYPLACE_STATUS_PEER_GONE, gone_text);
+    if (state == State::gone) host_.stream_fault(cookie_, ANYPLACE_STATUS_PEER_GONE, SharedEvent::gone_text);
     helper_.add(std::move(job_));
     delete this;
   }
@@ -51,82 +37,35 @@ class Waiting final : public EventArena::Sleeper {
 
 }  // namespace
 
-std::unique_ptr<SharedEvent> SharedEvent::make() {
-  std::shared_ptr<EventArena> arena = EventArena::own();
-  const std::uint32_t number = arena->take_event();
-  try {
-    return std::make_unique<SharedEvent>(arena, number, true);
-  } catch (...) {
-    arena->give_event(number);
-    throw;
-  }
-}
-
-std::unique_ptr<SharedEvent> SharedEvent::import(const anyplace_ipc_handle& handle) {
-  const auto bytes = backend::read_ipc_bytes<EventBytes>(handle, "Level Zero");
-  if (bytes.number >= backend::EventArenaLayout::events) {
-    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the bytes are no event's");
-  }
-  std::shared_ptr<EventArena> arena = EventArena::join({{bytes.pid, bytes.start}, bytes.nonce, bytes.descriptor});
-  return std::make_unique<SharedEvent>(std::move(arena), bytes.number, false);
-}
-
-void SharedEvent::export_to(anyplace_ipc_handle& out) const noexcept {
-  const backend::ArenaAddress& address = arena_->address();
-  const EventBytes bytes{address.owner.start, address.nonce, address.owner.pid, address.descriptor, number_, 0};
-  backend::write_ipc_bytes(bytes, out);
-}
-
-SharedRecord SharedEvent::record(Stream& stream, SignalRef& done) {
-  if (counter_ == nullptr || counted_ != stream.cookie()) {
-    counter_ = arena_->make_counter();
-    counted_ = stream.cookie();
-  }
-  SharedRecord made;
-  {
-    const std::lock_guard lock(counter_->submit);
-    const std::uint64_t target = counter_->issued + 1;
-    made = counter_->record(target);
+SharedRecord submit_shared_record(SharedEvent& event, Stream& stream, SignalRef& done) {
+  return event.record(stream.cookie(), [&](const std::shared_ptr<EventArena::Counter>& counter, std::uint64_t target) {
     done = stream.marker();
-    if (!done || done->is_complete()) {
-      counter_->reach(target);
-    } else {
-      // At exit, steps that the helper has not come to are called as on a lost device: it is asked once more then.
-      Waiter::Step step = [counter = counter_, target, before = done](anyplace_status status) {
-        const bool good = status == ANYPLACE_STATUS_OK || before->is_complete_for_sure();
-        good ? counter->reach(target) : counter->abandon();
-      };
-      Submission(stream).append_host_step(stream.device().helper(), std::move(step));
-      done = stream.marker();
-    }
-    counter_->issued = target;
-  }
-  arena_->event(number_).store(made.word, std::memory_order_seq_cst);
-  return made;
+    if (!done || done->is_complete()) return counter->reach(target);
+    // At exit, steps that the helper has not come to are called as on a lost device: it is asked once more then.
+    Waiter::Step step = [counter, target, before = done](anyplace_status status) {
+      const bool good = status == ANYPLACE_STATUS_OK || before->is_complete_for_sure();
+      good ? counter->reach(target) : counter->abandon();
+    };
+    Submission(stream).append_host_step(stream.device().helper(), std::move(step));
+    done = stream.marker();
+  });
 }
 
-bool SharedEvent::complete(const SharedRecord& record) const {
-  const State seen = arena_->find_out(record);
-  if (seen == State::gone) refuse(ANYPLACE_STATUS_PEER_GONE, gone_text);
-  return seen == State::done;
-}
-
-bool SharedEvent::synchronize(const SharedRecord& record, const Deadline& deadline) const {
+bool synchronize_shared(const SharedEvent& event, const SharedRecord& record, const backend::Deadline& deadline) {
   constexpr std::chrono::nanoseconds longest = std::chrono::seconds(1);
-  const State seen = arena_->wait(record, [&] { return static_cast<std::int64_t>(deadline.left(longest).count()); });
-  if (seen == State::gone) refuse(ANYPLACE_STATUS_PEER_GONE, gone_text);
-  return seen == State::done;
+  return event.synchronize(record, [&] { return static_cast<std::int64_t>(deadline.left(longest).count()); });
 }
 
-void SharedEvent::hold_back(Stream& stream, const SharedRecord& record) const {
-  if (arena_->look(record) == State::done) return;
+void submit_shared_wait(const SharedEvent& event, const SharedRecord& record, Stream& stream) {
+  const std::shared_ptr<EventArena>& arena = event.arena();
+  if (arena->look(record) == State::done) return;
   Device& device = stream.device();
   const SignalRef here = device.signals().take();
   auto waiting =
-      std::make_unique<Waiting>(arena_, device.helper(), device.helper().make_job({}, here, nullptr, stream.cookie()),
+      std::make_unique<Waiting>(arena, device.helper(), device.helper().make_job({}, here, nullptr, stream.cookie()),
                                 device.host(), stream.cookie());
   stream.wait_for_host(here, [&] {
-    arena_->wake_when_over(record, *waiting);
+    arena->wake_when_over(record, *waiting);
     static_cast<void>(waiting.release());  // it may have ended already
   });
 }

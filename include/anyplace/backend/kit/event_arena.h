@@ -156,6 +156,8 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
   };
   /// How often a waiting thread looks whether the process lives that it waits for. One that ended is noticed so late.
   static constexpr std::int64_t look_ns = 100'000'000;
+  /// It looks first after so long: most waits are over by then, and the look costs more than they do.
+  static constexpr std::int64_t first_look_ns = 1'000'000;
 
   static All& all() {
     static All& arenas = *new All;  // their threads may run until the process ends
@@ -209,6 +211,7 @@ inline std::shared_ptr<EventArena> EventArena::own() {
 inline std::shared_ptr<EventArena> EventArena::join(const ArenaAddress& address) {
   All& arenas = all();
   const std::lock_guard lock(arenas.mutex);
+  if (arenas.own != nullptr && arenas.own->address() == address) return arenas.own;
   std::erase_if(arenas.joined, [](const auto& each) { return each.second.expired(); });
   for (const auto& [where, open] : arenas.joined) {
     if (where != address) continue;
@@ -338,16 +341,17 @@ inline void EventArena::announce(const SharedRecord& record) const noexcept {
 
 template <class Left>
 EventArena::State EventArena::wait(const SharedRecord& record, Left&& left_ns) const noexcept {
-  for (;;) {
-    const State seen = find_out(record);
-    if (seen != State::pending) return seen;
+  State seen = look(record);
+  for (std::int64_t most = first_look_ns; seen == State::pending; most = look_ns) {
     const std::int64_t left = left_ns();
-    if (left <= 0) return State::pending;
-    arena_->sleep(std::min(left, look_ns), [&] {
+    if (left <= 0) return find_out(record);
+    arena_->sleep(std::min(left, most), [&] {
       announce(record);
       return look(record) != State::pending;
     });
+    seen = find_out(record);
   }
+  return seen;
 }
 
 // ---- Streams that wait ---------------------------------------------------------------------------------------------
