@@ -92,7 +92,7 @@ class PinnedUse {
   const Pin<Second>& second_;
 };
 
-/// The caller keeps the objects alive.
+/// The guard of objects that the caller keeps alive.
 template <class First, class Second = First>
 class Given {
  public:
@@ -141,8 +141,9 @@ template <class First, class Second, class Body>
   }
   return use_pinned<First, Second>(operation, first, second, body);
 }
-/// The fast path alone, for calls whose two paths get hold of more than handles in two ways. False if the thread or the
-/// handle can't take it, or if body(guard) returned false, which it may before it did anything.
+/// Takes the fast path alone, for calls that need more than their handles' objects and get it differently on the slow
+/// path. False if the thread or the handle can't take it, or if body(guard) returned false, which it may only before it
+/// has done anything.
 template <class Only, class Body>
 [[gnu::always_inline]] inline bool use_plain(std::uint64_t id, Body body) {
   ThreadHazards* const hazards = call_state.hazards;
