@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventView, Event and elapsed_time: the public face of event_state.h.
+// EventView, Event and elapsed_time: the public functions over event_state.h.
 #include "anyplace/event.h"
 
 #include <fmt/format.h>
@@ -147,15 +147,15 @@ namespace {
                fmt::format("the {}event was never recorded\nrecord it on a stream first", which));
 }
 
-/// What another library recorded by the native handle is measured, too: then the backend says what is wrong, each in
-/// its own way where nobody has recorded the event.
+/// Another library may have recorded the event by its native handle, so one that was not recorded here is measured too.
+/// If nobody recorded it, the backend's status says so, differently for each backend.
 bool may_be_unrecorded(const EventState& event) noexcept { return !event.recorded.load(std::memory_order_acquire); }
 bool is_about_the_record(anyplace_status status) noexcept {
   return status != ANYPLACE_STATUS_OK && status != ANYPLACE_STATUS_NOT_READY && status != ANYPLACE_STATUS_DEVICE_LOST;
 }
 
-/// Checks an event that is to be measured with, `which` of two if there are; mistakes that last longest are reported
-/// first. Returns its record, which is complete.
+/// Checks an event that is to be measured with. `which` names it in errors where there are two. Errors that waiting
+/// doesn't mend come first. Returns the record, which is complete.
 detail::Record measurable(EventState& event, const char* which, const char* operation) {
   const std::string& place = event.device->place;
   if ((event.flags & ANYPLACE_EVENT_TIMING) == 0) {
