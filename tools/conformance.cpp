@@ -289,7 +289,7 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
   command_->add_option("--junit", junit_, "Write a JUnit report to this file too");
   command_->add_option("--filter", options_.filter, "Only cases with this text in their name, group or bullet");
   command_->add_option("--exclude", options_.exclude, "No case with this text in its name, group or bullet");
-  command_->add_option("--seed", options_.seed, "Of the order of the cases and of the random ones (default 1)")
+  command_->add_option("--seed", options_.seed, "The seed for the order of the cases and for random data (default 1)")
       ->check([](const std::string& text) {
         return parse_number(text) ? std::string()
                                   : "'" + printable(text.substr(0, 60)) + "' is no number from 0 to 2^64 - 1";

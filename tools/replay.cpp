@@ -278,22 +278,22 @@ ReplayCommand::ReplayCommand(CLI::App& app)
       command_->add_option("TRACE", trace_, "The trace: a file, plain or packed by gzip, or - for standard input");
   command_->add_option("--place", place_, "The device (default cpu_sim:0)");
   device_option_ =
-      command_->add_option("--device", device_, "Of a memory snapshot: whose history (default: the only one)")
+      command_->add_option("--device", device_, "Replay this device of a memory snapshot (default: the only one)")
           ->needs(trace);
   command_->add_option("--segments", segments_, "vmm or classic (default: vmm where the device has virtual memory)")
       ->check(CLI::IsMember({"vmm", "classic"}));
-  command_->add_option("--limit", limit_, "Reserve at most so much of the device: bytes, or 24GiB")->check(size);
+  command_->add_option("--limit", limit_, "Reserve at most this much of the device: bytes, or 24GiB")->check(size);
   command_->add_flag("--find-limit", find_limit_, "Find the smallest limit under which the trace completes");
   synthetic_ = command_->add_option("--synthetic", seed_, "Make a random trace from this seed instead of reading one")
                    ->check(number)
                    ->excludes(trace);
-  operations_option_ = command_->add_option("--operations", operations_, "Of the random trace (default 1000000)")
+  operations_option_ = command_->add_option("--operations", operations_, "Events of the random trace (default 1000000)")
                            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
                            ->needs(synthetic_);
-  command_->add_option("--fill", fill_, "Of the device by the random trace, in percent (default 80)")
+  command_->add_option("--fill", fill_, "Percent of the device that the random trace fills (default 80)")
       ->check(CLI::Range(1, 99))
       ->needs(synthetic_);
-  command_->add_option("--repeat", repeat_, "Replay so many times, on what the time before left cached (default 1)")
+  command_->add_option("--repeat", repeat_, "Replay this many times, on what the time before cached (default 1)")
       ->check(CLI::Range(1u, 1'000'000u));
   command_->add_flag("--json", json_, "Write JSON");
   command_->footer(

@@ -182,7 +182,7 @@ TopCommand::TopCommand(CLI::App& app)
   command_->add_option("--sort", sort_, "The order of devices and processes (default place)")
       ->check(CLI::IsMember(keys));
   CLI::Option* const once = command_->add_flag("--once", once_, "Sample once, and end");
-  count_option_ = command_->add_option("--count", count_, "Sample so many times, and end")->excludes(once);
+  count_option_ = command_->add_option("--count", count_, "Sample this many times, and end")->excludes(once);
   command_->add_flag("--json", json_, "Write JSON, an object a line");
   command_->add_flag("--csv", csv_, "Write CSV, a line for each device");
 }
