@@ -23,7 +23,7 @@ constexpr std::string_view gzip_magic("\x1f\x8b", 2);
 
 std::string reason(int number) { return std::strerror(number); }
 
-/// The file's descriptor.
+/// Owns the descriptor of the file or of standard input.
 class Descriptor {
  public:
   explicit Descriptor(const std::string& path)

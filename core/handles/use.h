@@ -115,7 +115,7 @@ template <class First, class Second, class Body>
 [[gnu::noinline, gnu::cold]] auto use_pinned(const char* operation, std::uint64_t first, std::uint64_t second,
                                              Body body) {
   enter(operation);
-  join_fast_path();  // for the thread's next calls
+  join_fast_path();  // the thread's next calls take the fast path
   const Pin<First> first_pin = table_of<First>().pin(first, operation);
   const Pin<Second> second_pin = table_of<Second>().pin(second, operation);
   return body(PinnedUse<First, Second>(first_pin, second_pin));
@@ -123,7 +123,7 @@ template <class First, class Second, class Body>
 template <class Only, class Body>
 [[gnu::noinline, gnu::cold]] auto use_pinned(const char* operation, std::uint64_t id, Body body) {
   enter(operation);
-  join_fast_path();  // for the thread's next calls
+  join_fast_path();  // the thread's next calls take the fast path
   const Pin<Only> pinned = table_of<Only>().pin(id, operation);
   return body(PinnedUse<Only>(pinned, pinned));
 }

@@ -206,7 +206,7 @@ Backend& backend_in_place(const std::string& name, const std::string& place, con
 
 std::vector<PluginCandidate> candidates() {
   std::vector<PluginCandidate> listed;
-  std::map<std::string, std::string> first;  // for each name the path that is in use, or would be tried next
+  std::map<std::string, std::string> first;  // by name: the path that is in use, or would be tried next
   const std::vector<PluginFile> files = list_plugins().files;
   const std::lock_guard lock(registry().mutex);
   for (const auto& [name, entry] : registry().names) {

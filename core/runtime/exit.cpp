@@ -32,7 +32,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds total_time{5};  // as the texts below say
+constexpr std::chrono::seconds total_time{5};  // the texts below name it, too
 /// The limit for waiting for devices. It is less than the total, so that time is left to shut down the other backends.
 constexpr std::chrono::seconds device_time{3};
 /// The limit for freeing idle memory, which the process's end frees in any case.

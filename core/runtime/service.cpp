@@ -163,7 +163,7 @@ struct Serve {
     lock.lock();
     count_releases(me, -release);
   }
-  /// Called under the lock.
+  /// Adds to the number of releases that are being done. Called under the lock.
   static void count_releases(Service& me, int added) noexcept {
     releasing += added;
     releasing_here += added;

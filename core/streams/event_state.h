@@ -109,7 +109,7 @@ bool synchronize_carefully(EventState& event, std::uint64_t timeout_ns, const ch
 void wait_carefully(StreamState& stream, EventState& event, const char* operation);
 
 // -- The bodies. handles/use.h has the guards.
-template <class Guard>  // of event and stream
+template <class Guard>  // has the event and the stream
 [[gnu::always_inline]] inline void record_event(const Guard& guard, const char* operation) {
   EventState& event = guard.first();
   StreamState& stream = guard.second();
@@ -127,7 +127,7 @@ template <class Guard>  // of event and stream
     note_plain_record(guard.first());
 }
 
-template <class Guard>  // of an event
+template <class Guard>  // has the event
 [[gnu::always_inline]] inline bool query_event(const Guard& guard, const char* operation) {
   EventState& event = guard.first();
   if (guard.careful) [[unlikely]]
@@ -139,7 +139,7 @@ template <class Guard>  // of an event
   return done != 0;
 }
 
-template <class Guard>  // of an event
+template <class Guard>  // has the event
 [[gnu::always_inline]] inline bool synchronize_event(const Guard& guard, std::uint64_t timeout_ns,
                                                      const char* operation) {
   EventState& event = guard.first();
@@ -151,7 +151,7 @@ template <class Guard>  // of an event
   return true;
 }
 
-template <class Guard>  // of event and stream
+template <class Guard>  // has the event and the stream
 [[gnu::always_inline]] inline void wait_event(const Guard& guard, const char* operation) {
   EventState& event = guard.first();
   StreamState& stream = guard.second();

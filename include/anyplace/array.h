@@ -60,7 +60,7 @@ class ANYPLACE_API Extents {
   void push_back(std::int64_t value);
   void remove(std::size_t i) noexcept;
 
-  /// "(2, 3)", "(2,)", "()"
+  /// The numbers as text: "(2, 3)", "(2,)", "()".
   std::string to_string() const;
 
   friend constexpr bool operator==(const Extents& a, const Extents& b) noexcept {
@@ -85,7 +85,7 @@ class ANYPLACE_API ArrayPlace {
   bool is_host() const noexcept { return !device_; }
   /// Throws invalid_argument for the host.
   Device device() const;
-  /// "host", "cuda:0"
+  /// The place as text: "host", "cuda:0".
   std::string to_string() const;
 
   friend bool operator==(const ArrayPlace&, const ArrayPlace&) noexcept = default;
@@ -208,10 +208,10 @@ class ANYPLACE_API Array : public ArrayView {
   Array(Array&& other) noexcept;
   Array& operator=(Array&& other) noexcept;
   ~Array() = default;
-  /// Memory of the stream's device, contiguous, not cleared. Throws out_of_memory as Buffer does, and invalid_argument
-  /// for a negative extent or more elements than 64 bits count.
+  /// Allocates memory of the stream's device, contiguous, not cleared. Throws out_of_memory as Buffer does, and
+  /// invalid_argument for a negative extent or more elements than 64 bits count.
   Array(const StreamView& stream, DType dtype, const Extents& shape);
-  /// On the calling thread's current stream of `device`.
+  /// Allocates on the calling thread's current stream of `device`.
   Array(const Device& device, DType dtype, const Extents& shape);
   /// Memory of the host, pinned for the stream's device where that has Capability::pinned_memory.
   static Array on_host(const StreamView& stream, DType dtype, const Extents& shape);

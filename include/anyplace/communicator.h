@@ -73,7 +73,7 @@ class ANYPLACE_API Bootstrap {
   /// One rank alone. It has no engine unless one is named.
   static Bootstrap alone();
 
-  /// For anyplace's own use.
+  /// This is for anyplace's own use.
   const detail::BootstrapPlan& plan() const noexcept { return *plan_; }
 
  private:

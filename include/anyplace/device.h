@@ -201,7 +201,7 @@ class ANYPLACE_API Device {
   friend bool operator==(const Device& a, const Device& b) noexcept { return a.state_ == b.state_; }
   friend std::strong_ordering operator<=>(const Device& a, const Device& b) noexcept;
 
-  /// For anyplace's own use.
+  /// This is for anyplace's own use.
   explicit Device(detail::DeviceState* state) noexcept : state_(state) {}
   detail::DeviceState* state() const noexcept { return state_; }
 
