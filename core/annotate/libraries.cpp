@@ -61,10 +61,10 @@ Wanted read_variable() {
       if (word == kinds[kind].name) known = wanted.named[kind] = true;
     }
     if (!known) {
-      warn(fmt::format(
-          "ANYPLACE_ANNOTATE is {}; allowed are auto, off, and nvtx, roctx and itt with commas between: it is auto, as "
-          "without it",
-          quoted(value)));
+      warn(
+          fmt::format("ANYPLACE_ANNOTATE is {}; allowed are auto, off, and nvtx, roctx and itt with commas between; it "
+                      "counts as auto",
+                      quoted(value)));
       return {};
     }
     if (word.size() == rest.size()) return wanted;

@@ -235,7 +235,7 @@ OpenedVendor open_nvtx(bool named) {
     // subscribes.
     opened.listener = std::make_unique<NvtxListener>();
     if (!nvtx_slots().any_filled())
-      opened.problem = "it asks for no annotations so far: what it asks for later it hears";
+      opened.problem = "it asks for no annotations so far; it gets those that it asks for later";
   }
   return opened;
 }

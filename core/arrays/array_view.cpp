@@ -27,7 +27,7 @@ Extents::Extents(std::span<const std::int64_t> values) {
 void Extents::push_back(std::int64_t value) {
   if (size_ == max) {
     detail::fail(ErrorCode::invalid_argument, {}, "Extents",
-                 fmt::format("a dimension more than {} is one too many", max));
+                 fmt::format("there are {} dimensions already, and an array has no more", max));
   }
   values_[size_++] = value;
 }
@@ -182,8 +182,9 @@ ArrayView ArrayView::at(const ArrayPlace& place, Address first, DType dtype, con
 
 ArrayPlace ArrayView::place() const {
   if (!place_) {
-    detail::fail(ErrorCode::invalid_argument, {}, "ArrayView::place",
-                 "a null array is nowhere\nmake one of a buffer, of memory of the host or of an address");
+    detail::fail(
+        ErrorCode::invalid_argument, {}, "ArrayView::place",
+        "a null array has no memory, and so no place\nmake one of a buffer, of memory of the host or of an address");
   }
   return *place_;
 }
@@ -221,7 +222,7 @@ std::size_t ArrayView::dim_of(std::int64_t dim, const char* operation) const {
   if (dim >= -count && dim < count) return static_cast<std::size_t>(dim < 0 ? dim + count : dim);
   detail::fail(ErrorCode::invalid_argument, where(), operation,
                fmt::format("there is no dimension {} in the shape {}\n", dim, shape_.to_string()) +
-                   (count == 0 ? std::string("an array without dimensions has one element, and none to choose from")
+                   (count == 0 ? std::string("an array without dimensions has none to choose")
                                : fmt::format("dimensions go from {} to {}", -count, count - 1)));
 }
 

@@ -89,7 +89,7 @@ Error lost_producer(const DeviceState& producer) {
   details.place = producer.place;
   details.operation = "Stream::wait_event";
   details.text = fmt::format("a stream of another device waited for work of {}, which was lost", producer.place);
-  details.remedy = "it waits no longer, and what comes after may not find that work done";
+  details.remedy = "the stream goes on, and its later work may not find that work done";
   add_loss(details, producer);
   return Error(std::move(details));
 }
