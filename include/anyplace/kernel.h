@@ -69,8 +69,8 @@ struct Dim3 {
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
-/// The sizes that a kernel runs over: {blocks, threads}, {{2, 3}, {16, 16}}, or with names, {.grid = blocks, .block =
-/// 256, .shared_bytes = 1024}.
+/// The sizes that a kernel runs over: {blocks, threads}, {{2, 3}, {16, 16}}, or with names,
+/// {.grid = blocks, .block = 256, .shared_bytes = 1024}.
 struct LaunchConfig {
   Dim3 grid = {};                  ///< blocks
   Dim3 block = {};                 ///< threads of each block

@@ -136,7 +136,7 @@ class ANYPLACE_API BufferView {
 
 namespace detail {
 
-/// The bytes of `count` elements. More than 64 bits can count gives UINT64_MAX, which no device has.
+/// The bytes of `count` elements. If 64 bits can't count them, UINT64_MAX, which no device has.
 template <class T>
 constexpr std::uint64_t bytes_of(std::uint64_t count) noexcept {
   return count > UINT64_MAX / sizeof(T) ? UINT64_MAX : count * sizeof(T);
