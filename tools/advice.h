@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Advice: what to do about a plugin that can't be used, by the code of why it can't.
+// Advice: what to do about a plugin that can't be used, by the code of the reason.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace anyplace::tool {
 
-/// `code` is that of a Problem (probe.h), or "shadowed". `backend` is the name that was asked for. Never empty.
+/// `code` is the code of a Problem (probe.h), or "shadowed". `backend` is the name that was asked for. Never empty.
 std::string advice(std::string_view code, const std::string& backend);
 
 }  // namespace anyplace::tool

@@ -18,10 +18,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// 4096 devices take less than 8 MiB.
+/// A report of 4096 devices takes less than 8 MiB.
 constexpr std::size_t max_result_bytes = std::size_t{32} << 20;
 constexpr std::size_t max_output_bytes = 4096;
-/// How long a killed child may take to go. Longer means that it is stuck in the kernel, where nothing reaches it.
+/// How long a killed child may take to end. One that takes longer is stuck in the kernel, where no signal reaches it.
 constexpr std::chrono::seconds kill_limit{2};
 
 class Descriptor {
@@ -60,13 +60,14 @@ bool make_pipe(Pipe& made) noexcept {
   return fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
 }
 
-/// Takes what is there. Closes the descriptor at the end of the file. `keep_end`: only the last bytes are kept.
+/// Reads all that is available into `into`, and closes the descriptor at the end of the file. With `keep_end` only the
+/// last `limit` bytes are kept. Returns false if there were more than `limit` bytes without it.
 bool drain(Descriptor& from, std::string& into, std::size_t limit, bool keep_end) {
   std::array<char, 65536> chunk;
   while (from.open()) {
     const ssize_t got = read(from.number(), chunk.data(), chunk.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) break;  // nothing there now
+    if (got < 0) break;  // nothing is available now
     if (got == 0) {
       from.close();
       break;
@@ -81,7 +82,7 @@ bool drain(Descriptor& from, std::string& into, std::size_t limit, bool keep_end
   return true;
 }
 
-/// errno of what failed, or 0.
+/// Starts the child. Returns 0, or the errno of the call that failed.
 int spawn(const std::vector<std::string>& arguments, const Pipe& result, const Pipe& output, pid_t* child) {
   std::string program = "/proc/self/exe";
   std::vector<std::string> copies = arguments;
@@ -96,8 +97,8 @@ int spawn(const std::vector<std::string>& arguments, const Pipe& result, const P
   posix_spawn_file_actions_adddup2(&actions, output.write.number(), STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, result.write.number(), child_result_descriptor);
 
-  // A group of its own, so that what the child starts can be ended with it; and the signals as a fresh program has
-  // them.
+  // The child has a process group of its own, so that processes that it starts can be ended with it, and the signals of
+  // a fresh program.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
@@ -126,7 +127,7 @@ void end_group(pid_t child) noexcept {
   kill(child, SIGKILL);
 }
 
-/// False if the child is stuck in the kernel.
+/// Waits for a killed child to end. False if the child is stuck in the kernel.
 bool reap_killed(pid_t child) noexcept {
   const Clock::time_point deadline = Clock::now() + kill_limit;
   while (!has_ended(child)) {
@@ -146,7 +147,7 @@ void wait_for_news(const Pipe& result, const Pipe& output, Clock::time_point dea
   std::array<pollfd, 2> watched{};
   watched[0] = {result.read.number(), POLLIN, 0};
   watched[1] = {output.read.number(), POLLIN, 0};
-  // With both pipes closed by the child it is about to end, and a zombie wakes nobody here: look again soon.
+  // A child that has closed both pipes is about to end. No descriptor tells that it has, so the next look is soon.
   const bool all_closed = !result.read.open() && !output.read.open();
   poll(watched.data(), watched.size(), milliseconds_until(deadline, all_closed ? 1 : 20));
 }
@@ -171,7 +172,7 @@ ChildResult run_child(const std::vector<std::string>& arguments, std::chrono::mi
   for (;;) {
     const bool ended = has_ended(process);
     const std::size_t known = child.result.size();
-    // After the end, hence everything that the child itself wrote is in the pipes by now.
+    // The child was seen to have ended before this read, so all that it wrote itself is in the pipes by now.
     const bool bounded = drain(result.read, child.result, max_result_bytes, false);
     drain(output.read, child.output, max_output_bytes, true);
     if (ended) break;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Running this program once more as a child that may crash, hang or write nonsense. The child writes its result to one
+// Runs this program once more as a child that may crash, hang or write nonsense. The child writes its result to one
 // descriptor; its standard output and error are captured, its standard input is empty. A child that adds nothing to its
 // result for the time of the limit is ended, as is one that writes without end; no process is left behind.
 #pragma once
@@ -16,11 +16,11 @@ constexpr int child_result_descriptor = 3;
 
 struct ChildResult {
   enum class End {
-    exited,       ///< number is its exit status
-    signalled,    ///< number is the signal
+    exited,       ///< `number` is its exit status
+    signalled,    ///< `number` is the signal
     timed_out,    ///< it was killed when it had added nothing to its result for as long as the limit
     too_much,     ///< it was killed because it wrote without end
-    not_started,  ///< number is the errno
+    not_started,  ///< `number` is the errno
   };
   End end = End::not_started;
   int number = 0;
@@ -28,8 +28,9 @@ struct ChildResult {
   std::string output;  ///< the end of what it wrote to standard output and error
 };
 
-/// Runs /proc/self/exe with `arguments` (without argv[0]) in a process group of its own. `limit`: between two parts of
-/// the result, since one who has 4,096 devices to tell of may take his time. Not for several threads at once.
+/// Runs /proc/self/exe with `arguments` (without argv[0]) in a process group of its own. `limit` is the time between
+/// two parts of the result, because a child that reports 4,096 devices may take longer in all. Only one thread may call
+/// it at a time.
 ChildResult run_child(const std::vector<std::string>& arguments, std::chrono::milliseconds limit);
 
 }  // namespace anyplace::tool

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The classes of CLI11's that the commands' headers name. <CLI/CLI.hpp> itself is for the files that say what a command
-// takes: its constants are made anew in each file that includes it, which costs the compiler four seconds.
+// Forward declarations of the classes of CLI11 that the commands' headers name. Only sources that define a command line
+// include <CLI/CLI.hpp>: its constants are made anew in each file that includes it, which costs the compiler four
+// seconds.
 #pragma once
 
 namespace CLI {

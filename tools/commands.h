@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subcommands of `anyplace`. Each has a file of its own and returns what it has to say; main.cpp alone writes it,
-// so that a full or closed standard output is noticed in one place.
+// The subcommands of `anyplace`. Each has a file of its own and returns its output; main.cpp alone writes it, so that a
+// full or closed standard output is noticed in one place.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ namespace anyplace::tool {
 /// The exit statuses that --help and docs/command.md promise.
 enum ExitStatus : int {
   exit_ok = 0,
-  exit_failed = 1,  ///< asked rightly, but the answer is no: no such place, no device, output not writable
-  exit_usage = 2,   ///< the command line or an environment variable of the command's is wrong
+  exit_failed = 1,  ///< the question was right, and the answer is no: no such place, no device, output not writable
+  exit_usage = 2,   ///< the command line is wrong, or an environment variable that the command reads
 };
 
 struct Options {
   bool json = false;
-  std::string place;                                                   ///< of `info`
-  std::chrono::milliseconds probe_timeout = std::chrono::seconds(10);  ///< for each answer of a plugin
+  std::string place;                                                   ///< the place that `info` is about
+  std::chrono::milliseconds probe_timeout = std::chrono::seconds(10);  ///< the time limit for each answer of a plugin
 };
 
 struct Answer {
@@ -28,16 +28,16 @@ struct Answer {
   int status = exit_ok;
 };
 
-/// Every device of every backend. Each backend is asked in a child process.
+/// Shows every device of every backend. Each backend is asked in a child process.
 Answer run_devices(const Options& options);
-/// One device. Asks in this process, and opens no plugin but the one that the place names.
+/// Shows one device. Asks in this process, and opens no plugin but the one that the place names.
 Answer run_info(const Options& options);
-/// The environment and every plugin file, each tried in a child process.
+/// Shows the environment and every plugin file, each tried in a child process.
 Answer run_doctor(const Options& options);
 Answer run_version(const Options& options);
 
-/// The other side of devices and doctor: what a child process runs. `arguments` is what probe.cpp passes. Doesn't
-/// return to its caller's exit handlers: a plugin that was probed gets no chance to hang there.
+/// The child's side of devices and doctor. `arguments` are those that probe.cpp passes. It ends the process without
+/// running exit handlers, so that a plugin that was probed can't hang there.
 [[noreturn]] void run_probe_child(int argument_count, char** arguments);
 
 }  // namespace anyplace::tool

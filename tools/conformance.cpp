@@ -35,7 +35,7 @@ std::string title(const CaseInfo& info) { return info.group + ": " + info.name; 
 
 // ---- --list
 
-/// The cases of each bullet that match; a bullet with none is left out unless there is no filter.
+/// The cases of each bullet that match. A bullet without any is shown only if there is no filter.
 std::string list_text(const std::string& filter) {
   std::string text;
   const std::vector<CaseInfo> all = conformance::cases();
@@ -130,7 +130,7 @@ std::string indented(const std::string& text, const std::string& by) {
   return out;
 }
 
-/// A bullet's sentence. A vendor has it here, without the sources.
+/// The sentence of a bullet. It is shown so that vendors, who may lack the sources, can read the promise.
 std::string promise(const std::string& bullet) {
   for (const conformance::Bullet& one : conformance::bullets()) {
     if (bullet == one.id) return one.text;
@@ -149,7 +149,7 @@ Paint paint_of(Result result) {
   }
 }
 
-/// `paint` is painted() or painted_note(), by where the text goes.
+/// The result of a case as text. `paint` is painted() for standard output, painted_note() for standard error.
 std::string case_text(const CaseReport& one, std::string (*paint)(Paint, std::string_view)) {
   char seconds[32];
   std::snprintf(seconds, sizeof(seconds), "%.3f s", one.seconds);
@@ -165,7 +165,7 @@ std::string case_text(const CaseReport& one, std::string (*paint)(Paint, std::st
   return text;
 }
 
-/// "host_functions 12, a second device 30"
+/// A line for each thing that cases were skipped for want of: "  12 skipped for want of host_functions".
 std::string skipped_text(const Report& report) {
   std::map<std::string, int> lacking;
   for (const CaseReport& one : report.cases) {
@@ -194,7 +194,7 @@ std::string sources_folder() {
 
 std::string verdict(Paint paint, const std::string& text) { return painted(paint, text) + "\n"; }
 
-/// What was counted, and the verdict.
+/// The numbers of cases, and the verdict.
 std::string summary(const Report& report) {
   const int failed = report.count(Result::failed);
   std::string text = skipped_text(report);
@@ -219,7 +219,7 @@ std::string summary(const Report& report) {
 
 // ---- Progress
 
-/// What a run says while it goes on: each failure as it comes, and a line that counts where somebody looks.
+/// Shows the progress of a run: each failure as it comes and, on a terminal, a line that counts cases.
 class SuiteProgress {
  public:
   SuiteProgress(std::size_t cases, bool json, bool verbose)
@@ -241,13 +241,14 @@ class SuiteProgress {
     }
     if (counted_) std::fprintf(stderr, "\r%zu of %zu cases, %d failed ", done_, cases_, failed_);
   }
-  /// Takes the line that counts away.
+  /// Erases the line that counts.
   void end() const {
     if (counted_) std::fputs("\r\033[K", stderr);
   }
 
  private:
-  /// Unbuffered, since the process forks. Whether it can be written is found out at the end, by main.
+  /// Writes without a buffer, since the process forks. Errors are ignored here; main finds them when it writes the
+  /// rest.
   static void say(int descriptor, std::string_view text) noexcept {
     while (!text.empty()) {
       const ssize_t written = write(descriptor, text.data(), text.size());
@@ -288,7 +289,7 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
   command_->add_option("--junit", junit_, "Write a JUnit report to this file too");
   command_->add_option("--filter", options_.filter, "Only cases with this text in their name, group or bullet");
   command_->add_option("--exclude", options_.exclude, "No case with this text in its name, group or bullet");
-  command_->add_option("--seed", options_.seed, "Of the order of the cases and of the random ones (default 1)")
+  command_->add_option("--seed", options_.seed, "The seed for the order of the cases and for random data (default 1)")
       ->check([](const std::string& text) {
         return parse_number(text) ? std::string()
                                   : "'" + printable(text.substr(0, 60)) + "' is no number from 0 to 2^64 - 1";
@@ -322,7 +323,7 @@ Answer ConformanceCommand::answer(const Report& report) const {
     answer.status = exit_failed;
   }
   if (json_) return answer;
-  // What failed was shown as it came.
+  // Failures were shown when they came.
   if (all_skipped && !verbose_) {
     for (const CaseReport& one : report.cases) answer.output += case_text(one, painted);
   }

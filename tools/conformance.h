@@ -18,13 +18,13 @@ class ConformanceCommand {
   ConformanceCommand& operator=(const ConformanceCommand&) = delete;
 
   bool chosen() const;
-  /// Exit status: 0 the backend conforms, 1 it doesn't, 2 the suite couldn't run, 128 + N signal N ended it. Each
-  /// failure is shown when it comes: on standard output, with --json on standard error. With a terminal as standard
-  /// error it shows there how far it is.
+  /// Runs the suite. Exit status: 0 the backend conforms, 1 it doesn't, 2 the suite couldn't run, 128 + N signal N
+  /// ended it. Each failure is shown when it comes: on standard output, with --json on standard error. If standard
+  /// error is a terminal, it shows the progress.
   Answer run() const;
 
  private:
-  /// What is left to say when the run is over, and the exit status.
+  /// The output for the end of the run, and the exit status.
   Answer answer(const conformance::Report& report) const;
 
   CLI::App* command_;

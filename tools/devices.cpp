@@ -21,7 +21,7 @@ std::optional<std::uint64_t> number_at(const Json& value) {
   return value.is_number() ? std::optional(value.get<std::uint64_t>()) : std::nullopt;
 }
 
-/// "512.0 MiB / 1.0 GiB".
+/// Used and total memory: "512.0 MiB / 1.0 GiB".
 std::string memory_cell(const Json& device) {
   const std::optional<std::uint64_t> used = number_at(device.at("memory").at("used"));
   const std::optional<std::uint64_t> total = number_at(device.at("total_memory"));
@@ -36,7 +36,7 @@ std::string with_heading(const std::vector<std::vector<std::string>>& rows) {
   });
 }
 
-/// What a device is; where it is; how it is linked with the others. Each a table, for a terminal of 80 columns.
+/// Three tables for a terminal of 80 columns: what each device is, where it is, and how it is linked with the others.
 std::string device_tables(const std::vector<Json>& devices) {
   std::vector<std::vector<std::string>> what{{"PLACE", "NAME", "ARCHITECTURE", "MEMORY USED", "DRIVER"}};
   std::vector<std::vector<std::string>> where{{"PLACE", "PCI ADDRESS", "NUMA", "NEAR CPUS", "UUID"}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `anyplace doctor`: what decides which devices there are. The environment, the names, and every plugin file with what
-// becomes of it, tried in a child process each; where something is wrong, why, and what to do about it.
+// `anyplace doctor`: shows everything that decides which devices there are: the environment, the names, and every
+// plugin file, each tried in a child process. Where something is wrong, it says why, and what to do about it.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -19,7 +19,7 @@
 namespace anyplace::tool {
 namespace {
 
-/// One plugin file and what became of it.
+/// One plugin file, and whether it can be used.
 struct Finding {
   PluginCandidate candidate;
   Probe probe;
@@ -31,7 +31,8 @@ struct Finding {
 
 bool usable(const Finding& finding) { return finding.state == "accepted" && !finding.probe.devices.empty(); }
 
-/// A backend without devices is in working order, but whoever reads this wants to know why it shows none.
+/// Judges a file that was accepted. A backend without devices is in working order, but the reader wants to know why it
+/// shows none.
 void judge_accepted(Finding& finding) {
   finding.state = "accepted";
   if (!finding.probe.problems.empty()) {
@@ -128,7 +129,7 @@ std::string environment_text(const Environment& environment) {
   return text + heading("aliases") + "  " + joined(aliases) + "\n";
 }
 
-/// Where the devices' figures come from: once where it is the same for all of them.
+/// The sources of the devices' figures; a source that several devices share is shown once.
 std::string monitoring_text(const Probe& probe) {
   std::vector<std::string> told;
   std::string text;
@@ -207,7 +208,8 @@ Json engine_json(const CommunicatorEngine& engine) {
               {"reason", text_or_null(engine.reason)}};
 }
 
-/// The tools that annotations are told to. They are opened in a child process, whose end is no end of this one.
+/// The tools that hear annotations. They are opened in a child process, so that one that crashes doesn't end this
+/// process.
 Json examine_listeners(std::chrono::milliseconds limit) {
   try {
     return in_forked_child(
@@ -243,10 +245,10 @@ std::string listeners_text(const Json& examined) {
 struct Report {
   Environment environment;
   std::vector<CommunicatorEngine> engines;
-  Json annotations;  ///< as examine_listeners() has it
+  Json annotations;  ///< the result of examine_listeners()
   std::vector<Finding> findings;
   std::vector<std::string> missing;
-  Probe automatic;  ///< of `auto`
+  Probe automatic;  ///< the probe of the place `auto`
   bool any_device = false;
 };
 
@@ -314,7 +316,7 @@ Answer run_doctor(const Options& options) {
   report.environment = read_environment(names);
   report.findings = examine(plugin_candidates(), options.probe_timeout);
   report.missing = missing_backends(names);
-  // Before anything of this process has threads, which a fork would leave behind.
+  // This comes before anything starts threads in this process, because a fork would leave them behind.
   report.annotations = examine_listeners(options.probe_timeout);
   report.engines = communicator_engines();
   report.automatic = probe_place("auto", options.probe_timeout);

@@ -21,7 +21,7 @@ std::string memory_line(const Json& memory) {
          ", in use " + bytes("in_use") + ", limit " + bytes("limit") + "\n";
 }
 
-/// "CUDA_ERROR_NO_DEVICE 100: no CUDA-capable device is detected"; "" if the vendor said nothing.
+/// The vendor's part of an error: "CUDA_ERROR_NO_DEVICE 100: no CUDA-capable device is detected"; "" if there is none.
 std::string vendor_text(const Json& error) {
   std::string text = text_at(error, "vendor_name");
   const auto code = error.find("vendor_code");

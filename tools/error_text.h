@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors for people: what is wrong, what would be right, and where to look, on a line each.
+// The text of an error for people: what is wrong, what would be right, and where to look, each on a line of its own.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace anyplace::tool {
 
-/// "WHO: PLACE: what is wrong (code)\n", and indented lines for the rest. `error` is as error_json() has it. For
-/// standard error.
+/// "WHO: PLACE: what is wrong (code)\n", and indented lines for the rest. `error` is the result of error_json(). The
+/// text is for standard error.
 std::string error_text(std::string_view who, const Json& error);
 std::string error_text(std::string_view who, const Error& error);
 

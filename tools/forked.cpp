@@ -35,9 +35,10 @@ std::string answer_of(const std::function<Json()>& body) {
   }
 }
 
-/// Leaves by _exit: what the child shares with its parent (buffers, exit handlers) is the parent's to finish.
+/// Runs `body` in the child, writes its result and ends by _exit, because the parent finishes what both share (buffers,
+/// exit handlers).
 [[noreturn]] void run_child_side(pid_t parent, int pipe_end, const std::function<Json()>& body) {
-  // A child whose parent was killed has nobody to work for.
+  // A child whose parent was killed is of no use to anybody.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   const std::string answer = answer_of(body);
@@ -49,7 +50,7 @@ std::string answer_of(const std::function<Json()>& body) {
   _exit(0);
 }
 
-/// Whether there is something to read, the end of it included, before the deadline.
+/// Whether data or the end of the pipe can be read before the deadline.
 bool readable_until(int pipe_end, Clock::time_point deadline) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
@@ -60,7 +61,7 @@ bool readable_until(int pipe_end, Clock::time_point deadline) {
   }
 }
 
-/// What the child wrote; nothing if it still hasn't ended by the deadline.
+/// All that the child wrote; nothing if it still hasn't ended by the deadline.
 std::optional<std::string> read_all(int pipe_end, std::optional<Clock::time_point> deadline) {
   std::string all;
   std::array<char, 4096> chunk;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `anyplace info PLACE`: all that one device says of itself. Asks in this process, as an application would, so that
-// only the plugin of the place that was asked for is opened.
+// `anyplace info PLACE`: shows all that one device says of itself. It asks in this process, as an application would, so
+// that only the plugin of that place is opened.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::string by_three(const std::uint32_t (&sizes)[3]) {
   return std::to_string(sizes[0]) + " x " + std::to_string(sizes[1]) + " x " + std::to_string(sizes[2]);
 }
 
-/// "1.980 GHz".
+/// A frequency: "1.980 GHz".
 std::string frequency(const std::optional<std::uint64_t>& hertz) {
   return hertz ? fmt::format("{:.3f} GHz", static_cast<double>(*hertz) / 1e9) : "unknown";
 }
@@ -66,11 +66,11 @@ std::optional<std::uint64_t> used(const MemoryInfo& memory) {
   return *memory.total - *memory.free;
 }
 
-/// Of the device, asked in a child process: the other devices of the backend, which nobody asked this process to touch,
-/// take part.
+/// The device's links. They are asked for in a child process, because the question touches the backend's other devices,
+/// which the user didn't name.
 struct Links {
-  Json list;        ///< as links_json() has it
-  std::string why;  ///< it is null; "" if not
+  Json list;        ///< the result of links_json()
+  std::string why;  ///< why `list` is null; "" if it isn't
 };
 Links links_of(const Device& device, std::chrono::milliseconds limit) {
   if (device_count(device.backend()) > most_linked) {
@@ -96,7 +96,7 @@ std::string surroundings_text(const Device& device, const DeviceProperties& prop
   return text;
 }
 
-/// What vendors need not tell.
+/// The properties that not every vendor tells.
 std::string facts_text(const DeviceProperties& properties) {
   std::string text = field("multiprocessors", number(properties.multiprocessors, ""));
   text += field("clock", frequency(properties.clock_hz));

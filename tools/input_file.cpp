@@ -23,7 +23,7 @@ constexpr std::string_view gzip_magic("\x1f\x8b", 2);
 
 std::string reason(int number) { return std::strerror(number); }
 
-/// A file, with its first bytes looked at.
+/// Owns the descriptor of the file or of standard input.
 class Descriptor {
  public:
   explicit Descriptor(const std::string& path)
@@ -40,7 +40,7 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() { close(number_); }
 
-  /// 0 at the end.
+  /// Reads up to `bytes` bytes; returns how many, 0 at the end.
   std::size_t read(char* to, std::size_t bytes) const {
     for (;;) {
       const ssize_t got = ::read(number_, to, bytes);
@@ -55,18 +55,18 @@ class Descriptor {
 
 }  // namespace
 
-/// Where bytes come from.
+/// A source of bytes: the file, or its unpacked contents.
 class InputFile::Source {
  public:
   virtual ~Source() = default;
-  /// Adds some to `text`; false at the end.
+  /// Appends some bytes to `text`; false at the end.
   virtual bool append(std::string& text) = 0;
 };
 
 class InputFile::PlainSource final : public Source {
  public:
   explicit PlainSource(const std::string& path) : file_(path) {
-    // Small files, pipes and slow writers: the magic may come in two reads.
+    // A small file, a pipe or a slow writer may deliver the two bytes of the magic number in two reads.
     while (first_.size() < gzip_magic.size() && append_read(first_)) {
     }
   }
@@ -128,7 +128,7 @@ class InputFile::GzipSource final : public Source {
     return true;
   }
 
-  /// Files that gzip packed may be joined; together they are one.
+  /// Begins the next member of a gzip file. Packed files may be joined, and count as one file then.
   void begin_member() {
     inflateReset(&stream_);
     between_members_ = false;
@@ -201,7 +201,7 @@ bool InputFile::next_line(std::string& line) {
     searched = buffer_.size() - at_;
     if (!fill()) {
       if (buffer_.empty()) return false;
-      end = buffer_.size();  // the last line needs no end
+      end = buffer_.size();  // the last line may lack its end
       break;
     }
     end = buffer_.find('\n', searched);

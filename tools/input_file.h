@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reading a file or standard input, also what gzip packed. Line by line, never more of it is held than a line and a
-// buffer.
+// Reads a file or standard input, and unpacks it if gzip packed it. When it is read line by line, only a line and a
+// buffer are held in memory.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,21 @@
 
 namespace anyplace::tool {
 
-/// What stands for standard input where a file's name is expected.
+/// The name that means standard input where a file's name is expected.
 inline constexpr const char* standard_input = "-";
 
-/// What is wrong with the file, and what would be right; without its name.
+/// The text says what is wrong with the file, and what would be right; it doesn't name the file.
 class InputError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Unpacks what begins as gzip does, whatever its name. A name that ends in .gz promises that.
+/// A file that is unpacked if it begins as gzip's files do, whatever its name. A file whose name ends in .gz has to
+/// begin so.
 class InputFile {
  public:
-  /// Throws InputError if it can't be opened, is a directory, or is named .gz and isn't gzip. "-" is standard input.
+  /// Opens the file; "-" is standard input. Throws InputError if it can't be opened, is a directory, or is named .gz
+  /// and isn't packed by gzip.
   explicit InputFile(const std::string& path);
   InputFile(const InputFile&) = delete;  // it owns the descriptor
   InputFile& operator=(const InputFile&) = delete;
@@ -33,12 +35,12 @@ class InputFile {
   /// The next line without its end ("\n" or "\r\n"); false at the end of the file. Throws InputError when reading or
   /// unpacking fails, and for a line of more than max_line bytes.
   bool next_line(std::string& line);
-  /// How it begins: up to so many bytes, fewer only if there are no more. They are still to be read.
+  /// The first bytes of the file: `bytes` of them, or fewer if there are no more. They are still to be read.
   std::string_view beginning(std::size_t bytes);
-  /// All that wasn't read yet. Throws InputError when reading or unpacking fails, and if there are more than max_whole
-  /// bytes.
+  /// Everything that wasn't read yet. Throws InputError when reading or unpacking fails, and if there are more than
+  /// max_whole bytes.
   std::string take_rest();
-  /// Of the line that next_line returned last, or failed in; from 1.
+  /// The number, from 1, of the line that next_line returned last or failed in.
   std::uint64_t line_number() const noexcept { return line_number_; }
 
   static constexpr std::size_t max_line = 4096;

@@ -12,11 +12,13 @@ Json memory_of(std::uint64_t used, std::uint64_t total) {
   return Json{{"used", used}, {"free", total - used}, {"total", total}};
 }
 
-/// Null where it can't be told: a device that is out of memory, or lost, is listed all the same.
+/// The device's memory. Figures that can't be told are null: a device that is out of memory, or lost, is listed all the
+/// same.
 Json memory_json(const Device& device) {
   try {
     if (device.has(Capability::monitoring)) {
-      // Where it is told, no context has to be made on each device to ask for it.
+      // Monitoring tells the figures without a context of the vendor's, which memory_info() may have to make on each
+      // device.
       const DeviceSample now = sample(device);
       if (now.memory_used_bytes && now.memory_total_bytes && *now.memory_used_bytes <= *now.memory_total_bytes) {
         return memory_of(*now.memory_used_bytes, *now.memory_total_bytes);

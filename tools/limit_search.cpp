@@ -29,11 +29,12 @@ class Search {
       found_.failure = unlimited;
       return found_;
     }
-    // What is live has to fit; what is reserved without a limit does.
+    // The smallest limit is between the peak of live bytes, which have to fit, and the bytes reserved without a limit,
+    // which suffice.
     std::uint64_t good = round_up(unlimited.at("peak_reserved_bytes").get<std::uint64_t>());
     std::uint64_t next = std::max(round_up(trace_.peak_live_bytes), limit_step);
     std::uint64_t bad = next - limit_step;
-    // Near the live bytes the answer is expected: steps that double from there.
+    // The answer is expected near the live bytes, so the steps begin there and double.
     for (std::uint64_t step = limit_step; next < good && found_.failure.is_null(); step *= 2) {
       if (fits(next)) {
         good = next;

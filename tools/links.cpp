@@ -19,7 +19,7 @@ Json link_between(const Device& device, const Device& peer) {
   try {
     return device.can_access_peer(peer) ? "peer" : "host";
   } catch (const Error&) {
-    return nullptr;  // the vendor's driver wouldn't say; the devices are there all the same
+    return nullptr;  // the vendor's driver doesn't say; the devices are listed all the same
   }
 }
 
@@ -45,7 +45,7 @@ std::string cell_of(const Json& from, const Json& to, std::set<std::string>& pat
     if (!path.empty()) paths.insert(path);
     return (kind.empty() ? "unknown" : kind) + (path.empty() ? "" : " " + path);
   }
-  return "unknown";  // it came up between the two probes
+  return "unknown";  // the device appeared between the two probes
 }
 
 std::string legend(const std::set<std::string>& paths) {
@@ -70,7 +70,7 @@ Json links_json(const Device& device) {
     try {
       path = to_string(pci_path(address, peer.properties().pci));
     } catch (const Error&) {
-      // A device that can't say what it is has no known address; the others are listed.
+      // A device whose properties can't be read has no known address; the others are listed.
     }
     links.push_back(
         Json{{"place", peer.to_string()}, {"link", link_between(device, peer)}, {"pci_path", text_or_null(path)}});

@@ -70,13 +70,13 @@ Line parse(std::string_view text) {
 
 }  // namespace
 
-/// A free is logged before it is made, since its address may be handed out again at once; if it was refused, a line
-/// after it says so. Hence the events become a trace only when all lines are known.
+/// A free is logged before it is made, since its address may be handed out again at once; if it was refused, a later
+/// line says so. So the events become a trace only when all lines are known.
 class LogTrace::Reader {
  public:
   void add(std::string_view text, std::uint64_t number) {
     const Line line = parse(text);
-    if (line.address == 0 && line.bytes == 0) return;  // allocations of 0 bytes are all alike, and none of memory
+    if (line.address == 0 && line.bytes == 0) return;  // allocations of 0 bytes have no memory, and can't be told apart
     if (line.what == "allocate") {
       allocate(line);
     } else if (line.what == "free") {
@@ -110,17 +110,17 @@ class LogTrace::Reader {
  private:
   struct Event {
     std::uint64_t bytes = 0;
-    std::size_t allocation = 0;  ///< of a free: the event that it ends
+    std::size_t allocation = 0;  ///< for a free: the event of its allocation
     std::uint16_t stream = 0;
     bool frees = false;
     bool taken_back = false;
   };
-  /// The last free of a thread: what the thread's next line may be the refusal of.
+  /// The last free of a thread, which the thread's next line may say was refused.
   struct Free {
     std::uint64_t address = 0;
     std::uint64_t line = 0;
     std::size_t event = 0;
-    bool of_nothing = false;  ///< of an address that isn't live: right only if it is refused
+    bool of_nothing = false;  ///< its address isn't live, which is right only if it is refused
     std::string problem;
   };
 
@@ -129,7 +129,7 @@ class LogTrace::Reader {
     throw InputError(free.problem);
   }
 
-  /// A thread's free stands as soon as the thread goes on with anything but its refusal.
+  /// Settles a thread's last free: any other line of the thread than a refusal shows that the free was made.
   void settle(std::uint64_t thread) {
     const auto last = last_free_.find(thread);
     if (last == last_free_.end()) return;
@@ -189,8 +189,8 @@ class LogTrace::Reader {
   }
 
   std::vector<Event> events_;
-  std::unordered_map<std::uint64_t, std::size_t> live_;  ///< the event of the allocation, by address
-  std::unordered_map<std::uint64_t, Free> last_free_;    ///< by thread
+  std::unordered_map<std::uint64_t, std::size_t> live_;  ///< the event of an allocation, by its address
+  std::unordered_map<std::uint64_t, Free> last_free_;    ///< the last free of each thread
   StreamIndices streams_;
   std::uint64_t line_of_error_ = 0;
 };

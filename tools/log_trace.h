@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lines that a logging_allocator hands to its sink, as a trace: WHAT,THREAD,STREAM,ADDRESS,BYTES, where WHAT is
-// allocate, free, failed or refused (include/anyplace/allocator.h).
+// Makes a trace of the lines that a logging_allocator passes to its sink: WHAT,THREAD,STREAM,ADDRESS,BYTES, where WHAT
+// is allocate, free, failed or refused (include/anyplace/allocator.h).
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ class LogTrace {
   /// Whether a text begins as such a line does.
   static bool looks_like(std::string_view text) noexcept;
 
-  /// The next line, which is the number-th. Throws InputError.
+  /// Adds a line, with its number in the file. Throws InputError.
   void add(std::string_view line, std::uint64_t number);
-  /// The line that the last InputError is of, if it isn't the last that was added; 0 if it is.
+  /// The number of the line that the last InputError is about, if that isn't the line that was added last; else 0.
   std::uint64_t line_of_error() const noexcept;
-  /// Throws InputError.
+  /// The trace of all lines. Throws InputError.
   Trace take();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `anyplace`: what an application on this machine would find. This file reads the command line, runs one subcommand,
-// writes what it answers, and turns everything into one of three exit statuses.
+// `anyplace`: shows what an application on this machine would find. This file reads the command line, runs one
+// subcommand, writes its output, and turns every outcome into one of three exit statuses.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -46,7 +46,8 @@ constexpr const char* footer =
     "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top wait for each answer of a plugin, 1 to 3600 "
     "(default 10)\n";
 
-/// Descriptors 0 to 2 are open from here on, so that no pipe of ours lands there. Whether standard output was closed.
+/// Opens those of the descriptors 0 to 2 that are closed, so that no pipe of this program gets such a number. Returns
+/// whether standard output was closed.
 bool open_standard_descriptors() noexcept {
   const bool closed = fcntl(STDOUT_FILENO, F_GETFD) < 0 && errno == EBADF;
   int descriptor = 0;
@@ -59,7 +60,7 @@ int say(const Answer& answer, bool output_closed) {
   write_all(STDERR_FILENO, fitted(answer.notes, STDERR_FILENO));
   if (answer.output.empty()) return answer.status;
   if (output_closed) errno = EBADF;
-  // JSON isn't for people to read: a line end within a text would make another one of it.
+  // JSON isn't broken into lines: a line end within a text would change the text.
   const bool is_json = answer.output.starts_with("{\n");
   const std::string& shown = is_json ? answer.output : fitted(answer.output, STDOUT_FILENO);
   if (output_closed || !write_all(STDOUT_FILENO, shown)) {
@@ -70,7 +71,7 @@ int say(const Answer& answer, bool output_closed) {
   return answer.status;
 }
 
-/// CLI11 says what was wrong; what would be right is for us to add.
+/// The Answer for a wrong command line. CLI11 says what is wrong; this adds what would be right.
 Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argument_count, char** arguments) {
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands({})) {
@@ -105,7 +106,8 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
   return {"", text + "`anyplace --help` says more\n", exit_usage};
 }
 
-/// The option if it was given, else the variable, else the default. What is wrong with it; "" if nothing is.
+/// Reads the option if it was given, else the variable; without both `timeout` keeps the default. Returns what is wrong
+/// with the text; "" if nothing is.
 std::string read_probe_timeout(const std::string& option, std::chrono::milliseconds& timeout) {
   const char* const variable = std::getenv("ANYPLACE_PROBE_TIMEOUT");
   const std::string text = !option.empty() ? option : variable != nullptr ? variable : "";
@@ -181,7 +183,7 @@ int main(int argument_count, char** arguments) {
   if (argument_count > 1 && std::string_view(arguments[1]) == probe_command) {
     run_probe_child(argument_count - 2, arguments + 2);
   }
-  // A reader that went away is an error to report like a full disk, not a death.
+  // Without the signal, a reader of the output that went away is an error to report, like a full disk.
   signal(SIGPIPE, SIG_IGN);
   try {
     return say(run(argument_count, arguments, output_closed), output_closed);

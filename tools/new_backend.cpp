@@ -42,7 +42,7 @@ bool is_backend_name(std::string_view text) noexcept {
          std::all_of(text.begin(), text.end(), fits);
 }
 
-/// What `name` stands for in anyplace itself; "" if nothing.
+/// The meaning that `name` has in anyplace itself; "" if it has none.
 std::string taken_by_anyplace(const std::string& name) {
   if (name == "anyplace") return "the name of the library";
   if (name == "auto") return "how an application asks for the first device there is";
@@ -53,7 +53,7 @@ std::string taken_by_anyplace(const std::string& name) {
   return "";
 }
 
-/// What is wrong with the name, and what would be right; "" if nothing is.
+/// The reason why the name can't be used, and what would be right; "" if it can.
 std::string name_problem(const std::string& name) {
   if (!is_backend_name(name)) {
     return "'" + printable(name.substr(0, 60)) +
@@ -94,7 +94,7 @@ Replacements replacements_for(const std::string& name, bool in_c) {
           {"newname", name}};
 }
 
-/// From left to right, so that what was put in is left alone: the name may contain one of the words.
+/// Replaces the words from left to right and leaves inserted text alone, because the name may contain one of the words.
 std::string replaced(std::string_view text, const Replacements& replacements) {
   std::string result;
   while (!text.empty()) {
@@ -112,7 +112,7 @@ std::string replaced(std::string_view text, const Replacements& replacements) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// A directory under a name of its own, beside the one that it is to become; removed unless it became that.
+/// A directory with a temporary name beside the target. It is removed unless publish() renamed it.
 class Draft {
  public:
   explicit Draft(const fs::path& target) : target_(target) {
@@ -137,10 +137,11 @@ class Draft {
     if (executable) fs::permissions(file, execute & allowed(), fs::perm_options::add);
   }
 
-  /// Gives it its name. Never replaces what is there.
+  /// Renames it to the target. Never replaces what exists there.
   void publish() {
     fs::permissions(path_, allowed());
-    // Not every file system can rename only if nothing is there; then the check made before has to do.
+    // Some file systems can't rename only if the target doesn't exist; there the check that was made before has to
+    // suffice.
     int failed = renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE);
     if (failed != 0 && (errno == EINVAL || errno == ENOSYS)) failed = ::rename(path_.c_str(), target_.c_str());
     if (failed != 0) fail_with_errno("can't make " + target_.string());
@@ -148,7 +149,7 @@ class Draft {
   }
 
  private:
-  /// What the user lets new directories have.
+  /// The permissions that the user's umask leaves to new directories.
   static fs::perms allowed() noexcept {
     const mode_t mask = umask(0);
     umask(mask);
@@ -184,7 +185,7 @@ bool in_path_variable(const fs::path& directory) {
   return false;
 }
 
-/// In single quotes if the shell would take some of its characters for its own.
+/// The text as one word of a shell command, in single quotes if that needs them.
 std::string shell_word(const std::string& text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,/:@%";
   if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
@@ -226,7 +227,7 @@ Answer NewBackendCommand::run() const {
   const fs::path shown = directory_.empty() ? fs::path(name_) : fs::path(directory_).lexically_normal();
   try {
     fs::path target = fs::absolute(shown).lexically_normal();
-    if (!target.has_filename()) target = target.parent_path();  // it ended with a slash
+    if (!target.has_filename()) target = target.parent_path();  // the path ended with a slash
     if (fs::exists(fs::symlink_status(target))) {
       return {"", "anyplace: " + printable(shown.string()) + " is there already; --directory names another place\n",
               exit_failed};

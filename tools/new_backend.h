@@ -23,7 +23,7 @@ class NewBackendCommand {
  private:
   CLI::App* command_;
   std::string name_;
-  std::string directory_;  ///< "": one of the backend's name
+  std::string directory_;  ///< "": a directory of the backend's name
   bool in_c_ = false;
 };
 

@@ -8,10 +8,10 @@
 namespace anyplace::tool {
 
 struct TemplateFile {
-  std::string_view kind;  ///< "common", "cpp" or "c": whose projects have it
-  std::string_view path;  ///< in the project
+  std::string_view kind;  ///< the kind of project that has the file: "common" (both), "cpp" or "c"
+  std::string_view path;  ///< the file's path in the project
   bool executable;
-  std::string_view text;  ///< with the words that new_backend.cpp replaces
+  std::string_view text;  ///< the file's text, with the words that new_backend.cpp replaces
 };
 
 std::span<const TemplateFile> new_backend_templates() noexcept;

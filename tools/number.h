@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole numbers on the command line. CLI11 takes a negative one for a large one, what doesn't fit for the largest, and
-// a leading 0 for octal.
+// Whole numbers on the command line. CLI11's own parser isn't used, because it takes a negative number for a large one,
+// one that doesn't fit for the largest, and a leading 0 for octal.
 #pragma once
 
 #include <charconv>
@@ -11,7 +11,7 @@
 
 namespace anyplace::tool {
 
-/// Decimal digits alone, and at most 64 bits; else nothing.
+/// The number, if the text consists of decimal digits alone and fits 64 bits; else nothing.
 inline std::optional<std::uint64_t> parse_number(const std::string& text) {
   std::uint64_t number = 0;
   const bool has_leading_zero = text.size() > 1 && text.front() == '0';

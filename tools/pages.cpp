@@ -24,13 +24,13 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app) {
 bool is_positional(const CLI::Option& option) { return option.get_lnames().empty() && option.get_snames().empty(); }
 bool takes_value(const CLI::Option& option) { return option.get_expected_max() > 0 && option.get_type_size_max() > 0; }
 
-/// "TEXT" of "TEXT:{vmm,classic}".
+/// The name of an option's value: "TEXT" of "TEXT:{vmm,classic}".
 std::string value_name(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   return type.substr(0, type.find(':'));
 }
 
-/// {"vmm", "classic"} of "TEXT:{vmm,classic}"; empty where anything may be written.
+/// The values that an option takes: {"vmm", "classic"} of "TEXT:{vmm,classic}"; empty where any text is allowed.
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t open = type.find('{');
@@ -39,7 +39,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
 }
 
-/// "--json", "-h"; of one option.
+/// All spellings of one option: "-h", "--help".
 std::vector<std::string> spellings(const CLI::Option& option) {
   std::vector<std::string> all;
   for (const std::string& name : option.get_snames()) all.push_back("-" + name);
@@ -51,7 +51,7 @@ std::string spaced(const std::vector<std::string>& words) { return CLI::detail::
 
 // ---- The manual page -----------------------------------------------------------------------------------------------
 
-/// Text as roff prints it.
+/// Escapes text so that roff prints it as it is.
 std::string roff(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -70,7 +70,7 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-/// "[--json]", "PLACE": as the synopsis has it.
+/// An option in the synopsis: "[--json]", "PLACE".
 std::string synopsis_of(const CLI::Option& option) {
   if (is_positional(option)) {
     const std::string name = italic(option.get_name(true));
@@ -95,7 +95,7 @@ std::string description_of(const CLI::Option& option) {
   return ".TP\n" + names + "\n" + text + "\n";
 }
 
-/// --help's last part: a line that ends in a colon begins a section, the rest stands as it is.
+/// The last part of --help as sections: a line that ends in a colon begins a section, and the others stay as they are.
 std::string footer_sections(const std::string& footer) {
   std::string text;
   for (const std::string& line : CLI::detail::split(footer, '\n')) {
@@ -142,8 +142,8 @@ std::vector<std::string> completions_of(const CLI::App& app) {
   return words;
 }
 
-/// For bash: commands, options, and the values of those that have a choice. Where any value goes, and for positional
-/// arguments, the shell's own: names of files.
+/// The completion for bash: it knows commands, options, and the values of options that have a choice. For other values
+/// and for positional arguments it leaves the shell its own, which is file names.
 std::string bash_completion(const CLI::App& app) {
   std::vector<std::string> first;
   for (const CLI::App* command : listed_commands(app)) first.push_back(command->get_name());
@@ -181,7 +181,7 @@ std::string bash_completion(const CLI::App& app) {
 
 PagesCommand::PagesCommand(CLI::App& app)
     : app_(app), command_(app.add_subcommand("pages", "Prints the manual page or the shell's completion")) {
-  command_->group("");  // for the build, which installs them
+  command_->group("");  // hidden, because only the build runs it, which installs the pages
   command_->add_option("PAGE", page_, "man or bash")->required()->check(CLI::IsMember({"man", "bash"}));
   command_->add_option("FILE", file_, "Where to write it (default standard output)");
 }

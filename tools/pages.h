@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `anyplace pages`: the manual page and the shell's completion, made from the same definitions that read the command
-// line, so that they can't say anything else. The build runs it and installs what it prints; --help doesn't list it.
+// `anyplace pages`: the manual page and the shell's completion. They are made from the definitions that read the
+// command line, so that they can't contradict it. The build runs it and installs what it prints; --help doesn't list
+// it.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace anyplace::tool {
 
 class PagesCommand {
  public:
-  /// Every other subcommand is there by the time that run() is called.
+  /// Adds the subcommand to `app`. All other subcommands must have been added by the time that run() is called.
   explicit PagesCommand(CLI::App& app);
   PagesCommand(const PagesCommand&) = delete;  // CLI11 writes into it
   PagesCommand& operator=(const PagesCommand&) = delete;
@@ -28,7 +29,7 @@ class PagesCommand {
   std::string file_;
 };
 
-/// Whether --help shows it.
+/// Whether --help shows the command.
 bool is_listed(const CLI::App& command);
 
 }  // namespace anyplace::tool

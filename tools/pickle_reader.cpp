@@ -19,7 +19,7 @@ struct Opcode {
   const char* name;
 };
 
-/// Those that aren't read, by the names of Python's pickletools.
+/// Opcodes that aren't read, with their names in Python's pickletools.
 constexpr Opcode refused_opcodes[] = {
     {'I', "INT"},
     {'L', "LONG"},
@@ -56,7 +56,7 @@ constexpr Opcode refused_opcodes[] = {
 
 }  // namespace
 
-/// Runs the opcodes of a file, but for those that would run anything else.
+/// Runs the opcodes of a file. Opcodes that would run any other code are refused.
 class PickleMachine {
  public:
   explicit PickleMachine(Pickle& pickle) : pickle_(pickle), file_(pickle.file_) {}
@@ -96,7 +96,7 @@ class PickleMachine {
     require(1);
     return static_cast<unsigned char>(file_[at_++]);
   }
-  /// The lowest byte first; at most 8.
+  /// Reads a number of at most 8 bytes, the lowest first.
   std::uint64_t take_number(unsigned bytes) {
     require(bytes);
     std::uint64_t number = 0;
@@ -130,7 +130,7 @@ class PickleMachine {
     push_integer(value < 0 ? -static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value), value < 0);
   }
 
-  /// Where the objects of the innermost open MARK begin; 0 without one.
+  /// The position on the stack where the objects of the innermost open MARK begin; 0 without one.
   std::size_t bottom() const noexcept { return marks_.empty() ? 0 : marks_.back(); }
   void require_objects(const char* opcode, std::size_t count) const {
     if (stack_.size() - bottom() < count) damaged(opcode, "finds too few objects");
@@ -179,7 +179,7 @@ class PickleMachine {
 
   // ---- Opcodes
 
-  /// Whether there are more.
+  /// Runs one opcode. Returns whether there are more.
   bool step() {
     opcode_at_ = at_;
     const unsigned char code = take_byte();
@@ -221,7 +221,8 @@ class PickleMachine {
     }
   }
 
-  /// Two's complement of any length. More than 64 bits and a sign is no number of a snapshot.
+  /// Pushes a number in two's complement, which may have any length. One that needs more than 64 bits and a sign
+  /// becomes Kind::too_large, as no number of a snapshot is so large.
   void push_long(std::uint64_t bytes) {
     const std::string_view digits = take_bytes(bytes);
     const bool negative = !digits.empty() && (static_cast<unsigned char>(digits.back()) & 0x80) != 0;
@@ -348,7 +349,7 @@ class PickleMachine {
   std::uint64_t at_ = 0;
   std::uint64_t opcode_at_ = 0;
   std::vector<PickleValue> stack_;
-  std::vector<std::size_t> marks_;  ///< how many objects were on the stack
+  std::vector<std::size_t> marks_;  ///< for each open MARK, how many objects were on the stack
   std::vector<PickleValue> memo_;
   std::unordered_map<std::uint64_t, PickleValue> far_memo_;
 };

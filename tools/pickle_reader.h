@@ -2,7 +2,7 @@
 //
 // Pickle: a file that Python's pickle wrote, protocols 2 to 5, as a tree of dict, list, tuple, str, bytes, int, float,
 // bool and None. Nothing of it is executed and no class is looked up: an opcode that names, makes or calls an object is
-// refused. Followed: the opcodes' description in Python's own pickletools.
+// refused. The source is the description of the opcodes in Python's own pickletools.
 //
 // Every length is compared with what the file has left before anything is allocated for it, so that a file takes memory
 // in proportion to its size alone. The tree may have cycles: a container may hold itself.
@@ -18,33 +18,33 @@
 
 namespace anyplace::tool {
 
-/// What is wrong with the file, and where; without its name.
+/// The text says what is wrong with the file, and where; it doesn't name the file.
 class PickleError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A number in itself; of everything else, where the Pickle has it.
+/// A value: a number is in it, and of anything else the place in the Pickle.
 struct PickleValue {
   enum class Kind : std::uint8_t { none, truth, integer, too_large, real, text, bytes, list, tuple, dict };
   Kind kind = Kind::none;
-  bool negative = false;      ///< of an integer
+  bool negative = false;      ///< the sign of an integer
   std::uint64_t content = 0;  ///< an integer without its sign, or an index
 };
 
 class Pickle {
  public:
-  /// Throws PickleError.
+  /// Reads the tree from the file's bytes. Throws PickleError.
   explicit Pickle(std::string file);
   Pickle(const Pickle&) = delete;  // its texts are views of its file
   Pickle& operator=(const Pickle&) = delete;
 
   const PickleValue& root() const noexcept { return root_; }
-  /// Of a str; of anything else "".
+  /// The text of a str; "" for anything else.
   std::string_view text(const PickleValue& value) const noexcept;
-  /// The items of a list or tuple, keys and values by turns of a dict; nothing of anything else.
+  /// The items of a list or tuple, or the keys and values by turns of a dict; empty for anything else.
   const std::vector<PickleValue>& items(const PickleValue& value) const noexcept;
-  /// The last value of that key in a dict; nothing if it isn't there, or the value is no dict.
+  /// The last value of that key in a dict; nothing if the key isn't there, or `dict` is no dict.
   std::optional<PickleValue> find(const PickleValue& dict, std::string_view key) const noexcept;
 
  private:

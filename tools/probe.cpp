@@ -14,7 +14,7 @@
 namespace anyplace::tool {
 namespace {
 
-/// The last line of what the child wrote on its own account: the plugin's or the runtime's last words.
+/// The last line that the child wrote to standard output or error: the plugin's or the runtime's last words.
 std::string last_words(const std::string& output) {
   std::string last;
   std::istringstream lines(output);
@@ -32,7 +32,7 @@ std::string seconds_text(std::chrono::milliseconds time) {
   return text.str();
 }
 
-/// Why a child that didn't finish its report didn't. `stage` is what it was about to do.
+/// The Problem of a child that didn't finish its report. `stage` is what it was about to do.
 Problem unfinished(const ChildResult& child, const std::string& stage, std::chrono::milliseconds limit) {
   const std::string when = stage.empty() ? "" : " while " + stage;
   switch (child.end) {
@@ -68,7 +68,7 @@ Problem unfinished(const ChildResult& child, const std::string& stage, std::chro
           std::string("no child process could be started from /proc/self/exe: ") + std::strerror(child.number)};
 }
 
-/// A value of a line of the report; "" if it is absent or null.
+/// The text in a line of the report; "" if it is absent or null.
 std::string text_at(const Json& line, const char* key) {
   const auto found = line.find(key);
   return found != line.end() && found->is_string() ? found->get<std::string>() : "";
@@ -83,7 +83,7 @@ std::string first_match(const std::string& text, const char* pattern) {
   return "";
 }
 
-/// What of the text names the culprit: the library that is missing, the variable that is wrong.
+/// The part of the text that names the culprit: the library that is missing, the variable that is wrong.
 std::string brief_of(const std::string& code, const std::string& text) {
   if (code == to_string(ErrorCode::library_missing)) return first_match(text, "lib[A-Za-z0-9_+-]+[.]so([.][0-9]+)*");
   if (code == to_string(ErrorCode::invalid_argument)) return first_match(text, "ANYPLACE_[A-Z0-9_]+");
@@ -101,7 +101,8 @@ Problem problem_of(const Json& line) {
   return problem;
 }
 
-/// The links of a device that was reported before, or of one of which nothing else was asked.
+/// Adds links to their device, which was reported before. For probe_links(), which reports nothing else, adds a device
+/// that has only links.
 void take_links(const Json& line, Probe& probe) {
   const std::string place = line.at("of").get<std::string>();
   for (Json& device : probe.devices) {
@@ -112,7 +113,7 @@ void take_links(const Json& line, Probe& probe) {
   if (probe.backend.is_null()) probe.devices.push_back(Json{{"place", place}, {"links", line.at("links")}});
 }
 
-/// Adds one line of the report. Throws Json::exception for one that isn't the child's.
+/// Adds one line of the report. Throws Json::exception for a line that the child can't have written.
 void take_line(const Json& line, Probe& probe, std::string& stage) {
   if (line.contains("stage")) {
     stage = line.at("stage").get<std::string>();
@@ -142,7 +143,7 @@ Probe run_probe(const std::vector<std::string>& request, std::chrono::millisecon
   std::string stage;
   std::istringstream lines(child.result);
   for (std::string line; !probe.complete && std::getline(lines, line);) {
-    if (lines.eof()) break;  // a last line without an end: the child died while it wrote it
+    if (lines.eof()) break;  // the last line has no end: the child died while it wrote it
     try {
       take_line(Json::parse(line), probe, stage);
     } catch (const Json::exception&) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Probe: asking for a backend in a child process, because a plugin that crashes, hangs or writes nonsense must not take
-// the command down. The child (probe_child.cpp) uses the public API as an application would and reports in lines of
-// JSON; here the lines are put together, and whatever the child did otherwise is turned into a reason.
+// Probe: asks for a backend in a child process, because a plugin that crashes, hangs or writes nonsense must not end
+// the command. The child (probe_child.cpp) uses the public API as an application would, and reports in lines of JSON.
+// Here the lines are put together, and an unexpected end of the child becomes a Problem.
 #pragma once
 
 #include <chrono>
@@ -14,41 +14,44 @@
 
 namespace anyplace::tool {
 
-/// argv[1] of a child process; not for people.
+/// argv[1] of a child process; people don't type it.
 constexpr const char* probe_command = "probe-in-child";
 
 struct Problem {
-  std::string place;  ///< "" where it is the whole backend's
+  std::string place;  ///< "" if the problem is the whole backend's
   /// The name of an ErrorCode, or "crashed", "timed_out", "garbled", "not_started".
   std::string code;
   std::string text;
-  std::string remedy = "";  ///< what its vendor says to do about it; "" if nothing
-  std::string cause = "";   ///< where `code` says that there is no backend: the code with which its plugin was refused
-  std::string brief = "";   ///< of `text` what a line has room for: "SIGSEGV", "libcuda.so.1"; "" if nothing
+  std::string remedy = "";  ///< the vendor's advice about it; "" if there is none
+  std::string cause = "";   ///< if `code` says that there is no backend: the code with which its plugin was refused
+  /// The part of `text` that a line has room for: "SIGSEGV", "libcuda.so.1"; "" if there is none.
+  std::string brief = "";
 };
 
-/// "crashed (SIGSEGV)", "no driver (libcuda.so.1)": what is wrong, in a few words.
+/// The problem in a few words: "crashed (SIGSEGV)", "no driver (libcuda.so.1)".
 std::string in_brief(const Problem& problem);
 
 struct Probe {
-  /// Whether the child said all that it had to say. If not, `problems` ends with why not.
+  /// Whether the child finished its report. If not, the last of `problems` says why.
   bool complete = false;
-  Json backend;                      ///< backend_json; null if it couldn't be used
-  std::vector<Json> devices;         ///< device_json of each, with its links; of probe_links: {"place", "links"}
-  Json monitoring = Json::object();  ///< by place: where a device's figures come from, or what is missing; of a file
+  Json backend;  ///< the result of backend_json(); null if the backend couldn't be used
+  /// The device_json() of each, with its links; after probe_links() only {"place", "links"}.
+  std::vector<Json> devices;
+  /// After probe_file(), by place: where a device's figures come from, or what is missing.
+  Json monitoring = Json::object();
   std::vector<Problem> problems;
-  std::string place;  ///< what probe_place found
+  std::string place;  ///< the place that probe_place() found
 
   bool usable() const noexcept { return !backend.is_null(); }
 };
 
-/// The backend of that name, found as an application finds it.
+/// Asks for the backend of that name, found as an application finds it.
 Probe probe_backend(const std::string& name, std::chrono::milliseconds limit);
-/// The links of the devices of the backend of that name, and nothing else.
+/// Asks for the links of the devices of the backend of that name, and nothing else.
 Probe probe_links(const std::string& name, std::chrono::milliseconds limit);
-/// One plugin file, as if no other came before it.
+/// Tries one plugin file, as if no other came before it.
 Probe probe_file(const std::string& name, const std::string& path, std::chrono::milliseconds limit);
-/// What device a place leads to.
+/// Asks to which device a place leads.
 Probe probe_place(const std::string& place, std::chrono::milliseconds limit);
 
 Json problem_json(const std::string& backend, const Problem& problem);

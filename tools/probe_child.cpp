@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The child's side of a probe. What it found goes out line by line, each before the next step is taken, so that the
-// parent knows how far it got. Lines of JSON, one key each but for those of an error:
+// The child's side of a probe. Each finding is written as a line before the next step is taken, so that the parent
+// knows how far the child got. Lines are JSON with one key each, but for those with "of":
 //   {"stage": TEXT}  {"backend": {...}}  {"device": {...}}  {"place": TEXT}  {"end": true}
 //   {"links": [...], "of": PLACE}
 //   {"monitoring": TEXT, "of": PLACE}
@@ -30,7 +30,7 @@ namespace {
 
 class Report {
  public:
-  /// Takes the descriptor away from where a plugin that writes to any low number would find it.
+  /// Moves the descriptor to a high number, where a plugin that writes to any low number doesn't hit it.
   Report() noexcept : descriptor_(fcntl(child_result_descriptor, F_DUPFD_CLOEXEC, 64)) {
     if (descriptor_ < 0) _exit(exit_failed);
     close(child_result_descriptor);
@@ -53,7 +53,7 @@ class Report {
   int descriptor_;
 };
 
-/// Whether two paths lead to one file, also when one of them is gone.
+/// Whether two paths lead to one file, also if one of them doesn't exist any more.
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code failed;
   return a == b || (std::filesystem::equivalent(a, b, failed) && !failed);
@@ -78,7 +78,8 @@ void report_devices(const Report& report, const std::string& name, Asked asked) 
   }
 }
 
-/// After all devices: a plugin that dies of what it is asked about two of them has told what it could of each.
+/// Reports the links. This comes after all devices, so that a plugin that dies of a question about two devices has
+/// reported each of them.
 void report_links(const Report& report, const std::string& name) {
   const std::vector<Device> all = devices(name);
   if (all.size() > static_cast<std::size_t>(most_linked)) return;
@@ -87,12 +88,12 @@ void report_links(const Report& report, const std::string& name) {
     try {
       report.line(Json{{"links", links_json(device)}, {"of", device.to_string()}});
     } catch (const Error&) {
-      // What is wrong with the device was reported with it.
+      // The problem of the device was reported with the device.
     }
   }
 }
 
-/// The error with which a backend can't be had, and the refusal of the first of its files that is behind it.
+/// Reports why a backend can't be used, with the refusal of its first file that was refused.
 void report_missing(const Report& report, const std::string& name, const Error& error) {
   Json line{{"error", error_json(error)}, {"of", ""}};
   for (const PluginCandidate& candidate : plugin_candidates()) {
@@ -116,11 +117,12 @@ void report_backend(const Report& report, const std::string& name) {
   report_links(report, name);
 }
 
-/// As report_backend, but what counts is this file alone: another one of the name that is accepted in its place is not.
+/// Reports one file as report_backend() reports a backend. If another file of the name is accepted instead, that
+/// doesn't count.
 void report_file(const Report& report, const std::string& name, const std::string& path) {
   report.stage("loading the plugin");
-  // If this file is refused the next of its name is tried, and must not be taken for it if it crashes: leave out those
-  // that can be left out.
+  // If this file is refused, the next one of its name is tried, and a crash of that one would be taken for this one's.
+  // So the other files are left out as far as possible.
   unsetenv("ANYPLACE_BACKEND_PATH");
   register_plugin(path);
   Json found;
@@ -128,12 +130,12 @@ void report_file(const Report& report, const std::string& name, const std::strin
     const BackendInfo info = backend_info(name);
     if (same_file(info.path, path)) found = backend_json(info);
   } catch (const Error& error) {
-    // The candidate's own reason, below, says the same without what else there is.
+    // The loop below reports the candidate's own reason, which says the same without naming other files.
     if (error.code() != ErrorCode::no_such_backend && error.code() != ErrorCode::no_such_device) throw;
   }
   if (!found.is_null()) {
     report.line(Json{{"backend", found}});
-    // What `info` couldn't show, doctor has to find.
+    // doctor has to find every problem that would keep `info` from showing a device.
     report_devices(report, name, Asked::all_of_info);
     return;
   }
@@ -152,7 +154,7 @@ void report_file(const Report& report, const std::string& name, const std::strin
 }  // namespace
 
 void run_probe_child(int argument_count, char** arguments) {
-  // The parent's end is ours; and a plugin's crash, which is what a probe is for, needs no core file.
+  // The child ends with its parent. It writes no core file, because a plugin's crash is an expected result.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);

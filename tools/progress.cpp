@@ -11,11 +11,11 @@
 namespace anyplace::tool {
 namespace {
 
-/// What a line has room for on any terminal: a longer one would wrap, and then couldn't be overwritten.
+/// How long a line may be. A longer one could wrap on some terminal, and couldn't be overwritten then.
 constexpr std::size_t columns = 78;
 
 void write_to_terminal(std::string_view text) {
-  // What a terminal doesn't take is no loss.
+  // Progress that the terminal doesn't take is lost, which does no harm.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }
 

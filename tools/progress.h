@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command that takes long is doing, on one line of standard error that is overwritten as it goes on and gone
-// when it is done. Nothing is written where standard error is no terminal.
+// Progress: shows what a command that takes long is doing, on one line of standard error. The line is overwritten as
+// the command goes on, and erased when it is done. Nothing is written where standard error is no terminal.
 #pragma once
 
 #include <chrono>
@@ -19,11 +19,11 @@ class Progress {
 
   /// Begins a stage, and shows it at once: "reading trace.csv".
   void stage(std::string name);
-  /// How far the stage is. Shown ten times a second at most.
+  /// Shows how far the stage is, ten times a second at most.
   void at(std::uint64_t done, std::uint64_t total);
-  /// The same where the total isn't known: "reading trace.csv: 300000 events".
+  /// Shows how far a stage without a known total is: "reading trace.csv: 300000 events".
   void count(std::uint64_t done, const char* what);
-  /// Leaves an empty line.
+  /// Erases the line.
   void clear();
 
  private:

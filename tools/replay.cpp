@@ -29,14 +29,15 @@ namespace {
 
 constexpr std::string_view who = "anyplace replay";
 
-/// The replay can't be, or came to an end: what is shown, and the exit status.
+/// Thrown when the replay is impossible or stopped: the output and the exit status.
 struct Refusal {
   Json json;
-  std::string text;  ///< as it is written to standard error
+  std::string text;  ///< the text for standard error
   int status = exit_failed;
 };
 
-/// What is wrong and what would be right, with "; " between; on a terminal on lines of their own.
+/// A note for standard error. `text` says what is wrong and what would be right, with "; " between, which a terminal
+/// shows on lines of their own.
 std::string note(const std::string& text) {
   return painted_note(Paint::bad, who) + ": " + on_lines(text, STDERR_FILENO) + "\n";
 }
@@ -45,7 +46,7 @@ std::string note(const std::string& text) {
   throw Refusal{Json{{"error", Json{{"code", code}, {"text", text}}}}, note(text), status};
 }
 
-/// `error` is as error_json() has it.
+/// Ends the replay with an error. `error` is the result of error_json().
 [[noreturn]] void refuse(const Json& error, int status) {
   throw Refusal{Json{{"error", error}}, error_text(who, error), status};
 }
@@ -54,24 +55,25 @@ struct Work {
   std::string place;
   ReplayConfig config;
   Trace trace;
-  std::optional<Trace> filling;  ///< of a synthetic trace
-  std::uint64_t capacity = 0;    ///< that the filling goes up to
+  std::optional<Trace> filling;  ///< set for a synthetic trace
+  std::uint64_t capacity = 0;    ///< the bytes that the filling goes up to
 };
 
 struct Result {
   std::string place;
   std::string segments;
   std::uint64_t peak_reserved_bytes = 0;
-  double ns_per_op = 0;       ///< the median of batches
-  double mean_ns_per_op = 0;  ///< of the same batches
+  double ns_per_op = 0;       ///< the median over batches
+  double mean_ns_per_op = 0;  ///< the mean over the same batches
   std::uint64_t device_allocations = 0;
   std::uint64_t device_frees = 0;
-  double last_vendor_calls = 0;  ///< of the last repetition, for each 1000 events
+  /// Calls of the vendor's allocation and free in the last repetition, for each 1000 events.
+  double last_vendor_calls = 0;
   std::optional<FoundLimit> found;
   std::optional<double> fill_at_failure;
 };
 
-/// "40GiB", as ANYPLACE_CPU_SIM_MEMORY has it; nothing if it isn't a size.
+/// Parses a size such as "40GiB", as ANYPLACE_CPU_SIM_MEMORY takes it; nothing if the text is none.
 std::optional<std::uint64_t> parse_size(std::string_view text) {
   std::uint64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -109,7 +111,7 @@ std::string fixed(double value, const char* format) {
 
 // ---- Replaying
 
-/// Of a replay that stopped. `error` is as error_json() has it.
+/// Ends a replay that stopped at `event`. `error` is the result of error_json().
 [[noreturn]] void refuse_stopped(const Json& error, const Trace& trace, std::size_t event, std::uint64_t live) {
   const std::string text = error_text(who, error) + "  stopped at event " + std::to_string(event + 1) + " of " +
                            std::to_string(trace.events.size()) + ", with " + exact_bytes(live) +
@@ -130,7 +132,8 @@ FoundLimit search_limit(const Work& work, Progress& progress) {
   refuse_stopped(error, work.trace, found.failure.at("event"), found.failure.at("live_bytes"));
 }
 
-/// Where the filling met its first failure, as a part of the capacity with what was asked for; nothing if it did not.
+/// Replays the filling until an allocation fails. Returns the live bytes with that allocation as a part of the
+/// capacity, or nothing if all of it fit.
 std::optional<double> fill_until_failure(Replay& replay, const Work& work, Progress& progress) {
   std::vector<double> unused;
   progress.stage("filling the memory");
@@ -143,7 +146,8 @@ std::optional<double> fill_until_failure(Replay& replay, const Work& work, Progr
 Result replay(const Work& work, std::uint32_t repetitions, bool with_limit, Progress& progress) {
   Result result;
   if (with_limit)
-    result.found = search_limit(work, progress);  // first: its processes begin before this one uses the device
+    // First, because its processes must begin before this one uses the device.
+    result.found = search_limit(work, progress);
 
   const Device device(work.place);
   configure_replay(device, work.config);
@@ -180,7 +184,8 @@ Result replay(const Work& work, std::uint32_t repetitions, bool with_limit, Prog
 
 // ---- Synthetic
 
-/// What the device has, asked in a child: the processes of --find-limit have to begin with an unused library.
+/// How much memory the synthetic trace may use. A child asks the device, because the processes of --find-limit have to
+/// begin with an unused library.
 std::uint64_t capacity_of(const std::string& place, const ReplayConfig& config, int fill) {
   const Json told = in_forked_child([&] { return Json{{"total", number_or_null(Device(place).memory_info().total)}}; });
   if (told.contains("error")) refuse(told.at("error"), exit_failed);
@@ -189,7 +194,7 @@ std::uint64_t capacity_of(const std::string& place, const ReplayConfig& config, 
   if (capacity == UINT64_MAX) {
     refuse("unsupported", place + " doesn't tell how much memory it has; --limit says how much to use", exit_failed);
   }
-  // Of which the fill is the largest size.
+  // The fill, a part of the capacity, has to have room for the largest size.
   const std::uint64_t least = synthetic_largest * 100 / static_cast<std::uint64_t>(fill);
   if (capacity <= least) {
     refuse("out_of_memory", "the synthetic trace needs " + bytes_text(least) + "; there are " + exact_bytes(capacity),
@@ -198,7 +203,7 @@ std::uint64_t capacity_of(const std::string& place, const ReplayConfig& config, 
   return capacity;
 }
 
-// ---- What is shown
+// ---- Output
 
 Json result_json(const Work& work, const Result& result) {
   Json json;
@@ -273,22 +278,22 @@ ReplayCommand::ReplayCommand(CLI::App& app)
       command_->add_option("TRACE", trace_, "The trace: a file, plain or packed by gzip, or - for standard input");
   command_->add_option("--place", place_, "The device (default cpu_sim:0)");
   device_option_ =
-      command_->add_option("--device", device_, "Of a memory snapshot: whose history (default: the only one)")
+      command_->add_option("--device", device_, "Replay this device of a memory snapshot (default: the only one)")
           ->needs(trace);
   command_->add_option("--segments", segments_, "vmm or classic (default: vmm where the device has virtual memory)")
       ->check(CLI::IsMember({"vmm", "classic"}));
-  command_->add_option("--limit", limit_, "Reserve at most so much of the device: bytes, or 24GiB")->check(size);
+  command_->add_option("--limit", limit_, "Reserve at most this much of the device: bytes, or 24GiB")->check(size);
   command_->add_flag("--find-limit", find_limit_, "Find the smallest limit under which the trace completes");
   synthetic_ = command_->add_option("--synthetic", seed_, "Make a random trace from this seed instead of reading one")
                    ->check(number)
                    ->excludes(trace);
-  operations_option_ = command_->add_option("--operations", operations_, "Of the random trace (default 1000000)")
+  operations_option_ = command_->add_option("--operations", operations_, "Events of the random trace (default 1000000)")
                            ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1'000'000'000}))
                            ->needs(synthetic_);
-  command_->add_option("--fill", fill_, "Of the device by the random trace, in percent (default 80)")
+  command_->add_option("--fill", fill_, "Percent of the device that the random trace fills (default 80)")
       ->check(CLI::Range(1, 99))
       ->needs(synthetic_);
-  command_->add_option("--repeat", repeat_, "Replay so many times, on what the time before left cached (default 1)")
+  command_->add_option("--repeat", repeat_, "Replay this many times, on what the time before cached (default 1)")
       ->check(CLI::Range(1u, 1'000'000u));
   command_->add_flag("--json", json_, "Write JSON");
   command_->footer(
@@ -339,7 +344,7 @@ Answer ReplayCommand::run() const {
     if (json_) return {dump(refusal.json), "", refusal.status};
     return {"", refusal.text, refusal.status};
   } catch (const Error& error) {
-    // Before the first allocation only the configuration can be wrong: ANYPLACE_ALLOCATOR.
+    // Before the first allocation an invalid_argument can only be about the configuration: ANYPLACE_ALLOCATOR.
     const int status = error.code() == ErrorCode::invalid_argument ? exit_usage : exit_failed;
     if (json_) return {dump(Json{{"error", error_json(error)}}), "", status};
     return {"", error_text(who, error), status};

@@ -12,7 +12,7 @@ Replay::Replay(const Device& device, std::uint32_t slots, std::uint32_t streams)
 Replay::~Replay() {
   try {
     free_all();
-  } catch (const Error&) {  // a device that was lost: its memory went with it
+  } catch (const Error&) {  // the device was lost, and its memory with it
   }
 }
 

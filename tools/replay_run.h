@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Replaying a trace on a device's caching allocator. No byte of what is allocated is touched.
+// Replays a trace on a device's caching allocator. It touches no byte of the memory that it allocates.
 #pragma once
 
 #include <anyplace/allocator.h>
@@ -18,23 +18,24 @@
 
 namespace anyplace::tool {
 
-/// Where a replay came to an end, and why.
+/// The event at which a replay stopped, and why.
 struct ReplayStop {
-  std::size_t event = 0;         ///< from 0
+  std::size_t event = 0;         ///< counts from 0
   std::uint64_t live_bytes = 0;  ///< as requested, without that event
   Error error;
 };
 
-/// One device, and what is live on it. The streams are the replay's own.
+/// Replays events on one device and keeps track of live allocations. It makes streams of its own.
 class Replay {
  public:
   Replay(const Device& device, std::uint32_t slots, std::uint32_t streams);
-  Replay(const Replay&) = delete;  // it owns what is live
+  Replay(const Replay&) = delete;  // it owns the live allocations
   Replay& operator=(const Replay&) = delete;
   ~Replay();
 
-  /// Goes on from what is live. Nothing if all of it was done. The nanoseconds per event of each batch of 1000 (one
-  /// shorter batch if there are fewer) are added to `ns_per_op`. What `progress` shows isn't part of them.
+  /// Replays the events, beginning with the allocations that are live. Returns nothing if all of them were replayed.
+  /// Adds the nanoseconds per event of each batch of 1000 to `ns_per_op` (of one shorter batch if there are fewer);
+  /// showing `progress` doesn't count.
   std::optional<ReplayStop> run(const std::vector<TraceEvent>& events, std::vector<double>& ns_per_op,
                                 Progress& progress);
   void free_all();
@@ -54,20 +55,21 @@ class Replay {
 
   Device device_;
   std::shared_ptr<Allocator> allocator_;
-  std::vector<Stream> streams_;  ///< made when first used
+  std::vector<Stream> streams_;  ///< each made when it is first used
   std::vector<Slot> slots_;
   std::uint64_t live_bytes_ = 0;
 };
 
-/// How a replay's allocator is configured, beyond what the environment says.
+/// The configuration of a replay's allocator, beyond what the environment says.
 struct ReplayConfig {
   SegmentKind segments = SegmentKind::automatic;
   std::optional<std::uint64_t> limit_bytes;
 };
 
-/// Before the device's allocator is used. Throws Error, unsupported where the device lacks what is asked for.
+/// Configures the device's allocator; must be called before its first use. Throws Error, and unsupported where the
+/// device lacks what is asked for.
 void configure_replay(const Device& device, const ReplayConfig& config);
-/// "vmm" or "classic": what the device's allocator works with.
+/// The segments that the device's allocator works with: "vmm" or "classic".
 const char* segments_in_use(const Device& device);
 
 }  // namespace anyplace::tool

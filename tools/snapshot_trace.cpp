@@ -66,11 +66,11 @@ class Reader {
   std::string at_;
   std::size_t index_ = 0;
   TraceBuilder trace_;
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;  ///< slot by address
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;  ///< the slot of an allocation, by its address
   StreamIndices streams_;
 };
 
-/// The index in device_traces.
+/// Chooses the device; returns its index in device_traces.
 std::size_t choose(const Pickle& pickle, const std::vector<PickleValue>& devices,
                    std::optional<std::uint32_t> asked_for) {
   std::string there;

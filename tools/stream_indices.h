@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The streams of a program's own trace: a handle becomes the index of a stream, in the order in which they come.
+// Numbers the streams of a program's own trace: each handle gets an index, in the order in which they first appear.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace anyplace::tool {
 
 class StreamIndices {
  public:
-  /// Throws InputError beyond max_stream_index.
+  /// The index of a stream's handle. Throws InputError beyond max_stream_index.
   std::uint16_t of(std::uint64_t handle) {
     const auto [found, added] = indices_.try_emplace(handle, static_cast<std::uint16_t>(indices_.size()));
     if (added && found->second > max_stream_index) {

@@ -8,7 +8,7 @@
 namespace anyplace::tool {
 namespace {
 
-/// splitmix64 (Steele, Lea, Flood 2014).
+/// The generator splitmix64 (Steele, Lea, Flood 2014).
 class Random {
  public:
   explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
@@ -19,15 +19,16 @@ class Random {
     mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
     return mixed ^ (mixed >> 31);
   }
-  /// 0 to limit - 1. The bias, limit / 2^64, is beyond notice.
+  /// A number from 0 to limit - 1. The bias, limit / 2^64, is negligible.
   std::uint64_t below(std::uint64_t limit) noexcept { return next() % limit; }
 
  private:
   std::uint64_t state_;
 };
 
-/// Log-uniform from synthetic_smallest to synthetic_largest: an octave, and 2^x for a random x of 32 bits in it. The
-/// power is a product of square roots, which are exact to the last bit on every machine; exp2 isn't.
+/// A log-uniform size from synthetic_smallest to synthetic_largest: a random octave times 2^x, for a random x of 32
+/// bits from 0 to 1. The power is a product of square roots, which IEEE 754 rounds alike on every machine; exp2 isn't
+/// specified so.
 std::uint64_t random_size(Random& random) {
   constexpr std::uint64_t octaves = 19;
   static_assert(synthetic_smallest << octaves == synthetic_largest);
@@ -45,7 +46,7 @@ class Generator {
  public:
   explicit Generator(std::uint64_t seed) : random_(seed), size_(random_size(random_)) {}
 
-  /// So many events more, with at most `target` bytes live.
+  /// Adds `events` events, with at most `target` bytes live.
   void add(std::uint64_t events, std::uint64_t target) {
     for (; events > 0; --events) {
       if (trace_.live_bytes() + size_ > target) {
@@ -67,7 +68,7 @@ class Generator {
   }
 
   Random random_;
-  std::uint64_t size_;  ///< what is allocated next, as soon as it fits
+  std::uint64_t size_;  ///< the size of the next allocation, made as soon as it fits
   TraceBuilder trace_;
   std::vector<std::uint32_t> live_;
 };

@@ -34,13 +34,13 @@ std::string paint(bool wanted, Paint how, std::string_view text) {
   return wanted ? fmt::format(style_of(how), "{}", text) : std::string(text);
 }
 
-/// A terminal that says to be narrower than lines can be broken isn't believed.
+/// The columns that text is broken to. A terminal that claims fewer than `narrowest` isn't believed.
 std::size_t columns_for_text(int descriptor) {
   const std::size_t columns = columns_of(descriptor);
   return columns == 0 ? 0 : std::max(columns, narrowest);
 }
 
-/// How many columns the character that begins at `at` takes, and how many bytes: none for a colour's sequence.
+/// The size of the character that begins at `at`. The escape sequence of a colour counts as one that takes no column.
 struct Character {
   std::size_t bytes;
   std::size_t columns;
@@ -55,7 +55,8 @@ Character character_at(std::string_view line, std::size_t at) {
   return {end - at, 1};
 }
 
-/// Under where the text of the line began: behind "  label:   ", else two columns further in than the line.
+/// The indent of a broken line's continuation: where the text of the line begins behind "  label:   ", else two columns
+/// further in than the line.
 std::size_t hanging_indent(std::string_view line, std::size_t columns) {
   const std::size_t start = std::min(line.find_first_not_of(' '), line.size());
   const std::size_t label = line.find(":  ");
@@ -68,8 +69,8 @@ std::size_t hanging_indent(std::string_view line, std::size_t columns) {
 
 void append_fitted(std::string& out, std::string_view line, std::size_t columns) {
   const std::size_t indent = hanging_indent(line, columns);
-  std::size_t from = 0;   // of what isn't written yet
-  std::size_t blank = 0;  // the last one that a line may end at; `from` without one
+  std::size_t from = 0;   // the beginning of what isn't written yet
+  std::size_t blank = 0;  // the last blank at which the line may be broken; `from` if there is none
   std::size_t column = 0;
   std::size_t text_from = std::min(line.find_first_not_of(' '), line.size());
   for (std::size_t at = 0; at < line.size();) {

@@ -8,13 +8,13 @@
 namespace anyplace::tool {
 namespace {
 
-/// Characters, not bytes, as far as UTF-8 is concerned: enough for columns to line up.
+/// The number of characters, not bytes, of UTF-8 text: exact enough for columns to line up.
 std::size_t width(std::string_view text) noexcept {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-/// Insertions, deletions and replacements that make `b` of `a` (Levenshtein).
+/// How many insertions, deletions and replacements turn `a` into `b` (Levenshtein).
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -112,7 +112,7 @@ std::string field(std::string_view label, std::string_view text) {
 std::string nearest(std::string_view text, const std::vector<std::string>& known) {
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, text.size() / 3) + 1;
-  // A long text is no slip of the finger, and measuring it would cost its length times the name's.
+  // A long text is no typing error, and measuring it would cost its length times the name's.
   if (text.size() > 64) return best;
   for (const std::string& name : known) {
     const std::size_t d = distance(text, name);

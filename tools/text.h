@@ -13,24 +13,25 @@
 
 namespace anyplace::tool {
 
-/// On one line: control characters, which could move the cursor or change colours, are shown as \xNN. UTF-8 is left.
+/// The text on one line: control characters, which could move the cursor or change colours, are shown as \xNN. UTF-8
+/// stays.
 std::string printable(std::string_view text);
 
-/// "1.0 GiB", "512 B"; "unknown" for nothing.
+/// A size: "1.0 GiB", "512 B"; "unknown" for nothing.
 std::string bytes_text(const std::optional<std::uint64_t>& bytes);
 
-/// "a, b, c"; "none" for no items.
+/// The items with commas between: "a, b, c"; "none" for no items.
 std::string joined(const std::vector<std::string>& items);
 
-/// Rows of cells, each column as wide as its widest cell, two spaces between. Cells are made printable, and then
-/// changed by `finish`, if there is one: it is given the row, the column and the text, and adds colour, not width.
+/// A table: rows of cells, each column as wide as its widest cell, two spaces between. Cells are made printable, and
+/// then changed by `finish`, if there is one: it is given the row, the column and the text, and adds colour, not width.
 using FinishCell = std::function<std::string(std::size_t row, std::size_t column, const std::string& text)>;
 std::string table(const std::vector<std::vector<std::string>>& rows, const FinishCell& finish = {});
 
-/// "label: text\n", indented by two spaces, with texts of several lines after each other starting in one column.
+/// "label: text\n", indented by two spaces, so that the texts of several such lines start in one column.
 std::string field(std::string_view label, std::string_view text);
 
-/// The one of `known` that is nearest to `text` if it is near enough to be meant; else "".
+/// The one of `known` that is nearest to `text`, if it is near enough to be meant; else "".
 std::string nearest(std::string_view text, const std::vector<std::string>& known);
 
 }  // namespace anyplace::tool

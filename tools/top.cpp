@@ -28,31 +28,31 @@ namespace {
 
 using TopClock = std::chrono::steady_clock;
 
-constexpr double least_interval = 0.1;  ///< seconds
+constexpr double least_interval = 0.1;  ///< in seconds
 constexpr double most_interval = 3600;
-/// What comes of two samples is over this time, where there would be one sample only.
+/// The time from the very first sample to the second, so that figures that need two samples are there at once.
 constexpr std::chrono::milliseconds first_window{100};
 
 enum class Format { table, json, csv };
 
 struct TopPlan {
   std::chrono::milliseconds interval{1000};
-  std::string every;  ///< "every 1 s"
+  std::string every;  ///< for the title: "every 1 s"
   TopState state;
   Format format = Format::table;
-  std::uint64_t count = 0;  ///< 0: until it is stopped
+  std::uint64_t count = 0;  ///< how many snapshots; 0: until it is stopped
 };
 
-/// Standard output, as far as somebody reads it.
+/// Standard output, which may be closed by its reader.
 class TopOutput {
  public:
-  /// False if nothing more can be written.
+  /// Writes the text. False if nothing more can be written.
   bool put(const std::string& text) {
     if (write_all(STDOUT_FILENO, text)) return true;
     failed_ = errno;
     return false;
   }
-  /// A reader that went away has read what he wanted.
+  /// The final Answer. A reader that closed the pipe has read all that it wanted, so that is no error.
   Answer end() const {
     if (failed_ == 0 || failed_ == EPIPE) return {};
     return {"", std::string("anyplace: can't write to standard output: ") + std::strerror(failed_) + "\n", exit_failed};
@@ -66,11 +66,11 @@ Answer top_usage(const std::string& problem) {
   return {"", "anyplace top: " + problem + "\n`anyplace top --help` says more\n", exit_usage};
 }
 
-/// Nothing for what is no interval.
+/// The seconds of --interval; nothing for a text that is no such number.
 std::optional<double> parse_interval(const std::string& text) {
   double seconds = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  // A value that is no number compares as false.
+  // A NaN compares as false, and so is refused below.
   if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return seconds >= least_interval && seconds <= most_interval ? std::optional(seconds) : std::nullopt;
 }
@@ -114,9 +114,9 @@ std::string formatted(const TopSnapshot& snapshot, TopPlan& plan, bool first) {
   return (first ? "" : "\n") + table_text(snapshot, plan.state, plan.count == 1 ? "" : plan.every);
 }
 
-/// Writes a snapshot each interval, until it was asked for no more or nobody reads it.
+/// Writes a snapshot each interval, until there were as many as asked for or nobody reads them.
 Answer repeat(TopSampler& sampler, TopPlan plan) {
-  // JSON and CSV are for programs.
+  // JSON and CSV are for programs, which need no notes.
   if (plan.format == Format::table) write_all(STDERR_FILENO, sampler.notes());
   TopOutput output;
   sampler.sample();
@@ -129,7 +129,7 @@ Answer repeat(TopSampler& sampler, TopPlan plan) {
   return output.end();
 }
 
-/// The full screen, until q is pressed.
+/// Shows the full screen until q is pressed.
 Answer show(TopSampler& sampler, TopPlan plan, std::unique_ptr<TopScreen> screen) {
   TopSnapshot snapshot = sampler.sample();
   TopClock::time_point next = TopClock::now() + first_window;
@@ -150,7 +150,7 @@ Answer show(TopSampler& sampler, TopPlan plan, std::unique_ptr<TopScreen> screen
   }
   const int signal_number = screen->signal();
   screen.reset();
-  // The terminal is as it was, and the signal does what it does to every program.
+  // The terminal is restored, so the signal may now end the program as usual.
   if (signal_number != 0) raise(signal_number);
   return {};
 }
@@ -182,7 +182,7 @@ TopCommand::TopCommand(CLI::App& app)
   command_->add_option("--sort", sort_, "The order of devices and processes (default place)")
       ->check(CLI::IsMember(keys));
   CLI::Option* const once = command_->add_flag("--once", once_, "Sample once, and end");
-  count_option_ = command_->add_option("--count", count_, "Sample so many times, and end")->excludes(once);
+  count_option_ = command_->add_option("--count", count_, "Sample this many times, and end")->excludes(once);
   command_->add_flag("--json", json_, "Write JSON, an object a line");
   command_->add_flag("--csv", csv_, "Write CSV, a line for each device");
 }

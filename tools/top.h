@@ -18,7 +18,8 @@ class TopCommand {
   TopCommand& operator=(const TopCommand&) = delete;
 
   bool chosen() const;
-  /// Writes to standard output as it goes on; what it returns is for the end. `output_closed`: there is none.
+  /// Watches the devices, and writes to standard output as it goes on; the Answer has what is left to write at the end.
+  /// `output_closed` says that standard output is closed.
   Answer run(std::chrono::milliseconds probe_timeout, bool output_closed) const;
 
  private:

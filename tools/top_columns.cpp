@@ -17,7 +17,7 @@ std::size_t cells_of(const Column& column, std::size_t rows) {
   return widest;
 }
 
-/// Those that fit, in the order in which they were given.
+/// The columns that fit, in the order in which they were given.
 std::vector<Column> chosen(std::vector<Column> all, std::size_t columns) {
   std::vector<std::size_t> by_rank(all.size());
   for (std::size_t i = 0; i < all.size(); ++i) by_rank[i] = i;
@@ -27,7 +27,8 @@ std::vector<Column> chosen(std::vector<Column> all, std::size_t columns) {
   std::size_t used = 0;
   for (const std::size_t i : by_rank) {
     const std::size_t more = all[i].width + (used == 0 ? 0 : all[i].gap);
-    // The first that has no room ends it: what is less important doesn't take the place of what is more.
+    // The first column without room ends the choice, because a less important one must not take the place of a more
+    // important one.
     if (all[i].rank != 0 && used + more > columns) break;
     fits[i] = true;
     used += more;
@@ -39,7 +40,7 @@ std::vector<Column> chosen(std::vector<Column> all, std::size_t columns) {
   return kept;
 }
 
-/// Column by column in turn, so that two bars stay equally long.
+/// Widens the columns, each by one character in turn, so that two bars stay equally long.
 void grow(std::vector<Column>& kept, std::size_t columns) {
   std::size_t used = 0;
   for (const Column& column : kept) used += column.width + (used == 0 ? 0 : column.gap);
@@ -99,7 +100,7 @@ Line cut(const Line& line, std::size_t columns) {
   Line kept;
   std::size_t left = columns;
   for (const Span& span : line) {
-    // With what comes after it, so that the mark is written where the line ends and nowhere else.
+    // The span is cut together with the text behind it, so that "~" is written only where the line ends.
     const std::size_t own = width_of(span.text);
     if (own < left) {
       kept.push_back(span);
@@ -117,7 +118,7 @@ std::string bar(const std::optional<double>& share, std::size_t width) {
   if (!share || std::isnan(*share)) return "[" + std::string(inner, '.') + "]";
   const double part = std::clamp(*share, 0.0, 1.0);
   auto filled = static_cast<std::size_t>(std::lround(part * static_cast<double>(inner)));
-  if (part > 0 && filled == 0) filled = 1;  // little isn't nothing
+  if (part > 0 && filled == 0) filled = 1;  // a share above 0 shows at least one
   return "[" + std::string(filled, '|') + std::string(inner - filled, ' ') + "]";
 }
 

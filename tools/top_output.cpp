@@ -25,7 +25,7 @@ Json throttle_json(const DeviceSample& sample) {
   return names;
 }
 
-/// The figures of a sample, by name; all null where there is no sample.
+/// The figures of a sample, by name; all are null where there is no sample.
 Json figures_json(const TopDevice& device) {
   const DeviceSample now = device.sample.value_or(DeviceSample{});
   return Json{

@@ -9,7 +9,7 @@
 namespace anyplace::tool {
 namespace {
 
-/// Of a device whose backend has no monitoring: what can be had without it.
+/// The figures that a device has without monitoring: its memory.
 DeviceSample sample_without_monitoring(const Device& device) {
   DeviceSample sample;
   sample.steady_time = std::chrono::steady_clock::now();
@@ -26,11 +26,11 @@ std::optional<std::vector<DeviceProcess>> processes_of(const Device& device) {
   try {
     return device.processes();
   } catch (const Error&) {
-    return std::nullopt;  // the figures are there all the same
+    return std::nullopt;  // the figures are shown all the same
   }
 }
 
-/// "lost: ..." on one line: a device that was sampled before and can't be any more.
+/// Why a device that was sampled before can't be sampled any more: "lost: ..." on one line.
 std::string problem_of(const Error& error) {
   std::string text(error.problem());
   std::replace(text.begin(), text.end(), '\n', ' ');
@@ -46,7 +46,8 @@ TopSampler::TopSampler(const std::vector<std::string>& places, std::chrono::mill
 
 void TopSampler::add(const std::string& text) {
   const Place place(text);
-  // A bare name is the current device elsewhere. Here nobody has chosen one, and to watch is to watch all.
+  // Elsewhere a bare name is the current device. Nobody has chosen one here, so it stands for all devices of the
+  // backend.
   if (place.kind() == Place::Kind::current) {
     watch_all(place.name());
   } else {
@@ -61,7 +62,7 @@ void TopSampler::watch(const Device& device) {
   try {
     name = device.properties().name;
   } catch (const Error&) {
-    // It is watched without its name: its samples say what is wrong with it.
+    // The device is watched without its name, because its samples say what is wrong with it.
   }
   watched_.push_back({device, name, std::nullopt});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples the devices for `anyplace top`, in this process. A backend that wasn't named is asked for in a child process
-// first, as `anyplace devices` asks, so that one whose plugin crashes or hangs is left out.
+// Samples the devices for `anyplace top`, in this process. A backend that wasn't named is first asked in a child
+// process, as `anyplace devices` does, so that one whose plugin crashes or hangs is left out.
 #pragma once
 
 #include <anyplace/anyplace.h>
@@ -22,11 +22,11 @@ class TopSampler {
   TopSampler(const std::vector<std::string>& places, std::chrono::milliseconds probe_timeout);
 
   bool empty() const noexcept { return watched_.empty(); }
-  /// A line for each backend that can't be used, for standard error; "" for none, and where places were named.
+  /// A line for each backend that can't be used, for standard error; "" if there is none, or if places were named.
   const std::string& notes() const noexcept { return notes_; }
 
-  /// All devices, one after the other. A device that can't be sampled has a problem and keeps none of the others from
-  /// being sampled.
+  /// Samples all devices, one after the other. A device that can't be sampled has a problem, and the others are sampled
+  /// all the same.
   TopSnapshot sample();
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "top_screen.h"
 
-// As functions: its macros have the names of members of other classes.
+// ncurses is used without its macros, because some have the names of members of other classes.
 #define NCURSES_NOMACROS
 #include <curses.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@
 namespace anyplace::tool {
 namespace {
 
-// A handler may run in any thread, a driver's own too, so that it can't count on interrupting wait(): it writes to a
-// pipe that wait() looks at. One screen at a time.
+// A handler may run in any thread, even one of a driver's, so it needn't interrupt wait(). So it writes to a pipe that
+// wait() looks at. There is one screen at a time.
 std::atomic<int> stop_signal{0};
 std::atomic<bool> window_changed{false};
 std::array<int, 2> wake_pipe{-1, -1};
@@ -39,13 +39,13 @@ extern "C" void top_on_signal(int number) {
     stop_signal = number;
   }
   const char byte = 0;
-  [[maybe_unused]] const ssize_t written = write(wake_pipe[1], &byte, 1);  // a full pipe wakes, too
+  [[maybe_unused]] const ssize_t written = write(wake_pipe[1], &byte, 1);  // a full pipe wakes wait(), too
   errno = kept;
 }
 
 constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGWINCH};
 
-/// Catches the signals, before ncurses does, which leaves alone what is caught.
+/// Catches the signals before ncurses does, which leaves signals alone that have a handler.
 class Signals {
  public:
   Signals() {
@@ -58,7 +58,7 @@ class Signals {
     for (std::size_t i = 0; i < signals.size(); ++i) sigaction(signals[i], &action, &before_[i]);
     caught_ = true;
   }
-  Signals(const Signals&) = delete;  // puts back once what was there
+  Signals(const Signals&) = delete;  // it restores the former handlers once
   Signals& operator=(const Signals&) = delete;
   ~Signals() {
     if (!caught_) return;
@@ -109,10 +109,10 @@ class CursesScreen final : public TopScreen {
     delscreen(screen_);
   }
 
-  /// False if the terminal can't be written all over.
+  /// Takes over the terminal. False if the terminal can't place its cursor.
   bool start() {
     const char* const kind = std::getenv("TERM");
-    if (kind == nullptr || *kind == '\0') return false;  // ncurses would take one that knows nothing
+    if (kind == nullptr || *kind == '\0') return false;  // ncurses would take a terminal type without any features
     screen_ = newterm(nullptr, stdout, stdin);
     if (screen_ == nullptr) return false;
     const char* const address = tigetstr(const_cast<char*>("cup"));
@@ -191,7 +191,7 @@ class CursesScreen final : public TopScreen {
     winsize size{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
       resizeterm(size.ws_row, size.ws_col);
-      clearok(stdscr, TRUE);  // the terminal has broken its lines anew: nothing on it counts
+      clearok(stdscr, TRUE);  // the terminal has broken its lines anew, so all of it is drawn again
     }
   }
 
@@ -203,7 +203,7 @@ class CursesScreen final : public TopScreen {
 }  // namespace
 
 std::unique_ptr<TopScreen> TopScreen::open(std::string& why) {
-  std::setlocale(LC_CTYPE, "");  // names of processes may be of any characters
+  std::setlocale(LC_CTYPE, "");  // names of processes may have any characters
   auto caught = std::make_unique<Signals>();
   if (!caught->caught()) {
     why = "no pipe can be made";

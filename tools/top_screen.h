@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The terminal that `anyplace top` takes over: full-screen, with keys, by ncurses. Where the command was built without
-// ncurses, or the terminal can't be written all over, there is none, and top prints its table again and again.
+// The terminal that `anyplace top` takes over: full-screen, with keys, by ncurses. Without ncurses, or if the terminal
+// can't place its cursor, there is no screen, and top prints its table again and again.
 #pragma once
 
 #include <chrono>
@@ -16,8 +16,8 @@ namespace anyplace::tool {
 
 class TopScreen {
  public:
-  /// Takes over the terminal at standard input and output. Null if there is none that can be, with the reason in `why`.
-  /// From here to the destructor SIGINT, SIGTERM, SIGHUP and SIGWINCH are this class's.
+  /// Takes over the terminal at standard input and output. Returns null, with the reason in `why`, if that isn't
+  /// possible. Until the destructor this class handles SIGINT, SIGTERM, SIGHUP and SIGWINCH.
   static std::unique_ptr<TopScreen> open(std::string& why);
   virtual ~TopScreen() = default;
 
@@ -26,14 +26,14 @@ class TopScreen {
   virtual void draw(const std::vector<Line>& lines) = 0;
 
   enum class Event {
-    none,     ///< the time is over
-    key,      ///< `key`
-    resized,  ///< columns() and rows() are new
+    none,     ///< the time has run out
+    key,      ///< a key was pressed
+    resized,  ///< columns() and rows() have changed
     ended,    ///< the terminal is gone, or a signal asks to stop
   };
   struct Waited {
     Event event = Event::none;
-    int key = 0;  ///< as press() of top_state.h takes it
+    int key = 0;  ///< the key, as press() of top_state.h takes it
   };
   /// Returns when something has happened, at `until` at the latest.
   virtual Waited wait(std::chrono::steady_clock::time_point until) = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Built where there is no ncurses.
+// Replaces top_screen.cpp where there is no ncurses.
 #include "top_screen.h"
 
 namespace anyplace::tool {

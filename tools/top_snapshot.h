@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `anyplace top` knows of the devices at one moment. Plain values: what a screen or a file shows of them is the
-// work of others, which need no device to be tested.
+// The state of the devices at one moment, for `anyplace top`. These are plain values, so that the code that shows them
+// can be tested without a device.
 #pragma once
 
 #include <anyplace/monitor.h>
@@ -16,9 +16,9 @@ namespace anyplace::tool {
 struct TopDevice {
   std::string place;
   std::string name;                    ///< "" if unknown
-  std::optional<DeviceSample> sample;  ///< nothing: `problem` says why
+  std::optional<DeviceSample> sample;  ///< nothing if it failed: `problem` says why
   std::string problem;
-  std::optional<std::vector<DeviceProcess>> processes;  ///< nothing: the vendor can't tell
+  std::optional<std::vector<DeviceProcess>> processes;  ///< nothing if the vendor can't tell
 };
 
 struct TopSnapshot {

@@ -20,7 +20,7 @@ constexpr int key_escape = 0x1b;
 constexpr int key_delete = 0x7f;
 constexpr int key_control_h = 0x08;
 
-/// "cuda:10" comes after "cuda:9".
+/// The backend and the number, so that "cuda:10" comes after "cuda:9".
 std::pair<std::string_view, int> place_order(std::string_view place) {
   const std::size_t colon = place.find(':');
   int index = -1;
@@ -32,12 +32,12 @@ std::pair<std::string_view, int> place_order(std::string_view place) {
 
 template <class T>
 double figure_of(const std::optional<T>& value) {
-  return value ? static_cast<double>(*value) : -1e300;  // what is unknown is last, colder than any device
+  return value ? static_cast<double>(*value) : -1e300;  // unknown figures come last; -1e300 is colder than any device
 }
 
 double figure_of(const TopDevice& device, SortKey key) {
   if (key == SortKey::place || key == SortKey::pid || key == SortKey::name) return 0;
-  if (!device.sample) return -1e301;  // behind those of which something is known
+  if (!device.sample) return -1e301;  // devices without a sample come behind those of which something is known
   switch (key) {
     case SortKey::utilization:
       return figure_of(device.sample->compute_utilization);

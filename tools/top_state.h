@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the person in front of `anyplace top` has chosen: the order, a filter, how far the list of processes is
-// scrolled. Keys change it, and nothing here knows of a terminal.
+// The choices of the user of `anyplace top`: the order, a filter, how far the list of processes is scrolled. Keys
+// change them. Nothing here knows of a terminal.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 namespace anyplace::tool {
 
 enum class SortKey {
-  place,        ///< backend and number; processes after their devices, the largest first
+  place,        ///< by backend and number; processes by their device, the largest first
   utilization,  ///< the busiest first
   memory,       ///< the fullest first
   temperature,  ///< the hottest first
@@ -27,13 +27,13 @@ enum class SortKey {
 
 std::span<const SortKey> all_sort_keys() noexcept;
 const char* to_string(SortKey key) noexcept;
-/// Nothing for a text that is none of them.
+/// The key of that name; nothing for another text.
 std::optional<SortKey> sort_key(std::string_view text) noexcept;
 
 struct TopState {
   SortKey sort = SortKey::place;
-  std::string filter;   ///< what a process's line has to contain; "": every one
-  bool typing = false;  ///< the keys go into the filter
+  std::string filter;   ///< the text that a process's line has to contain; "": every process is shown
+  bool typing = false;  ///< pressed keys go into the filter
   std::size_t first_process = 0;
 };
 
@@ -43,23 +43,23 @@ struct TopProcess {
   DeviceProcess process;
 };
 
-/// In the order of `state`. What is unknown comes last.
+/// The devices in the order of `state`. Unknown figures come last.
 std::vector<TopDevice> sorted_devices(const TopSnapshot& snapshot, const TopState& state);
-/// Those that the filter lets through, in the order of `state`.
+/// The processes that the filter lets through, in the order of `state`.
 std::vector<TopProcess> shown_processes(const TopSnapshot& snapshot, const TopState& state);
 
-/// A key that was pressed. Characters are themselves; what has none is one of these.
+/// A key that was pressed. A character is its own number; keys without a character have these.
 enum SpecialKey : int { key_up = 0x110000, key_down, key_page_up, key_page_down, key_home, key_backspace };
 
 enum class KeyResult {
   ignored,
-  changed,  ///< the screen is to be drawn again
-  sample,   ///< the devices are to be sampled now
+  changed,  ///< the screen has to be drawn again
+  sample,   ///< the devices have to be sampled now
   quit,
 };
 
-/// q quits, s goes on to the next order, / begins a filter (Enter ends it, Escape drops it), the arrows scroll, r or a
-/// space samples now.
+/// Handles a key: q quits, s goes on to the next order, / begins a filter (Enter ends it, Escape drops it), the arrows
+/// scroll, r or a space samples now.
 KeyResult press(TopState& state, int key);
 
 }  // namespace anyplace::tool

@@ -17,7 +17,7 @@ constexpr std::size_t most_bar = 42;
 constexpr std::size_t most_name = 40;
 const std::string not_known = "-";
 
-/// "01:14:34", of the machine's time zone.
+/// The time of day in the machine's time zone: "01:14:34".
 std::string clock_text(std::chrono::system_clock::time_point time) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
   std::tm parts{};
@@ -34,7 +34,8 @@ std::optional<double> share_of(const std::optional<std::uint64_t>& used, const s
   return static_cast<double>(*used) / static_cast<double>(*total);
 }
 
-/// "10.2/79.6 GiB", in the total's unit; "-/79.6 GiB" if the one is unknown, "-" if both are.
+/// An amount and its total in the total's unit: "10.2/79.6 GiB"; "-/79.6 GiB" if the amount is unknown, "-" if both
+/// are.
 std::string of_total(const std::optional<std::uint64_t>& used, const std::optional<std::uint64_t>& total) {
   if (!used && !total) return not_known;
   if (!total) return bytes_text(used);
@@ -45,7 +46,7 @@ std::string of_total(const std::optional<std::uint64_t>& used, const std::option
   return fmt::format("{:.1f}/{}", amount, all);
 }
 
-/// "310/700 W", "1980/2619 MHz": two figures of one unit.
+/// Two figures of one unit: "310/700 W", "1980/2619 MHz".
 std::string both(const std::optional<double>& a, const std::optional<double>& b, const char* unit) {
   const auto text = [](const std::optional<double>& value) {
     return value ? fmt::format("{:.0f}", *value) : not_known;
@@ -151,7 +152,7 @@ Line title_line(const TopSnapshot& snapshot, const TopState& state, const TopFra
   return cut(Line{{Paint::heading, "anyplace top"}, {{}, rest}}, frame.columns);
 }
 
-/// Of the devices that can't tell their processes.
+/// The line that names the devices whose processes are unknown.
 Line untold_line(const TopSnapshot& snapshot, std::size_t columns) {
   std::string places;
   for (const TopDevice& device : snapshot.devices) {
@@ -176,7 +177,7 @@ Line more_line(std::size_t number, const char* what, std::size_t columns) {
   return cut(Line{{{}, fmt::format("and {} more {}", number, what)}}, columns);
 }
 
-/// `limit` lines at most; the last says how many devices have no room.
+/// Appends at most `limit` lines; if some devices have no room, the last line says how many.
 void append_devices(std::vector<Line>& lines, const std::vector<Line>& table, std::size_t limit, std::size_t columns) {
   if (table.size() <= limit) {
     append(lines, table, 0, table.size());
@@ -191,13 +192,13 @@ void append_processes(std::vector<Line>& lines, const TopSnapshot& snapshot, Top
                       std::size_t limit) {
   const std::vector<TopProcess> processes = shown_processes(snapshot, state);
   const Line untold = untold_line(snapshot, frame.columns);
-  const std::size_t taken = 1 + (untold.empty() ? 0 : 1);  // the heading, and what is below the processes
+  const std::size_t taken = 1 + (untold.empty() ? 0 : 1);  // the heading, and the line below the processes
   const std::size_t room = limit > taken ? limit - taken : 0;
   const std::size_t last = processes.size() > room ? processes.size() - room : 0;
   state.first_process = std::min(state.first_process, last);
   if (limit == 0) return;
   if (processes.empty() && !untold.empty() && state.filter.empty()) {
-    // There may be some.
+    // The devices can't tell their processes, so "no processes" would be wrong.
   } else if (processes.empty()) {
     const char* const text = state.filter.empty() ? "no processes" : "no process that the filter lets through";
     lines.push_back(cut(Line{{{}, text}}, frame.columns));
@@ -219,7 +220,7 @@ std::vector<Line> top_lines(const TopSnapshot& snapshot, TopState& state, const 
 
   std::vector<Line> lines{title_line(snapshot, state, frame)};
   const std::vector<Line> devices = device_lines(sorted_devices(snapshot, state), frame.columns);
-  // The processes get a third of the screen at least.
+  // The processes get at least a third of the screen.
   append_devices(lines, devices, std::max<std::size_t>(left - left / 3, 2), frame.columns);
   left = rows - std::min(rows, lines.size() + (with_keys ? 1 : 0));
   if (left >= 3) {

@@ -11,7 +11,8 @@
 namespace anyplace::tool {
 namespace {
 
-/// "0000:3b:00.0" as sysfs spells it; "" if the text is no address, so that no text of a plugin's becomes a path.
+/// The address as sysfs spells it, "0000:3b:00.0"; "" if the text is no address, so that no text of a plugin becomes a
+/// path.
 std::string sysfs_address(std::string text) {
   const std::string shape = "hhhh:hh:hh.h";
   // NVIDIA's libraries write eight digits for the domain.
@@ -25,7 +26,7 @@ std::string sysfs_address(std::string text) {
   return text;
 }
 
-/// "" if it can't be read.
+/// The first line of the file; "" if it can't be read.
 std::string first_line(const std::filesystem::path& file) {
   std::ifstream in(file);
   std::string line;
@@ -46,7 +47,7 @@ std::optional<int> numa_node_in(const std::filesystem::path& device) {
   const std::string text = first_line(device / "numa_node");
   int node = -1;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), node);
-  // The kernel writes -1 for what it doesn't know.
+  // The kernel writes -1 for an unknown node.
   if (failed != std::errc() || end != text.data() + text.size() || node < 0) return std::nullopt;
   return node;
 }
@@ -87,7 +88,8 @@ PciPath pci_path(const std::string& from, const std::string& to, const std::stri
     return *node_a == *node_b ? PciPath::one_node : PciPath::system;
   }
   if (common == 1) return PciPath::host_bridge;
-  // They share a root port. Behind one switch each has its downstream port and itself left; on one card, itself.
+  // The devices share a root port. Behind one switch, each path has the switch's downstream port and the device left;
+  // on one card, only the device.
   const std::size_t left_a = way_a.size() - common;
   const std::size_t left_b = way_b.size() - common;
   return left_a <= 2 && left_b <= 2 ? PciPath::one_switch : PciPath::switches;

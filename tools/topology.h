@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a device sits in the machine, as Linux tells it in /sys/bus/pci/devices/ADDRESS: its NUMA node, the CPUs near
-// it, and which way over PCIe leads from one device to another. No library is needed for it, and no vendor. What the
-// kernel doesn't tell is unknown: a device without a PCI address of its own (a simulated one), a virtual machine that
-// hides its buses, a system without sysfs.
-// Source: Documentation/ABI/testing/sysfs-bus-pci of Linux (numa_node, local_cpulist, class).
+// The place of a device in the machine, as Linux tells it in /sys/bus/pci/devices/ADDRESS: its NUMA node, the CPUs near
+// it, and the way over PCIe from one device to another. That needs no library, and no vendor. Some facts are unknown:
+// of a device without a PCI address of its own (a simulated one), in a virtual machine that hides its buses, on a
+// system without sysfs. Source: Documentation/ABI/testing/sysfs-bus-pci of Linux (numa_node, local_cpulist, class).
 #pragma once
 
 #include <optional>
@@ -12,7 +11,7 @@
 
 namespace anyplace::tool {
 
-/// Where Linux shows the PCI devices. Each of the functions below takes another folder, for tests.
+/// The folder where Linux shows the PCI devices. Each of the functions below takes another folder, for tests.
 constexpr const char* pci_devices_folder = "/sys/bus/pci/devices";
 
 struct Locality {
@@ -30,16 +29,16 @@ enum class PciPath {
   system,       ///< from one NUMA node to another (SYS)
 };
 
-/// Of a device with this PCI address. Unknown for an address at which there is no display controller or accelerator:
-/// what a simulated device calls its address may be a network card's here.
+/// The locality of the device with this PCI address. It is unknown if the address has no display controller or
+/// accelerator, because the address that a simulated device reports may be a network card's on this machine.
 Locality locality_of(const std::string& pci_address, const std::string& folder = pci_devices_folder);
 
-/// Between two devices. Whether a link of the vendor's own joins them too isn't known here.
+/// The way between two devices. It doesn't show whether a link of the vendor's joins them, too.
 PciPath pci_path(const std::string& from, const std::string& to, const std::string& folder = pci_devices_folder);
 
-/// "PIX"; "" for unknown.
+/// The short name: "PIX"; "" for unknown.
 const char* short_name(PciPath path) noexcept;
-/// "one switch"; "" for unknown.
+/// The name in words: "one switch"; "" for unknown.
 const char* to_string(PciPath path) noexcept;
 
 }  // namespace anyplace::tool

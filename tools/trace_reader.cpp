@@ -20,9 +20,9 @@ constexpr const char* form =
     "a line is a,ID,BYTES or f,ID,BYTES, and may have a stream's index as a fourth field; the lines of a "
     "logging_allocator and a pickled memory snapshot of PyTorch are read too";
 constexpr std::size_t longest_beginning = 16;
-constexpr std::uint64_t lines_between_signs = 10000;  ///< of life
+constexpr std::uint64_t lines_between_signs = 10000;  ///< how many lines are read between two updates of the progress
 
-/// Of what a line says, before it is known to make sense.
+/// The contents of a line, which need not make sense yet.
 struct Line {
   bool allocates = false;
   std::uint64_t id = 0;
@@ -104,15 +104,15 @@ class Reader {
   }
 
   TraceBuilder trace_;
-  std::unordered_map<std::uint64_t, std::uint32_t> live_;  ///< slot by id
+  std::unordered_map<std::uint64_t, std::uint32_t> live_;  ///< the slot of an allocation, by its id
 };
 
-/// "FILE:LINE: problem".
+/// Throws a TraceError: "FILE:LINE: problem".
 [[noreturn]] void fail_at(const std::string& name, std::uint64_t line, const InputError& error) {
   throw TraceError(name + ":" + std::to_string(line) + ": " + error.what());
 }
 
-/// Hands every line that isn't empty to `take`, with its number.
+/// Calls `take` with each line that isn't empty, and its number.
 template <class Take>
 void for_each_line(InputFile& file, Progress& progress, Take&& take) {
   for (std::string line; file.next_line(line);) {

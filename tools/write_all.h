@@ -9,7 +9,7 @@
 
 namespace anyplace::tool {
 
-/// False, with the reason in errno, if the descriptor doesn't take all of it.
+/// Writes all of the text. False, with the reason in errno, if the descriptor doesn't take all of it.
 inline bool write_all(int descriptor, std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());

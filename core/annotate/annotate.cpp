@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of annotate.h, once somebody may listen.
+// The out-of-line part of the calls of annotate.h, which they reach if somebody may listen.
 #include "anyplace/annotate.h"
 
 #include <array>
@@ -26,7 +26,7 @@ using annotate::Event;
 using annotate::Listener;
 using annotate::RangeId;
 
-/// A range that was started, as each tool knows it.
+/// A range that was started, with the id that each tool gave it.
 struct Started {
   std::uint32_t domain = 0;
   std::array<std::uint64_t, vendor_kinds> ids{};
@@ -40,7 +40,7 @@ struct StartedRanges {
 NoDestructor<StartedRanges> started_storage;
 StartedRanges& started() noexcept { return started_storage.value; }
 
-/// A domain that there is; numbers come from Domain's constructor, or from somebody who made one up.
+/// The number of the domain, or 0 if it was never made: a program may have made the number up.
 std::uint32_t domain_of(const Attributes& attributes) noexcept {
   return attributes.domain.number() < max_domains ? attributes.domain.number() : 0;
 }
@@ -97,7 +97,7 @@ void report_wrong_thread(std::uint64_t began, std::uint64_t ends) noexcept {
                                    "and range_end are for those that end elsewhere\nsee docs/annotations.md",
                                    began, ends));
     report(Error(std::move(details)));
-  } catch (...) {  // there is no memory to say so
+  } catch (...) {  // there is no memory to report it
   }
 }
 
@@ -201,9 +201,9 @@ void end_range(const RangeToken& token) noexcept {
   AnnotatingThread* const thread = calling_thread();
   if (thread == nullptr) return;
   if (thread->number != token.thread) return report_wrong_thread(token.thread, thread->number);
-  // Nobody listened any more in between: then nobody knows of it.
+  // The range's listeners have stopped in between, so nobody knows of the range.
   if (token.generation != annotation_generation() || annotating_thread() == nullptr) return;
-  // Ranges that were begun later and are still open end first, so that what tools see is nested.
+  // Ranges that were begun later and are still open end first, so that tools see nested ranges.
   while (thread->depths[token.domain] > token.depth) pop_one(*thread, token.domain);
 }
 

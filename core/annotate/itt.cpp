@@ -29,7 +29,7 @@ using itt::no_id;
 /// ITT keeps a string for ever: a program that makes up names without end must not fill its memory.
 constexpr std::size_t most_strings = 16384;
 
-/// The functions, as far as the collector has written them, and the record that it is given.
+/// The functions that a collector writes, and the record that it is given.
 struct IttPart {
 #define ANYPLACE_ITT_MEMBER(name, result, parameters, group) result(*name) parameters = nullptr;
   using Domain = itt::Domain;
@@ -53,7 +53,7 @@ class IttLock {
   ~IttLock() { pthread_mutex_unlock(&itt_part().global.mutex); }
 };
 
-/// At the head of the list, with a copy of the text. Null without memory.
+/// Adds a node with a copy of the text at the head of the list. Null if memory is lacking.
 template <class Node>
 Node* add_to(Node*& list, const char* Node::*text_of, const char* text, Node fresh) {
   auto* const node = new (std::nothrow) Node(fresh);
@@ -67,7 +67,7 @@ Node* add_to(Node*& list, const char* Node::*text_of, const char* text, Node fre
   return list = node;
 }
 
-/// For a collector without such functions of its own. What they make lives for ever, as the collector may keep it.
+/// Makes domains for a collector without a function for it. They live for ever, as the collector may keep them.
 itt::Domain* own_domain_create(const char* name) {
   if (name == nullptr) return nullptr;
   const IttLock lock;
@@ -77,7 +77,8 @@ itt::Domain* own_domain_create(const char* name) {
   }
   return add_to(list, &itt::Domain::name, name, itt::Domain{1, nullptr, nullptr, 0, nullptr, nullptr});
 }
-/// IttListener asks for each text once, so that the list, which can be long, isn't searched.
+/// Makes strings for a collector without a function for it. IttListener asks for each text once, so the list, which can
+/// be long, isn't searched.
 itt::StringHandle* own_string_handle_create(const char* text) {
   if (text == nullptr) return nullptr;
   const IttLock lock;
@@ -96,7 +97,7 @@ void make_itt_part(IttPart& part) {
   std::memcpy(part.global.magic, itt::magic, sizeof(itt::magic));
   part.global.version_major = 3;
   part.global.version_build = itt::version_build;
-  // A collector may lock it while it calls the functions above.
+  // The mutex is recursive, because a collector may lock it while it calls the functions above.
   pthread_mutexattr_t recursive;
   pthread_mutexattr_init(&recursive);
   pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
@@ -130,7 +131,7 @@ class IttListener final : public VendorListener {
     const itt::Domain* const domain = wanted(call.attributes->domain.number());
     if (domain == nullptr || part_.task_begin == nullptr) return;
     part_.task_begin(domain, no_id, no_id, string(call.text));
-    add_metadata(domain, no_id, *call.attributes);  // no id: the current task's
+    add_metadata(domain, no_id, *call.attributes);  // without an id the metadata is for the current task
   }
   void pop(std::uint32_t number) override {
     const itt::Domain* const domain = wanted(number);
@@ -171,12 +172,12 @@ class IttListener final : public VendorListener {
   void category_added(std::uint32_t /*category*/, const char* /*name*/) override {}
 
  private:
-  /// Null if the collector doesn't want the domain's annotations.
+  /// The domain of that number; null if the collector doesn't want its annotations.
   const itt::Domain* wanted(std::uint32_t number) const noexcept {
     const itt::Domain* const domain = domains_[number < max_domains ? number : 0].load(std::memory_order_acquire);
     return domain != nullptr && domain->flags != 0 ? domain : nullptr;
   }
-  /// Ids are told apart by an address of whoever makes them.
+  /// An address of the object that numbers them makes ids unique.
   static itt::Id id_of(std::uint64_t number, const void* maker) noexcept {
     return {reinterpret_cast<std::uintptr_t>(maker), number, 0};
   }
@@ -233,7 +234,8 @@ class IttListener final : public VendorListener {
   std::unordered_map<std::string, itt::StringHandle*> strings_;
 };
 
-/// As ITT's static part does: the collector fills in the pointers itself, or, before ITT 3, they are its exports.
+/// Attaches to the collector as ITT's static part does: it fills in the pointers itself or, before ITT 3, exports the
+/// functions.
 std::string attach(void* library) {
   IttPart& part = itt_part();
   part.global.library = library;

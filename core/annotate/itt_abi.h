@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ITT's static part and a collector agree on, as Intel's headers have it (ittnotify.h, ittnotify_config.h and
-// ittnotify_types.h of ITT 3, https://github.com/intel/ittapi): the collector exports __itt_api_init, is given one
-// record, and writes its functions over the pointers that the record lists by name. What it has no function for keeps
-// the one that is there: domains and strings are then kept here, in lists that the collector can walk.
+// The interface between ITT's static part and a collector, as Intel's headers have it (ittnotify.h, ittnotify_config.h
+// and ittnotify_types.h of ITT 3, https://github.com/intel/ittapi). The collector exports __itt_api_init, is given one
+// record, and writes its functions over the pointers that the record lists by name. A pointer that it has no function
+// for keeps its value: domains and strings are then kept here, in lists that the collector can walk.
 #pragma once
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 namespace anyplace::detail::itt {
 
 struct Domain {
-  volatile int flags;  ///< 0: its annotations aren't wanted
+  volatile int flags;  ///< 0: the collector doesn't want its annotations
   const char* name;
   void* wide_name;
   int extra1;
@@ -38,8 +38,8 @@ enum Group : int { group_thread = 1 << 2, group_structure = 1 << 12, group_all =
 enum Scope : int { scope_track_group = 2, scope_track = 3, scope_task = 4 };
 enum MetadataType : int { metadata_u64 = 1, metadata_s64 = 2, metadata_u32 = 3, metadata_f64 = 8 };
 
-/// One function: its name, where the pointer is, what it points to before, and what it is to point to if the collector
-/// has no such function.
+/// One function: its name, the address of its pointer, the pointer's initial value, and its value if the collector has
+/// no such function.
 struct ApiInfo {
   const char* name;
   void** function;
@@ -72,12 +72,12 @@ struct Global {
   unsigned int ipt_collect_events;
   void* histogram_list;
   void* counter_metadata_list;
-  void* spare[8];  ///< null: for lists of later versions
+  void* spare[8];  ///< null; reserved for lists of later versions
 };
-/// The version whose record this is: collectors go by it.
+/// The version of ITT that has this record; collectors read it.
 inline constexpr unsigned long version_build = 20250807;
 
-/// X(name without __itt_, result, parameters, group)
+/// The functions: X(name without __itt_, result, parameters, group).
 #define ANYPLACE_ITT_ENTRIES(X)                                                                                \
   X(domain_create, Domain*, (const char*), group_structure)                                                    \
   X(string_handle_create, StringHandle*, (const char*), group_structure)                                       \
@@ -92,7 +92,7 @@ inline constexpr unsigned long version_build = 20250807;
   X(metadata_str_add, void, (const Domain*, Id, StringHandle*, const char*, std::size_t), group_structure)     \
   X(thread_set_name, void, (const char*), group_thread)
 
-/// Exported as __itt_api_init.
+/// The type of __itt_api_init.
 using ApiInit = void (*)(Global*, Group);
 
 }  // namespace anyplace::detail::itt

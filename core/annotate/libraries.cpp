@@ -38,14 +38,14 @@ struct Libraries {
 NoDestructor<Libraries> libraries_storage;
 Libraries& libraries() noexcept { return libraries_storage.value; }
 
-/// Never throws: a warning isn't worth more than the program.
+/// Writes a warning. It never throws, because a program mustn't fail over a warning.
 void warn(std::string_view text) noexcept {
   std::fprintf(stderr, "anyplace: warning: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
-/// What ANYPLACE_ANNOTATE says of the kinds.
+/// The kinds of tools that ANYPLACE_ANNOTATE asks for.
 struct Wanted {
-  bool by_signs = true;  ///< all kinds, as far as their own signs are there
+  bool by_signs = true;  ///< each kind is used if its own signs ask for it (docs/annotations.md)
   std::array<bool, vendor_kinds> named{};
 };
 
@@ -61,10 +61,10 @@ Wanted read_variable() {
       if (word == kinds[kind].name) known = wanted.named[kind] = true;
     }
     if (!known) {
-      warn(fmt::format(
-          "ANYPLACE_ANNOTATE is {}; allowed are auto, off, and nvtx, roctx and itt with commas between: it is auto, as "
-          "without it",
-          quoted(value)));
+      warn(
+          fmt::format("ANYPLACE_ANNOTATE is {}; allowed are auto, off, and nvtx, roctx and itt with commas between; it "
+                      "counts as auto",
+                      quoted(value)));
       return {};
     }
     if (word.size() == rest.size()) return wanted;
@@ -136,7 +136,7 @@ void note_library_failed(std::size_t kind) noexcept {
     const std::lock_guard lock(libraries().mutex);
     libraries().found[kind].active = false;
     libraries().found[kind].reason = reason;
-  } catch (...) {  // no memory: the tool is called no more all the same
+  } catch (...) {  // there is no memory for the reason; the tool is called no more all the same
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking for the vendors' tools, once: ANYPLACE_ANNOTATE, and what each tool's own loader goes by.
+// Looks for the vendors' tools, once, by ANYPLACE_ANNOTATE and by the rules of each tool's own loader.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +7,19 @@
 
 namespace anyplace::detail {
 
-/// Opens the tools that are wanted, if nobody has. Other threads wait for that. What can't be used is warned of.
+/// Opens the tools that are wanted, unless that was done. Other threads wait for that. Writes a warning about each tool
+/// that can't be used.
 void look_for_libraries() noexcept;
-/// The tool of that kind threw: warns, with what the exception in flight says, and keeps the reason.
+/// Called in a catch block when the tool of that kind threw: writes a warning with the exception's text, and keeps the
+/// reason.
 void note_library_failed(std::size_t kind) noexcept;
 /// Makes annotations silent in the child of a fork. Idempotent.
 void watch_forks_for_annotations() noexcept;
 
-/// Why the file can't be a tool, as far as can be seen without opening it; "". A name without a slash is the dynamic
-/// linker's to find.
+/// Why the file can't be a tool, as far as that is seen without opening it; "" if nothing is wrong. A name without a
+/// slash isn't checked, because the dynamic linker looks for it.
 std::string tool_file_problem(const std::string& path);
-/// What the dynamic linker said last.
+/// The last error of the dynamic linker.
 std::string linker_error();
 
 }  // namespace anyplace::detail

@@ -31,15 +31,17 @@ using annotate::detail::listeners;
 
 struct Slot {
   std::atomic<annotate::Listener*> listener{nullptr};
-  std::atomic<std::uint32_t> calls{0};  ///< under way, or finding out that there is no listener
-  bool taken = false;                   ///< guarded by Listening::mutex
+  /// Calls under way, and threads that are about to find out that there is no listener.
+  std::atomic<std::uint32_t> calls{0};
+  bool taken = false;  ///< guarded by Listening::mutex
 };
 
 struct Listening {
   std::mutex mutex;  // guards Slot::taken and the changes of who listens; a leaf
   std::array<Slot, max_listeners> slots;
   std::array<std::atomic<VendorListener*>, vendor_kinds> vendors{};
-  /// The same, and those that are called no more: other threads may still be in a function of theirs.
+  /// The vendors, and tools that are called no more. Other threads may still be in a function of theirs, so they are
+  /// kept for leak checkers to find.
   std::array<VendorListener*, vendor_kinds> kept{};
   std::atomic<std::uint32_t> generation{0};
   std::atomic<std::uint64_t> threads{0};
@@ -53,13 +55,13 @@ constinit thread_local AnnotatingThread* this_thread = nullptr;
 void forget_thread() noexcept { delete std::exchange(this_thread, nullptr); }
 constinit thread_local ThreadEndTask thread_end{forget_thread};
 
-/// The threads that held locks, and those of the tools, aren't there: nothing is told any more.
+/// Ends annotations in the child of a fork. The threads that held locks, and those of the tools, don't exist there.
 void become_silent() noexcept {
   listening().forked.store(true, std::memory_order_relaxed);
   listeners.store(0, std::memory_order_relaxed);
 }
 
-/// One more listens. The caller holds the mutex.
+/// Counts a further listener. The caller holds the mutex.
 void count_one_more() noexcept {
   Listening& all = listening();
   if ((listeners.load(std::memory_order_relaxed) & ~not_looked_for) == 0) {
@@ -139,7 +141,7 @@ void add_vendor(std::size_t kind, VendorListener& listener) {
 
 void drop_vendor(std::size_t kind, VendorListener& listener) noexcept {
   VendorListener* expected = &listener;
-  // Several threads may find out at once, and one says so.
+  // Several threads may find out at once; one of them reports it.
   if (!vendor_slot(kind).compare_exchange_strong(expected, nullptr)) return;
   listeners.fetch_sub(1, std::memory_order_relaxed);
   note_library_failed(kind);

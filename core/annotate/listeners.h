@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who listens: up to one tool of each kind, which stays, and the program's own listeners, which come and go. And what
-// each thread knows of its annotations.
+// The listeners: up to one tool of each kind, which stays, and the program's own listeners, which come and go. The
+// state that each thread has for its annotations is here, too.
 //
 // A listener's slot counts the calls that are under way; taking the listener away waits until there are none. Calls are
 // therefore never made under a lock, and need none.
@@ -23,34 +23,34 @@ inline constexpr std::size_t max_listeners = 16;
 /// The bit of annotate::detail::listeners that is set until tools have been looked for.
 inline constexpr std::uint32_t not_looked_for = 1u << 31;
 
-/// What a thread knows of its annotations. Made when it annotates for the first time while somebody listens, and freed
-/// when it ends.
+/// A thread's state for its annotations. It is made when the thread annotates for the first time while somebody
+/// listens, and freed when the thread ends.
 struct AnnotatingThread {
-  std::uint64_t number = 0;  ///< from 1, never reused
+  std::uint64_t number = 0;  ///< counts threads from 1, never reused
   std::uint64_t system_number = 0;
-  std::uint32_t generation = 0;  ///< the depths are of that one
-  bool inside = false;           ///< in a listener's function
+  std::uint32_t generation = 0;  ///< the generation (annotation_generation()) in which the depths were counted
+  bool inside = false;           ///< the thread is in a listener's function
   std::array<std::int32_t, max_domains> depths{};
 };
 
-/// In the child of a fork, and at exit: no call reaches a listener.
+/// Whether annotations reach no listener: in the child of a fork, and at exit.
 bool annotations_silent() noexcept;
-/// Whether the thread is in a listener's function.
+/// Whether the calling thread is in a listener's function.
 bool inside_listener() noexcept;
-/// The calling thread, with depths that count; null where the annotation isn't to be heard: nobody listens, the thread
-/// is in a listener's function or ending, the process is silent, or there is no memory. Looks for tools if that hasn't
-/// been done.
+/// The calling thread's state, with depths of this generation. Null if nobody is to hear the annotation: nobody
+/// listens, the thread is in a listener's function or ending, the process is silent, or there is no memory. Looks for
+/// tools if that hasn't been done.
 AnnotatingThread* annotating_thread() noexcept;
-/// The calling thread, made if need be; null if it is ending or there is no memory.
+/// The calling thread's state, made if need be; null if the thread is ending or there is no memory.
 AnnotatingThread* calling_thread() noexcept;
-/// Of the last time when somebody began to listen after nobody did: depths that were counted before don't count.
+/// The number of times that somebody began to listen after nobody did. Depths of an earlier generation don't count.
 std::uint32_t annotation_generation() noexcept;
 
 /// The tool of a kind; null if there is none.
 std::atomic<VendorListener*>& vendor_slot(std::size_t kind) noexcept;
-/// Called in a catch block: the tool threw, and is called no more.
+/// Called in a catch block when the tool threw: it is called no more.
 void drop_vendor(std::size_t kind, VendorListener& listener) noexcept;
-/// From now on the tool hears annotations.
+/// Makes the tool hear annotations from now on.
 void add_vendor(std::size_t kind, VendorListener& listener);
 
 /// Marks the thread as being in a listener's function, for a scope.

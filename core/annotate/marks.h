@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Stream::mark asks of annotations.
+// The part of annotations that Stream::mark uses.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace anyplace::detail {
 
 /// Whether an annotation would be heard. Looks for tools if that hasn't been done.
 bool anybody_listens() noexcept;
-/// The stream's work got to the mark.
+/// Called when the stream's work got to the mark: tells all listeners.
 void mark_reached(annotate::Name name, const annotate::Attributes& attributes, std::uint64_t stream) noexcept;
 
 }  // namespace anyplace::detail

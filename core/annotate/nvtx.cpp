@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVTX: the part of NVTX 3's headers, which is what a tool for NVTX attaches to. As they do, it is found in this order:
-// the library that NVTX_INJECTION64_PATH names, then a tool that was linked with the program, which defines
-// InitializeInjectionNvtx2_fnptr. (A program's own NVTX headers are attached to by themselves, apart from this.)
+// NVTX: does what NVTX 3's headers do in a program, so that a tool for NVTX attaches to it. As they do, it looks first
+// for the library that NVTX_INJECTION64_PATH names, then for a tool that was linked with the program, which defines
+// InitializeInjectionNvtx2_fnptr. (NVTX headers of the program's own are attached to separately.)
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
@@ -23,10 +23,11 @@ namespace {
 
 using namespace nvtx;
 
-/// What a tool writes its functions to. There is one, because a tool's question for it has no argument to tell by.
+/// The slots into which a tool writes its functions. There is one object, because the function that a tool calls for it
+/// has no argument that could name another.
 struct NvtxSlots {
   std::array<std::array<Function, most_slots>, module_count> functions{};
-  // One more each, which stays null.
+  // Each table has one slot more, which stays null.
   std::array<std::array<Function*, most_slots + 1>, module_count> tables{};
 
   NvtxSlots() noexcept {
@@ -182,7 +183,8 @@ class NvtxListener final : public VendorListener {
     const auto function = nvtx_function<DomainNameCategoryA>(module_core2, slot_domain_name_category_a);
     if (function != nullptr) function(domain, category, name);
   }
-  /// Null for the default domain, and for one that the tool made no handle for, whose annotations go there.
+  /// The tool's handle of the domain. Null for the default domain, and for a domain that the tool made no handle for:
+  /// its annotations go to the default one.
   DomainHandle handle(std::uint32_t number) const noexcept {
     return number < max_domains ? domains_[number].load(std::memory_order_acquire) : nullptr;
   }
@@ -229,10 +231,11 @@ OpenedVendor open_nvtx(bool named) {
   if (initialize(export_table) == 0) {
     opened.problem = "its InitializeInjectionNvtx2 says that it can't or won't hear anything";
   } else {
-    // A tool may fill slots at any time: CUPTI does so when somebody subscribes.
+    // A tool without functions so far is kept, because it may fill its slots at any time: CUPTI does so when somebody
+    // subscribes.
     opened.listener = std::make_unique<NvtxListener>();
     if (!nvtx_slots().any_filled())
-      opened.problem = "it asks for no annotations so far: what it asks for later it hears";
+      opened.problem = "it asks for no annotations so far; it gets those that it asks for later";
   }
   return opened;
 }

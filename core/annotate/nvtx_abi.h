@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NVTX 3 and a tool of its agree on, as NVIDIA's headers document it (nvToolsExt.h and nvtxDetail/nvtxTypes.h of
-// NVTX 3, https://github.com/NVIDIA/NVTX): the tool exports InitializeInjectionNvtx2, asks the function that it is
+// The interface between NVTX 3 and its tools, as NVIDIA's headers document it (nvToolsExt.h and nvtxDetail/nvtxTypes.h
+// of NVTX 3, https://github.com/NVIDIA/NVTX). The tool exports InitializeInjectionNvtx2, asks the function that it is
 // given for tables by number, and writes its functions into their slots. A test compares this with the headers where
-// there are any.
+// they are installed.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace anyplace::detail::nvtx {
 
 inline constexpr std::uint32_t api_version = 3;
 
-// -- What annotations are made of.
+// -- The contents of annotations.
 struct EventAttributes {
   std::uint16_t version;
   std::uint16_t size;
@@ -59,7 +59,7 @@ using DomainRangePop = int (*)(DomainHandle);
 using DomainNameCategoryA = void (*)(DomainHandle, std::uint32_t, const char*);
 using DomainCreateA = DomainHandle (*)(const char*);
 
-// -- How a tool comes to hear of them.
+// -- How a tool attaches.
 /// Slots are in tables, one for each module.
 enum Module : std::uint32_t {
   module_core = 1,
@@ -112,7 +112,7 @@ struct VersionTable {
   void (*set_tool_version)(std::uint32_t);
 };
 using GetExportTable = const void* (*)(std::uint32_t);
-/// Exported as InitializeInjectionNvtx2. Returns 0 if the tool doesn't want to hear anything.
+/// The type of InitializeInjectionNvtx2. It returns 0 if the tool doesn't want to hear anything.
 using Initialize = int (*)(GetExportTable);
 
 }  // namespace anyplace::detail::nvtx

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t longest_name = 1024;
 
-/// Names with numbers from 1. They are read without the lock.
+/// Names and their numbers, which begin at 1. They are read without the lock.
 template <std::uint32_t limit>
 struct NameTable {
   std::array<std::atomic<const std::string*>, limit> names{};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ROCTX: a library that hands annotations to the profiler that has loaded itself into the process. It does nothing by
-// itself, so that it is there says nothing; that it is loaded does: rocprofv3 --marker-trace preloads it, and programs
-// that annotate by themselves are linked with it. It has names alone: no domains, categories, colours or payloads.
+// ROCTX: a library that passes annotations to the profiler that has loaded itself into the process. It does nothing
+// without one, so an installed library isn't opened for its own sake. One that is already loaded is used: rocprofv3
+// --marker-trace preloads it, and programs that annotate by themselves are linked with it. It has names alone: no
+// domains, categories, colours or payloads.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -17,7 +18,7 @@
 namespace anyplace::detail {
 namespace {
 
-// rocprofiler-sdk's, for rocprofv3, then roctracer's, for rocprof.
+// The first two are rocprofiler-sdk's, for rocprofv3; the others are roctracer's, for rocprof.
 constexpr std::array<const char*, 4> roctx_files{"librocprofiler-sdk-roctx.so.1", "librocprofiler-sdk-roctx.so",
                                                  "libroctx64.so.4", "libroctx64.so"};
 

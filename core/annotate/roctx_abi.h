@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ROCTX's library exports, as AMD documents it ("ROCTx developer API" of rocprofiler-sdk, "ROC-TX library
-// specification" of roctracer): both libraries export the same functions.
+// The functions that ROCTX's library exports, as AMD documents them ("ROCTx developer API" of rocprofiler-sdk, "ROC-TX
+// library specification" of roctracer). Both libraries export the same.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace anyplace::detail::roctx {
 
 using RangeId = std::uint64_t;
 
-/// X(name, whether it must be there, result, parameters)
+/// The functions: X(name, whether it must be there, result, parameters).
 #define ANYPLACE_ROCTX_ENTRIES(X)                \
   X(roctxMarkA, 1, void, (const char*))          \
   X(roctxRangePushA, 1, int, (const char*))      \

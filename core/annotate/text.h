@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CallText: an annotation's name as tools take it, ending with '\0' and bounded. A C string is taken as it is; other
-// text is copied, without an allocation if it is short.
+// CallText: the text of an annotation for tools, ending with '\0' and bounded. A C string is taken as it is; other text
+// is copied, without an allocation if it is short.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace anyplace::detail {
 
 class CallText {
  public:
-  /// Copies only if `for_tools`.
+  /// The text for tools is made only if `for_tools`.
   CallText(annotate::Name name, bool for_tools) noexcept : view_(name.view()) {
     if (!for_tools) return;
     if (name.is_c_string() && view_.size() <= text_limit) {
@@ -30,7 +30,7 @@ class CallText {
       try {
         text_ = long_.assign(shown).c_str();
         return;
-      } catch (const std::bad_alloc&) {  // then the beginning of it
+      } catch (const std::bad_alloc&) {  // the beginning is copied instead
       }
     }
     const std::size_t bytes = std::min(shown.size(), short_.size() - 1);
@@ -38,14 +38,14 @@ class CallText {
     short_[bytes] = '\0';
     text_ = short_.data();
   }
-  CallText(const CallText&) = delete;  // refers to itself
+  CallText(const CallText&) = delete;  // it refers to itself
   CallText& operator=(const CallText&) = delete;
 
   std::string_view view() const noexcept { return view_; }
   const char* c_str() const noexcept { return text_; }
 
  private:
-  /// `bytes`, or the few less after which no character of UTF-8 is cut in two.
+  /// `bytes`, or up to 3 fewer so that no character of UTF-8 is cut in two.
   std::size_t whole_characters(std::size_t bytes) const noexcept {
     if (bytes == view_.size()) return bytes;
     std::size_t cut = bytes;

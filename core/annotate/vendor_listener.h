@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// VendorListener: a tool of one kind (NVTX, ROCTX, ITT), as the calls reach it.
+// VendorListener: the interface to a tool of one kind (NVTX, ROCTX, ITT).
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct VendorCall {
   const annotate::Attributes* attributes;
 };
 
-/// Each function is called on the annotating thread, by several threads at once; the last two under the registry's
-/// lock. What they throw comes from the tool, which is then called no more.
+/// A tool. Each function is called on the annotating thread, by several threads at once, and the last two under the
+/// registry's lock. An exception comes from the tool, which is then called no more.
 class VendorListener {
  public:
   VendorListener() = default;
@@ -28,16 +28,17 @@ class VendorListener {
   virtual void push(const VendorCall& call) = 0;
   virtual void pop(std::uint32_t domain) = 0;
   virtual void mark(const VendorCall& call) = 0;
-  /// Begins the range with that id of ours; returns the tool's.
+  /// Begins the range with our id `id`, and returns the tool's id of it.
   virtual std::uint64_t start(const VendorCall& call, std::uint64_t id) = 0;
-  /// Ends the range with that id of the tool's.
+  /// Ends the range with the tool's id `id`.
   virtual void end(std::uint32_t domain, std::uint64_t id) = 0;
   virtual void name_thread(const char* name) = 0;
   virtual void domain_added(std::uint32_t domain, const char* name) = 0;
   virtual void category_added(std::uint32_t category, const char* name) = 0;
 };
 
-/// A tool that was opened, or why it wasn't: then `listener` is null. With neither, none was asked for; `idle` says so.
+/// The result of looking for a tool. `listener` is the tool, if it can be used, and `problem` says what is wrong. If
+/// both are empty, no tool was asked for, and `idle` says so.
 struct OpenedVendor {
   std::unique_ptr<VendorListener> listener;
   std::string library;
@@ -45,7 +46,8 @@ struct OpenedVendor {
   std::string idle;
 };
 
-/// They open a tool, and never close it. `named`: ANYPLACE_ANNOTATE names this kind, which is then expected.
+/// These open a tool, and never close it. `named` says that ANYPLACE_ANNOTATE names this kind, which is then expected
+/// to be there.
 OpenedVendor open_nvtx(bool named);
 OpenedVendor open_roctx(bool named);
 OpenedVendor open_itt(bool named);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Array: who owns the memory of a view.
+// Array: the ownership of a view's memory.
 #include "anyplace/array.h"
 
 #include <fmt/format.h>
@@ -15,9 +15,9 @@ namespace anyplace {
 
 namespace detail {
 
-/// What goes with the last Array. One of the owners has something.
+/// The memory that goes with the last Array that uses it. One of its owners is set.
 struct ArrayMemory {
-  /// The range that views of the array may have.
+  /// The range within which views of the array may lie.
   std::uint64_t begin = 0;
   std::uint64_t bytes = 0;
 
@@ -44,7 +44,7 @@ Array::Array(const Device& device, DType dtype, const Extents& shape) : Array(cu
 Array Array::own(Buffer buffer, const StreamView& stream, DType dtype, const Extents& shape) {
   Array made;
   static_cast<ArrayView&>(made) = ArrayView(buffer, dtype, shape);
-  made.place_ = stream.device();  // a buffer of no bytes has none
+  made.place_ = stream.device();  // taken from the stream, because a buffer of no bytes has no device
   if (buffer && buffer.device() != stream.device()) {
     detail::fail(ErrorCode::invalid_argument, stream.device().to_string(), "Array::own",
                  "the buffer is of " + buffer.device().to_string() + ", and the stream is of " +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// copy() between arrays: the checks, and the submissions. Everything that can be wrong with the arrays is found out
-// before the first of them; each is a public call of the stream, so that captures and held streams need nothing here.
+// copy() between arrays: the checks, and the submissions. All errors of the arrays are found before the first
+// submission. Each submission is a public call of the stream, so that captures and held streams need no code here.
 #include <fmt/format.h>
 
 #include <string>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* copy_arrays = "copy";
 
-/// A side of the copy: memory that Stream::copy takes, and where the first element is in it.
+/// One side of the copy: memory that Stream::copy takes, and the position of the first element in it.
 class ArraySide {
  public:
   explicit ArraySide(const ArrayView& array) {
@@ -46,7 +46,7 @@ class ArraySide {
  private:
   bool host_ = false;
   std::uint64_t address_ = 0;
-  std::uint64_t first_ = 0;  ///< from the beginning of the memory
+  std::uint64_t first_ = 0;  ///< bytes from the beginning of the memory
   std::uint64_t bytes_ = 0;
   Buffer wrapped_;
   BufferView buffer_;
@@ -54,7 +54,7 @@ class ArraySide {
 
 void require_same(const ArrayView& destination, const ArrayView& source) {
   const std::string place = destination.place().to_string();
-  static_cast<void>(source.place());  // throws for a null one
+  static_cast<void>(source.place());  // throws for a null array
   if (destination.dtype() != source.dtype()) {
     fail(ErrorCode::invalid_argument, place, copy_arrays,
          fmt::format("the destination's elements are {} and the source's {}\na copy converts nothing",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Making views, and cutting others out of them. What a view reaches is found out once, when it is made of memory: what
-// is cut out of it reaches no further.
+// Making views, and cutting others out of them. The range that a view reaches is checked when the view is made of
+// memory; a view that is cut out of it reaches no further.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Extents::Extents(std::span<const std::int64_t> values) {
 void Extents::push_back(std::int64_t value) {
   if (size_ == max) {
     detail::fail(ErrorCode::invalid_argument, {}, "Extents",
-                 fmt::format("a dimension more than {} is one too many", max));
+                 fmt::format("there are {} dimensions already, and an array has no more", max));
   }
   values_[size_++] = value;
 }
@@ -79,7 +79,8 @@ void ArrayView::require_aligned(std::uint64_t address, const char* operation) co
                            anyplace::to_string(dtype_), address, alignment));
 }
 
-/// Sets the range from `offset` elements behind the beginning of memory of that size.
+/// Sets the range of a view whose first element is `offset` elements behind the beginning of `bytes` bytes of memory.
+/// Throws invalid_argument if it isn't within.
 void ArrayView::require_within(std::uint64_t bytes, std::int64_t offset, const char* operation) {
   if (size_ == 0) return;
   const detail::ByteRange range = detail::range_of(shape_, strides_, dtype_, operation);
@@ -177,12 +178,13 @@ ArrayView ArrayView::at(const ArrayPlace& place, Address first, DType dtype, con
   return made;
 }
 
-// ---- What is known -------------------------------------------------------------------------------------------------
+// ---- Queries -------------------------------------------------------------------------------------------------------
 
 ArrayPlace ArrayView::place() const {
   if (!place_) {
-    detail::fail(ErrorCode::invalid_argument, {}, "ArrayView::place",
-                 "a null array is nowhere\nmake one of a buffer, of memory of the host or of an address");
+    detail::fail(
+        ErrorCode::invalid_argument, {}, "ArrayView::place",
+        "a null array has no memory, and so no place\nmake one of a buffer, of memory of the host or of an address");
   }
   return *place_;
 }
@@ -220,7 +222,7 @@ std::size_t ArrayView::dim_of(std::int64_t dim, const char* operation) const {
   if (dim >= -count && dim < count) return static_cast<std::size_t>(dim < 0 ? dim + count : dim);
   detail::fail(ErrorCode::invalid_argument, where(), operation,
                fmt::format("there is no dimension {} in the shape {}\n", dim, shape_.to_string()) +
-                   (count == 0 ? std::string("an array without dimensions has one element, and none to choose from")
+                   (count == 0 ? std::string("an array without dimensions has none to choose")
                                : fmt::format("dimensions go from {} to {}", -count, count - 1)));
 }
 
@@ -245,7 +247,8 @@ ArrayView ArrayView::slice(std::int64_t dim, std::int64_t begin, std::int64_t en
   const std::int64_t extent = shape_[at];
   const std::int64_t from = begin < 0 ? begin + extent : begin;
   const std::int64_t to = end < 0 ? end + extent : end;
-  // Downwards an end of -1 is meant to be before index 0, which is -extent - 1 when it is counted from the end.
+  // In a slice downwards an end before index 0 has to be given as -extent - 1, since -1 is the last element; it is -1
+  // here.
   const bool down = step < 0;
   const bool within = down ? from >= to && from < std::max<std::int64_t>(extent, 1) && to >= -1
                            : from >= 0 && from <= to && to <= extent;
@@ -259,7 +262,7 @@ ArrayView ArrayView::slice(std::int64_t dim, std::int64_t begin, std::int64_t en
   const std::int64_t count = span / size_of_step + (span % size_of_step != 0 ? 1 : 0);
   ArrayView made = *this;
   made.shape_[at] = count;
-  // With one element or none the stride means nothing, and times the step it might not be a number.
+  // With one element or none the stride has no meaning, and its product with the step could overflow.
   if (count > 1) made.strides_[at] *= step;
   made.size_ = detail::count_elements(made.shape_, dtype_, operation);
   if (made.size_ == 0) return made;
@@ -291,7 +294,7 @@ ArrayView ArrayView::permute(const Extents& order) const {
 
 namespace {
 
-/// The shape with the extent for -1. Throws unless it has that many elements.
+/// The shape with the extent that -1 stands for. Throws unless it has as many elements as the old one.
 Extents shape_for(const Extents& asked, std::int64_t size, DType dtype, const Extents& old, const std::string& where,
                   const char* operation) {
   Extents shape = asked;
@@ -316,10 +319,10 @@ Extents shape_for(const Extents& asked, std::int64_t size, DType dtype, const Ex
   return shape;
 }
 
-/// Old dimensions that lie together, and their elements.
+/// Neighbouring old dimensions whose elements are evenly spaced, as one dimension of `size` elements.
 struct Run {
   std::int64_t size;
-  std::int64_t stride;  ///< of the innermost
+  std::int64_t stride;  ///< from one element to the next
 };
 
 }  // namespace
@@ -330,7 +333,8 @@ ArrayView ArrayView::reshape(const Extents& asked) const {
   made.shape_ = shape_for(asked, size_, dtype_, shape_, where(), operation);
   made.strides_ = detail::contiguous_strides(made.shape_);
   if (size_ == 0 || is_contiguous()) return made;
-  // Old dimensions that can be walked with one stride are one run; each run has to be a product of new extents.
+  // A run is a group of old dimensions that one stride walks through. Each run has to be the product of some new
+  // extents.
   std::vector<Run> runs;
   for (std::size_t i = 0; i < ndim(); ++i) {
     if (shape_[i] == 1) continue;

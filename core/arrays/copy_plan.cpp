@@ -9,8 +9,8 @@ namespace {
 
 struct Dimension {
   std::int64_t extent;
-  std::int64_t to;    ///< bytes from one index to the next
-  std::int64_t from;  ///<
+  std::int64_t to;    ///< bytes from one index to the next, in the destination
+  std::int64_t from;  ///< bytes from one index to the next, in the source
 };
 
 }  // namespace
@@ -22,7 +22,7 @@ CopyPlan::CopyPlan(const ArrayView& destination, const ArrayView& source) noexce
   for (std::size_t i = 0; i < destination.ndim(); ++i) {
     if (destination.shape()[i] == 1) continue;
     Dimension made{destination.shape()[i], destination.strides()[i] * element, source.strides()[i] * element};
-    if (made.to < 0) {  // both sides from the other end
+    if (made.to < 0) {  // both sides are walked from the other end
       to_begin_ += made.to * (made.extent - 1);
       from_begin_ += made.from * (made.extent - 1);
       made.to = -made.to;
@@ -33,7 +33,7 @@ CopyPlan::CopyPlan(const ArrayView& destination, const ArrayView& source) noexce
   // The destination is written from its lowest byte to its highest.
   std::stable_sort(dimensions.begin(), dimensions.begin() + count,
                    [](const Dimension& a, const Dimension& b) { return a.to > b.to; });
-  std::int64_t reach = element;  // of what is further in
+  std::int64_t reach = element;  // bytes from the first byte to the end of what the inner dimensions reach
   for (std::size_t i = count; i-- != 0;) {
     writes_twice_ |= dimensions[i].to < reach;
     reach += dimensions[i].to * (dimensions[i].extent - 1);
@@ -55,7 +55,7 @@ CopyPlan::CopyPlan(const ArrayView& destination, const ArrayView& source) noexce
   add_lines(static_cast<std::uint64_t>(element));
 }
 
-/// Takes the innermost dimensions out of the loop: elements that make a line, and lines that make a block.
+/// Takes the innermost dimensions out of the loop: one whose elements form a line, and one whose lines form a block.
 void CopyPlan::add_lines(std::uint64_t element) noexcept {
   const auto take = [&] {
     outer_.remove(outer_.size() - 1);

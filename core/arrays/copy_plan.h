@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a copy between two layouts of one shape becomes lines: what is contiguous on both sides is a line, lines that lie
-// equally far apart on both are a block, and the rest is a number of blocks.
+// How a copy between two layouts of one shape becomes lines: elements that are contiguous on both sides are a line,
+// lines that lie equally far apart on both are a block, and the rest is a loop over blocks.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace anyplace::detail {
 
-/// Byte counts and offsets from each side's first element. All numbers of a block are positive.
+/// A number of lines that are copied together. All numbers are positive bytes; `rows` counts lines.
 struct CopyBlock {
-  std::uint64_t width = 0;  ///< of a line
+  std::uint64_t width = 0;  ///< bytes of a line
   std::uint64_t rows = 1;
   std::uint64_t destination_pitch = 0;
   std::uint64_t source_pitch = 0;
@@ -20,15 +20,16 @@ struct CopyBlock {
 
 class CopyPlan {
  public:
-  /// The shapes are the same, and have elements.
+  /// Plans the copy. The shapes are the same, and have elements.
   CopyPlan(const ArrayView& destination, const ArrayView& source) noexcept;
 
-  /// Whether an element of the destination is named twice, as far as this can tell: strides that interleave are taken
-  /// for that, too.
+  /// Whether an element of the destination may be written twice. Strides that interleave count as such, although they
+  /// needn't write twice.
   bool writes_twice() const noexcept { return writes_twice_; }
   const CopyBlock& block() const noexcept { return block_; }
 
-  /// Calls body(destination offset, source offset) for each block: bytes from the first elements, maybe negative.
+  /// Calls body(destination offset, source offset) for each block. The offsets are bytes from the first elements, and
+  /// may be negative.
   template <class Body>
   void for_each_block(const Body& body) const {
     Extents index = outer_;
@@ -52,7 +53,7 @@ class CopyPlan {
  private:
   void add_lines(std::uint64_t element) noexcept;
 
-  // The dimensions that a loop goes over: extents, and bytes from one index to the next on either side.
+  // The dimensions of the loop: extents, and bytes from one index to the next in destination (to_) and source (from_).
   Extents outer_, to_, from_;
   std::int64_t to_begin_ = 0, from_begin_ = 0;
   CopyBlock block_;

@@ -37,7 +37,7 @@ std::int64_t count_elements(const Extents& shape, DType dtype, const char* opera
 
 Extents contiguous_strides(const Extents& shape) noexcept {
   Extents strides = shape;
-  std::uint64_t stride = 1;  // whether the product is a number is count_elements()'s to say
+  std::uint64_t stride = 1;  // it may wrap around; count_elements() checks the product
   for (std::size_t i = shape.size(); i-- != 0;) {
     strides[i] = static_cast<std::int64_t>(stride);
     if (shape[i] > 1) stride *= static_cast<std::uint64_t>(shape[i]);

@@ -10,7 +10,7 @@ namespace anyplace::detail {
 
 namespace {
 
-/// All of `text`, in that base; nothing if it is something else.
+/// The number that all of `text` is, in that base; empty if it is none.
 std::optional<int> number(std::string_view text, int base) noexcept {
   int value = 0;
   const char* const end = text.data() + text.size();

@@ -9,7 +9,7 @@
 
 namespace anyplace::detail {
 
-/// Of "sm_90", "sm_103a", "gfx90a", "gfx1030:xnack-"; nothing of other names.
+/// The numbers of "sm_90", "sm_103a", "gfx90a", "gfx1030:xnack-"; empty for other names.
 std::optional<ComputeCapability> compute_capability_of(std::string_view architecture) noexcept;
 
 }  // namespace anyplace::detail

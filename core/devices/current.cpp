@@ -125,7 +125,7 @@ void set_current_stream_of(DeviceState& device, std::uint64_t stream_id) {
 
 std::uint64_t per_thread_stream_of(DeviceState& device, const char* operation) {
   ThreadState::OfDevice& entry = entry_of(device);
-  // None yet, or it went with a reset of the device.
+  // The stream was not made yet, or a reset of the device ended it.
   if (!streams().try_pin(entry.per_thread_stream)) entry.per_thread_stream = make_stream(device, 0, true, operation);
   return entry.per_thread_stream;
 }
@@ -138,7 +138,7 @@ Device current_device(std::string_view backend) {
   constexpr const char* operation = "current_device";
   detail::enter(operation);
   const detail::Backend& found = detail::backend_of(std::string(backend), operation);
-  // resolve() has the error for a backend without devices.
+  // resolve() throws the error for a backend without devices.
   return Device(&detail::resolve(Place(found.name), operation));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is current on the calling thread: a device of each backend, and a stream of each device. This state belongs to
-// the thread alone, so it needs no lock.
+// The current device of each backend and the current stream of each device, for the calling thread. This state belongs
+// to the thread alone, so it needs no lock.
 #pragma once
 
 #include <cstdint>

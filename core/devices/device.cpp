@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device: the public face of a DeviceState. What is current is in current.cpp.
+// Device: the public functions over a DeviceState. current.cpp has the current device.
 #include "anyplace/device.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ using detail::require_usable;
 
 // ---- Capabilities --------------------------------------------------------------------------------------------------
 
-// The boundary's list has the same, and no more: to_string knows each of Capability, or the compiler warns.
+// The boundary's list has the same capabilities as the enum, and no more: the compiler warns where to_string lacks one.
 #define ANYPLACE_CAPABILITY_SAME(upper, lower, bit, text) \
   static_assert(static_cast<std::uint32_t>(Capability::lower) == (bit));
 ANYPLACE_CAPABILITY_LIST(ANYPLACE_CAPABILITY_SAME)
@@ -88,7 +88,7 @@ std::vector<std::string> image_formats_of(std::uint64_t bits) {
   return names;
 }
 
-/// What may be 0, or not known, for a vendor that can't tell.
+/// A number for which 0 means that the vendor can't tell.
 template <class Number>
 std::optional<Number> told(Number number) {
   return number == 0 ? std::nullopt : std::optional<Number>(number);
@@ -271,7 +271,7 @@ std::uint64_t Device::native_context() const {
   return native_of(*state_, ANYPLACE_NATIVE_CONTEXT, "Device::native_context");
 }
 
-// ---- All of a backend ----------------------------------------------------------------------------------------------
+// ---- All devices of a backend --------------------------------------------------------------------------------------
 
 int device_count(std::string_view backend) {
   constexpr const char* operation = "device_count";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device::reset. Here, since it ends what each of the core's parts has of the device.
+// Device::reset. It is in this room because it ends the objects that all lower rooms have of the device.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -40,7 +40,8 @@ void close_streams(const DeviceState& device) {
   for (const std::uint64_t id : streams().open_handles(is_its_own)) streams().close(id);
 }
 
-/// Their memory is the device's too, and a HostBuffer is no handle that could be told.
+/// HostBuffers must be gone before a reset: their memory ends with it, and unlike a handle a HostBuffer can't be marked
+/// invalid.
 void require_no_host_buffers(const DeviceState& device, const char* operation) {
   const std::uint64_t there = device.host_pool->stats().allocations;
   if (there == 0) return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Samples of a device and its processes. Backends tell figures and counters; what comes of two samples is computed
-// here, for all of them alike.
+// Samples of a device and its processes. Backends tell figures and counters; figures that need two samples are computed
+// here, for all backends alike.
 #include "anyplace/monitor.h"
 
 #include <fcntl.h>
@@ -45,7 +45,8 @@ namespace {
 
 // ---- One sample ----------------------------------------------------------------------------------------------------
 
-/// `figure` counts parts, of which a unit has so many. Divided: 70,000 of a million are 0.07 and print so.
+/// Converts a figure to units, each of which has so many `parts`. Dividing instead of multiplying by the inverse gives
+/// 0.07 exactly for 70,000 of a million.
 std::optional<double> in_units(std::optional<std::uint64_t> figure, double parts) {
   return figure ? std::optional(static_cast<double>(*figure) / parts) : std::nullopt;
 }
@@ -64,7 +65,7 @@ std::optional<std::vector<ThrottleReason>> reasons_of(std::optional<std::uint64_
   return reasons;
 }
 
-/// The figures that the backend told. One that is older than this core has told no more than its struct holds.
+/// The figures that the backend told. One that is older than this core has told only those that its struct holds.
 class Told {
  public:
   explicit Told(const anyplace_device_sample& from) noexcept : from_(from) {}
@@ -81,7 +82,7 @@ class Told {
   const anyplace_device_sample& from_;
 };
 
-/// What the backend told, and nothing that comes of two samples.
+/// The figures of one sample, without those that need two.
 DeviceSample converted(const Device& device, const anyplace_device_sample& from) {
   const Told told(from);
   DeviceSample to;
@@ -127,7 +128,7 @@ anyplace_device_sample sample_of(const Device& device, const char* operation) {
 
 // ---- Two samples ---------------------------------------------------------------------------------------------------
 
-/// How much a counter grew. Nothing if one of them isn't known, or it started anew.
+/// How much a counter grew. Empty if one of the values isn't known, or the counter started anew.
 std::optional<double> grown(const std::optional<std::uint64_t>& from, const std::optional<std::uint64_t>& to) {
   if (!from || !to || *to < *from) return std::nullopt;
   return static_cast<double>(*to - *from);
@@ -197,8 +198,8 @@ std::string monitoring_source(const Device& device) {
 // ---- Processes -----------------------------------------------------------------------------------------------------
 namespace {
 
-/// As the system has it now: at most 15 bytes of the program's file name, or what the process made of it. Empty where
-/// the process has ended.
+/// The system's current name of the process: at most 15 bytes of the program's file name, or of another name that the
+/// process gave itself. Empty if the process has ended.
 std::string short_name(std::uint64_t process) {
   const std::string path = fmt::format("/proc/{}/comm", process);
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -214,13 +215,13 @@ std::string short_name(std::uint64_t process) {
   return detail::one_line(name);
 }
 
-/// What the backend tells of them.
+/// The processes that the backend tells.
 std::vector<anyplace_process> processes_of(detail::DeviceState& state, const char* operation) {
-  constexpr std::uint32_t most_processes = 1 << 22;  // what Linux has at most
+  constexpr std::uint32_t most_processes = 1 << 22;  // the most that Linux has
   std::uint32_t count = 16;
   std::vector<anyplace_process> found;
   do {
-    // What a backend that knows shorter structs doesn't write is 0: unknown.
+    // A backend that knows shorter structs leaves the rest at 0, which means unknown.
     found.assign(count, anyplace_process{});
     check(state.table->list_processes(state.self, state.index, found.data(), sizeof(anyplace_process), &count), state,
           operation);

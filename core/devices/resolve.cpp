@@ -30,7 +30,7 @@ std::string_view without_leading_zeros(std::string_view address) {
   return address;
 }
 
-/// A UUID fits in whole or in part: its beginning, as CUDA_VISIBLE_DEVICES takes it.
+/// How a UUID fits. A beginning of it is a part, as for CUDA_VISIBLE_DEVICES.
 enum class Match { none, part, whole };
 
 Match match(const Place& place, const anyplace_device_properties& properties) {
@@ -47,7 +47,7 @@ Match match(const Place& place, const anyplace_device_properties& properties) {
   return is_it ? Match::whole : Match::none;
 }
 
-/// Several devices' UUIDs begin so. Throws no_such_device, for the place names none of them.
+/// Throws no_such_device for a UUID with which those of several devices begin.
 [[noreturn]] void fail_ambiguous(const Place& place, const std::vector<DeviceState*>& fitting, const char* operation) {
   std::string list;
   for (DeviceState* const device : fitting) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a Place to a device: the index, the selectors, the current device, and `auto`.
+// Finds the device of a Place: by index, by selector, as the current device, and for `auto`.
 #pragma once
 
 #include "anyplace/place.h"

@@ -17,7 +17,7 @@ std::span<const std::uint32_t> dependencies_of(const NodeList& list, const Node&
 void append(GraphContent& flat, const GraphContent& content, const std::vector<std::uint32_t>& after,
             std::vector<std::uint32_t>& last);
 
-/// What a node's dependencies are in the flat list: for a child, its last nodes.
+/// For each node of a content, the nodes of the flat list that stand for it: for a child graph, its last nodes.
 using Places = std::vector<std::vector<std::uint32_t>>;
 
 std::vector<std::uint32_t> places_of(const Places& places, std::span<const std::uint32_t> dependencies) {
@@ -27,8 +27,8 @@ std::vector<std::uint32_t> places_of(const Places& places, std::span<const std::
   return found;
 }
 
-/// Adds the nodes of `content`; those without dependencies come after `after`. `last` gets those that nothing of it
-/// comes after or, where it has no nodes, `after`.
+/// Appends the nodes of `content` to `flat`; those without dependencies come after `after`. `last` gets the nodes that
+/// no other of them comes after or, if there are none, `after`.
 void append(GraphContent& flat, const GraphContent& content, const std::vector<std::uint32_t>& after,
             std::vector<std::uint32_t>& last) {
   flat.buffers.insert(flat.buffers.end(), content.buffers.begin(), content.buffers.end());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GraphContent: the nodes of a graph and what they use, at one moment. A GraphExec has one, and never changes it: other
-// work is another content. A child graph is a content of its own until flatten() puts its nodes in its place.
+// GraphContent: the nodes of a graph and the objects that they use, at one moment. A GraphExec has one, and never
+// changes it: an update replaces it. A child graph is a content of its own until flatten() puts its nodes in its place.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ namespace anyplace::detail {
 class GraphDraws;
 
 struct GraphContent {
-  DeviceState* device = nullptr;  ///< the launch stream's
+  DeviceState* device = nullptr;  ///< the device of the launch stream
   NodeList list;
   std::vector<std::shared_ptr<HeldBuffer>> buffers;
   std::vector<std::shared_ptr<GraphPoolState>> pools;
-  /// Of a flat content: those that its nodes record and wait for.
+  /// The events that the nodes record and wait for. Set in a flat content.
   std::vector<EventState*> recorded;
   std::vector<EventState*> waited;
-  /// Of an executable graph whose kernels draw random numbers (draws.h), else null.
+  /// The random numbers (draws.h) of an executable graph whose kernels draw some, else null.
   std::shared_ptr<GraphDraws> draws;
-  bool calls_host = false;        ///< there are host functions among them
-  bool launches_kernels = false;  ///< and kernels
+  bool calls_host = false;        ///< some nodes are host functions
+  bool launches_kernels = false;  ///< some nodes are kernels
 };
 
-/// The content with the nodes of all children in the children's places. A child's first nodes come after what the child
-/// comes after; what comes after the child comes after its last ones. Throws bad_alloc.
+/// The content with each child graph replaced by its nodes. A child's first nodes come after the nodes that the child
+/// comes after; nodes that come after the child come after its last nodes. Throws bad_alloc.
 std::shared_ptr<GraphContent> flatten(const GraphContent& content);
 
-/// Whether nodes of it run on the device, or use its memory.
+/// Whether a node runs on the device, or the graph uses its memory.
 bool uses(const GraphContent& content, const DeviceState& device);
 
-/// For people: "copy of 4096 bytes to the device".
+/// A text for people: "copy of 4096 bytes to the device".
 std::string label_of(const Work& work);
-/// "kernel", "copy": as in abi.h.
+/// The name of a kind of node, such as "kernel" or "copy", as in abi.h.
 const char* name_of_kind(std::uint32_t kind) noexcept;
 
 }  // namespace anyplace::detail

@@ -12,7 +12,8 @@ namespace anyplace::detail {
 
 namespace {
 
-/// A launch with two arguments of its own; the others are those of the one that it was made of.
+/// A copy of a launch with two arguments of its own: the address of seed and offset, and the launch's place behind that
+/// offset. The other arguments are those of the launch `of`.
 struct DrawingLaunch {
   std::shared_ptr<const anyplace_launch> of;
   anyplace_launch launch;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // GraphDraws: the random numbers of an executable graph. Its kernels that draw read seed and offset from memory of the
-// graph's own, which each launch writes ahead of them; and a launch moves the offsets of the generators behind all that
-// the graph draws. So a launch draws what the same fills would have drawn one by one.
+// graph's own, which each launch of the graph writes ahead of them, while it moves the offsets of the generators behind
+// all that the graph draws. So a launch draws what the same fills would have drawn one by one.
 //
 // Invariant: launches of one graph are ordered one behind the other, so the memory isn't written while a launch reads.
 #pragma once
@@ -22,25 +22,26 @@ class GraphDraws {
  public:
   explicit GraphDraws(DeviceState& launch_device) noexcept : device_(launch_device) {}
 
-  /// The launch reads its seed and offset from this object's memory, behind the launches that were added before.
+  /// Makes a kernel launch that reads seed and offset from this object's memory. It draws the numbers behind those of
+  /// the launches that were added before.
   LaunchWork add(const LaunchWork& work, DeviceState& on, const char* operation);
   bool empty() const noexcept { return sources_.empty(); }
 
-  /// Takes the numbers of one launch from the generators, and writes them in the stream's order. The stream is neither
-  /// captured nor behind in the order of launches. Throws.
+  /// Takes the numbers of one launch from the generators, and writes them in the stream's order. The stream isn't
+  /// captured, and the launch before is ordered ahead of it. Throws.
   void submit(StreamState& stream, const char* operation);
 
  private:
   struct EndMemory {
     void operator()(BufferState* memory) const noexcept { BufferState::dispose(memory); }
   };
-  /// A generator, and where its numbers are on its device.
+  /// A generator, and the memory of its device that has seed and offset.
   struct Source {
     std::shared_ptr<GeneratorState> generator;
     DeviceState* device = nullptr;
     std::unique_ptr<BufferState, EndMemory> memory;
-    std::uint64_t words = 0;  ///< of a whole launch
-    // -- For a device that the graph isn't launched on.
+    std::uint64_t words = 0;  ///< how many words a whole launch draws
+    // -- Set if the device is another one than the graph is launched on.
     HelperStream helper;
     std::unique_ptr<EventState> before, behind;
   };
@@ -52,7 +53,7 @@ class GraphDraws {
   std::vector<Source> sources_;
 };
 
-/// flatten() for an executable graph: the kernels that draw read its own numbers. Throws.
+/// flatten() for an executable graph: kernels that draw read the numbers of GraphDraws. Throws.
 std::shared_ptr<const GraphContent> flatten_for_launch(const GraphContent& content, const char* operation);
 
 }  // namespace anyplace::detail

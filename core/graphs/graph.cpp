@@ -132,7 +132,7 @@ GraphNode Graph::add(const After& after, const Device& device, const char* opera
   detail::StreamState& builder = state.builder_for(*device.state(), operation);
   detail::NodeList& list = state.nodes->list;
   const std::size_t before = list.nodes.size();
-  // Some calls make several nodes.
+  // Some calls make several nodes, so all of them are removed if one fails.
   const auto undo = [&] {
     list.nodes.erase(list.nodes.begin() + static_cast<std::ptrdiff_t>(before), list.nodes.end());
   };
@@ -140,7 +140,7 @@ GraphNode Graph::add(const After& after, const Device& device, const char* opera
     detail::set_builder_front(builder, front);
     submit(StreamView(builder.id));
     front = detail::take_builder_front(builder);
-    // A copy of no bytes makes no node: one that does nothing stands for it.
+    // A copy of no bytes makes no node. An empty node stands for it, because the caller gets a GraphNode.
     if (list.nodes.size() == before) front.assign(1, list.add(detail::EmptyWork(), *builder.device, front));
     const std::vector<std::shared_ptr<detail::HeldBuffer>> used =
         detail::hold_buffers(detail::addresses_of(list, before), nullptr);
@@ -245,7 +245,7 @@ GraphNode Graph::add_child_graph(const After& after, const Graph& child) {
   std::shared_ptr<const detail::GraphContent> content;
   {
     const std::lock_guard lock(inner.mutex);
-    // Flat, so that graphs may be nested to any depth.
+    // The child's own children are flattened here, so that graphs may be nested to any depth.
     content = detail::flatten(inner.content());
   }
   return add(after, child.device(), operation, [&](const StreamView& stream) {
@@ -326,7 +326,7 @@ void Graph::keep(const HostBuffer& buffer) {
   state.buffers.push_back(std::move(held));
 }
 
-// ---- What there is -------------------------------------------------------------------------------------------------
+// ---- Asking --------------------------------------------------------------------------------------------------------
 
 std::size_t Graph::size() const {
   detail::GraphState& state = state_of(state_, "Graph::size");

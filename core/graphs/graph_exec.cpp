@@ -30,15 +30,15 @@ GraphExecState::GraphExecState(std::shared_ptr<const GraphContent> flat, bool na
 // ---- Launching -----------------------------------------------------------------------------------------------------
 namespace {
 
-/// Events whose most recent record is held back, or was captured, aren't what the backend's handle says: the core
-/// waits.
+/// Whether an event's most recent record is held back or was captured. The backend's event isn't that record then, so
+/// the graph has to be replayed, in which the core does the waiting.
 bool needs_care(const GraphContent& content) noexcept {
   const auto is_careful = [](const EventState* event) { return event->care_for.load(std::memory_order_acquire) != 0; };
   return std::any_of(content.recorded.begin(), content.recorded.end(), is_careful) ||
          std::any_of(content.waited.begin(), content.waited.end(), is_careful);
 }
 
-/// False if it has to be replayed this time.
+/// Launches the backend's graph. False if the graph has to be replayed this time.
 bool launch_native(GraphExecState& exec, StreamState& stream, const char* operation) {
   if (exec.native == nullptr) return false;
   const GraphContent& content = *exec.content;
@@ -56,20 +56,20 @@ bool launch_native(GraphExecState& exec, StreamState& stream, const char* operat
   return true;
 }
 
-/// The event to record behind the next launch: another one where replaced work has `done`.
+/// The event to record behind the next launch. It is a new one if replaced work still has `done`.
 std::shared_ptr<EventState> next_done(const GraphExecState& exec, const char* operation) {
   if (exec.done.use_count() == 1) return exec.done;
   return make_event(*exec.device, 0, operation);
 }
 
-/// The launch is behind the one before, and `done` behind it.
+/// Records `done` behind the launch. As each launch is behind the one before, `done` is behind all of them.
 void mark(GraphExecState& exec, std::shared_ptr<EventState> done, const char* operation) {
   record_behind_work(*done, *exec.last, operation);
   exec.done = std::move(done);
   exec.unmarked = false;
 }
 
-/// `done` was not recorded behind the last launch.
+/// Records the event behind the last launch if that failed when it was launched.
 void mark_at_last(GraphExecState& exec, const char* operation) {
   if (exec.unmarked) mark(exec, next_done(exec, operation), operation);
 }
@@ -95,15 +95,15 @@ bool is_finished(const GraphExecState& exec) noexcept {
   return exec.unmarked ? is_surely_idle(*exec.last, "GraphExec::launch") : is_past(*exec.done);
 }
 
-/// Whether faults of the graph's work are told by what turn_faults_to() says.
+/// Whether the graph's work can have faults that turn_faults_to() has to direct.
 bool turns_faults(const GraphExecState& exec, const char* operation) {
   if (exec.content->calls_host) return true;
   return exec.content->launches_kernels && exec.replay != nullptr && exec.replay->helpers() != nullptr &&
          has_capability(*exec.device, Capability::host_kernels, operation);
 }
 
-/// Faults of the launch to come are that stream's. Those of the launches before, which may be pending, aren't: so it is
-/// said in the stream's order.
+/// Directs faults of the next launch to its stream. Earlier launches may still be pending, and their faults belong to
+/// their own streams, so the change is made in the stream's order.
 void turn_faults_to(GraphExecState& exec, StreamState& stream, const char* operation) {
   const auto turn = [target = exec.fault_stream, helpers = exec.replay != nullptr ? exec.replay->helpers() : nullptr,
                      id = stream.id] {
@@ -117,7 +117,7 @@ void turn_faults_to(GraphExecState& exec, StreamState& stream, const char* opera
   launch_host_function(stream, turn, operation);
 }
 
-/// Behind the launch before, if that was on another stream.
+/// Makes the stream wait for the launch before, if that was on another stream.
 void follow_last(GraphExecState& exec, StreamState& stream, const char* operation) {
   if (exec.last.get() == &stream) return;
   mark_at_last(exec, operation);
@@ -125,7 +125,7 @@ void follow_last(GraphExecState& exec, StreamState& stream, const char* operatio
 }
 
 void submit_launch(GraphExecState& exec, StreamState& stream, const char* operation) {
-  if (exec.content->list.nodes.empty()) return;  // it is ordered all the same
+  if (exec.content->list.nodes.empty()) return;  // nothing has to be submitted; the launch is ordered all the same
   if (launch_native(exec, stream, operation)) return;
   if (exec.replay == nullptr) {
     exec.replay = std::make_unique<Replay>(*exec.content, operation);
@@ -151,18 +151,18 @@ void launch(const std::shared_ptr<GraphExecState>& exec, const Pin<StreamState>&
   const std::lock_guard lock(exec->mutex);
   require_not_ended(exec->ended, device, "executable graph", operation);
   if (stream->is_diverted()) {
-    // Decided once, under the captures' lock: a capture may begin or end at any moment.
+    // capture_work() decides under the captures' lock, because a capture may begin or end at any moment.
     Work work = ChildWork{exec->content};
     if (capture_work(*stream, work, operation)) return;
   }
   const GraphContent& content = *exec->content;
-  // The stream would join the capture in the middle of the graph.
+  // A wait for a captured record would make the stream join that capture in the middle of the graph.
   for (EventState* const event : content.waited) refuse_if_captured(*event, operation);
   const UncapturedScope uncaptured;
   std::shared_ptr<EventState> done = next_done(*exec, operation);
   follow_last(*exec, *stream, operation);
   if (exec->last.get() != stream.get()) turn_faults_to(*exec, *stream, operation);
-  // From here on a part of it may have been submitted, whatever fails.
+  // Whatever fails from here on, a part of the launch may have been submitted.
   exec->last = streams().pin_again(stream->id, operation);
   exec->unmarked = true;
   if (content.draws != nullptr) content.draws->submit(*stream, operation);
@@ -251,7 +251,7 @@ void update(GraphExecState& exec, std::shared_ptr<const GraphContent> flat, cons
 
 }  // namespace detail
 
-// ---- The public face -----------------------------------------------------------------------------------------------
+// ---- The public functions ------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -17,7 +17,7 @@ template <class State>
 struct Live {
   std::mutex mutex;  // guards what follows; a leaf
   std::vector<std::weak_ptr<State>> all;
-  std::size_t sweep_at = 32;  ///< so many are looked through for those that are gone
+  std::size_t sweep_at = 32;  ///< when the list has this many elements, expired ones are removed
 
   void add(const std::shared_ptr<State>& state) {
     const std::lock_guard lock(mutex);
@@ -27,7 +27,7 @@ struct Live {
     }
     all.push_back(state);
   }
-  /// Those that are there, which stay while the result has them.
+  /// The existing states, which stay alive as long as the result.
   std::vector<std::shared_ptr<State>> there() {
     std::vector<std::shared_ptr<State>> found;
     const std::lock_guard lock(mutex);
@@ -41,7 +41,8 @@ struct Live {
 NoDestructor<Live<GraphState>> live_graphs;
 NoDestructor<Live<GraphExecState>> live_execs;
 
-/// What it had goes behind the lock: it may call the user's code.
+/// Releases all that the graph has. The objects are declared before the lock and so destroyed after it, because that
+/// may call the user's code.
 void end(GraphState& graph, const DeviceState& device) {
   std::vector<HelperStream> builders;
   GraphContent content;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The graphs and executable graphs that there are, for what ends them before their owners do: their device is reset.
+// The list of existing graphs and executable graphs. A reset of their device uses it to end them before their owners
+// do.
 #pragma once
 
 #include <memory>
@@ -10,15 +11,16 @@
 
 namespace anyplace::detail {
 
-/// From now on end_graphs_of() knows of it. Throws bad_alloc.
+/// Adds the graph to the list, so that end_graphs_of() finds it. Throws bad_alloc.
 void note_live(const std::shared_ptr<GraphState>& graph);
 void note_live(const std::shared_ptr<GraphExecState>& exec);
 
-/// Ends all that use the device: the backend's graphs are destroyed, kernels, buffers and streams let go of. The
-/// device's work is done. Later calls with them throw invalid_handle. Throws bad_alloc, and may then have ended some.
+/// Ends all graphs that use the device: destroys the backend's graphs, and releases kernels, buffers and streams. The
+/// device's work is done. Later calls with the graphs throw invalid_handle. Throws bad_alloc, and may then have ended
+/// some.
 void end_graphs_of(const DeviceState& device);
 
-/// Throws invalid_handle if `ended`. `noun` says what it is.
+/// Throws invalid_handle if `ended`. `noun` names the kind of object in the error.
 void require_not_ended(bool ended, const DeviceState& device, const char* noun, const char* operation);
 
 }  // namespace anyplace::detail

@@ -9,7 +9,7 @@
 
 namespace anyplace::detail {
 
-/// The boundary's array of nodes.
+/// The array of nodes that graph_create and graph_update take.
 struct NativeGraph::Description {
   std::vector<anyplace_graph_node> nodes;
   std::shared_ptr<Used> used = std::make_shared<Used>();
@@ -76,7 +76,7 @@ bool NativeGraph::may_have(const GraphContent& content) noexcept {
     if (node.device != &device || std::holds_alternative<StagedWork>(node.work)) return false;
     const EventState* const event = event_of(node);
     if (event == nullptr) return true;
-    // A vendor's node for an event says nothing of other processes.
+    // A vendor's event node may leave the event's other processes out, so a graph with one is replayed.
     return event->device->backend == device.backend && (event->flags & ANYPLACE_EVENT_INTERPROCESS) == 0;
   };
   return !content.list.nodes.empty() && std::all_of(content.list.nodes.begin(), content.list.nodes.end(), is_its);

@@ -16,37 +16,39 @@ namespace anyplace::detail {
 
 class NativeGraph {
  public:
-  /// Null if the device has no graphs, or can't have this one. `content` is flat, and outlives the result. Throws what
-  /// the backend fails with.
-  /// `fault_stream` is the stream whose faults those of the host functions are, when they are called.
+  /// Makes the backend's graph. Null if the device has no graphs, or can't have this one. `content` is flat.
+  /// `fault_stream` is the id of the stream that gets faults of host functions, and is read when they are called.
+  /// Throws the backend's error.
   static std::unique_ptr<NativeGraph> make(std::shared_ptr<const GraphContent> content,
                                            std::shared_ptr<const std::atomic<std::uint64_t>> fault_stream,
                                            const char* operation);
 
   NativeGraph(const NativeGraph&) = delete;  // it owns the backend's graph
   NativeGraph& operator=(const NativeGraph&) = delete;
-  /// No launch is pending.
+  /// Destroys the backend's graph. No launch is pending.
   ~NativeGraph();
 
-  /// Other work for later launches. Returns what launches that were made before may still use. Null if the backend
-  /// can't, or if launches are held back, which would have the new work: then nothing has changed. Throws.
+  /// Gives later launches other work. Returns the content that earlier launches may still use. Returns null, and has
+  /// changed nothing, if the backend can't update the graph, or if launches are held back: those would get the new
+  /// work. Throws.
   std::shared_ptr<const void> update(std::shared_ptr<const GraphContent> content, const char* operation);
 
-  /// The stream is neither captured nor held. The caller orders it behind the launch before. Throws.
+  /// Launches the graph. The stream is neither captured nor held, and the caller has ordered it behind the launch
+  /// before. Throws.
   void launch(StreamState& stream, const char* operation);
-  /// What a held stream submits later. The graph lives until then.
+  /// Launches the graph on a held stream when its turn comes. The graph lives until then.
   anyplace_status launch_later(const StreamState& stream) noexcept;
-  /// What a held submission keeps until it was made.
+  /// A token that a held launch keeps until it is submitted; update() counts them.
   std::shared_ptr<const int> held_back() const noexcept { return held_; }
 
  private:
-  /// What a node with a host function points to.
+  /// The user data of a node with a host function.
   struct HostCall {
     std::shared_ptr<const std::function<void()>> function;
     const DeviceState* device = nullptr;
     std::shared_ptr<const std::atomic<std::uint64_t>> fault_stream;
   };
-  /// A content, and what its host functions' nodes point to.
+  /// A content, and the user data of its host functions' nodes.
   struct Used {
     std::shared_ptr<const GraphContent> content;
     std::vector<std::unique_ptr<HostCall>> calls;

@@ -64,7 +64,8 @@ void Replay::plan(const GraphContent& content, const char* operation) {
     known_.resize(lanes_.size());
     Lane& lane = lanes_[step.lane];
     step.position = ++lane.length;
-    // The latest of another lane first: it stands for those before it.
+    // The dependencies are gone through from the latest to the earliest: a wait for the latest one in a lane covers the
+    // earlier ones.
     for (std::uint32_t d = node.dependency_count; d-- > 0;) {
       const std::uint32_t dependency = list.dependencies[node.first_dependency + d];
       const Step& before = steps_[dependency];
@@ -100,8 +101,8 @@ void Replay::launch(const GraphContent& content, StreamState& stream, const char
 
 namespace {
 
-/// record() and wait() for the plan's own events, which nobody else asks about: straight to the backend where the
-/// stream isn't held.
+/// record() and wait() for the plan's own events, which nobody else asks about: they go straight to the backend where
+/// the stream isn't held.
 void record_own(EventState& event, StreamState& stream, const char* operation) {
   DeviceState& device = *stream.device;
   if (stream.is_diverted()) return record_behind_work(event, stream, operation);
@@ -121,8 +122,8 @@ void wait_own(StreamState& stream, EventState& event, const char* operation) {
 
 namespace {
 
-/// A wait is for the most recent record of before the launch, so where the graph records the event too, its own place
-/// would be too late: the launch begins with it.
+/// Whether the wait has to be submitted at the beginning of the launch. It takes the event's most recent record before
+/// the launch; if the graph records the event itself, that record would be taken at the node's own place.
 bool begins_launch(const GraphContent& content, const Work& work) {
   const auto* const waited = std::get_if<WaitWork>(&work);
   if (waited == nullptr) return false;
@@ -157,7 +158,7 @@ void Replay::submit_all(const GraphContent& content, StreamState& stream, const 
   for (const std::uint32_t event : joins_) wait_own(stream, *events_[event], operation);
 }
 
-/// The stream stays behind what the helpers were given: it uses the graph's memory.
+/// Makes the stream wait for all work that the helper streams were given, because that uses the graph's memory.
 void Replay::join_after_failure(StreamState& stream, const char* operation) noexcept {
   for (std::uint32_t lane = 1; lane < lanes_.size(); ++lane) {
     StreamState& helper = *lanes_[lane].helper;

@@ -19,12 +19,12 @@ using Retired = std::shared_ptr<RetiredWork>;
 
 struct RetiredGraphs {
   std::mutex mutex;  // guards all; a leaf
-  Retired all;       ///< a list; whoever takes one out of it ends it
-  Retired kept;      ///< a list of those that may never end, for leak checkers to find
+  Retired all;       ///< a list; the thread that takes an element out ends it
+  Retired kept;      ///< a list of elements that may never end, where a leak checker finds them
 };
 NoDestructor<RetiredGraphs> all_retired;
 
-/// Null if it isn't in the list: somebody else has taken it out.
+/// The element; null if another thread has taken it out of the list.
 Retired look_at(const RetiredWork* retired) noexcept {
   const std::lock_guard lock(all_retired.value.mutex);
   Retired found = all_retired.value.all;
@@ -54,8 +54,9 @@ bool is_finished(RetiredWork& work) noexcept {
   return work.done == nullptr || is_past(*work.done);
 }
 
-/// Whoever else looks at the work asks for its event alone. Of a lost device nobody can tell whether a launch still
-/// calls a function: what it would call stays.
+/// Ends work that was taken out of the list. Other threads that still have the element only look at its event. On a
+/// lost device a launch may still call a host function of the content, and nobody can tell, so the content is kept
+/// then.
 void end(Retired work) noexcept {
   const bool lost = work->device->lost.load(std::memory_order_relaxed);
   const bool launched = work->done != nullptr || work->last;
@@ -65,7 +66,7 @@ void end(Retired work) noexcept {
   work->content.reset();
 }
 
-/// A step of the polling thread.
+/// Ends the work if its launches are done: a step of the polling thread.
 bool end_if_finished(RetiredWork* retired) noexcept {
   {
     const Retired work = look_at(retired);
@@ -86,7 +87,7 @@ void wait_for(RetiredWork& work) noexcept {
     } else if (work.done != nullptr) {
       static_cast<void>(synchronize(*work.done, ANYPLACE_FOREVER, operation));
     }
-  } catch (const std::exception&) {  // what its launches do isn't known to be done
+  } catch (const std::exception&) {  // it isn't known whether the launches are done
     static_cast<void>(take_message());
   }
 }
@@ -96,7 +97,7 @@ struct Found {
   bool is_of_device = false;
 };
 
-/// Throws bad_alloc.
+/// All elements of the list. Throws bad_alloc.
 std::vector<Found> find_all(const DeviceState& device) {
   std::vector<Found> found;
   const std::lock_guard lock(all_retired.value.mutex);
@@ -145,7 +146,7 @@ bool end_retired_graphs_of(const DeviceState& device, bool wait) noexcept {
       end(std::move(found.work));
       any = true;
     }
-  } catch (const std::bad_alloc&) {  // the polling thread ends them
+  } catch (const std::bad_alloc&) {  // the polling thread ends them later
   }
   return any;
 }

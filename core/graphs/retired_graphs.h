@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What launches of graphs may still use though nobody can launch it any more: executable graphs whose owner let them
-// go, and what updates replaced. It ends once those launches are done, which the polling thread notices, or whoever
-// needs the memory, or at exit.
+// Retired graphs: objects that nobody can launch any more and that pending launches may still use. They are executable
+// graphs whose owner destroyed them, and what updates replaced. They end once those launches are done: the polling
+// thread notices that, or a thread that needs the memory asks, or the exit does.
 #pragma once
 
 #include <memory>
@@ -15,31 +15,32 @@ namespace anyplace::detail {
 struct GraphContent;
 struct GraphExecState;
 
-/// Made beforehand, since destructors hand it over.
+/// A retired object. It is allocated beforehand, because destructors retire.
 struct RetiredWork {
   DeviceState* device = nullptr;
   std::shared_ptr<const GraphContent> content;
-  std::shared_ptr<const void> kept;  ///< what has or had that content
-  std::shared_ptr<EventState> done;  ///< behind the last launch; null: there was none
-  /// The stream of the last launch where `done` couldn't be recorded behind it: it has to be idle instead.
+  std::shared_ptr<const void> kept;  ///< the object that has or had that content
+  std::shared_ptr<EventState> done;  ///< recorded behind the last launch; null: nothing was launched
+  /// The stream of the last launch, if `done` couldn't be recorded behind that. It has to be idle instead.
   Pin<StreamState> last;
-  /// A backend calls functions of the content.
+  /// Whether a backend calls functions of the content.
   bool backend_calls_host = false;
   ServiceRoom room{"Graph::instantiate"};  ///< its end may be handed over to the service thread
-  /// Guarded by the list's mutex.
+  /// The next element of the list. Guarded by the list's mutex.
   std::shared_ptr<RetiredWork> next;
 };
 
-/// Ends it once its launches are done. Never waits. Nobody else has it, and no lock is held: it may call the user's
-/// code.
+/// Ends the work once its launches are done, and never waits for that. The caller gives it away and holds no lock,
+/// because ending it may call the user's code.
 void retire(std::shared_ptr<RetiredWork> work) noexcept;
-/// The same for an executable graph.
+/// Retires an executable graph.
 void retire(std::shared_ptr<GraphExecState> exec) noexcept;
 
-/// Ends what is retired and whose launches are done. With `wait`, waits for the launches of what uses the device. False
-/// if nothing was ended. Holds no lock.
+/// Ends retired work whose launches are done. With `wait`, first waits for the launches of work that uses the device.
+/// False if nothing was ended. The caller holds no lock.
 bool end_retired_graphs_of(const DeviceState& device, bool wait) noexcept;
-/// At exit, when the devices were waited for and the core's threads have stopped: ends those whose launches are done.
+/// Ends the work whose launches are done. Called at exit, when the devices were waited for and the core's threads have
+/// stopped.
 void end_retired_graphs() noexcept;
 
 }  // namespace anyplace::detail

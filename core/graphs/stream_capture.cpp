@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public calls of a capture, and GraphPool. What a capture is, is in streams/capture.h.
+// The public calls of a capture, and GraphPool. streams/capture.h describes captures.
 #include <utility>
 
 #include "anyplace/graph.h"
@@ -68,8 +68,8 @@ Graph StreamView::end_capture() const {
   Graph graph;
   graph.state_ = detail::GraphState::make(*stream->device);
   detail::GraphState& state = *graph.state_;
-  // Events that were recorded keep the capture, but none of its nodes. Another thread that allocates on the stream may
-  // still look at the pools.
+  // The nodes and pools are taken out of the capture, because recorded events keep it alive and need neither. The lock
+  // is needed because another thread that allocates on the stream may still look at the pools.
   std::vector<std::pair<detail::DeviceState*, std::shared_ptr<detail::GraphPoolState>>> pools;
   {
     const std::lock_guard lock(detail::captures().mutex);

@@ -17,8 +17,8 @@ namespace {
 
 using Batch = std::span<const ClosedHandle>;
 
-/// The closer's step 3 for up to 32 handles. Bit i is set if handle i is in use. Each thread's hazard pointers are read
-/// once.
+/// Does step 3 of a closer (hazard_pointer.h) for up to 32 handles. Bit i is set if handle i is in use. Each thread's
+/// hazard pointers are read once.
 std::uint32_t used_of(Batch batch) noexcept {
   std::uint32_t used = 0;
   for (const ThreadHazards* thread = first_hazards(); thread != nullptr; thread = thread->next) {
@@ -32,7 +32,7 @@ std::uint32_t used_of(Batch batch) noexcept {
   return used;
 }
 
-/// The closer's steps 3 and 4. The caller has made the fence.
+/// Does steps 3 and 4 of a closer (hazard_pointer.h). The caller has made the fence.
 void release_or_ask_again(Batch batch) noexcept {
   const std::uint32_t used = used_of(batch);
   for (std::size_t i = 0; i < batch.size(); ++i) {

@@ -36,8 +36,8 @@ struct ClosedHandles {
   int fences_in_tick = 0;  ///< fences that this thread made in the current tick
 };
 
-/// Releases the handle's object once no hazard pointer names the handle: now, or a little later. `often`: handles of
-/// this kind are closed often, so this one may wait in a batch.
+/// Releases the handle's object once no hazard pointer names the handle: now, or a little later. If handles of its kind
+/// are closed `often`, this one may wait in a batch.
 void release_when_unused(const ClosedHandle& closed, bool often) noexcept;
 
 /// Releases the handles in all batches that no hazard pointer names.

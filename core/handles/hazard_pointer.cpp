@@ -56,7 +56,7 @@ bool may_publish() noexcept {
 
 }  // namespace
 
-/// The calling thread doesn't count: it needs no fence with itself.
+/// Whether another thread has joined. The calling thread doesn't count: it needs no fence with itself.
 bool others_may_use() noexcept {
   const ThreadHazards* const own = call_state.joined;
   for (const ThreadHazards* hazards = first_hazards(); hazards != nullptr; hazards = hazards->next) {

@@ -80,7 +80,7 @@ struct alignas(64) Slot {
   void* object = nullptr;
   std::atomic<DeviceState*> device{nullptr};  ///< the object's device; bar() reads it without a pin
   std::uint64_t handle = 0;                   ///< the backend's handle; for a buffer its address
-  std::uint64_t bytes = 0;                    ///< of a buffer
+  std::uint64_t bytes = 0;                    ///< the size of a buffer; not used by other kinds
   std::uint32_t index = 0;                    ///< the slot's own index; set at its first use and never changed
 
   /// Whether calls with `id` may take the fast path.
@@ -92,7 +92,7 @@ struct alignas(64) Slot {
 inline constexpr std::uint32_t chunk_size = 16384;
 extern constinit Slot first_slots[handle_kinds][chunk_size];
 
-/// What the subsystems know of a handle that leads nowhere (Subsystem::note_on_missing).
+/// The subsystems' notes on a handle that leads nowhere (Subsystem::note_on_missing).
 std::string notes_on_missing(std::uint64_t id);
 
 template <class T>
@@ -128,7 +128,7 @@ class Pin {
     }
     object_ = nullptr;
   }
-  /// The pin isn't empty.
+  /// The slot of the pinned object. The pin isn't empty.
   Slot& slot() const noexcept { return table_->slot(index_); }
   T* get() const noexcept { return object_; }
   T& operator*() const noexcept { return *object_; }
@@ -203,7 +203,7 @@ class SlotTable {
       refuse(id, operation);
     return pinned;
   }
-  /// Empty instead of throwing.
+  /// Pins the object; returns an empty pin for a bad handle instead of throwing.
   Pin<T> try_pin(std::uint64_t id) noexcept {
     Slot* const found = find(id);
     if (found == nullptr) [[unlikely]]
@@ -234,7 +234,7 @@ class SlotTable {
     Slot& found = first_slot(id);
     if (!found.is(id)) [[unlikely]]
       return nullptr;
-    // The word of a slot that nobody else pins.
+    // This is the word of a slot that nobody else pins.
     std::uint64_t word = Id::generation(id) << Word::shift | Word::open | 1;
     if (found.word.compare_exchange_strong(word, word + 1, std::memory_order_acquire, std::memory_order_relaxed))
         [[likely]] {
@@ -261,7 +261,7 @@ class SlotTable {
       if (pinned) visit(*pinned);
     }
   }
-  /// The handles that are open and whose object fits.
+  /// The open handles whose object passes `fits`.
   template <class Fits>
   std::vector<std::uint64_t> open_handles(Fits&& fits) {
     std::vector<std::uint64_t> handles;
@@ -274,7 +274,7 @@ class SlotTable {
     }
     return handles;
   }
-  /// As for_each, and for those whose handle was closed while somebody pins them.
+  /// Calls `visit(T&)` as for_each does, also for objects whose handle was closed and that somebody still pins.
   template <class Visit>
   void for_each_alive(Visit&& visit) {
     const std::uint64_t used = used_.load(std::memory_order_acquire);
@@ -309,8 +309,8 @@ class SlotTable {
       unflag(slot(index), index, Id::careful);
     }
   }
-  /// The same for one of several reasons, bits of `reasons`, which the object has: the handle takes the slow path while
-  /// there is one. Threads may set and clear different reasons at the same time.
+  /// set_careful() with several reasons. `reasons` is the object's set of them, a bit for each; the handle takes the
+  /// slow path while it isn't empty. Threads may set and clear different reasons at the same time.
   void set_careful_for(std::uint64_t id, std::atomic<std::uint32_t>& reasons, std::uint32_t reason,
                        bool careful) noexcept {
     if (careful) {
@@ -319,7 +319,7 @@ class SlotTable {
       reasons.fetch_and(~reason, std::memory_order_seq_cst);
     }
     if (id == 0) return;
-    // Whoever writes the flag last has read the reasons after writing it, so it is right in the end.
+    // The thread that writes the flag last reads the reasons after it, so the flag is right in the end.
     std::uint32_t seen = 0;
     do {
       seen = reasons.load(std::memory_order_seq_cst);
@@ -456,7 +456,7 @@ class SlotTable {
     }
     own.indexes[own.count++] = index;
   }
-  /// The index of a slot that was never used. Under mutex_.
+  /// The index of a slot that was never used. Called under mutex_.
   std::uint32_t first_use(const char* operation) {
     const std::uint64_t used = used_.load(std::memory_order_relaxed);
     if (used > Id::index_mask) {

@@ -92,7 +92,7 @@ class PinnedUse {
   const Pin<Second>& second_;
 };
 
-/// The caller keeps the objects alive.
+/// The guard of objects that the caller keeps alive.
 template <class First, class Second = First>
 class Given {
  public:
@@ -115,7 +115,7 @@ template <class First, class Second, class Body>
 [[gnu::noinline, gnu::cold]] auto use_pinned(const char* operation, std::uint64_t first, std::uint64_t second,
                                              Body body) {
   enter(operation);
-  join_fast_path();  // for the thread's next calls
+  join_fast_path();  // the thread's next calls take the fast path
   const Pin<First> first_pin = table_of<First>().pin(first, operation);
   const Pin<Second> second_pin = table_of<Second>().pin(second, operation);
   return body(PinnedUse<First, Second>(first_pin, second_pin));
@@ -123,7 +123,7 @@ template <class First, class Second, class Body>
 template <class Only, class Body>
 [[gnu::noinline, gnu::cold]] auto use_pinned(const char* operation, std::uint64_t id, Body body) {
   enter(operation);
-  join_fast_path();  // for the thread's next calls
+  join_fast_path();  // the thread's next calls take the fast path
   const Pin<Only> pinned = table_of<Only>().pin(id, operation);
   return body(PinnedUse<Only>(pinned, pinned));
 }
@@ -141,8 +141,9 @@ template <class First, class Second, class Body>
   }
   return use_pinned<First, Second>(operation, first, second, body);
 }
-/// The fast path alone, for calls whose two paths get hold of more than handles in two ways. False if the thread or the
-/// handle can't take it, or if body(guard) returned false, which it may before it did anything.
+/// Takes the fast path alone, for calls that need more than their handles' objects and get it differently on the slow
+/// path. False if the thread or the handle can't take it, or if body(guard) returned false, which it may only before it
+/// has done anything.
 template <class Only, class Body>
 [[gnu::always_inline]] inline bool use_plain(std::uint64_t id, Body body) {
   ThreadHazards* const hazards = call_state.hazards;

@@ -36,15 +36,15 @@ bool equal(const char (&a)[N], const char (&b)[N]) noexcept {
 
 const char* name_of(IpcKind kind) noexcept { return kind == IpcKind::event ? "an event" : "a buffer"; }
 
-/// Throws backend_failed where a file of /proc couldn't be opened for want of a descriptor: a handle without what
-/// stands there would be refused as one from elsewhere.
+/// Throws backend_failed if a file of /proc couldn't be opened for want of a descriptor. A handle made without the
+/// file's contents would be refused as one from elsewhere.
 void require_descriptors(int error, DeviceState& device, const char* operation) {
   if (!backend::is_descriptor_shortage(error)) return;
   fail(ErrorCode::backend_failed, device.place, operation,
        backend::no_descriptor_text("what tells processes apart", error));
 }
 
-/// Fills in where this process is: what a handle from elsewhere has otherwise.
+/// Fills in what tells this process, machine and device from others.
 void set_origin(IpcHeader& header, DeviceState& device, const char* operation) {
   if (std::FILE* const file = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
     if (std::fgets(header.boot, sizeof(header.boot), file) == nullptr) header.boot[0] = '\0';
@@ -70,7 +70,7 @@ void set_origin(IpcHeader& header, DeviceState& device, const char* operation) {
   set_text(header.place, device.place);
 }
 
-/// Reads a handle's header. Everything about the bytes alone is checked.
+/// Reads a handle's header, and checks all that can be checked of the bytes alone.
 IpcHeader header_of(DeviceState& device, IpcKind kind, std::span<const std::byte> handle, const char* operation) {
   const auto refuse = [&](const std::string& text) {
     fail(ErrorCode::invalid_argument, device.place, operation, text);
@@ -107,7 +107,7 @@ IpcHeader header_of(DeviceState& device, IpcKind kind, std::span<const std::byte
   return header;
 }
 
-/// Checks where the handle was made.
+/// Checks that the handle was made on this machine, for this device, by another process.
 void check_origin(DeviceState& device, const IpcHeader& header, const char* operation) {
   const auto refuse = [&](const std::string& text) {
     fail(ErrorCode::invalid_argument, device.place, operation, text);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles for other processes: writing one, and reading one that may be of anywhere and anything.
+// Handles for other processes: writing one, and reading one, whose bytes may be anything.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace anyplace::detail {
 
-/// What a handle is about. A buffer's range is `bytes` from `offset` on in what the backend shares.
+/// The contents of a handle. A buffer's range is the `bytes` from `offset` on in the memory that the backend shares.
 struct IpcContent {
   ShareAddress share;
   anyplace_ipc_handle backend{};
@@ -22,12 +22,12 @@ struct IpcContent {
   std::uint64_t bytes = 0;
 };
 
-/// Throws what asking for the device's properties throws.
+/// Writes a handle. Throws what asking for the device's properties throws.
 std::vector<std::byte> write_handle(DeviceState& device, IpcKind kind, const IpcContent& content,
                                     const char* operation);
 
-/// Throws invalid_argument for bytes that are no handle of that kind for that device from another process of this
-/// machine, and says which of these isn't so.
+/// Reads a handle. Throws invalid_argument, which says what is wrong, for bytes that are no handle of that kind, or are
+/// of another device or machine, or of this process.
 IpcContent read_handle(DeviceState& device, IpcKind kind, std::span<const std::byte> handle, const char* operation);
 
 }  // namespace anyplace::detail

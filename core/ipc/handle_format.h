@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The bytes of a handle for other processes: a header of fixed size, then the backend's own bytes. They are read on the
-// machine where they were written, so they are as that machine has them in memory.
+// machine where they were written, so numbers are laid out as in its memory.
 //
-// The checksum is FNV-1a over all bytes, those of the checksum itself as 0. Each of its steps maps different states to
-// different ones, so every change within eight neighbouring bits changes it.
+// The checksum is FNV-1a over all bytes, with its own bytes as 0. Each step maps different states to different ones, so
+// every change within eight neighbouring bits changes it.
 #pragma once
 
 #include <cstddef>
@@ -22,30 +22,30 @@ struct IpcHeader {
 
   char magic[8];
   std::uint32_t version;
-  std::uint32_t kind;  // IpcKind
+  std::uint32_t kind;  // an IpcKind
   std::uint64_t checksum;
   std::uint32_t header_bytes;
-  std::uint32_t backend_bytes;  // behind the header
+  std::uint32_t backend_bytes;  // how many bytes lie behind the header
 
-  // -- Where it was made. Texts end with NUL.
+  // -- Where the handle was made. Texts end with NUL.
   char boot[40];  // the kernel's number for this start of the machine
-  char host[64];  // its name, for messages
+  char host[64];  // the machine's name, for messages
   std::uint64_t pid_namespace;
-  std::uint64_t start;  // of the process
+  std::uint64_t start;  // when the process started
   std::uint32_t pid;
   std::int32_t device;
   char backend[32];
-  char build[64];  // of the plugin and its boundary
-  char uuid[64];   // of the device; may be empty
-  char place[40];  // of the device, for messages
+  char build[64];  // the build of the plugin and its boundary
+  char uuid[64];   // the device's; may be empty
+  char place[40];  // the device's, for messages
 
-  // -- What counts its users (share_table.h).
+  // -- The entry that counts the users (share_table.h).
   std::uint64_t table_nonce;
   std::uint32_t table_descriptor;
   std::uint32_t entry;
   std::uint64_t generation;
 
-  // -- Of a buffer: the range, in what the backend shares.
+  // -- For a buffer: its range in the memory that the backend shares.
   std::uint64_t offset;
   std::uint64_t bytes;
   std::uint64_t shared_bytes;

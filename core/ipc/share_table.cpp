@@ -24,7 +24,7 @@ using backend::ArenaResult;
 struct TableLayout {
   struct Entry {
     std::atomic<std::uint64_t> state;    // generation * 2, + 1 while it is shared
-    std::atomic<std::uint64_t> holders;  // bits: the members that have it open
+    std::atomic<std::uint64_t> holders;  // bit i is set while member i has it open
   };
   static constexpr std::uint32_t entries = 65536;
 
@@ -33,12 +33,12 @@ struct TableLayout {
 };
 using Table = backend::SharedArena<TableLayout>;
 
-/// This process's own table.
+/// The table of this process.
 struct OwnTable {
   std::mutex mutex;  // guards the rest; a leaf
   std::unique_ptr<Table> table;
-  std::uint32_t used = 0;           // entries ever taken
-  std::vector<std::uint32_t> free;  // those given back
+  std::uint32_t used = 0;           // how many entries were ever taken
+  std::vector<std::uint32_t> free;  // entries that were given back
 };
 constinit NoDestructor<OwnTable> own_table;
 
@@ -55,7 +55,7 @@ TableLayout::Entry& entry_of(std::uint32_t number) noexcept { return (*own_table
 
 }  // namespace
 
-// ---- What this process shares --------------------------------------------------------------------------------------
+// ---- Objects that this process shares ------------------------------------------------------------------------------
 
 Share::Share(const std::string& place, const char* operation) {
   OwnTable& own = own_table.value;
@@ -109,14 +109,14 @@ bool Share::close() noexcept {
   return entry.holders.load(std::memory_order_seq_cst) == 0;
 }
 
-// ---- What others share ---------------------------------------------------------------------------------------------
+// ---- Objects that others share -------------------------------------------------------------------------------------
 
-/// The table of another process, as long as something of it is open.
+/// The table of another process, kept as long as an object of it is open.
 class GuestTable {
  public:
   explicit GuestTable(std::unique_ptr<Table> table) noexcept : table_(std::move(table)) {}
 
-  /// False if the thing isn't shared any more.
+  /// Sets this process's bit. False if the object isn't shared any more.
   bool hold(std::uint32_t number, std::uint64_t generation) {
     const std::lock_guard lock(mutex_);
     int& count = counts_[number];
@@ -146,13 +146,13 @@ class GuestTable {
 
   const std::unique_ptr<Table> table_;
   std::mutex mutex_;                     // a leaf
-  std::map<std::uint32_t, int> counts_;  // guarded by mutex_; how often each thing is open in this process
+  std::map<std::uint32_t, int> counts_;  // guarded by mutex_; how often each object is open in this process
 };
 
 namespace {
 
 struct GuestTables {
-  std::mutex mutex;  // guards the rest; taken before a table's own
+  std::mutex mutex;  // guards the rest; taken before the mutex of a GuestTable
   std::vector<std::pair<ArenaAddress, std::weak_ptr<GuestTable>>> joined;
 };
 constinit NoDestructor<GuestTables> guest_tables;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What applications and the boundary both describe, in structs of the same layout: an application includes nothing of
-// the boundary, and a launch still goes to the backend as it was written.
+// The descriptions that the public headers and the boundary both have, as structs of the same layout. So an application
+// includes nothing of the boundary, and its launch still goes to the backend as it was written.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ static_assert(sizeof(BlockDescription) == sizeof(anyplace_block) &&
               offsetof(BlockDescription, shared) == offsetof(anyplace_block, shared) &&
               offsetof(BlockDescription, shared_bytes) == offsetof(anyplace_block, shared_bytes));
 
-// Nothing on this side writes through one type and reads through the other: what is read here was written by the
-// application or by the backend.
+// The casts are safe although the types differ: the core never writes through one type and reads through the other. The
+// application or the backend wrote what is read here.
 inline const anyplace_launch& boundary_launch(const LaunchDescription& launch) noexcept {
   return reinterpret_cast<const anyplace_launch&>(launch);
 }

@@ -11,7 +11,8 @@ namespace anyplace::detail {
 
 struct RandomDraw;
 
-/// As StreamView::launch_arguments. A node of a graph that is made of the launch has `draw`, which may be null.
+/// Launches as StreamView::launch_arguments does. If the launch becomes a node of a graph, the node has `draw`, which
+/// may be null.
 void launch_drawing(std::uint64_t stream_id, std::uint64_t kernel_id, const anyplace_launch& launch,
                     std::shared_ptr<const RandomDraw> draw, const char* called);
 

@@ -17,7 +17,7 @@ struct ImageFormat {
 
 ImageFormat identify_image(std::span<const std::byte> image);
 
-/// "PTX text, ..." of a device's image_formats; "no image at all" for none.
+/// The formats as text for people: "PTX text, ..."; "no image at all" for none.
 std::string describe_formats(std::uint64_t image_formats);
 
 }  // namespace anyplace::detail

@@ -63,7 +63,7 @@ struct Callable {
   std::string name;  ///< for messages
 };
 
-/// The first argument of a template, from behind the angle bracket: "main::{lambda(int, float)#1}".
+/// The first argument of a template, which begins behind the angle bracket: "main::{lambda(int, float)#1}".
 std::string_view first_argument(std::string_view text) noexcept {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -75,7 +75,8 @@ std::string_view first_argument(std::string_view text) noexcept {
   return text;
 }
 
-/// The name of a callable is its type's; for a lambda, that says in which function it was written.
+/// The callable's name for messages, which is that of its type. For a lambda, that says in which function it was
+/// written.
 std::string name_of(const HostKernel& kernel) {
   constexpr std::size_t most = 160;
   constexpr std::string_view maker = "make_host_kernel<";

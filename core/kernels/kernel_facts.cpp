@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a vendor tells of modules and kernels: their attributes, variables and handles.
+// Queries of modules and kernels that the vendor answers: their attributes, variables and handles.
 #include <fmt/format.h>
 
 #include <string>

@@ -20,8 +20,8 @@
 
 namespace anyplace::detail {
 
-constexpr std::size_t max_arguments = 1024;         ///< of a kernel
-constexpr std::size_t max_name_length = 64 * 1024;  ///< of a mangled name
+constexpr std::size_t max_arguments = 1024;         ///< the most arguments of a kernel
+constexpr std::size_t max_name_length = 64 * 1024;  ///< the longest name, which may be a mangled one
 
 struct ModuleState {
   static constexpr HandleKind handle_kind = HandleKind::module;

@@ -36,7 +36,8 @@ bool within(const std::uint32_t (&size)[3], const std::uint32_t (&limit)[3]) noe
   return size[0] - 1 < limit[0] && size[1] - 1 < limit[1] && size[2] - 1 < limit[2];
 }
 
-/// Each factor is within 32 bits, and the product is compared before it can overflow.
+/// Whether a block has at most `limit` threads. Each factor has 32 bits, and the first product is compared before the
+/// second could overflow.
 bool threads_within(const std::uint32_t (&block)[3], std::uint32_t limit) noexcept {
   const std::uint64_t plane = std::uint64_t{block[0]} * block[1];
   return plane <= limit && plane * block[2] <= limit;
@@ -107,12 +108,12 @@ void require_arguments(const KernelState& kernel, std::span<const anyplace_argum
 }
 
 // ---- Launches that are kept ----------------------------------------------------------------------------------------
-// Copies of the argument values lie behind the launch: the arguments, then their values.
+// Behind a kept launch lie copies of its arguments, and behind those the copies of their values.
 
 constexpr std::size_t large_value = sizeof(std::uint64_t);  ///< larger ones may have to be aligned for any type
 constexpr std::size_t largest_alignment = alignof(std::max_align_t);
 
-/// Where a value may be, from `bytes` on.
+/// The first place for a value at or behind `bytes`.
 std::size_t place_of_value(std::size_t bytes, std::size_t size) noexcept {
   const std::size_t alignment = size > large_value ? largest_alignment : large_value;
   return (bytes + alignment - 1) & ~(alignment - 1);
@@ -124,7 +125,7 @@ std::size_t room_behind(std::span<const anyplace_argument> arguments) noexcept {
   return bytes;
 }
 
-/// `behind` is aligned for any type.
+/// Copies the arguments and their values to `behind`, which is aligned for any type.
 void copy_arguments(anyplace_launch& launch, std::byte* behind, std::span<const anyplace_argument> from) noexcept {
   auto* argument = reinterpret_cast<anyplace_argument*>(behind);
   launch.arguments = argument;
@@ -144,9 +145,9 @@ void copy_arguments(anyplace_launch& launch, std::byte* behind, std::span<const 
   }
 }
 
-/// Of a held stream: by itself.
+/// The launch of a held stream, in an allocation of its own.
 struct KeptLaunch {
-  Pin<KernelState> kernel;  ///< its owner may destroy it meanwhile
+  Pin<KernelState> kernel;  ///< pinned, because its owner may destroy it meanwhile
   alignas(std::max_align_t) anyplace_launch launch;
 
   KeptLaunch(Pin<KernelState> pinned, const anyplace_launch& of) noexcept : kernel(std::move(pinned)), launch(of) {}
@@ -165,7 +166,7 @@ LaunchWork keep_launch(Pin<KernelState> kernel, const anyplace_launch& launch,
   return work;
 }
 
-/// Of a captured stream: a piece of the nodes' room, where the kernel is pinned once for many launches.
+/// The launch of a captured stream, in a piece of the nodes' room, where the kernel is pinned once for many launches.
 struct CapturedLaunch {
   const KernelState& kernel;
   std::uint64_t kernel_id;
@@ -201,7 +202,8 @@ constexpr const char* operation = "Stream::launch";
 
 // ---- Checks --------------------------------------------------------------------------------------------------------
 
-/// Of a launch whose arguments the typed launch() describes: as many and as large as a callable takes.
+/// Whether a callable takes as many arguments of these sizes. The typed launch() described them, so nothing else can be
+/// wrong with them.
 bool arguments_fit(const KernelState& kernel, const anyplace_launch& launch) noexcept {
   if (kernel.module) return launch.argument_count <= max_arguments;
   const std::size_t count = kernel.argument_sizes.size();
@@ -212,7 +214,7 @@ bool arguments_fit(const KernelState& kernel, const anyplace_launch& launch) noe
   return true;
 }
 
-/// Whether the launch is right, without a word about what isn't.
+/// Whether the launch is right. If it isn't, require_launch() says why.
 bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
   return within(launch.grid, kernel.max_grid) && within(launch.block, kernel.max_block) &&
          threads_within(launch.block, kernel.max_threads_per_block) && launch.shared_bytes <= kernel.max_shared_bytes &&
@@ -225,7 +227,7 @@ bool fits(const KernelState& kernel, const anyplace_launch& launch) noexcept {
                    stream.device->place));
 }
 
-/// Throws what is wrong with the launch.
+/// Throws an Error that says what is wrong with the launch, if anything is.
 void require_launch(const StreamState& stream, const KernelState& kernel, const anyplace_launch& launch) {
   if (kernel.device != stream.device) refuse_kernel(kernel, stream);
   require_usable(*stream.device, operation);
@@ -233,14 +235,14 @@ void require_launch(const StreamState& stream, const KernelState& kernel, const 
   require_arguments(kernel, arguments_of(launch), operation);
 }
 
-/// For a launch that doesn't fit.
+/// Throws an Error for a launch that doesn't fit.
 [[noreturn, gnu::noinline, gnu::cold]] void refuse_launch(const StreamState& stream, const KernelState& kernel,
                                                           const anyplace_launch& launch) {
   require_launch(stream, kernel, launch);
   fail(ErrorCode::invalid_argument, stream.device->place, operation, "the launch doesn't fit the kernel");
 }
 
-/// Hands the launch over if the stream is captured or held; else false.
+/// Hands the launch over to the stream's capture or hold. False if the stream is neither captured nor held.
 bool divert_launch(StreamState& stream, const KernelState& kernel, std::uint64_t kernel_id,
                    const anyplace_launch& launch) {
   if (!stream.is_diverted()) return false;
@@ -256,7 +258,7 @@ anyplace_status submit_launch(const StreamState& stream, const KernelState& kern
   return device.table->kernel_launch(device.self, stream.handle, kernel.handle, &launch);
 }
 
-/// A guard is of kernel and stream (handles/use.h).
+/// The body of a launch. `guard` has the kernel and the stream (handles/use.h).
 template <class Guard>
 [[gnu::always_inline]] inline void launch_kernel(const Guard& guard, std::uint64_t kernel_id,
                                                  const anyplace_launch& launch) {
@@ -306,11 +308,12 @@ void StreamView::launch_arguments(KernelView kernel, const LaunchConfig& config,
   std::copy_n(std::array{config.grid.x, config.grid.y, config.grid.z}.data(), 3, launch.grid);
   std::copy_n(std::array{config.block.x, config.block.y, config.block.z}.data(), 3, launch.block);
   launch.shared_bytes = config.shared_bytes;
-  // More than the number can hold are as many too many.
+  // The number has 32 bits. A count beyond them is refused all the same, as any count that large.
   launch.argument_count = static_cast<std::uint32_t>(std::min<std::size_t>(arguments.size(), UINT32_MAX));
   launch.argument_stride = sizeof(anyplace_argument);
   launch.arguments = reinterpret_cast<const anyplace_argument*>(arguments.data());
-  // Pinned, so that the body looks at each argument: these were put together at run time.
+  // The objects are pinned rather than taken on the fast path, so that the body checks each argument: the caller put
+  // them together at run time.
   const std::uint64_t kernel_id = kernel.id();
   detail::use_pinned<detail::KernelState, detail::StreamState>(
       detail::operation, kernel_id, id_, [&](const auto& guard) { detail::launch_kernel(guard, kernel_id, launch); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading one image, and letting go of it. Every way to make a Module uses this.
+// Loading one image, and ending the module. Every way to make a Module uses this.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace anyplace::detail {
 std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
                           const char* operation);
 
-/// Closes the handles of the module and its kernels, also at exit. Nothing for a handle that is closed.
+/// Closes the handles of the module and its kernels, also at exit. Does nothing for a handle that is closed.
 void close_module(std::uint64_t id) noexcept;
 
 }  // namespace anyplace::detail

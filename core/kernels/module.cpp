@@ -177,7 +177,7 @@ void close_module(std::uint64_t id) noexcept {
 
 namespace {
 
-/// What a destructor does.
+/// Closes the module for its owner's destructor. Does nothing in a forked or exiting process.
 void let_go_of_module(std::uint64_t id) noexcept {
   if (id != 0 && process_running()) close_module(id);
 }

@@ -16,14 +16,14 @@ bool OwnModule::find(const DeviceState& device, std::shared_ptr<const Module>& m
   for (const Loaded& loaded : loaded_) {
     if (loaded.device != &device) continue;
     module = loaded.module;
-    // Its handle goes with a reset of the device.
+    // A reset of the device closes the module's handle.
     return module == nullptr || modules().try_pin(module->id());
   }
   return false;
 }
 
 std::shared_ptr<const Module> OwnModule::keep(const DeviceState& device, std::shared_ptr<const Module> made) {
-  std::shared_ptr<const Module> replaced;  // goes outside of the lock
+  std::shared_ptr<const Module> replaced;  // released outside of the lock
   const std::lock_guard lock(mutex_);
   for (Loaded& loaded : loaded_) {
     if (loaded.device != &device) continue;

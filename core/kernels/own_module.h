@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OwnModule: a module of the library's own kernels, on each device that uses it: loaded at the device's first use, and
-// kept until its backend ends.
+// OwnModule: a module of the library's own kernels, on each device that uses it. It is loaded at the device's first
+// use, and kept until its backend ends.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace anyplace::detail {
 
-/// Static, as NoDestructor<OwnModule>; its room's Subsystem has end() for `end_unused`.
+/// Declare it as a static NoDestructor<OwnModule>. The Subsystem of its room calls end() in `end_unused`.
 class OwnModule {
  public:
   constexpr OwnModule() noexcept = default;
@@ -24,9 +24,10 @@ class OwnModule {
   /// The module of these images, the same at each call. Loads it if need be, also after a reset of the device. Throws
   /// what Module's constructor from images throws.
   std::shared_ptr<const Module> on(DeviceState& device, const KernelImages& images, const char* operation);
-  /// The same; null for a device that takes no modules or none of the images, which is looked at once.
+  /// The module of these images, as on() returns it; null for a device that takes no modules or none of the images,
+  /// which is found out once.
   std::shared_ptr<const Module> on_if_taken(DeviceState& device, const KernelImages& images, const char* operation);
-  /// At exit: backends count what is left of theirs.
+  /// Releases the modules. Called at exit, because backends count the objects that weren't destroyed.
   void end() noexcept;
 
  private:
@@ -35,9 +36,9 @@ class OwnModule {
     std::shared_ptr<const Module> module;  ///< null: the device takes none of the images
   };
 
-  /// Whether it is known what `device` has, and that is still there; then `module` is it.
+  /// Whether it is known what `device` has, and it still exists; then sets `module` to it.
   bool find(const DeviceState& device, std::shared_ptr<const Module>& module);
-  /// Two threads may load at the same time; the module of one of them is kept, and returned.
+  /// Keeps the module and returns it. If another thread has loaded one at the same time, returns that one instead.
   std::shared_ptr<const Module> keep(const DeviceState& device, std::shared_ptr<const Module> made);
 
   std::mutex mutex_;  // guards loaded_; a leaf

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* auto_variable = "ANYPLACE_AUTO";
 constexpr std::string_view default_order = "cuda,hip,levelzero,cpu_sim";
-constexpr std::size_t order_limit = 64;  // names
+constexpr std::size_t order_limit = 64;  // the most names that are read
 
 bool is_planned(std::string_view name) {
   const auto names = planned_names();

@@ -77,7 +77,7 @@ bool fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
   return offset <= size && bytes <= size - offset;
 }
 
-/// offset + bytes, or the greatest number where that wraps.
+/// offset + bytes, or the greatest number if that wraps around.
 std::uint64_t end_of(std::uint64_t offset, std::uint64_t bytes) {
   return bytes > UINT64_MAX - offset ? UINT64_MAX : offset + bytes;
 }

@@ -15,7 +15,7 @@ namespace anyplace::detail {
 /// Reads `bytes` bytes at `offset`; false if they are not all there.
 using ReadAt = std::function<bool(std::uint64_t offset, void* out, std::size_t bytes)>;
 
-/// Why `size` bytes are no shared object for this process; empty if they look like one.
+/// Why the file's `size` bytes are no shared object for this process; empty if they look like one.
 std::string elf_problem(std::uint64_t size, const ReadAt& read);
 
 /// elf_problem() for a file, which must be a regular one. Never blocks. If memory or descriptors ran short

@@ -19,10 +19,10 @@ inline constexpr std::size_t name_limit = 31;
 
 inline constexpr std::string_view automatic_name = "auto";
 
-/// [a-z][a-z0-9_]*, at most name_limit characters.
+/// Whether `text` is [a-z][a-z0-9_]*, with at most name_limit characters.
 bool is_valid_name(std::string_view text) noexcept;
 
-/// What is wrong with `text` as a name; empty if nothing.
+/// The reason why `text` is no name; empty if it is one.
 std::string name_problem(std::string_view text);
 
 /// The table of aliases.
@@ -32,7 +32,7 @@ std::string_view without_table_alias(std::string_view name) noexcept;
 /// The names that mean something to anyplace even where no plugin has them: cuda, hip, levelzero, cpu_sim.
 std::span<const std::string_view> planned_names() noexcept;
 
-/// libanyplace_backend_<name>.so
+/// The name of the file that the backend's plugin is in: libanyplace_backend_<name>.so.
 std::string plugin_file_name(std::string_view name);
 /// The <name> in a plugin's file name, if `file_name` is one and <name> is valid.
 std::optional<std::string_view> name_in_file_name(std::string_view file_name) noexcept;

@@ -20,7 +20,7 @@ namespace {
 /// The most items that a list in a message has: 4096 devices would be no help.
 constexpr std::size_t list_limit = 64;
 
-/// "/path/libanyplace_backend_x.so: reason (code); ...", for every refused file of the name.
+/// Every refused file of the name: "/path/libanyplace_backend_x.so: reason (code); ...".
 std::string refusals(const std::vector<PluginCandidate>& all, std::string_view name) {
   std::string text;
   for (const PluginCandidate& candidate : all) {
@@ -42,7 +42,8 @@ std::string remedies(const std::vector<PluginCandidate>& all, std::string_view n
   return text;
 }
 
-/// "other backends found (by file name, unopened): libanyplace_backend_cuda.so; ", or nothing.
+/// The plugin files of other backends: "other backends found (by file name, unopened): libanyplace_backend_cuda.so; ".
+/// Empty if there is none.
 std::string others(const std::vector<PluginCandidate>& all, std::string_view name) {
   std::set<std::string> names;
   for (const PluginCandidate& candidate : all) {
@@ -90,8 +91,8 @@ bool lacks_only_devices(const std::vector<PluginCandidate>& all, std::string_vie
   return lacks;
 }
 
-/// "; not searched: build: ANYPLACE_BACKEND_PATH takes absolute ...": the variable's directories that can't be
-/// searched.
+/// The directories of the variable that can't be searched: "; not searched: build: ANYPLACE_BACKEND_PATH takes absolute
+/// ...".
 std::string passed_over() {
   std::string text;
   for (const PluginDirectoryProblem& problem : search_path().problems) {

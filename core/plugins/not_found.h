@@ -13,7 +13,7 @@
 
 namespace anyplace::detail {
 
-/// Throws invalid_argument.
+/// Throws invalid_argument for a text that is no name.
 [[noreturn]] void fail_bad_name(std::string_view name, const std::string& problem, const char* operation);
 
 /// Throws no_such_backend, or no_such_device if the plugin refused to load because there is no device. `asked` is the
@@ -24,8 +24,7 @@ namespace anyplace::detail {
 /// Throws no_such_device for `auto`.
 [[noreturn]] void fail_no_automatic(const std::vector<std::string>& order, const char* operation);
 
-/// Throws no_such_device. It says what the backend says may hide devices. `note` may say more; empty if there is
-/// nothing to say.
+/// Throws no_such_device, with the backend's note on what may hide devices, and with `note`, which may be empty.
 [[noreturn]] void fail_no_device(const Place& place, Backend& backend, const std::string& note, const char* operation);
 
 }  // namespace anyplace::detail

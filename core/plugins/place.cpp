@@ -27,7 +27,7 @@ bool is_uuid_character(char c) noexcept {
   return is_digit(c) || c == '-' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// `meant`: the place that was probably meant; empty for a guess at the name.
+/// `meant` is the place that was probably meant. If it is empty, the text guesses the name.
 [[noreturn]] void refuse(std::string_view text, const std::string& problem, const std::string& meant = {}) {
   ErrorDetails details;
   details.code = ErrorCode::invalid_argument;
@@ -43,7 +43,7 @@ bool is_uuid_character(char c) noexcept {
   throw Error(std::move(details));
 }
 
-/// What is wrong with an index; empty, and *index set, if nothing is.
+/// The reason why `digits` is no index. If it is one, returns "" and sets *index.
 std::string parse_index(std::string_view digits, int* index) {
   if (digits.empty()) return "nothing follows the ':'";
   const auto* const odd = std::find_if_not(digits.begin(), digits.end(), is_digit);
@@ -66,7 +66,7 @@ std::string uuid_problem(std::string_view uuid) {
   return "";
 }
 
-/// dddd:dd:dd.d with 4 to 8 digits in the first place.
+/// Whether `text` is dddd:dd:dd.d, with 4 to 8 digits in the first part.
 bool is_pci_address(std::string_view text) noexcept {
   constexpr std::string_view rest_shape = ":dd:dd.d";
   const std::size_t domain = std::min(text.find(':'), text.size());
@@ -76,10 +76,10 @@ bool is_pci_address(std::string_view text) noexcept {
                     [](char shape, char c) { return shape == 'd' ? is_hex(c) : c == shape; });
 }
 
-/// The selector that is in the place of an index: a vendor's uuid without "uuid=", or an address on the bus without
-/// "pci=", with its domain or without. Empty if it is neither.
+/// Makes a selector of a text that is in the place of an index: a vendor's uuid without "uuid=", or an address on the
+/// bus without "pci=", with its domain or without. Empty if it is neither.
 std::string selector_without_key(std::string_view rest) {
-  constexpr std::size_t least_digits = 16;  // of a uuid without hyphens
+  constexpr std::size_t least_digits = 16;  // the length of a uuid without hyphens
   const bool has_letter =
       std::any_of(rest.begin(), rest.end(), [](char c) { return is_uuid_character(c) && c != '-' && !is_digit(c); });
   const bool has_hyphen = !rest.empty() && rest.find('-', 1) != std::string_view::npos && rest.front() != '-';

@@ -121,7 +121,7 @@ LoadResult count_devices(Backend& backend) {
   return {ErrorCode::ok, "", count, ""};
 }
 
-/// Calls the plugin's entry function. If it throws, returns why it is refused; bad_alloc is passed on.
+/// Calls the plugin's entry function. If that throws, returns why the plugin is refused; bad_alloc is passed on.
 std::string call_guarded(anyplace_backend_entry_function entry, const Backend& backend, GuardedTable& filled,
                          anyplace_status* status) {
   try {

@@ -15,7 +15,7 @@ namespace anyplace::detail {
 
 /// How far loading a file came before memory or descriptors ran short. The next attempt goes on from there.
 struct LoadProgress {
-  void* handle = nullptr;  ///< the dynamic linker's; null: not opened yet
+  void* handle = nullptr;  ///< the dynamic linker's handle; null: not opened yet
   bool filled = false;     ///< the entry function succeeded, and the table is good
 };
 

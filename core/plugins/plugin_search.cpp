@@ -52,7 +52,7 @@ void require_answer(const std::string& path) {
   if (is_shortage(errno)) fail_for_now(path, "searching for plugins", "it can't be looked at", errno);
 }
 
-/// "" where there is nothing.
+/// The path without symbolic links; "" if nothing is there.
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
   if (real == nullptr) require_answer(path);

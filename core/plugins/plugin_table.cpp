@@ -42,7 +42,7 @@ bool is_there(const Table& table, const Entry& entry) noexcept {
   return function != nullptr;
 }
 
-/// The first entry that is null, or the first that isn't, of those with that presence and capability.
+/// The first entry with that presence and capability that is set (`there`) or null (not `there`).
 const Entry* find(const Table& table, bool there, int presence, std::uint64_t capability) noexcept {
   for (const Entry& entry : entries) {
     if (entry.presence != presence || (entry.capabilities & capability) != capability) continue;

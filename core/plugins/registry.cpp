@@ -32,7 +32,7 @@ struct Verdict {
   std::string remedy;
 };
 
-/// A file whose loading was begun; it may have to be continued (LoadProgress).
+/// The progress of a file whose loading was begun and may have to be continued.
 struct Begun {
   Backend* backend = nullptr;
   LoadProgress progress;
@@ -41,13 +41,13 @@ struct Begun {
 /// A name that plugin files exist for. Never destroyed.
 struct Name {
   std::mutex load_mutex;  // held while plugins of this name are loaded; taken before Registry::mutex
-  std::map<std::string, Begun, std::less<>> begun;  ///< by path; guarded by load_mutex
+  std::map<std::string, Begun, std::less<>> begun;  ///< by the file's path; guarded by load_mutex
 
   // -- Guarded by Registry::mutex.
   std::string name;
   Backend* backend = nullptr;
   std::map<std::string, Verdict, std::less<>> verdicts;  ///< by path
-  bool all_refused = false;                              ///< until register_plugin brings another file
+  bool all_refused = false;  ///< every file was refused; cleared when register_plugin brings another one
 };
 
 struct Registry {
@@ -206,7 +206,7 @@ Backend& backend_in_place(const std::string& name, const std::string& place, con
 
 std::vector<PluginCandidate> candidates() {
   std::vector<PluginCandidate> listed;
-  std::map<std::string, std::string> first;  // for each name the path that is in use, or would be tried next
+  std::map<std::string, std::string> first;  // by name: the path that is in use, or would be tried next
   const std::vector<PluginFile> files = list_plugins().files;
   const std::lock_guard lock(registry().mutex);
   for (const auto& [name, entry] : registry().names) {

@@ -18,7 +18,7 @@
 
 namespace anyplace::detail {
 
-/// Registers the process for it, which is for good. False where the system has no membarrier, or the environment says
+/// Registers the process with membarrier, for good. False where the system has no membarrier, or the environment says
 /// ANYPLACE_MEMBARRIER=0: then nobody may rely on light_fence(). Idempotent; the answer never changes.
 bool have_asymmetric_fence() noexcept;
 

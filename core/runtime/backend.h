@@ -43,7 +43,8 @@ struct DeviceState {
   std::atomic<bool> used{false};
 
   // -- Read now and then.
-  std::atomic<std::uint64_t> resets{0};   ///< how many calls of Device::reset ended what there was
+  /// How many calls of Device::reset there were; each ended all handles of the device.
+  std::atomic<std::uint64_t> resets{0};
   std::atomic<bool> idle_at_exit{false};  ///< at exit, all work of the backend's devices was seen to be done
   Backend* backend = nullptr;
   std::string place;  ///< "cuda:0"
@@ -74,12 +75,12 @@ struct DeviceState {
 
 struct Backend {
   std::string name;
-  std::string path;  ///< of the plugin's file
+  std::string path;  ///< the path of the plugin's file
   anyplace_host host{};
   /// Entries beyond those that the plugin filled are null.
   anyplace_backend_table table{};
   std::vector<std::unique_ptr<DeviceState>> devices;
-  /// What the backend says may hide further devices; often empty.
+  /// The backend's note on what may hide further devices; often empty.
   std::string hidden_note;
 };
 

@@ -120,7 +120,7 @@ Error error_of(anyplace_status status, Message message, std::string place, const
   if (from_vendor) {
     details.vendor_text = std::move(message.text);
   } else if (status == ANYPLACE_STATUS_KERNEL_FAILED || status == ANYPLACE_STATUS_HOST_FUNCTION_FAILED) {
-    // The text is what the user's code threw, so its lines aren't problem, remedy and see.
+    // The text comes from an exception of the user's code, so its lines aren't problem, remedy and see.
     details.text = std::move(message.text);
   } else {
     set_parts(details, std::move(message.text));

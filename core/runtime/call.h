@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every public call does around the backend's entry: a check at the beginning, and the status at the end. The path
+// Every public call checks the process at its beginning and the status of the backend's entry at its end. The path
 // without an error is inline, a few loads and branches; the rest is in call.cpp.
 #pragma once
 
@@ -36,7 +36,8 @@ Error make_error(anyplace_status status, DeviceState& device, const char* operat
 struct Message;
 Error error_of(anyplace_status status, Message message, std::string place, const char* operation);
 
-/// The error as that of another call: for one that is made of others, of which its caller knows nothing.
+/// The error as that of another call: a call that is made of others reports their errors under its own name, because
+/// its caller knows nothing of them.
 Error renamed(const Error& error, const char* operation);
 
 /// The first statement of every public call that isn't a destructor.
@@ -55,7 +56,7 @@ inline void check(anyplace_status status, DeviceState& device, const char* opera
     raise(status, device, operation);
 }
 
-/// Like the above for an object that has a `device`, which is read only if the status is an error.
+/// Throws as the check above, for an object that has a `device`, which is read only if the status is an error.
 template <class Object>
 inline void check(anyplace_status status, const Object& object, const char* operation) {
   if (status != ANYPLACE_STATUS_OK) [[unlikely]]
@@ -64,8 +65,8 @@ inline void check(anyplace_status status, const Object& object, const char* oper
 
 /// For destructors and background threads: gives a failure to the error handler instead of throwing it.
 void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept;
-/// For a call that goes on without what failed: takes the message away and reports nothing. A loss is kept with the
-/// vendor's reason.
+/// For a call that goes on although a part of it failed: takes the message away and reports nothing. A loss is kept
+/// with the vendor's reason.
 void note_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept;
 
 /// Gives `error` to the error handler.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Timeouts: those of the public calls as the backend's entries take them, and waiting with a Deadline, the moment that
-// a timeout was turned into.
+// Timeouts: conversion of a public call's timeout to that of a backend's entry, and waiting until a Deadline, the
+// moment that a timeout was turned into.
 #pragma once
 
 #include <algorithm>

@@ -32,12 +32,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds total_time{5};  // as the texts below say
+constexpr std::chrono::seconds total_time{5};  // the texts below name it, too
 /// The limit for waiting for devices. It is less than the total, so that time is left to shut down the other backends.
 constexpr std::chrono::seconds device_time{3};
 /// The limit for freeing idle memory, which the process's end frees in any case.
 constexpr std::chrono::milliseconds give_back_time{500};
-/// How late a call may return that was given a timeout.
+/// How late a call that was given a timeout may return.
 constexpr std::chrono::milliseconds grace{250};
 
 /// From now on every new call fails; calls under way go on.
@@ -287,7 +287,7 @@ void shut_down_all(const std::vector<Backend*>& backends) {
   }
 }
 
-/// Does everything that exit has to do. Throws bad_alloc before any backend was shut down.
+/// Does all that has to be done at exit. Throws bad_alloc before any backend was shut down.
 void end_everything() {
   const std::vector<Backend*> backends = accepted_backends();
   // exit() was called inside a host function or kernel. The backend can't wait for that work: the work waits for

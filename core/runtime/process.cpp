@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What process.h declares. How the phase changes is in exit.cpp.
+// Defines the state that process.h declares. exit.cpp changes the phase.
 #include "runtime/process.h"
 
 namespace anyplace::detail {

@@ -8,7 +8,7 @@
 
 namespace anyplace::detail {
 
-/// Allocates so many bytes more, for what lies behind an object that shared pointers own.
+/// Allocates additional bytes for data that lies behind an object that shared pointers own.
 template <class T>
 struct WithRoomBehind {
   using value_type = T;

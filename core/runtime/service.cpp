@@ -52,7 +52,7 @@ class Queue {
     --size_;
     return first;
   }
-  /// The same for item i; the others stay in their order.
+  /// Removes item i and returns it; the others stay in their order.
   Item pop_at(std::size_t i) noexcept {
     const Item item = at(i);
     for (; i + 1 < size_; ++i) at(i) = at(i + 1);
@@ -140,14 +140,14 @@ struct Worker {
   }
 };
 
-/// A task and what it is.
+/// A task, and whether it is a release.
 struct Posted {
   ServiceTask task;
   bool is_release = false;
 };
 
 int releasing = 0;                              // guarded by the service's mutex; releases that threads are doing
-thread_local constinit int releasing_here = 0;  ///< those of this thread
+thread_local constinit int releasing_here = 0;  ///< the releases that this thread is doing
 
 /// The service thread. It ends when nothing is left to do.
 struct Serve {
@@ -163,14 +163,15 @@ struct Serve {
     lock.lock();
     count_releases(me, -release);
   }
-  /// Called under the lock.
+  /// Adds to the number of releases that are being done. Called under the lock.
   static void count_releases(Service& me, int added) noexcept {
     releasing += added;
     releasing_here += added;
     if (added < 0) me.changed.notify_all();
   }
   static void run_first(Service& me, std::unique_lock<std::mutex>& lock) noexcept { run(me, lock, me.queue.pop()); }
-  /// Runs the releases that are queued now. False if there are none. Called under the lock, likewise.
+  /// Runs the releases that are queued now. False if there are none. Called under the lock, which it releases while a
+  /// task runs.
   static bool run_releases(Service& me, std::unique_lock<std::mutex>& lock) noexcept {
     bool any = false;
     for (std::size_t i = 0; i < me.queue.size();) {

@@ -2,9 +2,10 @@
 //
 // The core's two threads, which are started with the first handle.
 //
-// The service thread does what may not be done where the need arises: destroying objects from inside a host function,
-// submitting what was held back. Its tasks run in order. The polling thread repeats queries for events that nobody
-// announces. It never blocks, so that the completion of anything that the service thread waits for is always noticed.
+// The service thread does work that may not be done where the need arises: destroying objects from inside a host
+// function, submitting what was held back. Its tasks run in order. The polling thread repeats queries for events that
+// nobody announces. It never blocks, so that the completion of anything that the service thread waits for is always
+// noticed.
 //
 // Handing over work can't fail, because destructors do it. So a call that may throw starts the threads and allocates
 // the room in their queues beforehand. If a thread is missing all the same, the work stays queued and each later call
@@ -44,7 +45,7 @@ using PollStep = SmallTask<bool>;
 /// Called once before making an object that may later be handed over to one of the threads. Starts the threads unless
 /// they run, and makes room for one more object. Throws an Error if no thread can be started, and bad_alloc.
 void make_service_room(const char* operation);
-/// Such an object is gone.
+/// Tells that such an object is gone.
 void give_service_room() noexcept;
 
 /// Makes room for one object, for as long as it lives.
@@ -66,19 +67,20 @@ void post_to_service(Function task) noexcept {
   post_task(ServiceTask(task));
 }
 
-/// The same for a task that gives up memory and doesn't depend on tasks before it: who needs the memory has it done.
+/// post_to_service() for a task that gives up memory and doesn't depend on tasks before it. A thread that needs the
+/// memory runs it by finish_releases().
 template <class Function>
 void post_release(Function task) noexcept {
   post_task(ServiceTask(task), true);
 }
-/// Does what was given to post_release() and isn't done, also what another thread is doing just now, unless the calling
-/// thread is inside of such a task itself. False if there was nothing. Not called inside callbacks.
+/// Runs the tasks of post_release() that aren't done, and waits for those that another thread is doing just now, unless
+/// the calling thread is inside of such a task itself. False if there was nothing. Not called inside callbacks.
 bool finish_releases() noexcept;
-/// What the calling thread does while it lives is waited for likewise.
+/// finish_releases() also waits for what the calling thread does while this lives.
 class ReleaseScope {
  public:
   ReleaseScope() noexcept;
-  ReleaseScope(const ReleaseScope&) = delete;  // a scope
+  ReleaseScope(const ReleaseScope&) = delete;  // bound to its scope
   ReleaseScope& operator=(const ReleaseScope&) = delete;
   ~ReleaseScope();
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Subsystem: what a room of the core does at moments that rooms below it notice: a backend is about to be loaded, a
-// device was made or lost, a stream ends, the process forks or exits. So that no room calls one above it, a room
-// registers its functions in its subsystem.cpp, and core/subsystems.cpp lists the rooms from the lowest to the highest.
+// Subsystem: the functions of a room of the core for moments that rooms below it notice: a backend is about to be
+// loaded, a device was made or lost, a stream ends, the process forks or exits. So that no room calls one above it, a
+// room registers its functions in its subsystem.cpp, and core/subsystems.cpp lists the rooms from the lowest to the
+// highest.
 #pragma once
 
 #include <chrono>
@@ -24,22 +25,22 @@ struct Subsystem {
   /// Makes the subsystem's data for a device. Calls no entry of the backend. May throw bad_alloc, and is then called
   /// again for the same device.
   void (*device_made)(DeviceState& device) = nullptr;
-  /// The device was just marked lost.
+  /// Called when the device was just marked lost.
   void (*device_lost)(DeviceState& device) noexcept = nullptr;
   /// Makes calls with handles of this device (null: of every device) take the slow path from now on.
   void (*close_fast_path)(const DeviceState* device) noexcept = nullptr;
-  /// The stream's last pin was dropped; the backend's stream still exists. Not called inside a callback.
+  /// Called when the stream's last pin was dropped; the backend's stream still exists. Not called inside a callback.
   void (*stream_ended)(StreamState& stream) noexcept = nullptr;
-  /// Memory of the device is needed: ends what the program has let go of, as far as its work is done; with `wait`,
-  /// waits for that work. False if there was nothing. Called with no lock held, and not inside a callback.
+  /// Called when memory of the device is needed: ends objects that the program has let go of and whose work is done;
+  /// with `wait`, waits for that work. False if there was nothing. Called with no lock held, and not inside a callback.
   bool (*end_let_go)(DeviceState& device, bool wait) noexcept = nullptr;
   /// A note about a stream's handle that leads nowhere, from the calling thread's state. It is appended to the error's
   /// text. Throws bad_alloc.
   std::string (*note_on_missing)(std::uint64_t stream_id) = nullptr;
   /// Called in the child of a fork that may not use the backends. It may not lock, allocate or call a backend.
   void (*forked)() noexcept = nullptr;
-  /// Called before a fork, and after it in both processes: locks what a child that may use backends needs to find
-  /// unlocked, and unlocks it. No lock is taken under such a lock.
+  /// Called before a fork, and after it in both processes: locks the mutexes that a child that may use backends needs
+  /// to find unlocked, and unlocks them. No lock is taken under such a lock.
   void (*before_fork)() noexcept = nullptr;
   void (*after_fork)() noexcept = nullptr;
 
@@ -51,16 +52,16 @@ struct Subsystem {
   void (*after_wait)(DeviceState& device, bool all_idle) noexcept = nullptr;
   /// Waits until no submission is held back any more. False if time ran out.
   bool (*settle)(std::chrono::nanoseconds timeout) noexcept = nullptr;
-  /// Releases the objects of closed handles, and what is kept for further calls. May call backends.
+  /// Releases the objects of closed handles, and memory that is kept for further calls. May call backends.
   void (*end_unused)() noexcept = nullptr;
-  /// Frees what is kept of the device's memory and events, as far as there is time.
+  /// Frees the device's memory and events that are kept for reuse, as far as there is time.
   void (*give_back)(DeviceState& device, Clock::time_point deadline) noexcept = nullptr;
 };
 
 /// The runtime room's own subsystem, which offers backends the functions in host_table.cpp.
 extern constinit const Subsystem runtime_subsystem;
 
-/// From the lowest room to the highest. Defined in core/subsystems.cpp.
+/// All subsystems, from the lowest room to the highest. Defined in core/subsystems.cpp.
 std::span<const Subsystem* const> subsystems() noexcept;
 
 }  // namespace anyplace::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beginning and ending captures, and what streams and events do meanwhile. Everything is under one lock: captures are
-// made once and replayed often.
+// Beginning and ending captures, and how calls with captured streams and events behave. One lock guards all of it:
+// captures are made once and replayed often, so making them needn't be fast.
 #include "streams/capture.h"
 
 #include <fmt/format.h>
@@ -22,13 +22,13 @@ NoDestructor<Captures> all_captures;
 
 constexpr const char* see_captures = "docs/graphs.md";
 
-/// What is wrong with a call, found under the lock and thrown after it.
+/// Why a call is refused. It is found under the lock and thrown after unlocking.
 struct Refusal {
   ErrorCode code = ErrorCode::capturing;
   std::string text;
 };
 
-/// The text's three parts: what is wrong, what would be right, where to look.
+/// The text of a Refusal in three lines: what is wrong, what would be right, where to look.
 std::string parts(const std::string& problem, const std::string& remedy) {
   return problem + "\n" + remedy + "\nsee " + see_captures;
 }
@@ -50,14 +50,16 @@ Refusal invalidated(const Capture& capture) {
           parts("the capture was invalidated by " + capture.reason, "call end_capture() and capture again")};
 }
 
-/// Refuses the call, which ends the capture.
+/// Refuses the call and invalidates the capture. If the capture was invalidated before, that is the reason that the
+/// Refusal gives.
 Refusal refuse(Capture& capture, const char* operation, const std::string& problem, const std::string& remedy) {
   if (capture.state == Capture::State::invalidated) return invalidated(capture);
   invalidate(capture, operation, problem);
   return {ErrorCode::capturing, parts(problem, remedy)};
 }
 
-/// The captures of blocking streams of that device: the null stream would be ordered with what doesn't run.
+/// A capture of a blocking stream of that device, or null. Work of the null stream would have to wait for captured
+/// work, which doesn't run.
 std::shared_ptr<Capture> blocking_capture_of(const DeviceState& device) {
   for (const std::shared_ptr<Capture>& capture : captures().active) {
     for (const Pin<StreamState>& stream : capture->streams) {
@@ -67,7 +69,7 @@ std::shared_ptr<Capture> blocking_capture_of(const DeviceState& device) {
   return nullptr;
 }
 
-/// Nothing for any other stream.
+/// Refuses the use of a null stream while a blocking stream of its device is captured. Any other stream is allowed.
 std::optional<Refusal> refuse_null_stream(const StreamState& stream, const char* operation) {
   if (stream.captured_blocking == 0) return std::nullopt;
   const std::shared_ptr<Capture> blocking = blocking_capture_of(*stream.device);
@@ -100,7 +102,7 @@ void detach(StreamState& stream) noexcept {
   if (stream.is_blocking) mark_null_stream(*stream.device, false);
 }
 
-/// Lets the capture's streams go. Their pins are dropped by the caller, after the lock.
+/// Takes the capture's streams out of it. The caller drops their pins after unlocking.
 std::vector<Pin<StreamState>> finish(const std::shared_ptr<Capture>& capture) noexcept {
   for (const Pin<StreamState>& stream : capture->streams) detach(*stream);
   std::erase(captures().active, capture);
@@ -108,7 +110,8 @@ std::vector<Pin<StreamState>> finish(const std::shared_ptr<Capture>& capture) no
   return std::exchange(capture->streams, {});
 }
 
-/// What a capture that came to nothing leaves: destroyed outside the lock.
+/// The contents of a capture that ended without a graph. They are destroyed outside the lock, because nodes own
+/// functions of the user's.
 struct Leftovers {
   NodeList list;
   std::vector<std::pair<DeviceState*, std::shared_ptr<GraphPoolState>>> pools;
@@ -121,7 +124,8 @@ struct Leftovers {
   ~Leftovers() {
     if (freed != nullptr) dispose(freed);
   }
-  /// Events that were recorded keep the capture, and are to keep nothing else.
+  /// Takes the contents away, because events that were recorded in the capture keep it alive and must keep nothing
+  /// else.
   void take(Capture& capture) noexcept {
     list = std::move(capture.list);
     pools.swap(capture.pools);
@@ -145,7 +149,7 @@ const StreamState* unjoined(const Capture& capture) {
 Captures& captures() noexcept { return all_captures.value; }
 
 std::uint32_t NodeList::add(Work&& work, DeviceState& device, const std::vector<std::uint32_t>& after) {
-  // Growing moves every node, which costs as much as making one: so it is rarer than a vector has it.
+  // Growing moves every node, which costs as much as making one, so the vector grows by a factor larger than its own.
   constexpr std::size_t first_room = 64;
   constexpr std::size_t growth = 4;
   if (nodes.size() == nodes.capacity()) nodes.reserve(std::max(first_room, nodes.size() * growth));
@@ -161,7 +165,7 @@ std::uint32_t NodeList::add(Work&& work, DeviceState& device, const std::vector<
 }
 
 bool NodeChunk::keeps(std::uint64_t handle) const noexcept {
-  constexpr std::size_t most = 8;  // looked at
+  constexpr std::size_t most = 8;  // how many it looks at
   for (std::size_t i = kept.size(), last = i > most ? i - most : 0; i-- > last;) {
     if (kept[i].first == handle) return true;
   }
@@ -211,7 +215,7 @@ std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, st
     fail(ErrorCode::invalid_argument, device.place, operation,
          parts("the null stream can't be captured", "capture a stream of your own"));
   }
-  // So that its slot exists, and can be marked.
+  // The null stream has to exist, so that it can be marked.
   if (stream.is_blocking) static_cast<void>(default_stream_of(device, operation));
   auto capture = std::make_shared<Capture>();
   capture->mode = mode;
@@ -235,7 +239,8 @@ std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, st
     throw;
   }
   capture_count.fetch_add(1, std::memory_order_relaxed);
-  // Closing a handle takes the lock behind it: either that finds the capture, or this finds the handle closed.
+  // The thread that closes the stream's handle takes the lock after that. So either it finds this capture, or the
+  // handle is found closed here.
   if (!streams().try_pin(stream.id)) {
     released = finish(capture);
     lock.unlock();
@@ -303,14 +308,14 @@ void note_closed_while_captured(StreamState& stream) noexcept {
   if (capture == nullptr || capture->origin != stream.id) return;
   try {
     invalidate(*capture, "Stream::~Stream", "the stream that the capture began on was destroyed");
-  } catch (const std::bad_alloc&) {  // invalidated all the same, with a shorter reason
+  } catch (const std::bad_alloc&) {  // it is invalidated all the same, with a shorter reason
     capture->state = Capture::State::invalidated;
   }
   released = finish(capture);
   leftovers.take(*capture);
 }
 
-// ---- What is done with streams and events --------------------------------------------------------------------------
+// -- Calls with captured streams and events --------------------------------------------------------------------------
 
 namespace {
 thread_local bool uncaptured = false;
@@ -336,7 +341,7 @@ bool capture_made(StreamState& stream, MakeNode make, void* context, const char*
     } else if (capture->state == Capture::State::invalidated) {
       refusal = invalidated(*capture);
     } else {
-      stream.front.reserve(1);  // what throws is in front of the node, which would be a part of the graph
+      stream.front.reserve(1);  // so that nothing throws once the node is in the graph
       const std::uint32_t added = capture->list.add(make(capture->list, context), *stream.device, stream.front);
       stream.front.assign(1, added);
     }
@@ -379,7 +384,7 @@ void forget_captured_record(EventState& event) noexcept {
 
 namespace {
 
-/// A stream of a capture waits. Under the lock.
+/// Makes a captured stream wait for the event. Called under the lock.
 std::optional<Refusal> wait_in_capture(StreamState& stream, EventState& event, const char* operation) {
   Capture& capture = *stream.capture;
   if (capture.state == Capture::State::invalidated) return invalidated(capture);
@@ -388,7 +393,7 @@ std::optional<Refusal> wait_in_capture(StreamState& stream, EventState& event, c
     return std::nullopt;
   }
   if (event.capture == nullptr) {
-    if (!event.recorded.load(std::memory_order_acquire)) return std::nullopt;  // no wait
+    if (!event.recorded.load(std::memory_order_acquire)) return std::nullopt;  // it has nothing to wait for
     return refuse(
         capture, operation, "a captured stream waits for an event that was recorded outside of the capture",
         "record it on a stream of the capture, wait for it before begin_capture(), or make a node of the wait "
@@ -404,7 +409,7 @@ std::optional<Refusal> wait_in_capture(StreamState& stream, EventState& event, c
   return both;
 }
 
-/// A stream that isn't captured waits for a record that is: it joins the capture. Under the lock.
+/// Makes a stream that isn't captured wait for a record that is: the stream joins the capture. Called under the lock.
 std::optional<Refusal> join_capture(StreamState& stream, EventState& event, const char* operation) {
   const std::shared_ptr<Capture> capture = event.capture;
   if (capture->state == Capture::State::ended) {
@@ -434,7 +439,7 @@ bool capture_wait(StreamState& stream, EventState& event, const char* operation)
   {
     std::unique_lock lock(captures().mutex);
     if (stream.is_blocking && stream.capture == nullptr && event.capture != nullptr) {
-      // The null stream of its device has to exist, so that it can be marked.
+      // The null stream of the stream's device has to exist, so that it can be marked.
       lock.unlock();
       static_cast<void>(default_stream_of(*stream.device, operation));
       lock.lock();

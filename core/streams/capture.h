@@ -3,12 +3,13 @@
 // Captures: what is submitted to a stream becomes nodes of a graph instead of running.
 //
 // A capture begins on one stream, its origin. Another stream joins it by waiting for an event that was recorded on a
-// stream of the capture, and it has to be waited for, likewise, before the capture ends. Each stream of a capture has a
-// front: the nodes that the next one comes after. Recording an event takes a copy of the front, waiting for the event
-// adds that to the waiting stream's front; neither makes a node.
+// stream of the capture; it has to be waited for in turn before the capture ends. Each stream of a capture has a front:
+// the nodes that the next one comes after. Recording an event copies the front of the stream, and waiting for the event
+// adds that copy to the waiting stream's front; neither makes a node.
 //
-// Invariant: what isn't allowed while a stream is captured invalidates the capture, with the reason: nothing is left
-// out of a graph silently. The streams of an invalidated capture refuse everything until end_capture() is called.
+// Invariant: a call that isn't allowed while a stream is captured invalidates the capture, with the reason, so that
+// nothing is left out of a graph silently. The streams of an invalidated capture refuse everything until end_capture()
+// is called.
 //
 // A stream that is captured, an event whose most recent record was captured, and the null stream of a device with a
 // blocking stream that is captured take the slow path (set_careful_for in handles/slots.h), so that calls with others
@@ -49,23 +50,25 @@ struct Node {
         dependency_count(static_cast<std::uint32_t>(count)) {}
 };
 
-/// An allocation that many nodes have pieces of, which lie behind it; the last of them ends it.
+/// An allocation with room behind it, of which many nodes have pieces. It is freed with the last of those nodes.
 struct alignas(std::max_align_t) NodeChunk {
   const std::size_t size;  ///< bytes behind it
   std::size_t used = 0;
-  /// What those nodes need, by its handle: most launches of a graph are of a few kernels.
+  /// Objects that those nodes need, by their handles. Nodes share them, because most launches of a graph are of a few
+  /// kernels.
   std::vector<std::pair<std::uint64_t, std::shared_ptr<const void>>> kept;
 
   explicit NodeChunk(std::size_t bytes) noexcept : size(bytes) {}
-  /// False also if it came long ago.
+  /// Whether `kept` has the handle. Only the last few are looked at, so it may be false for one that was added long
+  /// ago.
   bool keeps(std::uint64_t handle) const noexcept;
 };
 
-/// Where nodes keep what is too large for them. Guarded as the NodeList that it is in.
+/// Memory for the parts of nodes that are too large for a Node. Guarded as the NodeList that it is in.
 class NodeRoom {
  public:
   NodeRoom() = default;
-  // A copied list has the pieces of its nodes, and no room of its own.
+  // A copied list shares the pieces of its nodes, and begins without room of its own.
   NodeRoom(const NodeRoom&) noexcept {}
   NodeRoom& operator=(const NodeRoom&) noexcept {
     chunk_.reset();
@@ -74,9 +77,9 @@ class NodeRoom {
   NodeRoom(NodeRoom&&) noexcept = default;
   NodeRoom& operator=(NodeRoom&&) noexcept = default;
 
-  /// Aligned for any type, and as long there as somebody has chunk() of now. Throws bad_alloc.
+  /// Returns room that is aligned for any type and exists as long as somebody has the chunk() of now. Throws bad_alloc.
   std::byte* take(std::size_t bytes);
-  /// Of the piece that take() returned last.
+  /// The chunk of the piece that take() returned last.
   const std::shared_ptr<NodeChunk>& chunk() const noexcept { return chunk_; }
 
  private:
@@ -96,29 +99,32 @@ struct NodeList {
 /// The nodes that the front comes after, and those in it.
 std::vector<bool> reached(const NodeList& list, const std::vector<std::uint32_t>& front);
 
-/// Adds what `more` has and `front` hasn't. Both are short.
+/// Adds the nodes of `more` that `front` hasn't. Both are short.
 void join_fronts(std::vector<std::uint32_t>& front, const std::vector<std::uint32_t>& more);
 
-/// The last one is destroyed outside the lock: nodes own functions of the user's.
+/// A capture and its nodes. The last reference is dropped outside the lock, because nodes own functions of the user's.
 struct Capture {
   enum class State { active, invalidated, ended };
 
   // -- Set once.
   CaptureMode mode = CaptureMode::global;
   std::thread::id owner;
-  std::uint64_t origin = 0;       ///< the stream's id; 0: a Graph that is built, which no rule applies to
-  DeviceState* device = nullptr;  ///< the origin's
+  /// The id of the stream that it began on; 0: a Graph that is built node by node, to which no rule of captures
+  /// applies.
+  std::uint64_t origin = 0;
+  DeviceState* device = nullptr;  ///< the origin's device
 
   // -- Guarded by captures().mutex.
   State state = State::active;
-  std::string reason;  ///< why it is invalidated
+  std::string reason;  ///< why it was invalidated
   NodeList list;
   std::vector<Pin<StreamState>> streams;  ///< the origin first
-  /// What is allocated on the capture's streams comes from these: one for each device (memory/graph_pool.h).
+  /// Buffers that are allocated on the capture's streams come from these pools, one for each device
+  /// (memory/graph_pool.h).
   std::vector<std::pair<DeviceState*, std::shared_ptr<GraphPoolState>>> pools;
-  /// Buffers that were freed meanwhile and that nodes use: a list by BufferState::next.
+  /// Buffers that were freed during the capture and that nodes use: a list linked by BufferState::next.
   BufferState* freed = nullptr;
-  /// What the first `looked_at` nodes name, for the question whether a buffer that is freed is among it.
+  /// The addresses that the first `looked_at` nodes name. They tell whether a node uses a buffer that is freed.
   std::set<anyplace_address> named;
   std::size_t looked_at = 0;
   void (*dispose_freed)(BufferState* freed) noexcept = nullptr;
@@ -133,11 +139,11 @@ struct Capture {
 
 struct Captures {
   std::mutex mutex;  // guards every Capture, the fronts of streams and events, and `active`; a leaf
-  std::vector<std::shared_ptr<Capture>> active;  ///< those that a stream began and didn't end
+  std::vector<std::shared_ptr<Capture>> active;  ///< captures that a stream began and didn't end
 };
-/// Never destroyed.
+/// The captures of the process; never destroyed.
 Captures& captures() noexcept;
-/// How many captures there are: 0 nearly always, and then nobody has to take the lock.
+/// The number of captures. It is nearly always 0, and then nobody has to take the lock.
 extern std::atomic<std::uint32_t> capture_count;
 inline bool any_capture() noexcept { return capture_count.load(std::memory_order_relaxed) != 0; }
 
@@ -149,29 +155,30 @@ std::shared_ptr<Capture> begin_capture(StreamState& stream, CaptureMode mode, st
 /// the reason, and capturing for a stream that isn't captured, for one that didn't begin it, and on another thread.
 std::shared_ptr<Capture> end_capture(StreamState& stream, const char* operation);
 CaptureStatus capture_status(const StreamState& stream) noexcept;
-/// Whether the calling thread has begun a capture that hasn't ended on a stream of that device; of the backend's any
-/// device if `index` is negative.
+/// Whether the calling thread has begun a capture, which hasn't ended, on a stream of that device, or of any device of
+/// the backend if `index` is negative.
 bool captures_here(const std::string& backend, int index) noexcept;
-// -- What is done with streams, on the slow path; captured.h has the rest.
-/// Makes a node of it. False if the stream isn't captured.
+// -- Calls with captured streams, on the slow path; captured.h has the rest.
+/// Makes a node of the work. False if the stream isn't captured.
 bool capture_work(StreamState& stream, Work& work, const char* operation);
-/// The same with what `make` returns, which is called if the stream is captured: under the captures' lock, with the
-/// list that the node will be in.
+/// Makes a node of the Work that `make` returns. If the stream is captured, `make` is called under the captures' lock,
+/// with the list that the node will be in. False if the stream isn't captured.
 using MakeNode = Work (*)(NodeList& list, void* context);
 bool capture_made(StreamState& stream, MakeNode make, void* context, const char* operation);
 
-/// While it lives, what the calling thread submits isn't captured: a capture that begins in the middle of a launch gets
-/// no part of it.
+/// While it lives, submissions of the calling thread aren't captured: a capture that begins in the middle of a launch
+/// gets no part of that.
 class UncapturedScope {
  public:
   UncapturedScope() noexcept;
-  UncapturedScope(const UncapturedScope&) = delete;  // a scope
+  UncapturedScope(const UncapturedScope&) = delete;  // bound to its scope
   UncapturedScope& operator=(const UncapturedScope&) = delete;
   ~UncapturedScope();
 };
 
 // -- Building without a stream's capture.
-/// A stream of the graph's that makes nodes: what is submitted to it comes after `front` and becomes the front.
+/// Makes `stream`, which belongs to a graph, a builder: submissions to it become nodes, each of which comes after
+/// `front` and becomes the front.
 void attach_builder(StreamState& stream, std::shared_ptr<Capture> capture) noexcept;
 void set_builder_front(StreamState& stream, std::vector<std::uint32_t> front);
 std::vector<std::uint32_t> take_builder_front(StreamState& stream);

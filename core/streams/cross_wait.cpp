@@ -36,7 +36,7 @@ struct Gate {
 
 namespace {
 
-/// Gates that were still there when the process exited: no entry may be called for them any more.
+/// Gates that still existed when the process exited: no entry may be called for them any more.
 struct Overtaken {
   std::mutex mutex;  // guards gates; a leaf
   std::vector<anyplace_gate> gates;
@@ -45,7 +45,7 @@ NoDestructor<Overtaken> overtaken;
 
 void leave_gate(anyplace_gate handle) noexcept {
   if (process_phase.load(std::memory_order_relaxed) == Phase::forked) return;
-  // The list keeps them where a leak checker finds them.
+  // They are kept in this list so that a leak checker finds them.
   const std::lock_guard lock(overtaken.value.mutex);
   try {
     overtaken.value.gates.push_back(handle);
@@ -89,7 +89,7 @@ Error lost_producer(const DeviceState& producer) {
   details.place = producer.place;
   details.operation = "Stream::wait_event";
   details.text = fmt::format("a stream of another device waited for work of {}, which was lost", producer.place);
-  details.remedy = "it waits no longer, and what comes after may not find that work done";
+  details.remedy = "the stream goes on, and its later work may not find that work done";
   add_loss(details, producer);
   return Error(std::move(details));
 }
@@ -115,7 +115,7 @@ void signal_status(CrossWait& wait, anyplace_status status) noexcept {
   if (status == ANYPLACE_STATUS_OK) {
     signal_cross_wait(wait, nullptr);
   } else if (status == ANYPLACE_STATUS_DEVICE_LOST) {
-    note_quietly(status, *wait.producer, "Stream::wait_event");  // the loss signals the wait
+    note_quietly(status, *wait.producer, "Stream::wait_event");  // the loss of the device signals the wait
   } else {
     const Error error = error_or_shortage([&] { return make_error(status, *wait.producer, "Stream::wait_event"); });
     signal_cross_wait(wait, &error);
@@ -162,7 +162,7 @@ void arrange_signal(const std::shared_ptr<CrossWait>& wait, anyplace_event event
       return;
     }
     check(status == ANYPLACE_STATUS_DEVICE_LOST ? status : ANYPLACE_STATUS_OK, device, operation);
-    take_message();  // polling works as well
+    take_message();  // polling, which comes next, works as well
   }
   poll_in_service([asked = asked.release()] {
     if (!poll_producer(**asked)) return false;
@@ -205,7 +205,7 @@ void start_cross_wait(const std::shared_ptr<CrossWait>& wait, anyplace_event eve
   }
 }
 
-// ---- Making one ----------------------------------------------------------------------------------------------------
+// -- Making one ------------------------------------------------------------------------------------------------------
 namespace {
 
 /// Returns false if the vendor's library turned out only now to have no gates; then nothing was done.
@@ -257,7 +257,7 @@ void wait_across(StreamState& stream, const Record& record, const char* operatio
   auto wait = std::make_shared<CrossWait>();
   wait->producer = &producer;
   wait->stream_id = stream.id;
-  // Allocated first, so that nothing can fail once the stream waits.
+  // The list's node is allocated first, so that nothing can fail once the stream waits.
   std::list<std::shared_ptr<CrossWait>> listed{wait};
   block(stream, wait, producer.backend != stream.device->backend, operation);
   {
@@ -266,8 +266,8 @@ void wait_across(StreamState& stream, const Record& record, const char* operatio
     holds().outstanding.splice(holds().outstanding.end(), listed);
   }
   try {
-    // A dropped record's device is lost, and arrange_signal() throws, or its submission failed, and there is nothing to
-    // wait for.
+    // If the record was dropped, its device is lost and arrange_signal() throws, or its submission failed and the
+    // event, never recorded, counts as complete.
     if (!record.held || !start_when_submitted(wait, *record.held)) arrange_signal(wait, record.handle, operation);
   } catch (...) {
     signal_cross_wait(*wait, nullptr);
@@ -283,7 +283,7 @@ std::shared_ptr<CrossWait> wait_for_host(StreamState& stream, void (*help)() noe
   wait->stream_id = stream.id;
   wait->help = help;
   wait->held_stream = &stream;
-  // Allocated first, so that nothing can fail once the stream waits.
+  // The list's node is allocated first, so that nothing can fail once the stream waits.
   std::list<std::shared_ptr<CrossWait>> listed{wait};
   hold_until(stream, wait);
   const std::lock_guard lock(holds().mutex);

@@ -27,14 +27,14 @@ namespace anyplace::detail {
 struct Gate;
 
 struct CrossWait {
-  DeviceState* producer = nullptr;  ///< null: the host, which signals it
+  DeviceState* producer = nullptr;  ///< the device whose work is waited for; null: the host signals the wait
   std::uint64_t stream_id = 0;      ///< the waiting stream, which gets the fault
   std::shared_ptr<Gate> gate;       ///< null: the stream is held
   /// The waiting stream where there is no gate. Used only while the wait is in the stream's queue, which keeps the
   /// stream alive.
   StreamState* held_stream = nullptr;
-  /// What a thread calls again and again that waits for the held stream, so that it does the work that it waits for
-  /// itself. Returns soon. Null: it sleeps.
+  /// A function that a thread which waits for the held stream calls again and again, so that it does the work that it
+  /// waits for itself. It returns soon. If it is null, the thread sleeps.
   void (*help)() noexcept = nullptr;
 
   std::atomic<bool> claimed{false};  ///< the thread that sets it signals
@@ -51,8 +51,8 @@ struct CrossWait {
 /// the stream's backend can't wait for (wait_was_arranged() in event_state.h decides).
 void wait_across(StreamState& stream, const Record& record, const char* operation);
 
-/// Makes `stream` wait until signal_cross_wait() is called, which its caller has to do. The stream is held meanwhile.
-/// `help` as above, or null.
+/// Makes `stream` wait until signal_cross_wait() is called, which the caller has to do. The stream is held meanwhile.
+/// `help` is CrossWait::help.
 std::shared_ptr<CrossWait> wait_for_host(StreamState& stream, void (*help)() noexcept, const char* operation);
 
 /// Arranges for the signal of a wait whose record has just been submitted to the backend. If that fails, the wait is

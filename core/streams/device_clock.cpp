@@ -32,7 +32,7 @@ std::int64_t DeviceClock::since(const Mark& mark, DeviceState& device, anyplace_
   return std::llround(milliseconds * 1e6);
 }
 
-/// Under the lock. The clock begins at the host's time, so that the two are near each other.
+/// Called under the lock. The clock begins at the host's time, so that the two are near each other.
 ClockReading DeviceClock::make_mark(DeviceState& device, const char* operation) {
   std::unique_ptr<EventState> event = make_event(device, ANYPLACE_EVENT_TIMING, operation);
   const HelperStream stream = take_helper_stream(device, operation);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's clock. A backend that has both entries tells it; of the others the core makes one out of what they tell
-// between two events: it records events of its own now and then, the marks, and measures from the nearest. What a
-// vendor tells gets coarser the longer the time is (CUDA's is a float of milliseconds), so there is a mark every second
-// or so in which somebody asks.
+// A device's clock. A backend that has both entries (device_clock, event_timestamp) tells it. For other backends the
+// core makes a clock of the times between two events: it records events of its own now and then, the marks, and
+// measures from the nearest mark. The longer such a time is, the coarser is the vendor's figure (CUDA's is a float of
+// milliseconds), so while somebody asks there is a mark every second or so.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace anyplace::detail {
 
-/// What a DeviceState points to: made with it, never destroyed.
+/// The clock of a DeviceState; made with it, never destroyed.
 class DeviceClock {
  public:
   DeviceClock() = default;
@@ -27,7 +27,7 @@ class DeviceClock {
   ClockReading read(DeviceState& device, const char* operation);
   /// When the record completed. Its event was made with timing.
   std::uint64_t time_of(DeviceState& device, const Record& record, const char* operation);
-  /// Destroys the marks. For the device's reset and the exit.
+  /// Destroys the marks. Called at the device's reset and at exit.
   void forget() noexcept;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventView, Event and elapsed_time: the public face of event_state.h.
+// EventView, Event and elapsed_time: the public functions over event_state.h.
 #include "anyplace/event.h"
 
 #include <fmt/format.h>
@@ -150,8 +150,8 @@ namespace {
 /// Another library may have recorded the event by its native handle, so a backend is asked before it is refused.
 bool may_be_unrecorded(const EventState& event) noexcept { return !event.recorded.load(std::memory_order_acquire); }
 
-/// Checks an event that is to be measured with, `which` of two if there are; mistakes that last longest are reported
-/// first. Returns its record, which is complete.
+/// Checks an event that is to be measured with. `which` names it in errors where there are two. Errors that waiting
+/// doesn't mend come first. Returns the record, which is complete.
 detail::Record measurable(EventState& event, const char* which, const char* operation) {
   const std::string& place = event.device->place;
   if ((event.flags & ANYPLACE_EVENT_TIMING) == 0) {

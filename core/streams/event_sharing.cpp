@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventView::export_handle and Event::import, and the ends of the events that they share.
+// EventView::export_handle and Event::import, and how the events that they share end.
 #include "streams/event_sharing.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ void collect_shared_events() noexcept {
 
 namespace {
 
-/// Makes what the event needs to be shared, unless it has it.
+/// Makes the event's EventSharing if it has none yet.
 const EventSharing& shared(EventState& event, const char* operation) {
   DeviceState& device = *event.device;
   const std::lock_guard lock(sharing_mutex);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EventSharing: what an event keeps that more than one process has. The backend's event of the process that made it is
-// destroyed when no other process has it open any more; until then it is kept here.
+// EventSharing: the additional state of an event that more than one process has. When such an event is destroyed in the
+// process that made it, its backend's event is kept here until no other process has it open.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 namespace anyplace::detail {
 
 struct EventSharing {
-  // -- In the process that made the event.
+  // -- Used in the process that made the event.
   std::optional<Share> share;
   anyplace_ipc_handle exported{};
-  // -- In the others.
+  // -- Used in processes that imported it.
   SharedUse use;
 
-  // -- Used by event_sharing.cpp alone, once the event was destroyed.
+  // -- Set once the event was destroyed here; used by event_sharing.cpp alone.
   DeviceState* device = nullptr;
   anyplace_event handle = 0;
   EventSharing* next = nullptr;

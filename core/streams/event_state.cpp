@@ -169,11 +169,11 @@ void wait_carefully(StreamState& stream, EventState& event, const char* operatio
     check(device.table->stream_wait_event(device.self, stream.handle, event.handle), device, operation);
     return;
   }
-  // Whoever has the native handle may have recorded it, which only the backend knows. To it, what was never recorded is
-  // complete.
+  // Another library may have recorded the event by its native handle, which only the backend knows. For the backend, an
+  // event that was never recorded is complete.
   const Record record = most_recent_record(event);
   const bool submitted = !record.held || state_of(*record.held) == HeldRecord::State::submitted;
-  // Of the same stream, and so in front of whatever comes now.
+  // The record is held back in this very stream, and so comes before all later work anyway.
   if (!submitted && record.held->stream_id == stream.id) return;
   if (is_complete(record, operation)) return;
   if (submitted && device.backend == event.device->backend && !stream.held.load(std::memory_order_acquire)) {

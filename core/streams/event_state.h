@@ -19,7 +19,7 @@ struct HeldRecord;
 
 /// Why calls with an event's handle take the slow path: bits.
 enum CareForEvent : std::uint32_t { care_for_held_record = 1, care_for_captured_record = 2 };
-/// What an event that other processes have, too, keeps for that: event_sharing.h.
+/// Deletes the EventSharing (event_sharing.h) of an event that other processes have too.
 struct EndEventSharing {
   void operator()(EventSharing* sharing) const noexcept;
 };
@@ -71,43 +71,45 @@ inline SlotTable<EventState>& table_of<EventState>() noexcept {
   return events();
 }
 
-/// An event without a handle. flags are ANYPLACE_EVENT_*. Throws.
+/// Makes an event without a handle. `flags` are ANYPLACE_EVENT_*. Throws.
 std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation);
 /// Destroys a backend's event; inside a callback, the service thread does.
 void destroy_event(DeviceState& device, anyplace_event handle) noexcept;
-/// The same for an event that has `sharing`: once no other process has it open. In event_sharing.cpp.
+/// Destroys the backend's event of an EventState that has `sharing`, once no other process has it open. Defined in
+/// event_sharing.cpp.
 void end_shared_event(EventState& event) noexcept;
 
 Record most_recent_record(EventState& event);
 
 // -- The operations, for objects that the caller keeps alive. The public calls inline the same bodies.
-/// Throws invalid_argument, naming both places, if the stream is not of the event's device.
+/// Records the event. Throws invalid_argument, naming both places, if the stream is not of the event's device.
 void record(EventState& event, StreamState& stream, const char* operation);
-/// The same for a marker of the core's own behind what the stream really has to do: also on a stream that is captured.
+/// Records an event of the core's own behind the work that was really submitted to the stream, so also on a stream that
+/// is captured.
 void record_behind_work(EventState& event, StreamState& stream, const char* operation);
 bool query(EventState& event, const char* operation);
-/// timeout_ns may be ANYPLACE_FOREVER. False when it ran out.
+/// Waits for the event. timeout_ns may be ANYPLACE_FOREVER. False when it ran out.
 bool synchronize(EventState& event, std::uint64_t timeout_ns, const char* operation);
-/// The stream and the event may be of different devices and backends.
+/// Makes the stream wait for the event, which may be of another device or backend.
 void wait(StreamState& stream, EventState& event, const char* operation);
 
-// -- The unusual cases, out of line.
+// -- The unusual cases, which are out of line.
 [[noreturn]] void refuse_stream(const EventState& event, const StreamState& stream, const char* operation);
 /// Returns true if the stream is held, and its queue has the record, or if it is captured.
 bool record_was_diverted(EventState& event, StreamState& stream, const char* operation);
-/// Records an event that wasn't recorded before, on a stream that isn't held. Apart, so that later records have nothing
-/// to note.
+/// Records an event that wasn't recorded before, on a stream that isn't held. It is a function of its own so that later
+/// records have nothing to note.
 void record_first(EventState& event, StreamState& stream, const char* operation);
 /// Called after the event was recorded on a stream that isn't held.
 void note_plain_record(EventState& event) noexcept;
 bool query_carefully(EventState& event, const char* operation);
-/// The wait for a record that may be held back, or with a time limit.
+/// Waits for a record that may be held back, or with a time limit.
 bool synchronize_carefully(EventState& event, std::uint64_t timeout_ns, const char* operation);
-/// For a wait across backends, or when the stream or the record may be held.
+/// Makes the stream wait where the backends differ, or where the stream or the record may be held.
 void wait_carefully(StreamState& stream, EventState& event, const char* operation);
 
 // -- The bodies. handles/use.h has the guards.
-template <class Guard>  // of event and stream
+template <class Guard>  // has the event and the stream
 [[gnu::always_inline]] inline void record_event(const Guard& guard, const char* operation) {
   EventState& event = guard.first();
   StreamState& stream = guard.second();
@@ -125,7 +127,7 @@ template <class Guard>  // of event and stream
     note_plain_record(guard.first());
 }
 
-template <class Guard>  // of an event
+template <class Guard>  // has the event
 [[gnu::always_inline]] inline bool query_event(const Guard& guard, const char* operation) {
   EventState& event = guard.first();
   if (guard.careful) [[unlikely]]
@@ -137,7 +139,7 @@ template <class Guard>  // of an event
   return done != 0;
 }
 
-template <class Guard>  // of an event
+template <class Guard>  // has the event
 [[gnu::always_inline]] inline bool synchronize_event(const Guard& guard, std::uint64_t timeout_ns,
                                                      const char* operation) {
   EventState& event = guard.first();
@@ -149,7 +151,7 @@ template <class Guard>  // of an event
   return true;
 }
 
-template <class Guard>  // of event and stream
+template <class Guard>  // has the event and the stream
 [[gnu::always_inline]] inline void wait_event(const Guard& guard, const char* operation) {
   EventState& event = guard.first();
   StreamState& stream = guard.second();

@@ -60,7 +60,7 @@ class HelperStream {
   Pin<StreamState> stream_;
 };
 
-/// Closes those that are idle: the device is about to be reset.
+/// Closes the idle helper streams, because the device is about to be reset.
 void drop_idle_helper_streams(DeviceState& device) noexcept;
 
 /// Takes an idle helper stream, or makes one. Throws what making a stream throws.

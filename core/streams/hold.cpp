@@ -103,7 +103,7 @@ bool hold_back_record(EventState& event, StreamState& stream, const char* operat
   };
   const std::lock_guard lock(holds().mutex);
   if (!stream.held.load(std::memory_order_relaxed)) {
-    // It was never queued, so the destructor of `queued` has nothing to settle.
+    // The record was never queued, so the destructor of `queued` has nothing to settle.
     record->state = HeldRecord::State::submitted;
     return false;
   }
@@ -138,7 +138,8 @@ void submit_held(StreamState& stream, const HeldCommand& command) noexcept {
   }
 }
 
-/// Under holds().mutex, of a stream whose queue is empty. The pin is to be dropped after unlocking.
+/// Ends the hold of a stream whose queue is empty. Called under holds().mutex; the pin is to be dropped after
+/// unlocking.
 Pin<StreamState> let_go(StreamState& stream) noexcept {
   stream.held.store(false, std::memory_order_release);
   streams().set_careful_for(stream.id, stream.care_for, care_for_hold, false);

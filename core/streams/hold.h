@@ -24,7 +24,7 @@ namespace anyplace::detail {
 struct CrossWait;
 struct EventState;
 
-/// One lock for all held streams of all devices. Held streams are rare, and with one lock no lock order can be
+/// The held streams of all devices, under one lock. Held streams are rare, and with one lock no lock order can be
 /// violated.
 struct Holds {
   std::mutex mutex;  // guards every Hold, HeldRecord, CrossWait (where it says so) and what is below; a leaf
@@ -33,7 +33,7 @@ struct Holds {
   std::vector<StreamState*> streams;                  ///< the streams that are held
   std::list<std::shared_ptr<CrossWait>> outstanding;  ///< waits that are not signalled yet
 };
-/// Never destroyed: threads may wait on it while the process exits.
+/// The holds of the process. They are never destroyed, because threads may wait on them while the process exits.
 Holds& holds() noexcept;
 
 /// A wait or a submission.
@@ -42,7 +42,7 @@ struct HeldItem {
   HeldCommand command;
 };
 
-/// Guarded by holds().mutex.
+/// The queue of a held stream. Guarded by holds().mutex.
 struct Hold {
   std::list<HeldItem> queue;
   std::uint64_t queued = 0;  ///< items that ever entered the queue
@@ -62,7 +62,7 @@ struct HeldRecord {
 
   // -- Guarded by holds().mutex.
   enum class State { queued, submitted, dropped } state = State::queued;
-  std::vector<std::shared_ptr<CrossWait>> waits;  ///< to be started when submitted
+  std::vector<std::shared_ptr<CrossWait>> waits;  ///< cross waits that are started when the record was submitted
 
   HeldRecord() = default;
   HeldRecord(const HeldRecord&) = delete;  // it owns the backend's event
@@ -91,7 +91,8 @@ bool hold_back_record(EventState& event, StreamState& stream, const char* operat
 // early when the device is lost, which the caller checks.
 /// Waits until everything that is in the stream's queue now has been submitted.
 bool wait_until_submitted(StreamState& stream, const Deadline& deadline);
-/// The same for all held streams of the device, including those that the user has destroyed.
+/// Waits until everything that is in the queues of the device's held streams now has been submitted, including those of
+/// streams that the user has destroyed.
 bool wait_until_submitted(DeviceState& device, const Deadline& deadline);
 /// Waits until the record has been submitted or dropped.
 bool wait_until_submitted(HeldRecord& record, const Deadline& deadline);

@@ -47,7 +47,7 @@ void run_closure(void* user, anyplace_status status) noexcept {
   if (status == ANYPLACE_STATUS_OK) run_host_function(closure->function, closure->stream_id, *closure->device);
 }
 
-/// The function of a Work, destroyed as inside a callback, whoever destroys it.
+/// Makes the shared function of a Work. It is destroyed as inside a callback, whichever thread does that.
 std::shared_ptr<const std::function<void()>> share_function(std::function<void()> function) {
   return {new std::function<void()>(std::move(function)), [](std::function<void()>* shared) {
             const CallbackScope scope;
@@ -93,7 +93,7 @@ void launch_host_function(StreamState& stream, std::function<void()> function, c
 
 void StreamView::launch_host_func(std::function<void()> function) const {
   using namespace detail;
-  // Destroyed after the guard, because the function's own destructor may make other calls.
+  // The closure is destroyed after the guard, because the function's own destructor may make other calls.
   std::unique_ptr<Closure> closure;
   use<StreamState>(operation, id_, [&](const auto& guard) {
     StreamState& stream = guard.first();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks: a host function that tells listeners that the stream's work got there.
+// Marks: host functions that tell listeners that the stream's work has got there.
 #include <string>
 #include <utility>
 
@@ -17,7 +17,7 @@ void StreamView::mark_when_reached(annotate::Name name, const annotate::Attribut
   if (!detail::anybody_listens()) return;
   const detail::Pin<detail::StreamState> stream = detail::streams().pin(id_, operation);
   detail::require_usable(*stream->device, operation);
-  // A program that annotates must not fail where it wouldn't without.
+  // An annotation must not make a program fail, so a backend without host functions has no marks.
   if (!detail::has_capability(*stream->device, Capability::host_functions, operation)) return;
   detail::launch_host_function(
       *stream,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamView and Stream: the public face of stream_state.h. Copies are in memory/copy.cpp, launches in
+// StreamView and Stream: the public functions over stream_state.h. Copies are in memory/copy.cpp, launches in
 // kernels/launch.cpp, host functions in host_function.cpp.
 #include "anyplace/stream.h"
 

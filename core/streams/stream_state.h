@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreamState: the object of a stream's handle; and submit(), which submits work or, if the stream is held, keeps it
-// back.
+// StreamState: the object of a stream's handle; and submit_with(), which submits work or, if the stream is held or
+// captured, diverts it.
 //
 // docs/architecture.md has the lock order. StreamState::fault_mutex, Holds::mutex and HelperStreams::mutex are leaves.
 #pragma once
@@ -28,7 +28,8 @@ namespace anyplace::detail {
 struct Hold;
 /// Defined in capture.h.
 struct Capture;
-/// Why calls with a stream's handle take the slow path, apart from what the device and the process are: bits.
+/// The reasons why calls with a stream's handle take the slow path, beside those that concern the device and the
+/// process. Each is a bit.
 enum CareFor : std::uint32_t {
   care_for_hold = 1,
   care_for_capture = 2,
@@ -45,8 +46,8 @@ struct StreamState {
   bool is_default = false;  ///< the null stream: the backend never destroys it
   bool is_blocking = false;
   std::atomic<std::uint32_t> care_for{0};  ///< CareFor, kept with the slot's flag by set_careful_for()
-  /// Where faults of this stream go, another stream's id: for the core's own streams that do a part of its work. 0:
-  /// here.
+  /// The id of the stream that gets the faults of this one, for the core's own streams, which do a part of another
+  /// stream's work. 0: this stream.
   std::atomic<std::uint64_t> fault_target{0};
 
   /// The first fault that no call has thrown or reported yet. `faulted` says whether there is one and is written under
@@ -60,8 +61,8 @@ struct StreamState {
   std::atomic<bool> held{false};
   std::unique_ptr<Hold> hold;
 
-  /// Whether what is submitted becomes nodes of `capture`. capture.cpp alone writes these, under captures().mutex,
-  /// which guards what isn't atomic.
+  /// Whether submissions become nodes of `capture`. capture.cpp alone writes these members, under captures().mutex,
+  /// which guards those that aren't atomic.
   std::atomic<bool> captured{false};
   std::shared_ptr<Capture> capture;
   std::vector<std::uint32_t> front;  ///< the nodes that the next one comes after
@@ -107,7 +108,7 @@ void keep_fault(StreamState& stream, const Error& error) noexcept;
 
 /// Throws the fault if there is one, and clears it if `clear`.
 void throw_fault(StreamState& stream, bool clear);
-/// The wait for a stream that may be held, or with a time limit. False when time ran out.
+/// Waits for a stream that may be held, or with a time limit. False when time ran out.
 bool wait_carefully(StreamState& stream, std::uint64_t timeout_ns, const char* operation);
 
 // -- The bodies of waiting. handles/use.h has the guards.
@@ -153,8 +154,8 @@ inline bool query(StreamState& stream, const char* operation) { return query_str
 inline bool synchronize(StreamState& stream, std::uint64_t timeout_ns, const char* operation) {
   return synchronize_stream(Given(stream), timeout_ns, operation);
 }
-/// Whether the stream has no work left, for those who only want to know whether something may go already: a query that
-/// fails says no. A lost device's stream has none.
+/// Whether the stream surely has no work left, for callers that only want to know whether something may be freed
+/// already: if the query fails, the answer is false. A lost device's stream has no work.
 bool is_surely_idle(StreamState& stream, const char* operation) noexcept;
 /// Waits for all work that was submitted to the device. False when time ran out.
 bool synchronize(DeviceState& device, std::uint64_t timeout_ns, const char* operation);
@@ -184,8 +185,8 @@ inline void submit(StreamState& stream, const char* operation, Now&& now, MakeWo
   submit_with(Given(stream), operation, now, make_work);
 }
 
-/// Runs `function` in the stream's order, as Stream::launch_host_func does; the device has host functions. It throws
-/// nothing. Also for a held stream.
+/// Runs `function` in the stream's order, as Stream::launch_host_func does, also on a held stream. The device has host
+/// functions. `function` throws nothing.
 void launch_host_function(StreamState& stream, std::function<void()> function, const char* caller);
 
 }  // namespace anyplace::detail

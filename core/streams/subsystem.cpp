@@ -22,10 +22,10 @@ namespace {
 
 constexpr std::size_t vendor_name_limit = 256;
 
-/// anyplace_host::stream_fault.
+/// Implements anyplace_host::stream_fault.
 void host_stream_fault(void* context, std::uint64_t cookie, anyplace_status status, std::int64_t vendor_code,
                        const char* vendor_name, const char* text) {
-  // The calling thread may hold locks of the backend's, so the service thread destroys what has to be destroyed.
+  // The calling thread may hold locks of the backend, so the service thread destroys whatever this thread gives up.
   const CallbackScope scope;
   try {
     Message message = take_message();

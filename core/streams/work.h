@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Work: one submission as a value. A held stream keeps it for later (hold.h), and a stream that is being captured makes
-// a graph's node of it (capture.h). What goes to the backend at once is never made into one.
+// a graph's node of it (capture.h). A submission that goes to the backend at once is never made into a Work.
 //
-// Invariant: everything that a Work points to is its own or shared with other copies of it: argument values, the pin of
-// a kernel, the user's function. Memory isn't: addresses are numbers here.
+// Invariant: a Work owns everything that it points to, or shares it with its copies: argument values, the pin of a
+// kernel, the user's function. It owns no memory of buffers, whose addresses are numbers here.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,11 @@ struct RandomDraw;
 struct LaunchWork {
   anyplace_kernel kernel = 0;
   std::shared_ptr<const anyplace_launch> launch;
-  const std::string* name = nullptr;       ///< the kernel's, empty for a callable; lives as long as `launch`
-  std::shared_ptr<const RandomDraw> draw;  ///< of one that draws random numbers (random/draw.h), else null
+  const std::string* name = nullptr;  ///< the kernel's name, empty for a callable; lives as long as `launch`
+  /// The draw of a kernel that draws random numbers (random/draw.h), else null.
+  std::shared_ptr<const RandomDraw> draw;
 };
-/// On one device or, where the device numbers differ, one piece between two that are peers.
+/// A copy on one device or, where the device numbers differ, a copy of one piece between two peers.
 struct CopyWork {
   anyplace_copy_2d copy{};
   std::int32_t destination_device = 0;
@@ -47,7 +48,7 @@ struct HostWork {
   std::shared_ptr<const std::function<void()>> function;
 };
 
-// -- In graphs alone.
+// -- These are in graphs alone.
 struct EmptyWork {};
 struct RecordWork {
   std::shared_ptr<const Pin<EventState>> event;
@@ -58,7 +59,7 @@ struct WaitWork {
 struct ChildWork {
   std::shared_ptr<const GraphContent> content;
 };
-/// A copy that the host's memory is between (memory/copy_staged.cpp). `submit` is copy_staged(), which is in a higher
+/// A copy that goes through the host's memory (memory/copy_staged.cpp). `submit` is copy_staged(), which is in a higher
 /// room.
 struct StagedWork {
   struct Copy {
@@ -68,16 +69,17 @@ struct StagedWork {
     void (*submit)(StreamState& stream, DeviceState& destination, DeviceState& source, const anyplace_copy_2d& copy,
                    const char* operation) = nullptr;
   };
-  std::shared_ptr<const Copy> what;  ///< apart, so that other nodes are no larger
+  std::shared_ptr<const Copy> what;  ///< behind a pointer, so that other nodes don't become larger
 };
 
 using Work =
     std::variant<EmptyWork, LaunchWork, CopyWork, FillWork, HostWork, RecordWork, WaitWork, ChildWork, StagedWork>;
 
-/// ANYPLACE_GRAPH_NODE_*.
+/// The ANYPLACE_GRAPH_NODE_* of the work.
 std::uint32_t kind_of(const Work& work) noexcept;
 
-/// Submits the work to the backend's stream and returns what the entry returned. Not for what is in graphs alone.
+/// Submits the work to the backend's stream and returns the entry's status. It isn't for the kinds of work that are in
+/// graphs alone.
 anyplace_status submit_to_backend(const Work& work, const StreamState& stream);
 /// Submits any work but a child graph in the stream's order, also to a held stream. Throws.
 void submit_work(const Work& work, StreamState& stream, const char* operation);
@@ -85,7 +87,7 @@ void submit_work(const Work& work, StreamState& stream, const char* operation);
 /// Calls the user's function as a host function of the stream: what it throws becomes the stream's fault.
 void run_host_function(const std::function<void()>& function, std::uint64_t stream_id,
                        const DeviceState& device) noexcept;
-/// Queues the function once. (host_function.cpp)
+/// Submits the function once. (host_function.cpp)
 anyplace_status submit_host_work(const HostWork& work, const StreamState& stream);
 
 /// Takes the submission of a stream that is captured or held; if it is neither any more, submits it. Throws.

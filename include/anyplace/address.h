@@ -14,7 +14,7 @@
 
 namespace anyplace {
 
-/// An address of device memory, or of the host's.
+/// An address of device memory, or of the host's memory.
 class Address {
  public:
   constexpr Address() noexcept = default;
@@ -31,30 +31,30 @@ class Address {
 };
 
 enum class AddressKind {
-  unknown,     ///< not made through anyplace: copies take it for ordinary memory of the host
-  device,      ///< of a Buffer, of an Allocator that a device has, or wrapped by Buffer::from_native
-  managed,     ///< of a managed Buffer
-  pinned,      ///< of a HostBuffer
-  registered,  ///< within a HostRegistration
+  unknown,     ///< anyplace didn't make it: copies take it for ordinary memory of the host
+  device,      ///< memory of a Buffer or of an Allocator that a device has, or memory that Buffer::from_native wraps
+  managed,     ///< memory of a managed Buffer
+  pinned,      ///< memory of a HostBuffer
+  registered,  ///< memory within a HostRegistration
 };
 
 /// "unknown", "device" and so on. Never null.
 ANYPLACE_API const char* to_string(AddressKind kind) noexcept;
 
-/// What is known of an address. All but `kind` is empty or 0 where that is unknown.
+/// What is known of an address. For an unknown address every member but `kind` is empty or 0.
 struct PointerAttributes {
   AddressKind kind = AddressKind::unknown;
   std::optional<Device> device;  ///< whose memory it is; for host memory, the device that it was pinned for
-  std::uint64_t allocation = 0;  ///< where the allocation begins that has the address
-  std::uint64_t size_bytes = 0;  ///< of that allocation, as it was asked for
-  std::uint64_t offset = 0;      ///< of the address in it, bytes
+  std::uint64_t allocation = 0;  ///< the address at which the allocation begins
+  std::uint64_t size_bytes = 0;  ///< the size of that allocation, as it was asked for
+  std::uint64_t offset = 0;      ///< bytes from the allocation's beginning to the address
 };
 
-/// Looks `address` up among the memory that is handed out at the time of the call: an allocation whose free was asked
-/// for is unknown. Memory of an application's own Allocator that isn't in a Buffer is unknown, too. Where devices of
-/// several vendors give the same address, which they can if DeviceProperties::unified_addressing is false, it is one of
-/// theirs. An address that nobody knows is no error. May be called from any thread; takes locks that an allocation of
-/// the same device holds. Throws forked, shut_down, and not_permitted inside a host function or kernel.
+/// Looks `address` up among the memory that is handed out at the time of the call. Unknown are allocations whose free
+/// was asked for, and memory of an application's own Allocator that isn't in a Buffer. Devices of several vendors can
+/// give the same address if DeviceProperties::unified_addressing is false; the result then names one of them. An
+/// address that nobody knows is no error. May be called from any thread; takes locks that an allocation of the same
+/// device holds. Throws forked, shut_down, and not_permitted inside a host function or kernel.
 ANYPLACE_API PointerAttributes pointer_attributes(Address address);
 
 }  // namespace anyplace

@@ -25,22 +25,23 @@ enum class SegmentKind {
   classic,  ///< segments of fixed size
 };
 
-/// Says how the caching allocator works; the names of the keys are beside the members. Booleans are true or false, and
-/// what ends in _mb is a whole number of MiB. ANYPLACE_ALLOCATOR=key:value,key:value sets what it names, for every
-/// device.
+/// How the caching allocator works. The comment of each member begins with its key. Booleans are true or false, and the
+/// value of a key that ends in _mb is a whole number of MiB. ANYPLACE_ALLOCATOR=key:value,key:value sets the keys that
+/// it names, for every device.
 struct ANYPLACE_API AllocatorConfig {
   bool caching = true;                                   ///< caching; false: each Buffer is the device's own allocation
   SegmentKind segments = SegmentKind::automatic;         ///< segments:automatic|virtual|classic
   std::optional<std::uint64_t> max_split_bytes = {};     ///< max_split_size_mb: larger blocks aren't split (classic)
-  std::optional<std::uint64_t> limit_bytes = {};         ///< limit_mb: reserved at most, of each device
-  std::optional<std::uint64_t> pinned_limit_bytes = {};  ///< pinned_limit_mb: of HostBuffers, in use and kept, at most
-  bool bins = true;                                      ///< bins: small sizes and repeats without a lock
-  bool cross_stream_reuse = true;                        ///< cross_stream_reuse
-  bool history = false;                                  ///< history: from the start
+  std::optional<std::uint64_t> limit_bytes = {};         ///< limit_mb: the most bytes that each device reserves
+  std::optional<std::uint64_t> pinned_limit_bytes = {};  ///< pinned_limit_mb: the most bytes of HostBuffers
+  bool bins = true;  ///< bins: threads keep blocks of small and of repeated sizes, and take them without a lock
+  /// cross_stream_reuse: a free block may serve another stream than the one that it was freed on.
+  bool cross_stream_reuse = true;
+  bool history = false;  ///< history: memory history is recorded from the start
 
-  /// Reads key:value,... on top of `base`. Spaces around keys and values and empty entries are let pass. Throws
-  /// invalid_argument for an unknown key (and lists the known ones), one that is named twice, and a value that isn't
-  /// one.
+  /// Reads key:value,... on top of `base`. Spaces around keys and values are ignored, and so are empty entries. Throws
+  /// invalid_argument for an unknown key (and lists the known ones), for a key that is named twice, and for a bad
+  /// value.
   static AllocatorConfig parse(std::string_view text, const AllocatorConfig& base);
   static AllocatorConfig parse(std::string_view text);
   /// Every key that has a value, as parse reads it; sizes are rounded up to whole MiB.
@@ -49,54 +50,61 @@ struct ANYPLACE_API AllocatorConfig {
   friend bool operator==(const AllocatorConfig&, const AllocatorConfig&) = default;
 };
 
-/// Takes the place of what ANYPLACE_ALLOCATOR and the defaults say for this device. Before its allocator's first use;
-/// not_permitted after.
+/// Replaces what ANYPLACE_ALLOCATOR and the defaults say for this device. Must be called before the first use of the
+/// device's allocator; throws not_permitted after it.
 ANYPLACE_API void configure_allocator(const Device& device, const AllocatorConfig& config);
-/// What holds for the device; before its first use, what would. Throws invalid_argument for a bad ANYPLACE_ALLOCATOR.
+/// The configuration of the device's allocator; before its first use, the one that it would get. Throws
+/// invalid_argument for a bad ANYPLACE_ALLOCATOR.
 ANYPLACE_API AllocatorConfig allocator_config(const Device& device);
 
-/// Something that gives out device memory in the order of streams. Derive from it to give Buffers memory of your own.
-/// Any thread may call it, several at once.
+/// Gives out device memory in the order of streams. Derive from it to give Buffers memory of your own. Any thread may
+/// call it, several at once.
 class ANYPLACE_API Allocator {
  public:
   virtual ~Allocator();
-  /// Memory that work submitted to `stream` from now on may use, aligned to 256 bytes or more. 0 bytes gives 0. Throws
-  /// out_of_memory with the figures.
+  /// Returns memory that work submitted to `stream` from now on may use, aligned to 256 bytes or more. 0 bytes gives 0.
+  /// Throws out_of_memory with the figures.
   virtual std::uint64_t allocate(const StreamView& stream, std::uint64_t bytes) = 0;
-  /// Takes back what allocate gave for that stream and size. Work submitted to the stream before may still use it; it
-  /// waits for nothing. The stream may have been destroyed meanwhile. Throws invalid_argument for what it didn't give,
-  /// took back already, or an address inside, another size or another stream; then it has taken nothing.
+  /// Takes back memory that allocate returned for that stream and size. It waits for nothing: work submitted to the
+  /// stream before may still use the memory, and the stream may have been destroyed meanwhile. Throws invalid_argument
+  /// for an address that it didn't give or that it took back already, for one inside an allocation, and for another
+  /// size or stream; then it has taken nothing.
   virtual void deallocate(const StreamView& stream, std::uint64_t address, std::uint64_t bytes) = 0;
 };
 
-/// The device's caching allocator. It caches also where the configuration has caching off: that is about Buffers.
+/// The device's caching allocator. It caches even if AllocatorConfig::caching is false, which concerns Buffers only.
 ANYPLACE_API std::shared_ptr<Allocator> caching_allocator(const Device& device);
-/// The device's own allocations, one for one.
+/// An allocator whose every allocation is one of the device's own.
 ANYPLACE_API std::shared_ptr<Allocator> raw_allocator(const Device& device);
 
-/// What Buffers of the device get their memory from, from now on, but for managed memory; those that exist return
-/// theirs to where it came from. Null stands for the default. Returns what current_allocator did before. What the
-/// allocator throws from allocate reaches who makes the Buffer; what it throws from deallocate goes to the error
-/// handler.
+/// Sets the allocator from which Buffers of the device get their memory from now on. Managed memory doesn't come from
+/// it, and existing Buffers return their memory to the allocator that it came from. Null stands for the default.
+/// Returns what current_allocator did before. An exception of allocate reaches the code that makes the Buffer; one of
+/// deallocate goes to the error handler.
 ANYPLACE_API std::shared_ptr<Allocator> set_allocator(const Device& device, std::shared_ptr<Allocator> allocator);
-/// Never null: the default is the device's caching allocator or, with caching off, its own allocations.
+/// The allocator from which Buffers of the device get their memory. Never null: the default is the device's caching
+/// allocator or, with caching off, its own allocations.
 ANYPLACE_API std::shared_ptr<Allocator> current_allocator(const Device& device);
 
-// -- Adaptors: each passes on to the one below (null is an invalid_argument) and can be put on any other.
+// -- Adaptors: each passes calls on to an allocator below it and can be put on any other. A null one below throws
+// invalid_argument.
 
-/// Refuses what would take it beyond `limit` bytes at once (as asked for, not rounded): out_of_memory.
+/// Throws out_of_memory for an allocation that would make it hold more than `limit` bytes at once. Sizes count as asked
+/// for, not rounded.
 ANYPLACE_API std::shared_ptr<Allocator> limit_allocator(std::shared_ptr<Allocator> upstream, std::uint64_t limit);
-/// Tells `sink` a line of each call: "allocate,<thread>,<stream>,<address>,<bytes>", or "free,..." in its place, or
-/// "failed,...,0,<bytes>" for an allocate and "refused,..." for a deallocate that threw. Of a free the line comes
-/// before the call, so that in the order of the lines no address is given out twice. It is called from any thread,
-/// several at once, and has no say: what it throws goes to the error handler.
+/// Passes a line for each call to `sink`: "allocate,<thread>,<stream>,<address>,<bytes>" or "free,...". An allocate
+/// that threw becomes "failed,...,0,<bytes>", and a deallocate that threw "refused,...". The line of a free comes
+/// before the call, so that in the order of the lines no address is given out twice. `sink` is called from any thread,
+/// by several at once; what it throws goes to the error handler and changes no call.
 ANYPLACE_API std::shared_ptr<Allocator> logging_allocator(std::shared_ptr<Allocator> upstream,
                                                           std::function<void(std::string_view)> sink);
-/// Fails the n-th allocate (from 1, those of 0 bytes not counted), once, or that and all after it, with out_of_memory.
+/// Throws out_of_memory at the n-th allocate, and with `for_good` at all after it. Counting begins at 1 and leaves out
+/// allocations of 0 bytes.
 ANYPLACE_API std::shared_ptr<Allocator> failing_allocator(std::shared_ptr<Allocator> upstream, std::uint64_t nth,
                                                           bool for_good = false);
 
-/// Knows what is out: for leaks. Refuses to take back what isn't, whatever the one below would say of it.
+/// Remembers each allocation that wasn't given back, to find leaks. Refuses to take back memory that it didn't give,
+/// whatever the allocator below would say.
 class ANYPLACE_API TrackingAllocator : public Allocator {
  public:
   explicit TrackingAllocator(std::shared_ptr<Allocator> upstream);
@@ -117,15 +125,16 @@ class ANYPLACE_API TrackingAllocator : public Allocator {
 
 // -- Pressure.
 
-/// Called when the device's memory is short, after what is cached was given up and before out_of_memory is thrown, but
-/// not for what the device or a limit could never hold: with the bytes that are asked for; returns whether it freed
-/// something. On the allocating thread, with no lock held; it may free buffers and allocate host memory, and must not
-/// allocate from that device. What it throws goes to the error handler and counts as false.
+/// Called when the device's memory is short: cached memory was given up already, and out_of_memory would be thrown
+/// next. It isn't called for a size that the device or a limit could never hold. It gets the bytes that are asked for,
+/// and returns whether it freed something. It runs on the allocating thread, with no lock held; it may free buffers and
+/// allocate host memory, and must not allocate from that device. What it throws goes to the error handler and counts as
+/// false.
 using PressureCallback = std::function<bool(const Device& device, std::uint64_t bytes)>;
 
-/// Registers a callback for as long as it lives. Callbacks run in the order of their registration, until one has
-/// freed enough. When the destructor returns the callback isn't running (unless it destroys its own registration, or
-/// this happens inside a host function: there nothing may be waited for).
+/// Registers a callback for as long as it lives. Callbacks run in the order of their registration, until one has freed
+/// enough. When the destructor returns, the callback isn't running any more, with two exceptions: a callback may
+/// destroy its own registration, and a host function may wait for nothing.
 class ANYPLACE_API PressureRegistration {
  public:
   PressureRegistration() noexcept = default;
@@ -149,7 +158,7 @@ class ANYPLACE_API PressureRegistration {
 namespace detail {
 struct PoolState;
 
-/// A MemoryPoolGuard as its thread sees it: one of a chain, the innermost first.
+/// A MemoryPoolGuard as its thread sees it: an element of a chain that begins with the innermost guard.
 struct PoolScope {
   const DeviceState* device = nullptr;
   std::uint64_t pool = 0;
@@ -158,12 +167,13 @@ struct PoolScope {
 }  // namespace detail
 
 struct MemoryPoolOptions {
-  std::optional<std::uint64_t> limit_bytes;  ///< reserved at most; beyond is out_of_memory with this limit
+  /// The most bytes that are reserved; beyond them out_of_memory is thrown, with this limit.
+  std::optional<std::uint64_t> limit_bytes;
 };
 
-/// Memory apart from the common pool's: what is allocated from it is never mixed with others'. Destroying it leaves the
-/// buffers from it alone; what is cached goes back when the last of them and the last guard have gone. With caching off
-/// it has no effect on Buffers. A null one, which is one that was moved from, throws invalid_handle.
+/// Memory apart from the common pool: a segment serves one pool only. Destroying the pool leaves its buffers alone; its
+/// cached memory goes back when the last of them and the last guard have gone. With caching off a pool has no effect on
+/// Buffers. A null pool, such as one that was moved from, throws invalid_handle.
 class ANYPLACE_API MemoryPool {
  public:
   MemoryPool() noexcept = default;
@@ -174,12 +184,12 @@ class ANYPLACE_API MemoryPool {
   MemoryPool& operator=(const MemoryPool&) = delete;
   ~MemoryPool();
 
-  /// As a snapshot names it; 0 for a null one.
+  /// The number by which a snapshot names it; 0 for a null pool.
   std::uint64_t id() const noexcept;
   explicit operator bool() const noexcept { return state_ != nullptr; }
   std::uint64_t reserved_bytes() const;
   std::uint64_t allocated_bytes() const;
-  /// Gives what is free in it back to the device.
+  /// Gives the pool's free memory back to the device.
   void release_free();
 
  private:
@@ -187,14 +197,14 @@ class ANYPLACE_API MemoryPool {
   std::shared_ptr<detail::PoolState> state_;
 };
 
-/// While it lives, what the calling thread allocates on the pool's device comes from the pool, also if the MemoryPool
-/// is destroyed or moved meanwhile. Scopes nest. A guard lives and dies on one thread.
+/// While it lives, memory that the calling thread allocates on the pool's device comes from the pool, also if the
+/// MemoryPool is destroyed or moved meanwhile. Scopes nest. A guard lives and dies on one thread.
 class ANYPLACE_API MemoryPoolGuard {
  public:
   [[nodiscard]] explicit MemoryPoolGuard(const MemoryPool& pool);
-  /// Null leaves everything as it is.
+  /// A null pointer leaves everything as it is.
   [[nodiscard]] explicit MemoryPoolGuard(const MemoryPool* pool);
-  MemoryPoolGuard(const MemoryPoolGuard&) = delete;  // a scope
+  MemoryPoolGuard(const MemoryPoolGuard&) = delete;  // bound to its scope
   MemoryPoolGuard& operator=(const MemoryPoolGuard&) = delete;
   ~MemoryPoolGuard();
 

@@ -34,8 +34,8 @@ class Listener;
 class Range;
 struct Attributes;
 
-/// The text of an annotation, borrowed for the call. Text with '\0' reaches the tools up to there, and text of more
-/// than 64 KiB its first 64 KiB; a Listener gets all of it.
+/// The text of an annotation, borrowed for the call. Tools get the text up to its first '\0' and at most 64 KiB of it;
+/// a Listener gets all of it.
 class Name {
  public:
   constexpr Name(const char* text) noexcept : data_(text), size_(unmeasured) {}
@@ -43,7 +43,7 @@ class Name {
   Name(const std::string& text) noexcept : data_(text.data()), size_(text.size()) {}
   Name(std::nullptr_t) = delete;
 
-  /// The text is measured here, not when the name is made.
+  /// The text is measured here and not when the name is made, so that a name that nobody hears costs nothing.
   std::string_view view() const noexcept {
     if (data_ == nullptr) return {};
     return size_ == unmeasured ? std::string_view(data_) : std::string_view(data_, size_);
@@ -85,14 +85,14 @@ class Payload {
   } value_{.u64 = 0};
 };
 
-/// Whose annotations they are: a library of its own takes one, so that tools can show or hide its annotations. Ranges
-/// of different domains don't nest in each other. Made once, and kept until the process ends; a number, free to copy.
+/// Groups the annotations of one library, so that tools can show or hide them together. Ranges of different domains
+/// don't nest in each other. A domain is made once and kept until the process ends; this is its number, free to copy.
 class ANYPLACE_API Domain {
  public:
-  /// The domain of those that name none: NVTX's default one, "anyplace" for ITT.
+  /// The domain of annotations that name none: the default one of NVTX, and "anyplace" for ITT.
   constexpr Domain() noexcept = default;
-  /// The domain of that name, the same for the same name. Throws invalid_argument for an empty name, for one of more
-  /// than 1024 bytes or with '\0', and for more than 63 domains.
+  /// The domain of that name; the same name gives the same domain. Throws invalid_argument for an empty name, for one
+  /// of more than 1024 bytes or with '\0', and for more than 63 domains.
   explicit Domain(std::string_view name);
 
   constexpr std::uint32_t number() const noexcept { return number_; }
@@ -102,13 +102,14 @@ class ANYPLACE_API Domain {
   std::uint32_t number_ = 0;
 };
 
-/// A kind of annotation ("copies"), by which tools filter. Made once, and kept until the process ends; a number, free
-/// to copy. Categories are the same in all domains.
+/// A kind of annotation ("copies"), by which tools filter. A category is made once and kept until the process ends;
+/// this is its number, free to copy. Categories are the same in all domains.
 class ANYPLACE_API Category {
  public:
-  /// None.
+  /// No category.
   constexpr Category() noexcept = default;
-  /// The category of that name, the same for the same name. Throws as Domain's, for more than 1023 categories.
+  /// The category of that name; the same name gives the same category. Throws invalid_argument as the constructor of
+  /// Domain does, but for more than 1023 categories.
   explicit Category(std::string_view name);
 
   constexpr std::uint32_t number() const noexcept { return number_; }
@@ -118,7 +119,7 @@ class ANYPLACE_API Category {
   std::uint32_t number_ = 0;
 };
 
-/// What goes with a name. To be written as {.color = 0xff76b900, .payload = bytes}.
+/// What goes with a name: {.color = 0xff76b900, .payload = bytes}.
 struct Attributes {
   Domain domain = {};
   Category category = {};
@@ -126,10 +127,10 @@ struct Attributes {
   Payload payload = {};
 };
 
-/// What a call without attributes refers to, so that it needn't make any.
+/// The attributes of calls that pass none. One object serves them all, so that such a call needn't make its own.
 inline constexpr Attributes no_attributes;
 
-/// Names a range of range_start(). Never reused. 0: nobody listened.
+/// The id of a range that range_start() began. It is never reused; 0 says that nobody listened.
 using RangeId = std::uint64_t;
 
 /// What range_push and range_pop return while nobody listens, as NVTX does: depths aren't counted then.
@@ -138,10 +139,11 @@ inline constexpr int nobody_listens = -2;
 inline constexpr int no_range = -1;
 
 namespace detail {
-/// How many listen; and, until that has been looked for, another bit. Not 0: the call has to look closer.
+/// The number of listeners; one more bit is set until tools were looked for. At 0 a call has nothing to do.
 extern ANYPLACE_API std::atomic<std::uint32_t> listeners;
 
-/// What a Range remembers of its beginning. With a depth less than 0 nobody has heard of it, and the rest isn't set.
+/// What a Range remembers of its beginning. With a depth less than 0 nobody listened at the beginning, and the other
+/// members aren't set.
 struct RangeToken {
   std::uint64_t thread;
   std::uint32_t generation;
@@ -159,8 +161,8 @@ ANYPLACE_API void begin_range(RangeToken& token, Name name, const Attributes& at
 ANYPLACE_API void end_range(const RangeToken& token) noexcept;
 }  // namespace detail
 
-/// Whether an annotation may be heard: what it would cost to make a name can be spared where it is false. True before
-/// the first annotation, which is when tools are looked for.
+/// Whether an annotation may be heard. Where it is false, making a name can be spared. It is true before the first
+/// annotation, which is when tools are looked for.
 inline bool listening() noexcept { return detail::listeners.load(std::memory_order_relaxed) != 0; }
 
 /// Begins a range on this thread, inside the one that was begun last and hasn't ended. Returns its depth, from 0, or
@@ -169,11 +171,11 @@ inline int range_push(Name name, const Attributes& attributes = no_attributes) n
   return listening() ? detail::push(name, attributes) : nobody_listens;
 }
 
-/// Ends the innermost range of this thread and domain. Returns its depth; no_range, and no listener hears anything, if
-/// there is none that was begun while somebody listened; nobody_listens.
+/// Ends the innermost range of this thread and domain. Returns its depth, or nobody_listens. Returns no_range, and no
+/// listener hears anything, if no range is open that was begun while somebody listened.
 inline int range_pop(Domain domain = {}) noexcept { return listening() ? detail::pop(domain) : nobody_listens; }
 
-/// A point in time.
+/// Names a point in time.
 inline void mark(Name name, const Attributes& attributes = no_attributes) noexcept {
   if (listening()) detail::mark(name, attributes);
 }
@@ -183,8 +185,8 @@ inline RangeId range_start(Name name, const Attributes& attributes = no_attribut
   return listening() ? detail::start(name, attributes) : 0;
 }
 
-/// Ends it, from any thread. False, and no listener hears anything, for an id that was never returned or has ended.
-/// True for 0.
+/// Ends the range, from any thread. Returns false, and no listener hears anything, for an id that was never returned or
+/// whose range has ended. Returns true for 0.
 inline bool range_end(RangeId id) noexcept { return id == 0 || detail::end(id); }
 
 /// Tells the tools what the calling thread is called.
@@ -192,9 +194,9 @@ inline void name_thread(Name name) noexcept {
   if (listening()) detail::name_thread(name);
 }
 
-/// A range that is as long as a scope. It ends on the thread that began it, after the ranges that were begun in it:
-/// those that are still open end with it. Ended elsewhere it stays open, and the error handler gets an
-/// invalid_argument; range_start is for those. Not movable, for it would end in another scope.
+/// A range that is as long as a scope. It ends on the thread that began it, together with the ranges that were begun in
+/// it and are still open. If it is destroyed on another thread, the range stays open and the error handler gets an
+/// invalid_argument; range_start is made for that. It can't be moved, as it would end in another scope then.
 class Range {
  public:
   [[nodiscard]] explicit Range(Name name, const Attributes& attributes = no_attributes) noexcept {
@@ -226,9 +228,9 @@ struct Event {
   std::uint64_t stream = 0;  ///< of Stream::mark: the id of the stream
 };
 
-/// A listener of the program's own. Its functions are called on the annotating thread, by several threads at once, in
-/// each thread's order. They are like host functions: calls of anyplace are refused there (not_permitted), and what
-/// they throw goes to the error handler.
+/// A listener of the program's own. Its functions are called on the annotating threads, by several at once, in each
+/// thread's order. They are like host functions: calls of anyplace are refused there (not_permitted), and what they
+/// throw goes to the error handler.
 class ANYPLACE_API Listener {
  public:
   Listener() = default;
@@ -244,8 +246,8 @@ class ANYPLACE_API Listener {
   virtual void thread_named(const Event& event);
 };
 
-/// A Listener hears all annotations for as long as this lives. Its end waits for calls of the listener that are under
-/// way on other threads.
+/// A Listener hears all annotations for as long as this lives. Its destructor waits for calls of the listener that are
+/// under way on other threads.
 class ANYPLACE_API ListenerGuard {
  public:
   /// Throws not_permitted inside a listener's function, invalid_argument for more than 16 listeners, and forked in the
@@ -259,15 +261,15 @@ class ANYPLACE_API ListenerGuard {
   std::size_t slot_;
 };
 
-/// What became of a vendor's tool.
+/// A vendor's tool, and whether it hears annotations.
 struct ListenerLibrary {
   std::string name;     ///< "nvtx", "roctx" or "itt"
-  std::string library;  ///< its file; "" if none is named or loaded
+  std::string library;  ///< the file of its library; "" if none is named or loaded
   bool active = false;  ///< whether it hears annotations
-  std::string reason;   ///< why not; "" if it is active
+  std::string reason;   ///< why it hears none; "" if it is active
 };
 
-/// The three of them. Looks for them if that hasn't been done. Throws forked in the child of a fork.
+/// The libraries of NVTX, ROCTX and ITT. Looks for them if that hasn't been done. Throws forked in the child of a fork.
 ANYPLACE_API std::vector<ListenerLibrary> listener_libraries();
 
 }  // namespace anyplace::annotate

@@ -11,7 +11,8 @@
 // they may be 0 or negative. What a shape and its strides reach is checked against the memory when a view is made, so a
 // view never names memory outside of the range that it was made of.
 //
-// A dimension may be counted from the end: -1 is the last. Nothing here is NumPy's broadcasting or arithmetic.
+// A negative dimension is counted from the end: -1 is the last. There is no broadcasting in NumPy's sense, and no
+// arithmetic.
 #pragma once
 
 #include <array>
@@ -37,7 +38,7 @@ namespace detail {
 struct ArrayMemory;
 }  // namespace detail
 
-/// A shape, or strides: up to 32 numbers, of one for each dimension. Free to copy.
+/// A shape, or strides: one number for each of up to 32 dimensions. Free to copy.
 class ANYPLACE_API Extents {
  public:
   static constexpr std::size_t max = 32;
@@ -59,7 +60,7 @@ class ANYPLACE_API Extents {
   void push_back(std::int64_t value);
   void remove(std::size_t i) noexcept;
 
-  /// "(2, 3)", "(2,)", "()"
+  /// The numbers as text: "(2, 3)", "(2,)", "()".
   std::string to_string() const;
 
   friend constexpr bool operator==(const Extents& a, const Extents& b) noexcept {
@@ -75,7 +76,7 @@ class ANYPLACE_API Extents {
   std::uint32_t size_ = 0;
 };
 
-/// Where an array's elements are: in memory of a device, or of the host, pinned or not. Free to copy.
+/// Where an array's elements are: in memory of a device, or in memory of the host, pinned or not. Free to copy.
 class ANYPLACE_API ArrayPlace {
  public:
   ArrayPlace(const Device& device) noexcept : device_(device) {}
@@ -84,7 +85,7 @@ class ANYPLACE_API ArrayPlace {
   bool is_host() const noexcept { return !device_; }
   /// Throws invalid_argument for the host.
   Device device() const;
-  /// "host", "cuda:0"
+  /// The place as text: "host", "cuda:0".
   std::string to_string() const;
 
   friend bool operator==(const ArrayPlace&, const ArrayPlace&) noexcept = default;
@@ -94,34 +95,33 @@ class ANYPLACE_API ArrayPlace {
   std::optional<Device> device_;
 };
 
-/// Names an array without owning its memory. Free to copy, and safe to use from any thread; what is made of a
-/// BufferView is as safe as that: using it when the buffer was destroyed throws invalid_handle. Members throw
-/// invalid_argument for what isn't there: a dimension, an index, a shape that doesn't fit.
+/// Names an array without owning its memory. Free to copy, and safe to use from any thread. A view of a BufferView is
+/// as safe as that: using it after the buffer was destroyed throws invalid_handle. Members throw invalid_argument for a
+/// dimension or an index that isn't there, and for a shape that doesn't fit.
 class ANYPLACE_API ArrayView {
  public:
-  /// A null one: no memory, no elements, shape (0,). Copies and collectives refuse it.
+  /// A null view: it has no memory and no elements, and the shape (0,). Copies and collectives refuse it.
   ArrayView() noexcept;
   /// Elements one behind the other from the beginning of `memory`, which may have more bytes than they take. Throws
   /// invalid_argument if it has less, if an extent is negative, if the elements are more than 64 bits count, or if the
   /// memory doesn't begin at a multiple of the element's size (of its half, for complex ones).
   ArrayView(const BufferView& memory, DType dtype, const Extents& shape);
-  /// The first element is `offset` elements from the beginning of `memory`. Throws also unless there is a stride for
-  /// each dimension, and every element lies within.
+  /// The first element is `offset` elements from the beginning of `memory`. Throws as above, and also unless there is a
+  /// stride for each dimension and every element lies within.
   ArrayView(const BufferView& memory, DType dtype, const Extents& shape, const Extents& strides,
             std::int64_t offset = 0);
-  /// All of a span, in one dimension.
+  /// All elements of a span, in one dimension.
   template <class T>
   requires requires { DTypeOf<T>::value; }
   explicit ArrayView(const BufferSpan<T>& span)
       : ArrayView(span, dtype_of<T>, {static_cast<std::int64_t>(span.size())}) {}
 
-  /// Memory of the host; throws likewise. It has to stay as long as work uses it.
+  /// A view of the host's memory, which has to stay as long as work uses it. Throws as the constructors.
   static ArrayView on_host(HostSpan memory, DType dtype, const Extents& shape);
   static ArrayView on_host(HostSpan memory, DType dtype, const Extents& shape, const Extents& strides,
                            std::int64_t offset = 0);
-  /// Memory that was handed over as an address, of which only the first element is known: of a device, or the host's.
-  /// What is checked is that the range doesn't wrap around and, where pointer_attributes() knows the address as that
-  /// device's, that it ends in its allocation.
+  /// A view of memory that is only known by an address, of a device or of the host. Checks that the range doesn't wrap
+  /// around and, where pointer_attributes() knows the address as that device's, that it ends in its allocation.
   static ArrayView at(const ArrayPlace& place, Address first, DType dtype, const Extents& shape);
   static ArrayView at(const ArrayPlace& place, Address first, DType dtype, const Extents& shape,
                       const Extents& strides);
@@ -129,43 +129,45 @@ class ANYPLACE_API ArrayView {
   explicit operator bool() const noexcept { return kind_ != Kind::null; }
   DType dtype() const noexcept { return dtype_; }
   const Extents& shape() const noexcept { return shape_; }
-  /// Of elements, one for each dimension.
+  /// Elements from one index to the next, for each dimension.
   const Extents& strides() const noexcept { return strides_; }
   std::size_t ndim() const noexcept { return shape_.size(); }
-  /// The extent of a dimension. Throws invalid_argument if there is none of that number.
+  /// The extent of a dimension. Throws invalid_argument if there is no dimension of that number.
   std::int64_t size(std::int64_t dim) const { return shape_[dim_of(dim, "ArrayView::size")]; }
-  /// Elements; 1 for no dimensions.
+  /// How many elements there are; 1 for no dimensions.
   std::int64_t size() const noexcept { return size_; }
   std::uint64_t size_bytes() const noexcept { return static_cast<std::uint64_t>(size_) * size_of(dtype_); }
-  /// Throws invalid_argument for a null one, as device() does, and device() for memory of the host.
+  /// The place of the memory. It and device() throw invalid_argument for a null view, and device() also for memory of
+  /// the host.
   ArrayPlace place() const;
   Device device() const { return place().device(); }
   bool is_on_host() const noexcept { return kind_ == Kind::host; }
-  /// Of the first element, which isn't the lowest one if a stride is negative. 0 where there are no elements.
+  /// The address of the first element, which isn't the lowest one if a stride is negative. 0 where there are no
+  /// elements.
   Address address() const;
-  /// The memory that it was made of; null if that was an address or the host's.
+  /// The memory that the view was made of; null if that was an address or the host's memory.
   BufferView buffer() const noexcept { return kind_ == Kind::buffer ? memory_ : BufferView(); }
-  /// From the first byte that an element has to behind the last.
+  /// Bytes from the first byte of the lowest element to the end of the highest.
   std::uint64_t range_bytes() const noexcept { return size_ == 0 ? 0 : high_ - low_; }
-  /// Where that range begins.
+  /// The lowest address of any element.
   Address range_begin() const;
 
   /// Whether the elements lie one behind the other in the order of their indices.
   bool is_contiguous() const noexcept;
-  /// Whether copies and collectives refuse to write it, and DLPack says so.
+  /// Whether the memory may only be read: copies and collectives refuse to write it, and DLPack passes the flag on.
   bool is_read_only() const noexcept { return read_only_; }
   ArrayView as_read_only() const noexcept;
 
   // -- Views of the same memory.
-  /// Those whose index in `dim` is `index`, without that dimension. A negative index counts from the end.
+  /// The elements whose index in `dim` is `index`, without that dimension. A negative index counts from the end.
   ArrayView select(std::int64_t dim, std::int64_t index) const;
-  /// Those from `begin` to before `end` in `dim`; from the end if negative. Unlike Python's, a slice that isn't within
-  /// is refused. A step may be negative: slice(0, n - 1, -n - 1, -1) turns n elements round.
+  /// The elements from `begin` to before `end` in `dim`; negative numbers count from the end. Unlike Python's, a slice
+  /// that isn't within is refused. A step may be negative: slice(0, n - 1, -n - 1, -1) reverses n elements.
   ArrayView slice(std::int64_t dim, std::int64_t begin, std::int64_t end, std::int64_t step = 1) const;
-  /// The dimensions in another order: permute({1, 0}) of a matrix is its transpose.
+  /// The same elements with the dimensions in another order: permute({1, 0}) of a matrix is its transpose.
   ArrayView permute(const Extents& order) const;
-  /// Another shape of as many elements, in the same order; one extent may be -1. Throws invalid_argument where no
-  /// strides can express it, and names the dimensions: then copy to a contiguous array before.
+  /// The same elements in the same order, with another shape; one extent may be -1. Throws invalid_argument, which
+  /// names the dimensions, where no strides can express the shape: then copy to a contiguous array before.
   ArrayView reshape(const Extents& shape) const;
 
   /// Whether the other array has the same type, shape, strides and memory.
@@ -186,44 +188,46 @@ class ANYPLACE_API ArrayView {
   Kind kind_ = Kind::null;
   bool read_only_ = false;
   DType dtype_ = DType::u8;
-  BufferView memory_;                 ///< of Kind::buffer
-  std::optional<ArrayPlace> place_;   ///< of the others
-  std::uint64_t first_ = 0;           ///< the first element: from the buffer view's beginning, or an address
-  std::uint64_t low_ = 0, high_ = 0;  ///< the range of bytes, likewise
+  BufferView memory_;                 ///< the memory, for Kind::buffer
+  std::optional<ArrayPlace> place_;   ///< the place of the memory, for the other kinds
+  std::uint64_t first_ = 0;           ///< the first element: bytes from the buffer view's beginning, or an address
+  std::uint64_t low_ = 0, high_ = 0;  ///< the range of bytes, counted as first_ is
   std::int64_t size_ = 0;
   Extents shape_, strides_;
 };
 
-/// An ArrayView that shares the ownership of its memory with its copies and what is made of it, and knows the stream it
-/// was made on. The memory goes with the last one: a Buffer in its stream's order, so without a wait.
+/// An ArrayView that shares the ownership of its memory with its copies and with arrays made of it, and knows the
+/// stream it was made on. The memory is freed with the last one; a Buffer is freed in its stream's order, so without a
+/// wait.
 class ANYPLACE_API Array : public ArrayView {
  public:
   Array() noexcept = default;
   Array(const Array&) noexcept = default;
   Array& operator=(const Array&) noexcept = default;
-  /// The other is a null one then: a view without the ownership would outlive its memory.
+  /// `other` becomes null: a view without the ownership would outlive its memory.
   Array(Array&& other) noexcept;
   Array& operator=(Array&& other) noexcept;
   ~Array() = default;
-  /// Memory of the stream's device, contiguous, not cleared. Throws out_of_memory as Buffer does, and invalid_argument
-  /// for a negative extent or more elements than 64 bits count.
+  /// Allocates memory of the stream's device, contiguous, not cleared. Throws out_of_memory as Buffer does, and
+  /// invalid_argument for a negative extent or more elements than 64 bits count.
   Array(const StreamView& stream, DType dtype, const Extents& shape);
-  /// On the calling thread's current stream of `device`.
+  /// Allocates on the calling thread's current stream of `device`.
   Array(const Device& device, DType dtype, const Extents& shape);
   /// Memory of the host, pinned for the stream's device where that has Capability::pinned_memory.
   static Array on_host(const StreamView& stream, DType dtype, const Extents& shape);
-  /// All of a buffer, which becomes the array's; the rest as ArrayView.
+  /// Takes all of a buffer, which becomes the array's; shape and type are checked as ArrayView does.
   static Array own(Buffer buffer, const StreamView& stream, DType dtype, const Extents& shape);
-  /// Somebody else's memory: `owner` goes with the last array that uses it, on whatever thread that is; its deleter may
-  /// be called while work that was submitted still runs, and may not throw. Null for memory that stays anyway.
+  /// Memory that somebody else owns. `owner` goes with the last array that uses it, on whatever thread that is; its
+  /// deleter may be called while work that was submitted still runs, and may not throw. A null owner is for memory that
+  /// stays anyway.
   static Array share(const ArrayView& view, const StreamView& stream, std::shared_ptr<const void> owner);
 
-  /// What it was made on; null for memory of the host that share() got without one.
+  /// The stream that it was made on; null for memory of the host that share() got without one.
   StreamView stream() const noexcept { return stream_; }
   const ArrayView& view() const noexcept { return *this; }
-  /// A view of this array's memory, with its ownership. The memory is all of the buffer or of the host's memory that
-  /// was made or given; of share(), what its view reaches. Throws invalid_argument for a view of other memory or a null
-  /// one.
+  /// A view of this array's memory that shares its ownership. The memory is all of the buffer or of the host's memory
+  /// that was made or given; for share(), what its view reaches. Throws invalid_argument for a view of other memory, or
+  /// for a null one.
   Array with(const ArrayView& view) const;
 
   Array as_read_only() const { return cut(ArrayView::as_read_only()); }
@@ -234,26 +238,26 @@ class ANYPLACE_API Array : public ArrayView {
   Array permute(const Extents& order) const { return cut(ArrayView::permute(order)); }
   Array reshape(const Extents& shape) const { return cut(ArrayView::reshape(shape)); }
 
-  /// Says that work on `stream`, submitted up to the moment the memory goes, uses it. Without effect on memory that
-  /// share() got.
+  /// Says that work on `stream`, submitted up to the moment the memory is freed, uses it. It has no effect on memory
+  /// that share() got.
   void record_stream(const StreamView& stream) const;
 
  private:
-  /// With the ownership, of a view that was cut out of this array's.
+  /// The array of a view that was cut out of this one: it shares the ownership.
   Array cut(const ArrayView& view) const;
 
   std::shared_ptr<const detail::ArrayMemory> memory_;
   StreamView stream_;
 };
 
-/// Copies all elements in the stream's order, which is of the device of either array; between devices as Stream::copy
-/// does, and between arrays of the host, too. Arrays that are contiguous alike take one submission; others are copied
-/// in lines of what is contiguous in both, by copy_2d where lines lie equally far apart, else one by one: elements in
-/// no order that both share take a submission each. The host doesn't wait where Stream::copy doesn't.
+/// Copies all elements in the order of `stream`, which is of the device of either array. Copies between devices as
+/// Stream::copy does, and between arrays of the host, too. Arrays that are contiguous alike take one submission. Others
+/// are copied in lines that are contiguous in both: by copy_2d where the lines lie equally far apart, else one by one.
+/// Elements without any contiguous line take a submission each. The host doesn't wait where Stream::copy doesn't.
 ///
-/// Throws invalid_argument, before anything is submitted, for a null array, types or shapes that differ, a destination
-/// that is read-only or has an element twice (a stride of 0), and ranges that overlap, even where their elements don't;
-/// what Stream::copy throws else.
+/// Throws invalid_argument, before anything is submitted, for a null array, for types or shapes that differ, for a
+/// destination that is read-only or has an element twice (a stride of 0), and for ranges that overlap, even where their
+/// elements don't. Throws what Stream::copy throws besides.
 ANYPLACE_API void copy(const StreamView& stream, const ArrayView& destination, const ArrayView& source);
 
 }  // namespace anyplace

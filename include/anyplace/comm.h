@@ -10,15 +10,15 @@
 //
 // The functions and their rules are those of torch.cuda.comm (torch/nn/parallel/comm.py).
 //
-// Everything is submitted to the calling thread's current streams, one of each device, and comes after what those have
-// been given before; events hold back what has to wait for another device. What a device gets is ready in the order of
-// its own stream, which is the result's Array::stream(), and an input may be written again, or go, in the order of the
-// current stream of its device. The host waits only where Stream::copy or Stream::wait_event do, and for reduce_add on
-// a device that has neither kernels for it nor host functions. A capture that the streams take part in captures it all.
+// Everything is submitted to the calling thread's current streams, one of each device, behind their earlier work;
+// events hold back work that has to wait for another device. A result is ready in the order of its device's stream,
+// which is its Array::stream(), and an input may be written again or freed in the order of the current stream of its
+// device. The host waits only where Stream::copy or Stream::wait_event do, and for reduce_add on a device that has
+// neither kernels for it nor host functions. If the streams are captured, the capture has all of it.
 //
-// What is wrong with the arguments is thrown as invalid_argument before anything is submitted, and names the argument
-// by its number. Every function can throw device_lost, out_of_memory, forked, shut_down and not_permitted (in a host
-// function or kernel) as well. All may be called from any thread.
+// A bad argument throws invalid_argument, which names the argument by its number, before anything is submitted. Every
+// function can throw device_lost, out_of_memory, forked, shut_down and not_permitted (in a host function or kernel) as
+// well. All may be called from any thread.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@
 
 namespace anyplace::comm {
 
-/// Bytes of small arrays that the _coalesced functions move as one: torch's default.
+/// Bytes of small arrays that the _coalesced functions move together; the value is torch's default.
 inline constexpr std::uint64_t default_buffer_size = 10485760;
 
 /// Where results go: to new arrays on `devices`, or into the arrays `out`. Exactly one of them is given; an empty list
@@ -47,9 +47,9 @@ struct Targets {
 /// have the array's type and shape, and share no memory with it or each other.
 ANYPLACE_API std::vector<Array> broadcast(const Array& array, const Targets& targets);
 
-/// Broadcasts several arrays, which are all on the first of `devices`; small ones together, by way of buffers of at
-/// most `buffer_size` bytes, each for one type. Returns for each device a list like `arrays`: the first one is `arrays`
-/// itself; arrays of another may share one allocation.
+/// Broadcasts several arrays, which are all on the first of `devices`. Small ones of one type go together through
+/// buffers of at most `buffer_size` bytes. Returns for each device a list like `arrays`: the first one is `arrays`
+/// itself; the arrays of another may share one allocation.
 ANYPLACE_API std::vector<std::vector<Array>> broadcast_coalesced(const std::vector<Array>& arrays,
                                                                  const std::vector<Device>& devices,
                                                                  std::uint64_t buffer_size = default_buffer_size);
@@ -58,9 +58,9 @@ ANYPLACE_API std::vector<std::vector<Array>> broadcast_coalesced(const std::vect
 /// device of the first input's backend. The inputs are of devices, of one type and shape. The sum is contiguous and
 /// new, but for a single input, which is returned itself.
 ///
-/// Elements are added in the order of the inputs, the same on every backend. Integers wrap around, bool is or, and f16
-/// and bf16 are added as f32 and rounded at the end; of more than eight inputs, after every eighth and then every
-/// seventh.
+/// Elements are added in the order of the inputs, the same on every backend. Integers wrap around, and the sum of bool
+/// is its or. f16 and bf16 are added as f32 and rounded at the end; of more than eight inputs, also after the eighth
+/// and then after every seventh.
 ANYPLACE_API Array reduce_add(const std::vector<Array>& inputs, const std::optional<Device>& destination = {});
 
 /// reduce_add for several arrays: `inputs` has a list for each device, all of the same length, and the result is the
@@ -70,11 +70,12 @@ ANYPLACE_API std::vector<Array> reduce_add_coalesced(const std::vector<std::vect
                                                      std::uint64_t buffer_size = default_buffer_size);
 
 struct ScatterOptions {
-  /// Extents of the pieces, one for each device, that add up to that of `dim`; empty for pieces of equal size, the last
-  /// ones of which are smaller or missing. Not with `out`, whose shapes say it.
+  /// The extents of the pieces along `dim`, one for each device; their sum is the array's extent. Empty asks for pieces
+  /// of equal size, of which the last ones may be smaller or missing. Can't be given with `out`, whose shapes say it.
   std::vector<std::int64_t> chunk_sizes = {};
   std::int64_t dim = 0;
-  /// What the pieces are copied on and made on, one for each device or none at all; a null one is the current one.
+  /// The streams that make the pieces and copy to them: one for each device, or none at all. A null one stands for the
+  /// device's current stream.
   std::vector<StreamView> streams = {};
 };
 
@@ -91,7 +92,7 @@ struct GatherTarget {
 };
 
 /// Puts arrays of devices together along a dimension; their other extents are the same. A result on the host is written
-/// in the order of its stream(): that of the first array's device.
+/// in the order of its stream(), which is of the first array's device.
 ANYPLACE_API Array gather(const std::vector<Array>& arrays, std::int64_t dim = 0, const GatherTarget& target = {});
 
 }  // namespace anyplace::comm

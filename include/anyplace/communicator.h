@@ -15,11 +15,11 @@
 //
 // All ranks call the same operations of a communicator in the same order, with the same counts, types, reductions and
 // roots. Different communicators have no order between them. With ANYPLACE_COMMUNICATOR_CHECK=1 ranks that differ get
-// an Error that names both calls; without, what comes out is undefined, or it is a timeout.
+// an Error that names both calls. Without it the result is undefined, or the operation runs into its timeout.
 //
-// A rank that is killed, or never calls, gives the others an Error when the timeout is over: from the stream's
-// synchronize and query, once, as any fault of a stream, and from the communicator's, for good. The communicator has
-// failed then. The memory that the operation names may still be written by the engine, until the process ends.
+// A rank that is killed, or never calls, gives the others an Error when the timeout is over. The stream's synchronize
+// and query throw it once, as any fault of a stream; the communicator has failed then, and its own members throw it
+// from then on. The engine may still write the memory that the operation names, until the process ends.
 #pragma once
 
 #include <chrono>
@@ -45,34 +45,35 @@ struct CommunicatorState;
 }  // namespace detail
 
 /// How elements of all ranks become one. Complex numbers have sum, prod and avg, booleans min (all of them) and max
-/// (any of them), and integers have no avg. Integers wrap around. What min and max make of a NaN is the engine's: over
-/// MPI it is NaN, over NCCL and RCCL the number (docs/ranks.md). Either way every rank gets the same bits.
+/// (any of them), and integers have no avg. Integers wrap around. min and max of a NaN depend on the engine: over MPI
+/// the result is NaN, over NCCL and RCCL the number (docs/ranks.md). Either way every rank gets the same bits.
 enum class Reduction : std::uint8_t { sum, prod, min, max, avg };
 
-/// "sum" and so on; "unknown" for what is no Reduction.
+/// "sum" and so on; "unknown" for any other value.
 ANYPLACE_API const char* to_string(Reduction reduction) noexcept;
 
-/// How the ranks find each other. A value: one that was moved from still says the same.
+/// How the ranks find each other. It is a value: one that was moved from still says the same.
 class ANYPLACE_API Bootstrap {
  public:
   Bootstrap(const Bootstrap&) noexcept = default;
   Bootstrap& operator=(const Bootstrap&) noexcept = default;
 
-  /// From what started the process: mpirun, if it says so, else the environment.
+  /// Asks mpirun, if it started the process, else reads the environment as environment() does.
   static Bootstrap automatic();
-  /// As MPI's launcher counts them. The engine may be another one: then MPI tells its ranks how to meet.
+  /// MPI's launcher counts the ranks. The engine may be another one: then MPI tells its ranks how to meet.
   static Bootstrap mpi();
-  /// From RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them: rank 0 listens there, or, where
-  /// torchrun's own store has the port (TORCHELASTIC_USE_AGENT_STORE), on the next one.
+  /// Reads RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT, as torchrun sets them. Rank 0 listens on that port or, where
+  /// torchrun's own store has it (TORCHELASTIC_USE_AGENT_STORE), on the next one.
   static Bootstrap environment();
-  /// The same, given here.
+  /// What environment() reads, given here: rank 0 listens at `address` and `port`.
   static Bootstrap tcp(int rank, int size, std::string address, std::uint16_t port);
-  /// Over a file that doesn't exist yet, of a folder that all ranks see. It is removed once all have met.
+  /// The ranks meet over a file that doesn't exist yet, in a folder that all ranks see. It is removed once all have
+  /// met.
   static Bootstrap file(int rank, int size, std::string path);
-  /// One rank alone, without an engine unless one is named.
+  /// One rank alone. It has no engine unless one is named.
   static Bootstrap alone();
 
-  /// For anyplace's own use.
+  /// This is for anyplace's own use.
   const detail::BootstrapPlan& plan() const noexcept { return *plan_; }
 
  private:
@@ -81,20 +82,23 @@ class ANYPLACE_API Bootstrap {
 };
 
 struct CommunicatorOptions {
-  /// How long a rank waits for the others: when the communicator is made, and from the moment on when an operation
-  /// could begin here. More than 0.
+  /// How long a rank waits for the others: when the communicator is made, and for each operation from the moment when
+  /// it could begin here. More than 0.
   std::chrono::nanoseconds timeout = std::chrono::minutes(10);
   /// "nccl", "rccl", "mpi", or "" for that of the device's backend.
   std::string engine = {};
 };
 
-/// A group of ranks. Movable; the last owner's end waits for nothing: pending operations complete. Every member may be
-/// called from any thread; operations from several threads at the same time have no order, which the ranks need, so
-/// callers see to that themselves. Every member but is_null() throws invalid_handle for a null one. After abort() every
-/// member throws invalid_handle, and after the communicator has failed its error, but is_null(), async_error() and
+/// A group of ranks. Movable; destroying the last owner waits for nothing, and pending operations complete. Every
+/// member may be called from any thread. Operations of several threads at the same time have no order, which the ranks
+/// need, so callers see to that themselves.
+///
+/// Every member but is_null() throws invalid_handle for a null communicator. After abort() every member throws
+/// invalid_handle, and after the communicator has failed its error; exceptions are is_null(), async_error() and
 /// abort(). All throw forked, shut_down, device_lost and not_permitted as a Device does.
+///
 /// Operations throw invalid_argument for a stream of another device, a null address, a buffer that is smaller than the
-/// counts say, a root or peer that is no rank, what is no Reduction, and a type without that reduction; capturing on a
+/// counts say, a root or peer that is no rank, an unknown Reduction, and a type without that reduction; capturing on a
 /// stream that is captured; unsupported for what the engine lacks.
 class ANYPLACE_API Communicator {
  public:
@@ -119,34 +123,35 @@ class ANYPLACE_API Communicator {
   std::string engine() const;
 
   // -- Operations: submitted, not done. Counts are of elements. Addresses are of the stream's device or, with MPI, of
-  // the host. Source and destination don't overlap or are the same, but for reduce_scatter and all_to_all, which aren't
-  // done in place; they are the same at all ranks or at none.
-  /// `count` elements of all ranks, reduced, to all.
+  // the host. An operation is in place where source and destination are the same, at all ranks or at none; else they
+  // don't overlap. reduce_scatter and all_to_all aren't done in place.
+  /// Reduces `count` elements of all ranks, and gives the result to all.
   void all_reduce(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type,
                   Reduction reduction = Reduction::sum) const;
-  /// The same to `root` alone. Elsewhere the destination isn't used, and may be null.
+  /// Reduces `count` elements of all ranks, and gives the result to `root` alone. Elsewhere the destination isn't used,
+  /// and may be null.
   void reduce(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type, int root,
               Reduction reduction = Reduction::sum) const;
-  /// The root's elements to all, in place.
+  /// Gives the root's elements to all ranks, in place.
   void broadcast(const StreamView& stream, Address data, std::uint64_t count, DType type, int root) const;
-  /// `count` elements of each rank, one behind the other in the order of ranks, to all: size() * count. In place, a
-  /// rank's source is where its part of the destination is.
+  /// Gives `count` elements of each rank to all, in the order of ranks: the destination has size() * count elements. In
+  /// place, a rank's source is where its part of the destination is.
   void all_gather(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type) const;
-  /// size() * count elements of all ranks, reduced; rank i gets the i-th `count` of them. Not in place, nor in NCCL's
-  /// form of it, where the destination is the rank's part of the source.
+  /// Reduces size() * count elements of all ranks; rank i gets the i-th `count` of them. It isn't done in place, nor
+  /// with the destination at the rank's part of the source, which NCCL calls in place.
   void reduce_scatter(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type,
                       Reduction reduction = Reduction::sum) const;
-  /// The i-th `count` elements go to rank i, and what rank i sends here becomes the i-th: size() * count on both sides.
-  /// Not in place.
+  /// Sends the i-th `count` elements to rank i, and receives rank i's as the i-th: both sides have size() * count. Not
+  /// in place.
   void all_to_all(const StreamView& stream, Address destination, Address source, std::uint64_t count, DType type) const;
-  /// To the `peer` that calls recv with the same count and type. Ranks that both send and receive do so in a group, or
-  /// each waits for the other.
+  /// Sends elements to `peer`, which calls recv with the same count and type. Ranks that both send and receive do so in
+  /// a group; otherwise each would wait for the other.
   void send(const StreamView& stream, Address source, std::uint64_t count, DType type, int peer) const;
   void recv(const StreamView& stream, Address destination, std::uint64_t count, DType type, int peer) const;
-  /// Work of the stream that is done when all ranks have come to it.
+  /// Submits work that is done when all ranks have come to it.
   void barrier(const StreamView& stream) const;
 
-  // -- The same for elements of buffers, which are kept until the operation is done.
+  // -- Operations on elements of buffers, which are kept until the operation is done.
   template <class T>
   void all_reduce(const StreamView& stream, BufferSpan<T> destination, BufferSpan<T> source,
                   Reduction reduction = Reduction::sum) const {
@@ -188,47 +193,49 @@ class ANYPLACE_API Communicator {
     recv(stream, used(destination, stream), destination.size(), dtype_of<T>, peer);
   }
 
-  // -- Groups: what is called between the two begins together, as one piece of work of one stream, when group_end is
-  // called. They nest. A group is one thread's, of one communicator: what other threads call meanwhile isn't in it, and
-  // it goes unsubmitted with a thread that ends. GroupGuard is the same for a scope, also when an exception passes.
+  // -- Groups: the operations between group_start and group_end begin together at group_end, as one piece of work of
+  // one stream. Groups nest. A group belongs to one thread and one communicator: calls of other threads aren't in it,
+  // and if its thread ends before group_end, it is never submitted. GroupGuard does both calls for a scope, also when
+  // an exception passes.
   void group_start() const;
-  /// Throws invalid_argument where this thread has no group_start before.
+  /// Throws invalid_argument if this thread has not called group_start before.
   void group_end() const;
 
-  /// Makes communicators of those that give the same `color`, their ranks in the order of `key`, then of rank(). All
-  /// ranks call it; a negative color gives a null one. Waits for them, at most the timeout.
+  /// Makes a communicator of all ranks that give the same `color`, in the order of `key` and then of rank(). All ranks
+  /// call it; a negative color gives a null communicator. Waits for the others, at most the timeout.
   Communicator split(int color, int key) const;
 
   // -- The state.
   /// Whether all operations submitted so far are done. Throws what synchronize() does.
   [[nodiscard]] bool query() const;
-  /// Returns when they are. Throws the Error that the communicator failed with: timeout, if a rank didn't come in time;
-  /// peer_gone, if the engine says that one has ended; invalid_argument, if the ranks called different operations.
+  /// Returns when all operations submitted so far are done. Throws the Error that the communicator failed with:
+  /// timeout, if a rank didn't come in time; peer_gone, if the engine says that one has ended; invalid_argument, if the
+  /// ranks called different operations.
   void synchronize() const;
-  /// The same; false when `timeout` ran out first, and the operations go on.
+  /// Waits as above, but at most `timeout`: returns false if it ran out first, and the operations go on.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
-  /// What the communicator has failed with, while nobody has to wait for it.
+  /// The Error that the communicator has failed with, without waiting.
   std::optional<Error> async_error() const;
-  /// Ends all that is pending, here: streams go on, with an invalid_handle as their fault. Never waits for other ranks;
-  /// those notice by their timeout, or as soon as their engine tells. From then on every other member throws
-  /// invalid_handle, but async_error(), which returns it. Once more does nothing.
+  /// Ends all pending operations of this rank: their streams go on, with an invalid_handle as their fault. Never waits
+  /// for other ranks; those notice by their timeout, or as soon as their engine tells. From then on every other member
+  /// throws invalid_handle, but async_error() returns it. A second call does nothing.
   void abort() const;
 
  private:
-  /// Throws invalid_argument unless the buffer has the bytes.
+  /// Throws invalid_argument unless the buffer has that many bytes.
   void require(const BufferView& buffer, std::uint64_t bytes) const;
-  /// The buffer's address, kept for the stream's work.
+  /// The buffer's address. The buffer is kept for the stream's work.
   Address used(const BufferView& buffer, const StreamView& stream) const;
-  /// The size()-th part of them. Throws invalid_argument if there is a rest.
+  /// `elements` divided by size(). Throws invalid_argument if there is a remainder.
   std::uint64_t part_of(std::uint64_t elements) const;
 
   friend class GroupGuard;
   std::shared_ptr<detail::CommunicatorState> state_;
 };
 
-/// A group for a scope: group_start, and group_end at its end, which throws what that does. When an exception leaves
-/// the scope, what was called in it is dropped instead, and never begins: the other ranks notice by their timeout,
-/// unless the communicator is aborted. A guard lives and dies on one thread.
+/// A group for a scope: calls group_start, and group_end at its end, which throws what that does. When an exception
+/// leaves the scope, the group is dropped instead and never begins: the other ranks notice by their timeout, unless the
+/// communicator is aborted. A guard lives and dies on one thread.
 class ANYPLACE_API GroupGuard {
  public:
   [[nodiscard]] explicit GroupGuard(const Communicator& communicator);
@@ -238,20 +245,20 @@ class ANYPLACE_API GroupGuard {
 
  private:
   std::shared_ptr<detail::CommunicatorState> state_;
-  int exceptions_;  ///< that were under way at its beginning
+  int exceptions_;  ///< how many exceptions were under way at its beginning
 };
 
-/// An engine that communicators can be made of, for people and programs that look for what is missing.
+/// An engine of communicators, with the reason if it can't be used.
 struct CommunicatorEngine {
   std::string name;     ///< "nccl"
-  std::string serves;   ///< the backends it is chosen for: "cuda"
+  std::string serves;   ///< the backends that it is chosen for: "cuda"
   std::string library;  ///< the file, or the name that was looked for
   bool usable = false;
   std::string version;  ///< as the engine tells it; "" if it isn't usable
   std::string reason;   ///< why it isn't usable, and which package has it; "" if it is
 };
 
-/// All that anyplace knows of, opened if they are installed. Starts none of them.
+/// All engines that anyplace knows of. Opens those that are installed, and starts none of them.
 ANYPLACE_API std::vector<CommunicatorEngine> communicator_engines();
 
 }  // namespace anyplace

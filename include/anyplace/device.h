@@ -28,10 +28,10 @@ struct DeviceState;
 class Device;
 class StreamView;
 
-/// By backend's name, then by index.
+/// Devices are ordered by the backend's name, then by index.
 ANYPLACE_API std::strong_ordering operator<=>(const Device& a, const Device& b) noexcept;
 
-/// What a device may have, or lack.
+/// A device may have each of these or lack it.
 enum class Capability : std::uint32_t {
   timed_events = 0,           ///< events that measure time
   priorities = 1,             ///< streams of more than one priority
@@ -62,16 +62,17 @@ enum class Capability : std::uint32_t {
 
 /// "timed_events" and so on. Never null, never throws.
 ANYPLACE_API const char* to_string(Capability capability) noexcept;
-/// All of them, in the order of their numbers.
+/// All capabilities, in the order of their numbers.
 ANYPLACE_API std::span<const Capability> all_capabilities() noexcept;
 
-/// A lower number is a higher priority; 0 is the default and always within. Equal where the device has one priority.
+/// A lower number is a higher priority; 0 is the default and always within. Both ends are 0 where the device has one
+/// priority.
 struct PriorityRange {
   int least = 0;     ///< the highest number
   int greatest = 0;  ///< the lowest number: runs first
 };
 
-/// Bytes; nothing where the vendor can't tell.
+/// The device's memory, in bytes. A member is empty where the vendor can't tell.
 struct MemoryInfo {
   std::optional<std::uint64_t> free;
   std::optional<std::uint64_t> total;
@@ -85,29 +86,30 @@ struct ComputeCapability {
   friend auto operator<=>(const ComputeCapability&, const ComputeCapability&) = default;
 };
 
-/// A process that uses a device. Nothing, or an empty name, where the vendor or the system can't tell.
+/// A process that uses a device. A member or the name is empty where the vendor or the system can't tell.
 struct DeviceProcess {
   std::uint64_t id = 0;                       ///< its number in this process's PID namespace
-  std::optional<std::uint64_t> memory_bytes;  ///< of the device's memory
+  std::optional<std::uint64_t> memory_bytes;  ///< how much of the device's memory it has
   std::string name;                           ///< the system's short name of it: /proc/ID/comm
   std::optional<bool> compute;                ///< it has compute work or contexts on the device
   std::optional<bool> graphics;               ///< it has graphics work or contexts there
-  std::optional<double> compute_utilization;  ///< 0 to 1: its share of the device's time, over the vendor's own span
+  /// 0 to 1: its share of the device's time, over a span that the vendor chooses.
+  std::optional<double> compute_utilization;
 };
 
-/// What a device says of itself. Texts are empty where the vendor can't tell.
+/// Facts about a device. Texts are empty where the vendor can't tell.
 struct DeviceProperties {
   std::string name;
   std::string vendor;
   std::string architecture;  ///< what code must be built for
-  /// NVIDIA's and AMD's; nothing for an architecture that isn't named by numbers as theirs are.
+  /// Known for NVIDIA's and AMD's devices; empty for an architecture whose name has no such numbers.
   std::optional<ComputeCapability> compute_capability;
   std::string driver_version;
   std::string uuid;
   std::string pci;
   std::optional<std::uint64_t> total_memory;  ///< bytes
   std::uint32_t compute_units = 0;            ///< blocks of a launch that run at the same time if nothing else does
-  std::uint64_t address_alignment = 0;        ///< bytes, of every device allocation
+  std::uint64_t address_alignment = 0;        ///< the alignment of every device allocation, in bytes
   std::uint64_t max_shared_bytes = 0;         ///< dynamic shared memory of one block
   std::uint32_t max_grid[3] = {};
   std::uint32_t max_block[3] = {};
@@ -116,8 +118,8 @@ struct DeviceProperties {
   std::vector<Capability> capabilities;
   std::vector<std::string> image_formats;  ///< "ptx", "shared_object"
 
-  // -- Nothing, or an empty list, where the vendor can't tell.
-  std::optional<std::uint64_t> clock_hz;  ///< of the compute units, at most
+  // -- These are empty where the vendor can't tell.
+  std::optional<std::uint64_t> clock_hz;  ///< the highest clock of the compute units
   std::optional<std::uint64_t> memory_clock_hz;
   std::optional<std::uint64_t> l2_cache_bytes;
   std::optional<std::uint64_t> max_allocation;  ///< bytes of one allocation
@@ -130,20 +132,21 @@ struct DeviceProperties {
   std::optional<bool> unified_addressing;  ///< no address is both the host's and the device's, nor two devices'
 };
 
-/// Two clocks at the same moment, in nanoseconds.
+/// Two clocks read at the same moment, in nanoseconds.
 struct ClockReading {
-  std::uint64_t device_ns = 0;  ///< of the device, from a beginning of its own; timestamps of its events are on it
-  std::uint64_t host_ns = 0;    ///< std::chrono::steady_clock
+  /// The device's clock, which has a beginning of its own; timestamps of its events are read from it.
+  std::uint64_t device_ns = 0;
+  std::uint64_t host_ns = 0;  ///< std::chrono::steady_clock
 };
 
-/// A device. Copying is free. Equality, order and hash go by backend and index. A text becomes one only where the code
-/// says so, since that may load a plugin: compare with another Device, or to_string() with a text. Every member may be
+/// A device. Copying is free. Equality, order and hash go by backend and index. A text isn't converted implicitly,
+/// since that may load a plugin: compare with another Device, or compare to_string() with a text. Every member may be
 /// called from any thread. Every member can throw device_lost, forked, shut_down, and not_permitted inside a host
-/// function or kernel; what else it throws is said at each.
+/// function or kernel; each says what else it throws.
 class ANYPLACE_API Device {
  public:
-  /// Loads the backend if need be and finds the device. Throws no_such_backend (with what is there, and why a plugin
-  /// that was found is refused) or no_such_device (with the devices that there are).
+  /// Loads the backend if need be and finds the device. Throws no_such_backend (with the backends that there are, and
+  /// why a plugin that was found is refused) or no_such_device (with the devices that there are).
   explicit Device(const Place& place);
   explicit Device(std::string_view place) : Device(Place(place)) {}
   explicit Device(const char* place) : Device(Place(place)) {}
@@ -160,20 +163,19 @@ class ANYPLACE_API Device {
   bool has(Capability capability) const;
   PriorityRange priority_range() const;
   MemoryInfo memory_info() const;
-  /// Which processes use the device, as the vendor's driver tells it at the time of the call, in no order: this one
-  /// too, at least while it has memory of the device. Those that ended aren't among them, nor those of other
-  /// containers, which have no number in this one's PID namespace. Throws unsupported where the device lacks
-  /// Capability::list_processes.
+  /// Which processes use the device, as the vendor's driver tells at the time of the call, in no order. This process is
+  /// among them at least while it has memory of the device. Processes of other containers aren't, as they have no
+  /// number in this PID namespace. Throws unsupported where the device lacks Capability::list_processes.
   std::vector<DeviceProcess> processes() const;
 
   /// Returns when all work submitted to the device before the call is done. Faults of streams stay with their streams.
   void synchronize() const;
-  /// The same; false when `timeout` ran out first, and the work goes on.
+  /// Waits as above, but at most `timeout`: returns false if it ran out first, and the work goes on.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
 
-  /// Reads the device's clock and the host's as nearly at once as the backend can: where the vendor has no call for it,
-  /// by an event that is recorded and waited for, on a stream that nothing else uses, which takes as long as that does.
-  /// Throws unsupported where the device lacks Capability::timed_events.
+  /// Reads the device's clock and the host's as nearly at once as the backend can. Where the vendor has no call for it,
+  /// an event is recorded on a stream that nothing else uses, and waited for. Throws unsupported where the device lacks
+  /// Capability::timed_events.
   ClockReading clock() const;
 
   /// The null stream of this device.
@@ -191,15 +193,15 @@ class ANYPLACE_API Device {
   std::uint64_t native_handle() const;
   std::uint64_t native_context() const;
 
-  /// Waits for the device's work and brings the device back to its first state. Every handle of it is invalid then: of
-  /// streams but the null stream, events, buffers, modules and kernels; their owners may go before or after. Throws
-  /// unsupported on most, and invalid_argument while there are HostBuffers of it.
+  /// Waits for the device's work and brings the device back to its first state. All its handles are invalid then but
+  /// the null stream: of streams, events, buffers, modules and kernels. Their owners may be destroyed before or after.
+  /// Throws unsupported on most devices, and invalid_argument while there are HostBuffers of it.
   void reset() const;
 
   friend bool operator==(const Device& a, const Device& b) noexcept { return a.state_ == b.state_; }
   friend std::strong_ordering operator<=>(const Device& a, const Device& b) noexcept;
 
-  /// For anyplace's own use.
+  /// This is for anyplace's own use.
   explicit Device(detail::DeviceState* state) noexcept : state_(state) {}
   detail::DeviceState* state() const noexcept { return state_; }
 
@@ -208,9 +210,9 @@ class ANYPLACE_API Device {
 };
 
 /// How many devices a backend has. Makes no vendor context. Throws no_such_backend as Device does, and no_such_device
-/// where the plugin refused itself for want of one.
+/// if the plugin was refused because it has no device.
 ANYPLACE_API int device_count(std::string_view backend);
-/// All of them. Throws as above.
+/// All devices of a backend. Throws as above.
 ANYPLACE_API std::vector<Device> devices(std::string_view backend);
 
 /// The calling thread's current device of a backend. Throws as Device does.

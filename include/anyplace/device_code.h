@@ -17,19 +17,19 @@
 // copyable and laid out alike everywhere. It is launched with Stream::launch, not with <<< >>>.
 //
 //   ANYPLACE_EXPORT_KERNELS(a, b);        once behind the kernels of a source: those that are launched, up to 32
-//   ANYPLACE_DYNAMIC_SHARED(T, name);     in a kernel: `T* const name`, the shared memory that the launch asked for
+// ANYPLACE_DYNAMIC_SHARED(T, name);     in a kernel: `T* const name`, the shared memory that the launch asked for
 //                                         (`extern __shared__` can't be had from the host's compiler)
 //
-// Everywhere: __global__, __device__, __host__, __shared__, __constant__, __forceinline__, __launch_bounds__,
+// All devices have: __global__, __device__, __host__, __shared__, __constant__, __forceinline__, __launch_bounds__,
 // __align__; threadIdx, blockIdx, blockDim, gridDim; __syncthreads, __threadfence, __threadfence_block; atomicAdd, Sub,
 // Exch, Min, Max, Inc, Dec, CAS, And, Or, Xor; dim3, the vector types of two to four and their make_ functions; min,
 // max, the math functions (with Clang alone: fabs, sqrt, rsqrt, fma, floor, ceil, trunc, rint, fmin, fmax), and the bit
 // functions of device_code/bits.h.
 //
-// Not on the host, where a thread of a block is no lane of anything: warpSize and what works within a warp, such as
-// __shfl_sync and __syncwarp; nor textures, launches by kernels, cooperative groups.
+// The host lacks warpSize and the functions of a warp, such as __shfl_sync and __syncwarp, because a thread of a block
+// is no lane of anything there. It also lacks textures, launches by kernels and cooperative groups.
 //
-// Includes no other header of anyplace but those of device_code/ and, on the host, backend/abi.h.
+// It includes no other header of anyplace but those of device_code/ and, on the host, backend/abi.h.
 #ifndef ANYPLACE_DEVICE_CODE_H
 #define ANYPLACE_DEVICE_CODE_H
 
@@ -46,7 +46,7 @@
 #endif
 
 #if !defined(ANYPLACE_DEVICE_CODE_ON_HOST)
-// The one declaration that all kernels of a source share: two of different types would contradict each other.
+// All kernels of a source share this one declaration: two of different types would contradict each other.
 #define ANYPLACE_DYNAMIC_SHARED(type, name)                                           \
   extern __shared__ __align__(16) unsigned char anyplace_dynamic_shared[];            \
   static_assert(alignof(type) <= 16, "dynamic shared memory is aligned to 16 bytes"); \

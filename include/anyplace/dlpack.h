@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DLPack: arrays of this library for others, and theirs for this one, without a copy. Header-only, and not part of
+// DLPack: passes arrays of this library to others, and takes theirs, without a copy. Header-only, and not part of
 // anyplace.h: it includes <dlpack/dlpack.h> of version 1 (https://github.com/dmlc/dlpack), which the application
 // brings.
 //
@@ -39,24 +39,26 @@
 namespace anyplace::dlpack {
 
 struct ExportOptions {
-  /// The consumer's stream, which waits for what the array's stream was given up to now; the host doesn't:
-  ///   nothing  the device's default stream
+  /// The consumer's stream, which waits for the work that the array's stream was given up to now; the host doesn't
+  /// wait:
+  /// empty    the device's default stream
   ///   -1       none: the consumer sees to the order by itself
   ///   1, 2     cuda: the legacy default stream; the per-thread default streams, by way of the legacy one
   ///   0        hip: the default stream
   ///   0, 1, 2  levelzero: refused, as no handle is so small
-  ///   else     the vendor's own handle of a stream of the array's device (StreamView::native_handle)
-  /// What is exported as memory of the host, cpu_sim's too, knows nothing but nothing and -1: the consumer has no
-  /// stream, and the host waits for the array's, unless it is -1.
+  /// else     the vendor's own handle of a stream of the array's device (StreamView::native_handle)
+  /// An array that is exported as memory of the host, cpu_sim's too, takes only an empty value or -1. The consumer has
+  /// no stream then, and the host waits for the array's stream, unless the value is -1.
   std::optional<std::int64_t> stream = {};
   /// Says that the memory is a copy that nobody else uses (DLPACK_FLAG_BITMASK_IS_COPIED).
   bool copied = false;
 };
 
 struct ImportOptions {
-  /// What the array is made on, and what the producer was told to make wait (stream_number()); null: the current one.
+  /// The stream that the array is made on, and that the producer was told to make wait (stream_number()). Null stands
+  /// for the current one.
   StreamView stream = {};
-  /// Whose memory a kDLExtDev tensor is, and whose array a kDLCPU tensor without elements becomes.
+  /// The device whose memory a kDLExtDev tensor is, and to which a kDLCPU tensor without elements belongs.
   std::optional<Device> device = {};
 };
 
@@ -100,7 +102,7 @@ inline DLDataType type_of(DType dtype) noexcept {
   }
 }
 
-/// "float8_e4m3" and so on; of numbers, since older headers don't know all names.
+/// "float8_e4m3" and so on. It goes by numbers, because older headers don't know all names.
 inline std::string name_of_code(unsigned code) {
   static constexpr const char* names[] = {"int",
                                           "uint",
@@ -150,7 +152,7 @@ inline DLDevice device_of_memory(const Device& device) {
   return {type, device.index()};
 }
 
-/// What an exported tensor keeps. The array goes before the stream, which its memory is recorded for.
+/// What an exported tensor keeps alive. The array is destroyed before the stream, for which its memory is recorded.
 struct Kept {
   Stream consumer;
   Array array;
@@ -168,7 +170,8 @@ inline bool is_host_type(DLDeviceType type) noexcept {
   return type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost;
 }
 
-/// Makes the consumer's stream wait, and keep the memory until what it was given by the tensor's end is done.
+/// Makes the consumer's stream wait, and keeps the memory until all work that this stream gets before the tensor's end
+/// is done.
 inline void hand_over(Kept& exported, DLDeviceType type, std::optional<std::int64_t> number) {
   const StreamView producer = exported.array.stream();
   if (number == -1) return;
@@ -191,8 +194,8 @@ inline void hand_over(Kept& exported, DLDeviceType type, std::optional<std::int6
            : type == kDLROCM ? "give 0 for the default stream, or a handle"
                              : "give a handle (StreamView::native_handle), or none for the default stream");
   }
-  // A thread's default stream of CUDA waits for what the legacy one was given, a wait too, and that one for it (CUDA's
-  // "Stream synchronization behavior"): so the legacy one stands for it, which no handle of one stream can.
+  // CUDA's per-thread default stream and its legacy one wait for each other's work ("Stream synchronization behavior").
+  // So the legacy stream stands for the per-thread one, for which there is no handle.
   const bool is_default =
       !number || (type == kDLCUDA && (number == 1 || number == 2)) || (type == kDLROCM && number == 0);
   if (!is_default) exported.consumer = Stream::from_native(device, static_cast<std::uint64_t>(*number));
@@ -201,7 +204,7 @@ inline void hand_over(Kept& exported, DLDeviceType type, std::optional<std::int6
   exported.array.record_stream(consumer);
 }
 
-/// A tensor that was taken over: its deleter is called at the end, whatever happens.
+/// A tensor that was taken over. Its deleter is called at the end, whatever happens.
 struct Release {
   template <class Tensor>
   void operator()(Tensor* tensor) const noexcept {
@@ -216,14 +219,14 @@ inline bool has_elements(const DLTensor& tensor) noexcept {
   return true;
 }
 
-/// The array that a tensor of this library's describes; null for another library's.
+/// The array that a tensor of this library describes; null for another library's tensor.
 template <class Tensor>
 const Array* exported_array(const Tensor& tensor) noexcept {
   if (tensor.deleter != Exported<Tensor>::release) return nullptr;
   return &static_cast<const Exported<Tensor>*>(tensor.manager_ctx)->array;
 }
 
-/// `exported`: the array that the tensor was made of, if that is known.
+/// `exported` is the array that the tensor was made of, if that is known.
 inline ArrayPlace place_of(const DLTensor& tensor, const std::optional<Device>& given, Address address,
                            const Array* exported) {
   const auto check = [&](const Device& device) {
@@ -246,12 +249,12 @@ inline ArrayPlace place_of(const DLTensor& tensor, const std::optional<Device>& 
       refuse(import_operation, {}, "a kDLExtDev tensor doesn't say whose memory it is",
              "name it: ImportOptions::device");
     case kDLCPU: {
-      // Memory of cpu_sim that went out comes back as that.
+      // Memory of cpu_sim was exported as the host's, and becomes cpu_sim's again here.
       const PointerAttributes known = pointer_attributes(address);
       if (known.kind == AddressKind::device && known.device && known.device->backend() == "cpu_sim") {
         return check(*known.device);
       }
-      // Where there are no elements, no address says whose they are.
+      // Without elements there is no address that says whose they are.
       if (!has_elements(tensor)) {
         if (exported != nullptr && !exported->is_on_host()) return check(exported->device());
         if (given && device_of_memory(*given).device_type == kDLCPU) return *given;
@@ -293,7 +296,7 @@ inline ArrayView view_of(const DLTensor& tensor, const ImportOptions& options, c
   return ArrayView::at(place, first, dtype, shape, Extents(std::span<const std::int64_t>(tensor.strides, ndim)));
 }
 
-/// The array of a tensor that `owner` has. `is_read_only`: what the tensor says.
+/// The array of a tensor that `owner` has. `is_read_only` is the tensor's flag.
 inline Array import_tensor(const DLTensor& tensor, bool is_read_only, const ImportOptions& options,
                            const Array* exported, std::shared_ptr<void> owner) {
   ArrayView view = view_of(tensor, options, exported);
@@ -305,9 +308,10 @@ inline Array import_tensor(const DLTensor& tensor, bool is_read_only, const Impo
 
 }  // namespace detail
 
-/// What __dlpack_device__ tells: kDLCUDA, kDLROCM and kDLOneAPI with the device's index for cuda, hip and levelzero,
-/// kDLExtDev for other backends; kDLCPU for memory of the host and of cpu_sim, which is memory of the process, and
-/// kDLCUDAHost or kDLROCMHost for what is pinned for one of theirs. Throws invalid_argument for a null array.
+/// The result of __dlpack_device__. The type is kDLCUDA, kDLROCM or kDLOneAPI with the device's index for cuda, hip and
+/// levelzero, and kDLExtDev for other backends. Memory of the host and of cpu_sim, which is memory of the process, is
+/// kDLCPU, or kDLCUDAHost or kDLROCMHost if it is pinned for a device of cuda or hip. Throws invalid_argument for a
+/// null array.
 inline DLDevice device_of(const ArrayView& array) {
   const ArrayPlace place = array.place();
   if (!place.is_host()) return detail::device_of_memory(place.device());
@@ -320,8 +324,9 @@ inline DLDevice device_of(const ArrayView& array) {
   return {kDLCPU, 0};
 }
 
-/// What a consumer gives to a producer's __dlpack__(stream=), so that the tensor is ready in the order of `stream`.
-/// Nothing for cpu_sim, whose memory is the host's to DLPack. Throws what StreamView::native_handle throws.
+/// The number that a consumer gives to a producer's __dlpack__(stream=), so that the tensor is ready in the order of
+/// `stream`. It is empty for cpu_sim, whose memory is the host's to DLPack. Throws what StreamView::native_handle
+/// throws.
 inline std::optional<std::int64_t> stream_number(const StreamView& stream) {
   const Device device = stream.device();
   const DLDeviceType type = detail::device_of_memory(device).device_type;
@@ -335,7 +340,7 @@ inline std::optional<std::int64_t> stream_number(const StreamView& stream) {
 
 namespace detail {
 
-/// A tensor of the array, described and handed over.
+/// Makes a tensor of the array, and makes the consumer's stream wait for it.
 template <class Tensor>
 std::unique_ptr<Exported<Tensor>> export_array(const Array& array, const ExportOptions& options) {
   const DLDevice device = device_of(array);
@@ -359,10 +364,10 @@ std::unique_ptr<Exported<Tensor>> export_array(const Array& array, const ExportO
 
 }  // namespace detail
 
-/// The array for another library, which owns the result and calls its deleter once, from any thread; until then the
-/// memory stays. Where a stream is given (but -1), work that was submitted to it by then is waited for, by devices,
-/// before the memory is used again. Throws invalid_argument for a null array and for a stream that isn't one of the
-/// array's device; what StreamView::wait_stream and Stream::from_native throw.
+/// Exports the array to another library, which owns the result and calls its deleter once, from any thread; until then
+/// the memory stays. Where a stream is given (but -1), its work up to that call is done before the memory is used
+/// again; devices wait for that, not the host. Throws invalid_argument for a null array and for a stream that isn't one
+/// of the array's device, and what StreamView::wait_stream and Stream::from_native throw.
 inline DLManagedTensorVersioned* to_dlpack(const Array& array, const ExportOptions& options = {}) {
   auto made = detail::export_array<DLManagedTensorVersioned>(array, options);
   made->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
@@ -371,8 +376,8 @@ inline DLManagedTensorVersioned* to_dlpack(const Array& array, const ExportOptio
   return &made.release()->tensor;
 }
 
-/// The same for a consumer that knows no versions. It isn't told whether the memory is a copy, and can't be told that
-/// it is read-only: such an array is refused with invalid_argument.
+/// Exports the array as to_dlpack does, for a consumer that knows no versions. Such a tensor has no flags that say
+/// whether it is a copy or read-only; a read-only array is refused with invalid_argument.
 inline DLManagedTensor* to_dlpack_unversioned(const Array& array, const ExportOptions& options = {}) {
   if (array.is_read_only()) {
     detail::refuse(detail::export_operation, array.place().to_string(),
@@ -382,10 +387,10 @@ inline DLManagedTensor* to_dlpack_unversioned(const Array& array, const ExportOp
   return &detail::export_array<DLManagedTensor>(array, options).release()->tensor;
 }
 
-/// Another library's tensor as an array, which calls the tensor's deleter when the last of its copies goes. Takes the
-/// tensor over in any case: when this throws, the deleter was called. The flag read-only is kept. Throws
+/// Takes another library's tensor as an array, which calls the tensor's deleter when the last of its copies goes. The
+/// tensor is taken over in any case: when this throws, the deleter was called. The read-only flag is kept. Throws
 /// invalid_argument, with the reason, for null, another major version than this header's (of which nothing else is
-/// read), lanes, types that have no DType, devices that no backend has, memory that is misaligned for its type; and
+/// read), lanes, types that have no DType, devices that no backend has, and memory that is misaligned for its type; and
 /// what Device and ArrayView::at throw.
 inline Array from_dlpack(DLManagedTensorVersioned* tensor, const ImportOptions& options = {}) {
   if (tensor == nullptr) detail::refuse(detail::import_operation, {}, "the tensor is null");
@@ -401,7 +406,8 @@ inline Array from_dlpack(DLManagedTensorVersioned* tensor, const ImportOptions& 
                                std::move(owner));
 }
 
-/// The same of a producer's that knows no versions; whether its memory may be written it doesn't say, so it may.
+/// Takes a tensor as from_dlpack does, from a producer that knows no versions. Such a tensor doesn't say whether its
+/// memory may be written; the array may be.
 inline Array from_dlpack_unversioned(DLManagedTensor* tensor, const ImportOptions& options = {}) {
   if (tensor == nullptr) detail::refuse(detail::import_operation, {}, "the tensor is null");
   std::shared_ptr<DLManagedTensor> owner(tensor, detail::Release());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The types of elements that array views, generators and collectives know. The names are those of NumPy's and DLPack's
-// kinds with their bits.
+// The types of elements that array views, generators and collectives know. The names are the kinds of NumPy and DLPack
+// with their bits.
 #pragma once
 
 #include <complex>
@@ -10,7 +10,7 @@
 
 namespace anyplace {
 
-/// The type of an element. The numbers are no promise to other processes: a handle or a message names a type in words.
+/// The type of an element. Its number is no promise to other processes: a handle or a message names a type in words.
 enum class DType : std::uint8_t {
   f16,      ///< IEEE 754 binary16
   bf16,     ///< the upper half of an f32
@@ -29,7 +29,7 @@ enum class DType : std::uint8_t {
   boolean,  ///< a byte that is 0 or 1
 };
 
-/// Bytes of an element; 0 for what is no DType.
+/// Bytes of an element; 0 for any other value.
 constexpr std::size_t size_of(DType type) noexcept {
   switch (type) {
     case DType::i8:
@@ -56,7 +56,7 @@ constexpr std::size_t size_of(DType type) noexcept {
   return 0;
 }
 
-/// "f16", "bf16", "f32", "f64", "c64", "c128", "i8" to "i64", "u8" to "u64", "bool"; "unknown" for what is no DType.
+/// "f16", "bf16", "f32", "f64", "c64", "c128", "i8" to "i64", "u8" to "u64", "bool"; "unknown" for any other value.
 constexpr const char* to_string(DType type) noexcept {
   switch (type) {
     case DType::f16:
@@ -112,7 +112,7 @@ template <> struct DTypeOf<std::uint64_t> { static constexpr DType value = DType
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
 // clang-format on
 
-/// DTypeOf without the qualifiers of T.
+/// The DTypeOf of T without its qualifiers.
 template <class T>
 inline constexpr DType dtype_of = DTypeOf<T>::value;
 

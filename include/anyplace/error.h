@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Errors: one exception type, one table of codes (backend/status.h).
+// Errors: there is one exception type and one table of codes (backend/status.h).
 //
 // Every call that can fail throws anyplace::Error. Destructors never throw: what fails in one, and a stream's fault
 // that nobody collected before the stream was destroyed, goes to the error handler.
@@ -19,7 +19,7 @@
 
 namespace anyplace {
 
-/// What went wrong. Generated from ANYPLACE_STATUS_LIST: same names, same numbers.
+/// What went wrong. It is generated from ANYPLACE_STATUS_LIST, with the same names and numbers.
 enum class ErrorCode : std::int32_t {
 #define ANYPLACE_ERROR_CODE(upper, lower, number, text) lower = (number),
   ANYPLACE_STATUS_LIST(ANYPLACE_ERROR_CODE)
@@ -29,17 +29,17 @@ enum class ErrorCode : std::int32_t {
 /// "invalid_argument" and so on; "unknown" for a number that is not in the table. Never null, never throws.
 ANYPLACE_API const char* to_string(ErrorCode code) noexcept;
 
-/// The figures of an out_of_memory, in bytes; nothing where the vendor can't tell.
+/// The figures of an out_of_memory, in bytes; those that the vendor can't tell are empty.
 struct MemoryFigures {
   std::uint64_t requested = 0;
-  std::optional<std::uint64_t> free;  ///< on the device, for every process
+  std::optional<std::uint64_t> free;  ///< free on the device, for every process
   std::uint64_t cached = 0;           ///< held by anyplace and not in use
   std::uint64_t in_use = 0;           ///< handed out by anyplace and not freed
   std::optional<std::uint64_t> limit;
 };
 
-/// Everything that is known of a failure. Empty and 0 stand for "nothing to say". What is said is in three parts, each
-/// a clause without a full stop that needs nothing around it.
+/// Everything that is known of a failure. Empty and 0 mean that it isn't known. What is said is in three parts (text,
+/// remedy, see), each a clause without a full stop that needs nothing around it.
 struct ErrorDetails {
   ErrorCode code = ErrorCode::internal;
   std::string place;      ///< "cuda:0", or the text that named no place
@@ -69,11 +69,11 @@ class ANYPLACE_API Error : public std::runtime_error {
   ErrorCode code() const noexcept { return details_->code; }
   const std::string& place() const noexcept { return details_->place; }
   const std::string& operation() const noexcept { return details_->operation; }
-  /// The three parts that follow, those that there are, with "; " between them.
+  /// problem(), remedy() and see(), as far as they aren't empty, with "; " between them.
   const std::string& text() const noexcept { return details_->text; }
   /// What is wrong. Valid as long as this error or a copy of it lives.
   std::string_view problem() const noexcept;
-  /// What would be right; "" if nothing is known to say.
+  /// What would be right; "" if there is nothing to say.
   const std::string& remedy() const noexcept { return details_->remedy; }
   /// Where to look; "" if there is no such place.
   const std::string& see() const noexcept { return details_->see; }
@@ -86,15 +86,15 @@ class ANYPLACE_API Error : public std::runtime_error {
   std::shared_ptr<const ErrorDetails> details_;  ///< its text is the three parts joined
 };
 
-/// Called with what a destructor or a background thread could not throw. May be called from any thread, and from
-/// several at once; what it throws itself is swallowed. Calls of anyplace are refused in it (not_permitted), as in a
-/// host function: it may run on the thread that a wait would be waiting for. Handles may be destroyed in it. A
-/// destructor that is what finds out that its device is lost says so; handles of a device that is known to be lost go
-/// silently.
+/// Called with an error that a destructor or a background thread could not throw. May be called from any thread, and
+/// from several at once; what it throws itself is swallowed. Calls of anyplace are refused in it (not_permitted), as in
+/// a host function: it may run on the thread that a wait would be waiting for. Handles may be destroyed in it. A
+/// destructor that finds out that its device is lost reports that; the destructors of a device that is known to be lost
+/// report nothing.
 using ErrorHandler = std::function<void(const Error&)>;
 
-/// Replaces the handler for the whole process and returns the one before. An empty one stands for the default, which
-/// writes one line to standard error. Throws forked in a forked child.
+/// Replaces the handler for the whole process and returns the one before. An empty handler stands for the default,
+/// which writes one line to standard error. Throws forked in a forked child.
 ANYPLACE_API ErrorHandler set_error_handler(ErrorHandler handler);
 
 }  // namespace anyplace

@@ -3,7 +3,7 @@
 // Event: a mark in a stream's work that others can wait for, ask about and measure between.
 //
 // Recording again overwrites; waits submitted before keep the record that they took. An event that was never recorded
-// is complete: query is true, synchronize and waiting return at once.
+// is complete: query is true, and synchronize and waits return at once.
 #pragma once
 
 #include <chrono>
@@ -42,22 +42,22 @@ class ANYPLACE_API EventView {
   /// Marks the work submitted to `stream` so far. Throws invalid_argument, naming both places, if it is of another
   /// device.
   ANYPLACE_HOT void record(const StreamView& stream) const;
-  /// Whether the most recent record is complete. The faults of its stream are not its business.
+  /// Whether the most recent record is complete. Faults of its stream aren't reported here.
   ANYPLACE_HOT [[nodiscard]] bool query() const;
   ANYPLACE_HOT void synchronize() const;
-  /// False when `timeout` ran out first.
+  /// Waits as above, but at most `timeout`: returns false if it ran out first.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
   /// When the most recent record completed, on the clock of the event's device (Device::clock), in nanoseconds. Where
-  /// the vendor only tells the time between two events, it is right to what that tells over a second or two. Throws as
-  /// elapsed_time does.
+  /// the vendor only tells the time between two events, this is as exact as the vendor's figure for a span of a second
+  /// or two. Throws as elapsed_time does.
   std::uint64_t timestamp_ns() const;
   /// The vendor's event (CUevent). Throws unsupported where there is none.
   std::uint64_t native_handle() const;
 
-  /// What another process of this machine passes to Event::import, to record this event and wait for it as well: bytes
-  /// to be sent as they are. The event stays the same to the others when it is destroyed here; from then on nobody else
-  /// can open it. ipc.h has the whole of sharing. Throws invalid_argument for an event made without
-  /// EventOptions::interprocess, and for one that was imported; unsupported where the device lacks
+  /// Bytes that another process of this machine passes to Event::import, to record this event and wait for it as well.
+  /// They are to be sent as they are. When the event is destroyed here, it stays the same to processes that have it
+  /// open, and no other can open it any more. ipc.h describes sharing. Throws invalid_argument for an event made
+  /// without EventOptions::interprocess, and for one that was imported; unsupported where the device lacks
   /// Capability::interprocess_events.
   std::vector<std::byte> export_handle() const;
 
@@ -80,24 +80,24 @@ class ANYPLACE_API Event : public EventView {
   Event& operator=(const Event&) = delete;
   ~Event();
 
-  /// Wraps the vendor's event, which stays the caller's: it is never destroyed from here. `options` says how it was
-  /// made. It counts as recorded. Throws unsupported where the device lacks Capability::event_from_native, and
-  /// invalid_argument for a handle of 0.
+  /// Wraps the vendor's event, which stays the caller's: it is never destroyed from here. `options` says how the
+  /// vendor's event was made. It counts as recorded. Throws unsupported where the device lacks
+  /// Capability::event_from_native, and invalid_argument for a handle of 0.
   static Event from_native(const Device& device, std::uint64_t native_handle, EventOptions options = {});
 
-  /// Another process's event, from what its export_handle() gave. Recording it here counts for that process, too, and
-  /// the other way round. It has the option interprocess. Where a process ends before what it recorded is complete, and
-  /// the vendor tells (cpu_sim does), the others' waits end within a second: query and synchronize throw peer_gone, a
-  /// stream that waits has it as its fault and goes on. Throws invalid_argument, with the reason, for bytes that were
-  /// changed or cut short, that are of another machine, start of the machine, backend, build or device, or of this
-  /// process; invalid_handle if the event was destroyed; peer_gone if the process that made it has ended.
+  /// Opens another process's event, by the bytes of its export_handle(). A record made in either process counts in
+  /// both. The event has the option interprocess. Where a process ends before its record is complete, and the vendor
+  /// tells (cpu_sim does), the others' waits end within a second: query and synchronize throw peer_gone, and a waiting
+  /// stream has it as its fault and goes on. Throws invalid_argument, with the reason, for bytes that were changed or
+  /// cut short, or that are of another machine, start of the machine, backend, build or device, or of this process;
+  /// invalid_handle if the event was destroyed; peer_gone if the process that made it has ended.
   static Event import(const Device& device, std::span<const std::byte> handle);
 
   EventView view() const noexcept { return *this; }
 };
 
-/// Milliseconds from the record of `start` to that of `end`; negative if end came first. Both are of one device: some
-/// backends measure between two of theirs (cpu_sim), others throw invalid_argument.
+/// Milliseconds from the record of `start` to that of `end`; negative if end came first. Both events are of one device,
+/// or of two of a backend that can measure between its devices (cpu_sim can); otherwise it throws invalid_argument.
 /// Throws timing_disabled, not_recorded or not_ready.
 ANYPLACE_API double elapsed_time(EventView start, EventView end);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library shows to its users, as opposed to what it keeps hidden.
+// Which symbols the library exports; all others are hidden.
 #pragma once
 
 #if defined(__GNUC__)
@@ -8,7 +8,7 @@
 #define ANYPLACE_API
 #endif
 
-/// Of a function that is called millions of times: by its address, not through a stub that jumps to it.
+/// Marks a function that is called millions of times: it is called by its address instead of a stub that jumps to it.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
 #define ANYPLACE_HOT __attribute__((noplt))
 #else

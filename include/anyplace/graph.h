@@ -13,16 +13,16 @@
 //   stream.synchronize();
 //
 // Every device has graphs. One with Capability::graphs launches a graph as one; for the others the library submits the
-// nodes at each launch, over as many streams as there are branches. What may be in a graph, in what order its nodes run
-// and what is refused is the same.
+// nodes at each launch, over as many streams as there are branches. Both allow the same nodes, run them in the same
+// order and refuse the same.
 //
-// Order. A captured node comes after what its stream did before, in the capture. Another stream joins the capture by
-// waiting for an event that was recorded in it, and has to be waited for, likewise, before end_capture().
+// Order. A captured node comes after the earlier work of its stream in the capture. Another stream joins the capture by
+// waiting for an event that was recorded in it; it has to be waited for in turn before end_capture().
 //
 // Memory. A graph keeps what it uses: Buffers, HostBuffers and kernels that it names stay until it and its executables
-// are gone, and their launches done, also if their owner lets them go; an address inside a structure that a kernel gets
-// isn't seen (Graph::keep). Buffers that are made on a captured stream come from the graph's own pool. Other memory of
-// the host is read and written at each launch, and is the caller's to keep.
+// are gone, and their launches done, also if their owner lets them go. An address inside a structure that a kernel gets
+// isn't seen; Graph::keep is for that. Buffers that are made on a captured stream come from the graph's own pool. Other
+// memory of the host is read and written at each launch, and is the caller's to keep.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +63,7 @@ class GraphNode {
   friend class Graph;
   constexpr GraphNode(std::uint64_t graph, std::uint32_t index) noexcept : graph_(graph), index_(index) {}
 
-  std::uint64_t graph_ = 0;  ///< a graph's number, which is never used again; 0: no node
+  std::uint64_t graph_ = 0;  ///< the number of its graph, which is never used again; 0: no node
   std::uint32_t index_ = 0;
 };
 
@@ -82,29 +82,29 @@ class After {
   std::vector<GraphNode> nodes_;
 };
 
-/// What a graph tells of a node.
+/// What a graph tells about a node.
 struct GraphNodeInfo {
   GraphNodeKind kind = GraphNodeKind::empty;
   std::string label;  ///< for people: a kernel's name, how many bytes are copied
   Device device;
   std::vector<GraphNode> dependencies;
-  GraphNode node;  ///< itself
+  GraphNode node;  ///< the node that this is about
 };
 
 struct GraphExecOptions {
-  /// False: the library submits the nodes one by one even where the device could launch the graph as one.
+  /// Whether the device may launch the graph as one. If false, the library submits the nodes one by one in any case.
   bool native = true;
 };
 
 class GraphExec;
 
-/// Owns a graph. Making nodes and asking for them may be done from any thread; moving isn't. A null one, which is one
-/// that was moved from, throws invalid_handle. Every member can throw device_lost, forked, shut_down, and not_permitted
-/// inside a host function or kernel.
+/// Owns a graph. Any thread may make nodes and ask for them; moving the graph meanwhile isn't safe. A null graph, such
+/// as one that was moved from, throws invalid_handle. Every member can throw device_lost, forked, shut_down, and
+/// not_permitted inside a host function or kernel.
 class ANYPLACE_API Graph {
  public:
   Graph() noexcept = default;
-  /// An empty one, which is launched on streams of `device`.
+  /// Makes an empty graph, which is launched on streams of `device`.
   explicit Graph(const Device& device);
   Graph(Graph&& other) noexcept;
   Graph& operator=(Graph&& other) noexcept;
@@ -115,9 +115,9 @@ class ANYPLACE_API Graph {
   explicit operator bool() const noexcept { return state_ != nullptr; }
   Device device() const;
 
-  // -- Nodes. Each comes after those of `after`, which are of this graph, else invalid_argument. What they do, and what
-  // they throw, is what the call of a stream with that name does. A node runs on the device of its kernel, buffer or
-  // event; the devices of a graph are of one backend.
+  // -- Nodes. Each comes after those of `after`, which are of this graph, else invalid_argument. A node does what the
+  // call of a stream with that name does, and adding it throws what that throws. A node runs on the device of its
+  // kernel, buffer or event; the devices of a graph are of one backend.
   GraphNode add_empty(const After& after);
   template <class... Args>
   GraphNode add_kernel(const After& after, KernelView kernel, const LaunchConfig& config, const Args&... args) {
@@ -126,7 +126,7 @@ class ANYPLACE_API Graph {
   }
   GraphNode add_kernel_arguments(const After& after, KernelView kernel, const LaunchConfig& config,
                                  std::span<const LaunchArgument> arguments);
-  /// The stream of a copy between devices is the destination's.
+  /// A copy between devices runs on a stream of the destination's device.
   GraphNode add_copy(const After& after, BufferView destination, ConstHostSpan source);
   GraphNode add_copy(const After& after, HostSpan destination, BufferView source);
   GraphNode add_copy(const After& after, BufferView destination, BufferView source);
@@ -139,30 +139,31 @@ class ANYPLACE_API Graph {
   GraphNode add_memset8(const After& after, BufferView destination, std::uint8_t value);
   GraphNode add_memset16(const After& after, BufferView destination, std::uint16_t value);
   GraphNode add_memset32(const After& after, BufferView destination, std::uint32_t value);
-  /// Called at each launch.
+  /// `function` is called at each launch.
   GraphNode add_host_function(const After& after, std::function<void()> function);
-  /// Recorded at each launch: the event can be waited for and asked, as ever.
+  /// The event is recorded at each launch; it can be waited for and asked as any other.
   GraphNode add_event_record(const After& after, EventView event);
-  /// Waits, at each launch, for the event's most recent record of before that launch, also where a node of the graph
-  /// records the event.
+  /// Waits, at each launch, for the record of the event that was the most recent before that launch, also where a node
+  /// of the graph records the event.
   GraphNode add_event_wait(const After& after, EventView event);
-  /// All nodes that `child` has now. Throws invalid_argument for this graph itself, and for one of another backend.
+  /// Adds all nodes that `child` has now. Throws invalid_argument for this graph itself, and for one of another
+  /// backend.
   GraphNode add_child_graph(const After& after, const Graph& child);
-  /// `to` comes after `from` too. Throws invalid_argument if `from` comes after `to`, or is `to`: that would be a
-  /// cycle. Nodes run in the order of their numbers where nothing else is said, so `from` has the smaller one.
+  /// Makes `to` come after `from` as well. Throws invalid_argument if `from` comes after `to`, or is `to`, which would
+  /// be a cycle. Nodes without another order run in the order of their numbers, so `from` must have the smaller one.
   void add_dependency(GraphNode from, GraphNode to);
   /// Keeps the buffer as if a node used it. Throws invalid_handle for a null one.
   void keep(BufferView buffer);
   void keep(const HostBuffer& buffer);
 
-  // -- What there is.
+  // -- The nodes of the graph.
   std::size_t size() const;
   std::size_t count(GraphNodeKind kind) const;
-  /// In the order of their numbers.
+  /// All nodes, in the order of their numbers.
   std::vector<GraphNodeInfo> nodes() const;
-  /// Those that no other comes after: what comes after them comes after all.
+  /// The nodes that no other comes after: whatever comes after these comes after all.
   std::vector<GraphNode> last_nodes() const;
-  /// For Graphviz.
+  /// The graph as text for Graphviz.
   std::string to_dot() const;
 
   /// A copy of the graph as it is now, ready to be launched. Throws out_of_memory.
@@ -177,9 +178,8 @@ class ANYPLACE_API Graph {
   std::shared_ptr<detail::GraphState> state_;
 };
 
-/// Owns an executable graph. Any thread may call any member; launches of one GraphExec never run at the same time: the
-/// next waits for the one before, whatever their streams are. Destroying it returns at once, and what was launched
-/// completes.
+/// Owns an executable graph. Any thread may call any member. Launches of one GraphExec never run at the same time: each
+/// waits for the one before, whatever their streams are. Destroying it returns at once, and pending launches complete.
 class ANYPLACE_API GraphExec {
  public:
   GraphExec() noexcept = default;
@@ -191,15 +191,15 @@ class ANYPLACE_API GraphExec {
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
   Device device() const;
-  /// Whether the device launches it as one (Capability::graphs). Where not, its nodes are submitted one by one.
+  /// Whether the device launches it as one (Capability::graphs). If not, its nodes are submitted one by one.
   bool is_native() const;
   std::size_t size() const;
 
-  /// All of it in the stream's order: after what was submitted before, and before what is submitted later. The stream
-  /// is of the graph's device, else invalid_argument. On a stream that is being captured it becomes a node. Faults are
-  /// the stream's.
+  /// Launches the graph in the stream's order: after all work submitted before, and before all submitted later. The
+  /// stream is of the graph's device, else invalid_argument. On a stream that is being captured the launch becomes a
+  /// node. Faults are the stream's.
   void launch(const StreamView& stream) const;
-  /// The work of `graph` for the launches from now on; those made before keep what they had. The graphs have the same
+  /// Gives launches from now on the work of `graph`; launches made before keep what they had. The graphs have the same
   /// kinds of nodes, on the same devices, with the same dependencies; else invalid_argument says which node differs,
   /// and nothing is changed.
   void update(const Graph& graph) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What streams and graphs both name: how a capture treats other calls, and the kinds of nodes.
+// The types that streams and graphs both name: how a capture treats other calls, and the kinds of nodes.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace anyplace {
 /// whole device: allocating memory outside the graph's pool, pinning memory, waiting for a device, resetting it.
 enum class CaptureMode : std::uint32_t {
   global = 0,         ///< no thread may make unsafe calls
-  thread_local_ = 1,  ///< the capturing thread may not
-  relaxed = 2,        ///< every thread may
+  thread_local_ = 1,  ///< the capturing thread may not make unsafe calls
+  relaxed = 2,        ///< every thread may make unsafe calls
 };
 
 enum class CaptureStatus : std::uint32_t {

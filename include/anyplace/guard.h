@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Guards: switch the calling thread's current device or stream for a scope, and restore what was there, also when an
-// exception passes. A guard lives and dies on one thread. One of std::nullopt leaves everything as it is, so that code
-// that may have a device to switch to needs no second branch.
+// Guards: switch the calling thread's current device or stream for a scope, and restore the former one, also when an
+// exception passes. A guard lives and dies on one thread. A guard of std::nullopt leaves everything as it is, so that
+// code that may have a device to switch to needs no second branch.
 #pragma once
 
 #include <optional>

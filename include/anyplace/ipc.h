@@ -10,17 +10,16 @@
 //   ... work on stream ...
 //   stream.record_event(ready); send("recorded");   receive(); stream.wait_event(ready); ... work on theirs ...
 //
-// What is sent are bytes, by whatever way the application has: a pipe, a socket, a file. They say of which machine and
-// start of it, backend, build, device and process they are, and are refused elsewhere. They are no secret and no right:
-// the system decides which process may open another's memory, as for a debugger that reads it: processes of one user
-// may.
+// The application sends the bytes by any way that it has: a pipe, a socket, a file. They name their machine and its
+// start, backend, build, device and process, and are refused elsewhere. They are neither a secret nor a permission: the
+// system decides which process may open another's memory, as it does for a debugger; processes of one user may.
 //
-// A wait takes the most recent record at the call, as ever. So a process has to know that the other one has recorded
-// before it waits: that is told by what sends the bytes, too.
+// A wait takes the most recent record at the call. So a process has to know that the other one has recorded before it
+// waits: the application sends that message, too.
 //
-// Who uses what is counted in memory that both see. A buffer or event that is freed while others have it open is kept
-// until they close it or end. A process that ends, however, leaves nothing behind, and nobody waits for it for ever:
-// what it recorded and didn't complete is peer_gone to others within a second.
+// Uses are counted in memory that all processes see. A buffer or event that is freed while others have it open is kept
+// until they close it or end. A process that ends leaves nothing behind, and nobody waits for it for ever: a record
+// that it didn't complete gives the others peer_gone within a second.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +29,10 @@
 
 namespace anyplace {
 
-/// Frees the buffers of `device` and the events that were freed while other processes had them open, and that no living
+/// Frees the buffers of `device` and the events that were freed while other processes had them open and that no living
 /// process has open any more. It happens also whenever something is exported, and before the device runs out of memory.
-/// Closes what was imported and isn't used any more. Returns the bytes that are still kept for others. Throws forked,
-/// shut_down and not_permitted.
+/// Closes imports that aren't used any more. Returns the bytes that are still kept for others. Throws forked, shut_down
+/// and not_permitted.
 ANYPLACE_API std::uint64_t ipc_collect(const Device& device);
 
 }  // namespace anyplace

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels: from a module image of the device's own kind, or from a C++ callable where the device runs host code
+// Kernels: made from a module image of the device's own kind, or from a C++ callable where the device runs host code
 // (cpu_sim).
 //
-// A kernel runs over a grid of blocks of threads. A callable is invoked once per block, blocks in any order and at the
-// same time; it goes over the block's threads itself:
+// A kernel runs over a grid of blocks of threads. A callable is invoked once per block, for several blocks at the same
+// time and in any order; it goes over the block's threads itself:
 //
 //   anyplace::Kernel scale(device, [](const anyplace::Block& block, float* data, float factor) {
 //     block.for_each_thread([&](const anyplace::Thread& t) { data[t.global[0]] *= factor; });
@@ -39,14 +39,14 @@
 namespace anyplace {
 
 namespace detail {
-/// What a size of a grid is made of. A number of 64 bits could lose its upper half, a fraction its rest: those don't
-/// compile.
+/// The types of which sizes of a grid are made. A number of 64 bits could lose its upper half, and a fraction its
+/// remainder, so those don't compile.
 template <class T>
 concept GridNumber = std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= sizeof(std::uint32_t);
 }  // namespace detail
 
-/// A size or a position in three directions, of 32 bits each: a std::size_t is cast by who knows that it fits. A number
-/// alone is one in x.
+/// A size or a position in three directions, of 32 bits each. A wider number, such as a std::size_t, needs a cast by
+/// code that knows that it fits. A single number is one in x.
 struct Dim3 {
   std::uint32_t x = 1;
   std::uint32_t y = 1;
@@ -69,11 +69,11 @@ struct Dim3 {
   friend bool operator==(const Dim3&, const Dim3&) = default;
 };
 
-/// Over what a kernel runs: {blocks, threads}, {{2, 3}, {16, 16}}, or with names,
+/// The sizes that a kernel runs over: {blocks, threads}, {{2, 3}, {16, 16}}, or with names,
 /// {.grid = blocks, .block = 256, .shared_bytes = 1024}.
 struct LaunchConfig {
   Dim3 grid = {};                  ///< blocks
-  Dim3 block = {};                 ///< threads of each
+  Dim3 block = {};                 ///< threads of each block
   std::uint64_t shared_bytes = 0;  ///< dynamic shared memory of each block
 };
 
@@ -84,7 +84,7 @@ struct Thread {
 };
 
 namespace detail {
-/// A block as a backend that runs host code describes it: the boundary's anyplace_block.
+/// A block as a backend that runs host code describes it: the anyplace_block of backend/abi.h.
 struct BlockDescription {
   std::uint32_t struct_size;
   std::uint32_t grid[3];
@@ -103,7 +103,7 @@ class Block {
   Dim3 grid_size() const noexcept { return {block_.grid[0], block_.grid[1], block_.grid[2]}; }
   Dim3 size() const noexcept { return {block_.block[0], block_.block[1], block_.block[2]}; }
   Dim3 index() const noexcept { return {block_.index[0], block_.index[1], block_.index[2]}; }
-  /// This block's own memory, as large as the launch said, aligned to 64 bytes, not cleared.
+  /// The block's own memory, as large as the launch said, aligned to 64 bytes, not cleared.
   std::span<std::byte> shared() const noexcept {
     return {static_cast<std::byte*>(block_.shared), static_cast<std::size_t>(block_.shared_bytes)};
   }
@@ -128,7 +128,7 @@ class Block {
 
 namespace detail {
 
-/// What the core needs of a callable: how to run a block, and how its arguments must look.
+/// How to run a block of a callable, and what its arguments must look like.
 struct HostKernel {
   std::function<void(const Block&, void* const*)> run;
   std::vector<std::uint32_t> argument_sizes;
@@ -165,7 +165,7 @@ std::false_type takes_block_first(...);
 template <class... Args>
 concept BlockFirst = decltype(takes_block_first(std::declval<void (*)(Args...)>()))::value;
 
-/// What is said of a callable whose parameters can't be known.
+/// The parameters of a callable that has more than one call operator, or a template.
 struct UnknownCall {};
 template <class Callable>
 HostKernel make_host_kernel(const Callable&, UnknownCall*) {
@@ -228,7 +228,7 @@ struct LaunchArgument {
 
 namespace detail {
 
-/// A launch as it goes to the backend without another copy: the boundary's anyplace_launch.
+/// A launch as it goes to the backend without another copy: the anyplace_launch of backend/abi.h.
 struct LaunchDescription {
   std::uint32_t struct_size;
   std::uint32_t grid[3];
@@ -248,7 +248,7 @@ struct ArgumentValue {
   explicit ArgumentValue(const T& from) : value(from) {}
   LaunchArgument describe() const noexcept { return {LaunchArgument::Kind::value, sizeof(T), &value}; }
 };
-/// A pointer is meant for the device to follow.
+/// A pointer's bytes are passed as an address, for the device to follow.
 template <class T>
 requires(sizeof(T*) == sizeof(std::uint64_t)) struct ArgumentValue<T*> {
   T* value;
@@ -263,7 +263,7 @@ struct ArgumentValue<T> {
   LaunchArgument describe() const noexcept { return {LaunchArgument::Kind::address, sizeof(value), &value}; }
 };
 
-/// Everything but the arguments' address.
+/// Fills all members but the arguments' address.
 inline void describe_launch(LaunchDescription& launch, const LaunchConfig& config,
                             std::uint32_t argument_count) noexcept {
   const Dim3& grid = config.grid;
@@ -279,13 +279,13 @@ inline void describe_launch(LaunchDescription& launch, const LaunchConfig& confi
 
 }  // namespace detail
 
-/// What is known of a kernel. Nothing where the vendor can't tell.
+/// Facts about a kernel; those that the vendor can't tell are empty.
 struct KernelAttributes {
-  std::uint32_t max_threads_per_block = 0;      ///< of this kernel; at most the device's
-  std::optional<std::uint32_t> registers;       ///< of a thread
+  std::uint32_t max_threads_per_block = 0;      ///< threads of a block of this kernel; at most the device's limit
+  std::optional<std::uint32_t> registers;       ///< registers of a thread
   std::optional<std::uint32_t> sub_group_size;  ///< threads that run in step
-  std::optional<std::uint64_t> shared_bytes;    ///< of a block, beside what a launch asks for
-  std::optional<std::uint64_t> local_bytes;     ///< of a thread
+  std::optional<std::uint64_t> shared_bytes;    ///< static shared memory of a block, beside what a launch asks for
+  std::optional<std::uint64_t> local_bytes;     ///< local memory of a thread
   std::optional<std::uint64_t> constant_bytes;
 };
 
@@ -301,11 +301,11 @@ class ANYPLACE_API KernelView {
   /// Its name in the module; "" for a callable. Throws as device() does.
   std::string name() const;
   KernelAttributes attributes() const;
-  /// How many blocks of `threads` threads, with so much dynamic shared memory, a multiprocessor of the device runs at
-  /// the same time. Throws unsupported where the vendor can't tell, invalid_argument for sizes over the device's
-  /// limits.
+  /// How many blocks of `threads` threads, with `shared_bytes` of dynamic shared memory each, a multiprocessor of the
+  /// device runs at the same time. Throws unsupported where the vendor can't tell, and invalid_argument for sizes over
+  /// the device's limits.
   std::uint32_t max_active_blocks(std::uint32_t threads, std::uint64_t shared_bytes = 0) const;
-  /// The vendor's kernel (CUfunction) of one that is from a module. Throws unsupported where there is none.
+  /// The vendor's kernel (CUfunction), for a kernel of a module. Throws unsupported where there is none.
   std::uint64_t native_handle() const;
 
   friend constexpr bool operator==(KernelView, KernelView) noexcept = default;
@@ -316,8 +316,8 @@ class ANYPLACE_API KernelView {
 };
 
 /// Owns a kernel made of a callable. Destroying it is safe while launches of it are queued or running. The callable may
-/// be called by several threads at once, the backend's and any that is inside a synchronize; what it throws becomes the
-/// stream's fault (kernel_failed).
+/// be called by several threads at once: those of the backend, and any that is inside a synchronize. What it throws
+/// becomes the stream's fault (kernel_failed).
 class ANYPLACE_API Kernel : public KernelView {
  public:
   Kernel() noexcept = default;
@@ -338,7 +338,7 @@ class ANYPLACE_API Kernel : public KernelView {
   KernelView view() const noexcept { return *this; }
 };
 
-/// What an image's format can't say of one of its kernels.
+/// Facts about a kernel that the format of its image can't express.
 struct KernelMetadata {
   std::string name;
   int shared_argument = -1;  ///< the index of the argument that is the dynamic shared memory, if it is one
@@ -351,22 +351,22 @@ struct ModuleGlobal {
 };
 
 struct ModuleOptions {
-  std::string compiler_options;          ///< for the vendor's compiler
-  std::vector<KernelMetadata> metadata;  ///< of those kernels that need it
+  std::string compiler_options;          ///< options for the vendor's compiler
+  std::vector<KernelMetadata> metadata;  ///< the metadata of those kernels that need it
 };
 
 /// Owns a loaded image. Unloading is safe while its kernels are queued or running; its KernelViews end with it.
 class ANYPLACE_API Module {
  public:
   Module() noexcept = default;
-  /// Finds out what `image` is and loads it. Throws invalid_image, which names what it is and what the device takes,
-  /// and holds the vendor compiler's log.
+  /// Finds out the format of `image` and loads it. Throws invalid_image, which names that format and those that the
+  /// device takes, and holds the vendor compiler's log.
   Module(const Device& device, std::span<const std::byte> image, const ModuleOptions& options = {});
-  /// Loads the first of `images` that the device takes: those for its own architecture first, then in their order. One
-  /// that it refuses as invalid_image gives way to the next. Throws invalid_image, which says of each why not, if none
-  /// is left; what else goes wrong is thrown as it comes.
+  /// Loads the first of `images` that the device takes: images for its own architecture come first, then all in their
+  /// order. One that the device refuses as invalid_image gives way to the next. If none is left, throws invalid_image,
+  /// which says the reason for each; other errors are thrown as they come.
   Module(const Device& device, const KernelImages& images, const ModuleOptions& options = {});
-  /// The same as with bytes, from a file. Throws invalid_argument if it can't be read.
+  /// Loads a module from a file. Throws as the constructor does, and invalid_argument if the file can't be read.
   static Module from_file(const Device& device, const std::string& path, const ModuleOptions& options = {});
   Module(Module&& other) noexcept;
   Module& operator=(Module&& other) noexcept;
@@ -379,7 +379,7 @@ class ANYPLACE_API Module {
   Device device() const;
   /// Throws no_such_kernel. The same name gives the same view.
   KernelView kernel(std::string_view name) const;
-  /// A variable by its name in the image. Buffer::from_native makes a Buffer of it. Throws no_such_global; unsupported
+  /// A variable, by its name in the image. Buffer::from_native makes a Buffer of it. Throws no_such_global; unsupported
   /// where the backend can't tell.
   ModuleGlobal global(std::string_view name) const;
   /// The vendor's module (CUmodule). Throws unsupported where there is none.

@@ -7,7 +7,7 @@
 //   const anyplace::Module module(device, blur_kernels);   // on any device: picks the image
 //   stream.launch(module.kernel("blur"), ...);
 //
-// What loads them is Module (kernel.h). Nothing here is copied: the bytes must stay, as what is in the program does.
+// Module (kernel.h) loads them. Nothing here is copied, so the bytes must stay; those in the program do.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,9 @@ namespace anyplace {
 
 /// A module in one form.
 struct KernelImage {
-  std::string_view format;        ///< a word of DeviceProperties::image_formats: "ptx"
-  std::string_view architecture;  ///< what it was compiled for, as in DeviceProperties::architecture; may be empty
+  std::string_view format;  ///< a word of DeviceProperties::image_formats: "ptx"
+  /// The architecture that it was compiled for, as in DeviceProperties::architecture; may be empty.
+  std::string_view architecture;
   const void* data = nullptr;
   std::size_t size = 0;  ///< bytes
 
@@ -33,15 +34,15 @@ struct KernelImage {
 class KernelImages {
  public:
   constexpr KernelImages() noexcept = default;
-  /// `name` is for error messages. `images` are tried in their order, but those first that are for the very
-  /// architecture of the device.
+  /// `name` is for error messages. `images` are tried in their order, but those for the very architecture of the device
+  /// come first.
   constexpr KernelImages(std::string_view name, std::span<const KernelImage> images) noexcept
       : name_(name), images_(images) {}
   template <class Name, class Images>
   requires(
       std::is_constructible_v<std::string_view, Name>&& std::is_constructible_v<std::span<const KernelImage>, Images> &&
       (detail::TemporaryOwner<Name> || detail::TemporaryOwner<Images>)) KernelImages(Name&& name, Images&& images)
-  = delete;  // what it names goes with the statement: name it first
+  = delete;  // the images would end with the statement: give them a name first
 
   constexpr std::string_view name() const noexcept { return name_; }
   constexpr std::span<const KernelImage> images() const noexcept { return images_; }

@@ -3,7 +3,7 @@
 // Memory: device buffers, pinned host buffers, registered host memory, and the views that copies take.
 //
 // A Buffer belongs to the stream it was made on and frees itself in that stream's order: work submitted before still
-// finds the memory, and nobody else gets it until that work is done. Memory used on a second stream is named with
+// finds the memory, and nobody else gets it until that work is done. Work of a second stream is named with
 // record_stream, which extends the same promise to that stream.
 #pragma once
 
@@ -89,8 +89,8 @@ template <class T>
 class BufferSpan;
 
 /// Names a range of a device buffer without owning it. Using one whose buffer was destroyed, or a null one that claims
-/// bytes, throws invalid_handle. A null one of 0 bytes, which is what an empty Buffer has, is fine everywhere, with
-/// address 0; only device() has nothing to tell and throws. Free to copy.
+/// bytes, throws invalid_handle. A null view of 0 bytes, as an empty Buffer has, is allowed everywhere and has address
+/// 0; only device() throws for it. Free to copy.
 class ANYPLACE_API BufferView {
  public:
   constexpr BufferView() noexcept = default;
@@ -98,7 +98,7 @@ class ANYPLACE_API BufferView {
       : id_(id), offset_(offset), bytes_(bytes) {}
 
   constexpr std::uint64_t id() const noexcept { return id_; }
-  /// From the beginning of the buffer.
+  /// Bytes from the beginning of the buffer.
   constexpr std::uint64_t offset_bytes() const noexcept { return offset_; }
   constexpr std::uint64_t size_bytes() const noexcept { return bytes_; }
   constexpr explicit operator bool() const noexcept { return id_ != 0; }
@@ -106,24 +106,24 @@ class ANYPLACE_API BufferView {
   Device device() const;
   /// The device address of the first byte.
   ANYPLACE_HOT std::uint64_t address() const;
-  /// A part of it. Throws invalid_argument if it is not within.
+  /// A part of the range. Throws invalid_argument if it is not within.
   BufferView sub(std::uint64_t offset, std::uint64_t bytes) const;
-  /// From `offset` to the end.
+  /// The part from `offset` to the end.
   BufferView sub(std::uint64_t offset) const;
-  /// The range as elements of T; a rest that is no whole element is left out. Throws invalid_argument if it doesn't
-  /// begin at a multiple of T's alignment in its buffer.
+  /// The range as elements of T; a remainder that is no whole element is left out. Throws invalid_argument if the range
+  /// doesn't begin at a multiple of T's alignment in its buffer.
   template <class T>
   BufferSpan<T> as() const;
   /// Says that work on `stream`, submitted up to the moment the buffer is freed, uses the memory. The stream may be of
-  /// any device and backend: a copy between two of them uses memory of the one that its stream isn't of.
+  /// any device and backend: a copy between two devices runs on a stream of one of them and uses memory of the other.
   void record_stream(const StreamView& stream) const;
 
-  /// What another process of this machine passes to Buffer::import, to use the same memory: bytes to be sent as they
-  /// are. When the buffer is destroyed here, nobody else can open it any more, and its memory isn't given out again
-  /// before the processes that have it open have closed it or ended. ipc.h has the whole of sharing. Throws
-  /// invalid_argument for 0 bytes, and for memory that isn't the device's own: from_native, import; unsupported where
+  /// Bytes that another process of this machine passes to Buffer::import, to use the same memory. They are to be sent
+  /// as they are. When the buffer is destroyed here, no further process can open it, and its memory isn't given out
+  /// again before the processes that have it open have closed it or ended. ipc.h describes sharing. Throws
+  /// invalid_argument for 0 bytes, and for memory that isn't the device's own (from_native, import); unsupported where
   /// the device lacks Capability::interprocess_memory, for managed memory, and for a buffer whose memory can't be
-  /// shared as it is: then it has to be made with BufferOptions::shareable.
+  /// shared as it is and that has to be made with BufferOptions::shareable.
   std::vector<std::byte> export_handle() const;
 
   friend constexpr bool operator==(const BufferView&, const BufferView&) noexcept = default;
@@ -136,21 +136,21 @@ class ANYPLACE_API BufferView {
 
 namespace detail {
 
-/// The bytes of so many elements; UINT64_MAX, which no device has, for more than 64 bits count.
+/// The bytes of `count` elements. If 64 bits can't count them, UINT64_MAX, which no device has.
 template <class T>
 constexpr std::uint64_t bytes_of(std::uint64_t count) noexcept {
   return count > UINT64_MAX / sizeof(T) ? UINT64_MAX : count * sizeof(T);
 }
-/// Throws the invalid_argument of a view that doesn't begin at a multiple of `alignment` in its buffer.
+/// Throws the invalid_argument for a view that doesn't begin at a multiple of `alignment` in its buffer.
 [[noreturn]] ANYPLACE_API void refuse_misaligned(const BufferView& view, std::uint64_t alignment);
-/// `count` elements of `view` from `offset`, which are of `element` bytes. Throws as BufferView::sub.
+/// `count` elements of `element` bytes each, from the `offset`-th element of `view` on. Throws as BufferView::sub.
 ANYPLACE_API BufferView sub_elements(const BufferView& view, std::uint64_t offset, std::uint64_t count,
                                      std::uint64_t element);
 
 }  // namespace detail
 
-/// A range of a device buffer as elements of T: its counts and offsets are of elements. It is a BufferView, too, so it
-/// goes wherever one does; Stream::fill takes nothing else.
+/// A range of a device buffer as elements of T; its counts and offsets are in elements. It is a BufferView as well, so
+/// it goes wherever one does; Stream::fill takes nothing else.
 template <class T>
 class BufferSpan : public BufferView {
   static_assert(std::is_same_v<T, std::remove_cv_t<T>> && std::is_trivially_copyable_v<T>,
@@ -160,21 +160,21 @@ class BufferSpan : public BufferView {
   using element_type = T;
 
   constexpr BufferSpan() noexcept = default;
-  /// As BufferView::as.
+  /// Makes and checks it as BufferView::as does.
   explicit BufferSpan(const BufferView& view)
       : BufferView(view.id(), view.offset_bytes(), view.size_bytes() / sizeof(T) * sizeof(T)) {
     if (offset_ % alignof(T) != 0) detail::refuse_misaligned(view, alignof(T));
   }
 
-  /// Elements.
+  /// How many elements there are.
   constexpr std::uint64_t size() const noexcept { return bytes_ / sizeof(T); }
   constexpr bool empty() const noexcept { return bytes_ == 0; }
 
-  /// `count` elements from the one of that number. Throws invalid_argument if they are not within.
+  /// `count` elements from the `offset`-th on. Throws invalid_argument if they are not within.
   BufferSpan subspan(std::uint64_t offset, std::uint64_t count) const {
     return BufferSpan(detail::sub_elements(*this, offset, count, sizeof(T)));
   }
-  /// From the element of that number to the end.
+  /// The elements from the `offset`-th on.
   BufferSpan subspan(std::uint64_t offset) const { return subspan(offset, offset <= size() ? size() - offset : 0); }
   BufferSpan first(std::uint64_t count) const { return subspan(0, count); }
   BufferSpan last(std::uint64_t count) const { return subspan(count <= size() ? size() - count : count, count); }
@@ -189,23 +189,24 @@ enum class MemoryKind { device, managed };
 
 struct BufferOptions {
   MemoryKind kind = MemoryKind::device;
-  /// Bytes, a power of two; what is less than the device's own alignment, such as 0, asks for that.
+  /// Bytes, a power of two. Less than the device's own alignment, such as 0, gives that one.
   std::uint64_t alignment = 0;
-  /// Its memory can be shared with other processes for sure (BufferView::export_handle), at the price of an allocation
-  /// of the device's own: it isn't taken from the cache. Throws unsupported where the device lacks
+  /// Whether the memory must be shareable with other processes (BufferView::export_handle). It then is an allocation of
+  /// the device's own, which takes longer than memory from the cache. Throws unsupported where the device lacks
   /// Capability::interprocess_memory.
   bool shareable = false;
 };
 
 /// Owns device (or managed) memory, not cleared, aligned to 256 bytes or more. Destroying it never waits, whatever the
-/// vendor's own free does, and is safe inside a host function, after its stream and after the device was lost.
+/// vendor's own free does; it is safe inside a host function, after its stream was destroyed, and after the device was
+/// lost.
 class ANYPLACE_API Buffer : public BufferView {
  public:
   Buffer() noexcept = default;
-  /// On the calling thread's current stream of `device`. 0 bytes gives a null buffer. Throws out_of_memory with the
-  /// figures, after pending frees were waited for; unsupported for a kind that the device lacks.
+  /// Allocates on the calling thread's current stream of `device`. 0 bytes gives a null buffer. Throws out_of_memory
+  /// with the figures, after pending frees were waited for; unsupported for a kind that the device lacks.
   Buffer(const Device& device, std::uint64_t bytes, BufferOptions options = {});
-  /// On `stream`.
+  /// Allocates on `stream`.
   Buffer(const StreamView& stream, std::uint64_t bytes, BufferOptions options = {});
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
@@ -213,7 +214,7 @@ class ANYPLACE_API Buffer : public BufferView {
   Buffer& operator=(const Buffer&) = delete;
   ~Buffer();
 
-  /// The same for `count` elements of T.
+  /// A buffer of `count` elements of T; throws as the constructors.
   template <class T>
   static Buffer of(const Device& device, std::uint64_t count, BufferOptions options = {}) {
     return Buffer(device, detail::bytes_of<T>(count), options);
@@ -222,14 +223,14 @@ class ANYPLACE_API Buffer : public BufferView {
   static Buffer of(const StreamView& stream, std::uint64_t count, BufferOptions options = {}) {
     return Buffer(stream, detail::bytes_of<T>(count), options);
   }
-  /// Memory that somebody else owns and will free after this Buffer is gone. Throws invalid_argument for address 0 or a
-  /// range that wraps.
+  /// Wraps memory that somebody else owns and will free after this Buffer is gone. Throws invalid_argument for address
+  /// 0 or a range that wraps around.
   static Buffer from_native(const Device& device, std::uint64_t address, std::uint64_t bytes);
 
-  /// Another process's memory, from what its export_handle() gave: on the calling thread's current stream of `device`,
-  /// or on `stream`. It is the other's memory, not a copy; both processes see to it that they use it in turn. It isn't
-  /// freed while this Buffer lives, and stays also when the other process ends. The same memory opened twice is mapped
-  /// once. Throws as Event::import does.
+  /// Opens another process's memory by the bytes of its export_handle(), on the calling thread's current stream of
+  /// `device` or on `stream`. It is the other's memory and not a copy; both processes see to it that they use it in
+  /// turn. It isn't freed while this Buffer lives, and stays also when the other process ends. The same memory opened
+  /// twice is mapped once. Throws as Event::import does.
   static Buffer import(const Device& device, std::span<const std::byte> handle);
   static Buffer import(const StreamView& stream, std::span<const std::byte> handle);
 
@@ -238,12 +239,13 @@ class ANYPLACE_API Buffer : public BufferView {
   void* host_data() const;
 };
 
-/// Owns host memory that the devices of one backend can read and write directly (pinned); to other backends' it is
-/// ordinary host memory, which a copy may read at the call. Not cleared. Destroying it never waits. Its memory is kept
-/// for the next HostBuffers, and none gets it before the copies from and to it, submitted up to then, are done: however
-/// they named it, by as(), by its address, or by a Buffer that wraps it. Other work that uses it, such as a kernel that
-/// got its address, is named with record_stream, as a Buffer's is. A graph whose nodes name it keeps it. 0 bytes gives
-/// a null buffer. Throws as Buffer does.
+/// Owns host memory that the devices of one backend can read and write directly (pinned); to other backends it is
+/// ordinary host memory, which a copy may read at the call. Not cleared. Destroying it never waits.
+///
+/// Its memory is kept for the next HostBuffers. None gets it before the copies from and to it that were submitted up to
+/// then are done, whether they named it by as(), by its address, or by a Buffer that wraps it. Other work that uses it,
+/// such as a kernel that got its address, is named with record_stream, as for a Buffer. A graph whose nodes name it
+/// keeps it. 0 bytes gives a null buffer. Throws as Buffer does.
 class ANYPLACE_API HostBuffer {
  public:
   HostBuffer() noexcept = default;
@@ -256,12 +258,12 @@ class ANYPLACE_API HostBuffer {
 
   std::byte* data() const noexcept { return data_; }
   std::size_t size_bytes() const noexcept { return bytes_; }
-  /// The same: as a range, it has a std::byte for each.
+  /// The number of bytes too: as a range, it has a std::byte for each.
   std::size_t size() const noexcept { return bytes_; }
   explicit operator bool() const noexcept { return data_ != nullptr; }
   /// Says that work on `stream`, submitted up to the moment this is destroyed, uses the memory.
   void record_stream(const StreamView& stream) const;
-  /// The memory as elements of T; a rest that is no whole element is left out.
+  /// The memory as elements of T; a remainder that is no whole element is left out.
   template <class T>
   std::span<T> as() const noexcept {
     return {reinterpret_cast<T*>(data_), bytes_ / sizeof(T)};

@@ -3,8 +3,8 @@
 // The allocator statistics: figures with torch's names and meaning, a summary to read, a snapshot for a viewer.
 //
 // Any thread may call every function here. All throw forked and shut_down, and not_permitted inside a host function or
-// kernel. What asks the device something throws device_lost too; the statistics, the summary and the snapshot don't:
-// they are this process's own, and readable after the device was lost.
+// kernel. Functions that ask the device throw device_lost too; the statistics, the summary and the snapshot don't: they
+// are this process's own, and readable after the device was lost.
 #pragma once
 
 #include <chrono>
@@ -20,76 +20,79 @@
 
 namespace anyplace {
 
-/// torch.cuda.memory_stats()'s keys ("allocated_bytes.all.peak"), 122 of them, whether or not the device was used.
-/// docs/memory-statistics.md explains them.
+/// The figures under the keys of torch.cuda.memory_stats() ("allocated_bytes.all.peak"), 122 of them, whether or not
+/// the device was used. docs/memory-statistics.md explains them.
 class MemoryStats : public std::map<std::string, std::int64_t> {
  public:
-  /// The figure of that name. Throws invalid_argument with the nearest name that there is: no name is made up.
+  /// The figure of that name. Throws invalid_argument for an unknown name, with the nearest one that there is.
   ANYPLACE_API const std::int64_t& at(const std::string& name) const;
   const std::int64_t& operator[](const std::string& name) const { return at(name); }
 };
 
-/// Single figures, without the map that memory_stats makes: the bytes of Buffers, and the bytes got from the device for
-/// them and for those to come; now, and at most since the start or reset_peak_memory_stats. Exact as memory_stats is,
-/// and unlike it they leave every thread's bins as they are.
+/// Single figures, without the map that memory_stats makes: the bytes of Buffers (allocated), and the bytes got from
+/// the device for them and for those to come (reserved); now, and at most since the start or reset_peak_memory_stats
+/// (max_). They are as exact as memory_stats and, unlike it, leave every thread's bins as they are.
 ANYPLACE_API std::uint64_t memory_allocated(const Device& device);
 ANYPLACE_API std::uint64_t max_memory_allocated(const Device& device);
 ANYPLACE_API std::uint64_t memory_reserved(const Device& device);
 ANYPLACE_API std::uint64_t max_memory_reserved(const Device& device);
 
-/// Exact at the moment of the call. With several threads a peak may read high, by at most what their bins hold.
+/// All figures, exact at the moment of the call. With several threads a peak may read high, by at most what their bins
+/// hold.
 ANYPLACE_API MemoryStats memory_stats(const Device& device);
-/// A table for people.
+/// The figures as a table for people.
 ANYPLACE_API std::string memory_summary(const Device& device, bool abbreviated = false);
-/// Sets every peak to what is there now.
+/// Sets every peak to the current figure.
 ANYPLACE_API void reset_peak_memory_stats(const Device& device);
 /// Sets every sum (".allocated", ".freed", "num_...") to 0.
 ANYPLACE_API void reset_accumulated_memory_stats(const Device& device);
 
-/// The device's own figures (Device::memory_info): free, total; nothing where the vendor can't tell.
+/// The device's own figures for free and total memory (Device::memory_info); empty where the vendor can't tell.
 ANYPLACE_API MemoryInfo mem_get_info(const Device& device);
-/// At most this part of the device's memory is reserved from now on; beyond it is out of memory. 0 to 1, else
-/// invalid_argument; 1 lifts it. Throws unsupported where the vendor doesn't tell the total, or caching is off.
+/// From now on at most this part of the device's memory is reserved; an allocation beyond it throws out_of_memory. The
+/// fraction is 0 to 1, else invalid_argument; 1 lifts the limit. Throws unsupported where the vendor doesn't tell the
+/// total, or caching is off.
 ANYPLACE_API void set_per_process_memory_fraction(const Device& device, double fraction);
-/// Gives everything cached that no work uses any more back to the device, pinned host memory too. Doesn't wait for
+/// Gives all cached memory that no work uses any more back to the device, pinned host memory too. It doesn't wait for
 /// work, unless the vendor's own free does.
 ANYPLACE_API void empty_cache(const Device& device);
 
-/// Pinned host memory: the HostBuffers of a device. What they give up is kept, by size, for the next ones until
-/// empty_cache, or until an allocation needs it. The resets above reset these figures too. Bytes and numbers.
+/// Figures of pinned host memory, that is of the HostBuffers of a device. Memory that they give up is kept, by size,
+/// for the next ones until empty_cache, or until an allocation needs it. The resets above reset these figures too.
 struct HostMemoryStats {
-  std::uint64_t allocated_bytes = 0;  ///< of the HostBuffers that there are, as asked for
+  std::uint64_t allocated_bytes = 0;  ///< the bytes of existing HostBuffers, as asked for
   std::uint64_t peak_allocated_bytes = 0;
-  std::uint64_t reserved_bytes = 0;  ///< what the device gave for them, and for those to come
+  std::uint64_t reserved_bytes = 0;  ///< the bytes that the device gave for them, and for those to come
   std::uint64_t peak_reserved_bytes = 0;
-  std::uint64_t cached_bytes = 0;   ///< the part of it that the next HostBuffer may have at once
-  std::uint64_t pending_bytes = 0;  ///< the part that HostBuffers gave up and that pending copies or graphs still use
-  std::uint64_t allocations = 0;    ///< HostBuffers that there are
-  std::uint64_t total_allocations = 0;   ///< that there were
-  std::uint64_t device_allocations = 0;  ///< calls of the vendor's
+  std::uint64_t cached_bytes = 0;  ///< the part of reserved_bytes that the next HostBuffer may have at once
+  /// The part of it that HostBuffers gave up and that pending copies or graphs still use.
+  std::uint64_t pending_bytes = 0;
+  std::uint64_t allocations = 0;         ///< how many HostBuffers there are
+  std::uint64_t total_allocations = 0;   ///< how many there have been
+  std::uint64_t device_allocations = 0;  ///< calls of the vendor's allocation
   std::uint64_t device_frees = 0;
 };
 ANYPLACE_API HostMemoryStats host_memory_stats(const Device& device);
 
 struct MemoryProcess {
   std::uint64_t process_id = 0;
-  std::optional<std::uint64_t> bytes;  ///< nothing where the vendor can't tell
+  std::optional<std::uint64_t> bytes;  ///< empty where the vendor can't tell
 };
-/// Processes that use the device, as Device::processes() tells them, which has more of each; nothing where the device
-/// lacks Capability::list_processes.
+/// Processes that use the device. Device::processes() tells more of each. Empty where the device lacks
+/// Capability::list_processes.
 ANYPLACE_API std::optional<std::vector<MemoryProcess>> list_processes(const Device& device);
-/// The same as text: a line a process, or that they are unknown.
+/// The processes as text: a line for each, or that they are unknown.
 ANYPLACE_API std::string describe_processes(const Device& device);
 
-/// What happened to memory, kept for the snapshot. Off by default, and free then.
+/// How the memory history, which a snapshot contains, is recorded. It is off by default, and costs nothing then.
 struct MemoryHistoryOptions {
   bool enabled = true;
   std::uint64_t max_entries = 100'000;  ///< the oldest are dropped; 0 is invalid_argument
 };
-/// Starts anew, with nothing in it, or ends.
+/// Starts a new history, which is empty, or ends the recording.
 ANYPLACE_API void record_memory_history(const Device& device, MemoryHistoryOptions options = {});
 
-/// A part of a segment, free or not.
+/// A part of a segment, allocated or free.
 struct MemoryBlock {
   enum class State {
     allocated,
@@ -131,7 +134,7 @@ struct MemoryEvent {
   std::uint64_t size_bytes = 0;
   std::uint64_t stream_id = 0;  ///< as in MemorySegment
   std::uint64_t pool_id = 0;
-  std::optional<std::uint64_t> device_free_bytes;  ///< of oom, where the device can tell
+  std::optional<std::uint64_t> device_free_bytes;  ///< how much the device has free at an oom, where it can tell
   std::chrono::system_clock::time_point time;
 };
 
@@ -140,7 +143,7 @@ ANYPLACE_API const char* to_string(MemoryEvent::Action action) noexcept;
 /// "allocated", "pending_free", "free". Never null, never throws.
 ANYPLACE_API const char* to_string(MemoryBlock::State state) noexcept;
 
-/// All segments of one device's allocator at one moment, and what happened before.
+/// All segments of one device's allocator at one moment, and the recorded history before.
 struct MemorySnapshot {
   std::vector<MemorySegment> segments;
   std::vector<MemoryEvent> history;       ///< the oldest first; empty while none is recorded
@@ -150,11 +153,11 @@ struct MemorySnapshot {
 ANYPLACE_API MemorySnapshot memory_snapshot(const Device& device);
 
 enum class SnapshotFormat { pickle, json };
-/// The same as text, of the device and the others of its backend: a pickle (protocol 4, plain containers only) that
-/// PyTorch's memory viewer (pytorch.org/memory_viz) opens, or JSON.
+/// The snapshot as text, of all devices of the device's backend: as a pickle (protocol 4, plain containers only) that
+/// PyTorch's memory viewer (pytorch.org/memory_viz) opens, or as JSON.
 ANYPLACE_API std::string memory_snapshot(const Device& device, SnapshotFormat format);
-/// Into a file, whole or not at all: what was there before stays if it fails. Throws invalid_argument with the path and
-/// the system's reason.
+/// Writes the text into a file, whole or not at all: if it fails, the former file stays. Throws invalid_argument with
+/// the path and the system's reason.
 ANYPLACE_API void write_memory_snapshot(const Device& device, const std::string& path,
                                         SnapshotFormat format = SnapshotFormat::pickle);
 

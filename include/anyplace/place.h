@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Place: the text that names a device. Only text: making one opens no plugin and touches no device.
+// Place: the text that names a device. Making one only parses text: it opens no plugin and touches no device.
 //
 //   place     = name | name ":" index | name ":uuid=" uuid | name ":pci=" address | "auto"
 //   name      = [a-z][a-z0-9_]*            31 characters at most
@@ -8,7 +8,7 @@
 //   uuid      = [A-Za-z0-9-]+              63 characters at most
 //   address   = dddd:dd:dd.d               hexadecimal; the domain has 4 to 8 digits
 //
-// The beginning of a uuid that no other device's begins with is enough.
+// A uuid may be cut short, as long as only one device's begins so.
 //
 // A name alone means the calling thread's current device of that backend. `auto` means the first backend with a device,
 // in the order of the environment variable ANYPLACE_AUTO.
@@ -32,7 +32,7 @@ class ANYPLACE_API Place {
   explicit Place(std::string_view text);
   explicit Place(const char* text);
   explicit Place(const std::string& text);
-  /// The device of that number. Throws as above.
+  /// The device `index` of a backend. Throws as above.
   Place(std::string_view name, int index);
 
   Kind kind() const noexcept { return kind_; }
@@ -48,7 +48,7 @@ class ANYPLACE_API Place {
   /// The text that parses back to this place; the same text that it was made of.
   std::string to_string() const;
 
-  /// The same text.
+  /// Two places are equal if their texts are.
   friend bool operator==(const Place&, const Place&) = default;
 
  private:

@@ -11,8 +11,8 @@
 // A symbolic link libanyplace_backend_<alias>.so that leads to a file named libanyplace_backend_<name>.so is no
 // candidate: it makes <alias> another name of <name>.
 //
-// Every call here may come from any thread, and can throw forked, shut_down, and not_permitted inside a host function,
-// a kernel or a plugin's entry; what else it throws is said at each.
+// Every function here may be called from any thread, and can throw forked, shut_down, and not_permitted inside a host
+// function, a kernel or a plugin's entry; each says what else it throws.
 #pragma once
 
 #include <string>
@@ -37,9 +37,9 @@ struct PluginCandidate {
   std::string path;  ///< absolute
   Source source = Source::installed;
   State state = State::unopened;
-  ErrorCode code = ErrorCode::ok;  ///< of the refusal
+  ErrorCode code = ErrorCode::ok;  ///< the code of the refusal
   std::string reason;              ///< why it was refused, or by which file it is shadowed
-  std::string remedy;              ///< how `reason` ends, if it ends with what its vendor says to do about it; else ""
+  std::string remedy;              ///< the end of `reason` that says what the plugin's vendor advises; else ""
 
   /// `reason` without the remedy.
   std::string problem() const {
@@ -52,17 +52,17 @@ struct PluginCandidate {
 ANYPLACE_API const char* to_string(PluginCandidate::Source source) noexcept;
 ANYPLACE_API const char* to_string(PluginCandidate::State state) noexcept;
 
-/// Every candidate in search order, with what is known of it in this process. Opens none.
+/// Every candidate in search order, with what is known of it in this process. Opens no plugin.
 ANYPLACE_API std::vector<PluginCandidate> plugin_candidates();
 
 /// A directory of the search.
 struct PluginDirectory {
   std::string path;  ///< absolute
   PluginCandidate::Source source = PluginCandidate::Source::installed;
-  bool is_there = true;  ///< false: nothing is found in it now, which is no problem
+  bool is_there = true;  ///< if false, nothing is found in it now, which is no problem
 };
 
-/// The directories that are searched, in order, each once. Those of ANYPLACE_BACKEND_PATH that can't be used are among
+/// The directories that are searched, in order, each once. Unusable ones of ANYPLACE_BACKEND_PATH are among
 /// plugin_directory_problems() instead.
 ANYPLACE_API std::vector<PluginDirectory> plugin_directories();
 
@@ -78,24 +78,24 @@ ANYPLACE_API std::vector<PluginDirectoryProblem> plugin_directory_problems();
 /// file. A backend whose files were all refused is tried again with this one.
 ANYPLACE_API void register_plugin(const std::string& path);
 
-/// Names of all candidates, without repetition, in the order of ANYPLACE_AUTO (of its default, if what it says is bad)
-/// and then of the alphabet. Opens none.
+/// Names of all candidates, without repetition: first in the order of ANYPLACE_AUTO (of its default, if its value is
+/// bad), then by the alphabet. Opens no plugin.
 ANYPLACE_API std::vector<std::string> backend_names();
 
-/// The aliases of the table: {"gpu", "cuda"} and so on. Throws none of the above.
+/// The aliases of the table: {"gpu", "cuda"} and so on. The function throws none of the errors above.
 struct BackendAlias {
   std::string_view alias;
   std::string_view backend;
 };
 ANYPLACE_API std::vector<BackendAlias> backend_aliases();
 
-/// What a loaded backend says of itself. Loads it if need be; throws no_such_backend, and invalid_argument for what is
-/// no name.
+/// What a loaded backend says of itself. Asking loads it if need be. Throws no_such_backend, and invalid_argument for a
+/// text that is no name.
 struct BackendInfo {
   std::string name;
   std::string version;
   std::string description;
-  std::string path;  ///< of its plugin
+  std::string path;  ///< the path of its plugin
   unsigned abi_major = 0;
   unsigned abi_minor = 0;
 };

@@ -34,15 +34,15 @@ class StreamView;
 
 /// Memory that graphs share: buffers that are made in captures with this pool come from it. The graphs have to be
 /// launched in the order in which they were captured, and not at the same time, because a later one may use memory that
-/// an earlier one has let go of. Free to copy; the memory goes with the last copy, graph and buffer. A null one throws
-/// invalid_handle.
+/// an earlier one has let go of. Free to copy; the memory is freed with the last copy, graph and buffer. A null pool
+/// throws invalid_handle.
 class ANYPLACE_API GraphPool {
  public:
   GraphPool() noexcept = default;
   explicit GraphPool(const Device& device);
 
   explicit operator bool() const noexcept { return state_ != nullptr; }
-  /// Bytes of buffers that were made from it and of what they left for others.
+  /// Bytes of the pool: those of existing buffers, and those that earlier buffers left for others.
   std::uint64_t reserved_bytes() const;
 
  private:
@@ -51,7 +51,7 @@ class ANYPLACE_API GraphPool {
 };
 
 struct StreamOptions {
-  /// A lower number runs first; what is outside the device's range becomes the nearest end of it.
+  /// A lower number runs first. A number outside the device's range becomes the nearest end of it.
   int priority = 0;
   /// Whether the stream synchronises with the device's null stream the way CUDA's legacy default stream does.
   bool blocking = false;
@@ -60,7 +60,7 @@ struct StreamOptions {
 /// Names a stream without owning it: 64 bits, free to copy, never reused. Using one whose stream was destroyed, or a
 /// null one, throws invalid_handle. Every member may be called from any thread, also on the same stream at the same
 /// time: then the order of the submissions is unspecified. Every member can throw device_lost, forked, shut_down, and
-/// not_permitted inside a host function or kernel; what else it throws is said at each.
+/// not_permitted inside a host function or kernel; each says what else it throws.
 class ANYPLACE_API StreamView {
  public:
   constexpr StreamView() noexcept = default;
@@ -78,21 +78,22 @@ class ANYPLACE_API StreamView {
   /// Whether all submitted work is done. Throws the stream's fault, without clearing it, if there is one.
   ANYPLACE_HOT [[nodiscard]] bool query() const;
   /// Returns when all work submitted before the call is done. Throws the stream's first fault, and clears it. A device
-  /// that is made of threads may run kernels and copies that are waited for on this thread meanwhile, never host
-  /// functions; so hold no lock that a callable takes. With a timeout it runs nothing here.
+  /// that is made of threads (cpu_sim) may run kernels and copies on this thread meanwhile, but never host functions;
+  /// so hold no lock that a callable takes. With a timeout nothing runs on this thread.
   ANYPLACE_HOT void synchronize() const;
-  /// The same; false when `timeout` ran out first, and the work goes on.
+  /// Waits as above, but at most `timeout`: returns false if it ran out first, and the work goes on.
   [[nodiscard]] bool synchronize(std::chrono::nanoseconds timeout) const;
 
   // -- Order between streams.
-  /// Records a new event, made for it with `options`.
+  /// Makes an event with `options`, records it, and returns it.
   Event record_event(EventOptions options = {}) const;
   /// Records `event`, and returns it. Throws invalid_argument if it is of another device.
   EventView record_event(EventView event) const;
   /// Holds back what is submitted later until the most recent record of `event`, as of now, is complete. Never blocks
   /// the host. The event may be of any device and backend.
   ANYPLACE_HOT void wait_event(EventView event) const;
-  /// The same for all that was submitted to `other` up to now.
+  /// Holds back what is submitted later until all work that was submitted to `other` up to now is done. Never blocks
+  /// the host.
   void wait_stream(const StreamView& other) const;
 
   // -- Host functions.
@@ -101,10 +102,11 @@ class ANYPLACE_API StreamView {
   void launch_host_func(std::function<void()> function) const;
 
   // -- Annotations (annotate.h).
-  /// A point of the stream's work that has a name: listeners hear it when the earlier work is done, before later work
-  /// begins. The name is copied. It is a host function where somebody listens at the call, and nothing at all, not even
-  /// a look at the stream, where nobody does; a backend without host functions has no marks. In a capture it becomes a
-  /// host function node, so that listeners hear it at each launch. Throws what launch_host_func does but unsupported.
+  /// Marks a point of the stream's work with a name: listeners hear it when the earlier work is done, before later work
+  /// begins. The name is copied. Where somebody listens at the call, the mark is a host function; where nobody does,
+  /// the call does nothing and doesn't even look at the stream. A backend without host functions has no marks. In a
+  /// capture it becomes a host function node, so that listeners hear it at each launch. Throws what launch_host_func
+  /// does but unsupported.
   void mark(annotate::Name name, const annotate::Attributes& attributes = annotate::no_attributes) const {
     if (annotate::listening()) mark_when_reached(name, attributes);
   }
@@ -115,23 +117,24 @@ class ANYPLACE_API StreamView {
   // its source at the call, before earlier work of the stream has run.
   void copy(BufferView destination, ConstHostSpan source) const;
   void copy(HostSpan destination, BufferView source) const;
-  /// On one device, between devices, or between backends. Between devices that can reach each other only through host
-  /// memory the caller may be blocked, where a backend takes host memory that is not its own pinned at the call.
+  /// Copies on one device, between devices, or between backends. Between devices that can reach each other only through
+  /// host memory the call may block, because some backends take host memory that they didn't pin themselves only at the
+  /// call.
   void copy(BufferView destination, BufferView source) const;
-  /// `rows` lines of `width` bytes. A pitch is the distance in bytes between the starts of two lines.
+  /// Copies `rows` lines of `width` bytes. A pitch is the distance in bytes between the starts of two lines.
   void copy_2d(BufferView destination, std::uint64_t destination_pitch, ConstHostSpan source,
                std::uint64_t source_pitch, std::uint64_t width, std::uint64_t rows) const;
   void copy_2d(HostSpan destination, std::uint64_t destination_pitch, BufferView source, std::uint64_t source_pitch,
                std::uint64_t width, std::uint64_t rows) const;
   void copy_2d(BufferView destination, std::uint64_t destination_pitch, BufferView source, std::uint64_t source_pitch,
                std::uint64_t width, std::uint64_t rows) const;
-  /// Between memory of the host, which may be pinned or not: read and written in the stream's order. Where the device
-  /// has neither Capability::host_copy nor host functions, the caller waits for the stream and copies.
+  /// Copies between memory of the host, which may be pinned or not: it is read and written in the stream's order. Where
+  /// the device has neither Capability::host_copy nor host functions, the caller waits for the stream and copies.
   void copy(HostSpan destination, ConstHostSpan source) const;
 
-  // -- Copies and fills by address, of memory that pointer_attributes() finds, and of any other, which is taken for the
-  // host's. The same rules hold: a range that begins in an allocation ends in it, and memory of another device than
-  // the stream's is one side of a copy between devices. A side of 0 bytes may be null.
+  // -- Copies and fills by address. Memory that pointer_attributes() doesn't know is taken for the host's. The rules
+  // above hold: a range that begins in an allocation ends in it, and memory of another device than the stream's is one
+  // side of a copy between devices. A side of 0 bytes may be null.
   void copy(Address destination, Address source, std::uint64_t bytes) const;
   void copy_2d(Address destination, std::uint64_t destination_pitch, Address source, std::uint64_t source_pitch,
                std::uint64_t width, std::uint64_t rows) const;
@@ -139,12 +142,12 @@ class ANYPLACE_API StreamView {
   /// `bytes` a multiple of it; the address may be any. The pattern is copied at the call. Memory of the host is written
   /// in the stream's order, too.
   void fill(Address destination, const void* pattern, std::uint64_t pattern_bytes, std::uint64_t bytes) const;
-  /// The same for `rows` lines of `width` bytes, each of which begins with a whole pattern.
+  /// Fills `rows` lines of `width` bytes, each of which begins with a whole pattern.
   void fill_2d(Address destination, std::uint64_t pitch, const void* pattern, std::uint64_t pattern_bytes,
                std::uint64_t width, std::uint64_t rows) const;
 
-  /// Fill `destination` with `value`. An element has 128 bytes at most. One submission if it has 1, 2 or 4 bytes, or
-  /// repeats those; else a few fills and copies within the destination, log2 of its size in number.
+  /// Fill `destination` with `value`. An element has 128 bytes at most. If it has 1, 2 or 4 bytes, or repeats those, it
+  /// takes one submission; else a few fills and copies within the destination, about log2 of its size.
   template <class T>
   void fill(BufferSpan<T> destination, const std::type_identity_t<T>& value) const {
     static_assert(sizeof(T) <= 128, "an element that fill writes has 128 bytes at most");
@@ -181,15 +184,15 @@ class ANYPLACE_API StreamView {
     launch.arguments = arguments.data();
     launch_on(id_, kernel.id(), launch);
   }
-  /// The same with arguments made at run time.
+  /// Launches with arguments made at run time. Throws as above.
   void launch_arguments(KernelView kernel, const LaunchConfig& config, std::span<const LaunchArgument> arguments) const;
 
   // -- Graphs (graph.h).
-  /// From now on what is submitted to the stream becomes nodes of a graph instead of running. What can't be part of one
-  /// is refused with `capturing`, and invalidates the capture: waiting for the stream or asking it, waiting for events
-  /// that weren't recorded in the capture, and, as `mode` says, calls that act on a whole device. Buffers that are made
-  /// on the stream come from `pool`; without one, from a pool of the graph's own. Throws capturing if the stream is
-  /// captured, and invalid_argument for a null stream or another device's pool.
+  /// From now on what is submitted to the stream becomes nodes of a graph instead of running. Calls that can't be part
+  /// of one are refused with `capturing`, and invalidate the capture: waiting for the stream or asking it, waiting for
+  /// events that weren't recorded in the capture, and, as `mode` says, calls that act on a whole device. Buffers that
+  /// are made on the stream come from `pool`; without one, from a pool of the graph's own. Throws capturing if the
+  /// stream is captured, and invalid_argument for a null stream or another device's pool.
   void begin_capture(CaptureMode mode = CaptureMode::global) const;
   void begin_capture(CaptureMode mode, const GraphPool& pool) const;
   /// Ends the capture that began on this stream, on the thread where it began (any, with CaptureMode::relaxed). Throws
@@ -198,9 +201,11 @@ class ANYPLACE_API StreamView {
   Graph end_capture() const;
   CaptureStatus capture_status() const;
   bool is_capturing() const { return capture_status() != CaptureStatus::none; }
-  /// In a capture: a node that records the event at each launch, for others to wait for. Elsewhere as record_event.
+  /// In a capture: adds a node that records the event at each launch, for others to wait for. Elsewhere it does what
+  /// record_event does.
   void record_external_event(EventView event) const;
-  /// In a capture: a node that waits, at each launch, for the event's most recent record then. Elsewhere as wait_event.
+  /// In a capture: adds a node that waits, at each launch, for the event's most recent record then. Elsewhere it does
+  /// what wait_event does.
   void wait_external_event(EventView event) const;
 
   friend constexpr bool operator==(StreamView, StreamView) noexcept = default;
@@ -212,12 +217,13 @@ class ANYPLACE_API StreamView {
  private:
   void fill_elements(BufferView destination, const void* element, std::uint32_t size) const;
   void mark_when_reached(annotate::Name name, const annotate::Attributes& attributes) const;
-  /// launch_arguments() with arguments that ArgumentValue made: each has a value, of the size that its kind has.
+  /// launch_arguments() for arguments that ArgumentValue made, which need no check: each has a value, of the size that
+  /// its kind has.
   ANYPLACE_HOT static void launch_on(std::uint64_t stream_id, std::uint64_t kernel_id,
                                      const detail::LaunchDescription& launch);
 };
 
-/// Owns a stream. Destroying it returns at once: work that is pending still completes. Safe inside a host function.
+/// Owns a stream. Destroying it returns at once, and pending work still completes. It is safe inside a host function.
 class ANYPLACE_API Stream : public StreamView {
  public:
   Stream() noexcept = default;
@@ -228,7 +234,8 @@ class ANYPLACE_API Stream : public StreamView {
   Stream& operator=(const Stream&) = delete;
   ~Stream();
 
-  /// Wraps the vendor's stream, which stays the caller's: it is never destroyed from here. Throws unsupported.
+  /// Wraps the vendor's stream, which stays the caller's: it is never destroyed from here. Throws unsupported where the
+  /// device lacks Capability::stream_from_native.
   static Stream from_native(const Device& device, std::uint64_t native_handle);
 
   StreamView view() const noexcept { return *this; }

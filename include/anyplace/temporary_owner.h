@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What tells a temporary that owns its elements from a view: functions that keep an address after they return, as an
+// Tells a temporary that owns its elements from a view. Functions that keep an address after they return, as an
 // asynchronous copy does, are deleted for the former.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace anyplace::detail {
 
-/// Whether the elements of a `T`, as a parameter `T&&` is called with it, go with the statement: it is a temporary, and
-/// neither a pointer nor a view of elsewhere, such as a std::span. A view type that isn't the standard library's says
-/// so by std::ranges::enable_borrowed_range.
+/// True if the elements of a `T`, passed as a parameter `T&&`, are gone after the statement: it is a temporary, and
+/// neither a pointer nor a view such as a std::span. A view type that isn't the standard library's says so by
+/// std::ranges::enable_borrowed_range.
 template <class T>
 concept TemporaryOwner = !std::is_lvalue_reference_v<T> && !std::is_pointer_v<std::remove_cvref_t<T>> &&
                          !std::ranges::enable_borrowed_range<std::remove_cvref_t<T>>;

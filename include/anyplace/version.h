@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version of the headers, and of the library at run time. The one place where it is written: CMake reads it here.
+// The version of the headers, and of the library at run time. It is written here only: CMake reads this file.
 #pragma once
 
 #include "export.h"

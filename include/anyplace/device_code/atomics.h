@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's atomic functions, by the built-in ones that GCC and Clang share: for the host and for Clang without a vendor's
-// headers. Each returns the value before. Included by these two only, which define
+// CUDA's atomic functions, made of the built-in ones that GCC and Clang share: for the host and for Clang without a
+// vendor's headers. Each returns the value before. Only the headers of these two (host.h, bare.h) include this one;
+// they define
 //   ANYPLACE_DEVICE_FUNCTION      what a function of the device begins with
-//   ANYPLACE_ATOMIC_ORDER         the memory order; CUDA promises none but the operation's own
+// ANYPLACE_ATOMIC_ORDER         the memory order; CUDA promises only that the operation itself is atomic
 #pragma once
 
 #if defined(ANYPLACE_DEVICE_FUNCTION)
 
 namespace anyplace::device_code {
 
-/// Replaces *p by change(*p); for what has no instruction of its own. Compares bits, so a NaN is no endless loop.
+/// Replaces *p by change(*p), for operations without an instruction of their own. It compares bits, because a NaN
+/// equals nothing and the loop would never end.
 template <class T, class Change>
 ANYPLACE_DEVICE_FUNCTION T atomic_change(T* p, Change change) {
   T seen;
@@ -62,7 +64,7 @@ ANYPLACE_ATOMIC_LIMITS(long long)
 ANYPLACE_ATOMIC_LIMITS(unsigned long long)
 #undef ANYPLACE_ATOMIC_LIMITS
 
-// Round and round: 0 .. value.
+// The counters wrap around within 0 .. value.
 ANYPLACE_ATOMIC_CHANGE(atomicInc, unsigned int, old >= value ? 0 : old + 1)
 ANYPLACE_ATOMIC_CHANGE(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA C++ for Clang without a vendor's headers: what it takes to make PTX (`-x cuda -nocudainc -nocudalib`) or an AMD
-// code object (`-x hip -nogpuinc -nogpulib`) where no vendor's software is installed. Over Clang's built-in functions
-// for NVPTX and AMDGPU, which follow NVIDIA's PTX ISA and LLVM's User Guide for AMDGPU. anyplace_add_kernels defines
-// ANYPLACE_BARE_DEVICE for it. What needs the vendor's device library isn't here: sin, exp, pow and their kind, printf.
+// CUDA C++ for Clang without a vendor's headers: makes PTX (`-x cuda -nocudainc -nocudalib`) or an AMD code object (`-x
+// hip -nogpuinc -nogpulib`) where no vendor's software is installed. It is written over Clang's built-in functions for
+// NVPTX and AMDGPU, which follow NVIDIA's PTX ISA and LLVM's User Guide for AMDGPU. anyplace_add_kernels defines
+// ANYPLACE_BARE_DEVICE for it. Functions that need the vendor's device library aren't here: sin, exp, pow and their
+// kind, printf.
 #pragma once
 
 #if defined(ANYPLACE_BARE_DEVICE)
@@ -60,7 +61,7 @@ ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
          static_cast<unsigned int>(__builtin_amdgcn_workgroup_id_z())})
 #define blockDim \
   (dim3(__builtin_amdgcn_workgroup_size_x(), __builtin_amdgcn_workgroup_size_y(), __builtin_amdgcn_workgroup_size_z()))
-// The dispatch packet has the grid in threads.
+// The dispatch packet has the size of the grid in threads, so it is divided by the block's.
 #define gridDim                                                               \
   (dim3(__builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x(), \
         __builtin_amdgcn_grid_size_y() / __builtin_amdgcn_workgroup_size_y(), \
@@ -82,7 +83,7 @@ ANYPLACE_DEVICE_FUNCTION double rsqrt(double x) { return 1.0 / sqrt(x); }
 #error "ANYPLACE_BARE_DEVICE is for Clang's targets NVPTX and AMDGPU"
 #endif
 
-// -- What both have as an instruction or a short run of them.
+// -- Mathematics that both have as an instruction or a short run of them.
 #define ANYPLACE_BARE_MATH_1(name)                                                   \
   ANYPLACE_DEVICE_FUNCTION float name##f(float x) { return __builtin_##name##f(x); } \
   ANYPLACE_DEVICE_FUNCTION double name(double x) { return __builtin_##name(x); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA's integer and bit functions, and min and max, by the built-in ones that GCC and Clang share: for the host and
-// for Clang without a vendor's headers. Included by these two only, which define ANYPLACE_DEVICE_FUNCTION.
+// CUDA's integer and bit functions, and min and max, made of the built-in functions that GCC and Clang share: for the
+// host and for Clang without a vendor's headers. Only the headers of these two (host.h, bare.h) include this one; they
+// define ANYPLACE_DEVICE_FUNCTION.
 #pragma once
 
 #if defined(ANYPLACE_DEVICE_FUNCTION)
@@ -42,7 +43,7 @@ ANYPLACE_DEVICE_FUNCTION T __ldg(const T* p) {
   return *p;
 }
 
-// The second type is the result's where two are mixed, as in CUDA: unsigned wins, and so does the wider.
+// The third type is the result's where two are mixed, as in CUDA: the unsigned type wins, and so does the wider.
 #define ANYPLACE_MIN_MAX(a_type, b_type, type)                                                        \
   ANYPLACE_DEVICE_FUNCTION type min(a_type a, b_type b) {                                             \
     return static_cast<type>(b) < static_cast<type>(a) ? static_cast<type>(b) : static_cast<type>(a); \
@@ -61,7 +62,7 @@ ANYPLACE_MIN_MAX_INTEGERS(long long)
 #undef ANYPLACE_MIN_MAX_INTEGERS
 #undef ANYPLACE_MIN_MAX
 
-// A NaN loses, as with fmin and fmax.
+// If one operand is a NaN, the other is the result, as with fmin and fmax.
 #define ANYPLACE_MIN_MAX(a_type, b_type, type)                            \
   ANYPLACE_DEVICE_FUNCTION type min(a_type a, b_type b) {                 \
     return b < a || a != a ? static_cast<type>(b) : static_cast<type>(a); \

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUDA C++ for the compiler of the host: the words, the functions, and how a kernel becomes a function that cpu_sim can
-// call. What runs a block's threads is host_block.h.
+// call. host_block.h runs a block's threads.
 //
-// Everything of the standard library comes first: some of CUDA's words are names inside it.
+// The headers of the standard library come first, because some of CUDA's words are names inside them.
 #pragma once
 
 #include <assert.h>
@@ -17,10 +17,10 @@
 #include "vectors.h"
 
 // -- Words.
-// A kernel loses its C linkage here: its name is the exported function's that calls it (ANYPLACE_EXPORT_KERNELS), and
-// the kernel itself is static. So `extern "C"` is given something else to stand before: a variable, which it makes a
-// mere declaration of. A kernel without it would define the variable, which doesn't compile (host_block.h): on a device
-// that kernel has another name.
+// A kernel loses its C linkage here: ANYPLACE_EXPORT_KERNELS exports a function under its name that calls it, and the
+// kernel itself is static. So that `extern "C"` still has something to stand before, the macro begins with a variable,
+// which `extern "C"` makes a mere declaration. Without `extern "C"` the variable would be defined, which doesn't
+// compile (host_block.h), since on a device that kernel would have another name.
 #define __global__                                                                                       \
   ::anyplace::device_code::KernelLinkage<__LINE__> ANYPLACE_JOIN(anyplace_kernel_linkage_of_, __LINE__); \
   static
@@ -42,7 +42,8 @@
 #define blockDim (::anyplace::device_code::block_state.block_size)
 #define gridDim (::anyplace::device_code::block_state.grid_size)
 
-// -- Between threads. The atomic functions order more than CUDA's do, so that ThreadSanitizer sees what a fence orders.
+// -- Between threads. The memory order of the atomic functions is stronger than CUDA's, so that ThreadSanitizer sees
+// what a fence orders.
 #define __syncthreads() ::anyplace::device_code::barrier()
 #define __threadfence() ::anyplace::device_code::fence()
 #define __threadfence_block() ::anyplace::device_code::fence()
@@ -54,8 +55,8 @@
   static_assert(alignof(type) <= 16, "dynamic shared memory is aligned to 16 bytes"); \
   type* const name = static_cast<type*>(::anyplace::device_code::block_state.shared)
 
-// -- Mathematics that the host's library lacks, and the fast variants: these are macros because some are names of its
-// own.
+// -- Mathematics that the host's library lacks, and the fast variants. The latter are macros because some are names of
+// that library.
 inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
@@ -67,7 +68,7 @@ inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.
 #define __powf(x, y) ::powf(x, y)
 #define __fdividef(x, y) ((x) / (y))
 
-// -- Export: for each kernel a function of the form of anyplace_host_kernel under the kernel's own name, and
+// -- Export: makes a function of the form of anyplace_host_kernel for each kernel, under the kernel's own name, and
 // NAME_parameters, which says how many arguments it takes and how large each is (docs/cpu_sim.md).
 #define ANYPLACE_EXPORT_KERNEL(name)                                                                                \
   extern "C" __attribute__((visibility("default"))) ::anyplace_status anyplace_kernel_##name(                       \

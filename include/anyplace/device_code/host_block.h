@@ -3,11 +3,11 @@
 // A block of a kernel on the host: its threads run one after another, on the thread of the host that was given the
 // block.
 //
-// As long as none meets a barrier that is a plain loop. One that does stays where it is, on its stack, and the loop
-// goes on upon another; when all that haven't ended have arrived, they go on in turn. What that takes is in
-// host_threads.cpp, which anyplace_add_kernels links with every module.
+// As long as none meets a barrier, that is a plain loop. A thread that meets one stays there, on its stack, and the
+// loop goes on upon another stack; when all that haven't ended have arrived, they go on in turn. host_threads.cpp does
+// that; anyplace_add_kernels links it with every module.
 //
-// A thread of the host runs one block at a time, so what belongs to the block is thread_local.
+// A thread of the host runs one block at a time, so the block's state is thread_local.
 #pragma once
 
 #include <stdint.h>
@@ -24,14 +24,14 @@
 namespace anyplace::device_code {
 
 struct BlockState {
-  uint3 thread;  ///< of the thread that runs now
+  uint3 thread;  ///< the thread that runs now
   uint3 block;
   dim3 block_size;
   dim3 grid_size;
   void* shared;  ///< dynamic shared memory; null if the launch asked for none
 
   uint3 next;              ///< the thread to begin next, x fastest
-  uint32_t threads_left;   ///< how many haven't begun
+  uint32_t threads_left;   ///< how many threads haven't begun
   bool parted;             ///< a thread met a barrier: there is more than one stack
   anyplace_status status;  ///< what the block returns
 
@@ -46,7 +46,7 @@ extern constinit thread_local BlockState block_state __attribute__((visibility("
 __attribute__((visibility("hidden"))) void barrier();
 /// Goes on with the threads that wait in a barrier until all have ended. Called where the block was begun.
 __attribute__((visibility("hidden"))) void finish_parted_block() noexcept;
-/// Memory operations before it are seen before those behind it.
+/// Orders the memory operations before it before those behind it.
 __attribute__((visibility("hidden"))) void fence() noexcept;
 
 inline bool begin_next_thread(BlockState& state) noexcept {
@@ -75,7 +75,7 @@ inline void begin_block(const anyplace_block& block, void (*run_threads)(const v
   state.values = values;
 }
 
-/// After this no thread begins; those that have begun go on.
+/// Marks the block as failed. No further thread begins; those that have begun go on.
 inline void fail_block(anyplace_status status) noexcept {
   block_state.status = status;
   block_state.threads_left = 0;
@@ -88,8 +88,8 @@ inline T load_value(const void* from) noexcept {
   return value;
 }
 
-/// What `__global__` begins with. `extern "C"` in front makes it a declaration; without that it is a definition, which
-/// needs the constructor.
+/// The variable that `__global__` begins with. `extern "C"` in front makes it a declaration; without that it is a
+/// definition, which instantiates the constructor and its static_assert.
 template <int line>
 struct KernelLinkage {
   constexpr KernelLinkage() {
@@ -110,7 +110,7 @@ constexpr size_t parameter_bytes() noexcept {
   return bytes;
 }
 
-/// How kernel `kernel`, a static function, is called by cpu_sim.
+/// Makes a function that cpu_sim can call of `kernel`, a static function.
 template <auto kernel, class Signature = decltype(kernel)>
 struct Export {
   static_assert(!std::is_same_v<Signature, Signature>, "a kernel is a function that returns void");
@@ -125,7 +125,7 @@ struct Export<kernel, void (*)(Args...)> {
   static_assert(parameter_bytes<std::remove_reference_t<Args>...>() <= max_parameter_bytes,
                 "a kernel's parameters take 4096 bytes at most; more than that goes into a buffer");
 
-  /// What NAME_parameters is: how many, and the size of each in bytes.
+  /// The value of NAME_parameters: how many there are, and the size of each in bytes.
   struct Parameters {
     uint32_t values[1 + sizeof...(Args)];
   };
@@ -160,7 +160,7 @@ struct Export<kernel, void (*)(Args...)> {
       while (begin_next_thread(block_state)) std::apply(kernel, own);
     } catch (const std::bad_alloc&) {
       fail_block(ANYPLACE_STATUS_OUT_OF_MEMORY);
-    } catch (...) {  // there are no exceptions on a device, so nobody to hand it to
+    } catch (...) {  // a device has no exceptions, so there is nobody to pass it to
       fail_block(ANYPLACE_STATUS_KERNEL_FAILED);
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// dim3 and the vector types of two to four, where no vendor's header brings them: same names, members and alignment as
-// the CUDA C++ Programming Guide says (section "Built-in Vector Types"), so that a struct of them has one layout.
-// No arithmetic on them, as in CUDA.
+// dim3 and the vector types of two to four elements, where no vendor's header has them. Names, members and alignment
+// are those of the CUDA C++ Programming Guide (section "Built-in Vector Types"), so that a struct of them has one
+// layout. As in CUDA, there is no arithmetic on them.
 #pragma once
 
 #define ANYPLACE_VECTOR_TYPES(name, type, align2, align4)                        \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The contract, entry by entry, and the one symbol that the plugin exports. What each entry has to do is written in
- * <anyplace/backend/abi.h>. An entry that stays null is a capability that newname lacks.
+ * The contract, entry by entry, and the one symbol that the plugin exports. <anyplace/backend/abi.h> says what each
+ * entry has to do. An entry that stays null is a capability that newname lacks.
  *
  * Nothing may be started or opened before it is needed: anyplace_backend_entry runs when the name is first used, and a
  * process that only lists devices uses it too. */
@@ -16,7 +16,7 @@
 
 enum { DEVICES = 2 };
 
-/* What every entry gets as `self`. There is one, for the life of the process. */
+/* The object that every entry gets as `self`. There is one, for the life of the process. */
 typedef struct backend {
   const anyplace_host* host;
   device devices[DEVICES];
@@ -32,7 +32,7 @@ static anyplace_status no_memory(void* self) {
   return fail(host_of(self), ANYPLACE_STATUS_OUT_OF_MEMORY, "the host has no memory for an object");
 }
 
-/* The smaller of what anyplace has and what this plugin knows: so much may be written. */
+/* How many bytes of a struct may be written: the smaller of anyplace's size and this plugin's. */
 static uint32_t common_size(uint32_t theirs, size_t ours) { return theirs < ours ? theirs : (uint32_t)ours; }
 
 /* ---- Life and devices */
@@ -91,7 +91,7 @@ static anyplace_status query_and_release(point until, int32_t* done) {
   return ANYPLACE_STATUS_OK;
 }
 
-/* Of stream_create and stream_default: a null stream is one that is never destroyed. */
+/* Makes a stream for stream_create and stream_default: the null stream is one that is never destroyed. */
 static anyplace_status stream_create(void* self, int32_t index, const anyplace_stream_desc* desc,
                                      anyplace_stream* out) {
   stream* const one = stream_open(device_of(self, index), desc->cookie);
@@ -198,7 +198,8 @@ static anyplace_status event_elapsed(void* self, anyplace_event start, anyplace_
   return status;
 }
 
-/* ---- Memory, copies and fills. Every address is one of the host's here, so the kind of a copy makes no difference. */
+/* ---- Memory, copies and fills. Every address is in the host's memory here, so the kind of a copy makes no
+ * difference. */
 
 static anyplace_status memory_allocate(void* self, int32_t index, uint32_t kind, uint64_t bytes,
                                        anyplace_address* out) {

@@ -7,7 +7,8 @@
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 #define CAPABILITY(name) (UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_##name)
 
-/* A claim to be held to: each of these is tried by `anyplace conformance`, and what isn't here is unsupported. */
+/* The capabilities that this backend claims. `anyplace conformance` tries each of them, and what isn't here is
+ * unsupported. */
 #define CAPABILITIES \
   (CAPABILITY(TIMED_EVENTS) | CAPABILITY(HOST_FUNCTIONS) | CAPABILITY(GATES) | CAPABILITY(PINNED_MEMORY))
 
@@ -26,7 +27,7 @@ bool device_init(device* one, int32_t index, const anyplace_host* host) {
   return workers_init(&one->threads);
 }
 
-/* Texts and numbers that aren't set stay empty and 0, which says that they are not known. */
+/* Texts and numbers that aren't set stay empty and 0, which means that they are unknown. */
 void device_describe(const device* one, anyplace_device_properties* out) {
   out->compute_units = 1;
   out->capabilities = CAPABILITIES;
@@ -59,8 +60,8 @@ void device_remove(device* one, stream* removed) {
   pthread_mutex_unlock(&one->mutex);
 }
 
-/* The points that complete all that was submitted, each with a share, in an array that is the caller's. Null if there
- * is no memory. Taken all at once, so that who submits meanwhile makes nobody wait longer. */
+/* The points that complete all submitted work, each with a share, in an array that the caller frees. Null if there
+ * is no memory. They are taken all at once, so that work submitted meanwhile makes nobody wait longer. */
 static point* marks(device* one, size_t* count) {
   pthread_mutex_lock(&one->mutex);
   *count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Device: what it says of itself, its memory, and its streams as a whole.
+ * Device: its properties, its memory, and its streams as a whole.
  *
- * It is never destroyed: a process that exits may still have handles and threads that point at it. */
+ * A device is never destroyed, because a process that exits may still have handles and threads that point at it. */
 #pragma once
 
 #include <anyplace/backend/abi.h>
@@ -28,18 +28,18 @@ struct device {
 /* Leaves the message for this thread and returns the status. */
 anyplace_status fail(const anyplace_host* host, anyplace_status status, const char* text);
 
-/* False if there is no room for what it needs. */
+/* Makes a device that has no streams yet. False if the system has no memory for it. */
 bool device_init(device* one, int32_t index, const anyplace_host* host);
-/* `out` is zeroed. */
+/* Fills in the properties. `out` is zeroed. */
 void device_describe(const device* one, anyplace_device_properties* out);
-/* The heap of that ANYPLACE_MEMORY_*; null for a kind that this device lacks. */
+/* The heap for memory of that `kind`, which is ANYPLACE_MEMORY_*; null for a kind that this device lacks. */
 heap* device_heap(device* one, uint32_t kind);
 
-/* Waits for all that was submitted to any stream; TIMEOUT if time ran out first. */
+/* Waits for all work that was submitted to any stream; TIMEOUT if time ran out first. */
 anyplace_status device_wait(device* one, const deadline* until);
 /* Waits for all work and ends the threads; TIMEOUT if time ran out first. Nothing is submitted afterwards. */
 anyplace_status device_shut_down(device* one, const deadline* until);
 
-/* For streams. */
+/* Called by streams, which are in the device's list from beginning to end. */
 void device_add(device* one, stream* added);
 void device_remove(device* one, stream* removed);

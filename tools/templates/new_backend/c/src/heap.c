@@ -8,7 +8,7 @@
 
 #include "device.h"
 
-/* In front of each allocation is as much as keeps it aligned; its size is written there. */
+/* Each allocation has a header in front, as large as the alignment, which holds its size. */
 enum { HEADER = HEAP_ALIGNMENT };
 
 void heap_init(heap* one, uint64_t total_bytes) {
@@ -17,7 +17,7 @@ void heap_init(heap* one, uint64_t total_bytes) {
   pthread_mutex_init(&one->mutex, NULL);
 }
 
-/* Takes the bytes off what is free; false, and how many there are, if there are too few. */
+/* Counts the bytes as used. If too few are free, returns false and how many are. */
 static bool reserve(heap* one, uint64_t bytes, uint64_t* free_bytes) {
   pthread_mutex_lock(&one->mutex);
   *free_bytes = one->total - one->used;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Heap: memory of one kind, up to a limit. It is the host's here; addresses are what the host sees. */
+ * Heap: memory of one kind, up to a limit. This backend takes it from the host, so addresses are the host's. */
 #pragma once
 
 #include <anyplace/backend/abi.h>
 #include <pthread.h>
 #include <stdint.h>
 
-/* Of every allocation, in bytes. anyplace asks for 256 at least. */
+/* The alignment of every allocation, in bytes. anyplace asks for 256 at least. */
 enum { HEAP_ALIGNMENT = 256 };
 
 typedef struct heap {
@@ -17,7 +17,7 @@ typedef struct heap {
 } heap;
 
 void heap_init(heap* one, uint64_t total_bytes);
-/* OUT_OF_MEMORY, with a message, if there is none. */
+/* Returns OUT_OF_MEMORY, with a message, if too few bytes are free. */
 anyplace_status heap_allocate(heap* one, const anyplace_host* host, uint64_t bytes, anyplace_address* out);
 void heap_free(heap* one, anyplace_address address);
 uint64_t heap_free_bytes(heap* one);

@@ -93,7 +93,8 @@ void stream_close(stream* one) {
 
 /* ---- The worker */
 
-/* The next command, which is the caller's; null when there will be none. Called with the mutex held. */
+/* Waits for the next command, which then belongs to the caller; null when there will be none. Called with the mutex
+ * held. */
 static command* take(stream* one) {
   while (one->first == NULL && !one->closed) pthread_cond_wait(&one->changed, &one->mutex);
   command* const next = one->first;
@@ -103,7 +104,7 @@ static command* take(stream* one) {
   return next;
 }
 
-/* A command that fails is its stream's fault: anyplace shows it in query and hands it out in synchronize. The stream
+/* The fault of a command belongs to its stream: anyplace shows it in query and throws it in synchronize. The stream
  * goes on, unless the status is DEVICE_LOST. */
 static void execute(const stream* one, const command* next) {
   const anyplace_status status = command_run(next);
@@ -128,7 +129,7 @@ static void work(void* argument) {
   stream_release(one);
 }
 
-/* Called with the mutex held. */
+/* Starts a worker if none runs. Called with the mutex held. */
 static anyplace_status need_worker(stream* one) {
   if (one->has_worker) return ANYPLACE_STATUS_OK;
   atomic_fetch_add(&one->shares, 1);
@@ -136,7 +137,7 @@ static anyplace_status need_worker(stream* one) {
   if (status == ANYPLACE_STATUS_OK) {
     one->has_worker = true;
   } else {
-    atomic_fetch_sub(&one->shares, 1); /* not the last: the caller has the handle's */
+    atomic_fetch_sub(&one->shares, 1); /* it isn't the last share: the caller has the handle's */
   }
   return status;
 }
@@ -180,7 +181,7 @@ point stream_mark(stream* one) {
 }
 
 anyplace_status stream_wait_for(stream* one, point until) {
-  /* What this stream did earlier, and what is over, is no wait. */
+  /* A point of this stream's earlier work, or one that has been reached, needs no wait. */
   if (until.on == one->completed || point_reached(until)) {
     point_release(until);
     return ANYPLACE_STATUS_OK;

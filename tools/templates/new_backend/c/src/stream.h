@@ -2,8 +2,9 @@
  *
  * Stream: commands that run in order, on a thread of the stream's own, after the call that submitted them returned.
  *
- * A stream is kept by its handle and, while that has work or waits for it, by its worker: so destroying the handle
- * returns at once and the work completes. A command is destroyed, with what it holds, before it counts as complete.
+ * The handle keeps a stream alive and, while the stream has work, so does its worker: so destroying the handle
+ * returns at once and the work completes. A command is destroyed, with everything that it holds, before it counts
+ * as complete.
  *
  * Lock order in this backend: a device's mutex, a stream's, then the leaves (workers, timelines, events, heaps). No
  * command runs under any of them. */
@@ -19,8 +20,8 @@
 
 typedef struct device device;
 
-/* The time at which an event's place in its stream came. Shared by the event and the command that writes it; to be read
- * when the command is over. */
+/* The time at which an event's place in its stream came. The event and the command that writes it share it. It may
+ * be read when the command is over. */
 typedef struct stamp {
   atomic_uint shares;
   int64_t ns;
@@ -59,13 +60,13 @@ typedef struct command {
 typedef struct stream {
   atomic_uint shares; /* the handle's and the worker's */
   device* of;
-  uint64_t cookie; /* names the stream to anyplace when a command fails */
+  uint64_t cookie; /* tells anyplace which stream's command failed */
   timeline* completed;
 
   struct stream* previous; /* in the device's list; guarded by the device's mutex */
   struct stream* next;
 
-  pthread_mutex_t mutex; /* guards all below */
+  pthread_mutex_t mutex; /* guards the members below */
   pthread_cond_t changed;
   command* first;
   command* last;
@@ -74,17 +75,17 @@ typedef struct stream {
   bool closed;
 } stream;
 
-/* The handle's share; null if there is no memory. */
+/* Makes a stream and returns the handle's share of it; null if there is no memory. */
 stream* stream_open(device* of, uint64_t cookie);
 /* Gives up the handle's share. */
 void stream_release(stream* one);
-/* The worker ends once all that was submitted is done. */
+/* Makes the worker end once all submitted commands are done. */
 void stream_close(stream* one);
 
 /* Appends a copy of `what`, which must own the shares in it: they are taken over, also if this fails. `done`, which may
  * be null, becomes the point that completes it, with a share. */
 anyplace_status stream_submit(stream* one, command what, point* done);
-/* The point that completes all that was submitted before, with a share. */
+/* The point that completes all commands submitted before, with a share. */
 point stream_mark(stream* one);
-/* Holds back what is submitted later until `until`, whose share is taken over. Doesn't block the caller. */
+/* Holds back commands that are submitted later until `until`, whose share is taken over. Doesn't block the caller. */
 anyplace_status stream_wait_for(stream* one, point until);

@@ -39,7 +39,7 @@ anyplace_status workers_start(workers* all, const anyplace_host* host, void (*bo
   *given = (start){all, body, argument};
   count(all, true);
   pthread_t thread;
-  /* Signals are the application's: the new thread, which inherits the mask, takes none but those of its own faults. */
+  /* Signals are the application's: the new thread inherits the mask, and takes only the signals of its own faults. */
   sigset_t blocked, before;
   sigfillset(&blocked);
   const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
@@ -52,7 +52,7 @@ anyplace_status workers_start(workers* all, const anyplace_host* host, void (*bo
     free(given);
     return fail(host, ANYPLACE_STATUS_BACKEND_FAILED, "the host starts no more threads");
   }
-  /* Nobody would have the time to join it, since destroying a stream returns at once. */
+  /* The thread is detached, because destroying a stream returns at once and nobody could wait to join it. */
   pthread_detach(thread);
   return ANYPLACE_STATUS_OK;
 }

@@ -17,9 +17,9 @@ typedef struct workers {
   uint64_t running;
 } workers;
 
-/* False if there is no room for what it needs. */
+/* Makes a counter of threads. False if the system has no memory for it. */
 bool workers_init(workers* all);
-/* Runs body(argument) on a thread of its own. If this fails, with a message, it never runs. */
+/* Runs body(argument) on a thread of its own. If this fails, it leaves a message, and body never runs. */
 anyplace_status workers_start(workers* all, const anyplace_host* host, void (*body)(void* argument), void* argument);
-/* Returns when none runs; false if time ran out first. */
+/* Waits until no thread runs; false if time ran out first. */
 bool workers_wait(workers* all, const deadline* until);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The contract, entry by entry, and the one symbol that the plugin exports. What each method has to do is written in
-// <anyplace/backend/abi.h>, at the entry of the same name. A method that isn't here is a capability that newname lacks.
+// The contract, entry by entry, and the one symbol that the plugin exports. <anyplace/backend/abi.h> says at each entry
+// what the method of that name has to do. A method that isn't here is a capability that newname lacks.
 //
-// Nothing may be started or opened before it is needed: this is made when the name is first used, and a process that
-// only lists devices uses it too.
+// Nothing may be started or opened before it is needed: this object is made when the name is first used, and a process
+// that only lists devices uses it too.
 #include <anyplace/backend/device_backend.h>
 
 #include <cstring>
@@ -112,7 +112,7 @@ class NewnameBackend final : public anyplace::backend::DeviceBackend {
     device(index).heap(kind).free(address);
   }
 
-  // -- Copies and fills. Every address is one of the host's here, so the kind of the copy makes no difference.
+  // -- Copies and fills. Every address is in the host's memory here, so the kind of the copy makes no difference.
   void memory_copy(anyplace_stream handle, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                    std::uint32_t /*kind*/) override {
     void* const to = from_handle<void>(destination);

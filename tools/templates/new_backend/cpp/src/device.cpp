@@ -11,7 +11,8 @@ namespace {
 using anyplace::backend::Failure;
 using anyplace::backend::set_text;
 
-/// A claim to be held to: each of these is tried by `anyplace conformance`, and what isn't here is unsupported.
+/// The capabilities that this backend claims. `anyplace conformance` tries each of them, and what isn't here is
+/// unsupported.
 constexpr std::uint64_t capabilities = std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS |
                                        std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_HOST_FUNCTIONS |
                                        std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_GATES |
@@ -19,7 +20,7 @@ constexpr std::uint64_t capabilities = std::uint64_t{1} << ANYPLACE_CAPABILITY_B
 
 }  // namespace
 
-// Texts and numbers that aren't set stay empty and 0, which says that they are not known.
+// Texts and numbers that aren't set stay empty and 0, which means that they are unknown.
 void Device::properties(anyplace_device_properties& out) const {
   out.compute_units = 1;
   out.capabilities = capabilities;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device: what it says of itself, its memory, and its streams as a whole.
+// Device: its properties, its memory, and its streams as a whole.
 //
-// It is never destroyed: a process that exits may still have handles and threads that point at it.
+// A device is never destroyed, because a process that exits may still have handles and threads that point at it.
 #pragma once
 
 #include <anyplace/backend/device_backend.h>
@@ -26,12 +26,13 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   void properties(anyplace_device_properties& out) const;
-  /// `kind` is ANYPLACE_MEMORY_*. Throws Failure(UNSUPPORTED) for one that this device lacks.
+  /// The heap for memory of that `kind`, which is ANYPLACE_MEMORY_*. Throws Failure(UNSUPPORTED) for a kind that this
+  /// device lacks.
   Heap& heap(std::uint32_t kind);
   Workers& workers() noexcept { return workers_; }
 
   std::shared_ptr<Stream> make_stream(const anyplace_stream_desc& desc);
-  /// Waits for all that was submitted to any stream; false if time ran out first.
+  /// Waits for all work that was submitted to any stream; false if time ran out first.
   bool synchronize(const Deadline& deadline);
   /// Waits for all work and ends the threads; false if time ran out first. Nothing is submitted afterwards.
   bool shut_down(const Deadline& deadline);

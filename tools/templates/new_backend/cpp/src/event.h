@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event: the most recent record, to be replaced by the next. A wait takes the record that is there when it is
-// submitted, so recording again, or destroying the event, leaves it alone.
+// Event: keeps its most recent record. A wait takes the record that the event has when the wait is submitted, so a
+// later record, or the end of the event, doesn't change the wait.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ class Stream;
 
 class Event {
  public:
-  /// `timed`: it remembers when its place in the stream's order came.
+  /// A `timed` event remembers when its place in the stream's order came.
   explicit Event(bool timed) : timed_(timed) {}
   Event(const Event&) = delete;  // a handle points at it
   Event& operator=(const Event&) = delete;
 
   void record(Stream& stream);
-  /// The point that completes the most recent record; one that is past if there is none.
+  /// The point that completes the most recent record; a past point if there is no record.
   Point latest() const;
 
   /// Throws Failure: TIMING_DISABLED, NOT_RECORDED or NOT_READY.
@@ -30,7 +30,7 @@ class Event {
  private:
   struct Record {
     Point point;
-    std::shared_ptr<const Clock::time_point> time;  // of a timed event; to be read when the point is reached
+    std::shared_ptr<const Clock::time_point> time;  // set for a timed event; may be read when the point is reached
   };
 
   Clock::time_point time() const;

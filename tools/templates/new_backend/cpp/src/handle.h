@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Handles: how objects that work may outlive cross the boundary. A handle is a share of its object; dropping it leaves
-// the object to the others that have one. anyplace passes only handles that live, so no table of them is needed.
+// Handles: how objects cross the boundary that pending work may outlive. A handle is a shared pointer to its object;
+// destroying the handle leaves the object to the others that share it. anyplace passes only handles that live, so no
+// table of them is needed.
 #pragma once
 
 #include <anyplace/backend/device_backend.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Heap: memory of one kind, up to a limit. It is the host's here; addresses are what the host sees.
+// Heap: memory of one kind, up to a limit. This backend takes it from the host, so addresses are the host's.
 #pragma once
 
 #include <anyplace/backend/abi.h>
@@ -13,7 +13,7 @@ namespace newname_backend {
 
 class Heap {
  public:
-  /// Of every allocation, in bytes. anyplace asks for 256 at least.
+  /// The alignment of every allocation, in bytes. anyplace asks for 256 at least.
   static constexpr std::uint64_t alignment = 256;
 
   explicit Heap(std::uint64_t total_bytes) : total_(total_bytes) {}
@@ -22,7 +22,7 @@ class Heap {
 
   /// Throws Failure(OUT_OF_MEMORY).
   anyplace_address allocate(std::uint64_t bytes);
-  /// Throws Failure(INVALID_ARGUMENT) for what allocate() didn't give.
+  /// Throws Failure(INVALID_ARGUMENT) for an address that allocate() didn't return.
   void free(anyplace_address address);
 
   std::uint64_t total_bytes() const noexcept { return total_; }
@@ -30,7 +30,7 @@ class Heap {
 
  private:
   const std::uint64_t total_;
-  mutable std::mutex mutex_;  // guards all below; a leaf
+  mutable std::mutex mutex_;  // guards the members below; a leaf
   std::unordered_map<anyplace_address, std::uint64_t> sizes_;
   std::uint64_t used_ = 0;
 };

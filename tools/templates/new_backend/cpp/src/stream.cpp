@@ -39,7 +39,7 @@ Point Stream::mark() const {
 }
 
 void Stream::wait_for(const Point& point) {
-  // What this stream did earlier, and what is over, is no wait.
+  // A point of this stream's earlier work, or one that has been reached, needs no wait.
   if (point.timeline == completed_ || point.reached()) return;
   submit([point] { point.wait(Deadline(ANYPLACE_FOREVER)); });
 }
@@ -66,7 +66,7 @@ void Stream::run() {
   has_worker_ = false;
 }
 
-// A command that fails is its stream's fault: anyplace shows it in query and hands it out in synchronize. The stream
+// The fault of a command belongs to its stream: anyplace shows it in query and throws it in synchronize. The stream
 // goes on, unless the status is DEVICE_LOST.
 void Stream::execute(const Command& command) const {
   try {

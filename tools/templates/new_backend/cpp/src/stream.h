@@ -2,8 +2,8 @@
 //
 // Stream: commands that run in order, on a thread of the stream's own, after the call that submitted them returned.
 //
-// A stream is kept by its handle and, while that has work or waits for it, by its worker: so destroying the handle
-// returns at once and the work completes. A command is destroyed, with what it holds, before it counts as complete.
+// The handle keeps a stream alive and, while the stream has work, so does its worker: so destroying the handle returns
+// at once and the work completes. A command is destroyed, with everything that it holds, before it counts as complete.
 //
 // Lock order in this backend: Device::mutex_, Stream::mutex_, then the leaves (Timeline, Workers, Event, Heap). No
 // command runs under any of them.
@@ -36,11 +36,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
 
   /// Appends a command. Returns the point that completes it. If this throws, nothing was appended.
   Point submit(Command command);
-  /// The point that completes all that was submitted before.
+  /// The point that completes all commands submitted before.
   Point mark() const;
-  /// Holds back what is submitted later until `point`. Doesn't block the caller.
+  /// Holds back commands that are submitted later until `point`. Doesn't block the caller.
   void wait_for(const Point& point);
-  /// The worker ends once all that was submitted is done.
+  /// Makes the worker end once all submitted commands are done.
   void close();
 
  private:
@@ -52,7 +52,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   const std::uint64_t cookie_;
   const std::shared_ptr<Timeline> completed_ = std::make_shared<Timeline>();
 
-  mutable std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::deque<Command> commands_;
   std::uint64_t submitted_ = 0;

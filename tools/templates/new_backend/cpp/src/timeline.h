@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Timeline: a number that only rises, and a way to wait until it has reached another. It is all that this backend knows
-// of completion: a stream's counts the commands that are over, an event's record is a stream's timeline and the number
-// that completes it, a gate's goes from 0 to 1.
+// Timeline: a number that only rises, and a way to wait until it has reached another. Everything that completes in this
+// backend is a timeline: a stream's counts the commands that are over, an event's record is a stream's timeline and the
+// number that completes it, a gate's goes from 0 to 1.
 //
-// On a device it is what the vendor calls a semaphore, a fence or a signal.
+// On a device a timeline is what the vendor calls a semaphore, a fence or a signal.
 #pragma once
 
 #include <chrono>
@@ -18,13 +18,13 @@ namespace newname_backend {
 
 using Clock = std::chrono::steady_clock;
 
-/// Until when a call waits.
+/// The time until which a call waits.
 class Deadline {
  public:
-  /// ANYPLACE_FOREVER, and whatever the clock can't hold, never runs out.
+  /// ANYPLACE_FOREVER never runs out, nor does a timeout that is too large for the clock.
   explicit Deadline(std::uint64_t timeout_ns) noexcept;
 
-  /// False if time ran out before `ready()`. `lock` is held whenever that is called, and on return.
+  /// Waits until `ready()`. False if time ran out first. `lock` is held whenever `ready` is called, and on return.
   template <class Ready>
   bool wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, Ready ready) const {
     if (end_) return changed.wait_until(lock, *end_, ready);
@@ -42,10 +42,10 @@ class Timeline {
   Timeline(const Timeline&) = delete;  // those who wait point at it
   Timeline& operator=(const Timeline&) = delete;
 
-  /// What was done before is visible to whoever sees the new value.
+  /// Raises the number. A thread that sees the new value sees all that was done before.
   void advance();
   bool reached(std::uint64_t target) const;
-  /// False if time ran out first.
+  /// Waits for the number `target`. False if time ran out first.
   bool wait(std::uint64_t target, const Deadline& deadline) const;
 
  private:
@@ -54,8 +54,8 @@ class Timeline {
   std::uint64_t value_ = 0;
 };
 
-/// A moment on a timeline. It keeps the timeline alive, so that it may outlive the stream or gate whose that was. One
-/// without a timeline is always past.
+/// A moment on a timeline. It keeps the timeline alive, which may so outlive its stream or gate. A point without a
+/// timeline is always past.
 struct Point {
   std::shared_ptr<Timeline> timeline;
   std::uint64_t target = 0;

@@ -14,8 +14,9 @@ void Workers::start(std::function<void()> body) {
     ++running_;
   }
   try {
-    const anyplace::backend::SignalsBlocked blocked;  // they are the application's; the new thread inherits this
-    // Detached: nobody would have the time to join it, since destroying a stream returns at once.
+    // Signals are the application's; the new thread inherits that they are blocked.
+    const anyplace::backend::SignalsBlocked blocked;
+    // The thread is detached, because destroying a stream returns at once and nobody could wait to join it.
     std::thread([this, work = std::move(body)]() mutable {
       work();
       work = nullptr;

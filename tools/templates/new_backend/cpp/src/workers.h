@@ -19,10 +19,10 @@ class Workers {
   Workers(const Workers&) = delete;  // the threads hold its address
   Workers& operator=(const Workers&) = delete;
 
-  /// Runs `body` on a thread of its own, and lets go of what it holds when it returns. Throws std::system_error if
-  /// there are no more threads; then it never runs.
+  /// Runs `body` on a thread of its own, and destroys it when it has returned. Throws std::system_error if there are no
+  /// more threads; then it never runs.
   void start(std::function<void()> body);
-  /// Returns when none runs; false if time ran out first.
+  /// Waits until no thread runs; false if time ran out first.
   bool wait_until_ended(const Deadline& deadline);
 
  private:
