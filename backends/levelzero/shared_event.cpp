@@ -17,7 +17,7 @@ using State = EventArena::State;
 
 constexpr const char* gone_text = "the process that recorded the event has ended before what it recorded was complete";
 
-/// What crosses to the other process.
+/// The bytes of a handle for another process.
 struct EventBytes {
   std::uint64_t start;
   std::uint64_t nonce;
@@ -27,7 +27,7 @@ struct EventBytes {
   std::uint32_t reserved;
 };
 
-/// A stream that waits for another process's record. It ends itself when it is woken.
+/// A stream that waits for another process's record. It deletes itself when it is woken.
 class Waiting final : public EventArena::Sleeper {
  public:
   Waiting(std::shared_ptr<EventArena> arena, Waiter& helper, Waiter::JobRef job, backend::Host host,
@@ -35,7 +35,8 @@ class Waiting final : public EventArena::Sleeper {
       : arena_(std::move(arena)), helper_(helper), job_(std::move(job)), host_(host), cookie_(cookie) {}
 
  private:
-  /// On the arena's thread, which stays out of Level Zero: the helper signals, and may be ended at exit.
+  /// Runs on the arena's thread, which must not call Level Zero because it isn't ended at exit. The helper, which is
+  /// ended, signals instead.
   void wake(State state) noexcept override {
     if (state == State::gone) host_.stream_fault(cookie_, ANYPLACE_STATUS_PEER_GONE, gone_text);
     helper_.add(std::move(job_));
@@ -91,7 +92,8 @@ SharedRecord SharedEvent::record(Stream& stream, SignalRef& done) {
     if (!done || done->is_complete()) {
       counter_->reach(target);
     } else {
-      // At exit, steps that the helper has not come to are called as on a lost device: it is asked once more then.
+      // At exit the helper calls its remaining steps as for a lost device, although their work may be done; so the
+      // signal is queried once more.
       Waiter::Step step = [counter = counter_, target, before = done](anyplace_status status) {
         const bool good = status == ANYPLACE_STATUS_OK || before->is_complete_for_sure();
         good ? counter->reach(target) : counter->abandon();
@@ -127,7 +129,7 @@ void SharedEvent::hold_back(Stream& stream, const SharedRecord& record) const {
                                 device.host(), stream.cookie());
   stream.wait_for_host(here, [&] {
     arena_->wake_when_over(record, *waiting);
-    static_cast<void>(waiting.release());  // it may have ended already
+    static_cast<void>(waiting.release());  // it may have been woken and deleted already
   });
 }
 
