@@ -123,7 +123,7 @@ void load_loader();
 /// A version as text, such as "1.4".
 std::string version_text(ze_api_version_t version);
 
-// ---- What ze_api.h 1.4 lacks (values: Level Zero specification 1.9, core API) -------------------------------------
+// ---- What ze_api.h 1.4 lacks (values: Level Zero specification 1.9, core API) --------------------------------------
 
 /// ZE_COMMAND_QUEUE_FLAG_IN_ORDER: the driver keeps the commands of an immediate list in order.
 constexpr ze_command_queue_flags_t command_queue_flag_in_order = 1u << 1;

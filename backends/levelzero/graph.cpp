@@ -207,7 +207,7 @@ class Graph::List {
   bool runs_alone_ = false;  // see runs_alone()
 };
 
-// ---- Which nodes a list can have ------------------------------------------------------------------------------------
+// ---- Which nodes a list can have -----------------------------------------------------------------------------------
 
 bool Graph::is_supported() noexcept {
   const Api& a = api();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the allocator for a buffer's memory, and gives the memory back to it: at once, in stream order, if only one
-// stream used the memory, else behind events (deferred_free.h).
+// Chooses the allocator of a buffer's memory, and gives the memory back to it: at once, in the stream's order, if only
+// one stream used the memory, otherwise behind events (deferred_free.h).
 #include <memory>
 #include <utility>
 
@@ -16,7 +16,7 @@
 namespace anyplace::detail {
 namespace {
 
-/// Of everything that Buffers get their memory from, whatever a device does beyond.
+/// The least alignment of a Buffer's memory, wherever it comes from; a device may have a larger one.
 constexpr std::uint64_t least_alignment = 256;
 
 void take_back_block(std::unique_ptr<BufferState> buffer) noexcept {
@@ -35,7 +35,7 @@ void use_block(BufferState& buffer, Block* block) noexcept {
 /// Makes room for an alignment beyond what the device gives, before the memory is allocated.
 void plan_alignment(BufferState& buffer, std::uint64_t alignment) noexcept {
   buffer.slack = alignment > least_alignment ? alignment - least_alignment : 0;
-  // More than there are bytes in 64 bits is as much as no device has.
+  // A size beyond 64 bits becomes the largest one, which no device has.
   if (buffer.bytes > UINT64_MAX - buffer.slack) buffer.slack = UINT64_MAX - buffer.bytes;
 }
 void align(BufferState& buffer, std::uint64_t alignment) noexcept {
@@ -44,7 +44,7 @@ void align(BufferState& buffer, std::uint64_t alignment) noexcept {
   buffer.address += buffer.lead;
 }
 
-/// As allocate_for(), with the alignment that the device gives.
+/// Allocates as allocate_for() does, with the device's own alignment.
 void allocate_unaligned(BufferState& buffer, StreamState& stream, const char* operation) {
   DeviceState& device = *buffer.device;
   const std::uint64_t bytes = buffer.allocated();

@@ -23,7 +23,7 @@ namespace {
 /// The alignment that allocators promise. CUDA's and HIP's own allocations have it.
 constexpr std::uint64_t least_alignment = 256;
 
-/// The name of the allocator's class, as it is written in C++.
+/// The name of the allocator's class in C++.
 std::string name_of(const Allocator& allocator) {
   const char* const mangled = typeid(allocator).name();
   int status = 0;
@@ -113,7 +113,7 @@ std::shared_ptr<Allocator> set_allocator(const Device& device, std::shared_ptr<A
   detail::enter("set_allocator");
   detail::DeviceState& state = *device.state();
   const std::shared_ptr<Allocator>& by_default = detail::default_allocator(state);
-  if (allocator == by_default) allocator = nullptr;  // Buffers needn't go through it to get there
+  if (allocator == by_default) allocator = nullptr;  // Buffers then get memory from it directly
   const std::lock_guard lock(state.allocators->mutex);
   state.has_custom_allocator.store(allocator != nullptr, std::memory_order_relaxed);
   std::swap(state.allocators->custom, allocator);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names and their meaning are those that torch.cuda.memory._snapshot() gives and that the viewer's source
-// (torch/utils/viz/MemoryViz.js, torch/cuda/_memory_viz.py) looks for. What is our own is under "anyplace", which the
-// viewer leaves alone.
+// Writes snapshots with the names and meanings that torch.cuda.memory._snapshot() gives and that the viewer's source
+// (torch/utils/viz/MemoryViz.js, torch/cuda/_memory_viz.py) looks for. Additional entries are under "anyplace", which
+// the viewer ignores.
 #include "memory/allocator/snapshot.h"
 
 #include <algorithm>
@@ -106,7 +106,7 @@ void write_event(TreeWriter& to, const TraceEntry& entry) {
   } else if (entry.address != UINT64_MAX) {
     to.unsigned_entry("device_free", entry.address);
   } else {
-    to.number_entry("device_free", -1);  // the viewer takes nothing but a number
+    to.number_entry("device_free", -1);  // the viewer accepts only a number
   }
   to.unsigned_entry("size", entry.bytes);
   to.unsigned_entry("stream", entry.stream);
@@ -116,7 +116,7 @@ void write_event(TreeWriter& to, const TraceEntry& entry) {
   to.end_dict();
 }
 
-/// The list's index is the device's number.
+/// The index in the list is the device's number.
 void write_traces(TreeWriter& to, const std::vector<Snapshot>& devices) {
   to.key("device_traces");
   to.begin_list();

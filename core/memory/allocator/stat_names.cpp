@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Followed: the keys of torch.cuda.memory_stats() as its documentation lists them, in the flattened form. A name is
-// what another tool looks for, so none is changed, and none is left out because it is 0 here.
+// The names are the keys of torch.cuda.memory_stats() as its documentation lists them, in the flattened form. Other
+// tools look for them, so none is changed, and none is left out because it is 0 here.
 #include "memory/allocator/stat_names.h"
 
 #include <array>

@@ -6,19 +6,20 @@
 namespace anyplace::detail {
 namespace {
 
-/// A search that has looked at so many pages ends with the best place that it has: searches are what requests cost that
-/// fit nowhere. With 500 rather than 8,000 the GPT-2 traces, and copies of them whose sizes are 0.13 to 1.33 times as
-/// large, reserve as much, take as many calls and fit under the same limits. Random sizes on eight streams reserve as
-/// much, too, with 3 % more requests that map something.
+/// A search that has looked at so many pages ends with the best place that it has, because searches are the cost of
+/// requests that fit nowhere. With 500 rather than 8,000 the GPT-2 traces, and copies of them whose sizes are 0.13 to
+/// 1.33 times as large, reserve as much, make as many calls and fit under the same limits. Random sizes on eight
+/// streams reserve as much, too, with 3 % more requests that map something.
 constexpr std::uint64_t patience = 500;
 
-/// The same while the best place is one where other memory has to be unmapped first. With 500 here too, a training step
-/// of 24 layers (training_step in heap_test.cpp) unmaps 39 times in its first round rather than once.
+/// The limit while the best place is one where other memory has to be unmapped first. With 500 here too, a training
+/// step of 24 layers (training_step in heap_test.cpp) unmaps 39 times in its first round rather than once.
 constexpr std::uint64_t patience_with_remaps = 4'000;
 
 }  // namespace
 
-/// A search that may not call the source can end without a place: the request then searches again with calls allowed.
+/// Whether the search has run for long enough. If it may not call the source it can end without a place: the request
+/// then searches again with calls allowed.
 bool WindowSearch::tired() const noexcept {
   if (best_.segment == nullptr) return !limits_.calls && looked_at_ > patience_with_remaps;
   return looked_at_ > (best_.remaps != 0 ? patience_with_remaps : patience);
@@ -33,7 +34,7 @@ const Window* WindowSearch::find(const Arena& arena, std::uint64_t bytes, std::u
   best_ = Window{};
   looked_at_ = 0;
   arena.unbacked.for_each(0, [&](Block* block) {
-    // Each hole is looked at once: at its first unbacked block.
+    // Each hole is searched once, at its first unbacked block.
     Block* first = block;
     if (is_free(first->before)) {
       first = first->before;
@@ -68,7 +69,7 @@ bool WindowSearch::could_switch(const Page& at) const noexcept {
   return at.physical != nullptr && at.physical->home != &at && notes_->is_free(*at.physical);
 }
 
-/// Considers the places that begin or end where runs of pages do that could be switched.
+/// Considers the places that begin or end where a run of switchable pages begins or ends.
 void WindowSearch::consider_switches(const Block* piece) {
   if (best_.segment != nullptr && (best_.calls() == 0 || tired())) return;
   std::uint64_t at = (piece->address - segment_->address) / page_;
@@ -85,8 +86,8 @@ void WindowSearch::consider_switches(const Block* piece) {
   }
 }
 
-/// The first page from `at` on that could be switched or, `inside` a run of such pages, that couldn't; `last` if there
-/// is none before it.
+/// The first page from `at` on that can be switched or, `inside` a run of such pages, that can't; `last` if there is
+/// none before it.
 std::uint64_t WindowSearch::next_edge(std::uint64_t at, std::uint64_t last, bool inside) const {
   auto page = segment_->pages.begin() + static_cast<std::ptrdiff_t>(at);
   while (at < last && could_switch(*page) == inside) {
@@ -107,7 +108,7 @@ bool WindowSearch::too_much(const Window& window) const noexcept {
   return !limits_.save_pages && best_.segment != nullptr && window.calls() > best_.calls();
 }
 
-/// Adds what one page lacks. False: it can't be had.
+/// Adds what one page lacks. Returns false if the page can't be used.
 inline bool WindowSearch::add_page(const Page& at, std::uint64_t first, std::uint64_t last, Window& window) {
   if (at.physical == nullptr) {
     ++window.maps;
@@ -122,7 +123,7 @@ inline bool WindowSearch::add_page(const Page& at, std::uint64_t first, std::uin
   return true;
 }
 
-/// Adds what an unbacked piece of the window lacks. False: it can't be had, or is too much.
+/// Adds what an unbacked piece of the window lacks. Returns false if the piece can't be used, or lacks too much.
 bool WindowSearch::add_piece(const Block* piece, Window& window) {
   const std::uint64_t first = window.first_page(page_);
   const std::uint64_t last = window.last_page(page_);
@@ -145,7 +146,7 @@ bool WindowSearch::add_pieces(Window& window) {
   return true;
 }
 
-/// Free pages that it takes up: all of its pages but those that it shares with the hole's neighbours.
+/// The free pages that the window occupies: all of its pages except those that it shares with the hole's neighbours.
 std::uint64_t WindowSearch::whole_pages_of(const Window& window) const noexcept {
   const std::uint64_t first = window.first_page(page_);
   const std::uint64_t last = window.last_page(page_);
@@ -156,7 +157,8 @@ std::uint64_t WindowSearch::whole_pages_of(const Window& window) const noexcept 
 }
 
 void WindowSearch::consider(anyplace_address begin) {
-  if (begin < begin_ || begin > end_ - bytes_) return;  // modulo 2^64, so also what would begin below 0
+  // The difference is modulo 2^64, so this also excludes places that would begin below 0.
+  if (begin < begin_ || begin > end_ - bytes_) return;
   candidate_ = notes_->next_candidate();
   Window window;
   window.segment = segment_;

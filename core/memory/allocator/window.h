@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Window: a place for a request that no backed block holds. It lies inside one hole, a run of free blocks, backed or
-// not. The search weighs the places that the holes of an arena have.
+// Window: a place for a request that fits into no backed block. It lies inside one hole, a run of free blocks, backed
+// or not. WindowSearch compares the places in the holes of an arena.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ namespace anyplace::detail {
 
 struct Window {
   Segment* segment = nullptr;
-  Block* before_hole = nullptr;  ///< the block before the hole; null: the hole begins the segment
+  Block* before_hole = nullptr;  ///< the block before the hole; null at the segment's beginning
   anyplace_address begin = 0;
   anyplace_address end = 0;
-  std::uint64_t switched = 0;     ///< pages whose memory is mapped there already, and free elsewhere
+  std::uint64_t switched = 0;     ///< pages whose memory is still mapped there, and free elsewhere
   std::uint64_t maps = 0;         ///< pages where nothing is mapped
   std::uint64_t remaps = 0;       ///< pages where memory is mapped that is in use elsewhere
-  std::uint64_t whole_pages = 0;  ///< free pages that it takes up, backed or not
-  std::uint64_t hole = 0;         ///< bytes
+  std::uint64_t whole_pages = 0;  ///< free pages that it occupies, backed or not
+  std::uint64_t hole = 0;         ///< the hole's bytes
 
   std::uint64_t calls() const noexcept { return maps + 2 * remaps; }
   std::uint64_t lacking() const noexcept { return maps + remaps; }
@@ -29,17 +29,17 @@ struct Window {
   std::uint64_t last_page(std::uint64_t page) const noexcept { return (end - segment->address + page - 1) / page; }
 };
 
-/// What a search for a window may do.
+/// What a search for a window may do, and what it prefers.
 struct WindowLimits {
-  bool calls = false;       ///< The source may be called.
-  bool remap = false;       ///< Mappings may be ended: no work uses the arena.
-  bool save_pages = false;  ///< What counts first is how few whole pages are taken up.
+  bool calls = false;       ///< the source may be called
+  bool remap = false;       ///< mappings may be ended, because no work uses the arena
+  bool save_pages = false;  ///< the fewest occupied whole pages come first
 };
 
 class WindowSearch {
  public:
-  /// The best place for `bytes` in an arena, whose pages are `page` long. Null: there is none. `notes` say which pages
-  /// may be switched. Throws std::bad_alloc.
+  /// The best place for `bytes` in an arena whose pages have `page` bytes; null if there is none. `notes` tell which
+  /// pages may be switched. Throws std::bad_alloc.
   const Window* find(const Arena& arena, std::uint64_t bytes, std::uint64_t page, const WindowLimits& limits,
                      PageNotes& notes);
 
@@ -58,19 +58,19 @@ class WindowSearch {
   bool too_much(const Window& window) const noexcept;
   bool is_better(const Window& a, const Window& b) const noexcept;
 
-  // -- Of one search.
+  // -- State of one search.
   std::uint64_t bytes_ = 0;
   std::uint64_t page_ = 0;
   WindowLimits limits_;
   PageNotes* notes_ = nullptr;
   Window best_;
   std::uint64_t looked_at_ = 0;
-  // -- Of one hole.
+  // -- State of one hole.
   Segment* segment_ = nullptr;
   anyplace_address begin_ = 0;
   anyplace_address end_ = 0;
   std::vector<Block*> pieces_;
-  // -- Of one place.
+  // -- State of one place.
   std::uint64_t candidate_ = 0;
 };
 

@@ -107,7 +107,7 @@ enum class DescriptorWay : std::uint8_t { any, pidfd, socket };
 
 namespace detail {
 
-// ---- The protocol over the socket -----------------------------------------------------------------------------------
+// ---- The protocol over the socket ----------------------------------------------------------------------------------
 
 enum class DescriptorAnswer : std::uint32_t { here, not_offered, other_user };
 
