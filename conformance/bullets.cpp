@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract's promises, in its order, each in a sentence. Every one has at least one case; a test sees to it.
+// The promises of the contract, in its order, each in a sentence. A test checks that each has at least one case.
 #include <array>
 
 #include "conformance.h"

@@ -32,7 +32,7 @@ void check_everywhere(const Expected& expected) {
   CHECK(behind.kind == AddressKind::unknown || behind.allocation != expected.begin);
 }
 
-/// Not of this memory, which was given back: of none, or of what is there now.
+/// Checks that the address isn't found as memory that was freed: it is in no allocation, or in one of the present ones.
 void check_gone(std::uint64_t address) {
   CHECK(CALL(pointer_attributes(Address(address))).kind == AddressKind::unknown);
 }

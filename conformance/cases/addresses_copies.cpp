@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and fills by address, and copies between memory of the host.
+// Copies and fills by address, and copies within host memory.
 #include <cstring>
 #include <functional>
 
@@ -19,7 +19,7 @@ const std::vector<Size> sizes = {{"1 byte", 1}, {"257 bytes", 257}, {"5 MiB and 
 
 Address at(BufferView buffer, std::uint64_t offset) { return {CALL(buffer.address()) + offset}; }
 
-/// What memory of `all` bytes of 0xee holds after `contents` was put at `offset`.
+/// The expected contents of memory of `all` bytes of 0xee after `contents` was written at `offset`.
 Bytes placed(std::uint64_t all, std::uint64_t offset, const Bytes& contents) {
   Bytes expected(static_cast<std::size_t>(all), 0xee);
   std::memcpy(expected.data() + offset, contents.data(), contents.size());
@@ -184,7 +184,7 @@ ANYPLACE_CASE("addresses", "memory.by_address", "memory of another device alone 
   CHECK_ERROR(invalid_argument, stream.fill(Address(far.address()), host.data(), 1, 4096));
 }
 
-// ---- The host's memory ---------------------------------------------------------------------------------------------
+// ---- Host memory ---------------------------------------------------------------------------------------------------
 
 ANYPLACE_CASES(sizes, "addresses", "memory.host_copies", "{} from host to host arrive whole and nothing beside them") {
   const Stream stream = CALL(Stream(run.device()));

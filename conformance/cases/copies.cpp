@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between host and device and on one device: every byte, and no other.
+// Copies between host and device and on one device: every byte is copied, and no other.
 #include <cstring>
 
 #include "support.h"
@@ -19,7 +19,7 @@ const std::vector<Size> sizes = {{"1 byte", 1},          {"3 bytes", 3},
 
 constexpr std::uint64_t margin = 512;
 
-/// What a buffer of `around` bytes holds after `contents` was put at `offset`.
+/// The expected contents of `all` bytes of the value `around` after `contents` was written at `offset`.
 Bytes placed(std::uint64_t all, std::uint64_t offset, const Bytes& contents, std::uint8_t around) {
   Bytes expected(static_cast<std::size_t>(all), around);
   std::memcpy(expected.data() + offset, contents.data(), contents.size());

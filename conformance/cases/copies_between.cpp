@@ -15,7 +15,7 @@ struct Size {
 const std::vector<Size> sizes = {
     {"1 byte", 1}, {"4097 bytes", 4097}, {"1 MiB", 1 << 20}, {"33 MiB and 5 bytes", (33 << 20) + 5}};
 
-/// Copies there and back on `stream`, past a margin, and compares.
+/// Copies there and back on `stream`, beyond a margin, and compares.
 void check_there_and_back(StreamView stream, StreamView home_of_far, std::uint64_t bytes) {
   constexpr std::uint64_t margin = 256;
   const Bytes contents = pattern(bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: when they are initialised, what they say of themselves, synchronising and resetting them, their peers.
+// Devices: when they are initialised, their properties, synchronising and resetting them, and their peers.
 #include <cstdlib>
 #include <set>
 #include <thread>
@@ -295,7 +295,7 @@ struct VisibleDevices {
   const char* none;
 };
 
-/// What hides a vendor's devices. cpu_sim's is its own.
+/// The variables that hide a vendor's devices. cpu_sim has its own.
 constexpr VisibleDevices visible_devices[] = {{"cuda", "CUDA_VISIBLE_DEVICES", "-1"},
                                               {"hip", "HIP_VISIBLE_DEVICES", "-1"},
                                               {"cpu_sim", "ANYPLACE_CPU_SIM_DEVICES", "0"}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices of one backend are apart: their figures, their work, their vendors' handles; and none is a peer of itself.
+// Devices of one backend are separate: their figures, their work, their vendor's handles. None is a peer of itself.
 #include <algorithm>
 
 #include "table_backend.h"
@@ -13,7 +13,7 @@ std::int64_t free_bytes(const TableBackend& backend, std::int32_t device) {
   return static_cast<std::int64_t>(info.free_bytes);
 }
 
-/// Another process may take or give back some meanwhile, so it may be wrong once, not each time.
+/// Another process may allocate or free meanwhile, so a round may be wrong, but not every one.
 ANYPLACE_CASE("devices apart", "memory.figures", "what one device gives is missing there and nowhere else",
               second_device) {
   TableBackend backend(run);
@@ -123,7 +123,7 @@ ANYPLACE_CASE("devices apart", "streams.native", "the end of a wrapper, or of tw
     MUST(backend, memory_set, second, memory, round + 100u, 1, 4096);
     if (round % 2 == 0) backend.synchronize(second);
     backend.destroy(second);
-    // It takes work, runs it in order, is waited for and waits, as before.
+    // The stream takes work, runs it in order, is waited for and waits, as before.
     MUST(backend, memory_set, stream, memory, round + 50u, 1, 2048);
     MUST(backend, event_record, event, stream);
     MUST(backend, stream_wait_event, other, event);

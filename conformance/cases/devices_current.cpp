@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The current device: per thread, per backend; guards.
+// The current device, which each thread has for each backend, and the guards.
 #include <stdexcept>
 
 #include "support.h"

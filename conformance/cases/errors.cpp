@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one exception, and the handler for what can't be thrown.
+// The one exception type, and the handler for errors that can't be thrown.
 #include <set>
 #include <stdexcept>
 #include <type_traits>

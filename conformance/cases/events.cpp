@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events: options, recording, events never recorded, and their end.
+// Events: options, recording, events that were never recorded, and destroying them.
 #include <thread>
 
 #include "support.h"

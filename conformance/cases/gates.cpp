@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gates: a wait for one holds back later work until it is opened, by whomever, before or after.
+// Gates: a wait for a gate holds back later work until the gate is opened, by any thread, before the wait or after it.
 #include <atomic>
 
 #include "table_backend.h"
@@ -86,7 +86,7 @@ ANYPLACE_CASE("gates", "streams.gates", "opening one gate opens no other", Capab
   CHECK_STAYS_FALSE(idle(backend, stream));
   MUST(backend, gate_open, second);
   backend.synchronize(stream);
-  // A new one may lie where an old one did.
+  // A new gate may be at the address of an old one.
   MUST(backend, gate_destroy, first);
   MUST(backend, gate_destroy, second);
   const anyplace_gate third = new_gate(backend);

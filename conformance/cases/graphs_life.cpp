@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: the memory that they keep, and what may go while their launches are pending.
+// Graphs: the memory that they keep, and what may be destroyed while their launches are pending.
 #include <atomic>
 #include <thread>
 
@@ -12,7 +12,8 @@ constexpr std::uint64_t bytes = 1 << 16;
 
 Bytes all_of(std::uint8_t value) { return Bytes(bytes, value); }
 
-/// Memory in captures is the caching allocator's, which the suite leaves out elsewhere. Before anything else.
+/// Memory in captures comes from the caching allocator, which the suite switches off otherwise. It is the first call of
+/// a case.
 void need_caching() { set_variable("ANYPLACE_ALLOCATOR", "caching:true"); }
 
 std::uint64_t allocated(const Device& device) {
@@ -129,7 +130,7 @@ ANYPLACE_CASE("graphs", "graphs.memory", "all memory comes back when graphs and 
   while (allocated(device) != before) std::this_thread::yield();
 }
 
-// ---- What goes while a launch is pending
+// ---- Objects that are destroyed while a launch is pending
 
 ANYPLACE_CASE("graphs", "graphs.life", "what a launch uses may all be destroyed while it is pending",
               Capability::host_functions) {
@@ -240,7 +241,7 @@ ANYPLACE_CASE("graphs", "graphs.life", "a stream that is destroyed while it is c
       CHECK(joined.is_capturing());
     }
     CHECK(!joined.is_capturing());
-    // Neither is memory refused, as it would be during a capture.
+    // Allocation isn't refused either, as it would be during a capture.
     CHECK_BYTES(read(joined, filled(joined, bytes, 4)), all_of(4));
   }
 }

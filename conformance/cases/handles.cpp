@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call with a null handle, a destroyed one, and one of another device: an error each, never a crash.
+// Every call with a null handle, a destroyed one, and one of another device gives an error and never crashes.
 #include <functional>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace anyplace::conformance::handles_cases {
 namespace {
 
-/// Good handles, to put one bad one among.
+/// Valid handles, among which a case puts one that is wrong.
 struct Good {
   explicit Good(const Run& run)
       : device(run.device()),
@@ -170,7 +170,7 @@ const std::vector<ForeignCall> foreign_calls = {
      [](Good& h, Good& t) { h.stream.copy(t.buffer.sub(0, 128), t.buffer.sub(128, 128)); }},
 };
 
-/// On this thread, which made its handles before.
+/// Handles of the second device, which are made on this thread after those of the first.
 struct SecondDevice : Good {
   explicit SecondDevice(const Run& run) : Good(Run(run.second().to_string(), "", "", "", run.device_count(), 1)) {}
 };

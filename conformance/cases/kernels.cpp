@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that are C++ callables, on devices that run host code.
+// Kernels that are C++ callables, on devices that run functions of the host.
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -252,7 +252,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a function is a callable too", Capab
   CHECK_EQUAL(CALL(kernel.device()), device);
 }
 
-// ---- Refused
+// ---- Refused launches
 
 struct BadLaunch {
   std::string label;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that are functions of the host, at the table: what their block and their arguments are, how they fail, and
-// when they are let go.
+// Kernels that are functions of the host, at the table: their block, their arguments, how they fail, and when they are
+// released.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t large_sizes[] = {65, 257, 1024, 4000};
 
-/// Compares what a kernel was given with patterns of large_sizes.
+/// Compares the arguments of a kernel with patterns of large_sizes.
 struct Expected {
   std::vector<Bytes> values;
   std::atomic<int> blocks{0};
@@ -148,7 +148,7 @@ ANYPLACE_CASE("host kernels", "devices.faults", "a fault of a wrapper's work is 
   MUST(backend, kernel_destroy, kernel);
 }
 
-// ---- Its end
+// ---- Releasing
 
 void count_release(void* user) { ++*static_cast<std::atomic<int>*>(user); }
 ANYPLACE_CASE("host kernels", "kernels.launch", "a kernel is released once, launched or not",
@@ -163,7 +163,7 @@ ANYPLACE_CASE("host kernels", "kernels.launch", "a kernel is released once, laun
     CHECK_EQUAL(released.load(), 0);
     MUST(backend, kernel_destroy, kernel);
     MUST(backend, device_synchronize, backend.device(), ANYPLACE_FOREVER);
-    // A thread of the backend's may be the one that lets go, a little later.
+    // A thread of the backend may release it a little later.
     while (released.load() == 0) linger(1);
     CHECK_EQUAL(released.load(), 1);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of memory, native memory, figures, and running out.
+// Kinds of memory, native memory, memory figures, and out of memory.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -404,7 +404,7 @@ ANYPLACE_CASE("memory", "memory.out_of_memory", "memory whose free is pending is
   const Stream stream = CALL(Stream(device));
   const Stream other = CALL(Stream(device));
   for (int round = 0; round < 8; ++round) {
-    // Two at a time don't fit; the one before is freed in its stream's order, behind work.
+    // Two such buffers don't fit at a time; the previous one is freed in its stream's order, behind work.
     const Buffer buffer = CALL(Buffer(round % 2 == 0 ? stream : other, bytes));
     CALL((round % 2 == 0 ? stream : other).memset8(buffer.sub(0, 1 << 20), 1));
   }

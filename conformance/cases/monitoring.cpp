@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device tells of itself while it works, and that what it can't tell is unknown.
+// The figures of a device while it works; figures that it can't tell are unknown.
 #include <cstring>
 #include <optional>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t bytes = 64 << 20;
 
 void check_share(const std::optional<double>& share) { CHECK(!share || (*share >= 0 && *share <= 1)); }
-/// Of what can't be 0: there, 0 would stand for unknown.
+/// Checks a figure that can't be 0, where 0 would stand for unknown.
 template <class Number>
 void check_not_zero(const std::optional<Number>& figure) {
   CHECK(!figure || *figure > 0);

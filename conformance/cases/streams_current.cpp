@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The current stream: per thread and device; guards.
+// The current stream, which each thread has for each device, and the guards.
 #include <stdexcept>
 
 #include "support.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default (null) stream, blocking streams, and the stream that each thread has of its own.
+// The default (null) stream, blocking streams, and each thread's own stream.
 #include <set>
 
 #include "support.h"
@@ -174,7 +174,7 @@ ANYPLACE_CASE("streams", "streams.default", "an event recorded in a blocking str
   const Stream blocking = CALL(Stream(device, {.blocking = true}));
   const StreamView null = CALL(device.default_stream());
   gate.hold(null);
-  // The stream itself has nothing to do.
+  // The stream itself has no work.
   const Event event = CALL(blocking.record_event());
   CHECK_STAYS_FALSE(event.query());
   gate.open();

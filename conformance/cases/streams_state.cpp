@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream says of its work, its native handle, its identity, and its end.
+// The state of a stream's work, its native handle, its identity, and destroying it.
 #include <set>
 #include <thread>
 
@@ -282,7 +282,7 @@ ANYPLACE_CASE("streams", "streams.identity", "moving a stream keeps its number a
   const std::uint64_t id = first.id();
   Stream second = std::move(first);
   CHECK_EQUAL(second.id(), id);
-  CHECK(!first);  // NOLINT(bugprone-use-after-move): what is left is the point
+  CHECK(!first);  // NOLINT(bugprone-use-after-move): the case is about the source
   first = std::move(second);
   CHECK_EQUAL(first.id(), id);
   CALL(first.synchronize());
@@ -356,7 +356,7 @@ ANYPLACE_CASE("streams", "streams.destroy", "streams come and go by the thousand
 
 ANYPLACE_CASE("streams", "streams.destroy", "a process may end with work pending", Capability::host_functions) {
   const Device device = run.device();
-  // Neither is ever destroyed.
+  // Neither stream is ever destroyed.
   static Stream* stream = nullptr;
   static Buffer* buffer = nullptr;
   stream = new Stream(device);
