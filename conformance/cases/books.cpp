@@ -426,7 +426,7 @@ ANYPLACE_CASE("books", "process.books", "peer access and copies between devices 
 
 // ---- The whole memory
 
-ANYPLACE_CASE("books", "process.books", "memory that was used up is all to be had again") {
+ANYPLACE_CASE("books", "process.books", "memory that was used up can all be allocated again") {
   TableBackend backend(run);
   const anyplace_memory_info info = backend.memory(backend.device());
   if (info.free_bytes == ANYPLACE_UNKNOWN) skip("a free figure that the vendor can tell");

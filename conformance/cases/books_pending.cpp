@@ -192,7 +192,8 @@ ANYPLACE_CASE("books", "process.books", "memory of odd sizes leaves nothing behi
   });
 }
 
-ANYPLACE_CASE("books", "process.books", "memory that there isn't quite enough of leaves nothing behind") {
+ANYPLACE_CASE("books", "process.books",
+              "an allocation slightly larger than the device's memory leaves nothing behind") {
   TableBackend backend(run);
   const anyplace_memory_info info = backend.memory(backend.device());
   if (info.total_bytes == ANYPLACE_UNKNOWN) skip("the total memory that the vendor can tell");
@@ -231,8 +232,7 @@ ANYPLACE_CASE("books", "process.books", "a module that is unloaded with its kern
   });
 }
 
-ANYPLACE_CASE("books", "process.books", "images that break off somewhere leave nothing behind", Capability::modules,
-              test_module) {
+ANYPLACE_CASE("books", "process.books", "truncated images leave nothing behind", Capability::modules, test_module) {
   TableBackend backend(run);
   TableImage image(run);
   image.need_no_compiler();
@@ -270,7 +270,7 @@ bool make_unloadable(std::string& image) {
 }
 
 ANYPLACE_CASE("books", "kernels.images",
-              "an image that can't be linked is refused with words, and leaves nothing behind", Capability::modules,
+              "an image that can't be linked is refused with a message, and leaves nothing behind", Capability::modules,
               test_module) {
   TableBackend backend(run);
   TableImage image(run);

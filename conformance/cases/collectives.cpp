@@ -87,8 +87,8 @@ ANYPLACE_CASE("collectives", "collectives.broadcast", "an array is broadcast to 
   check_broadcast(run.other(), run.device());
 }
 
-ANYPLACE_CASE("collectives", "collectives.broadcast", "small arrays are broadcast together, and come apart again",
-              second_device) {
+ANYPLACE_CASE("collectives", "collectives.broadcast",
+              "small arrays are broadcast together, and arrive as separate arrays", second_device) {
   const Device device = run.device(), second = run.second();
   const std::vector<Array> arrays{upload(device, counted(3)), upload(device, counted(100, 50), {10, 10}),
                                   upload(device, counted(large, 7)),
@@ -149,18 +149,18 @@ void check_order(const Device& from, const Device& to) {
 }
 
 ANYPLACE_CASE("collectives", "collectives.order",
-              "a broadcast to a second device waits for the source's stream, and that for the broadcast", second_device,
-              Capability::host_functions) {
+              "a broadcast to a second device waits for the source's stream, whose later work waits for the broadcast",
+              second_device, Capability::host_functions) {
   check_order(run.device(), run.second());
 }
 
 ANYPLACE_CASE("collectives", "collectives.order",
-              "a broadcast to another backend waits for the source's stream, and that for the broadcast", other_backend,
-              Capability::host_functions) {
+              "a broadcast to another backend waits for the source's stream, whose later work waits for the broadcast",
+              other_backend, Capability::host_functions) {
   check_order(run.device(), run.other());
 }
 
-ANYPLACE_CASE("collectives", "collectives.order", "a sum waits for what other devices' streams were given before",
+ANYPLACE_CASE("collectives", "collectives.order", "a sum waits for the earlier work of other devices' streams",
               second_device, Capability::host_functions) {
   const Device device = run.device(), second = run.second();
   HostGate gate;

@@ -103,7 +103,8 @@ ANYPLACE_CASE("pitched copies", "memory.copies_2d", "a tile is taken out of a pi
   CHECK_BYTES(read(stream, destination), expected);
 }
 
-ANYPLACE_CASE("pitched copies", "memory.copies_2d", "they run in stream order", Capability::host_functions) {
+ANYPLACE_CASE("pitched copies", "memory.copies_2d", "pitched copies run in their stream's order",
+              Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
   const Buffer source = filled(stream, 4096, 1);

@@ -14,8 +14,8 @@ std::int64_t free_bytes(const TableBackend& backend, std::int32_t device) {
 }
 
 /// Another process may allocate or free meanwhile, so a round may be wrong, but not every one.
-ANYPLACE_CASE("devices apart", "memory.figures", "what one device gives is missing there and nowhere else",
-              second_device) {
+ANYPLACE_CASE("devices apart", "memory.figures",
+              "memory that is allocated on one device is missing there and nowhere else", second_device) {
   TableBackend backend(run);
   const std::int32_t devices[2] = {backend.device(), backend.second()};
   for (int i = 0; i < 2; ++i) {
@@ -84,7 +84,8 @@ ANYPLACE_CASE("devices apart", "devices.peer", "a device is no peer of itself", 
   }
 }
 
-ANYPLACE_CASE("devices apart", "devices.peer", "what peer_query says is what enabling does", Capability::peer_access,
+ANYPLACE_CASE("devices apart", "devices.peer",
+              "peer access that peer_query says is possible can be enabled and disabled", Capability::peer_access,
               second_device) {
   TableBackend backend(run);
   for (const auto& [device, peer] :
@@ -104,7 +105,8 @@ ANYPLACE_CASE("devices apart", "devices.peer", "what peer_query says is what ena
 
 // ---- Wrapped streams
 
-ANYPLACE_CASE("devices apart", "streams.native", "the end of a wrapper, or of two, leaves the vendor's stream as it is",
+ANYPLACE_CASE("devices apart", "streams.native",
+              "destroying one wrapper of a stream, or two, leaves the vendor's stream as it is",
               Capability::native_handles, Capability::stream_from_native) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

@@ -246,7 +246,7 @@ ANYPLACE_CASE("clocks", "events.timestamps", "a timestamp lies between readings 
   }
 }
 
-ANYPLACE_CASE("clocks", "events.timestamps", "the host's side of a reading is its steady clock",
+ANYPLACE_CASE("clocks", "events.timestamps", "the host's part of a clock reading is CLOCK_MONOTONIC",
               Capability::timed_events) {
   const auto now = [] {
     return static_cast<std::uint64_t>(

@@ -28,8 +28,7 @@ constexpr std::uint32_t all_feature_bits = ANYPLACE_FEATURE_FLOAT16 | ANYPLACE_F
 
 // ---- Values
 
-ANYPLACE_CASE("facts", "devices.properties",
-              "a feature that a device has is one that it can tell, and no bit is of nothing") {
+ANYPLACE_CASE("facts", "devices.properties", "a device knows each feature that it has, and no bits are unknown") {
   const TableBackend backend(run);
   const anyplace_device_properties facts = backend.properties(backend.device());
   CHECK_EQUAL(facts.features & ~facts.features_known, 0u);
@@ -41,7 +40,8 @@ ANYPLACE_CASE("facts", "devices.properties",
   CHECK_EQUAL(facts.image_formats & ~all_image_bits, 0u);
 }
 
-ANYPLACE_CASE("facts", "devices.properties", "figures that can't be 0 aren't, and priorities are around 0") {
+ANYPLACE_CASE("facts", "devices.properties",
+              "figures that can't be 0 aren't 0, and the range of priorities contains 0") {
   const TableBackend backend(run);
   const anyplace_device_properties facts = backend.properties(backend.device());
   CHECK(facts.address_alignment >= 256 && (facts.address_alignment & (facts.address_alignment - 1)) == 0);
@@ -64,7 +64,7 @@ ANYPLACE_CASE("facts", "devices.properties", "figures that can't be 0 aren't, an
   for (int i = 0; i < 3; ++i) CHECK(facts.max_grid[i] > 0 && facts.max_block[i] > 0);
 }
 
-ANYPLACE_CASE("facts", "devices.properties", "a caller's shorter struct of facts is filled as far as it goes") {
+ANYPLACE_CASE("facts", "devices.properties", "a caller's shorter struct of properties is filled up to its size") {
   const TableBackend backend(run);
   constexpr std::size_t end = offsetof(anyplace_device_properties, clock_hz);
   anyplace_device_properties facts;
@@ -97,7 +97,7 @@ std::string said(const anyplace_device_properties& facts) {
 }
 
 ANYPLACE_CASE("facts", "devices.properties",
-              "a device says the same each time, to every thread, before and after work") {
+              "a device's properties are the same each time, on every thread, before and after work") {
   const TableBackend backend(run);
   const std::string first = said(backend.properties(backend.device()));
   CHECK_EQUAL(said(backend.properties(backend.device())), first);
@@ -345,7 +345,7 @@ std::uint64_t take_until(const TableBackend& backend, std::uint64_t enough, std:
 
 /// Other processes may allocate and free meanwhile, so a round may be wrong, but not every one. A limit on this
 /// process's memory, which some vendors have, must be lifted for this case.
-ANYPLACE_CASE("facts", "memory.figures", "the total memory is memory that can be had, or that somebody has") {
+ANYPLACE_CASE("facts", "memory.figures", "the total memory can be allocated, but for what is in use") {
   const TableBackend backend(run);
   begin_using(backend);
   const anyplace_device_properties facts = backend.properties(backend.device());
@@ -369,7 +369,7 @@ ANYPLACE_CASE("facts", "memory.figures", "the total memory is memory that can be
   CHECK_EQUAL(wrong, std::string());
 }
 
-ANYPLACE_CASE("facts", "memory.figures", "of what is said to be free nearly all can be had") {
+ANYPLACE_CASE("facts", "memory.figures", "nearly all memory that is said to be free can be allocated") {
   const TableBackend backend(run);
   begin_using(backend);
   std::string wrong = "?";
@@ -387,7 +387,7 @@ ANYPLACE_CASE("facts", "memory.figures", "of what is said to be free nearly all 
 }
 
 ANYPLACE_CASE("facts", "memory.figures",
-              "one allocation is as large as the device says where so much is free, and none is larger") {
+              "one allocation may be as large as the device says, if so much is free, and none is larger") {
   const TableBackend backend(run);
   begin_using(backend);
   const std::uint64_t largest = backend.properties(backend.device()).max_allocation;
@@ -421,7 +421,7 @@ struct Range {
 };
 
 ANYPLACE_CASE("facts", "devices.properties",
-              "with unified addressing no address is of two devices, nor the host's too") {
+              "with unified addressing no address belongs to two devices, or to a device and the host") {
   const TableBackend backend(run);
   const anyplace_device_properties facts = backend.properties(backend.device());
   if ((facts.features & ANYPLACE_FEATURE_UNIFIED_ADDRESSING) == 0) skip("unified addressing");

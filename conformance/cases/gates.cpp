@@ -22,7 +22,8 @@ bool idle(const TableBackend& backend, anyplace_stream stream) {
   return done != 0;
 }
 
-ANYPLACE_CASE("gates", "streams.gates", "a wait for a gate that was opened before is no wait", Capability::gates) {
+ANYPLACE_CASE("gates", "streams.gates", "a wait for a gate that is already open holds nothing back",
+              Capability::gates) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const anyplace_address memory = backend.allocate(4096);
@@ -34,7 +35,8 @@ ANYPLACE_CASE("gates", "streams.gates", "a wait for a gate that was opened befor
   MUST(backend, gate_destroy, gate);
 }
 
-ANYPLACE_CASE("gates", "streams.gates", "a gate lets pass the waits before and after it is opened", Capability::gates) {
+ANYPLACE_CASE("gates", "streams.gates", "an open gate ends the waits for it, earlier and later ones",
+              Capability::gates) {
   TableBackend backend(run);
   const anyplace_stream before[3] = {backend.stream(), backend.stream(), backend.stream()};
   const anyplace_stream after[3] = {backend.stream(), backend.stream(), backend.stream()};

@@ -39,7 +39,8 @@ ANYPLACE_CASE("graphs", "graphs.memory", "memory that a graph uses is handed to 
   CHECK_BYTES(read(stream, result), all_of(5));
 }
 
-ANYPLACE_CASE("graphs", "graphs.memory", "memory of a captured buffer that goes in the capture stays the graph's") {
+ANYPLACE_CASE("graphs", "graphs.memory",
+              "a buffer that is made and destroyed in a capture leaves its memory to the graph") {
   need_caching();
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
@@ -246,7 +247,7 @@ ANYPLACE_CASE("graphs", "graphs.life", "a stream that is destroyed while it is c
   }
 }
 
-ANYPLACE_CASE("graphs", "graphs.life", "500 graphs may be there at once, and each does its own") {
+ANYPLACE_CASE("graphs", "graphs.life", "500 graphs may exist at once, and each does its own work") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = filled(stream, 500 * 64, 0);
@@ -327,7 +328,8 @@ ANYPLACE_CASE("graphs", "errors.threads", "threads launch and update one graph a
   CHECK(!overlapped.load());
 }
 
-ANYPLACE_CASE("graphs", "devices.fork", "graphs are forked in the child, and go there without a word") {
+ANYPLACE_CASE("graphs", "devices.fork",
+              "calls of graphs in a forked child are forked, and their destructors are silent") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = filled(stream, bytes, 1);

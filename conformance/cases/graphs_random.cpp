@@ -153,7 +153,7 @@ const std::vector<Shape> shapes = {{"10 nodes", 10, 40},
                                    {"300 nodes that are mostly fills", 300, 80},
                                    {"2000 nodes", 2000, 20}};
 
-ANYPLACE_CASES(shapes, "random graphs", "graphs.order", "{} leave what they leave one by one") {
+ANYPLACE_CASES(shapes, "random graphs", "graphs.order", "{} have the result of their nodes run one by one") {
   RandomGraph random(run, parameter);
   const GraphExec exec = CALL(random.graph().instantiate());
   std::vector<Bytes> model = random.zeros();
@@ -178,7 +178,8 @@ ANYPLACE_CASES(shapes, "random graphs", "graphs.update", "{} have the values of 
   random.check(model, random.stream());
 }
 
-ANYPLACE_CASES(shapes, "random graphs", "graphs.launch", "{} launched on several streams in turn leave the same") {
+ANYPLACE_CASES(shapes, "random graphs", "graphs.launch",
+               "{} launched on several streams in turn have the same result") {
   RandomGraph random(run, parameter);
   const GraphExec exec = CALL(random.graph().instantiate());
   const Stream others[2] = {CALL(Stream(random.device())), CALL(Stream(random.device()))};

@@ -397,8 +397,9 @@ ANYPLACE_CASE("graph table", "graphs.events", "events are recorded and waited fo
   MUST(backend, graph_destroy, graph);
 }
 
-ANYPLACE_CASE("graph table", "graphs.faults", "what a kernel returns is told with the cookie of the launch's stream",
-              Capability::graphs, Capability::host_kernels) {
+ANYPLACE_CASE("graph table", "graphs.faults",
+              "the status that a kernel returns is reported with the cookie of the launch's stream", Capability::graphs,
+              Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream first = backend.stream_with(815);
   const anyplace_stream second = backend.stream_with(816);

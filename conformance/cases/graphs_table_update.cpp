@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t bytes = 64 * 64;
 
-ANYPLACE_CASE("graph table", "graphs.update", "an update is whole, for later launches alone, and copied",
+ANYPLACE_CASE("graph table", "graphs.update", "an update changes every node, for later launches alone, and is copied",
               Capability::graphs) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

@@ -114,7 +114,7 @@ ANYPLACE_CASE("graphs", "graphs.update", "host functions change for later launch
   CHECK(called == std::vector<int>({1, 10, 1, 10, 2, 20, 4, 40}));
 }
 
-ANYPLACE_CASE("graphs", "graphs.update", "other nodes are refused, and the graph does what it did") {
+ANYPLACE_CASE("graphs", "graphs.update", "an update with other nodes is refused, and the graph does what it did") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = filled(stream, bytes, 1);
@@ -159,7 +159,7 @@ ANYPLACE_CASE("graphs", "graphs.update", "an executable graph is a copy: later n
 }
 
 ANYPLACE_CASE("graphs", "graphs.update",
-              "what an update replaced goes once its launches are done, though others aren't",
+              "what an update replaced is released once its launches are done, though others aren't",
               Capability::host_functions) {
   HostGate gate;
   const Device device = run.device();
@@ -348,7 +348,7 @@ ANYPLACE_CASE("graphs", "graphs.events", "a record after the launch doesn't move
   CALL(held.synchronize());
 }
 
-ANYPLACE_CASE("graphs", "graphs.events", "the time between two events of a graph can be told",
+ANYPLACE_CASE("graphs", "graphs.events", "the time between two events of a graph can be measured",
               Capability::timed_events) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
@@ -423,7 +423,7 @@ ANYPLACE_CASES(refused, "graphs", "graphs.refusals", "{} is refused and ends the
   CHECK_BYTES(read(stream, buffer), all_of(2));
 }
 
-ANYPLACE_CASE("graphs", "graphs.refusals", "a stream that nobody waits for ends the capture with an error") {
+ANYPLACE_CASE("graphs", "graphs.refusals", "a captured stream that nothing waits for ends the capture with an error") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Stream joined = CALL(Stream(device));
@@ -455,7 +455,7 @@ ANYPLACE_CASE("graphs", "graphs.refusals", "captures begin and end once, on thei
   run_threads(1, [&](int) { static_cast<void>(CALL(stream.end_capture())); });
 }
 
-ANYPLACE_CASE("graphs", "graphs.refusals", "the mode says who may allocate memory meanwhile") {
+ANYPLACE_CASE("graphs", "graphs.refusals", "the mode of a capture says which threads may allocate memory meanwhile") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Stream other = CALL(Stream(device));
@@ -472,7 +472,8 @@ ANYPLACE_CASE("graphs", "graphs.refusals", "the mode says who may allocate memor
   static_cast<void>(CALL(stream.end_capture()));
 }
 
-ANYPLACE_CASE("graphs", "graphs.refusals", "sizes and ranges of nodes are checked when they are made, and make none") {
+ANYPLACE_CASE("graphs", "graphs.refusals",
+              "a node of a wrong size or range is refused when it is made, and isn't added") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer small = filled(stream, 64, 1);

@@ -198,7 +198,8 @@ ANYPLACE_CASE("handles", "streams.handles", "a buffer of another backend can't b
   CHECK_ERROR(invalid_argument, stream.memset8(buffer, 1));
 }
 
-ANYPLACE_CASE("handles", "streams.handles", "a stream's handle is no event, event's no stream and neither a buffer") {
+ANYPLACE_CASE("handles", "streams.handles",
+              "a stream's handle isn't taken for an event, an event's for a stream, nor either for a buffer") {
   const Stream stream = CALL(Stream(run.device()));
   const Event event = CALL(Event(run.device()));
   CHECK_ERROR(invalid_handle, StreamView(~std::uint64_t{0}).query());
@@ -206,7 +207,7 @@ ANYPLACE_CASE("handles", "streams.handles", "a stream's handle is no event, even
   CHECK_ERROR(invalid_handle, BufferView(~std::uint64_t{0}, 0, 1).address());
 }
 
-ANYPLACE_CASE("handles", "streams.handles", "a handle stays bad when others were made since") {
+ANYPLACE_CASE("handles", "streams.handles", "a destroyed handle stays invalid when others were made since") {
   const Device device = run.device();
   const StreamView stream = destroyed_stream(device);
   const EventView event = destroyed_event(device);

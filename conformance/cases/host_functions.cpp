@@ -269,14 +269,15 @@ ANYPLACE_CASES(call_backs, "host functions", "streams.host_functions", "{} from 
   CHECK_BYTES(read(buffer), Bytes(64, 7));
 }
 
-ANYPLACE_CASE("host functions", "streams.host_functions", "a not_permitted that it lets pass is its stream's fault",
+ANYPLACE_CASE("host functions", "streams.host_functions", "a not_permitted that it doesn't catch is its stream's fault",
               Capability::host_functions) {
   const Stream stream = CALL(Stream(run.device()));
   CALL(stream.launch_host_func([&] { stream.synchronize(); }));
   CHECK_ERROR(host_function_failed, stream.synchronize());
 }
 
-ANYPLACE_CASE("host functions", "streams.host_functions", "the API works again after it", Capability::host_functions) {
+ANYPLACE_CASE("host functions", "streams.host_functions", "the API works after a host function that called it",
+              Capability::host_functions) {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = filled(stream, 64, 7);
   CALL(stream.launch_host_func([&] {

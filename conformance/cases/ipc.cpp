@@ -57,7 +57,8 @@ ANYPLACE_CASE("ipc", "ipc.memory", "memory of another process: both see what eit
   second.must_end_well();
 }
 
-ANYPLACE_CASE("ipc", "ipc.memory", "a part of a buffer is that part in the other process, and opened twice it is one",
+ANYPLACE_CASE("ipc", "ipc.memory",
+              "a part of a buffer is that part in the other process, and the same memory when it is opened twice",
               Capability::interprocess_memory) {
   Second second([&](const Talk& talk) {
     const Side side(run);

@@ -343,7 +343,7 @@ std::uint64_t half_of_memory(const TableBackend& backend) {
   return info.free_bytes / 2 / block_bytes * block_bytes;
 }
 
-ANYPLACE_CASE("ipc", "memory.figures", "shareable memory isn't said to be free, exported or not, and comes back",
+ANYPLACE_CASE("ipc", "memory.figures", "shareable memory isn't said to be free, exported or not, until it is freed",
               Capability::interprocess_memory) {
   const TableBackend backend(run);
   const std::uint64_t bytes = half_of_memory(backend);

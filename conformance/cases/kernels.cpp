@@ -237,7 +237,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a kernel may not call back into the 
   CHECK_EQUAL(static_cast<ErrorCode>(code.load()), ErrorCode::not_permitted);
 }
 
-ANYPLACE_CASE("kernels", "kernels.launch", "a function is a callable too", Capability::host_kernels) {
+ANYPLACE_CASE("kernels", "kernels.launch", "a function can be launched as a callable", Capability::host_kernels) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   static std::atomic<int> ran{0};

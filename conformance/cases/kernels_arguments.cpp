@@ -107,7 +107,7 @@ ANYPLACE_CASES(strides, "arguments", "kernels.launch", "a host kernel's argument
   MUST(backend, kernel_destroy, kernel);
 }
 
-ANYPLACE_CASE("arguments", "kernels.launch", "a host kernel may have none, and as many as a C++ function can",
+ANYPLACE_CASE("arguments", "kernels.launch", "a host kernel may have no arguments, and as many as a C++ function can",
               Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -187,8 +187,9 @@ void check_apart(const TableBackend& backend, anyplace_stream stream, anyplace_a
   CHECK(backend.read(stream, memory, elements * 4) != words(0x01020304));
 }
 
-ANYPLACE_CASE("arguments", "kernels.images", "two images whose kernels have one name are loaded at once, each its own",
-              Capability::modules, test_module) {
+ANYPLACE_CASE("arguments", "kernels.images",
+              "two images whose kernels have one name are loaded at once, and each runs its own", Capability::modules,
+              test_module) {
   TableBackend backend(run);
   const TableImage image(run);
   TableImage changed(run);
@@ -225,7 +226,8 @@ ANYPLACE_CASE("arguments", "kernels.images", "one image may be loaded twice, and
 // ---- Faults
 
 ANYPLACE_CASE("arguments", "devices.faults",
-              "a kernel that fails is told once, before anything that waits for it gets on", Capability::host_kernels) {
+              "a kernel's failure is reported once, before anything that waits for it goes on",
+              Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream_with(4711);
   const anyplace_stream waiter = backend.stream();

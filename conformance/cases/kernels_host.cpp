@@ -109,7 +109,7 @@ anyplace_status fail_with(void* user, const anyplace_block*, void* const*, const
   return *static_cast<const anyplace_status*>(user);
 }
 
-ANYPLACE_CASE("host kernels", "devices.faults", "what a kernel returns is the fault that is told",
+ANYPLACE_CASE("host kernels", "devices.faults", "the status that a kernel returns is the fault that is reported",
               Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -128,8 +128,9 @@ ANYPLACE_CASE("host kernels", "devices.faults", "what a kernel returns is the fa
   }
 }
 
-ANYPLACE_CASE("host kernels", "devices.faults", "a fault of a wrapper's work is told with the wrapper's cookie",
-              Capability::host_kernels, Capability::native_handles, Capability::stream_from_native) {
+ANYPLACE_CASE("host kernels", "devices.faults",
+              "a fault of a wrapped stream's work is reported with the wrapper's cookie", Capability::host_kernels,
+              Capability::native_handles, Capability::stream_from_native) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const anyplace_stream wrapper = backend.wrapper_of(backend.native(stream), 815);

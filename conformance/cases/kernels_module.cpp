@@ -423,8 +423,8 @@ ANYPLACE_CASE("modules", "kernels.attributes", "a kernel's attributes are within
 }
 
 ANYPLACE_CASE("modules", "kernels.attributes",
-              "so many blocks of a kernel run on a multiprocessor, and no more as they grow", Capability::modules,
-              test_module) {
+              "a multiprocessor runs at least one block of a kernel, and no more blocks as they grow",
+              Capability::modules, test_module) {
   const Device device = run.device();
   const Module module = load(run, device);
   const KernelView kernel = CALL(module.kernel("block_sum"));

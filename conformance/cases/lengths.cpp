@@ -264,7 +264,7 @@ ANYPLACE_CASE("lengths", "streams.wait_event", "two streams hand work to each ot
   CHECK_BYTES(backend.read(streams[0], chain, many + 1), Bytes(many + 1, 7));
 }
 
-ANYPLACE_CASE("lengths", "events.record", "thousands of events are there at once, each with a record of its own") {
+ANYPLACE_CASE("lengths", "events.record", "thousands of events exist at once, each with a record of its own") {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const anyplace_address memory = backend.allocate(64);
@@ -293,7 +293,7 @@ ANYPLACE_CASE("lengths", "events.record", "thousands of events are there at once
 // ---- Graphs
 
 ANYPLACE_CASES(as_it_comes_or_held, "lengths", "graphs.launch",
-               "launches of one graph run once each and in their order by the thousand, {}", Capability::graphs) {
+               "thousands of launches of one graph run once each and in their order, {}", Capability::graphs) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const std::uint64_t launches = parameter.held ? 1500 : many;  // a launch has several pieces of work
@@ -439,8 +439,7 @@ ANYPLACE_CASES(briefs, "lengths", "process.books", "thousands of {} are made, us
 
 // ---- One event and many threads
 
-ANYPLACE_CASE("lengths", "events.record",
-              "what many threads are told of an event is true of the record that they know of",
+ANYPLACE_CASE("lengths", "events.record", "what many threads see of an event holds for the record that they know of",
               Capability::host_functions) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -492,7 +491,7 @@ ANYPLACE_CASE("lengths", "events.record",
 }
 
 ANYPLACE_CASE("lengths", "errors.threads",
-              "an event that many threads recorded is that of the record that follows them",
+              "an event that many threads recorded is pending until the record that follows is complete",
               Capability::host_functions) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

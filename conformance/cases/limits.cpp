@@ -58,7 +58,8 @@ bool cannot_wait_so(anyplace_status status, std::uint64_t timeout) {
   return status == ANYPLACE_STATUS_UNSUPPORTED && timeout != ANYPLACE_FOREVER;
 }
 
-ANYPLACE_CASES(long_times, "limits", "streams.synchronize", "{} are enough for work that takes a while") {
+ANYPLACE_CASES(long_times, "limits", "streams.synchronize",
+               "a timeout of {} doesn't run out while work takes a while") {
   TableBackend backend(run);
   for_each_wait(backend, [&](const char* entry, anyplace_stream stream, const Wait& wait) {
     TableHold hold(backend);
@@ -86,7 +87,7 @@ ANYPLACE_CASES(long_times, "limits", "streams.synchronize", "{} are enough for w
 }
 
 ANYPLACE_CASES(short_times, "limits", "streams.synchronize",
-               "{} nanoseconds are over in time, and OK where there is nothing to wait for") {
+               "a timeout of {} nanoseconds runs out, and is OK where there is nothing to wait for") {
   TableBackend backend(run);
   for_each_wait(backend, [&](const char* entry, anyplace_stream stream, const Wait& wait) {
     {
@@ -140,7 +141,8 @@ void free(const TableBackend& backend, anyplace_stream stream, std::uint32_t kin
   if (kind != 0) backend.free(address, as_device ? std::uint32_t{ANYPLACE_MEMORY_DEVICE} : kind);
 }
 
-ANYPLACE_CASES(kinds, "limits", "memory.out_of_memory", "of {} every size is to be had, or is OUT_OF_MEMORY") {
+ANYPLACE_CASES(kinds, "limits", "memory.out_of_memory",
+               "an allocation of {} succeeds or is OUT_OF_MEMORY, whatever its size") {
   TableBackend backend(run);
   need_kind(backend, parameter.kind);
   const anyplace_stream stream = backend.stream();

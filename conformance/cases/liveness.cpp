@@ -191,7 +191,8 @@ ANYPLACE_CASE("liveness", "streams.wait_event", "all of many streams that wait f
 
 // ---- Submissions at the moment when earlier work ends
 
-ANYPLACE_CASE("liveness", "streams.synchronize", "no piece of work is slept through, from one thread or several") {
+ANYPLACE_CASE("liveness", "streams.synchronize",
+              "work that is submitted at the moment when its stream falls idle is done, from one thread or several") {
   TableBackend backend(run);
   const anyplace_stream shared = backend.stream();
   const anyplace_address memory = backend.allocate(4096);
@@ -319,7 +320,8 @@ ANYPLACE_CASE("liveness", "devices.synchronize", "synchronising a device races w
   });
 }
 
-ANYPLACE_CASE("liveness", "streams.query", "a query that races with submissions is true of all before it",
+ANYPLACE_CASE("liveness", "streams.query",
+              "a query that races with submissions is true only when all before it is done",
               Capability::host_functions) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

@@ -118,8 +118,8 @@ ANYPLACE_CASE("memory", "memory.ordered", "record_stream counts up to the free, 
   check_untouched(made);
 }
 
-ANYPLACE_CASE("memory", "memory.ordered", "a stream of another device may be named", Capability::host_functions,
-              second_device) {
+ANYPLACE_CASE("memory", "memory.ordered", "a stream of another device may be named with record_stream",
+              Capability::host_functions, second_device) {
   constexpr std::uint64_t bytes = 1 << 20;
   HostGate gate;
   const Stream home = CALL(Stream(run.device()));

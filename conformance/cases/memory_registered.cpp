@@ -85,7 +85,7 @@ struct Bench {
 };
 
 ANYPLACE_CASE("memory", "memory.native",
-              "what was registered can be unmapped and mapped anew, and copies go to what is there then",
+              "memory that was registered can be unmapped and mapped anew, and copies use what is there then",
               Capability::host_register) {
   Bench bench(run);
   for (std::uint8_t round = 0; round < 4; ++round) {

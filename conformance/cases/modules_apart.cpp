@@ -231,8 +231,8 @@ ANYPLACE_CASE("modules", "kernels.images",
 }
 
 ANYPLACE_CASE("modules", "kernels.launch",
-              "launches of one kernel with more and less shared memory have each what it asks for", Capability::modules,
-              test_module) {
+              "launches of one kernel with more and less shared memory each have what they ask for",
+              Capability::modules, test_module) {
   const TableBackend backend(run);
   const TableImage image(run);
   const anyplace_device_properties properties = backend.properties(backend.device());
@@ -326,7 +326,7 @@ bool is_text(const TableImage& image) {
   return image.format() == ANYPLACE_IMAGE_PTX || image.format() == ANYPLACE_IMAGE_OPENCL_C;
 }
 
-ANYPLACE_CASE("modules", "kernels.images", "an image that breaks off is invalid_image, wherever that is",
+ANYPLACE_CASE("modules", "kernels.images", "an image that is cut off is invalid_image, wherever that is",
               Capability::modules, test_module) {
   const TableBackend backend(run);
   const TableImage image(run);
@@ -382,7 +382,7 @@ const std::vector<Damage> damages = {
        with_table<Elf64_Shdr>(bytes, header.e_shoff, header.e_shnum, grow);
      }}};
 
-ANYPLACE_CASES(damages, "modules", "kernels.images", "an image whose own figures say {} is invalid_image",
+ANYPLACE_CASES(damages, "modules", "kernels.images", "an image whose headers say {} is invalid_image",
                Capability::modules, test_module) {
   const TableBackend backend(run);
   const TableImage image(run);

@@ -88,7 +88,7 @@ class Work {
 
 // ---- Known figures
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "what is told once is told again while there is work",
+ANYPLACE_CASE("monitoring", "monitoring.sample", "a figure that was known stays known while there is work",
               Capability::monitoring) {
   const TableBackend backend(run);
   const std::uint64_t first = sample_of(backend, backend.device()).known;
@@ -101,7 +101,7 @@ ANYPLACE_CASE("monitoring", "monitoring.sample", "what is told once is told agai
   CHECK_EQUAL(names_of(first & ~again), std::string());
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "no figure is known that this version doesn't have",
+ANYPLACE_CASE("monitoring", "monitoring.sample", "no bit is known that this version has no figure for",
               Capability::monitoring) {
   const TableBackend backend(run);
   if (backend.table().abi_minor > ANYPLACE_ABI_MINOR) skip("a backend that is no newer than this suite");
@@ -118,7 +118,7 @@ ANYPLACE_CASE("monitoring", "monitoring.sample", "no figure is known that this v
   CHECK_EQUAL(now.throttle & ~reasons, 0u);
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "the source says something where nothing is told",
+ANYPLACE_CASE("monitoring", "monitoring.sample", "the source says something when no figure is known",
               Capability::monitoring) {
   const TableBackend backend(run);
   const anyplace_device_sample now = sample_of(backend, backend.device());
@@ -142,7 +142,7 @@ void check_rises(const TableBackend& backend, std::int32_t device, const Work& w
   }
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.counters", "the time with work rises as each device works",
+ANYPLACE_CASE("monitoring", "monitoring.counters", "the active time rises as each device works",
               Capability::monitoring) {
   const TableBackend backend(run);
   std::int32_t count = 0;
@@ -192,7 +192,7 @@ std::string wrong_between(const Moment& first, const Moment& second) {
 }
 
 ANYPLACE_CASE("monitoring", "monitoring.counters",
-              "the clock of the time with work is in nanoseconds, and no less than it", Capability::monitoring) {
+              "the clock of the active times is in nanoseconds, and no less than they", Capability::monitoring) {
   const TableBackend backend(run);
   const Work work(run, backend, backend.device());
   if (!tells(sample_of(backend, backend.device()), ANYPLACE_SAMPLE_BIT_ACTIVE_CLOCK_NS)) skip("a clock of the work");
@@ -247,8 +247,9 @@ ANYPLACE_CASE("monitoring", "monitoring.memory", "the memory in use grows by wha
   CHECK(grown >= std::int64_t{piece} / 2);
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.memory", "what is allocated on one device is in use there and nowhere else",
-              Capability::monitoring, second_device) {
+ANYPLACE_CASE("monitoring", "monitoring.memory",
+              "memory that is allocated on one device is in use there and nowhere else", Capability::monitoring,
+              second_device) {
   const TableBackend backend(run);
   const std::int32_t devices[2] = {backend.device(), backend.second()};
   for (const std::int32_t device : devices) {
@@ -271,7 +272,7 @@ ANYPLACE_CASE("monitoring", "monitoring.memory", "what is allocated on one devic
 }
 
 /// Vendors' libraries may or may not count the memory that they reserve, so totals may differ somewhat.
-ANYPLACE_CASE("monitoring", "monitoring.memory", "the total of a sample is that of the device's other figures",
+ANYPLACE_CASE("monitoring", "monitoring.memory", "the total memory of a sample is that of the device's other figures",
               Capability::monitoring) {
   const TableBackend backend(run);
   std::int32_t count = 0;

@@ -352,12 +352,12 @@ void check_ended(anyplace_status status, bool enough) {
   TableBackend::require(status, "shutdown", {__FILE__, __LINE__});
 }
 
-ANYPLACE_CASES(times, "process", "process.shutdown", "given {} it ends an instance that was never used") {
+ANYPLACE_CASES(times, "process", "process.shutdown", "shutdown, given {}, ends an instance that was never used") {
   TableBackend backend(run);
   check_ended(backend.shut_down(parameter.nanoseconds), parameter.enough);
 }
 
-ANYPLACE_CASES(times, "process", "process.shutdown", "given {} it ends an instance whose work is done") {
+ANYPLACE_CASES(times, "process", "process.shutdown", "shutdown, given {}, ends an instance whose work is done") {
   TableBackend backend(run);
   use(backend);
   const anyplace_stream left = backend.stream();
@@ -367,7 +367,7 @@ ANYPLACE_CASES(times, "process", "process.shutdown", "given {} it ends an instan
   check_ended(backend.shut_down(parameter.nanoseconds), parameter.enough);
 }
 
-ANYPLACE_CASES(enough_times, "process", "process.shutdown", "given {} it waits for work that is pending") {
+ANYPLACE_CASES(enough_times, "process", "process.shutdown", "shutdown, given {}, waits for work that is pending") {
   TableBackend backend(run);
   if (backend.table().shutdown == nullptr) skip("the entry shutdown");
   TableHold hold(backend);
@@ -396,7 +396,7 @@ ANYPLACE_CASES(enough_times, "process", "process.shutdown", "given {} it waits f
   if (tells) CHECK(ran.load());
 }
 
-ANYPLACE_CASE("process", "process.shutdown", "it waits no longer than it is given, and says TIMEOUT") {
+ANYPLACE_CASE("process", "process.shutdown", "shutdown waits no longer than it is given, and returns TIMEOUT") {
   TableBackend backend(run);
   if (backend.table().shutdown == nullptr) skip("the entry shutdown");
   TableHold hold(backend);
@@ -405,7 +405,7 @@ ANYPLACE_CASE("process", "process.shutdown", "it waits no longer than it is give
   CHECK_EQUAL(static_cast<ErrorCode>(backend.shut_down(5 * 1000 * 1000)), ErrorCode::timeout);
 }
 
-ANYPLACE_CASE("process", "process.shutdown", "it waits for streams that were destroyed too",
+ANYPLACE_CASE("process", "process.shutdown", "shutdown waits for the work of destroyed streams too",
               Capability::host_functions) {
   TableBackend backend(run);
   if (backend.table().shutdown == nullptr) skip("the entry shutdown");

@@ -253,7 +253,7 @@ void share_and_look(const Run& run, const Talk& talk) {
 }
 
 ANYPLACE_CASE("process", "process.left_alone",
-              "the threads that sharing with another process takes take none of the process's signals",
+              "the threads that a backend starts to share with another process take none of the process's signals",
               Capability::interprocess_events, Capability::host_functions) {
   Second second([&](const Talk& talk) { share_and_look(run, talk); });
   SignalWatch watch(run);

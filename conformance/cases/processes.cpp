@@ -125,7 +125,7 @@ std::uint32_t number_of_processes(const TableBackend& backend) {
   return count;
 }
 
-ANYPLACE_CASE("processes", "devices.processes", "without room the number of processes is told",
+ANYPLACE_CASE("processes", "devices.processes", "without room for any struct the number of processes is given",
               Capability::list_processes) {
   const TableBackend backend(run);
   const anyplace_address address = backend.allocate(bytes);
@@ -159,7 +159,7 @@ struct Stride {
 const std::vector<Stride> strides = {{"longer than ours", 40, sizeof(anyplace_process)},
                                      {"of the number alone", sizeof(std::uint64_t), sizeof(std::uint64_t)}};
 
-ANYPLACE_CASES(strides, "processes", "devices.processes", "structs {} are filled as far as both sides know them",
+ANYPLACE_CASES(strides, "processes", "devices.processes", "structs {} are filled up to what both sides know",
                Capability::list_processes) {
   const TableBackend backend(run);
   const anyplace_address address = backend.allocate(bytes);
@@ -176,7 +176,8 @@ ANYPLACE_CASES(strides, "processes", "devices.processes", "structs {} are filled
   backend.free(address);
 }
 
-ANYPLACE_CASE("processes", "devices.processes", "memory that was freed no longer counts", Capability::list_processes) {
+ANYPLACE_CASE("processes", "devices.processes", "memory that was freed doesn't count for the process any more",
+              Capability::list_processes) {
   const TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const auto own_bytes = [&] {
@@ -202,7 +203,7 @@ ANYPLACE_CASE("processes", "devices.processes", "memory that was freed no longer
   backend.destroy(stream);
 }
 
-ANYPLACE_CASE("processes", "devices.processes", "what is told of a process is within its range, and so is its memory",
+ANYPLACE_CASE("processes", "devices.processes", "a process's figures are within their ranges, and so is its memory",
               Capability::list_processes) {
   const TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

@@ -195,7 +195,7 @@ ANYPLACE_CASE("random", "random.offset", "fills take their numbers at the call, 
   CHECK_BYTES(read(held, first), expected_numbers(0, 200));
 }
 
-ANYPLACE_CASE("random", "random.offset", "a state that is given back gives the same numbers again",
+ANYPLACE_CASE("random", "random.offset", "a generator whose state is set again gives the same numbers again",
               Capability::modules) {
   const Device device = run.device();
   const Generator generator = generator_on(device);
@@ -241,7 +241,7 @@ ANYPLACE_CASES(ways, "random", "random.graphs", "a graph draws other numbers at 
   CHECK_BYTES(read(stream, first), expected_numbers(of_launch, 100));
 }
 
-ANYPLACE_CASES(ways, "random", "random.graphs", "launches at once behind each other draw apart, {}",
+ANYPLACE_CASES(ways, "random", "random.graphs", "launches right behind each other draw different numbers, {}",
                Capability::modules) {
   const Device device = run.device();
   const Generator generator = generator_on(device);

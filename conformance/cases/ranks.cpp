@@ -32,7 +32,7 @@ Numbers counted(std::int32_t first, std::uint64_t size = count) {
   return numbers;
 }
 
-ANYPLACE_CASE("collectives", "collectives.ranks", "each operation gives a rank that is alone what it gave") {
+ANYPLACE_CASE("collectives", "collectives.ranks", "each operation of a rank that is alone gives it its own values") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Communicator alone = CALL(Communicator(device, Bootstrap::alone()));

@@ -222,8 +222,8 @@ ANYPLACE_CASE("kinds of streams", "memory.copies", "registered memory is read wh
 
 // ---- Many host functions that block
 
-ANYPLACE_CASE("kinds of streams", "streams.host_functions", "as many as there may be that block hold up no other work",
-              Capability::host_functions) {
+ANYPLACE_CASE("kinds of streams", "streams.host_functions",
+              "as many blocked host functions as there may be hold up no other work", Capability::host_functions) {
   const Device device = run.device();
   const auto count = static_cast<std::size_t>(std::min(CALL(device.properties()).compute_units, 32u)) + 16;
   Signal go;

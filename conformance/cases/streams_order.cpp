@@ -39,7 +39,7 @@ ANYPLACE_CASE("streams", "streams.order", "a copy reads what was there before a 
   CHECK_BYTES(read(stream, destination), contents);
 }
 
-ANYPLACE_CASE("streams", "streams.order", "copies up and fills and copies down alternate in order") {
+ANYPLACE_CASE("streams", "streams.order", "copies to the device, fills and copies back alternate in order") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 65536));
   for (int round = 0; round < 30; ++round) {

@@ -61,7 +61,7 @@ void check_all_texts(Caller caller = {}) {
 
 // ---- Texts of fixed size
 
-ANYPLACE_CASE("texts", "texts.whole", "what a backend and its devices are called is UTF-8 that ends with NUL") {
+ANYPLACE_CASE("texts", "texts.whole", "the names of a backend and its devices are UTF-8 that ends with NUL") {
   TableBackend::note_texts();
   const TableBackend backend(run);
   check_line(backend.table().name, "the table's name");
@@ -84,7 +84,7 @@ ANYPLACE_CASE("texts", "texts.whole", "what a backend and its devices are called
   check_all_texts();
 }
 
-ANYPLACE_CASE("texts", "texts.whole", "where a device's figures come from is UTF-8 that ends with NUL",
+ANYPLACE_CASE("texts", "texts.whole", "the source of a device's figures is UTF-8 that ends with NUL",
               Capability::monitoring) {
   TableBackend::note_texts();
   const TableBackend backend(run);
@@ -118,7 +118,7 @@ std::vector<std::string> long_names() {
   return names;
 }
 
-ANYPLACE_CASE("texts", "texts.whole", "what says that a name isn't there is UTF-8, however long the name is",
+ANYPLACE_CASE("texts", "texts.whole", "the message for a name that isn't there is UTF-8, however long the name is",
               Capability::modules, test_module) {
   TableBackend::note_texts();
   const TableBackend backend(run);
@@ -140,7 +140,7 @@ ANYPLACE_CASE("texts", "texts.whole", "what says that a name isn't there is UTF-
   check_all_texts();
 }
 
-ANYPLACE_CASE("texts", "texts.whole", "what says why an image is no good is UTF-8, whatever is in the image",
+ANYPLACE_CASE("texts", "texts.whole", "the message for an image that is refused is UTF-8, whatever is in the image",
               Capability::modules, test_module) {
   TableBackend::note_texts();
   const TableBackend backend(run);
@@ -159,7 +159,7 @@ ANYPLACE_CASE("texts", "texts.whole", "what says why an image is no good is UTF-
   check_all_texts();
 }
 
-ANYPLACE_CASE("texts", "texts.whole", "what says why a call or a stream's work failed is UTF-8") {
+ANYPLACE_CASE("texts", "texts.whole", "the message for a call or a stream's work that failed is UTF-8") {
   TableBackend::note_texts();
   const TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

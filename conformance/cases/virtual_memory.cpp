@@ -90,7 +90,8 @@ ANYPLACE_CASES(sizes, "virtual memory", "memory.virtual",
 }
 
 ANYPLACE_CASE("virtual memory", "memory.virtual",
-              "where memory was unmapped other memory can be mapped, and is another", Capability::virtual_memory) {
+              "other memory can be mapped where memory was unmapped, and has its own contents",
+              Capability::virtual_memory) {
   TableDevice device(run);
   const std::uint64_t bytes = device.granule();
   const anyplace_address range = device.reserve(2);
@@ -387,8 +388,8 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "more addresses than there are
   device.release(device.reserve(1), 1);
 }
 
-ANYPLACE_CASE("virtual memory", "memory.virtual", "memory that is destroyed can be had again, mapped before or not",
-              Capability::virtual_memory) {
+ANYPLACE_CASE("virtual memory", "memory.virtual",
+              "memory that is destroyed can be allocated again, mapped before or not", Capability::virtual_memory) {
   TableDevice device(run);
   const std::uint64_t granules = half_of_memory(device);
   const anyplace_address range = device.reserve(granules);
@@ -405,8 +406,8 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "memory that is destroyed can 
   device.release(range, granules);
 }
 
-ANYPLACE_CASE("virtual memory", "memory.virtual", "addresses that are released can be had again, and cost no memory",
-              Capability::virtual_memory) {
+ANYPLACE_CASE("virtual memory", "memory.virtual",
+              "addresses that are released can be reserved again, and cost no memory", Capability::virtual_memory) {
   TableDevice device(run);
   const std::uint64_t granules = (std::uint64_t{16} << 30) / device.granule();
   for (int i = 0; i < 200; ++i) device.release(device.reserve(granules), granules);
@@ -419,7 +420,7 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "addresses that are released c
   device.release(second, granules);
 }
 
-ANYPLACE_CASE("virtual memory", "memory.virtual", "memory isn't said to be free from its making on",
+ANYPLACE_CASE("virtual memory", "memory.virtual", "memory isn't said to be free from the moment it is made",
               Capability::virtual_memory) {
   TableDevice device(run);
   const anyplace_physical one = device.create(1);  // some backends tell their figures only when they are in use
