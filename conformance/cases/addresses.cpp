@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of an address, and buffers that begin at an alignment that was asked for.
+// Finding the allocation of an address, and buffers with a requested alignment.
 #include <memory>
 #include <optional>
 
