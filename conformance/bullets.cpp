@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract's promises, in its order, each in a sentence. Every one has at least one case; a test sees to it.
+// The promises of the contract, in its order, each in a sentence. A test checks that each has at least one case.
 #include <array>
 
 #include "conformance.h"
@@ -35,7 +35,7 @@ constexpr Bullet all_bullets[] = {
      "what user code throws is its stream's fault: shown, handed out once, and later work still runs"},
     // -- Monitoring
     {"monitoring.sample", "a device tells how busy, full and hot it is; what it can't tell is unknown, not 0"},
-    {"monitoring.counters", "counters never fall, and what comes of two samples comes of the time between them"},
+    {"monitoring.counters", "counters never fall, and what is computed from two samples is of the time between them"},
     {"monitoring.memory", "memory in use is all processes' use of it, and no more than there is"},
     // -- The process
     {"process.books", "what is done and undone leaves nothing behind: no memory, thread, descriptor or mapping"},
@@ -89,12 +89,12 @@ constexpr Bullet all_bullets[] = {
     // -- Sharing between processes
     {"ipc.memory", "memory of another process is the same memory, and is kept until the last process closes it"},
     {"ipc.events", "an event is recorded and waited for by any process that has it"},
-    {"ipc.handles", "a handle that is no good, or of what is gone, is refused with the reason"},
+    {"ipc.handles", "a wrong handle, or one whose object is gone, is refused with the reason"},
     // -- Collectives
     {"collectives.broadcast", "an array is copied to each device, whole, also between backends"},
     {"collectives.reduce", "arrays of any devices are added element by element, on a device of theirs"},
     {"collectives.pieces", "pieces along a dimension go to their devices, and come together again as they were"},
-    {"collectives.order", "what a collective reads was written before it, and is written again only after it"},
+    {"collectives.order", "a collective reads what was written before it, and later writes wait for it"},
     {"collectives.ranks", "operations of a communicator are work of their stream, and give each rank its part"},
     {"collectives.arguments", "what doesn't fit is refused before anything is submitted"},
     // -- Kernels
@@ -117,10 +117,10 @@ constexpr Bullet all_bullets[] = {
     {"graphs.table", "a backend copies what describes a graph, and takes an array with any stride"},
     // -- Random numbers
     {"random.bits", "the same seed gives the same bits as on every other backend, for each distribution and type"},
-    {"random.offset", "a fill takes its numbers at the call, each once; a state that is given back gives them again"},
+    {"random.offset", "a fill takes its numbers at the call, each once; a state that is set again gives them again"},
     {"random.graphs", "a captured fill draws at each launch what it would have drawn then"},
     // -- Texts
-    {"texts.whole", "every text is UTF-8 that ends, of whole characters also where it was cut to the room there was"},
+    {"texts.whole", "every text is UTF-8 that ends with NUL, of whole characters also where it was cut to fit"},
     // -- Errors
     {"errors.exception",
      "every failure is one exception with code, place, operation and text; destructors never throw"},

@@ -17,14 +17,14 @@ namespace {
 
 pid_t running_case = 0;
 
-// The sanitizers have handlers of their own, which say more.
+// The sanitizers have handlers of their own, which report more.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool note_crashes = false;
 #else
 constexpr bool note_crashes = true;
 #endif
 
-/// How long check_stays_false looks, and how long it leaves the processor to others in between.
+/// How long check_stays_false looks, and how long it sleeps in between.
 constexpr std::chrono::milliseconds look_for{25};
 constexpr std::chrono::microseconds look_every{200};
 
@@ -41,11 +41,12 @@ extern "C" void note_crash(int number) {
 
 void watch_for_crashes() noexcept {
   if (!note_crashes) return;
-  // A thread of the backend may have little stack left: the handler gets its own only on this thread, and needs little.
+  // A thread of the backend may have little stack left. The handler has a stack of its own only on this thread, and
+  // needs little.
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) signal(number, note_crash);
 }
 
-/// `where`: if it isn't the thread's last step.
+/// `where` is set if it isn't the thread's last step.
 void tell_reason(SharedPage& page, const std::string& reason, const std::string& where) noexcept {
   if (page.told.exchange(1) != 0) return;
   page.reason.set(reason);
@@ -62,7 +63,7 @@ void tell(SharedPage& page, Outcome outcome, const std::string& reason, const st
   page.outcome.store(static_cast<int>(outcome));
 }
 
-/// Runs `body` and notes how it ended. Whether that is well.
+/// Runs `body` and notes how it ended. Returns whether it ended well.
 template <class Body>
 bool noted(SharedPage& page, Body&& body) noexcept {
   try {
@@ -82,14 +83,14 @@ bool noted(SharedPage& page, Body&& body) noexcept {
   return false;
 }
 
-/// Through the exit handlers, so that a backend that crashes or hangs while the process exits is found out.
+/// Ends the process by exit(), so that a backend that crashes or hangs in an exit handler is found out.
 [[noreturn]] void end(bool well) {
   if (!well) _exit(0);
   step("conformance/child.cpp", __LINE__, "std::exit(0)");
   std::exit(0);
 }
 
-/// Throws what a person can read: here an error is an answer, not a surprise.
+/// Fills `found`, or throws a readable text, because an error is an expected answer here.
 void discover(Discovery& found, const Surroundings& surroundings) try {
   if (!surroundings.plugin.empty()) CALL(register_plugin(surroundings.plugin));
   const Device device = CALL(Device(surroundings.place));

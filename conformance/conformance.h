@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The conformance suite as a library: which promises there are, which cases hold a backend to them, and running those.
-// What the command prints of it, and how (text, JSON), is tools/conformance.cpp.
+// The conformance suite as a library: the promises, the cases that hold a backend to them, and the function that runs
+// those. tools/conformance.cpp prints the results, as text or JSON.
 //
 // The process that calls run() never loads a backend. Each case runs in a child process of its own: one that crashes or
 // hangs costs that case only.
@@ -22,7 +22,7 @@ struct Bullet {
   const char* id;  ///< "streams.wait_event"
   const char* text;
 };
-/// All of them, in the order of the contract.
+/// All promises, in the order of the contract.
 std::span<const Bullet> bullets() noexcept;
 
 struct CaseInfo {
@@ -33,12 +33,12 @@ struct CaseInfo {
   std::string file;
   int line = 0;
 };
-/// All of them, in the order of the bullets' groups. Loads no backend.
+/// All cases, in the order of the bullets' groups. Loads no backend.
 std::vector<CaseInfo> cases();
-/// Whether `filter` occurs in "group: name" or in the bullet's id, in any case of letters. "" is in all.
+/// Whether `filter` occurs in "group: name" or in the bullet's id, ignoring case. "" occurs in all.
 bool matches(const CaseInfo& info, const std::string& filter);
 
-/// What a case may take, unless asked otherwise. It is there for what hangs, so it leaves room for a busy machine.
+/// The time limit of a case unless another one is given. It ends cases that hang, so it leaves room for a busy machine.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr std::chrono::seconds case_timeout{120};
 #else
@@ -51,17 +51,17 @@ struct Options {
   std::string module;  ///< the image of the test kernels; "" to look for the one that was installed
   std::string other;   ///< a place of another backend; "" for cpu_sim:0 where that is another
   std::string filter;
-  std::string exclude;                               ///< what matches this isn't run, if it is anything
-  std::uint64_t seed = 1;                            ///< of the order of the cases, and of those that are random
-  unsigned jobs = 1;                                 ///< cases at the same time
+  std::string exclude;                               ///< matching cases aren't run, unless it is empty
+  std::uint64_t seed = 1;                            ///< decides the order of the cases and the random ones
+  unsigned jobs = 1;                                 ///< cases that run at the same time
   std::chrono::milliseconds timeout = case_timeout;  ///< for each case
-  bool fail_fast = false;                            ///< the first case that fails is the last
+  bool fail_fast = false;                            ///< stops at the first case that fails
 };
 
-/// For a program's beginning: runs it once more, with malloc's per-thread caches turned off. What lies in them counts
-/// as in use, and grows for as long as threads free what others allocated, so the cases that look at the heap would
-/// convict who leaks nothing. Returns where that is done already, where GLIBC_TUNABLES is the user's, or where it can't
-/// be done.
+/// Called at a program's beginning: runs the program once more, with malloc's per-thread caches turned off. Memory in
+/// them counts as in use and grows as long as threads free what others allocated, so the cases about the heap would
+/// convict a backend that leaks nothing. Returns if the caches are off already, if the user has set GLIBC_TUNABLES, or
+/// if it isn't possible.
 void without_thread_caches() noexcept;
 
 enum class Result { passed, failed, skipped };
@@ -71,9 +71,9 @@ struct CaseReport {
   CaseInfo info;
   Result result = Result::failed;
   double seconds = 0;
-  std::string reason;  ///< failed: what was found; skipped: what the device lacks
-  std::string call;    ///< failed: the call that it was in, with its file and line
-  std::string output;  ///< failed: the end of what it wrote to standard output and error
+  std::string reason;  ///< for a failure what was found, for a skip what is missing
+  std::string call;    ///< for a failure the call, with its file and line
+  std::string output;  ///< for a failure the end of standard output and error
 };
 
 struct Report {
@@ -83,43 +83,45 @@ struct Report {
   std::string backend_version;
   std::string plugin;
   std::uint64_t seed = 0;
-  std::vector<CaseReport> cases;  ///< in the order of cases(); those that ran to their end
-  std::vector<CaseInfo> not_run;  ///< in that order: those that an interruption or fail_fast left out
-  int interrupted = 0;            ///< by that signal; 0 if it wasn't
+  std::vector<CaseReport> cases;  ///< the cases that ran to their end, in the order of cases()
+  /// The cases that an interruption or fail_fast left out, in the same order.
+  std::vector<CaseInfo> not_run;
+  int interrupted = 0;  ///< the signal that interrupted the run, or 0
 
   int count(Result result) const noexcept;
-  /// Every case that was asked for ran, and none failed.
+  /// Whether every requested case ran and none failed.
   bool conforms() const noexcept { return not_run.empty() && count(Result::failed) == 0; }
 };
 
-/// Who is told what happens, in the process that calls run(), and who may end it. Each may be empty.
+/// Callbacks in the process that calls run(): they are told what happens, and one may end the run. Each may be empty.
 struct Watcher {
-  std::function<void(const Report&)> begins;    ///< with all but the cases
+  std::function<void(const Report&)> begins;    ///< the report lacks only the cases
   std::function<void(const CaseReport&)> ends;  ///< after each case
-  std::function<int()> interrupted;             ///< asked all the time: the signal that ends the run, or 0
+  /// Asked all the time: returns the signal that ends the run, or 0.
+  std::function<int()> interrupted;
 };
 
-/// The suite can't say anything of the backend: a bad option, or a place that isn't there.
+/// The suite can't judge the backend: an option is wrong, or the place doesn't exist.
 class CannotRun : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// Runs the cases that match. The process must have one thread and must not have used a backend. An interruption ends
-/// the cases that are running, and is no failure: what was found until then is reported. Throws CannotRun.
+/// the running cases and isn't a failure: the results so far are reported. Throws CannotRun.
 Report run(const Options& options, const Watcher& watcher);
 
-/// From now on SIGINT and SIGTERM, where they aren't ignored, are remembered for interrupted() instead of ending the
+/// From now on SIGINT and SIGTERM, unless they are ignored, are remembered for interrupted() instead of ending the
 /// process; a second one ends it.
 void catch_interruptions() noexcept;
 int interrupted() noexcept;
 
-/// A JUnit report, opened before the cases run, so that a file that can't be written is found out then. Throws
-/// CannotRun.
+/// A JUnit report. The file is opened before the cases run, so that one that can't be written is found out at once.
+/// Throws CannotRun.
 class JunitFile {
  public:
   explicit JunitFile(std::string path);
-  JunitFile(const JunitFile&) = delete;  // one owner of the descriptor
+  JunitFile(const JunitFile&) = delete;  // it owns the descriptor
   JunitFile& operator=(const JunitFile&) = delete;
   ~JunitFile();
 

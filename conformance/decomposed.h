@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What CHECK makes of an expression, so that a check that fails shows what was compared: Decompose() <= a == b is
-// (Decompose() <= a) == b, which keeps both sides. What is joined by && or || is no comparison any more, and shows
-// nothing.
+// CHECK decomposes its expression, so that a check that fails shows the values that were compared: Decompose() <= a ==
+// b is (Decompose() <= a) == b, which keeps both sides. Comparisons that are joined by && or || aren't decomposed, and
+// show nothing.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace anyplace::conformance {
 template <class T>
 std::string shown(const T& value);
 
-/// A comparison: whether it holds, and else its sides.
+/// The result of a comparison and, if it doesn't hold, its two sides.
 struct Compared {
   bool holds;
   std::string sides;
@@ -21,7 +21,7 @@ struct Compared {
   explicit operator bool() const noexcept { return holds; }
 };
 
-/// The left side, as long as nothing is compared with it. It refers to the expression's value.
+/// The left side, before anything is compared with it. It refers to the expression's value.
 template <class T>
 class LeftSide {
  public:
@@ -29,7 +29,7 @@ class LeftSide {
   explicit operator bool() const { return static_cast<bool>(value_); }
   const T& value() const noexcept { return value_; }
 
-// Literals are compared with numbers of any sign, as they are without a template.
+// Literals are compared with numbers of any sign, as without a template.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #define ANYPLACE_CONFORMANCE_COMPARE(op)                                                             \
@@ -58,7 +58,7 @@ struct Decompose {
   }
 };
 
-/// ": 1024 >= 4096", or nothing where the expression says it all.
+/// Such as ": 1024 >= 4096", or nothing if the expression shows everything.
 inline std::string sides_of(bool) { return ""; }
 inline std::string sides_of(const Compared& compared) { return ": " + compared.sides; }
 template <class T>

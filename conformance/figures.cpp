@@ -19,15 +19,15 @@
 namespace anyplace::conformance {
 namespace {
 
-/// What grew in all of these rounds is taken for a leak. After each of the last ones there is a pause, so that threads
-/// that clean up behind the caller get their turn, also on a machine that is busy: a second after the very last.
+/// A figure that grew in all of these rounds is taken for a leak. There is a pause after each of the last ones, a
+/// second after the very last, so that threads that clean up behind the caller get their turn also on a busy machine.
 constexpr int quick_rounds = 4;
 constexpr int patient_rounds = 8;
 constexpr int pauses = 20;
 constexpr int last_pauses = 200;
 constexpr std::chrono::milliseconds pause_for{5};
 
-// A sanitizer keeps freed memory for a while, and has mappings of its own.
+// A sanitizer keeps freed memory for a while, and has its own mappings.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool memory_is_the_backends = false;
 #else
@@ -58,11 +58,11 @@ std::int64_t address_space() {
   return pages * 4096;
 }
 
-/// Of the heap, for one time. A vendor's library may remember each allocation that there ever was.
+/// Bytes of the heap for one operation. A vendor's library may remember each allocation that there ever was.
 constexpr std::int64_t heap_of_an_operation = 16;
 constexpr std::int64_t heap_of_an_allocation = 1024;
 
-/// What a round of `times` may leave behind of each.
+/// What a round of `times` operations may leave behind of each figure.
 Figures allowance(int times, std::uint64_t device_bytes) {
   const auto half = static_cast<std::int64_t>(times) / 2;
   const auto bytes = static_cast<std::int64_t>(device_bytes);
@@ -157,7 +157,7 @@ void without_thread_caches() noexcept {
     execv("/proc/self/exe", arguments.data());
     unsetenv(variable);
   } catch (const std::exception&) {
-    // Then the cases look at what there is.
+    // If this fails the caches stay on, and the cases measure with them.
   }
 }
 

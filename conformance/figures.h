@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The books of the process and of the device: what an operation that was undone may not have left behind.
+// The figures of the process and the device in which an operation that was undone must leave nothing behind.
 #pragma once
 
 #include <array>
@@ -15,12 +15,12 @@ enum class Figure { descriptors, threads, mappings, heap_bytes, address_space, d
 
 using Figures = std::array<std::int64_t, static_cast<std::size_t>(Figure::count)>;
 
-/// Now. What can't be told is 0.
+/// The present figures; one that can't be told is 0.
 Figures figures(const TableBackend& backend);
 
-/// Fails the case if what `once` does leaves something behind each time: `once` runs `times` times a round, and some
-/// figure is up by half a unit a time after every one of many rounds. So a cache that fills, a table that doubles and
-/// another process's memory convict nobody. `device_bytes` is what a time holds of the device's memory.
+/// Fails the case if `once` leaves something behind each time. `once` runs `times` times in a round, and some figure
+/// has risen by half a unit per time after every one of many rounds. So a cache that fills, a table that doubles and
+/// another process's memory convict nobody. `device_bytes` is the device memory that one time uses.
 void check_leaves_nothing(const TableBackend& backend, int times, std::uint64_t device_bytes,
                           const std::function<void()>& once, Caller caller = {});
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person or a system does to end a run early: the signal is remembered, so that the report is still made.
+// Signals that end a run early are remembered, so that the report is still made.
 #include <signal.h>
 
 #include "conformance.h"

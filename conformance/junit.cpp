@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report as JUnit XML, the form that CI systems read: a test suite for each group, a test case for each case.
+// Writes the report as JUnit XML, which CI systems read: a test suite for each group, a test case for each case.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,13 +14,13 @@
 namespace anyplace::conformance {
 namespace {
 
-/// Length of the character at the beginning; 0 if it is none of UTF-8 or none of XML's.
+/// The length of the character at the beginning; 0 if it isn't valid in UTF-8 or in XML.
 std::size_t xml_length(std::string_view text) noexcept {
   const bool no_character = text.starts_with("\xef\xbf\xbe") || text.starts_with("\xef\xbf\xbf");
   return no_character ? 0 : utf8_length(text);
 }
 
-/// What XML 1.0 can't hold, not even escaped, is shown as \xNN.
+/// Escapes a text; what XML 1.0 can't contain even escaped is shown as \xNN.
 std::string escaped(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -104,7 +104,7 @@ std::string case_xml(const CaseReport& report) {
   return xml + "    </testcase>\n";
 }
 
-/// A case that an interruption left out, or --fail-fast.
+/// The element of a case that an interruption or --fail-fast left out.
 std::string not_run_xml(const CaseInfo& info, const std::string& why) {
   return "    <testcase" + attribute("classname", "anyplace." + info.bullet) + attribute("name", info.name) +
          attribute("time", seconds_text(0)) + ">\n      <skipped" + attribute("message", why) + "/>\n    </testcase>\n";
@@ -163,7 +163,7 @@ JunitFile::~JunitFile() { close(descriptor_); }
 void JunitFile::write(const Report& report) {
   const std::string xml = report_xml(report);
   std::string_view left = xml;
-  // A device like /dev/stdout can't be cut, and needn't be.
+  // A device such as /dev/stdout can't be truncated, and needn't be.
   bool good = ftruncate(descriptor_, 0) == 0 || errno == EINVAL;
   while (good && !left.empty()) {
     const ssize_t written = ::write(descriptor_, left.data(), left.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// conformance_runner: the suite with as little around it as it can have. For machines where the `anyplace` command
-// can't be built, because they lack the libraries that it uses; scripts/verify-gpu is one user. Elsewhere use
-// `anyplace conformance`, which does the same and more.
+// conformance_runner: the suite with as few dependencies as possible. It is for machines where the `anyplace` command
+// can't be built, because they lack the libraries that it uses; scripts/verify-gpu uses it. Elsewhere use `anyplace
+// conformance`, which does the same and more.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -73,7 +73,7 @@ CommandLine parse(int argc, char** argv) {
   return line;
 }
 
-/// What the vendor sends may hold anything; a terminal gets what it can show.
+/// Texts of a vendor may contain anything; this makes one that a terminal can show.
 std::string shown(std::string text) {
   for (char& c : text) {
     if (c != '\n' && static_cast<unsigned char>(c) < ' ') c = '?';
@@ -117,7 +117,7 @@ int main(int argc, char** argv) try {
   without_thread_caches();
   std::optional<JunitFile> junit;
   if (!line.junit.empty()) junit.emplace(line.junit);
-  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a child must not inherit what is not written yet
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a child must not inherit unwritten output
   catch_interruptions();
   const Report found = run(line.options, {{}, print, interrupted});
   if (junit) junit->write(found);

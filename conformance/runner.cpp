@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The parent's side: forks a child for each case, gives it its time, and makes a report of how it ended. Nothing here
-// calls a backend.
+// The parent's side: it forks a child for each case, ends it when its time is over, and reports how it ended. Nothing
+// here calls a backend.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -32,15 +32,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How much of a child's output is kept: its end.
+/// How many bytes of a child's output are kept, from its end.
 constexpr std::size_t kept_output = 8192;
 
-/// A forked child, with its page and the end of its output. Not more than its time is given to it, and nothing that it
+/// A forked child, with its page and the end of its output. It gets no more than its time, and no process that it
 /// started is left behind.
 class Child {
  public:
   Child() = default;
-  Child(const Child&) = delete;  // one parent
+  Child(const Child&) = delete;  // it has one parent
   Child& operator=(const Child&) = delete;
   ~Child() {
     if (process_ > 0) end(true);
@@ -51,14 +51,14 @@ class Child {
   template <class Body>
   void start(std::chrono::milliseconds limit, Body&& body);
 
-  /// Takes what the child wrote, and looks whether it ended or its time is over; ends it then.
+  /// Reads what the child wrote, and returns whether it has ended. Ends it if its time is over.
   bool over();
 
   int output() const noexcept { return output_; }
   SharedPage& page() const noexcept { return *page_; }
   bool timed_out() const noexcept { return timed_out_; }
   int status() const noexcept { return status_; }
-  /// What it is given: more where the case says that it needs it.
+  /// The child's time limit; a case may ask for a longer one.
   std::chrono::milliseconds limit() const noexcept { return limit_ * std::clamp(page_->time_factor.load(), 1, 10); }
   const std::string& text() const noexcept { return text_; }
   double seconds() const noexcept { return seconds_; }
@@ -81,7 +81,7 @@ class Child {
   std::string text_;
 };
 
-/// What differs between a fresh process and a fork of this one.
+/// Makes a fork of this process like a fresh process.
 void settle_in(pid_t parent, int output) noexcept {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
@@ -110,7 +110,7 @@ void Child::start(std::chrono::milliseconds limit, Body&& body) {
   process_ = fork();
   if (process_ == 0) {
     settle_in(parent, ends[1]);
-    // It is the backend's own memory that is looked at, not what the library's allocator makes of it.
+    // The cases are about the backend's own memory, so the library's caching allocator is switched off.
     setenv("ANYPLACE_ALLOCATOR", "caching:false", 1);
     body(*page_);
   }
@@ -122,7 +122,7 @@ void Child::start(std::chrono::milliseconds limit, Body&& body) {
 void Child::drain() {
   std::array<char, 16384> chunk;
   ssize_t got = 0;
-  // A bound, because a child that writes without end must not keep us here.
+  // The rounds are limited, because a child that writes without end must not keep the parent here.
   for (int rounds = 0; rounds < 64 && (got = ::read(output_, chunk.data(), chunk.size())) > 0; ++rounds) {
     text_.append(chunk.data(), static_cast<std::size_t>(got));
     if (text_.size() > kept_output) text_.erase(0, text_.size() - kept_output);
@@ -130,7 +130,7 @@ void Child::drain() {
 }
 
 void Child::end(bool by_force) noexcept {
-  // The child is still our zombie, so its number, and its group's, can't be anybody else's yet.
+  // The child is still a zombie of this process, so its number and its group's can't belong to another process yet.
   kill(-process_, SIGKILL);
   if (by_force) kill(process_, SIGKILL);
   while (waitpid(process_, &status_, 0) < 0 && errno == EINTR) continue;
@@ -153,7 +153,7 @@ bool Child::over() {
 void wait_for_news(const std::list<std::unique_ptr<Child>>& children) {
   std::vector<pollfd> watched;
   for (const auto& child : children) watched.push_back({child->output(), POLLIN, 0});
-  // The end of a child closes its output, unless something that it started keeps it open: look again soon.
+  // A child that ends closes its output, unless a process that it started keeps it open; so it soon looks again.
   poll(watched.data(), watched.size(), 20);
   const bool all_closed = std::all_of(watched.begin(), watched.end(), [](const pollfd& one) {
     return (one.revents & POLLHUP) != 0 && (one.revents & POLLIN) == 0;
@@ -161,7 +161,7 @@ void wait_for_news(const std::list<std::unique_ptr<Child>>& children) {
   if (all_closed) poll(nullptr, 0, 1);
 }
 
-/// What the child's threads were at when it ended without saying so.
+/// The last steps of the threads of a child that ended without a result.
 std::string last_calls(const SharedPage& page, bool crashed) {
   const int by = page.crashed_slot.load();
   if (crashed && by > 0 && static_cast<std::size_t>(by) <= page.slots.size()) {
@@ -177,7 +177,7 @@ std::string last_calls(const SharedPage& page, bool crashed) {
   return text;
 }
 
-/// Why a child that didn't end well did so; "" if it ended well.
+/// The reason why a child didn't end well; "" if it did.
 std::string death(const Child& child) {
   if (child.timed_out()) {
     return "it didn't end within " + std::to_string(static_cast<double>(child.limit().count()) / 1000).substr(0, 6) +
@@ -188,7 +188,7 @@ std::string death(const Child& child) {
   return "";
 }
 
-/// Fills all of the report that the child's end says.
+/// Fills in the part of the report that follows from the child's end.
 void judge(CaseReport& report, const Child& child) {
   const SharedPage& page = child.page();
   report.seconds = child.seconds();
@@ -233,7 +233,7 @@ void discover(Surroundings& surroundings, Discovery& found, std::chrono::millise
   surroundings.plugin_file = found.plugin.get();
 }
 
-/// What the device lacks of what the case needs; "" if nothing.
+/// What the device lacks of the case's needs; "" if nothing.
 std::string missing(const CaseDefinition& definition, const Surroundings& surroundings, std::uint64_t capabilities) {
   for (const Need& need : definition.needs) {
     const bool there = need.kind == Need::Kind::second_device   ? surroundings.device_count > 1
@@ -246,7 +246,7 @@ std::string missing(const CaseDefinition& definition, const Surroundings& surrou
   return "";
 }
 
-/// FNV-1a: the seed of a case doesn't depend on which other cases run.
+/// The FNV-1a hash, so that the seed of a case doesn't depend on which other cases run.
 std::uint64_t case_seed(std::uint64_t seed, const CaseDefinition& definition) {
   std::uint64_t hash = 14695981039346656037u ^ seed;
   for (const char c : std::string(definition.group) + ": " + definition.name) {
@@ -255,7 +255,7 @@ std::uint64_t case_seed(std::uint64_t seed, const CaseDefinition& definition) {
   return hash;
 }
 
-/// Fisher-Yates, by hand: std::shuffle's result is each library's own.
+/// Fisher-Yates, written here because std::shuffle's result differs between libraries.
 void shuffle(std::vector<std::size_t>& order, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   for (std::size_t left = order.size(); left > 1; --left) std::swap(order[left - 1], order[random() % left]);
@@ -286,7 +286,7 @@ class Runner {
   Runner(const Options& options, const Surroundings& surroundings, std::uint64_t capabilities, const Watcher& watcher)
       : options_(options), surroundings_(surroundings), capabilities_(capabilities), watcher_(watcher) {}
 
-  /// Fills the report's cases, and those that it didn't come to.
+  /// Fills in the report's cases, and those that weren't reached.
   void run(const std::vector<std::size_t>& order, const std::vector<CaseInfo>& infos, Report& report) {
     std::map<std::size_t, CaseReport> done;
     bool failed = false;
@@ -308,7 +308,7 @@ class Runner {
       wait_for_news(children_);
       collect(infos, finish);
     }
-    children_.clear();  // ends those that still run
+    children_.clear();  // ends the children that still run
     for (auto& [index, one] : done) report.cases.push_back(std::move(one));
     std::set<std::size_t> left(order.begin(), order.end());
     for (const auto& [index, one] : done) left.erase(index);
@@ -359,7 +359,7 @@ class Runner {
   std::list<Running> running_;
 };
 
-/// The default of --other: the simulator is always there, so where it is another backend it serves.
+/// The default of --other: the simulator, which always exists, unless it is the backend under test.
 std::string other_place(const Options& options, const std::string& backend) {
   constexpr const char* simulator = "cpu_sim";
   if (options.other.empty()) return backend == simulator ? "" : std::string(simulator) + ":0";
@@ -370,7 +370,7 @@ std::string other_place(const Options& options, const std::string& backend) {
   return options.other;
 }
 
-/// Found out before the plugin is opened where the names say it.
+/// Checks the plugin's name, which may show before it is opened that it is another backend's.
 void check_plugin(const Options& options, const std::string& plugin_of_place) {
   if (options.plugin.empty()) return;
   std::array<char, 4096> asked{};

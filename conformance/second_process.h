@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A second process of a case's, and how the two talk. It is forked before the backend is used, so that each has it to
-// itself.
+// A second process of a case, and how the two communicate. It is forked before the backend is used, so that each
+// process initialises it for itself.
 #pragma once
 
 #include <poll.h>
@@ -20,12 +20,12 @@
 
 namespace anyplace::conformance {
 
-/// One process's end of the talk between the two.
+/// One process's end of the connection between the two.
 class Talk {
  public:
   Talk(int in, int out) noexcept : in_(in), out_(out) {}
 
-  // The parameters say where it was called from.
+  // The parameters tell the caller's position.
   void send(const std::vector<std::byte>& handle, const char* file = __builtin_FILE(),
             int line = __builtin_LINE()) const {
     const std::uint64_t length = handle.size();
@@ -68,7 +68,7 @@ class Talk {
   int out_;
 };
 
-/// A process that runs `body`. What fails there fails here, at the end.
+/// A process that runs `body`. If that fails, the case fails at the end.
 class Second {
  public:
   explicit Second(const std::function<void(const Talk&)>& body) {
@@ -109,7 +109,7 @@ class Second {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     close(to_[1]);
     close(from_[0]);
-    if (end_well("second process", [&] { body(Talk(to_[0], from_[1])); })) std::exit(0);  // as a program ends
+    if (end_well("second process", [&] { body(Talk(to_[0], from_[1])); })) std::exit(0);  // ends as a program does
     _exit(1);
   }
 

@@ -14,7 +14,7 @@ namespace {
 
 SharedPage* current_page = nullptr;
 
-/// 0: none yet. Else 1 + the slot, or -1 when all were taken.
+/// 0 before the first step, otherwise 1 + the slot, or -1 if all were taken.
 thread_local int slot_of_thread = 0;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The memory that the parent and one child both see: what the child is doing and what it found, so that the parent
-// knows also when the child can't say it any more. Texts are cut to their room and end with NUL; the parent reads them
-// only once the child is gone, and trusts none of their lengths.
+// The memory that the parent and one child share: what the child is doing and what it found, so that the parent knows
+// it even if the child crashes. Texts are cut to fit and end with NUL; the parent reads them only after the child has
+// ended, and trusts none of their lengths.
 #pragma once
 
 #include <array>
@@ -37,14 +37,14 @@ enum class Outcome : int {
   skipped,
 };
 
-/// What one thread of the child is at.
+/// The present step of one thread of the child.
 struct StepSlot {
   std::atomic<int> line;
   SharedText<120> file;
   SharedText<400> text;
 };
 
-/// What the first child finds out of the place.
+/// What the first child finds out about the place.
 struct Discovery {
   int device_count;
   std::uint64_t capabilities;
@@ -58,21 +58,22 @@ struct Discovery {
 
 struct SharedPage {
   std::atomic<int> outcome;      ///< an Outcome
-  std::atomic<int> told;         ///< the first thread that fails tells why
-  std::atomic<int> time_factor;  ///< how many times as long the case may take; 0 is once
+  std::atomic<int> told;         ///< set by the first thread that fails, which tells the reason
+  std::atomic<int> time_factor;  ///< how many times as long the case may take; 0 means once
   std::atomic<unsigned> slots_taken;
-  std::atomic<int> crashed_slot;  ///< 1 + the slot of the thread that crashed; -1: of a thread that isn't the case's
+  /// 1 + the slot of the thread that crashed; -1 if it isn't a thread of the case.
+  std::atomic<int> crashed_slot;
   std::array<StepSlot, 16> slots;
   SharedText<4096> reason;
   SharedText<640> call;
   Discovery discovery;
 };
 
-/// A SharedPage of zeroes; unmapped with the object. Throws std::system_error.
+/// A zeroed SharedPage, which is unmapped with the object. Throws std::system_error.
 class SharedPageMapping {
  public:
   SharedPageMapping();
-  SharedPageMapping(const SharedPageMapping&) = delete;  // unmapped once
+  SharedPageMapping(const SharedPageMapping&) = delete;  // it unmaps the page once
   SharedPageMapping& operator=(const SharedPageMapping&) = delete;
   ~SharedPageMapping();
 
@@ -83,13 +84,14 @@ class SharedPageMapping {
   SharedPage* page_;
 };
 
-/// The page that step() and the checks of this process write to; set once, in the child, before its threads start.
+/// Sets the page that step() and the checks of this process write to. Called once, in the child, before its threads
+/// start.
 void use_page(SharedPage* page) noexcept;
-/// In a forked process, which has its thread's slot from its parent: the next step takes another.
+/// Called in a forked process, whose thread has its parent's slot: the next step takes a new one.
 void forget_slot() noexcept;
 SharedPage* page_in_use() noexcept;
 
-/// "conformance/cases/x.cpp:12: stream.query()" of the slot; "" if its thread never called anything.
+/// The text of a slot's step, such as "conformance/cases/x.cpp:12: stream.query()"; "" if its thread never made one.
 std::string step_text(const SharedPage& page, std::size_t slot);
 /// The slot of the calling thread; -1 if it has none.
 int own_slot() noexcept;

@@ -25,7 +25,8 @@ std::size_t place_of(const char* bullet) noexcept {
   return static_cast<std::size_t>(found - all.begin());
 }
 
-/// A case of no bullet, or two of one name, is a mistake in the suite: it stops the first that looks.
+/// Checks the cases: one of no bullet, or two of the same name, are mistakes in the suite, and the first process that
+/// looks stops.
 void check_definitions(const std::vector<CaseDefinition>& all) {
   std::set<std::string> names;
   for (const CaseDefinition& definition : all) {

@@ -15,7 +15,7 @@ namespace anyplace::conformance {
 
 class Run;
 
-/// What a case can't do without. A device that lacks it skips the case, and the report says this name.
+/// Something that a case requires. If a device lacks it the case is skipped, and the report shows this name.
 struct Need {
   enum class Kind { capability, second_device, other_backend, test_module };
 
@@ -41,10 +41,10 @@ struct CaseDefinition {
   std::function<void(Run&)> body;
 };
 
-/// All that were registered. Sorted by the order of the bullets, then of the source.
+/// All registered cases, in the order of the bullets, then of the source.
 const std::vector<CaseDefinition>& definitions();
 
-/// Adds to the registry before main(). See ANYPLACE_CASE.
+/// Adds a case to the registry before main(); see ANYPLACE_CASE.
 class Registration {
  public:
   template <class... Needs>

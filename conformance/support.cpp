@@ -79,7 +79,7 @@ Bytes pattern(std::uint64_t bytes, std::uint64_t seed) {
   Bytes contents(static_cast<std::size_t>(bytes));
   std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;
   for (std::size_t i = 0; i < contents.size(); ++i) {
-    // splitmix64, a byte at a time would be slow: eight bytes of each number.
+    // splitmix64 gives eight bytes at a time, because one byte at a time would be slow.
     if (i % 8 == 0) {
       state += 0x9e3779b97f4a7c15u;
       std::uint64_t mixed = state;
@@ -209,14 +209,14 @@ void run_threads(int count, const std::function<void(int)>& body) {
 #ifdef __SANITIZE_ADDRESS__
 namespace {
 
-/// Whether another thread of this process is on a processor, or wants one.
+/// Whether another thread of this process is running or runnable.
 bool others_run() {
   const std::string self = std::to_string(gettid());
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     if (task.path().filename() == self) continue;
     std::ifstream file(task.path() / "stat");
     const std::string stat{std::istreambuf_iterator<char>(file), {}};
-    const std::size_t name_end = stat.rfind(") ");  // the name may hold any character
+    const std::size_t name_end = stat.rfind(") ");  // the name may contain any character
     if (name_end != std::string::npos && stat[name_end + 2] == 'R') return true;
   }
   return false;
@@ -228,7 +228,8 @@ bool others_run() {
 void check_forked(const char* file, int line, const std::function<void()>& body) {
   step(file, line, "fork()");
 #ifdef __SANITIZE_ADDRESS__
-  // GCC 12's AddressSanitizer leaves the child its allocator as it was: for ever locked, if another thread was in it.
+  // GCC 12's AddressSanitizer doesn't reset its allocator's locks in the child: if another thread held one, it stays
+  // locked for ever.
   for (int tries = 0; tries < 10000 && others_run(); ++tries) std::this_thread::yield();
 #endif
   const pid_t child = fork();

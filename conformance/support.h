@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What many cases share: gates that hold a stream back, patterns of bytes and their comparison, threads.
+// Helpers that many cases share: gates that hold a stream back, patterns of bytes and their comparison, threads.
 #pragma once
 
 #include <cstddef>
@@ -15,18 +15,18 @@ namespace anyplace::conformance {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// Holds a stream back by a host function that waits. Opens at the latest when it is destroyed. Declare it before the
-/// streams: they may have to wait for it.
+/// Holds a stream back by a host function that waits. The destructor opens it at the latest. Declare it before the
+/// streams, because their destructors may have to wait for it.
 class HostGate {
  public:
   HostGate();
-  HostGate(const HostGate&) = delete;  // names one gate
+  HostGate(const HostGate&) = delete;  // it is one gate
   HostGate& operator=(const HostGate&) = delete;
   ~HostGate();
 
-  /// What is submitted to `stream` later doesn't run before open(). Needs host_functions. Once per gate.
+  /// What is submitted to `stream` later doesn't run before open(). Needs host_functions. May be called once.
   void hold(StreamView stream);
-  /// Returns when the host function runs, so that what was submitted before it is done.
+  /// Returns when the host function runs, and so the work before it is done.
   void wait_until_held();
   void open() noexcept;
 
@@ -48,27 +48,27 @@ class Signal {
   std::shared_ptr<State> state_;
 };
 
-/// Bytes that look random and depend on `seed` alone.
+/// Bytes that look random and depend only on `seed`.
 Bytes pattern(std::uint64_t bytes, std::uint64_t seed = 1);
 
-/// Where a helper was called from, so that a report names the case's line. Made by its default arguments alone.
+/// The position of a helper's caller, so that a report shows the case's line. It is made only by default arguments.
 struct Caller {
   const char* file;
   int line;
   Caller(const char* from = __builtin_FILE(), int at = __builtin_LINE()) noexcept : file(from), line(at) {}
 };
 
-/// A buffer that holds `contents`, when this returns.
+/// Makes a buffer that contains `contents` when this returns.
 Buffer upload(StreamView stream, const Bytes& contents, Caller caller = {});
-/// A buffer of `value` bytes, when this returns.
+/// Makes a buffer of `value` bytes, which are written when this returns.
 Buffer filled(StreamView stream, std::uint64_t bytes, std::uint8_t value, Caller caller = {});
-/// What is in the buffer, by way of a new stream that nothing holds back. The caller has seen to it that it is written.
+/// Reads the buffer by a new stream that nothing holds back. The caller must have waited until it is written.
 Bytes read(BufferView buffer, Caller caller = {});
-/// The same through that stream, in its order.
+/// Reads the buffer through that stream, in its order.
 Bytes read(StreamView stream, BufferView buffer, Caller caller = {});
 
-/// Two streams, and what the one leaves to the other: the consumer copies what the producer filled, or fills it itself.
-/// The producer can be held back by the gate.
+/// Two streams, of which the consumer uses what the producer makes: it copies what the producer filled, or fills it
+/// itself. The gate can hold the producer back.
 struct Handover {
   static constexpr std::uint64_t bytes = 1 << 16;
 
@@ -77,15 +77,15 @@ struct Handover {
 
   HostGate gate;
   Stream producer, consumer;
-  Buffer source, destination;  ///< the producer's, of 1s, and the consumer's, of 0s
+  Buffer source, destination;  ///< of the producer, with 1s, and of the consumer, with 0s
 
-  /// The producer is held back, and then fills the source with 2s.
+  /// Holds the producer back, and makes it then fill the source with 2s.
   void hold_and_fill(Caller caller = {});
-  /// The consumer's copy, submitted here, waits until the gate opens, and has the 2s.
+  /// Submits a copy by the consumer, and checks that it waits until the gate opens and copies the 2s.
   void check_copy_waits(Caller caller = {});
-  /// The consumer's fill, submitted here, waits until the gate opens.
+  /// Submits a fill by the consumer, and checks that it waits until the gate opens.
   void check_fill_waits(Caller caller = {});
-  /// The consumer's fill, submitted here, is done while `held`, which the gate holds back, isn't.
+  /// Submits a fill by the consumer, and checks that it is done while `held`, which the gate holds back, isn't.
   void check_fill_goes_on(StreamView held, Caller caller = {});
   void check_fill_goes_on(Caller caller = {}) { check_fill_goes_on(producer, caller); }
 
@@ -95,21 +95,21 @@ struct Handover {
 
 void check_bytes(const Bytes& actual, const Bytes& expected, const char* file, int line, const char* text);
 
-/// Runs `body(0)` to `body(count - 1)`, each on a thread of its own; what one throws is thrown here, after all are
-/// done.
+/// Runs `body(0)` to `body(count - 1)`, each on its own thread. An exception of one is thrown here, after all are done.
 void run_threads(int count, const std::function<void(int)>& body);
 
-/// Runs `body` in a forked process, which must end well; fails with what it says if not. For the cases about fork.
+/// Runs `body` in a forked process, which must end well, and fails with its reason if not. It is for the cases about
+/// fork.
 void check_forked(const char* file, int line, const std::function<void()>& body);
 
-/// Sets an environment variable of this process, which has one thread still.
+/// Sets an environment variable of this process, which must still have only one thread.
 void set_variable(const char* name, const std::string& value);
 
-/// A directory of its own, removed with what is in it.
+/// A new directory, which is removed with its contents.
 class Folder {
  public:
   Folder();
-  Folder(const Folder&) = delete;  // removed once
+  Folder(const Folder&) = delete;  // it is removed once
   Folder& operator=(const Folder&) = delete;
   ~Folder();
 

@@ -15,7 +15,7 @@
 namespace anyplace::conformance {
 namespace {
 
-// ---- The core's side, as little of it as these cases need ----------------------------------------------------------
+// ---- The core's side, as far as these cases need it ----------------------------------------------------------------
 
 thread_local std::string last_message;
 
@@ -23,15 +23,15 @@ struct FaultBook {
   std::mutex mutex;  // guards the members
   std::vector<TableFault> faults;
   bool notes_texts = false;
-  std::vector<std::string> texts;  // of all kinds
+  std::vector<std::string> texts;  // all kinds of texts
 };
-/// Never destroyed: a backend's thread may tell a fault while the process exits.
+/// Never destroyed, because a backend's thread may report a fault while the process exits.
 FaultBook& fault_book() {
   static FaultBook* const book = new FaultBook;
   return *book;
 }
 
-/// Kept only where a case asks for it: others count what is left behind.
+/// Texts are kept only if a case asks for it, because other cases count what is left behind.
 void note_text(const char* text) {
   if (text == nullptr) return;
   FaultBook& book = fault_book();
@@ -83,13 +83,13 @@ const anyplace_host& host() {
   return made;
 }
 
-/// A backend's instance has no end but the process's, and whoever holds it can say so to a leak checker.
+/// Keeps a backend's instance reachable for leak checkers, because it is never destroyed.
 void keep(void* instance) {
   static std::vector<void*>* const kept = new std::vector<void*>;
   kept->push_back(instance);
 }
 
-/// The process that looked at a backend through its table; 0 while none did.
+/// The process that used a backend's table; 0 if none did.
 std::atomic<pid_t> table_user{0};
 
 #define TABLE_CALL(entry, ...)                                       \
@@ -127,7 +127,7 @@ TableBackend::TableBackend(const Run& run, Caller caller) : device_(Place(run.pl
   void* const entry = dlsym(library, ANYPLACE_ENTRY_SYMBOL);
   if (entry == nullptr) check_failed(caller.file, caller.line, dlerror());
   table_.struct_size = sizeof(table_);
-  // So that a text that isn't terminated shows.
+  // The texts are filled first, so that one without a NUL shows.
   for (const std::span<char> text :
        {std::span<char>(table_.name), std::span<char>(table_.version), std::span<char>(table_.description)}) {
     std::fill(text.begin(), text.end(), '\xa5');
@@ -290,7 +290,7 @@ void submit(const TableBackend& backend, anyplace_stream stream, std::function<v
   step(caller.file, caller.line, "stream_host_function");
   TableBackend::require(backend.table().stream_host_function(backend.self(), stream, call_body, kept.get()),
                         "stream_host_function", caller);
-  static_cast<void>(kept.release());  // call_body's now
+  static_cast<void>(kept.release());  // call_body() owns it now
 }
 
 void linger(int round) noexcept {
@@ -343,9 +343,9 @@ void TableHold::open() noexcept {
 
 }  // namespace anyplace::conformance
 
-// LeakSanitizer asks this when the process ends. A case of this kind leaves its handles and its memory to the end of
-// the process; what a backend leaves behind after all was given back is what the cases of "books" count. In a process
-// that a case forked LeakSanitizer's list of threads is the parent's: it would wait for them for ever.
+// LeakSanitizer asks this when the process ends. A case that uses the table leaves its handles and memory to the end of
+// the process, and the cases of "books" count what a backend leaves behind after everything was freed. In a process
+// that a case forked, LeakSanitizer would wait for the parent's threads for ever.
 extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off();
 extern "C" int __lsan_is_turned_off() {
   const pid_t user = anyplace::conformance::table_user;

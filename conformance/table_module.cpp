@@ -36,7 +36,7 @@ void TableImage::need_no_compiler() const {
 
 void TableImage::make_other() {
   const std::string body = "data[i] = value;";
-  // kernels.c says it of its own: three parameters, of 8, 4 and 4 bytes.
+  // kernels.c exports this for its kernel: three parameters, of 8, 4 and 4 bytes.
   const std::uint32_t parameters[] = {3, 8, 4, 4};
   const bool is_text = format_ == ANYPLACE_IMAGE_OPENCL_C;
   const std::string was = is_text ? body : std::string(reinterpret_cast<const char*>(parameters), sizeof(parameters));
@@ -55,7 +55,7 @@ anyplace_module_desc TableImage::desc() const noexcept {
   desc.format = format_;
   desc.image = bytes_.data();
   desc.image_bytes = bytes_.size();
-  // block_sum has its shared memory as an argument where the image is OpenCL's.
+  // block_sum's shared memory is an argument if the image is OpenCL's.
   const bool argument = format_ == ANYPLACE_IMAGE_SPIRV || format_ == ANYPLACE_IMAGE_OPENCL_C;
   desc.metadata = argument ? &metadata_ : nullptr;
   desc.metadata_count = argument ? 1 : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The test kernels seen through a backend's table: their image, and launches of its kernel `fill`.
+// The test kernels, used through a backend's table: their image, and launches of its kernel `fill`.
 #pragma once
 
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace anyplace::conformance {
 
-/// The image of the test kernels, as module_load takes it.
+/// The image of the test kernels in the form that module_load takes.
 class TableImage {
  public:
   explicit TableImage(const Run& run);
 
   std::uint32_t format() const noexcept { return format_; }
-  /// Skips the case if a vendor's compiler takes the image, which takes its time, and keeps what it likes.
+  /// Skips the case if a vendor's compiler compiles the image, which is slow and keeps memory.
   void need_no_compiler() const;
   std::string& bytes() noexcept { return bytes_; }
   const std::string& bytes() const noexcept { return bytes_; }
-  /// Makes its `fill` another kernel of that name: one that takes other arguments, or writes another value. Skips the
-  /// case where that can't be done.
+  /// Makes its `fill` another kernel of that name, which takes other arguments or writes another value. Skips the case
+  /// if that isn't possible.
   void make_other();
-  /// Valid as long as this and its bytes are.
+  /// The description, which is valid as long as this object and its bytes are.
   anyplace_module_desc desc() const noexcept;
 
  private:
@@ -32,8 +32,8 @@ class TableImage {
   anyplace_kernel_metadata metadata_{};
 };
 
-/// The arguments of `fill`, which sets `count` elements of `data` to `value`. They lie `stride` bytes apart, and what
-/// is between them looks like arguments that are wrong.
+/// The arguments of `fill`, which sets `count` elements of `data` to `value`. They are `stride` bytes apart, and the
+/// bytes between them look like wrong arguments.
 class FillLaunch {
  public:
   FillLaunch(anyplace_address data, std::uint32_t count, std::uint32_t value,

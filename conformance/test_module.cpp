@@ -23,7 +23,7 @@ constexpr ModuleFile module_files[] = {
     {"spirv", "kernels.spv"},        {"opencl_c", "kernels.cl"},
 };
 
-/// Beside the library that this process has loaded, in the build tree as where it is installed.
+/// The folder beside the library that this process has loaded, in the build tree as when installed.
 std::string kernels_folder() {
   Dl_info info{};
   const auto address = reinterpret_cast<void*>(&anyplace::version);

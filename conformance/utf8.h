@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is a character of UTF-8.
+// The characters of UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace anyplace::conformance {
 
-/// Length of the well-formed UTF-8 character at the beginning; 0 if there is none.
+/// The length of the well-formed UTF-8 character at the beginning; 0 if there is none.
 inline std::size_t utf8_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
   const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0u) == 0x80u; };

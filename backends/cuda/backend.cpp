@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CudaBackend: anyplace's contract on the classes beside this file; and the plugin's one symbol.
+// CudaBackend: implements anyplace's contract with the classes beside this file, and exports the plugin's one symbol.
 //
-// Left null: reset, because resetting a primary context would destroy what other libraries have in it, and kernels that
-// are functions of the host. The core does without.
+// Two entries are null, and the core does without: device_reset, because resetting a primary context would destroy what
+// other libraries have in it, and kernel_from_host.
 #include "anyplace/backend/kit/class_backend.h"
 #include "anyplace/backend/kit/hidden_devices.h"
 #include "anyplace/version.h"
@@ -15,7 +15,7 @@
 namespace anyplace::cuda {
 namespace {
 
-/// This thread's questions must not spoil a capture that another library has going on another thread.
+/// Lets calls of this thread not invalidate a capture that another library makes on another thread.
 void stay_out_of_captures() noexcept {
   if (driver().ThreadExchangeStreamCaptureMode == nullptr) return;
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -24,7 +24,7 @@ void stay_out_of_captures() noexcept {
 
 }  // namespace
 
-/// As anyplace/backend/kit/class_backend.h asks for them.
+/// The `Parts` of anyplace/backend/kit/class_backend.h.
 struct Parts {
   using Device = cuda::Device;
   using Copies = cuda::Copies;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PrimaryContext: a device's primary context, the one that the CUDA runtime, and with it PyTorch and CuPy, uses too.
-// Retained at first use and never before; its flags stay as they are; what others do in it is none of our business.
+// PrimaryContext: a device's primary context, which the CUDA runtime, and with it PyTorch and CuPy, uses too. It is
+// retained at first use and never before. Its flags aren't changed, and what others do in it isn't touched.
 //
-// ContextScope: that context made current for the time of one call, without anything that the caller could notice: if
-// it is current already nothing is done, else it is pushed and popped again. A thread without a context has none
-// afterwards. What is current may be another library's, and of no use: a destroyed context stays current to the threads
-// that had it, and fails their calls with CONTEXT_IS_DESTROYED, whatever those are about. So a result can be told to be
-// this device's only where its own context was current.
+// ContextScope: makes that context current for one call, unnoticed by the caller: if it is current already nothing is
+// done, otherwise it is pushed and popped again. A thread without a context has none afterwards. The current context
+// may be another library's and destroyed: a destroyed context stays current to the threads that had it, and fails all
+// their calls with CONTEXT_IS_DESTROYED. So a result surely belongs to this device only if the device's own context was
+// current.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@
 
 namespace anyplace::cuda {
 
-/// Whether the result may say no more than that the context that is current to the thread, or that there is none, is of
-/// no use for the call: the call wasn't made, and can be made again with another one current.
+/// Whether the result may only mean that the thread's current context, or the lack of one, doesn't suit the call. Then
+/// the call wasn't made, and can be repeated with another context.
 constexpr bool is_of_current_context(CUresult result) noexcept {
   return result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
-/// Whether it is `context` that is current to the thread. True where that can't be told.
+/// Whether `context` is current to the thread; true if that can't be told.
 bool is_current(CUcontext context) noexcept;
 
 class PrimaryContext {
@@ -34,16 +34,16 @@ class PrimaryContext {
   PrimaryContext(const PrimaryContext&) = delete;  // it owns a reference
   PrimaryContext& operator=(const PrimaryContext&) = delete;
 
-  /// Null, and false, until it was retained.
+  /// Gives the context and returns true once it was retained; before, null and false.
   bool read(CUcontext& context) const noexcept {
     context = context_.load(std::memory_order_acquire);
     return context != nullptr;
   }
-  /// Retains it unless that was done. `made` is run once, with the context current, before others see it; if it doesn't
-  /// return success the context is released, and the next call tries again.
+  /// Retains the context unless that was done. `made` runs once, with the context current, before other threads see it;
+  /// if it fails the context is released, and the next call tries again.
   template <class Made>
   CUresult begin(Made&& made);
-  /// Whether somebody in this process uses it, be it us or another library.
+  /// Whether this library or another one in the process uses the context.
   bool is_active() const noexcept;
   CUresult release() noexcept;
 
@@ -55,7 +55,7 @@ class PrimaryContext {
 
 class ContextScope {
  public:
-  /// Null: nothing is made current. Fails only if the context is destroyed or the process is exiting.
+  /// With a null context it does nothing. It fails only if the context is destroyed or the process is exiting.
   explicit ContextScope(CUcontext context) noexcept {
     CUcontext current = nullptr;
     result_ = driver().CtxGetCurrent(&current);
@@ -64,7 +64,7 @@ class ContextScope {
       push(context);
   }
   enum class Always {};
-  /// The same, but pushed without a question that could fail: for what must be tried in any case.
+  /// Pushes the context without a query that could fail, for a call that must be tried in any case.
   ContextScope(CUcontext context, Always) noexcept : result_(CUDA_SUCCESS) {
     if (context != nullptr) push(context);
   }

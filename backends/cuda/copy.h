@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills, in a stream's order.
+// Copies and fills in a stream's order.
 #pragma once
 
 #include "anyplace/backend/kit/copies.h"
@@ -8,7 +8,7 @@
 
 namespace anyplace::cuda {
 
-/// The copy as CUDA_MEMCPY2D, or as CUDA_MEMCPY3D, which has the same members and a depth.
+/// Converts the copy to a CUDA_MEMCPY2D, or to a CUDA_MEMCPY3D, which has the same members and a depth.
 template <class Lines>
 Lines lines_of(const anyplace_copy_2d& copy) noexcept {
   Lines made{};
@@ -33,7 +33,7 @@ Lines lines_of(const anyplace_copy_2d& copy) noexcept {
   return made;
 }
 
-/// CUDA's calls, as anyplace/backend/kit/copies.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/copies.h for CUDA.
 struct CopyCalls {
   using Device = cuda::Device;
   using Scope = DeviceScope;
@@ -56,7 +56,7 @@ struct CopyCalls {
   }
   static std::uint64_t max_pitch(const Device& device);
   static Called<CUresult> lines(const anyplace_copy_2d& copy, CUstream stream) noexcept;
-  /// The manual lets it fail within a device for pitches that cuMemAllocPitch didn't choose.
+  /// The manual allows the call to fail within a device for pitches that cuMemAllocPitch didn't choose.
   static bool refuses_lines(CUresult result, const anyplace_copy_2d& copy) noexcept {
     return result == CUDA_ERROR_INVALID_VALUE && copy.kind == ANYPLACE_COPY_DEVICE_TO_DEVICE;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device: one CUDA device and everything that is kept for it.
+// Device: one CUDA device and everything that the backend keeps for it.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace anyplace::cuda {
 
-/// As anyplace/backend/kit/class_device.h asks for them.
+/// The `Whole` of anyplace/backend/kit/class_device.h.
 struct DeviceParts {
   static constexpr const char* module_call = "cuModuleUnload";
   static constexpr const char* gate_call = "cuMemFreeHost";
@@ -36,7 +36,7 @@ class Device : public backend::ClassDevice<DeviceParts, WorkCalls, HostFunctionC
 
   /// Makes no context.
   void properties(anyplace_device_properties& out) const;
-  /// "sm_90"
+  /// Such as "sm_90".
   std::string architecture() const;
   void memory_info(anyplace_memory_info& out);
   /// Makes no context.
@@ -46,7 +46,7 @@ class Device : public backend::ClassDevice<DeviceParts, WorkCalls, HostFunctionC
  private:
   std::uint64_t capabilities() const;
   void priority_range(int& least, int& greatest) const;
-  void add_figures(anyplace_device_properties& out) const;  ///< clocks, caches, features
+  void add_figures(anyplace_device_properties& out) const;  ///< adds clocks, caches and features
   template <class Body>
   auto monitored(Body body);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceBase: one CUDA device, its context and its loss: what all that is kept for a device is made with. A result that
-// CUDA calls sticky loses it for good, and only what ends things is still called then.
+// DeviceBase: one CUDA device with its context; the classes that keep something for a device are built on it. A result
+// that CUDA calls sticky loses the device for good, and then only calls that end something are still made.
 #pragma once
 
 #include "anyplace/backend/kit/device_base.h"
@@ -10,7 +10,7 @@
 
 namespace anyplace::cuda {
 
-/// CUDA's calls, as anyplace/backend/kit/device_base.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/device_base.h for CUDA.
 struct DeviceCalls {
   using Native = CUdevice;
   using Result = CUresult;
@@ -29,7 +29,7 @@ struct DeviceCalls {
     return driver().StreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, 0);
   }
   static CUresult query(CUstream stream) noexcept { return driver().StreamQuery(stream); }
-  /// Where another context is current, and may be what failed, this device is asked.
+  /// If another context is current it may be the one that failed, so this device is queried.
   static bool is_of(backend::DeviceBase<DeviceCalls>& device, CUresult result) noexcept;
   static bool is_exit(CUresult result) noexcept { return result == CUDA_ERROR_DEINITIALIZED; }
   static int attribute(CUdevice device, int attribute, int otherwise);
@@ -39,7 +39,7 @@ using DeviceBase = backend::DeviceBase<DeviceCalls>;
 using DeviceScope = backend::DeviceScope<DeviceCalls>;
 using EndScope = backend::EndScope<DeviceCalls>;
 
-/// What the other structs of calls have in common.
+/// The members that the other `Vendor` structs have in common.
 struct Calls {
   using Device = DeviceBase;
   using Scope = DeviceScope;

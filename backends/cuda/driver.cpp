@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening the library, finding its entries, starting it; and for each way in which that fails, what to do about it.
+// Opens the library, finds its entries and initialises it. For each way in which that fails it says what to do.
 #include "driver.h"
 
 #include "anyplace/backend/kit/hidden_devices.h"
@@ -16,11 +16,11 @@ namespace {
 constexpr const char* library_name = "libcuda.so.1";
 constinit int version_of_driver = 0;
 
-// The two forms of cuGetProcAddress. The second one's last parameter says why nothing was found.
+// These are the two forms of cuGetProcAddress. The second one's last parameter says why nothing was found.
 using GetProcAddress = CUresult(CUDAAPI*)(const char*, void**, int, cuuint64_t);
 using GetProcAddress2 = CUresult(CUDAAPI*)(const char*, void**, int, cuuint64_t, int*);
 
-/// The library, and how it is asked for an entry.
+/// The library, with the lookup of its entries.
 class Library : public backend::VendorLibrary {
  public:
   explicit Library(const VendorLibrary& opened) : VendorLibrary(opened) {
@@ -28,12 +28,12 @@ class Library : public backend::VendorLibrary {
     read("cuGetProcAddress_v2", get2_);
   }
 
-  /// Null if the driver doesn't have it. A driver with cuGetProcAddress is asked through that alone: its word counts.
+  /// Returns null if the driver lacks the entry. If the driver has cuGetProcAddress, only that is asked.
   void* find(const char* name, int version, const char* exported) const {
-    // Else cuGetProcAddress would give the newest form that there is, with another meaning (cuStreamWaitValue32).
+    // Without this check cuGetProcAddress would give the newest form, which has another meaning (cuStreamWaitValue32).
     if (version > version_of_driver) return nullptr;
     void* found = nullptr;
-    // The legacy default stream, whatever an application was compiled with.
+    // The flag selects the legacy default stream, however the application was compiled.
     constexpr cuuint64_t flags = CU_GET_PROC_ADDRESS_LEGACY_STREAM;
     if (get2_ != nullptr) {
       int why = 0;
@@ -81,7 +81,7 @@ void fill_table(const Library& library) {
 #undef ANYPLACE_CUDA_FIND
 }
 
-/// What to do about a cuInit that failed.
+/// Says what to do about a cuInit that failed.
 std::string advice_for(CUresult result, const std::string& path) {
   switch (static_cast<int>(result)) {
     case 34:
@@ -121,8 +121,8 @@ std::string advice_for(CUresult result, const std::string& path) {
   Results::fail(result, call, status, advice_for(result, library.path()));
 }
 
-/// The version comes first, for what else is said. Not through cuGetProcAddress: the toolkit's stub has that too, and
-/// answers nothing there.
+/// Finds the version first, because later messages contain it. It isn't asked for through cuGetProcAddress, which the
+/// toolkit's stub has too, but without answers.
 void find_version(const Library& library) {
   library.read("cuDriverGetVersion", loaded_driver.DriverGetVersion);
   library.read("cuGetErrorName", loaded_driver.GetErrorName);
@@ -150,7 +150,7 @@ void load_driver() {
   start(library);
 }
 
-/// From the table of minimum driver versions in the CUDA toolkit's release notes.
+/// The versions are from the table of minimum driver versions in the CUDA toolkit's release notes.
 const char* driver_branch(int version) noexcept {
   struct Row {
     int version;

@@ -4,11 +4,11 @@
 // here knows what anyplace does with it. A machine without NVIDIA's driver therefore gets a reason instead of a link
 // error.
 //
-// Types are spelled out here, and each entry point is asked for by the CUDA version that gave it this signature:
-// cuda.h of CUDA 13 renames functions to forms that older drivers lack (cuEventElapsedTime_v2), so neither its names
-// nor its prototypes are used. What is needed of cuda.h is there since CUDA 11.4.
+// Function types are spelled out here, and each entry point is looked up with the CUDA version that gave it this
+// signature: cuda.h of CUDA 13 renames functions to forms that older drivers lack (cuEventElapsedTime_v2), so neither
+// its names nor its prototypes are used. A cuda.h of CUDA 11.4 has everything that is needed.
 //
-// Invariant: once load_driver() returned, every entry that isn't optional is there, and nothing here changes any more.
+// Invariant: once load_driver() has returned, every required entry is set, and nothing here changes any more.
 #pragma once
 
 #include <cuda.h>
@@ -18,8 +18,8 @@
 
 namespace anyplace::cuda {
 
-/// X(need, Member, name, version, symbol, parameters): `name` and `version` are what cuGetProcAddress is asked for,
-/// `symbol` is what the library exports. An OPTIONAL one that is missing is null; a capability goes with it.
+/// X(need, Member, name, version, symbol, parameters): cuGetProcAddress is asked for `name` and `version`; the library
+/// exports `symbol`. An OPTIONAL entry that is missing is null, and its capability is absent.
 #define ANYPLACE_CUDA_ENTRIES(X)                                                                                       \
   X(REQUIRED, DriverGetVersion, "cuDriverGetVersion", 2020, "cuDriverGetVersion", (int*))                              \
   X(REQUIRED, Init, "cuInit", 2000, "cuInit", (unsigned))                                                              \
@@ -189,13 +189,13 @@ struct Driver {
 #undef ANYPLACE_CUDA_POINTER
 };
 
-/// The variables by which the driver shows fewer devices than there are.
+/// The variables by which the driver hides devices.
 inline constexpr const char* hiding_variables[] = {"CUDA_VISIBLE_DEVICES"};
 
-/// The oldest driver that this works with, as cuDriverGetVersion says it.
+/// The oldest driver that the backend works with, as cuDriverGetVersion reports it.
 constexpr int oldest_driver = 11000;
 
-/// The table. Filled by load_driver(); not to be called through before.
+/// The table of entries. load_driver() fills it; it must not be used before.
 extern Driver loaded_driver;
 inline const Driver& driver() noexcept { return loaded_driver; }
 
@@ -204,11 +204,11 @@ inline const Driver& driver() noexcept { return loaded_driver; }
 /// it finds no device; each says what to do.
 void load_driver();
 
-/// What cuDriverGetVersion said: 13000 for CUDA 13.0.
+/// The version that cuDriverGetVersion reported, such as 13000 for CUDA 13.0.
 int driver_version() noexcept;
-/// "13.0"
+/// A version as text, such as "13.0".
 std::string version_text(int version);
-/// Which of NVIDIA's driver branches first supports that CUDA version: "580" for 13000; "" where it isn't known here.
+/// The first of NVIDIA's driver branches that supports the CUDA version, such as "580" for 13000; "" if it isn't known.
 const char* driver_branch(int version) noexcept;
 
 }  // namespace anyplace::cuda

@@ -9,7 +9,7 @@ namespace {
 
 #define STATUS(name) ANYPLACE_STATUS_##name
 
-/// In the order of the numbers.
+/// The rows are in the order of the numbers.
 constexpr backend::ResultRow rows_of_errors[] = {
     {1, "CUDA_ERROR_INVALID_VALUE", STATUS(INVALID_ARGUMENT), false},
     {2, "CUDA_ERROR_OUT_OF_MEMORY", STATUS(OUT_OF_MEMORY), false},

@@ -12,8 +12,8 @@ unsigned cuda_flags(std::uint32_t flags) {
   return made;
 }
 
-/// Calls that take an event need no context by the manual; should a driver want one, or find another library's
-/// destroyed one current, it gets ours.
+/// Makes a call that takes an event. By the manual it needs no context; if a driver wants one, or another library's
+/// destroyed context is current, the call is repeated in the device's context.
 template <class Call>
 CUresult call_for(const DeviceBase& device, Call&& call) {
   const CUresult result = call();

@@ -8,7 +8,7 @@
 
 namespace anyplace::cuda {
 
-/// CUDA's calls, as anyplace/backend/kit/gates.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/gates.h for CUDA.
 struct GateCalls : Calls {
   using Number = cuuint32_t;
   static constexpr std::size_t words = 64;

@@ -38,7 +38,7 @@ Called<CUresult> GraphCalls::add_copy(const Place& at, Device& device, const any
 Called<CUresult> GraphCalls::add_fill(const Place& at, Device& device, const anyplace_graph_node& fill) noexcept {
   CUDA_MEMSET_NODE_PARAMS made{};
   made.dst = fill.address;
-  // A stream's fill takes the value's low bytes; a graph's is to find no others.
+  // A stream's fill uses only the value's low bytes, so the other bytes are cleared here for the graph's fill.
   made.value = fill.width == 4 ? fill.value : fill.value & ((1U << (fill.width * 8)) - 1);
   made.elementSize = fill.width;
   made.width = fill.count;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graph: a CUgraphExec. The forms of the calls are those of CUDA 11.0, which every later driver has too; nodes that
-// record events and wait for them came with 11.1.
+// Graph: a CUgraphExec. The calls have the forms of CUDA 11.0, which every later driver has too; nodes that record
+// events and wait for them came with 11.1.
 #pragma once
 
 #include "anyplace/backend/kit/graph.h"
@@ -10,7 +10,7 @@
 
 namespace anyplace::cuda {
 
-/// CUDA's calls, as anyplace/backend/kit/graph.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/graph.h for CUDA.
 struct GraphCalls {
   using Device = cuda::Device;
   using Scope = DeviceScope;
@@ -23,7 +23,7 @@ struct GraphCalls {
   using Executable = CUgraphExec;
   using Place = backend::GraphPlace<CUgraph, CUgraphNode>;
   static constexpr const char* vendor = "CUDA";
-  /// CUDA C++ Programming Guide, "Updating Instantiated Graphs": an update is for future launches.
+  /// By the CUDA C++ Programming Guide, "Updating Instantiated Graphs", an update affects only future launches.
   static constexpr bool update_spares_launches = true;
 
   static bool is_supported() noexcept;

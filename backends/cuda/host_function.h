@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostFunctions: the functions of the host that are queued in a device's streams.
+// HostFunctions: the host functions that are queued in a device's streams.
 #pragma once
 
 #include "anyplace/backend/kit/host_functions.h"
@@ -8,7 +8,7 @@
 
 namespace anyplace::cuda {
 
-/// CUDA's calls, as anyplace/backend/kit/host_functions.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/host_functions.h for CUDA.
 struct HostFunctionCalls : Calls {
   static Called<CUresult> launch(CUstream stream, backend::HostCalls::Call* call) noexcept {
     const auto run = [](void* queued) { backend::HostCalls::finish(queued, ANYPLACE_STATUS_OK); };

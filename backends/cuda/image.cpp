@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the layouts come from: the ELF specification, CUDA's fatbinary_section.h and the header that fatbinary writes,
-// and for PTX the release history in the PTX ISA manual.
+// The layouts are from the ELF specification, CUDA's fatbinary_section.h and the header that fatbinary writes; the
+// versions of PTX are from the release history in the PTX ISA manual.
 #include "image.h"
 
 #include <cctype>
@@ -18,7 +18,7 @@ std::string fatbin_problem(const ImageBytes& image) {
     std::uint32_t magic;
     std::uint16_t version;
     std::uint16_t header_bytes;
-    std::uint64_t bytes;  // of what follows the header
+    std::uint64_t bytes;  // of the data after the header
   } header{};
   if (!image.read(0, header)) return image.cut_off("fatbin header");
   if (header.header_bytes < sizeof(header)) return "the fatbin's header says a size that none has: it is damaged";
@@ -26,7 +26,7 @@ std::string fatbin_problem(const ImageBytes& image) {
   return "";
 }
 
-/// The text from the first `.version` on that isn't in a comment; empty if there is none.
+/// Returns the text from the first `.version` that isn't in a comment; empty if there is none.
 std::string_view behind_version(std::string_view text) {
   constexpr std::string_view directive = ".version";
   for (std::size_t at = 0; at < text.size();) {

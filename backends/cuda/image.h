@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be said of a module's image before the driver sees it. The driver is given no size, and believes what a
-// cubin or fatbin says of itself: one that was cut off would be read past its end.
+// Checks of a module's image before the driver sees it. The driver gets no size and trusts the headers of a cubin or
+// fatbin, so it would read past the end of one that was cut off.
 #pragma once
 
 #include <string>
@@ -11,12 +11,13 @@
 
 namespace anyplace::cuda {
 
-/// "" if all that the image's headers point at lies within it. `format` is ANYPLACE_IMAGE_CUBIN or _FATBIN.
+/// Returns "" if everything that the image's headers point at lies within the image, else what is wrong. `format` is
+/// ANYPLACE_IMAGE_CUBIN or _FATBIN.
 std::string image_problem(std::uint32_t format, const backend::ImageBytes& image);
 
-/// The version of PTX's instruction set that the text asks for, as 90 for 9.0; 0 if it doesn't say.
+/// The version of PTX's instruction set that the text asks for, such as 90 for 9.0; 0 if it doesn't say.
 int ptx_version(std::string_view text) noexcept;
-/// The CUDA version that introduced it, as 13000 for 90; 0 where it isn't known here.
+/// The CUDA version that introduced a version of PTX, such as 13000 for 90; 0 if it isn't known.
 int cuda_version_of_ptx(int ptx_version) noexcept;
 
 }  // namespace anyplace::cuda

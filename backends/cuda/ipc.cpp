@@ -47,7 +47,7 @@ void Ipc::export_event(Event& event, anyplace_ipc_handle& out) {
   DeviceBase& device = event.device();
   const DeviceScope scope(device);
   CUipcEventHandle handle{};
-  // Other processes know the event by this one of CUDA's: it stays the one from now on.
+  // Other processes know the event by this CUevent, so it must never be exchanged.
   device.check(driver().IpcGetEventHandle(&handle, event.hand_out()), "cuIpcGetEventHandle");
   backend::write_ipc_bytes(handle, out);
 }

@@ -12,7 +12,7 @@
 namespace anyplace::cuda {
 namespace {
 
-/// The number behind `prefix` if the option begins with it and nothing else follows.
+/// Returns the number if the option consists of `prefix` and a number.
 std::optional<unsigned> number_behind(std::string_view option, std::string_view prefix) {
   if (option.substr(0, prefix.size()) != prefix) return std::nullopt;
   option.remove_prefix(prefix.size());
@@ -54,7 +54,7 @@ void JitOptions::add(CUjit_option option, void* value) {
   ++count_;
 }
 
-// Numbers travel in the place of the pointer.
+// The driver takes numbers in place of the pointer.
 void JitOptions::add(CUjit_option option, std::size_t value) { add(option, reinterpret_cast<void*>(value)); }
 
 void JitOptions::add_text(std::string_view option) {

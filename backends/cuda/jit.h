@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JitOptions: what the driver's compiler is told, and the buffers that its log comes back in.
+// JitOptions: the options of the driver's compiler, and the buffers for its log.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace anyplace::cuda {
 
 class JitOptions {
  public:
-  /// `text` are options as ptxas spells them, separated by blanks; null for none. Throws INVALID_ARGUMENT for one that
-  /// the driver's compiler doesn't have, naming those it has.
+  /// `text` contains options as ptxas spells them, separated by blanks; null for none. Throws INVALID_ARGUMENT for an
+  /// option that the driver's compiler lacks, and names those it has.
   explicit JitOptions(const char* text);
   JitOptions(const JitOptions&) = delete;  // the driver's table points into it
   JitOptions& operator=(const JitOptions&) = delete;
@@ -23,7 +23,7 @@ class JitOptions {
   unsigned count() const noexcept { return count_; }
   CUjit_option* options() noexcept { return options_.data(); }
   void** values() noexcept { return values_.data(); }
-  /// What the compiler said, errors first; "" if nothing.
+  /// The compiler's log, errors first; "" if it wrote none.
   std::string log() const;
 
  private:

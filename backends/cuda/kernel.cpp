@@ -14,7 +14,8 @@ using backend::argument_at;
 
 Kernel::Kernel(DeviceBase& device, CUfunction function, const char* name)
     : device_(device), function_(function), name_(name) {
-  // Now, and not at the first launch: loading may wait for the device, and a launch may not.
+  // The function is loaded here and not at the first launch, because loading may wait for the device, which a launch
+  // must not.
   if (driver().FuncLoad != nullptr) device.check(driver().FuncLoad(function), "cuFuncLoad");
   max_threads_ = static_cast<std::uint64_t>(attribute(CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
   static_shared_bytes_ = static_cast<std::uint64_t>(attribute(CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
@@ -131,7 +132,7 @@ void Kernel::launch_carefully(const Stream& stream, const anyplace_launch& launc
 }
 
 void Kernel::launch_again(CUresult result, const Stream& stream, const anyplace_launch& launch) {
-  // What was refused for its context was not launched.
+  // A launch that was refused for its context wasn't made, so it can be repeated.
   if (is_of_current_context(result) || result == CUDA_ERROR_INVALID_HANDLE) {
     void* pointers[max_arguments];
     take_arguments(launch, pointers);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel: a CUfunction, and what has to be known of it to refuse a wrong launch before anything runs. A launch takes no
-// lock and allocates nothing.
+// Kernel: a CUfunction, and the facts by which a wrong launch is refused before anything runs. A launch takes no lock
+// and allocates nothing.
 #pragma once
 
 #include <atomic>
@@ -21,13 +21,13 @@ class Kernel {
   Kernel(const Kernel&) = delete;  // handles point at it
   Kernel& operator=(const Kernel&) = delete;
 
-  /// Throws INVALID_ARGUMENT for arguments that don't fit, for more threads than the kernel's registers allow and for
-  /// more shared memory than it leaves.
+  /// Throws INVALID_ARGUMENT for arguments that don't fit, for more threads than the kernel's registers allow, and for
+  /// more shared memory than the kernel leaves.
   void launch(const Stream& stream, const anyplace_launch& launch);
 
   static constexpr std::uint32_t max_arguments = 1024;
-  /// For what launches it in another way: throws as launch() does before it calls CUDA, and allows the shared memory.
-  /// `pointers` are max_arguments.
+  /// For callers that launch the kernel in another way, such as graphs: checks what launch() checks before it calls
+  /// CUDA, and allows the shared memory. `pointers` has max_arguments elements.
   void prepare(const anyplace_launch& launch, void** pointers);
   void check_launch(const Called<CUresult>& made, const anyplace_launch& launch) const;
 
@@ -40,15 +40,15 @@ class Kernel {
 
   int attribute(CUfunction_attribute attribute) const;
   void find_parameters();
-  /// What launch() does in all but the plainest case.
+  /// Launches in all cases that the inline part of launch() doesn't handle.
   void launch_carefully(const Stream& stream, const anyplace_launch& launch);
-  /// After a result that wasn't success. Launches in the device's context if that was what was missing, else throws.
+  /// Called after a launch that failed. Launches again in the device's context if that was missing, else throws.
   void launch_again(CUresult result, const Stream& stream, const anyplace_launch& launch);
-  /// Checks the arguments, too. `pointers` are max_arguments.
+  /// Checks the arguments and fills `pointers`, which has max_arguments elements.
   void take_arguments(const anyplace_launch& launch, void** pointers) const;
   CUresult call(const Stream& stream, const anyplace_launch& launch, void** arguments) const;
   [[noreturn]] void refuse_arguments(const anyplace_launch& launch) const;
-  /// Allows the kernel all the dynamic shared memory that the device has for it. Once.
+  /// Allows the kernel, once, all the dynamic shared memory that the device has for it.
   void raise_shared_limit(std::uint64_t wanted);
 
   DeviceBase& device_;
@@ -56,9 +56,10 @@ class Kernel {
   const std::string name_;
   std::uint64_t max_threads_ = 0;
   std::uint64_t static_shared_bytes_ = 0;
-  std::atomic<std::uint64_t> shared_limit_{0};  ///< of dynamic shared memory, as it is set
+  std::atomic<std::uint64_t> shared_limit_{0};  ///< the present limit of dynamic shared memory
   std::uint32_t parameter_count_ = unknown;     ///< unknown if the driver doesn't tell
-  /// How argument_count and argument_stride of a good launch look together. Nothing does if there is no telling.
+  /// The bytes of argument_count and argument_stride of a right launch, as one number; a value that no launch has if
+  /// the driver doesn't tell the parameters.
   std::uint64_t known_form_ = UINT64_MAX;
   std::vector<std::uint32_t> parameter_sizes_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The good path of Kernel::launch, for the one who exports it: as few instructions as can be between the core and
-// cuLaunchKernel. What is rare is in kernel.cpp.
+// The common path of Kernel::launch, inlined into the entry, so that as few instructions as possible are between the
+// core and cuLaunchKernel. Rare cases are in kernel.cpp.
 #pragma once
 
 #include <cstddef>

@@ -83,7 +83,7 @@ anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {
       device_.check(allocate_from_pool(address, bytes, device_.internal_stream()), "cuMemAllocFromPoolAsync");
       device_.check(driver().StreamSynchronize(device_.internal_stream()), "cuStreamSynchronize");
       return address;
-    case ANYPLACE_MEMORY_SHAREABLE:  // a pool's memory has no handle for other processes
+    case ANYPLACE_MEMORY_SHAREABLE:  // memory of a pool has no handle for other processes
       device_.check(driver().MemAlloc(&address, bytes), "cuMemAlloc");
       return address;
     case ANYPLACE_MEMORY_PINNED: {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory: a device's allocations of fixed size. Where the device has memory pools, device memory comes from one pool of
-// our own, in a stream's order or not: so either free takes what either allocation gave. Where it has none, from
-// cuMemAlloc.
+// Memory: a device's allocations of fixed size. If the device has memory pools, all device memory comes from the
+// backend's own pool, whether allocated in a stream's order or not, so that either free takes memory of either
+// allocation. Otherwise it comes from cuMemAlloc.
 #pragma once
 
 #include "anyplace/backend/kit/memory_pool.h"
@@ -10,7 +10,7 @@
 
 namespace anyplace::cuda {
 
-/// CUDA's calls, as anyplace/backend/kit/memory_pool.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/memory_pool.h for CUDA.
 struct PoolCalls : Calls {
   using Sharing = cuda::Sharing;
   using Pool = CUmemoryPool;
@@ -29,21 +29,21 @@ class Memory {
  public:
   Memory(DeviceBase& device, Sharing& sharing);
 
-  // -- What the driver and the device have.
+  // -- Support by the driver and the device.
   bool has_pools() const noexcept { return has_pools_; }
   bool has_managed() const noexcept { return has_managed_; }
 
-  /// `kind` is ANYPLACE_MEMORY_*. Usable at once, by every stream.
+  /// `kind` is ANYPLACE_MEMORY_*. Every stream may use the memory at once.
   anyplace_address allocate(std::uint32_t kind, std::uint64_t bytes);
   void free(std::uint32_t kind, anyplace_address address);
-  /// In the stream's order. The device has pools.
+  /// Allocates in the stream's order. The device must have pools.
   anyplace_address allocate_async(CUstream stream, std::uint64_t bytes);
   void free_async(CUstream stream, anyplace_address address);
 
   void register_host(void* address, std::uint64_t bytes);
   void unregister_host(void* address);
 
-  // -- The pool's.
+  // -- Forwarded to the pool.
   std::uint64_t idle_in_pool() const noexcept { return pool_.idle(); }
   void trim() noexcept { pool_.trim(); }
   void set_access(const CUmemAccessDesc& access, DeviceBase& reader) { pool_.set_access(access, reader); }

@@ -12,7 +12,8 @@
 namespace anyplace::cuda {
 namespace {
 
-/// "the image is PTX 9.0, of CUDA 13.0, which needs driver 580 or newer; this one is for CUDA 12.2 (PTX up to 8.2)"
+/// Explains a PTX version that the driver is too old for: "the image is PTX 9.0, of CUDA 13.0, which needs driver 580
+/// or newer; this one is for CUDA 12.2 (PTX up to 8.2)".
 std::string ptx_too_new(std::string_view text) {
   const int version = ptx_version(text);
   std::string said = "the image is PTX";
@@ -27,7 +28,7 @@ std::string ptx_too_new(std::string_view text) {
          ": update it, or make the PTX with an older toolkit (or a cubin for ";
 }
 
-/// What is added to the driver's own words for a load that failed.
+/// The text that is added to the driver's own for a load that failed.
 std::string explanation(const Device& device, const anyplace_module_desc& desc, CUresult result) {
   switch (static_cast<int>(result)) {
     case 209:
@@ -48,7 +49,7 @@ std::string explanation(const Device& device, const anyplace_module_desc& desc, 
 
 [[noreturn]] void fail_load(Device& device, const anyplace_module_desc& desc, CUresult result, const std::string& log) {
   if (Results::is_sticky(result) || device.lost()) device.fail(result, "cuModuleLoadDataEx");
-  // All other arguments are ours, so what is invalid can only be the image.
+  // All other arguments come from here, so only the image can be invalid.
   const anyplace_status status =
       result == CUDA_ERROR_INVALID_VALUE ? ANYPLACE_STATUS_INVALID_IMAGE : Results::status_of(result);
   std::string more = explanation(device, desc, result);
@@ -59,7 +60,7 @@ std::string explanation(const Device& device, const anyplace_module_desc& desc, 
 }  // namespace
 
 CUmodule ModuleCalls::load(Device& device, const anyplace_module_desc& desc) {
-  std::string text;  // PTX ends with a NUL
+  std::string text;  // PTX needs a NUL at its end
   const void* bytes = desc.image;
   if (desc.format == ANYPLACE_IMAGE_PTX) {
     text.assign(static_cast<const char*>(desc.image), desc.image_bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module: a loaded image and the kernels that were asked for. CUDA says nothing of unloading under running work, so a
-// module is unloaded after it.
+// Module: a loaded image and the kernels of it that were asked for. CUDA doesn't say what unloading does to running
+// work, so a module is unloaded after it.
 #pragma once
 
 #include "anyplace/backend/kit/module.h"
@@ -12,7 +12,7 @@ namespace anyplace::cuda {
 class Device;
 class Kernel;
 
-/// CUDA's calls, as anyplace/backend/kit/module.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/module.h for CUDA.
 struct ModuleCalls : Calls {
   using Device = cuda::Device;
   using Native = CUmodule;
@@ -21,7 +21,7 @@ struct ModuleCalls : Calls {
   static constexpr CUresult not_found = CUDA_ERROR_NOT_FOUND;
   static constexpr const char* names_tool = "cuobjdump -elf or the PTX";
 
-  /// Throws INVALID_IMAGE, with the compiler's log.
+  /// Throws INVALID_IMAGE with the compiler's log.
   static CUmodule load(Device& device, const anyplace_module_desc& desc);
   static Called<CUresult> find(CUmodule module, const char* name, CUfunction& function) noexcept {
     return {driver().ModuleGetFunction(&function, module, name), "cuModuleGetFunction"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each figure is asked for on its own: what the device or the driver doesn't have is unknown, and the others are told.
+// Each figure is queried separately: one that the device or the driver lacks is unknown, and the others are still
+// known.
 #include "monitor.h"
 
 #include <unistd.h>
@@ -22,7 +23,8 @@ constexpr std::uint64_t ppm_of_percent = 10000, hz_of_mhz = 1000000, microjoules
 
 std::string text_of(NvmlResult result) { return "NVML's code " + std::to_string(result); }
 
-/// What a call came to. Keeps the first result that isn't one of those by which NVML says that it can't tell.
+/// Interprets the results of NVML's calls. It keeps the first failure, other than the results by which NVML says that a
+/// figure isn't available.
 class Answers {
  public:
   bool told(NvmlResult result, const char* call) {
@@ -48,7 +50,7 @@ class Answers {
         return false;
     }
   }
-  /// "" or "; nvmlX: NVML's code 999".
+  /// Returns "" or a text such as "; nvmlX: NVML's code 999".
   std::string failed() const { return failed_.empty() ? "" : "; " + failed_; }
 
  private:
@@ -60,7 +62,7 @@ class Questions {
  public:
   Questions(const Nvml& nvml, NvmlDevice device) : nvml_(nvml), device_(device) {}
 
-  /// Calls `entry(device, arguments..., &out)`; nothing if it isn't there or can't tell.
+  /// Calls `entry(device, arguments..., &out)`. Returns nothing if the library lacks the entry or can't tell.
   template <class Out, class... Parameters, class... Arguments>
   std::optional<Out> ask(NvmlResult (*entry)(NvmlDevice, Parameters...), const char* call, Arguments... arguments) {
     if (entry == nullptr) return std::nullopt;
@@ -104,7 +106,7 @@ class Questions {
         ANYPLACE_NVML_ASK(unsigned long long, DeviceGetTotalEccErrors, nvml_ecc_uncorrected, nvml_ecc_since_load);
     if (uncorrected) to.ecc_uncorrected(*uncorrected);
   }
-  /// Counters. The call succeeds where some of the fields aren't told.
+  /// Reads the counters of traffic. The call succeeds even if it can't read some of the fields.
   void traffic(const backend::Sampled& to) {
     if (nvml_.DeviceGetFieldValues == nullptr) return;
     NvmlFieldValue fields[4]{};
@@ -156,12 +158,12 @@ class Questions {
 
 using ListProcesses = NvmlResult (*)(NvmlDevice, unsigned*, NvmlProcess*);
 
-/// False where they can't be told.
+/// Returns false if the processes can't be listed.
 bool list(ListProcesses entry, const char* call, NvmlDevice device, Answers& answers, std::vector<NvmlProcess>& out) {
   if (entry == nullptr) return false;
   unsigned count = 16;
   NvmlResult result = nvml_result::insufficient_size;
-  // Processes may begin between the calls.
+  // The size is tried again, because processes may begin between the calls.
   for (int round = 0; round < 8 && result == nvml_result::insufficient_size; ++round) {
     out.assign(count, NvmlProcess{});
     result = entry(device, &count, out.data());
@@ -172,7 +174,7 @@ bool list(ListProcesses entry, const char* call, NvmlDevice device, Answers& ans
   return true;
 }
 
-/// The shares of the last second: of each process its newest sample.
+/// Adds each process's newest sample of its share in the last second.
 void add_shares(const Nvml& nvml, NvmlDevice device, Answers& answers, std::map<unsigned, anyplace_process>& to) {
   if (nvml.DeviceGetProcessUtilization == nullptr) return;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -207,7 +209,7 @@ NvmlDevice Monitor::find(const NvmlLibrary& library, const std::string& uuid, co
   if (!uuid.empty() && answers.told(nvml.DeviceGetHandleByUUID(uuid.c_str(), &found), "nvmlDeviceGetHandleByUUID")) {
     return device_ = found;
   }
-  // The address is that of an instance's whole GPU, whose figures are others'.
+  // The PCI address is that of the whole GPU. For an instance of it those figures would be wrong.
   if (!is_instance && !pci.empty() &&
       answers.told(nvml.DeviceGetHandleByPciBusId(pci.c_str(), &found), "nvmlDeviceGetHandleByPciBusId_v2")) {
     return device_ = found;
@@ -260,7 +262,7 @@ std::vector<anyplace_process> Monitor::processes(const std::string& uuid, const 
       if (!is_there(process.pid)) continue;
       anyplace_process& entry = found[process.pid];
       entry.id = process.pid;
-      entry.memory_bytes = process.used_memory;  // all ones is unknown on both sides
+      entry.memory_bytes = process.used_memory;  // all ones means unknown on both sides
       entry.kinds |= kind;
       entry.kinds_known = ANYPLACE_PROCESS_COMPUTE;
       if (knows_graphics) entry.kinds_known |= ANYPLACE_PROCESS_GRAPHICS;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char* nvml_library_name = "libnvidia-ml.so.1";
 
-/// Guards what is opened and begun once; a leaf, but for NVML's own locks.
+/// The mutex guards what is opened and initialised once; it is a leaf except for NVML's own locks.
 struct Opened {
   std::mutex mutex;
   bool tried = false;
@@ -19,11 +19,11 @@ struct Opened {
   NvmlLibrary library;
 };
 Opened& opened() {
-  static Opened& once = *new Opened;  // threads may sample while the process exits
+  static Opened& once = *new Opened;  // never destroyed: threads may sample while the process exits
   return once;
 }
 
-/// Called under the mutex.
+/// The mutex is held.
 void open(Opened& once) {
   if (once.tried) return;
   std::string reason;
@@ -40,7 +40,7 @@ void open(Opened& once) {
 #undef ANYPLACE_NVML_FIND
 }
 
-/// Called under the mutex, with a file.
+/// The mutex is held, and the library is open.
 void begin(Opened& once) {
   NvmlLibrary& library = once.library;
   const Nvml& nvml = library.entries;

@@ -3,9 +3,10 @@
 // NVML, NVIDIA's management library, opened at run time: nvml().DeviceGetPowerUsage(device, &power) is
 // nvmlDeviceGetPowerUsage(device, &power). Nothing here knows what anyplace does with it.
 //
-// nvml.h comes with few CUDA installations, so what is needed of it is declared here, after the NVML API Reference
-// Guide (docs.nvidia.com/deploy/nvml-api); a test compares the two where the header is found. Without the library, and
-// without any single entry, figures are unknown: nothing here is REQUIRED but to begin and to find a device.
+// Few CUDA installations have nvml.h, so the needed part of it is declared here, after the NVML API Reference Guide
+// (docs.nvidia.com/deploy/nvml-api); a test compares the two where the header is found. Without the library all figures
+// are unknown, and without an entry its figure is; only the entries that initialise NVML and find a device are
+// REQUIRED.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +29,12 @@ struct NvmlUtilization {
 struct NvmlMemory {
   unsigned long long total;
   unsigned long long free;
-  unsigned long long used;  // with what the driver keeps for itself
+  unsigned long long used;  // includes what the driver keeps for itself
 };
-/// Of the second and third form of the entries.
+/// The struct of the second and third form of the entries.
 struct NvmlProcess {
   unsigned pid;
-  unsigned long long used_memory;  // all ones: unknown
+  unsigned long long used_memory;  // all ones means unknown
   unsigned gpu_instance;
   unsigned compute_instance;
 };
@@ -61,7 +62,7 @@ namespace nvml_field {
 constexpr unsigned nvlink_tx_kib = 138, nvlink_rx_kib = 139, pcie_tx_bytes = 197, pcie_rx_bytes = 198;
 constexpr unsigned all_links = 0xffffffffu;
 }  // namespace nvml_field
-namespace nvml_reason {  // bits of what DeviceGetCurrentClocksThrottleReasons gives
+namespace nvml_reason {  // bits that DeviceGetCurrentClocksThrottleReasons gives
 constexpr unsigned long long idle = 0x1, application_clocks = 0x2, power_cap = 0x4, hardware = 0x8, sync_boost = 0x10,
                              software_thermal = 0x20, hardware_thermal = 0x40, power_brake = 0x80,
                              display_clocks = 0x100;
@@ -69,7 +70,7 @@ constexpr unsigned long long idle = 0x1, application_clocks = 0x2, power_cap = 0
 constexpr int nvml_temperature_gpu = 0, nvml_clock_sm = 1, nvml_clock_memory = 2;
 constexpr int nvml_ecc_corrected = 0, nvml_ecc_uncorrected = 1, nvml_ecc_since_load = 0;
 
-/// X(Member, exported, parameters)
+/// The entries as X(Member, exported, parameters).
 #define ANYPLACE_NVML_ENTRIES(X)                                                                               \
   X(Init, "nvmlInit_v2", (void))                                                                               \
   X(ErrorString, "nvmlErrorString", (NvmlResult))                                                              \
@@ -100,17 +101,18 @@ struct Nvml {
 #undef ANYPLACE_NVML_POINTER
 };
 
-/// The library, with what it says of itself, or why it can't be used and what to do about that.
+/// The library and the text that names it, or the text that says why it can't be used and what to do about that.
 struct NvmlLibrary {
   Nvml entries;
   bool ready = false;
   std::string text;  ///< "NVML 12.550.54, /usr/lib/libnvidia-ml.so.1", or what is missing
 };
 
-/// Opens the library and looks the entries up, at the first call; begins nothing. Null where there is no library. Any
-/// thread. Throws Failure(OUT_OF_MEMORY) for a shortage that may pass.
+/// Opens the library and looks up its entries at the first call, but doesn't initialise it. Returns null if there is no
+/// library. Thread-safe. Throws Failure(OUT_OF_MEMORY) for a shortage that may pass.
 const Nvml* nvml_entries();
-/// Begins NVML at the first call, and never ends it: others in the process may use it. Any thread; throws as above.
+/// Initialises NVML at the first call. It is never shut down, because others in the process may use it. Thread-safe.
+/// Throws Failure(OUT_OF_MEMORY) for a shortage that may pass.
 const NvmlLibrary& nvml_library();
 
 }  // namespace anyplace::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device says of itself, and which capabilities it has. Nothing here makes a context.
+// The properties and capabilities of a device. Nothing here makes a context.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,10 +21,11 @@ using backend::at_least_one;
 using backend::bit;
 using backend::set_text;
 
-/// Newer than the oldest cuda.h that this is built with.
+/// The oldest cuda.h that this is built with lacks the attribute.
 constexpr int attribute_ipc_events = 125;
 
-/// False where the driver has the call and not what it asks for: that is unknown then. Throws for any other failure.
+/// Returns false where the driver has the call but not what it asks for, which is then unknown. Throws for any other
+/// failure.
 bool told(CUresult result, const char* call) {
   if (result == CUDA_ERROR_NOT_SUPPORTED) return false;
   Results::check(result, call);
@@ -36,9 +37,9 @@ std::string name_text(CUdevice device) {
   return told(driver().DeviceGetName(name, sizeof(name), device), "cuDeviceGetName") ? name : "";
 }
 
-/// As nvidia-smi prints it: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", and "MIG-..." for an instance of a partitioned
-/// GPU. The second form of the call gives the instance's uuid, and the first that of its GPU, so they differ there; the
-/// name of an instance says it too ("NVIDIA A100-SXM4-40GB MIG 1g.5gb").
+/// The uuid as nvidia-smi prints it: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", and "MIG-..." for an instance of a
+/// partitioned GPU. The second form of the call gives the instance's uuid and the first that of its GPU, so they differ
+/// for an instance; its name shows it too ("NVIDIA A100-SXM4-40GB MIG 1g.5gb").
 std::string uuid_text(CUdevice device) {
   CUuuid gpu{};
   CUuuid uuid{};
@@ -87,8 +88,8 @@ std::uint64_t Device::capabilities() const {
   return all;
 }
 
-/// CUDA tells the range of a context only. Where there is none yet, what devices of this generation have: a range that
-/// is too wide does no harm, because CUDA takes the nearest priority it has.
+/// CUDA tells the range only for a context. If there is none yet, it is the range of devices of this generation: one
+/// that is too wide does no harm, because CUDA takes the nearest priority it has.
 void Device::priority_range(int& least, int& greatest) const {
   least = 0;
   greatest = 0;
@@ -109,7 +110,8 @@ void Device::add_figures(anyplace_device_properties& out) const {
   out.memory_bus_bits = static_cast<std::uint32_t>(figure(CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
   out.multiprocessors = out.compute_units;
   out.sub_group_sizes = static_cast<std::uint32_t>(figure(CU_DEVICE_ATTRIBUTE_WARP_SIZE));
-  // CUDA C++ Programming Guide, "Compute Capabilities": 16-bit arithmetic from 5.3 on; the rest everywhere today.
+  // By the CUDA C++ Programming Guide, "Compute Capabilities", 16-bit arithmetic exists from 5.3 on and the rest on
+  // every device.
   const int capability = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
                          attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   out.features_known = ANYPLACE_FEATURE_FLOAT16 | ANYPLACE_FEATURE_FLOAT64 | ANYPLACE_FEATURE_INT64_ATOMICS |
@@ -155,7 +157,8 @@ void Device::memory_info(anyplace_memory_info& out) {
   std::size_t free = 0;
   std::size_t total = 0;
   out.free_bytes = ANYPLACE_UNKNOWN;
-  // Only a context knows what is free, and asking makes none; but one that another library has can be used.
+  // CUDA tells free memory only for a context, and this call must not make one; but a context that another library made
+  // can be used.
   if (vendor_context().is_active()) {
     const DeviceScope scope(*this);
     check(driver().MemGetInfo(&free, &total), "cuMemGetInfo");
@@ -167,10 +170,10 @@ void Device::memory_info(anyplace_memory_info& out) {
   out.total_bytes = total;
 }
 
-/// CUDA_ERROR_DEVICE_UNAVAILABLE, which older headers lack.
+/// The value of CUDA_ERROR_DEVICE_UNAVAILABLE, which older headers lack.
 constexpr auto device_unavailable = static_cast<CUresult>(46);
 
-/// A device that NVML says is gone is lost to the driver, too.
+/// Runs `body`. If it says that the device is gone according to NVML, the device is lost.
 template <class Body>
 auto Device::monitored(Body body) {
   try {
@@ -195,7 +198,7 @@ std::vector<anyplace_process> Device::processes() {
   return monitored([&] {
     const bool uses = vendor_context().is_active();
     std::vector<anyplace_process> all = monitor_.processes(uuid_text(id()), pci_text(id()), uses);
-    // What our pool keeps for later is free to whoever asks here, as in memory_info().
+    // Memory that the backend's pool keeps for later counts as free for this process, as in memory_info().
     const std::uint64_t idle = uses ? memory().idle_in_pool() : 0;
     for (anyplace_process& process : all) {
       if (process.id != static_cast<std::uint64_t>(getpid()) || process.memory_bytes == ANYPLACE_UNKNOWN) continue;

@@ -4,7 +4,7 @@
 namespace anyplace::cuda {
 namespace {
 
-/// From this driver on a launch is in the context of its stream, whichever is current (NVIDIA/cccl issue 6986).
+/// From this driver version on a launch uses its stream's context, whichever is current (NVIDIA/cccl issue 6986).
 constexpr int first_launch_without_context = 13000;
 
 /// CUDA's two names for the legacy default stream of the current context.

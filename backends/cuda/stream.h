@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream: a CUstream and the device that it is of. The null stream and those that CUDA names by small numbers mean the
-// current context's, so for them the device's context is made current; all others say themselves whose they are.
+// Stream: a CUstream and its device. The null stream and the streams that CUDA names by small numbers belong to the
+// current context, so the device's context is made current for them; all others know their context.
 //
-// Recording, waiting and asking take no lock and allocate nothing.
+// Recording, waiting and querying take no lock and allocate nothing.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ class Stream : public backend::StreamBase<Device, Stream> {
  public:
   Stream(Device& device, CUstream native, StreamOwner owner) noexcept;
 
-  /// Whether kernels are launched with the device's context current: the null stream's, all by the rules of drivers
-  /// before CUDA 13, and those of a stream for which this driver refused to do without, once.
+  /// Whether kernels must be launched with the device's context current: in the null stream, with drivers before CUDA
+  /// 13, and in a stream where this driver once refused a launch without it.
   bool launches_in_context() const noexcept { return launches_in_context_.load(std::memory_order_relaxed); }
   void launch_in_context() const noexcept { launches_in_context_.store(true, std::memory_order_relaxed); }
 
@@ -30,7 +30,7 @@ class Stream : public backend::StreamBase<Device, Stream> {
       return true;
     return query_again(result);
   }
-  /// False when time ran out.
+  /// Returns false when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
   void record(CUevent event) const {
     const CUresult result = is_null() ? CUDA_ERROR_INVALID_CONTEXT : driver().EventRecord(event, native_);
@@ -52,14 +52,15 @@ class Stream : public backend::StreamBase<Device, Stream> {
   static Stream* adopt(Device& device, std::uint64_t native);
 
  private:
-  // After is_of_current_context: by the manual a stream's own context counts, but for the null stream; should a driver
-  // want a current one for others too, or find another library's destroyed one current, it gets ours. Any other result
-  // is thrown. Apart, so that the calls above have nothing to keep for this.
+  // These repeat a call that failed. By the manual a stream's own context counts, except for the null stream. If a
+  // driver wants a current context for others too, or another library's destroyed context is current, the call is
+  // repeated in the device's context; other failures are thrown. They aren't inlined, so that the calls above stay
+  // small.
   bool query_again(CUresult result) const;
   void record_again(CUresult result, CUevent event) const;
   void wait_again(CUresult result, const Event& event) const;
 
-  /// Makes a call whose stream argument says whose context is meant.
+  /// Makes a call whose stream argument tells the context.
   template <class Call>
   CUresult call(Call&& made) const {
     if (!is_null()) {

@@ -82,12 +82,13 @@ Called<CUresult> VirtualMemoryCalls::export_at(anyplace_address address, int& de
   CUresult result = driver().MemRetainAllocationHandle(&physical, backend::from_handle<void>(address));
   if (result != CUDA_SUCCESS) return {result, "cuMemRetainAllocationHandle"};
   result = driver().MemExportToShareableHandle(&descriptor, physical, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
-  static_cast<void>(driver().MemRelease(physical));  // the mapping has it, too
+  static_cast<void>(driver().MemRelease(physical));  // the mapping keeps the memory
   return {result, "cuMemExportToShareableHandle"};
 }
 
 Called<CUresult> VirtualMemoryCalls::import(int descriptor, Physical& physical) noexcept {
-  void* const handle = backend::from_handle<void>(static_cast<std::uint64_t>(descriptor));  // by value
+  // CUDA takes the descriptor by value, in place of the pointer.
+  void* const handle = backend::from_handle<void>(static_cast<std::uint64_t>(descriptor));
   return {driver().MemImportFromShareableHandle(&physical, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
           "cuMemImportFromShareableHandle"};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// VirtualMemory: addresses and the memory behind them, made apart (CUDA's virtual memory management).
+// VirtualMemory: addresses and, separately, the memory behind them (CUDA's virtual memory management).
 #pragma once
 
 #include "anyplace/backend/kit/virtual_memory.h"
@@ -9,13 +9,13 @@
 
 namespace anyplace::cuda {
 
-/// CUDA's calls, as anyplace/backend/kit/virtual_memory.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/virtual_memory.h for CUDA.
 struct VirtualMemoryCalls : Calls {
   using Sharing = cuda::Sharing;
   using Memory = cuda::Memory;
   using Physical = CUmemGenericAllocationHandle;
   static constexpr CUresult out_of_memory = CUDA_ERROR_OUT_OF_MEMORY;
-  static constexpr bool one_access_for_several = true;  // cuMemSetAccess: a range of whole mappings that adjoin
+  static constexpr bool one_access_for_several = true;  // cuMemSetAccess takes a range of adjoining mappings
 
   static bool is_supported(const DeviceBase& device);
   static Called<CUresult> granularity(CUdevice device, std::uint64_t& bytes) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work: what was submitted to a device and may not be over. CUDA waits for a device without a limit only; a stream that
-// is destroyed completes its work by itself.
+// Work: tracks what was submitted to a device and may not be over, because CUDA's wait for a device has no limit. A
+// stream that is destroyed still completes its work.
 #pragma once
 
 #include "anyplace/backend/kit/work.h"
@@ -9,7 +9,7 @@
 
 namespace anyplace::cuda {
 
-/// CUDA's calls, as anyplace/backend/kit/work.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/work.h for CUDA.
 struct WorkCalls : Calls {
   using Events = EventCalls;
   using Stream = cuda::Stream;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HipBackend: anyplace's contract on the classes beside this file; and the plugin's one symbol.
+// HipBackend: implements anyplace's contract with the classes beside this file, and exports the plugin's one symbol.
 //
-// Left null: reset, because hipDeviceReset would destroy what other libraries have on the device, and kernels that are
-// functions of the host. The core does without.
+// Two entries are null, and the core does without: device_reset, because hipDeviceReset would destroy what other
+// libraries have on the device, and kernel_from_host.
 #include "anyplace/backend/kit/class_backend.h"
 #include "anyplace/backend/kit/hidden_devices.h"
 #include "anyplace/version.h"
@@ -16,7 +16,7 @@
 namespace anyplace::hip {
 namespace {
 
-/// This thread's questions must not spoil a capture that another library has going on another thread.
+/// Lets calls of this thread not invalidate a capture that another library makes on another thread.
 void stay_out_of_captures() noexcept {
   if (!driver().ThreadExchangeStreamCaptureMode) return;
   constexpr int relaxed = 2;  // hipStreamCaptureModeRelaxed
@@ -26,7 +26,7 @@ void stay_out_of_captures() noexcept {
 
 }  // namespace
 
-/// As anyplace/backend/kit/class_backend.h asks for them.
+/// The `Parts` of anyplace/backend/kit/class_backend.h.
 struct Parts {
   using Device = hip::Device;
   using Copies = hip::Copies;
@@ -45,7 +45,7 @@ class HipBackend final : public backend::ClassBackend<Parts> {
     int count = 0;
     Results::check(driver().GetDeviceCount(&count), "hipGetDeviceCount");
     for (std::int32_t i = 0; i < count; ++i) {
-      devices_.push_back(std::make_unique<Device>(host, watcher_, i, i));  // HIP's devices are their numbers
+      devices_.push_back(std::make_unique<Device>(host, watcher_, i, i));  // HIP names devices by numbers
     }
   }
 

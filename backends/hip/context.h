@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PrimaryContext: a device's one context. Where CUDA has a handle for it that is retained and pushed, HIP has
-// deprecated that: each device has one context from hipInit on, the current one is a matter of hipSetDevice, and the
-// device's number stands for it in calls. So what is kept here is whether we have begun to use it, and the handle for
-// whoever asks for the native context.
+// PrimaryContext: a device's one context. CUDA has a handle for it that is retained and pushed, but HIP has deprecated
+// that: each device has one context from hipInit on, hipSetDevice makes it current, and the device's number stands for
+// it in calls. So this class only keeps whether the backend has begun to use it, and the handle for callers that ask
+// for the native context.
 //
-// ContextScope: that device made current for the time of one call, without anything that the caller could notice: if it
-// is current already nothing is done, else the one before is current again afterwards.
+// ContextScope: makes that device current for one call, unnoticed by the caller: if it is current already nothing is
+// done, otherwise the previous device is made current again afterwards.
 #pragma once
 
 #include <atomic>
@@ -18,14 +18,14 @@ namespace anyplace::hip {
 
 class ContextScope {
  public:
-  /// Fails only if the process is exiting.
+  /// It fails only if the process is exiting.
   explicit ContextScope(hipDevice_t device) noexcept {
     result_ = driver().GetDevice(&before_);
     if (result_ == hipSuccess && before_ != device) [[unlikely]]
       change(device);
   }
   enum class Always {};
-  /// The same, but also where the one before can't be asked for: for what must be tried in any case.
+  /// Makes the device current even if the previous one can't be queried, for a call that must be tried in any case.
   ContextScope(hipDevice_t device, Always) noexcept {
     const bool known = driver().GetDevice(&before_) == hipSuccess;
     result_ = hipSuccess;
@@ -59,22 +59,22 @@ class PrimaryContext {
   PrimaryContext(const PrimaryContext&) = delete;  // one per device
   PrimaryContext& operator=(const PrimaryContext&) = delete;
 
-  /// The device's number, and whether it has begun.
+  /// Gives the device's number, and returns whether its use has begun.
   bool read(hipDevice_t& device) const noexcept {
     device = device_;
     return begun_.load(std::memory_order_acquire);
   }
-  /// Runs `made` once, with the device current, before others see that it has begun; if it doesn't return success, the
-  /// next call tries again.
+  /// Runs `made` once, with the device current, before other threads see that its use has begun; if it fails, the next
+  /// call tries again.
   template <class Made>
   hipError_t begin(Made&& made);
-  /// HIP's handle, the same each time. hipErrorNotSupported where the library has none any more.
+  /// HIP's handle, which never changes. Returns hipErrorNotSupported if the library has none any more.
   hipError_t native(hipCtx_t& handle) noexcept;
   hipError_t end() noexcept;
 
  private:
   const hipDevice_t device_;
-  std::mutex mutex_;  // guards native_, and that we begin once; HIP is called under it
+  std::mutex mutex_;  // guards native_ and the one run of begin(); HIP is called under it
   std::atomic<bool> begun_{false};
   hipCtx_t native_ = nullptr;
 };

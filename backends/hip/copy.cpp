@@ -15,7 +15,8 @@ hipMemcpyKind CopyCalls::kind_of(const anyplace_copy_2d& copy) noexcept {
 }
 
 Called<hipError_t> CopyCalls::lines(const anyplace_copy_2d& copy, hipStream_t stream) noexcept {
-  // Not the driver-style call that parallels CUDA's: its struct has hipMemoryType in it, which HIP 6 renumbered.
+  // The driver-style call that corresponds to CUDA's isn't used: its struct contains hipMemoryType, which HIP 6
+  // renumbered.
   return {driver().Memcpy2DAsync(at(copy.destination), copy.destination_pitch, at(copy.source), copy.source_pitch,
                                  copy.width, copy.rows, kind_of(copy), stream),
           "hipMemcpy2DAsync"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills, in a stream's order.
+// Copies and fills in a stream's order.
 #pragma once
 
 #include "anyplace/backend/kit/copies.h"
@@ -8,7 +8,7 @@
 
 namespace anyplace::hip {
 
-/// HIP's calls, as anyplace/backend/kit/copies.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/copies.h for HIP.
 struct CopyCalls {
   using Device = hip::Device;
   using Scope = DeviceScope;

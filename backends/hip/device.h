@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device: one HIP device and everything that is kept for it.
+// Device: one HIP device and everything that the backend keeps for it.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace anyplace::hip {
 
-/// As anyplace/backend/kit/class_device.h asks for them.
+/// The `Whole` of anyplace/backend/kit/class_device.h.
 struct DeviceParts {
   static constexpr const char* module_call = "hipModuleUnload";
   static constexpr const char* gate_call = "hipFree";
@@ -33,11 +33,11 @@ class Device : public backend::ClassDevice<DeviceParts, WorkCalls, HostFunctionC
  public:
   using ClassDevice::ClassDevice;
 
-  /// Begins nothing.
+  /// Makes no context.
   void properties(anyplace_device_properties& out);
-  /// "gfx90a:sramecc+:xnack-"
+  /// The architecture with its features, such as "gfx90a:sramecc+:xnack-".
   std::string target() const;
-  /// "gfx90a"
+  /// Such as "gfx90a".
   std::string architecture() const;
   void memory_info(anyplace_memory_info& out);
   /// Makes no context.
@@ -49,7 +49,7 @@ class Device : public backend::ClassDevice<DeviceParts, WorkCalls, HostFunctionC
  private:
   std::uint64_t capabilities();
   void priority_range(int& least, int& greatest) const;
-  void add_figures(anyplace_device_properties& out) const;  ///< clocks, caches, features
+  void add_figures(anyplace_device_properties& out) const;  ///< adds clocks, caches and features
 };
 
 }  // namespace anyplace::hip

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceBase: one HIP device, its context and its loss: what all that is kept for a device is made with. A result that
-// says that the device is of no use any more loses it for good, and only what ends things is still called then.
+// DeviceBase: one HIP device with its context; the classes that keep something for a device are built on it. A result
+// that says that the device can't be used any more loses it for good, and then only calls that end something are still
+// made.
 #pragma once
 
 #include "anyplace/backend/kit/device_base.h"
@@ -10,7 +11,7 @@
 
 namespace anyplace::hip {
 
-/// HIP's calls, as anyplace/backend/kit/device_base.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/device_base.h for HIP.
 struct DeviceCalls {
   using Native = hipDevice_t;
   using Result = hipError_t;
@@ -36,7 +37,7 @@ using DeviceBase = backend::DeviceBase<DeviceCalls>;
 using DeviceScope = backend::DeviceScope<DeviceCalls>;
 using EndScope = backend::EndScope<DeviceCalls>;
 
-/// What the other structs of calls have in common.
+/// The members that the other `Vendor` structs have in common.
 struct Calls {
   using Device = DeviceBase;
   using Scope = DeviceScope;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Opening the library, finding its entries, starting it; and for each way in which that fails, what to do about it.
+// Opens the library, finds its entries and initialises it. For each way in which that fails it says what to do.
 #include "driver.h"
 
 #include <unistd.h>
@@ -15,10 +15,10 @@ constinit Driver loaded_driver{};
 
 namespace {
 
-/// Newest first: of several releases on a machine the newest knows most devices, and is what its kernel driver was made
-/// for.
+/// The names are in the order of trial, newest first: of several releases on a machine the newest knows most devices,
+/// and the kernel driver was made for it.
 constexpr const char* library_names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
-/// As PyTorch's packages name their own copy.
+/// The name of the copy in PyTorch's packages.
 constexpr const char* unversioned_name = "libamdhip64.so";
 constexpr int oldest_major = 5;
 constinit int version_of_driver = 0;
@@ -26,8 +26,9 @@ constinit int version_of_driver = 0;
 using Library = backend::VendorLibrary;
 using backend::Need;
 
-/// One that this process has already, whichever it is: streams and memory of another library's are of use only in the
-/// runtime that made them, and two runtimes in a process would both drive the devices. Null if there is none.
+/// The HIP runtime that this process has already loaded, whichever it is; null if there is none. Another library's
+/// streams and memory are valid only in the runtime that made them, and two runtimes in a process would both drive the
+/// devices.
 Library loaded_already() {
   for (const char* name : library_names) {
     if (const Library loaded = Library::loaded(name)) return loaded;
@@ -69,7 +70,7 @@ void fill_table(const Library& library) {
   library.read("hipGetStreamDeviceId", loaded_driver.GetStreamDeviceId);
 }
 
-/// Whether the file is there, and may be opened.
+/// Says whether /dev/kfd exists and may be opened.
 std::string state_of_kfd() {
   if (access("/dev/kfd", F_OK) != 0) {
     return "there is no /dev/kfd: load the amdgpu kernel driver (in a container: --device=/dev/kfd --device=/dev/dri)";
@@ -80,11 +81,11 @@ std::string state_of_kfd() {
   return "see that rocminfo lists one that this release of ROCm supports";
 }
 
-/// What to do about a hipInit that failed.
+/// Says what to do about a hipInit that failed.
 std::string advice_for(hipError_t result, const std::string& path) {
   switch (static_cast<int>(result)) {
     case 100:
-    case 101: {  // what hipInit of HIP 5 says where there is none
+    case 101: {  // HIP 5's hipInit returns it without a device
       const std::string hidden = backend::hidden_devices(hiding_variables);
       return path + " finds no device: " + state_of_kfd() + (hidden.empty() ? hidden : "; " + hidden);
     }
@@ -101,7 +102,7 @@ std::string advice_for(hipError_t result, const std::string& path) {
   Results::fail(result, call, status, advice_for(result, library.path()));
 }
 
-/// The version comes first, for what else is said. It answers without a device too.
+/// Finds the version first, because later messages contain it. It can be asked for without a device.
 void find_version(const Library& library) {
   library.read("hipGetErrorName", loaded_driver.GetErrorName);
   library.read("hipGetErrorString", loaded_driver.GetErrorString);
@@ -122,7 +123,7 @@ void find_version(const Library& library) {
 void start(const Library& library) {
   const hipError_t result = driver().Init(0);
   if (result != hipSuccess) refuse_start(result, "hipInit", library);
-  // Some releases start without a device.
+  // Some releases initialise successfully without a device.
   int count = 0;
   const hipError_t counted = driver().GetDeviceCount(&count);
   if (counted != hipSuccess) refuse_start(counted, "hipGetDeviceCount", library);
@@ -132,7 +133,7 @@ void start(const Library& library) {
 }  // namespace
 
 void take_back_last_error(hipError_t error) noexcept {
-  // HIP 7 keeps an older error of the application's when a call says "not ready": only what is ours is taken.
+  // HIP 7 keeps an older error of the application's when a call says "not ready", so only an equal error is taken back.
   if (driver().PeekAtLastError == nullptr || driver().GetLastError == nullptr) return;
   if (driver().PeekAtLastError() == error) ignore(driver().GetLastError());
 }

@@ -4,16 +4,16 @@
 // Nothing here knows what anyplace does with it. A machine without ROCm therefore gets a reason instead of a link
 // error.
 //
-// One backend serves the majors 5, 6 and 7. The types of hip_runtime_api.h are used where they are the same in all of
-// them; the numbers of what a header may lack, and the layouts that changed between the majors, are spelled out here.
-// Deliberately not used, because they changed: hipMemoryType (renumbered in 6), hipDeviceProp_t but for one field, and
-// with it hipPointerAttribute_t and the pitched copies that take a struct.
+// One backend serves the majors 5, 6 and 7. It uses the types of hip_runtime_api.h that are the same in all of them;
+// numbers that a header may lack, and layouts that changed between the majors, are spelled out here. It avoids these,
+// because they changed: hipMemoryType (renumbered in 6), hipDeviceProp_t except one field, hipPointerAttribute_t, and
+// the pitched copies that take a struct.
 //
-// HIP keeps a thread's last error, which its owner reads with hipGetLastError; an application that checks it must not
-// find ours there. So every call through this table that fails takes its own error back (Call). HIP 5 and 6 also
-// overwrite it when a call succeeds; nothing can be done about that.
+// HIP keeps a thread's last error, which the application reads with hipGetLastError and which must not be one of this
+// backend's calls. So every call through this table that fails takes its own error back (Call). HIP 5 and 6 also
+// overwrite the last error when a call succeeds, which can't be avoided.
 //
-// Invariant: once load_driver() returned, every entry that isn't optional is there, and nothing here changes any more.
+// Invariant: once load_driver() has returned, every required entry is set, and nothing here changes any more.
 #pragma once
 
 #ifndef __HIP_PLATFORM_AMD__
@@ -27,8 +27,8 @@
 
 namespace anyplace::hip {
 
-/// X(need, Member, parameters): the library exports it as hip<Member>. An OPTIONAL one that is missing is null; a
-/// capability goes with it, unless another entry does as well.
+/// X(need, Member, parameters): the library exports the entry as hip<Member>. An OPTIONAL entry that is missing is
+/// null, and its capability is absent, unless another entry provides it as well.
 #define ANYPLACE_HIP_ENTRIES(X)                                                                                        \
   X(REQUIRED, Init, (unsigned))                                                                                        \
   X(REQUIRED, GetDeviceCount, (int*))                                                                                  \
@@ -146,7 +146,7 @@ namespace anyplace::hip {
   X(OPTIONAL, GraphLaunch, (hipGraphExec_t, hipStream_t))                                                              \
   X(OPTIONAL, GraphExecDestroy, (hipGraphExec_t))
 
-/// hipMemAllocationProp as it is from HIP 6 on. (5.2's has the same fields in another order.)
+/// The layout of hipMemAllocationProp from HIP 6 on. (5.2's has the same fields in another order.)
 struct AllocationProperties {
   int type;
   int requested_handle_types;
@@ -157,17 +157,17 @@ struct AllocationProperties {
   unsigned short usage;
 };
 
-// What hip_runtime_api.h of 5.2 lacks. hipDeviceAttribute_t was only ever added to: the numbers are those of all
-// majors.
+// The hip_runtime_api.h of 5.2 lacks these. The numbers are the same in all majors, because hipDeviceAttribute_t was
+// only ever extended.
 constexpr int attribute_virtual_memory = 89;
 constexpr int attribute_host_register = 90;
 constexpr int attribute_stream_wait_value = 10013;
-/// Of hipStreamWaitValue64.
+/// A flag of hipStreamWaitValue64.
 constexpr unsigned wait_value_greater_or_equal = 0;
 constexpr unsigned malloc_signal_memory = 2;
 constexpr int memory_allocation_pinned = 1;
 
-/// Not inline: failures are rare.
+/// Not inlined, because failures are rare.
 void take_back_last_error(hipError_t error) noexcept;
 
 /// An entry of the library.
@@ -181,7 +181,7 @@ struct Call {
       take_back_last_error(result);
     return result;
   }
-  /// Whether the library has it.
+  /// Whether the library has the entry.
   explicit operator bool() const noexcept { return function != nullptr; }
 };
 
@@ -198,7 +198,7 @@ struct Driver {
 #define ANYPLACE_HIP_POINTER(need, Member, parameters) detail::CallOf<void parameters>::type Member;
   ANYPLACE_HIP_ENTRIES(ANYPLACE_HIP_POINTER)
 #undef ANYPLACE_HIP_POINTER
-  // Those that don't return a hipError_t of their own. Optional, all but hipGetErrorName.
+  // These entries don't return a hipError_t of their own. All but hipGetErrorName are optional.
   hipError_t (*GetLastError)() = nullptr;
   hipError_t (*PeekAtLastError)() = nullptr;
   hipError_t (*RuntimeGetVersion)(int*) = nullptr;
@@ -207,14 +207,14 @@ struct Driver {
   int (*GetStreamDeviceId)(hipStream_t) = nullptr;
 };
 
-/// The variables by which the runtime shows fewer devices than there are.
+/// The variables by which the runtime hides devices.
 inline constexpr const char* hiding_variables[] = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
 
-/// The table. Filled by load_driver(); not to be called through before.
+/// The table of entries. load_driver() fills it; it must not be used before.
 extern Driver loaded_driver;
 inline const Driver& driver() noexcept { return loaded_driver; }
 
-/// For a result that nobody can be told of: while something that failed is undone, and when the process ends.
+/// Ignores a result that can't be reported: while something that failed is undone, and while the process exits.
 inline void ignore(hipError_t) noexcept {}
 
 /// Opens libamdhip64, fills the table and calls hipInit. Called once, before anything else here. Throws Failure:
@@ -222,9 +222,9 @@ inline void ignore(hipError_t) noexcept {}
 /// finds no device; each says what to do.
 void load_driver();
 
-/// What hipRuntimeGetVersion said: 50221153 for 5.2.21153; 0 if it said nothing.
+/// The version that hipRuntimeGetVersion reported, such as 50221153 for 5.2.21153; 0 if it reported none.
 int driver_version() noexcept;
-/// "5.2.21153"
+/// A version as text, such as "5.2.21153".
 std::string version_text(int version);
 
 }  // namespace anyplace::hip

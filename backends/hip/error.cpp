@@ -3,8 +3,8 @@
 // The table follows the comments on hipError_t in AMD's hip_runtime_api.h, whose numbers are the same from HIP 5 to 7.
 // Results are numbers here, because the header of an older release lacks the newer names.
 //
-// Sticky here are those that say that a kernel or the hardware failed. HIP promises less than CUDA about what still
-// works after them, and on most systems the runtime ends the process at such a fault before anybody could ask.
+// The results that say that a kernel or the hardware failed are sticky. HIP promises less than CUDA about what still
+// works after them, and on most systems the runtime ends the process at such a fault before a call could report it.
 #include "error.h"
 
 namespace anyplace::hip {
@@ -12,7 +12,7 @@ namespace {
 
 #define STATUS(name) ANYPLACE_STATUS_##name
 
-/// In the order of the numbers.
+/// The rows are in the order of the numbers.
 constexpr backend::ResultRow rows_of_errors[] = {
     {1, "hipErrorInvalidValue", STATUS(INVALID_ARGUMENT), false},
     {2, "hipErrorOutOfMemory", STATUS(OUT_OF_MEMORY), false},
@@ -65,7 +65,7 @@ bool is_unimplemented(hipError_t result) noexcept {
 std::string ErrorCalls::name_of(hipError_t result) {
   if (const backend::ResultRow* const row = Results::row_of(result)) return row->name;
   const char* const name = driver().GetErrorName == nullptr ? nullptr : driver().GetErrorName(result);
-  // HIP answers "unknown" for numbers that it doesn't know too, where the number says more.
+  // HIP returns the name "unknown" also for numbers that it doesn't know, where the number says more.
   const bool known =
       name != nullptr && *name != '\0' && (result == hipErrorUnknown || std::string(name) != "hipErrorUnknown");
   return known ? name : "hipError_t " + std::to_string(static_cast<int>(result));
@@ -74,7 +74,7 @@ std::string ErrorCalls::name_of(hipError_t result) {
 std::string ErrorCalls::text_of(hipError_t result) {
   const char* const text = driver().GetErrorString == nullptr ? nullptr : driver().GetErrorString(result);
   const bool says_more = text != nullptr && name_of(result) != text && std::string(text) != "hipErrorUnknown";
-  return says_more ? text : "";  // HIP 5 has no words but the name
+  return says_more ? text : "";  // HIP 5 has no text but the name
 }
 
 }  // namespace anyplace::hip

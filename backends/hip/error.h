@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a hipError_t means to anyplace: one table of the status for each, and whether the device is lost with it. Where
-// a failure belongs to a device, Device::check is the way here: it also remembers that the device is lost.
+// Maps each hipError_t to a status, and says whether the device is lost with it. A failure that belongs to a device
+// goes through Device::check, which also marks the device as lost.
 #pragma once
 
 #include <span>
@@ -16,19 +16,19 @@ using backend::Called;
 using backend::Failure;
 using backend::refuse;
 
-/// As anyplace/backend/kit/results.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/results.h.
 struct ErrorCalls {
   using Result = hipError_t;
 
   static std::span<const backend::ResultRow> rows() noexcept;
-  /// The number where the driver has no name for it.
+  /// Returns the number where the driver has no name for the result.
   static std::string name_of(hipError_t result);
   static std::string text_of(hipError_t result);
 };
 using Results = backend::Results<ErrorCalls>;
 
-/// Whether it says that the runtime exports the call and hasn't got it. Other runtimes than AMD's do that for much of
-/// what isn't needed for kernels.
+/// Whether the result says that the runtime exports the call but doesn't implement it. Runtimes other than AMD's do
+/// that for much that kernels don't need.
 bool is_unimplemented(hipError_t result) noexcept;
 
 }  // namespace anyplace::hip

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event: a hipEvent_t and the device that it is of. HIP's events are anyplace's: an event that was never recorded is
-// complete and no wait, a wait takes the most recent record at the call, destroying one that is waited for is safe.
+// Event: an event of the application, made of a hipEvent_t, and its device. HIP's events behave as anyplace's: an event
+// that was never recorded is complete and holds nothing back, a wait takes the most recent record at the call, and an
+// event may be destroyed while it is waited for.
 #pragma once
 
 #include "anyplace/backend/kit/events.h"
@@ -11,7 +12,7 @@ namespace anyplace::hip {
 
 class Stream;
 
-/// HIP's calls, as anyplace/backend/kit/events.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/events.h for HIP.
 struct EventCalls : Calls {
   using Stream = hip::Stream;
   using Native = hipEvent_t;
@@ -28,7 +29,7 @@ struct EventCalls : Calls {
 
 using Event = backend::RecordedEvent<EventCalls>;
 
-/// Both are of one device, have timing and are complete.
+/// Both events belong to one device, have timing and are complete.
 double milliseconds_between(const Event& start, const Event& end);
 
 }  // namespace anyplace::hip

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gates: words of signal memory that streams wait on (hipStreamWaitValue64). Two differences from CUDA: a stream can
-// wait for signal memory alone, which is allocated a word at a time, where CUDA takes any pinned memory; and the
+// Gates: words of signal memory that streams wait on (hipStreamWaitValue64). Two things differ from CUDA. A stream can
+// wait only on signal memory, which is allocated one word at a time, where CUDA takes any pinned memory. And the
 // comparison isn't cyclic, so a word has 64 bits, which never wrap.
 #pragma once
 
@@ -10,16 +10,16 @@
 
 namespace anyplace::hip {
 
-/// HIP's calls, as anyplace/backend/kit/gates.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/gates.h for HIP.
 struct GateCalls : Calls {
   using Number = std::uint64_t;
   static constexpr std::size_t words = 1;
-  /// The one size that hipExtMallocWithFlags takes for signal memory.
+  /// hipExtMallocWithFlags takes only this size for signal memory.
   static constexpr std::size_t distance = 8;
 
   static Called<hipError_t> allocate(void*& host, anyplace_address& device) noexcept {
     const hipError_t result = driver().ExtMallocWithFlags(&host, distance, malloc_signal_memory);
-    device = backend::to_handle(host);  // the same for host and device
+    device = backend::to_handle(host);  // host and device use the same address
     return {result, "hipExtMallocWithFlags"};
   }
   static hipError_t free(void* host) noexcept { return driver().Free(host); }

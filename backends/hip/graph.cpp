@@ -30,8 +30,8 @@ void GraphCalls::add_kernel(const Place& at, Kernel& kernel, const anyplace_laun
   made.sharedMemBytes = static_cast<unsigned>(launch.shared_bytes);
   made.kernelParams = arguments;
   const hipError_t result = driver().GraphAddKernelNode(at.made, at.graph, at.after, at.count, &made);
-  // The member is for functions of the program's own. HIP up to 5.2 takes no others (ROCm/hip, issue 2450), and says
-  // this or that of them.
+  // The member `func` is meant for functions of the program's own. HIP up to 5.2 takes no others (ROCm/hip, issue
+  // 2450), and returns one of these results for them.
   if (result == hipErrorInvalidValue || result == hipErrorInvalidDeviceFunction) {
     Results::fail(result, "hipGraphAddKernelNode", ANYPLACE_STATUS_UNSUPPORTED,
                   "this release may not take a module's kernels in a graph");
@@ -58,7 +58,7 @@ Called<hipError_t> GraphCalls::add_copy(const Place& at, Device&, const anyplace
 Called<hipError_t> GraphCalls::add_fill(const Place& at, Device&, const anyplace_graph_node& fill) noexcept {
   hipMemsetParams made{};
   made.dst = backend::from_handle<void>(fill.address);
-  // A stream's fill takes the value's low bytes; a graph's is to find no others.
+  // A stream's fill uses only the value's low bytes, so the other bytes are cleared here for the graph's fill.
   made.value = fill.width == 4 ? fill.value : fill.value & ((1U << (fill.width * 8)) - 1);
   made.elementSize = fill.width;
   made.width = fill.count;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graph: a hipGraphExec_t. The calls are those that HIP has had since 5.2, in forms that no later one changed.
+// Graph: a hipGraphExec_t. HIP has had these calls since 5.2, in forms that no later release changed.
 #pragma once
 
 #include "anyplace/backend/kit/graph.h"
@@ -9,7 +9,7 @@
 
 namespace anyplace::hip {
 
-/// HIP's calls, as anyplace/backend/kit/graph.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/graph.h for HIP.
 struct GraphCalls {
   using Device = hip::Device;
   using Scope = DeviceScope;
@@ -22,10 +22,10 @@ struct GraphCalls {
   using Executable = hipGraphExec_t;
   using Place = backend::GraphPlace<hipGraph_t, hipGraphNode_t>;
   static constexpr const char* vendor = "HIP";
-  /// HIP's reference doesn't say what an update does to launches that are under way.
+  /// HIP's reference doesn't say what an update does to pending launches.
   static constexpr bool update_spares_launches = false;
 
-  /// Whether the library has them: a graph is tried, of which nothing stays. Throws what else goes wrong.
+  /// Whether the library has graphs. It tries one, of which nothing remains. Throws on any other failure.
   static bool is_supported();
   static bool has_event_nodes() noexcept { return driver().GraphAddEventRecordNode && driver().GraphAddEventWaitNode; }
 

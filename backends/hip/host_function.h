@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostFunctions: the functions of the host that are queued in a device's streams.
+// HostFunctions: the host functions that are queued in a device's streams.
 #pragma once
 
 #include "anyplace/backend/kit/host_functions.h"
@@ -8,7 +8,7 @@
 
 namespace anyplace::hip {
 
-/// HIP's calls, as anyplace/backend/kit/host_functions.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/host_functions.h for HIP.
 struct HostFunctionCalls : Calls {
   /// hipLaunchHostFunc came with HIP 5.3. The older form does the same here: later work of the stream waits for the
   /// function, which may not call HIP.
@@ -25,7 +25,7 @@ struct HostFunctionCalls : Calls {
   }
 };
 
-/// Whether the library has them.
+/// Whether the library has host functions.
 inline bool has_host_functions() noexcept { return driver().LaunchHostFunc || driver().StreamAddCallback; }
 
 }  // namespace anyplace::hip

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the layouts come from: the ELF specification; "User Guide for AMDGPU Backend" of LLVM (ELF header flags), and
-// Clang's "Offload Bundler" (bundles, and compressed ones from version 1 to 3).
+// The layouts are from the ELF specification, LLVM's "User Guide for AMDGPU Backend" (ELF header flags) and Clang's
+// "Offload Bundler" (bundles, and compressed ones of versions 1 to 3).
 #include "image.h"
 
 #include <elf.h>
@@ -30,14 +30,14 @@ struct BundleEntry {
   std::string id;  ///< "hipv4-amdgcn-amd-amdhsa--gfx90a:sramecc+", "host-x86_64-unknown-linux--"
 };
 
-/// False if the table isn't whole.
+/// Returns false if the table isn't complete.
 bool read_bundle(const ImageBytes& image, std::vector<BundleEntry>& entries) {
   std::uint64_t at = bundle_magic.size();
   std::uint64_t count = 0;
   if (!image.read(at, count)) return false;
   at += sizeof(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    std::uint64_t head[3];  // offset, bytes, length of the id
+    std::uint64_t head[3];  // offset, size, length of the id
     if (!image.read(at, head)) return false;
     at += sizeof(head);
     if (!image.holds(at, head[2])) return false;
@@ -63,7 +63,7 @@ std::string bundle_problem(const ImageBytes& image) {
 std::string compressed_problem(const ImageBytes& image) {
   std::uint16_t version = 0;
   if (!image.read(compressed_magic.size(), version)) return image.cut_off("header");
-  std::uint64_t bytes = 0;  // of the whole; version 1 doesn't say
+  std::uint64_t bytes = 0;  // size of the whole; version 1 doesn't tell
   bool whole = true;
   if (version == 2) {
     std::uint32_t short_bytes = 0;
@@ -75,7 +75,7 @@ std::string compressed_problem(const ImageBytes& image) {
   return whole && bytes <= image.size() ? "" : image.cut_off("compressed bundle");
 }
 
-/// "gfx90a" for the low bits of e_flags; "" for one that isn't known here.
+/// The name for the low bits of e_flags, such as "gfx90a"; "" if it isn't known.
 std::string machine_name(std::uint32_t flags) {
   struct Row {
     std::uint32_t machine;

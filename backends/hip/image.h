@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be said of a module's image before HIP sees it. HIP is given no size, and believes what a code object or a
-// bundle says of itself: one that was cut off would be read past its end.
+// Checks of a module's image before HIP sees it. HIP gets no size and trusts the headers of a code object or a bundle,
+// so it would read past the end of one that was cut off.
 #pragma once
 
 #include <string>
@@ -10,10 +10,11 @@
 
 namespace anyplace::hip {
 
-/// "" if all that the image's headers point at lies within it.
+/// Returns "" if everything that the image's headers point at lies within the image, else what is wrong.
 std::string image_problem(const backend::ImageBytes& image);
 
-/// What the image holds code for, as "gfx90a, gfx1100"; "" if it doesn't say. The image has no problem.
+/// The architectures that the image has code for, such as "gfx90a, gfx1100"; "" if it doesn't say. image_problem() must
+/// have found nothing.
 std::string image_targets(const backend::ImageBytes& image);
 
 }  // namespace anyplace::hip

@@ -46,7 +46,7 @@ void Ipc::export_event(Event& event, anyplace_ipc_handle& out) {
   DeviceBase& device = event.device();
   const DeviceScope scope(device);
   hipIpcEventHandle_t handle{};
-  // Other processes know the event by this one of HIP's: it stays the one from now on.
+  // Other processes know the event by this hipEvent_t, so it must never be exchanged.
   device.check(driver().IpcGetEventHandle(&handle, event.hand_out()), "hipIpcGetEventHandle");
   backend::write_ipc_bytes(handle, out);
 }

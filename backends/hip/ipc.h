@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ipc: sharing between processes by HIP's own handles (hipIpc...). They are of whole allocations of hipMalloc: memory
-// of pools and of virtual memory has none, so what is to be shared is allocated for it (ANYPLACE_MEMORY_SHAREABLE).
+// Ipc: sharing between processes by HIP's own handles (hipIpc...). A handle stands for a whole allocation of hipMalloc.
+// Memory of pools and virtual memory can't have one, so memory to be shared is allocated as ANYPLACE_MEMORY_SHAREABLE.
 //
-// HIP doesn't tell that the process at the other end has ended: what it recorded then counts as the driver says.
+// HIP doesn't report that the process at the other end has ended; the driver then decides whether its records complete.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace anyplace::hip {
 
-/// As anyplace/backend/kit/class_backend.h asks for it.
+/// The `Ipc` of anyplace/backend/kit/class_backend.h.
 struct Ipc {
-  /// Whether the driver has what the others need.
+  /// Whether the driver has what export_event() and import_event() need.
   static bool has_events() noexcept;
   static bool has_memory() noexcept;
 

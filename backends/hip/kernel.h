@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernel: a hipFunction_t, and what has to be known of it to refuse a wrong launch before anything runs. A launch takes
-// no lock and allocates nothing.
+// Kernel: a hipFunction_t, and the facts by which a wrong launch is refused before anything runs. A launch takes no
+// lock and allocates nothing.
 #pragma once
 
 #include <string>
@@ -19,12 +19,13 @@ class Kernel {
   Kernel(const Kernel&) = delete;  // handles point at it
   Kernel& operator=(const Kernel&) = delete;
 
-  /// Throws INVALID_ARGUMENT for more threads than the kernel's registers allow and for more shared memory than it
-  /// leaves. HIP doesn't tell what parameters a kernel has: wrong arguments aren't noticed, as in HIP itself.
+  /// Throws INVALID_ARGUMENT for more threads than the kernel's registers allow and for more shared memory than the
+  /// kernel leaves. HIP doesn't tell a kernel's parameters, so wrong arguments aren't noticed, as in HIP itself.
   void launch(const Stream& stream, const anyplace_launch& launch);
 
   static constexpr std::uint32_t max_arguments = 1024;
-  /// For what launches it in another way: throws as launch() does before it calls HIP. `pointers` are max_arguments.
+  /// For callers that launch the kernel in another way, such as graphs: checks what launch() checks before it calls
+  /// HIP. `pointers` has max_arguments elements.
   void prepare(const anyplace_launch& launch, void** pointers) const;
 
   DeviceBase& device() const noexcept { return device_; }
@@ -40,7 +41,7 @@ class Kernel {
   const hipFunction_t function_;
   const std::string name_;
   std::uint64_t max_threads_ = 0;
-  std::uint64_t shared_limit_ = 0;  ///< of dynamic shared memory; AMD's devices need no leave to use all of it
+  std::uint64_t shared_limit_ = 0;  ///< of dynamic shared memory; AMD's devices allow all of it at once
 };
 
 }  // namespace anyplace::hip

@@ -99,7 +99,7 @@ Memory::Originals::node_type Memory::take_original(anyplace_address address) noe
 
 bool Memory::try_pools() {
   if (!has_pools() || pool_.is_made()) return has_pools();
-  // What fails here is this device's affair, whichever is current.
+  // A failure here belongs to this device, whichever device is current.
   const ContextScope scope(device_.id());
   device_.check(scope.result(), "hipSetDevice");
   hipMemPool_t pool = nullptr;
@@ -152,7 +152,7 @@ anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {
       device_.check(result, call);
       return to_handle(address);
     }
-    case ANYPLACE_MEMORY_SHAREABLE: {  // a pool's memory has no handle for other processes
+    case ANYPLACE_MEMORY_SHAREABLE: {  // memory of a pool has no handle for other processes
       const auto allocate = [](void*& memory, std::uint64_t size) { return driver().Malloc(&memory, size); };
       device_.check(aligned(address, bytes, allocate, release), "hipMalloc");
       return to_handle(address);

@@ -13,7 +13,7 @@ namespace {
 [[noreturn]] void fail_load(Device& device, const anyplace_module_desc& desc, hipError_t result) {
   if (Results::is_sticky(result) || device.lost()) device.fail(result, "hipModuleLoadData");
   const bool no_memory = result == hipErrorOutOfMemory;
-  // All other arguments are ours, so what is invalid can only be the image.
+  // All other arguments come from here, so only the image can be invalid.
   const anyplace_status known = Results::status_of(result);
   const bool invalid = known == ANYPLACE_STATUS_INVALID_ARGUMENT;
   const std::string targets = image_targets({desc.image, desc.image_bytes});
@@ -29,7 +29,7 @@ namespace {
 }  // namespace
 
 hipModule_t ModuleCalls::load(Device& device, const anyplace_module_desc& desc) {
-  // Unlike PTX, code objects are compiled already; HIP takes CUDA's options for its compiler and ignores them.
+  // Unlike PTX, code objects are already compiled; HIP accepts CUDA's options for its compiler and ignores them.
   if (desc.options != nullptr && std::string_view(desc.options).find_first_not_of(" \t\n") != std::string_view::npos) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, std::string("the option(s) \"") + desc.options +
                                                  "\": AMD's code objects are compiled already, so there are none");

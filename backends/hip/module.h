@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module: a loaded image and the kernels that were asked for. HIP says nothing of unloading under running work, so a
-// module is unloaded after it.
+// Module: a loaded image and the kernels of it that were asked for. HIP doesn't say what unloading does to running
+// work, so a module is unloaded after it.
 #pragma once
 
 #include "anyplace/backend/kit/module.h"
@@ -12,7 +12,7 @@ namespace anyplace::hip {
 class Device;
 class Kernel;
 
-/// HIP's calls, as anyplace/backend/kit/module.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/module.h for HIP.
 struct ModuleCalls : Calls {
   using Device = hip::Device;
   using Native = hipModule_t;
@@ -21,7 +21,7 @@ struct ModuleCalls : Calls {
   static constexpr hipError_t not_found = hipErrorNotFound;
   static constexpr const char* names_tool = "llvm-readelf --symbols";
 
-  /// Throws INVALID_IMAGE, saying what the device is and what the image is for.
+  /// Throws INVALID_IMAGE, with the device's architecture and those of the image.
   static hipModule_t load(Device& device, const anyplace_module_desc& desc);
   static Called<hipError_t> find(hipModule_t module, const char* name, hipFunction_t& function) noexcept {
     return {driver().ModuleGetFunction(&function, module, name), "hipModuleGetFunction"};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each figure is asked for on its own: what the device or the driver doesn't have is unknown, and the others are told.
+// Each figure is queried separately: one that the device or the driver lacks is unknown, and the others are still
+// known.
 #include "monitor.h"
 
 #include <unistd.h>
@@ -24,7 +25,7 @@ class Questions {
  public:
   Questions(const RocmSmi& entries, std::uint32_t index) : entries_(entries), index_(index) {}
 
-  /// Calls `entry(index, arguments..., &out)`; nothing if it isn't there or can't tell.
+  /// Calls `entry(index, arguments..., &out)`. Returns nothing if the library lacks the entry or can't tell.
   template <class Out, class... Parameters, class... Arguments>
   std::optional<Out> ask(rsmi::Status (*entry)(std::uint32_t, Parameters...), const char* call,
                          Arguments... arguments) {
@@ -51,8 +52,8 @@ class Questions {
     const auto used = ask<std::uint64_t>(entries_.DevMemoryUsage, "rsmi_dev_memory_usage_get", rsmi::memory_vram);
     if (used) to.memory_used_bytes(std::min(*used, *total));
   }
-  /// By the hottest point the device slows down, and newer devices have no other sensor; older ones have the edge's
-  /// alone.
+  /// Reads the temperature of the hottest point, by which the device slows down and which newer devices alone have;
+  /// older devices have only that of the edge.
   void temperature(const backend::Sampled& to) {
     for (const std::uint32_t sensor : {rsmi::sensor_junction, rsmi::sensor_edge}) {
       const auto millicelsius =
@@ -69,7 +70,7 @@ class Questions {
     if (limit && *limit != 0) to.power_limit_milliwatts(*limit / microwatts_of_milliwatt);
     if (entries_.DevEnergyCount == nullptr) return;
     std::uint64_t count = 0, when = 0;
-    float microjoules = 0;  // of a step of the counter
+    float microjoules = 0;  // of one step of the counter
     if (!told(entries_.DevEnergyCount(index_, &count, &microjoules, &when), "rsmi_dev_energy_count_get")) return;
     if (microjoules > 0) to.energy_microjoules(static_cast<std::uint64_t>(static_cast<double>(count) * microjoules));
   }
@@ -93,7 +94,7 @@ class Questions {
   std::string failed_;
 };
 
-/// The library's index of the device; nothing, with the reason, where it has none.
+/// The library's index of the device; nothing, with the reason in `why`, if it has none.
 std::optional<std::uint32_t> find(const RocmSmiLibrary& library, const std::string& pci, std::string& why) {
   if (!library.ready) {
     why = library.text;
@@ -105,7 +106,7 @@ std::optional<std::uint32_t> find(const RocmSmiLibrary& library, const std::stri
   return std::nullopt;
 }
 
-/// All compute processes of the system.
+/// Lists all compute processes of the system.
 std::vector<rsmi::Process> all_processes(const RocmSmi& entries) {
   std::uint32_t count = 0;
   rsmi::Status status = entries.ComputeProcessInfo(nullptr, &count);
@@ -172,7 +173,7 @@ std::vector<anyplace_process> processes_of(const std::string& pci, bool uses) {
     own = own || pid == getpid();
     anyplace_process& entry = found.emplace_back();
     entry.id = process.pid;
-    // What the list itself has is the sum over all devices.
+    // The list itself contains each process's sum over all devices.
     rsmi::Process here{};
     const bool told = entries.ComputeProcessByDevice != nullptr &&
                       entries.ComputeProcessByDevice(process.pid, *index, &here) == rsmi::success;

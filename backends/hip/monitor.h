@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device as ROCm SMI sees it, which may be another index there than HIP's: it is found by its PCI address. Any
-// thread.
+// Finds a device in ROCm SMI, whose indices may differ from HIP's, by its PCI address, and reads its figures.
+// Thread-safe.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace anyplace::hip {
 
-/// Whether processes can be listed. Begins the library.
+/// Whether processes can be listed. It initialises the library.
 bool lists_processes();
-/// Adds what the library tells of the device with that PCI address, and where it comes from.
+/// Adds the library's figures of the device with that PCI address, and their source.
 void sample_device(const std::string& pci, anyplace_device_sample& out);
-/// Those with a number in this PID namespace. `uses`: whether this process uses the device, and so has to be among
-/// them. Throws UNSUPPORTED where they can't be told.
+/// Lists the processes with a number in this PID namespace. `uses` says whether this process uses the device and so has
+/// to be among them. Throws UNSUPPORTED if the processes can't be listed.
 std::vector<anyplace_process> processes_of(const std::string& pci, bool uses);
 
 }  // namespace anyplace::hip

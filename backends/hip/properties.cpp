@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device says of itself, and which capabilities it has. Nothing here makes a context.
+// The properties and capabilities of a device. Nothing here makes a context.
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,16 +24,16 @@ using backend::at_least_one;
 using backend::bit;
 using backend::set_text;
 
-/// False where the runtime exports the call and hasn't got it: what it would tell is unknown then. Throws for any other
-/// failure.
+/// Returns false where the runtime exports the call but doesn't implement it; what it would tell is then unknown.
+/// Throws for any other failure.
 bool told(hipError_t result, const char* call) {
   if (is_unimplemented(result)) return false;
   Results::check(result, call);
   return true;
 }
 
-/// As rocminfo prints it: "GPU-" and the 16 digits that HIP gives as the uuid's bytes; the bytes in hexadecimal where
-/// they are something else.
+/// The uuid as rocminfo prints it: "GPU-" and the 16 digits that HIP gives as the uuid's bytes. If the bytes aren't
+/// digits, they are printed in hexadecimal.
 std::string uuid_text(hipDevice_t device) {
   hipUUID uuid{};
   if (!driver().DeviceGetUuid || !told(driver().DeviceGetUuid(&uuid, device), "hipDeviceGetUuid")) return "";
@@ -46,13 +46,14 @@ std::string uuid_text(hipDevice_t device) {
   return "GPU-" + backend::hex_text(uuid.bytes);
 }
 
-/// hipDeviceProp_t::gcnArchName, "gfx90a:sramecc+:xnack-": the one property that no attribute has. The struct changed
-/// with HIP 6, which therefore has two functions; each fills one layout for good, so the name says where the text is.
+/// hipDeviceProp_t::gcnArchName, such as "gfx90a:sramecc+:xnack-", is the one property without an attribute. HIP 6
+/// changed the struct and so has two functions. Each fills one fixed layout, so the function's name tells the offset of
+/// the text.
 std::string target_text(hipDevice_t device) {
   constexpr std::size_t offset_r0600 = 1160;  // of a struct of 1472 bytes
   constexpr std::size_t offset_r0000 = 396;   // of 792; what hipGetDeviceProperties fills in all majors
   constexpr std::size_t name_bytes = 256;
-  // Much larger than either, should a later release write more.
+  // The array is much larger than either struct, in case a later release writes more.
   alignas(std::max_align_t) char properties[8192] = "";
   const auto text_at = [&](std::size_t offset) {
     return std::string(properties + offset, strnlen(properties + offset, name_bytes));
@@ -79,18 +80,18 @@ std::string pci_text(hipDevice_t device) {
   return backend::pci_text(id);
 }
 
-// What follows is tried, and not taken from what the library exports: a runtime may export a call and not have it. The
-// tries leave nothing behind and begin nothing on the device.
+// The following capabilities are tried, because a runtime may export a call that it doesn't implement. The trials leave
+// nothing behind and make no context.
 
-/// Whether an event can be made that other processes open.
+/// Whether an event can be made that other processes can open.
 bool can_share_events(hipDevice_t device) {
-  // HIP 5 takes the flag, and its header says that it doesn't work.
+  // HIP 5 takes the flag, but its header says that it doesn't work.
   if (!Ipc::has_events() || driver_version() < 60'000'000) return false;
   const ContextScope scope(device);
   Results::check(scope.result(), "hipSetDevice");
   hipEvent_t event = nullptr;
   const hipError_t made = driver().EventCreateWithFlags(&event, hipEventInterprocess | hipEventDisableTiming);
-  // A runtime without such events may also call the flag, or the event, invalid.
+  // A runtime without such events may also report the flag, or the event, as invalid.
   if (made == hipErrorInvalidValue || !told(made, "hipEventCreateWithFlags")) return false;
   hipIpcEventHandle_t handle{};
   const hipError_t shared = driver().IpcGetEventHandle(&handle, event);
@@ -134,7 +135,7 @@ std::uint64_t Device::capabilities() {
   return all;
 }
 
-/// HIP has no attribute for it, and tells the range of the current device.
+/// HIP has no attribute for the range, and tells it for the current device.
 void Device::priority_range(int& least, int& greatest) const {
   least = 0;
   greatest = 0;
@@ -154,8 +155,8 @@ void Device::add_figures(anyplace_device_properties& out) const {
   out.memory_bus_bits = static_cast<std::uint32_t>(figure(hipDeviceAttributeMemoryBusWidth));
   out.multiprocessors = out.compute_units;
   out.sub_group_sizes = static_cast<std::uint32_t>(figure(hipDeviceAttributeWarpSize));
-  // ROCm's "Hardware features": every GPU that it supports has these; HIP's runtime gives every allocation an address
-  // of its own in the process.
+  // By ROCm's "Hardware features" every supported GPU has these, and HIP's runtime gives every allocation an address of
+  // its own in the process.
   out.features = out.features_known = ANYPLACE_FEATURE_FLOAT16 | ANYPLACE_FEATURE_FLOAT64 |
                                       ANYPLACE_FEATURE_INT64_ATOMICS | ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
 }
@@ -193,7 +194,7 @@ std::string Device::target() const {
 
 std::string Device::architecture() const {
   const std::string target = target_text(id());
-  return target.substr(0, target.find(':'));  // what follows are the features that are on
+  return target.substr(0, target.find(':'));  // the features that are on follow the colon
 }
 
 hipCtx_t Device::native_context() {
@@ -226,7 +227,7 @@ void Device::sample(anyplace_device_sample& out) {
   sample_device(pci_text(id()), out);
   if ((out.known & bit(ANYPLACE_SAMPLE_BIT_MEMORY_USED_BYTES)) != 0) return;
   const backend::Sampled to(out);
-  // The runtime makes a context to tell what is free; where it has one, it can be asked.
+  // The runtime makes a context to tell free memory, so it is asked only if it has one.
   if (Handle made{}; vendor_context().read(made)) {
     anyplace_memory_info memory{};
     memory_info(memory);
@@ -246,7 +247,7 @@ std::vector<anyplace_process> Device::processes() {
   Handle made{};
   const bool uses = vendor_context().read(made);
   std::vector<anyplace_process> all = processes_of(pci_text(id()), uses);
-  // What our pool keeps for later is free to whoever asks here, as in memory_info().
+  // Memory that the backend's pool keeps for later counts as free for this process, as in memory_info().
   const std::uint64_t idle = uses ? memory().idle_in_pool() : 0;
   for (anyplace_process& process : all) {
     if (process.id != static_cast<std::uint64_t>(getpid()) || process.memory_bytes == ANYPLACE_UNKNOWN) continue;

@@ -15,9 +15,10 @@ std::uint64_t current_of(const Frequencies& frequencies) noexcept {
   std::uint32_t halves[4];
   std::memcpy(halves, frequencies.words, sizeof(halves));
   constexpr std::uint32_t most = 33;
-  // number, current, frequencies; the bool of the other form is less than the number behind it.
+  // This form is: number, current, frequencies. The other form begins with a bool, which is less than the number behind
+  // it.
   if (halves[0] >= 1 && halves[0] <= most && halves[1] < halves[0]) return frequencies.words[1 + halves[1]];
-  // bool, number, current, frequencies
+  // This form is: bool, number, current, frequencies.
   if (halves[0] <= 1 && halves[1] >= 1 && halves[1] <= most && halves[2] < halves[1]) {
     return frequencies.words[2 + halves[2]];
   }
@@ -28,11 +29,11 @@ std::uint64_t current_of(const Frequencies& frequencies) noexcept {
 
 namespace {
 
-/// By the release that they come with; Debian's have numbers of their own.
+/// ROCm's libraries have the number of their release, Debian's have numbers of their own.
 constexpr const char* rocm_smi_names[] = {"librocm_smi64.so.7", "librocm_smi64.so.6", "librocm_smi64.so.5",
                                           "librocm_smi64.so.1"};
 
-/// "0000:43:00.0" of what rsmi_dev_pci_id_get gives.
+/// The PCI address, such as "0000:43:00.0", of an id that rsmi_dev_pci_id_get gives.
 std::string address_text(std::uint64_t id) {
   char text[32];
   std::snprintf(text, sizeof(text), "%04x:%02x:%02x.%x", static_cast<unsigned>(id >> 32 & 0xffffffffu),
@@ -89,7 +90,8 @@ RocmSmiLibrary open() {
 }  // namespace
 
 const RocmSmiLibrary& rocm_smi() {
-  static const RocmSmiLibrary& once = *new RocmSmiLibrary(open());  // threads may sample while the process exits
+  // The object is never destroyed, because threads may sample while the process exits.
+  static const RocmSmiLibrary& once = *new RocmSmiLibrary(open());
   return once;
 }
 

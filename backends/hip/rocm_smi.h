@@ -3,10 +3,10 @@
 // ROCm SMI, AMD's system management library, opened at run time: entries.DevPowerAve(index, 0, &power) is
 // rsmi_dev_power_ave_get(index, 0, &power). Nothing here knows what anyplace does with it.
 //
-// Its C interface has kept what is used here from ROCm 5 to 7, and each release has it, Debian's too (librocm-smi64-1);
-// AMD SMI, which is to follow it, has changed its structs within a major. What is needed of rocm_smi.h is declared
-// here, after the ROCm SMI API reference (rocm.docs.amd.com/projects/rocm_smi_lib); a test compares the two where the
-// header is found.
+// The part of its C interface that is used here hasn't changed from ROCm 5 to 7, and each release has it, Debian's too
+// (librocm-smi64-1); AMD SMI, its successor, has changed its structs within a major. The needed part of rocm_smi.h is
+// declared here, after the ROCm SMI API reference (rocm.docs.amd.com/projects/rocm_smi_lib); a test compares the two
+// where the header is found.
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ struct Process {
   std::uint64_t sdma_microseconds;
   std::uint32_t cu_occupancy;
 };
-/// rsmi_frequencies_t of either form, and more room than that of both: releases from 6 on begin it with a bool.
+/// Room for rsmi_frequencies_t in both forms and more: from release 6 on it begins with a bool.
 struct Frequencies {
   std::uint64_t words[64];
 };
-/// The current one, in Hz; 0 where there is none. Tells the form by the content.
+/// The current frequency in Hz; 0 if there is none. It tells the form by the content.
 std::uint64_t current_of(const Frequencies& frequencies) noexcept;
 }  // namespace rsmi
 
-/// X(Member, exported, parameters)
+/// The entries as X(Member, exported, parameters).
 #define ANYPLACE_ROCM_SMI_ENTRIES(X)                                                                      \
   X(Init, "rsmi_init", (std::uint64_t flags))                                                             \
   X(NumMonitorDevices, "rsmi_num_monitor_devices", (std::uint32_t*))                                      \
@@ -66,7 +66,7 @@ struct RocmSmi {
 #undef ANYPLACE_ROCM_SMI_POINTER
 };
 
-/// The library, begun, with its devices' PCI addresses ("0000:43:00.0") by its own indices; or what is missing.
+/// The initialised library with its devices' PCI addresses ("0000:43:00.0") by its own indices, or what is missing.
 struct RocmSmiLibrary {
   RocmSmi entries;
   std::vector<std::string> addresses;
@@ -74,8 +74,8 @@ struct RocmSmiLibrary {
   std::string text;  ///< "ROCm SMI, /opt/rocm/lib/librocm_smi64.so.6", or what is missing
 };
 
-/// Opens and begins it at the first call, and never ends it: others in the process may use it. Any thread. Throws
-/// Failure(OUT_OF_MEMORY) for a shortage that may pass.
+/// Opens and initialises the library at the first call. It is never shut down, because others in the process may use
+/// it. Thread-safe. Throws Failure(OUT_OF_MEMORY) for a shortage that may pass.
 const RocmSmiLibrary& rocm_smi();
 
 }  // namespace anyplace::hip

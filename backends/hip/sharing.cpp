@@ -20,7 +20,7 @@ Called<hipError_t> SharingCalls::can_access(DeviceBase& device, DeviceBase& peer
 }
 
 Called<hipError_t> SharingCalls::enable(DeviceBase& reader, DeviceBase& owner, hipDevice_t context) {
-  // Where CUDA has an error of its own for it, HIP calls the device invalid.
+  // CUDA has an error of its own for this; HIP reports an invalid device.
   if (!Sharing::can_access(reader, owner)) {
     refuse(ANYPLACE_STATUS_UNSUPPORTED, reader.place() + " has no way to the memory of " + owner.place());
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sharing: which other devices have access to a device's memory.
+// Sharing: the devices that have access to a device's memory.
 #pragma once
 
 #include "anyplace/backend/kit/sharing.h"
@@ -8,7 +8,7 @@
 
 namespace anyplace::hip {
 
-/// HIP's calls, as anyplace/backend/kit/sharing.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/sharing.h for HIP.
 struct SharingCalls : Calls {
   using Access = hipMemAccessDesc;
   static constexpr hipError_t already_enabled = hipErrorPeerAccessAlreadyEnabled;

@@ -4,13 +4,14 @@
 namespace anyplace::hip {
 namespace {
 
-// The names of streams that stand for another one each time. HIP 6 and later know the second.
+// These handles mean the calling thread's own stream and the current device's null stream. HIP 6 and later know the
+// second.
 const auto per_thread = reinterpret_cast<hipStream_t>(2);
 const auto legacy = reinterpret_cast<hipStream_t>(1);
 
 bool is_null_stream(hipStream_t stream) { return stream == nullptr; }
 
-/// Whose it is; -1 if HIP doesn't know the stream.
+/// The stream's device; -1 if HIP doesn't know the stream.
 hipDevice_t device_of(Device& asking, hipStream_t stream) {
   hipDevice_t device = -1;
   const hipError_t result = driver().StreamGetDevice ? driver().StreamGetDevice(stream, &device) : hipErrorNotSupported;
@@ -38,7 +39,7 @@ void Stream::wait(const Device::Gates::Gate& gate) const {
 }
 
 Stream* Stream::make(Device& device, const anyplace_stream_desc& desc) {
-  device.watcher().start();  // which destroys it, if work is pending at its end
+  device.watcher().start();  // destroys the stream later if its work is pending at its end
   const DeviceScope scope(device);
   const unsigned flags = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0 ? hipStreamDefault : hipStreamNonBlocking;
   hipStream_t native = nullptr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream: a hipStream_t and the device that it is of. The null stream is that of whichever device is current, so for it
-// the device is made current; all others say themselves whose they are.
+// Stream: a hipStream_t and its device. The null stream belongs to the current device, so the device is made current
+// for it; all others know their device.
 //
-// Recording, waiting and asking take no lock and allocate nothing.
+// Recording, waiting and querying take no lock and allocate nothing.
 #pragma once
 
 #include "anyplace/backend/kit/stream.h"
@@ -23,7 +23,7 @@ class Stream : public backend::StreamBase<Device, Stream> {
     device_.check(result, "hipStreamQuery");
     return true;
   }
-  /// False when time ran out.
+  /// Returns false when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
   void record(hipEvent_t event) const {
     device_.check(call([&] { return driver().EventRecord(event, native_); }), "hipEventRecord");
@@ -42,7 +42,7 @@ class Stream : public backend::StreamBase<Device, Stream> {
   static Stream* adopt(Device& device, std::uint64_t native);
 
  private:
-  /// Makes a call whose stream argument says whose context is meant.
+  /// Makes a call whose stream argument tells the context.
   template <class Call>
   hipError_t call(Call&& made) const {
     if (!is_null()) [[likely]]

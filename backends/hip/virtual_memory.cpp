@@ -18,7 +18,7 @@ AllocationProperties properties_for(hipDevice_t device, bool shareable = false) 
 }  // namespace
 
 bool VirtualMemoryCalls::is_supported(const DeviceBase& device) {
-  // HIP 5 has it too, but changed the layout of AllocationProperties from one release to the next.
+  // HIP 5 has virtual memory too, but changed the layout of AllocationProperties from one release to the next.
   constexpr int oldest = 60'000'000;
   if (driver_version() < oldest) return false;
   const Driver& d = driver();
@@ -55,7 +55,7 @@ Called<hipError_t> VirtualMemoryCalls::create(hipDevice_t device, Physical& phys
                                               bool& shareable) noexcept {
   AllocationProperties properties = properties_for(device, shareable);
   hipError_t result = driver().MemCreate(&physical, bytes, &properties, 0);
-  // HIP has no question for it, and refuses what it doesn't have with either.
+  // HIP has no query for shareable memory, and refuses it with one of these two if it lacks it.
   if (shareable && (result == hipErrorNotSupported || result == hipErrorInvalidValue)) {
     shareable = false;
     properties = properties_for(device);
@@ -86,7 +86,7 @@ Called<hipError_t> VirtualMemoryCalls::export_at(anyplace_address address, int& 
   hipError_t result = driver().MemRetainAllocationHandle(&physical, at(address));
   if (result != hipSuccess) return {result, "hipMemRetainAllocationHandle"};
   result = driver().MemExportToShareableHandle(&descriptor, physical, hipMemHandleTypePosixFileDescriptor, 0);
-  static_cast<void>(driver().MemRelease(physical));  // the mapping has it, too
+  static_cast<void>(driver().MemRelease(physical));  // the mapping keeps the memory
   return {result, "hipMemExportToShareableHandle"};
 }
 

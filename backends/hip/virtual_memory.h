@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// VirtualMemory: addresses and the memory behind them, made apart (HIP's virtual memory management).
+// VirtualMemory: addresses and, separately, the memory behind them (HIP's virtual memory management).
 #pragma once
 
 #include "anyplace/backend/kit/virtual_memory.h"
@@ -9,7 +9,7 @@
 
 namespace anyplace::hip {
 
-/// HIP's calls, as anyplace/backend/kit/virtual_memory.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/virtual_memory.h for HIP.
 struct VirtualMemoryCalls : Calls {
   using Sharing = hip::Sharing;
   using Memory = hip::Memory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work: what was submitted to a device and may not be over. HIP waits for a device without a limit only, and
+// Work: tracks what was submitted to a device and may not be over, because HIP's wait for a device has no limit, and
 // hipStreamDestroy waits for the stream's work.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace anyplace::hip {
 
-/// HIP's calls, as anyplace/backend/kit/work.h asks for them.
+/// The `Vendor` of anyplace/backend/kit/work.h for HIP.
 struct WorkCalls : Calls {
   using Events = EventCalls;
   using Stream = hip::Stream;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LevelZeroBackend: the plugin's entries, each in terms of the classes beside this file; and the plugin's exported
+// LevelZeroBackend: implements the plugin's entries with the classes beside this file, and exports the plugin's
 // function.
 //
-// Four things are left out: reset, memory in a stream's order and pinning the user's own memory, which Level Zero
-// lacks, and kernels that are functions of the host. The core manages without their entries.
+// The entries of four capabilities are null, and the core does without: reset, stream-ordered memory and registering
+// host memory, which Level Zero lacks, and kernels that are functions of the host.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -149,7 +149,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
 
   void device_sample(std::int32_t device, anyplace_device_sample& out) override {
     at(device).sysman().sample(out);
-    // What the device itself says has to do where the interface tells nothing.
+    // If the management interface knows nothing of the device, the device's own properties have to do.
     constexpr std::uint64_t total = std::uint64_t{1} << ANYPLACE_SAMPLE_BIT_MEMORY_TOTAL_BYTES;
     const std::uint64_t own = at(device).facts().total_memory;
     if ((out.known & total) == 0 && own != ANYPLACE_UNKNOWN) backend::Sampled(out).memory_total_bytes(own);
@@ -367,7 +367,7 @@ class LevelZeroBackend final : public anyplace::backend::DeviceBackend {
     return devices_.size() > 1;
   }
 
-  /// Waits for the device's work, if there is any. False if time ran out.
+  /// Waits for the device's work, if there is any. Returns false if time ran out.
   static bool finish(Device& device, const Deadline& deadline) {
     if (device.lost()) return true;
     try {

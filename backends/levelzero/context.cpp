@@ -14,7 +14,7 @@ namespace anyplace::levelzero {
 Context::Context(ze_driver_handle_t driver, ze_api_version_t version)
     : driver_(driver), version_(version), in_order_(version >= first_version_with_in_order_lists) {
   static_cast<void>(
-      // Checked here, because virtual_memory.cpp reads it where nothing may fail.
+      // The variable is checked here, because virtual_memory.cpp reads it where nothing may fail.
       switch_variable("ANYPLACE_LEVELZERO_VIRTUAL_MEMORY"));
   if (const std::optional<bool> wish = switch_variable("ANYPLACE_LEVELZERO_IN_ORDER")) {
     insists_ = *wish;

@@ -27,13 +27,13 @@ class Context {
     const ze_context_handle_t made = native_.load(std::memory_order_acquire);
     return made != nullptr ? made : make();
   }
-  /// The context, or null if it wasn't made yet. Used where things are ended.
+  /// The context, or null if it wasn't made yet, for code that ends something.
   ze_context_handle_t get_or_null() const noexcept { return native_.load(std::memory_order_acquire); }
 
   /// Whether immediate command lists keep their commands in order. ANYPLACE_LEVELZERO_IN_ORDER says so, else the
   /// driver's version, until the driver refuses to make such a list.
   bool has_in_order_lists() const noexcept { return in_order_.load(std::memory_order_relaxed); }
-  /// Called when the driver refused an in-order list. False if the user insists on them
+  /// Called when the driver refused an in-order list. Returns false if the user insists on such lists
   /// (ANYPLACE_LEVELZERO_IN_ORDER=1).
   bool give_up_in_order_lists() noexcept;
 

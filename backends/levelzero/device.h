@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device: a Level Zero device and everything that is kept for it. A result that means a loss marks it lost for good.
-// After that only calls that end things are made.
+// Device: a Level Zero device and everything that the backend keeps for it. A result that means a loss marks it lost
+// for good. After that only calls that end something are made.
 //
 // The order of the mutexes in all files, from the first to the last: a Kernel's or Event's, Work's legacy_mutex_,
 // Work's mutex_, a Stream's, SignalPool's. Under those of Module, RetiredModules, Memory, VirtualMemory and Context
@@ -44,19 +44,19 @@ class Device final : public DeviceBase {
   /// The queue for the next stream. Streams use the group's queues in turn.
   std::uint32_t next_queue() noexcept;
 
-  // -- Asking and waiting.
+  // -- Queries and waits.
   /// Fills in the properties without making a context.
   void properties(anyplace_device_properties& out) const;
-  void add_figures(anyplace_device_properties& out) const;  ///< clocks, sizes, features
-  /// "12.55.8", or the device's id ("0x56a0") where the driver can't tell the version.
+  void add_figures(anyplace_device_properties& out) const;  ///< adds clocks, sizes and features
+  /// Such as "12.55.8", or the device's id ("0x56a0") where the driver can't tell the version.
   std::string architecture() const;
   /// The newest SPIR-V version that the device takes, as ZE_MAKE_VERSION makes it; 0 if it isn't known.
   std::uint32_t spirv_version() const;
   void memory_info(anyplace_memory_info& out) const;
-  /// All that was submitted before the call; false if time ran out.
+  /// Waits for all that was submitted before the call. Returns false if time ran out.
   bool synchronize(std::uint64_t timeout_ns);
 
-  /// Whether every device can copy to and from every other one. Set once all devices are known.
+  /// Whether every device can copy to and from every other one. It is set once all devices are known.
   bool peers_can_copy = false;
 
   /// Frees this backend's objects. Called at exit, when all work is done.
@@ -79,5 +79,4 @@ class Device final : public DeviceBase {
   mutable Sysman sysman_{*this};
 };
 
-/// Asks the device. Throws.
 }  // namespace anyplace::levelzero

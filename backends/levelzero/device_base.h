@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceBase: one Level Zero device, its context and its loss: what all that is kept for a device is made with. A
-// result that Level Zero calls so loses it for good, and only what ends things is still called then.
+// DeviceBase: one Level Zero device with its context; the classes that keep something for a device are built on it. A
+// result that means a loss loses the device for good, and then only calls that end something are still made.
 #pragma once
 
 #include <atomic>
@@ -14,20 +14,20 @@
 
 namespace anyplace::levelzero {
 
-/// What a device says of itself and the rest is built on. Asked once, without a context.
+/// The properties that the backend needs itself. They are queried once, without a context.
 struct Facts {
   ze_device_properties_t properties{};
-  std::uint32_t ip_version = 0;  ///< of the graphics core, as the extension packs it; 0: the driver doesn't say
+  std::uint32_t ip_version = 0;  ///< packed as the extension does it; 0 if the driver doesn't tell
   ze_device_compute_properties_t compute{};
   ze_device_memory_access_properties_t access{};
   std::uint64_t total_memory = ANYPLACE_UNKNOWN;
-  double ticks_per_second = 0;  ///< of the global timestamp; 0: the device doesn't say
+  double ticks_per_second = 0;  ///< of the global timestamp; 0 if the device doesn't tell
   unsigned timestamp_bits = 64;
   bool has_queue_group = false;
-  std::uint32_t queue_group = 0;  ///< with compute, and copies
-  std::uint32_t queues = 0;       ///< of that group
+  std::uint32_t queue_group = 0;  ///< the group that has compute and copies
+  std::uint32_t queues = 0;       ///< how many the group has
   std::uint64_t longest_fill_pattern = 1;
-  bool shares_memory = false;  ///< with other processes
+  bool shares_memory = false;  ///< whether other processes can share its memory
 };
 
 class DeviceBase {
@@ -42,7 +42,7 @@ class DeviceBase {
   const Facts& facts() const noexcept { return facts_; }
   Context& driver_context() const noexcept { return context_; }
 
-  /// Made at the first call. Throws DEVICE_LOST when the device is.
+  /// The context, which the first call makes. Throws DEVICE_LOST if the device is lost.
   ze_context_handle_t context() {
     require();
     return context_.get();
@@ -54,32 +54,33 @@ class DeviceBase {
     if (result != ZE_RESULT_SUCCESS) [[unlikely]]
       fail(result, call);
   }
-  /// For calls that end things: silent when the device was lost before.
+  /// For calls that end something: throws nothing if the device was lost before.
   void check_end(ze_result_t result, const char* call);
-  /// Throws. A result that means so loses the device.
+  /// Throws. A result that means a loss loses the device.
   [[noreturn]] void fail(ze_result_t result, const char* call);
-  /// The same for a call that another device had a part in: finds out which of them is lost, if one is.
+  /// Throws for a call that involved another device: finds out which of the two is lost, if one is.
   [[noreturn]] void fail_with(ze_result_t result, const char* call, DeviceBase& other);
 
   // -- Loss.
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != ZE_RESULT_SUCCESS; }
-  /// What it was lost with; success if it isn't.
+  /// The result with which it was lost; success if it wasn't.
   ze_result_t loss() const noexcept { return lost_.load(std::memory_order_acquire); }
-  /// Throws BACKEND_FAILED if a device that has a part in a call of this one is lost: that is no loss of this one.
+  /// Throws BACKEND_FAILED if another device that takes part in a call of this one is lost, which doesn't lose this
+  /// device.
   void require_other(const DeviceBase& other);
-  /// For good. The first result is kept.
+  /// Marks the device as lost, for good. The first result is kept.
   void lose(ze_result_t result) noexcept;
-  /// Throws DEVICE_LOST if it is.
+  /// Throws DEVICE_LOST if the device is lost.
   void require() {
     if (lost()) [[unlikely]]
       fail(lost_.load(std::memory_order_relaxed), "the device failed earlier");
   }
-  /// Asks the driver. Loses the device if it is.
+  /// Asks the driver, and marks the device as lost if the driver says so.
   void check_health() noexcept;
 
  protected:
   ~DeviceBase() = default;
-  /// Once, when it is lost: lets go of what waits for it.
+  /// Called once, when the device is lost: releases everything that waits for it.
   virtual void on_loss() noexcept = 0;
 
  private:
@@ -92,7 +93,7 @@ class DeviceBase {
 };
 
 Facts read_facts(ze_device_handle_t device, const Context& context);
-/// "8680a056-0800-0000-0300-000000000000", in the order of the driver's bytes.
+/// The uuid in the order of the driver's bytes: "8680a056-0800-0000-0300-000000000000".
 std::string uuid_text(const ze_device_uuid_t& uuid);
 
 }  // namespace anyplace::levelzero

@@ -44,7 +44,8 @@ void fill_table(const VendorLibrary& library) {
 }
 
 void start(const VendorLibrary& library) {
-  // All kinds of drivers: which ones a process has is decided by its first zeInit, and others may want theirs.
+  // The flag 0 selects all kinds of drivers: the first zeInit decides which ones a process has, and other libraries may
+  // want theirs.
   const ze_result_t result = api().Init(0);
   if (result == ZE_RESULT_SUCCESS) return;
   if (result == ZE_RESULT_ERROR_UNINITIALIZED) {

@@ -97,7 +97,8 @@ namespace anyplace::levelzero {
   X(REQUIRED, KernelSetIndirectAccess)               \
   X(REQUIRED, KernelGetProperties)
 
-/// X(Name, parameters): entries newer than version 1.4. The loader exports them as ze<Name>; null where it doesn't.
+/// X(Name, parameters): entries newer than version 1.4. The loader exports them as ze<Name>; they are null where it
+/// doesn't.
 #define ANYPLACE_LEVELZERO_NEWER_ENTRIES(X)                                      \
   X(CommandListIsImmediate, (ze_command_list_handle_t, ze_bool_t*))              \
   X(CommandListGetDeviceHandle, (ze_command_list_handle_t, ze_device_handle_t*)) \
@@ -112,17 +113,17 @@ struct Api {
 #undef ANYPLACE_LEVELZERO_MEMBER
 };
 
-/// Filled by load_loader(), never changed afterwards.
+/// load_loader() fills the table, which never changes afterwards.
 extern Api loaded_api;
 inline const Api& api() noexcept { return loaded_api; }
 
 /// Opens libze_loader.so.1, finds the entries and calls zeInit. Throws LIBRARY_MISSING or NO_DRIVER, with advice.
 void load_loader();
 
-/// "1.4".
+/// A version as text, such as "1.4".
 std::string version_text(ze_api_version_t version);
 
-// ---- What ze_api.h 1.4 lacks (values: Level Zero specification 1.9, core API) -------------------------------------
+// ---- What ze_api.h 1.4 lacks (values: Level Zero specification 1.9, core API) --------------------------------------
 
 /// ZE_COMMAND_QUEUE_FLAG_IN_ORDER: the driver keeps the commands of an immediate list in order.
 constexpr ze_command_queue_flags_t command_queue_flag_in_order = 1u << 1;
@@ -130,7 +131,7 @@ constexpr ze_command_queue_flags_t command_queue_flag_in_order = 1u << 1;
 /// commands would run out of order.
 constexpr auto first_version_with_in_order_lists = static_cast<ze_api_version_t>(ZE_MAKE_VERSION(1, 9));
 
-/// ze_device_ip_version_ext_t, of the extension ZE_extension_device_ip_version.
+/// These mirror ze_device_ip_version_ext_t of the extension ZE_extension_device_ip_version.
 constexpr const char* device_ip_version_extension = "ZE_extension_device_ip_version";
 constexpr auto structure_type_device_ip_version = static_cast<ze_structure_type_t>(0x1000f);
 struct DeviceIpVersion {

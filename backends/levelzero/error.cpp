@@ -21,7 +21,7 @@ struct Row {
 
 #define STATUS(name) ANYPLACE_STATUS_##name
 
-/// Sorted by the numbers.
+/// The rows are in the order of the numbers.
 constexpr Row rows[] = {
     {0x00000001, "ZE_RESULT_NOT_READY", STATUS(NOT_READY), "not signalled yet"},
     {0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST", STATUS(DEVICE_LOST),

@@ -20,11 +20,11 @@ anyplace_status status_of(ze_result_t result) noexcept;
 /// Whether the result means, by the specification, that the device can't be used any more.
 bool is_loss(ze_result_t result) noexcept;
 
-/// "ZE_RESULT_ERROR_DEVICE_LOST"; the number in hexadecimal where the table has no name.
+/// Such as "ZE_RESULT_ERROR_DEVICE_LOST"; the number in hexadecimal where the table has no name.
 std::string name_of(ze_result_t result);
 std::string text_of(ze_result_t result);
 
-/// Throws a Failure without a vendor's code, with a text of this backend's.
+/// Throws a Failure without a vendor's code; the text is the backend's own.
 [[noreturn]] void refuse(anyplace_status status, const std::string& text);
 
 /// Throws the Failure of a result that `call` returned. `more` is added to the table's text.
@@ -44,7 +44,7 @@ inline void check_made(const void* handle, const char* call) {
     refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string(call) + " answered success and gave nothing");
 }
 
-/// Keeps the first failure, and the call that had it, where many objects are ended and each one is tried.
+/// Keeps the first failure, and the name of the call that failed, where many objects are ended and each one is tried.
 struct FirstFailure {
   ze_result_t result = ZE_RESULT_SUCCESS;
   const char* call = "";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event: has the signal of its most recent record. A ze_event is signalled once and reset by hand. So each record takes
-// a fresh one, and waits for an earlier record keep the earlier one.
+// Event: keeps the signal of its most recent record. A ze_event is signalled once and reset by hand, so each record
+// takes a fresh one, and waits for an earlier record keep the earlier one.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Event {
  public:
   /// `flags` are ANYPLACE_EVENT_*.
   Event(Device& device, std::uint32_t flags);
-  /// Another process's.
+  /// An event of another process.
   Event(Device& device, std::unique_ptr<SharedEvent> shared);
   Event(const Event&) = delete;  // handles point at it
   Event& operator=(const Event&) = delete;
@@ -34,9 +34,9 @@ class Event {
   /// The signal of this process's most recent record. Null if there was none, or if the stream had no work.
   SignalRef signal() const;
   bool query() const;
-  /// False when time ran out.
+  /// Returns false when time ran out.
   bool synchronize(std::uint64_t timeout_ns) const;
-  /// That of a record; null if there was none.
+  /// The signal of the most recent record, whichever process made it; null if there was none.
   SignalRef recorded() const;
   /// Both events have timing and are complete.
   double milliseconds_to(const Event& end) const;
@@ -49,11 +49,11 @@ class Event {
   /// The most recent record, if another process made it.
   std::optional<SharedRecord> foreign_record() const;
 
-  const std::unique_ptr<SharedEvent> shared_;  ///< of an interprocess event
+  const std::unique_ptr<SharedEvent> shared_;  ///< null unless the event is an interprocess event
   mutable std::mutex mutex_;  // guards the rest and the order of records; the stream's mutexes are taken under it
   SignalRef signal_;
-  SharedRecord own_record_;  ///< what other processes see of signal_
-  bool stands_in_ = false;   ///< signal_ is none of a record, and has no time
+  SharedRecord own_record_;  ///< the record that other processes see for signal_
+  bool stands_in_ = false;   ///< signal_ stands for no record and has no time
 };
 
 }  // namespace anyplace::levelzero

@@ -40,7 +40,7 @@ class Graph::List {
     end(dropped);
   }
 
-  /// Whether the stream of the last execution is past it.
+  /// Whether the list can be executed: the stream has passed the list's last execution, and no launch failed half-way.
   bool is_idle() { return usable_ && (!done_ || done_->is_complete()); }
 
   void launch(Stream& stream, ze_command_queue_handle_t queue) {
@@ -53,9 +53,9 @@ class Graph::List {
     }
   }
 
-  /// Whether it was executed and no stream is behind that, since the barrier failed.
+  /// Whether the list was executed but no stream waits for its end, because the barrier failed.
   bool runs_alone() const noexcept { return runs_alone_; }
-  /// Puts the stream behind that execution.
+  /// Makes the stream wait for the end of that execution.
   void join(Stream& stream) {
     Submission on(stream);
     join(on);
@@ -79,7 +79,8 @@ class Graph::List {
         [&](ze_command_list_handle_t list, ze_event_handle_t signal, std::uint32_t waits, ze_event_handle_t* before) {
           ze_result_t result = api().CommandListAppendBarrier(list, start(), waits, before);
           if (result != ZE_RESULT_SUCCESS) return result;
-          usable_ = false;  // until the three are submitted: nothing resets `start` otherwise
+          // Until all three calls succeed the list can't be used again, because nothing resets `start`.
+          usable_ = false;
           result = api().CommandQueueExecuteCommandLists(queue, 1, &list_, nullptr);
           if (result != ZE_RESULT_SUCCESS) return result;
           runs_alone_ = true;
@@ -100,8 +101,8 @@ class Graph::List {
     });
     runs_alone_ = false;
   }
-  /// At once, so that a synchronisation of the stream covers what runs. If that fails, too, the next launch tries
-  /// again.
+  /// Joins at once, so that a synchronisation of the stream covers the running list. If that fails too, the next launch
+  /// tries again.
   void try_to_join(Submission& on) noexcept {
     try {
       join(on);
@@ -199,14 +200,14 @@ class Graph::List {
 
   Device& device_;
   ze_event_pool_handle_t pool_ = nullptr;
-  std::vector<ze_event_handle_t> events_;  // start, end, and those of the nodes
+  std::vector<ze_event_handle_t> events_;  // start, end, and those of nodes
   ze_command_list_handle_t list_ = nullptr;
-  SignalRef done_;           // behind the last execution, in its stream
+  SignalRef done_;           // signalled by the stream when it has passed the last execution
   bool usable_ = true;       // false for good after a launch that failed half-way
   bool runs_alone_ = false;  // see runs_alone()
 };
 
-// ---- What a list can have ------------------------------------------------------------------------------------------
+// ---- Which nodes a list can have -----------------------------------------------------------------------------------
 
 bool Graph::is_supported() noexcept {
   const Api& a = api();
@@ -221,7 +222,7 @@ namespace {
   refuse(ANYPLACE_STATUS_UNSUPPORTED, "a closed command list can't have " + what);
 }
 
-/// Of an older core, whose struct is shorter: what it doesn't have reads as 0.
+/// Copies a struct of an older core, which is shorter: the missing fields read as 0.
 template <class Struct>
 Struct widened(const Struct* given) {
   return anyplace::backend::detail::Crossing<const Struct&>::widened(given);
@@ -296,7 +297,7 @@ void Graph::require_fill(const Node& node) const {
   }
 }
 
-// ---- Its life ------------------------------------------------------------------------------------------------------
+// ---- Making and destroying -----------------------------------------------------------------------------------------
 
 Graph::Graph(Device& device, const anyplace_graph_desc& desc) : device_(device) {
   if (!is_supported()) refuse(ANYPLACE_STATUS_UNSUPPORTED, "the Level Zero loader lacks what closed lists need");
@@ -345,7 +346,7 @@ void Graph::destroy(Graph* graph) {
 
 // ---- Launching -----------------------------------------------------------------------------------------------------
 
-/// Null if all are under way and there are as many as there may be.
+/// Returns null if all lists are in use and there are most_lists of them.
 Graph::List* Graph::idle_list() {
   for (const auto& list : lists_) {
     if (list->is_idle()) return list.get();

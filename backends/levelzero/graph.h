@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graph: closed command lists, each with the whole graph, which a queue of the graph's own executes. So that a launch
-// is in its stream's order, which is an immediate list, the two lists are tied together by two events: the stream
-// signals `start` and waits for `end`; the closed list waits for `start`, resets all its events, and signals `end`
-// behind all of its nodes.
+// Graph: closed command lists, each with the whole graph, which a queue of the graph's own executes. A stream is an
+// immediate list. Two events keep a launch in the stream's order: the stream signals `start` and waits for `end`; the
+// closed list waits for `start`, resets all its events, and signals `end` behind all of its nodes.
 //
-// The specification forbids to execute a list that the device still has. So a launch takes a list whose last execution
-// the stream is seen to be past, and makes another one if there is none; when there are `most_lists` of them, the nodes
-// are submitted to the stream one by one.
+// The specification forbids executing a list that the device still has. So a launch takes a list whose last execution
+// is known to be over, and makes another list if there is none. Once there are `most_lists` of them, the nodes are
+// submitted to the stream one by one.
 //
 // A graph with anything but kernels, copies within the device's reach and fills is refused as UNSUPPORTED, and so is an
-// update: a closed list can't be changed (but with an extension that isn't used here). The core does without.
+// update: a closed list can't be changed, except with an extension that isn't used here. The core then submits the
+// nodes itself, or makes a new graph.
 #pragma once
 
 #include <cstddef>
@@ -30,20 +30,20 @@ class Device;
 class Kernel;
 class Stream;
 
-/// Launches come one at a time.
+/// Launches of a graph come one at a time.
 class Graph {
  public:
-  /// Whether the loader has what graphs are made of.
+  /// Whether the loader has the entries that graphs need.
   static bool is_supported() noexcept;
 
-  /// Throws UNSUPPORTED for what a list can't have.
+  /// Throws UNSUPPORTED for a node that a list can't have.
   Graph(Device& device, const anyplace_graph_desc& desc);
   Graph(const Graph&) = delete;  // it owns its lists
   Graph& operator=(const Graph&) = delete;
   ~Graph();
 
   void launch(Stream& stream);
-  /// Ends it: no launch is pending.
+  /// Destroys the graph, when no launch is pending.
   static void destroy(Graph* graph);
 
  private:
@@ -51,7 +51,7 @@ class Graph {
   struct Node {
     std::uint32_t kind = 0;
     std::vector<std::uint32_t> after;
-    bool has_event = false;  ///< other nodes come after it
+    bool has_event = false;  ///< whether other nodes come after it
     Kernel* kernel = nullptr;
     anyplace_launch launch{};
     std::vector<anyplace_argument> arguments;

@@ -48,7 +48,7 @@ Kernel::Kernel(DeviceBase& device, ze_module_handle_t module, const char* name, 
   }
 }
 
-/// Level Zero tells no registers, only what didn't fit into them.
+/// Level Zero doesn't tell how many registers a kernel uses, only how many bytes didn't fit into them.
 void Kernel::attributes(anyplace_kernel_attributes& out) const {
   const std::uint32_t device_limit = std::max<std::uint32_t>(device_.facts().compute.maxTotalGroupSize, 1);
   const std::uint64_t required =
@@ -71,7 +71,7 @@ void Kernel::read_properties() {
              " arguments, the first is 0");
 }
 
-// ---- What fits -----------------------------------------------------------------------------------------------------
+// ---- Checks of a launch --------------------------------------------------------------------------------------------
 
 void Kernel::require_arguments(const anyplace_launch& launch) const {
   const std::uint32_t wanted = properties_.numKernelArgs - (shared_argument_ >= 0 ? 1u : 0u);

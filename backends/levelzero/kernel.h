@@ -26,7 +26,8 @@ class Kernel {
 
   /// Throws INVALID_ARGUMENT if the launch doesn't fit the kernel.
   void launch(Stream& stream, const anyplace_launch& launch);
-  /// The same into a list of the caller's: append(groups) is called while the kernel has the launch's arguments.
+  /// Lets the caller append the launch to a list of its own: append(groups) is called while the kernel has the launch's
+  /// arguments.
   template <class Append>
   void with_arguments(const anyplace_launch& launch, Append&& append) {
     require_fits(launch);
@@ -41,9 +42,9 @@ class Kernel {
 
  private:
   void read_properties();
-  /// Throws INVALID_ARGUMENT.
+  /// Throws INVALID_ARGUMENT if the launch doesn't fit the kernel.
   void require_fits(const anyplace_launch& launch) const;
-  /// Under the mutex.
+  /// The mutex is held.
   void prepare(const anyplace_launch& launch);
   void require_arguments(const anyplace_launch& launch) const;
   void require_block(const anyplace_launch& launch) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module: a built image and its kernels that were asked for. RetiredModules: modules whose handle is gone while their
-// kernels may still be queued. Level Zero forbids destroying them before that work is done.
+// Module: a built image and the kernels of it that were asked for. RetiredModules: modules whose handle was destroyed
+// while their kernels may still be queued. Level Zero forbids destroying them before that work is done.
 #pragma once
 
 #include <map>
@@ -22,14 +22,14 @@ class Device;
 
 class Module {
  public:
-  /// Throws INVALID_IMAGE, with the compiler's log.
+  /// Throws INVALID_IMAGE with the compiler's log.
   Module(Device& device, const anyplace_module_desc& desc);
   Module(const Module&) = delete;  // it owns the ze_module
   Module& operator=(const Module&) = delete;
 
   /// The kernel of that name, the same one at each call. Throws NO_SUCH_KERNEL.
   Kernel& kernel(const char* name);
-  /// A variable of the module's. Throws NO_SUCH_GLOBAL.
+  /// Finds a variable of the module. Throws NO_SUCH_GLOBAL.
   void global(const char* name, anyplace_global& out) const;
   ze_module_handle_t native() const noexcept { return native_; }
   /// Destroys the module once no queued work can need it. Never waits.
@@ -56,7 +56,7 @@ class RetiredModules {
   /// Notes that the module exists, until forget().
   void add(Module& module);
   void forget(Module& module) noexcept;
-  /// Takes over an added module if pending work may need it; false if no work is pending.
+  /// Takes over an added module if pending work may need it; returns false if no work is pending.
   bool keep_until_over(Module& module);
   /// Destroys the retired modules whose work is done.
   void sweep();

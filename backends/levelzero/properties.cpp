@@ -79,7 +79,7 @@ bool shares_memory(const Context& context) {
          (properties.flags & ZE_IPC_PROPERTY_FLAG_MEMORY) != 0;
 }
 
-/// "0000:17:00.0"
+/// The address as text, such as "0000:17:00.0".
 std::string pci_text(ze_device_handle_t device) {
   if (api().DevicePciGetPropertiesExt == nullptr) return "";
   ze_pci_ext_properties_t pci{};
@@ -115,7 +115,7 @@ std::string uuid_text(const ze_device_uuid_t& uuid) {
 
 namespace {
 
-/// What kernels can compute with.
+/// Reads which types kernels can compute with.
 void read_module_features(ze_device_handle_t device, anyplace_device_properties& out) {
   ze_device_module_properties_t properties{};
   properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
@@ -182,7 +182,7 @@ void Device::add_figures(anyplace_device_properties& out) const {
   out.multiprocessors = p.numSlices * p.numSubslicesPerSlice;
   const std::size_t count = std::min<std::size_t>(c.numSubGroupSizes, std::size(c.subGroupSizes));
   for (std::size_t i = 0; i < count; ++i) out.sub_group_sizes |= c.subGroupSizes[i];
-  // "Memory" of the specification: an allocation has one address, for host and devices.
+  // By the specification's chapter "Memory" an allocation has one address, for the host and all devices.
   out.features = out.features_known = ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
   read_module_features(native(), out);
 }
@@ -215,7 +215,7 @@ void Device::properties(anyplace_device_properties& out) const {
 }
 
 std::string Device::architecture() const {
-  const std::uint32_t ip = facts().ip_version;  // 10 bits architecture, 8 release, 8 not used, 6 revision
+  const std::uint32_t ip = facts().ip_version;  // bits: 10 architecture, 8 release, 8 unused, 6 revision
   if (ip == 0) return hexadecimal("0x%04x", facts().properties.deviceId);
   return std::to_string(ip >> 22) + "." + std::to_string(ip >> 14 & 0xff) + "." + std::to_string(ip & 0x3f);
 }

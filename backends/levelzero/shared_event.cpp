@@ -21,7 +21,8 @@ class Waiting final : public EventArena::Sleeper {
       : arena_(std::move(arena)), helper_(helper), job_(std::move(job)), host_(host), cookie_(cookie) {}
 
  private:
-  /// On the arena's thread, which stays out of Level Zero: the helper signals, and may be ended at exit.
+  /// Runs on the arena's thread, which must not call Level Zero because it isn't ended at exit. The helper, which is
+  /// ended, signals instead.
   void wake(State state) noexcept override {
     if (state == State::gone) host_.stream_fault(cookie_, ANYPLACE_STATUS_PEER_GONE, SharedEvent::gone_text);
     helper_.add(std::move(job_));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How Level Zero's streams record interprocess events (anyplace/backend/kit/shared_event.h) and wait for those of other
-// processes.
+// SharedEvent: the shared part of an interprocess event: its place in an arena that several processes map
+// (anyplace/backend/kit/event_arena.h), where they see its most recent record and whether that is done.
 //
-// Level Zero shares event pools between processes, but its events don't keep the contract: a ze_event is signalled once
-// and reset by hand, and who resets it can't know whether another process still waits. So nothing of Level Zero's
-// crosses: a record is a step of the device's helper thread, in the stream's order, which raises a counter in the
-// arena; and a stream that waits for another process's record waits for a signal that this process gives from the host.
+// Level Zero can share event pools between processes, but such events don't keep the contract: a ze_event is signalled
+// once and reset by hand, and the process that resets it can't know whether another one still waits. So no object of
+// Level Zero is shared. A record is a step of the device's helper thread, in the stream's order, which raises a counter
+// in the arena. A stream that waits for another process's record waits for a signal that this process's host signals.
 #pragma once
 
 #include "anyplace/backend/kit/deadline.h"

@@ -18,7 +18,7 @@ namespace {
 using anyplace::backend::from_handle;
 using anyplace::backend::to_handle;
 
-/// What crosses to the other process.
+/// The bytes of a handle for another process.
 struct MemoryBytes {
   backend::DescriptorOwner owner;
   backend::CarriedDescriptor descriptor;
@@ -27,7 +27,7 @@ struct MemoryBytes {
   ze_ipc_mem_handle_t handle;
 };
 
-/// The descriptor that a handle begins with; -1 if it begins with none.
+/// The file descriptor at the beginning of a handle; -1 if there is none.
 int descriptor_in(const ze_ipc_mem_handle_t& handle) noexcept {
   int number = -1;
   std::memcpy(&number, handle.data, sizeof(number));
@@ -35,8 +35,8 @@ int descriptor_in(const ze_ipc_mem_handle_t& handle) noexcept {
   return is_blank || number < 0 || fcntl(number, F_GETFD) < 0 ? -1 : number;
 }
 
-/// Whether the handle names this process, so that the driver fetches the descriptor itself: in the word that has the
-/// kind of memory, a small number, where a handle doesn't. Behind that there is more only in one that does.
+/// Whether the handle names this process, so that the driver fetches the descriptor itself. Such a handle has the
+/// process's number where the other kind has the kind of memory, a small number, and nonzero bytes behind it.
 bool names_its_process(const ze_ipc_mem_handle_t& handle) noexcept {
   constexpr std::size_t process_at = 16, behind = 20;
   constexpr std::uint32_t largest_kind = 255;
@@ -68,7 +68,7 @@ SharedMemory::Exported SharedMemory::get_handle(anyplace_address start) {
   if (names_its_process(made.handle)) return made;
   const int number = descriptor_in(made.handle);
   if (number < 0) {
-    // It isn't given back, because nobody knows what it is; it ends with the memory.
+    // The handle isn't given back, because its kind is unknown; it ends with the memory.
     refuse(
         ANYPLACE_STATUS_UNSUPPORTED,
         "the driver's handle neither begins with a file descriptor nor names its process: how to send it isn't known");
@@ -80,7 +80,7 @@ SharedMemory::Exported SharedMemory::get_handle(anyplace_address start) {
 
 ze_result_t SharedMemory::put_handle(const Exported& exported) noexcept {
   if (exported.is_carried) backend::descriptor_server().withdraw(static_cast<int>(exported.descriptor.number));
-  // Before version 1.6 of the API it ends with the memory.
+  // Before version 1.6 of the API a handle ends with the memory.
   if (api().MemPutIpcHandle == nullptr) return ZE_RESULT_SUCCESS;
   return api().MemPutIpcHandle(device_.context_or_null(), exported.handle);
 }
@@ -119,7 +119,7 @@ void SharedMemory::end_export(anyplace_address address) {
   device_.check_end(put_handle(ended), "zeMemPutIpcHandle");
 }
 
-// ---- Other processes' ----------------------------------------------------------------------------------------------
+// ---- Memory of other processes -------------------------------------------------------------------------------------
 
 anyplace_address SharedMemory::import_memory(const anyplace_ipc_handle& from) {
   auto bytes = backend::read_ipc_bytes<MemoryBytes>(from, "Level Zero");
@@ -146,8 +146,8 @@ anyplace_address SharedMemory::import_memory(const anyplace_ipc_handle& from) {
   return to_handle(opened);
 }
 
-/// The descriptor was kept because it isn't said whether the driver still needs it. If it has closed it, the number may
-/// be another file's by now.
+/// The descriptor was kept because the specification doesn't say whether the driver still needs it. If the driver has
+/// closed it, the number may be another file's by now, which must stay open.
 void SharedMemory::let_go(Imported& imported) noexcept {
   if (imported.descriptor && backend::inode_of(imported.descriptor.number()) != imported.inode) {
     static_cast<void>(imported.descriptor.release());

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SharedMemory: a device's memory for several processes, by Level Zero's own handles (zeMemGetIpcHandle). They are of
-// whole allocations, so buffers of one segment have one handle.
+// SharedMemory: shares a device's memory between processes by Level Zero's own handles (zeMemGetIpcHandle). A handle
+// stands for a whole allocation, so buffers of one segment have one handle.
 //
-// The specification leaves it to the application how a handle gets to the other process, and a handle may hold a file
-// descriptor, which means something in its own process only. Of Intel's drivers there are two kinds, by their sources:
-// handles that begin with such a descriptor, which is carried by anyplace/backend/kit/descriptors.h and replaced by the
-// other process's; and handles that name their process, whose descriptor the driver fetches itself, which are sent as
-// they are. Neither was seen on a device.
+// The specification leaves it to the application how a handle gets to the other process, and a handle may contain a
+// file descriptor, which is valid only in its own process. By their sources, Intel's drivers have two kinds of handles.
+// Some begin with such a descriptor; the other process fetches it (anyplace/backend/kit/descriptors.h) and puts its own
+// number into the handle. Others name their process, and the driver fetches the descriptor itself; those are sent
+// unchanged. Neither kind has been tried on a device yet.
 #pragma once
 
 #include <cstdint>
@@ -30,16 +30,16 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;  // one per device
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Whether the loader has the entries, and the driver says that it shares memory. Asked once.
+  /// Whether the loader has the entries and the driver says that it shares memory.
   static bool is_supported(const DeviceBase& device) noexcept;
 
-  // The boundary's entries.
+  // -- These implement the entries of the same names.
   void export_memory(anyplace_address address, anyplace_ipc_handle& out);
   void end_export(anyplace_address address);
   anyplace_address import_memory(const anyplace_ipc_handle& handle);
   void end_import(anyplace_address address);
 
-  /// Ends everything that is left. Called when nothing is in use any more, before the memory is freed.
+  /// Releases everything that is left. Called when nothing is in use any more, before the memory is freed.
   void close(FirstFailure& failure) noexcept;
 
  private:
@@ -47,7 +47,7 @@ class SharedMemory {
     ze_ipc_mem_handle_t handle{};
     backend::CarriedDescriptor descriptor;
     bool is_carried = false;
-    int count = 0;  ///< of the buffers in the allocation that are shared
+    int count = 0;  ///< how many buffers in the allocation are shared
   };
   struct Imported {
     backend::Descriptor descriptor;
@@ -61,7 +61,7 @@ class SharedMemory {
   DeviceBase& device_;
   Memory& memory_;
   std::mutex mutex_;  // guards all below; Level Zero is called under it, and Memory's mutex taken
-  std::map<anyplace_address, Exported> exported_;  ///< by the allocation's beginning
+  std::map<anyplace_address, Exported> exported_;  ///< by the allocation's first address
   std::map<anyplace_address, Imported> imported_;
 };
 

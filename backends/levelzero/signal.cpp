@@ -39,7 +39,8 @@ bool Signal::is_complete_for_sure() noexcept {
 }
 
 bool Signal::wait(const Deadline& deadline) {
-  // In between it is looked whether the device still lives: not every driver lets go who waits.
+  // Between slices of waiting the device's health is checked, because not every driver ends waits when a device is
+  // lost.
   constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(100);
   while (true) {
     if (is_known_complete()) return true;
@@ -48,7 +49,7 @@ bool Signal::wait(const Deadline& deadline) {
     if (left.count() == 0) return is_complete();
     const ze_result_t result = api().EventHostSynchronize(native_, static_cast<std::uint64_t>(left.count()));
     if (result == ZE_RESULT_SUCCESS) {
-      // Of a lost device it may only have been let go.
+      // On a lost device the wait may have ended without the work being done.
       if (!device_->lost()) set_complete();
     } else if (result != ZE_RESULT_NOT_READY) {
       device_->fail(result, "zeEventHostSynchronize");
@@ -59,7 +60,7 @@ bool Signal::wait(const Deadline& deadline) {
 }
 
 ze_result_t Signal::signal_from_host() noexcept {
-  // Streams that wait for it would wait for ever, so a failed call is tried again.
+  // Streams that wait for the signal would wait for ever, so a failed call is tried again.
   constexpr int attempts = 3;
   ze_result_t result = ZE_RESULT_SUCCESS;
   for (int i = 0; i < attempts; ++i) {

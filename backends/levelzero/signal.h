@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Signal: a ze_event that is signalled once and that streams and the host can wait for. Each completion that has to be
-// known takes a fresh one, so recording an anyplace event again doesn't affect earlier waits. When its last reference
-// (SignalRef) is gone, it is reset and goes back to its pool.
+// Signal: a ze_event that is signalled once and that streams and the host can wait for. Each record or marker takes a
+// fresh one, so recording an anyplace event again doesn't affect earlier waits. When its last reference (SignalRef) is
+// gone, it is reset and goes back to its pool.
 //
 // References are held by the stream whose list signals it, until it is signalled; by each stream that waits for it,
-// until the wait is over; and by events, gates and the Waiter as long as they need it. So a signal that is reset is in
-// nobody's use.
+// until the wait is over; and by events, gates and the Waiter as long as they need it. So nobody uses a signal that is
+// reset.
 //
 // Each signal has 8 bytes of host memory, for the timestamp that a list may write when it signals.
 #pragma once
@@ -43,9 +43,9 @@ class Signal {
   bool is_complete();
   /// Like is_complete(), but false if the driver can't be asked.
   bool is_complete_for_sure() noexcept;
-  /// False if time ran out.
+  /// Returns false if time ran out.
   bool wait(const Deadline& deadline);
-  /// Seen to be signalled earlier. Asks nobody.
+  /// Whether the signal was seen to be signalled earlier. It asks no driver.
   bool is_known_complete() const noexcept { return complete_.load(std::memory_order_acquire); }
   void set_complete() noexcept { complete_.store(true, std::memory_order_release); }
   /// Signals from the host. May be called on any thread, and more than once. Tries again if it fails.
@@ -90,7 +90,7 @@ class SignalRef {
   Signal* signal_ = nullptr;
 };
 
-/// A device's signals, in event pools. Its number grows to the number that was needed at the same time.
+/// A device's signals, in event pools. The pool grows to the number of signals that were needed at the same time.
 class SignalPool {
  public:
   explicit SignalPool(DeviceBase& device) noexcept;

@@ -44,7 +44,7 @@ void Stream::forget_what_is_over() noexcept {
   }
 }
 
-/// A wait for work of another device that was lost ended without that work being done.
+/// Reports a fault if the signal's device was lost: the wait for it then ended without the work being done.
 void Stream::report_if_released(const SignalRef& signal) noexcept {
   const DeviceBase& other = signal->device();
   if (&other == &device_ || !other.lost() || signal->is_known_complete()) return;
@@ -91,8 +91,8 @@ void Stream::wait_for_host(const SignalRef& signal, const std::function<void()>&
   }
 }
 
-/// Makes the list wait for a step's signal, before the step is added. If this fails half-way, it signals itself, since
-/// nobody else will.
+/// Makes the list wait for a step's signal, before the step is added. If this fails half-way, it signals the signal
+/// itself, because the step will never do it.
 void Stream::wait_for_step(const SignalRef& after) {
   try {
     wait_locked(&after, 1);
@@ -248,7 +248,7 @@ ze_command_queue_priority_t priority_of(std::int32_t priority) {
   return priority > 0 ? ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_LOW : ZE_COMMAND_QUEUE_PRIORITY_NORMAL;
 }
 
-/// Whether a driver, or an old validation layer, returns this for a flag or priority that it doesn't know.
+/// Whether a driver, or an old validation layer, returns this result for a flag or priority that it doesn't know.
 bool refuses_value(ze_result_t result) {
   return result == ZE_RESULT_ERROR_INVALID_ENUMERATION || result == ZE_RESULT_ERROR_UNSUPPORTED_ENUMERATION ||
          result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
@@ -311,7 +311,8 @@ Stream* make_null_stream(Device& device, const anyplace_stream_desc& desc) {
 }
 
 Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream_desc& desc) {
-  // The driver would follow any number as an address. Small ones are no addresses, but other vendors' default streams.
+  // The driver would use any number as an address. Small numbers can't be addresses; they are other vendors' names of
+  // default streams.
   constexpr std::uint64_t lowest_address = 4096;
   if (native < lowest_address) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Stream: an immediate command list whose commands are kept in order, in one of three ways:
-//   in_order  the driver does it (newer than version 1.4 of the API); only what is waited for has a signal;
+//   in_order  the driver keeps the order (newer than version 1.4 of the API); only commands that are waited for have a
+//             signal;
 //   chained   each command waits for the signal of the one before it and has one of its own;
-//   adopted   a list of the user's, of which it isn't known how it is ordered: barriers around each command.
+//   adopted   the list is the user's, and its order isn't known, so there are barriers around each command.
 //
 // Level Zero has no null stream. This backend orders the device's default stream and its blocking streams with each
 // other as CUDA does: a submission to the one waits for the others' earlier work (LegacyTurn in work.h).
@@ -39,7 +40,7 @@ class Stream {
   Stream(Device& device, const IdleList& list, StreamKind kind, std::uint64_t cookie) noexcept;
   Stream(const Stream&) = delete;  // handles and Work point at it
   Stream& operator=(const Stream&) = delete;
-  /// end() was called.
+  /// end() must have been called.
   ~Stream();
   /// Gives the list to Work for reuse, if this backend made it, and frees the staging memory. Called when nothing runs
   /// in the stream any more.
@@ -52,35 +53,35 @@ class Stream {
 
   /// Makes later commands wait for the signal, which may be of any driver.
   void wait(const SignalRef& signal);
-  /// The same for a signal that is signalled from the host: by whom, `begin` arranges afterwards. If that throws, it is
-  /// signalled at once.
+  /// Makes later commands wait for a signal that the host will signal. `begin` arranges that afterwards; if it throws,
+  /// the signal is signalled at once.
   void wait_for_host(const SignalRef& signal, const std::function<void()>& begin);
 
   /// A signal that is signalled when everything submitted so far is done. Null if nothing was submitted.
   SignalRef marker();
-  /// The same, with the device's time written to it. Never null.
+  /// A marker with which the device's time is written. Never null.
   SignalRef timestamp();
 
   bool query();
-  /// False when time ran out.
+  /// Returns false when time ran out.
   bool synchronize(std::uint64_t timeout_ns);
 
   static constexpr std::uint64_t staging_bytes = std::uint64_t{4} << 20;
 
   // -- For Work.
-  /// marker(), without the order between the null stream and blocking ones.
+  /// Like marker(), but without the order between the null stream and blocking ones.
   SignalRef own_marker();
   /// Makes later commands wait for all these signals.
   void wait_own(const std::vector<SignalRef>& signals);
   bool is_adopted() const noexcept { return order_ == StreamOrder::adopted; }
-  /// The last marker there was.
+  /// The marker that was made last.
   SignalRef last_marker() const;
   /// Whether all commands with a signal are done and there is none without a signal behind them.
   bool is_seen_over();
-  std::uint32_t handles = 1;   ///< handles that the user has; guarded by Work's mutex
+  std::uint32_t handles = 1;   ///< how many the user has; guarded by Work's mutex
   bool retired = false;        ///< whether it has no handle any more but still work; guarded by Work's mutex
-  Stream* next = nullptr;      ///< likewise
-  Stream* previous = nullptr;  ///< likewise
+  Stream* next = nullptr;      ///< guarded by Work's mutex
+  Stream* previous = nullptr;  ///< guarded by Work's mutex
   // Guarded by Work's legacy_mutex_.
   SignalRef joined;           ///< the last marker of this stream that the null stream waits for
   SignalRef waited_for_null;  ///< the last marker of the null stream that this stream waits for
@@ -89,8 +90,8 @@ class Stream {
   friend class Submission;
   struct InFlight {
     SignalRef done;
-    SignalRef before;             ///< what its command waits for; they stay until it is done
-    std::vector<SignalRef> kept;  ///< likewise
+    SignalRef before;             ///< signals that its command waits for, kept until it is done
+    std::vector<SignalRef> kept;  ///< more of those signals
   };
 
   template <class Append>
@@ -122,7 +123,7 @@ class Stream {
 /// Everything that one call submits to a stream. While it lives, no other thread can submit to the stream.
 class Submission {
  public:
-  /// Throws DEVICE_LOST.
+  /// Throws DEVICE_LOST if the device is lost.
   explicit Submission(Stream& stream) : stream_(ready(stream)), turn_(stream), lock_(stream.mutex_) {}
   Submission(const Submission&) = delete;  // it holds the stream
   Submission& operator=(const Submission&) = delete;
@@ -132,7 +133,7 @@ class Submission {
   /// Appends one command: append(list, signal, wait_count, waits) returns what Level Zero did; `call` is its name.
   template <class Append>
   void append(const char* call, Append&& append);
-  /// The same with a signal of its own behind it, in every stream.
+  /// Like append(), and in every stream the command gets a signal of its own, which is returned.
   template <class Append>
   SignalRef append_marked(const char* call, Append&& append);
   /// Appends a step that the Waiter runs on the host, in the stream's order.

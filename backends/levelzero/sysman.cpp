@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each figure is asked for on its own: what the device or the driver doesn't have is unknown, and the others are told.
+// Each figure is queried separately: one that the device or the driver lacks is unknown, and the others are still
+// known.
 #include "sysman.h"
 
 #include <unistd.h>
@@ -51,28 +52,28 @@ using anyplace::backend::VendorLibrary;
   X(RasGetProperties)              \
   X(RasGetState)
 
-/// Of the loader. Any of them may be null.
+/// Functions that the loader exports. Each may be null.
 struct Entries {
 #define ANYPLACE_SYSMAN_MEMBER(Name) decltype(&zes##Name) Name = nullptr;
   ANYPLACE_SYSMAN_ENTRIES(ANYPLACE_SYSMAN_MEMBER)
 #undef ANYPLACE_SYSMAN_MEMBER
-  // Newer than the header may be.
+  // The header may be older than these entries.
   ze_result_t(ZE_APICALL* Init)(std::uint32_t flags) = nullptr;
   ze_result_t(ZE_APICALL* DriverGet)(std::uint32_t* count, zes_driver_handle_t* drivers) = nullptr;
   ze_result_t(ZE_APICALL* DeviceGet)(zes_driver_handle_t driver, std::uint32_t* count,
                                      zes_device_handle_t* devices) = nullptr;
 };
 
-/// The interface, begun at most once and never ended.
+/// The management interface, which is initialised at most once and never shut down.
 struct Interface {
   Entries entries;
   std::vector<zes_device_handle_t> devices;
-  bool has_core_handles = false;  ///< the handles are those of ze_api.h
+  bool has_core_handles = false;  ///< whether the handles are those of ze_api.h
   bool ready = false;
-  std::string text;  ///< where figures come from, or what is missing
+  std::string text;  ///< the source of the figures, or what is missing
 };
 
-/// All devices of all drivers; none where one of the calls fails.
+/// All devices of all drivers; none if one of the calls fails.
 std::vector<zes_device_handle_t> devices_of(const Entries& entries) {
   std::uint32_t count = 0;
   if (entries.DriverGet(&count, nullptr) != ZE_RESULT_SUCCESS || count == 0) return {};
@@ -131,7 +132,8 @@ Interface begin() {
 }
 
 const Interface& interface() {
-  static const Interface& once = *new Interface(begin());  // threads may sample while the process exits
+  // The object is never destroyed, because threads may sample while the process exits.
+  static const Interface& once = *new Interface(begin());
   return once;
 }
 
@@ -188,7 +190,7 @@ class Questions {
       if (!ask(entries_.FrequencyGetState, "zesFrequencyGetState", domain, &state)) continue;
       const bool is_core = properties.type == ZES_FREQ_DOMAIN_GPU;
       if (is_core) reasons = reasons.value_or(0) | throttle_of(state.throttleReasons);
-      // Negative: unknown. Tiles have a domain each, of which the fastest is told.
+      // A frequency that isn't positive is unknown. Each tile has a domain; the fastest one counts.
       if (!(state.actual > 0)) continue;
       std::optional<std::uint64_t>& clock = is_core ? core : memory;
       clock = std::max(clock.value_or(0), static_cast<std::uint64_t>(state.actual * hz_of_mhz));
@@ -212,12 +214,12 @@ class Questions {
     const std::optional<double> told = gpu ? gpu : anywhere;
     if (told) to.temperature_millikelvin(millikelvin(static_cast<std::int64_t>(*told * 1000)));
   }
-  /// Counters; where tiles have groups of their own, the mean of them.
+  /// Reads how long engines were busy. If tiles have groups of their own, the mean over them counts.
   void engines(const Sampled& to) {
     const auto groups = described<zes_engine_handle_t, zes_engine_properties_t>(
         entries_.DeviceEnumEngineGroups, "zesDeviceEnumEngineGroups", entries_.EngineGetProperties,
         "zesEngineGetProperties", ZES_STRUCTURE_TYPE_ENGINE_PROPERTIES);
-    // A device without compute engines of their own has them in the render engines.
+    // A device without separate compute engines computes in its render engines.
     for (const zes_engine_group_t wanted :
          {ZES_ENGINE_GROUP_COMPUTE_ALL, ZES_ENGINE_GROUP_3D_RENDER_COMPUTE_ALL, ZES_ENGINE_GROUP_ALL}) {
       std::uint64_t active = 0, clock = 0, count = 0;
@@ -241,8 +243,8 @@ class Questions {
     to.pcie_rx_bytes(stats.rxCounter);
     to.pcie_tx_bytes(stats.txCounter);
   }
-  /// The specification counts no errors of the device's memory before version 1.7; those of caches and registers are
-  /// the nearest.
+  /// Reads the counts of memory errors. Before version 1.7 the specification has none for the device's memory, so those
+  /// of caches and registers are taken, which are nearest.
   void errors(const Sampled& to) {
     std::optional<std::uint64_t> counts[2];
     for (const auto& [set, properties] : described<zes_ras_handle_t, zes_ras_properties_t>(
@@ -258,7 +260,7 @@ class Questions {
     to.ecc_uncorrected(counts[1]);
   }
 
-  /// False if the call isn't there or can't tell. Throws DEVICE_LOST.
+  /// Returns false if the loader lacks the call or it can't tell. Throws DEVICE_LOST.
   template <class... Parameters, class... Arguments>
   bool ask(ze_result_t(ZE_APICALL* entry)(Parameters...), const char* call, Arguments... arguments) {
     if (entry == nullptr) return false;
@@ -279,7 +281,7 @@ class Questions {
     std::erase(handles, nullptr);
     return handles;
   }
-  /// Each of them with its properties; those that don't tell theirs are left out.
+  /// All objects of a kind with their properties; those whose properties can't be read are left out.
   template <class Handle, class Properties, class Enumerate, class Describe>
   std::vector<std::pair<Handle, Properties>> described(Enumerate enumerate, const char* enumeration, Describe describe,
                                                        const char* description, zes_structure_type_t type) {
@@ -291,7 +293,7 @@ class Questions {
     }
     return known;
   }
-  /// "" or "; zesX gives ZE_RESULT_Y".
+  /// Returns "" or a text such as "; zesX gives ZE_RESULT_Y".
   const std::string& failed() const noexcept { return failed_; }
 
  private:
@@ -321,7 +323,7 @@ class Questions {
   std::string failed_;
 };
 
-/// "domain bus device function" of the device, to be compared with what zesDevicePciGetProperties tells.
+/// The device's domain, bus, device and function, to compare with the result of zesDevicePciGetProperties.
 std::optional<zes_pci_address_t> address_of(ze_device_handle_t device) {
   if (api().DevicePciGetPropertiesExt == nullptr) return std::nullopt;
   ze_pci_ext_properties_t pci{};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sysman: one device as Level Zero's system management interface (zes_api.h) sees it, through the same loader. Its
-// handles are others than the device's, in an order of their own, so it is found by its uuid, else by its PCI address.
-// zesInit begins it, which loaders have from version 1.5 of the API on; with ZES_ENABLE_SYSMAN=1 in the environment
-// (from before zeInit) the handles are the same. Without either, figures are unknown. Of a sub-device the figures are
-// those of the device that it is of. Any thread.
+// Sysman: reads a device's figures through Level Zero's system management interface (zes_api.h), which is in the same
+// loader. The interface has handles and an order of its own, so the device is found by its uuid, else by its PCI
+// address. zesInit, which loaders have from version 1.5 of the API on, initialises it; with ZES_ENABLE_SYSMAN=1 in the
+// environment before zeInit the handles are those of the device instead. Without either, figures are unknown. For a
+// sub-device the figures are those of its whole device. Thread-safe.
 #pragma once
 
 #include <level_zero/zes_api.h>
@@ -23,18 +23,18 @@ class DeviceBase;
 class Sysman {
  public:
   explicit Sysman(DeviceBase& device) : device_(device) {}
-  Sysman(const Sysman&) = delete;  // finds its device once
+  Sysman(const Sysman&) = delete;  // it finds its device once
   Sysman& operator=(const Sysman&) = delete;
 
-  /// Whether the driver tells which processes use the device. Begins the interface.
+  /// Whether the driver tells which processes use the device. It initialises the interface.
   bool lists_processes();
-  /// Adds what it tells, and where it comes from. Throws DEVICE_LOST, with which the device is lost.
+  /// Adds the figures and their source. Throws DEVICE_LOST, and then the device is lost.
   void sample(anyplace_device_sample& out);
-  /// Throws UNSUPPORTED where they can't be told, and DEVICE_LOST.
+  /// Lists the processes that use the device. Throws UNSUPPORTED if they can't be listed, and DEVICE_LOST.
   std::vector<anyplace_process> processes();
 
  private:
-  /// Null, with the reason, where there is none.
+  /// Returns null, with the reason in `why`, if the interface doesn't know the device.
   zes_device_handle_t find(std::string& why);
   zes_device_handle_t find_among(const std::vector<zes_device_handle_t>& all);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time between two values of a device's counter.
+// Computes the time between two values of a device's counter.
 #pragma once
 
 #include <cstdint>

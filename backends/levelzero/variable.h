@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// This backend's environment variables whose value is 0 or 1.
+// Reads this backend's environment variables whose value is 0 or 1.
 #pragma once
 
 #include <cstdlib>

@@ -131,7 +131,7 @@ PhysicalRef* VirtualMemory::create(std::uint64_t bytes) {
 void VirtualMemory::destroy(PhysicalRef* physical) {
   const std::unique_ptr<PhysicalRef> ended(physical);
   DeviceBase& device = (*ended)->device();
-  // Mappings hold it, too: then it ends with the last of them.
+  // Mappings hold the memory too; then it ends with the last of them.
   if (ended->use_count() == 1) device.check_end((*ended)->end(), "zePhysicalMemDestroy");
 }
 

@@ -49,9 +49,10 @@ class VirtualMemory {
   VirtualMemory(const VirtualMemory&) = delete;  // one per device
   VirtualMemory& operator=(const VirtualMemory&) = delete;
 
-  /// Whether the loader has the entries. The driver is asked at the first use.
+  /// Whether the loader has the entries. The driver is queried at the first use.
   static bool is_supported() noexcept;
-  /// Whether the user asks for it, too (ANYPLACE_LEVELZERO_VIRTUAL_MEMORY=1). If not, nothing below is called.
+  /// Whether it is supported and the user asks for it (ANYPLACE_LEVELZERO_VIRTUAL_MEMORY=1). If not, nothing below is
+  /// called.
   static bool is_offered() noexcept;
 
   std::uint64_t granularity();
@@ -73,7 +74,7 @@ class VirtualMemory {
   /// stays as it is until its range is freed, which ends all mappings in it.
   struct Mapping {
     PhysicalRef memory;
-    ze_result_t failed = ZE_RESULT_SUCCESS;  ///< what zeVirtualMemUnmap failed with
+    ze_result_t failed = ZE_RESULT_SUCCESS;  ///< the failure of zeVirtualMemUnmap
   };
 
   void require_whole_mappings(anyplace_address address, std::uint64_t bytes) const;

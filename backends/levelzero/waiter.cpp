@@ -58,7 +58,7 @@ void Waiter::wake() noexcept {
   changed_.notify_one();
 }
 
-/// Waits until the flag, which the mutex guards, is set; false if time ran out.
+/// Waits until the flag, which the mutex guards, is set. Returns false if time ran out.
 bool Waiter::wait_until(std::unique_lock<std::mutex>& lock, const Deadline& deadline, const bool& flag,
                         bool value) noexcept {
   while (flag != value) {
@@ -95,7 +95,7 @@ bool Waiter::wait_for_last_call(const Deadline& deadline) noexcept {
   return wait_until(lock, deadline, calling_, false);
 }
 
-/// Returns false if the waiter was abandoned; then nothing of Level Zero's may be called or touched any more.
+/// Returns false if the waiter was abandoned; then Level Zero must not be called nor its memory touched any more.
 bool Waiter::begin_calls() noexcept {
   const std::lock_guard lock(mutex_);
   calling_ = !abandoned_.load();
@@ -124,12 +124,12 @@ bool Waiter::is_due(Job& job) noexcept {
   }
 }
 
-/// Another device's loss, which a job here waited for, isn't this one's.
+/// The status for a loss: if a job here waited for another device that was lost, this device isn't lost.
 anyplace_status Waiter::status_of_loss(const DeviceBase& lost) const noexcept {
   return &lost == &device_ ? ANYPLACE_STATUS_DEVICE_LOST : ANYPLACE_STATUS_BACKEND_FAILED;
 }
 
-/// So that the core knows why, before it is told that a step won't be done. Another device's loss is no loss of ours.
+/// Reports the reason as a fault of the stream before the step is called, so that the core knows it.
 void Waiter::report_loss(const Job& job, const DeviceBase& lost) const noexcept {
   const anyplace_status status = status_of_loss(lost);
   if (!lost.lost()) {
@@ -145,7 +145,7 @@ void Waiter::report_loss(const Job& job, const DeviceBase& lost) const noexcept 
   }
 }
 
-/// Between begin_calls() and end_calls(), but for the user's step.
+/// Called between begin_calls() and end_calls(), except that the user's step runs outside of the two.
 void Waiter::finish(Job& job, const DeviceBase* lost) noexcept {
   if (lost != nullptr) report_loss(job, *lost);
   if (job.step) {

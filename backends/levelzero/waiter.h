@@ -49,7 +49,7 @@ class Waiter {
     Jobs list_;
   };
 
-  /// Whose code the steps run. The user's may block for ever; this backend's uses only the driver's memory.
+  /// Tells whose code the steps run. The user's may block for ever; this backend's uses only the driver's memory.
   enum class Steps : std::uint8_t { users, ours };
 
   Waiter(DeviceBase& device, const char* thread_name, Steps steps) noexcept
@@ -63,20 +63,20 @@ class Waiter {
   void add(JobRef job) noexcept;
   /// Wakes the thread, because the device was lost.
   void wake() noexcept;
-  /// Ends the thread and waits for it. Called when nothing is pending any more, or the device is lost. False if time
-  /// ran out: a step of the user's may be blocked.
+  /// Ends the thread and waits for it. Called when nothing is pending any more, or the device is lost. Returns false if
+  /// time ran out, because a step of the user's may be blocked.
   bool stop(const Deadline& deadline) noexcept;
-  /// Has the thread end as soon as possible, without waiting for it. If it is in a call of Level Zero's, that is its
-  /// last one.
+  /// Makes the thread end as soon as possible, without waiting for it. A call of Level Zero that it is in is its last
+  /// one.
   void abandon() noexcept;
-  /// Waits for an abandoned waiter's last call. False if time ran out before the call returned.
+  /// Waits for an abandoned waiter's last call. Returns false if time ran out before the call returned.
   bool wait_for_last_call(const Deadline& deadline) noexcept;
 
  private:
   void start();
   void run() noexcept;
   bool wait_until(std::unique_lock<std::mutex>& lock, const Deadline& deadline, const bool& flag, bool value) noexcept;
-  /// Runs the jobs that are ready. True if there were any.
+  /// Runs the jobs that are ready. Returns true if there were any.
   bool look_at(Jobs& jobs) noexcept;
   bool is_due(Job& job) noexcept;
   void finish(Job& job, const DeviceBase* lost) noexcept;
@@ -96,7 +96,7 @@ class Waiter {
   bool woken_ = false;
   bool stopping_ = false;
   bool ended_ = false;
-  bool calling_ = false;  ///< whether the thread may be in a call of Level Zero's or use its memory
+  bool calling_ = false;  ///< whether the thread may be in a call of Level Zero or use its memory
   std::thread thread_;
 };
 

@@ -48,16 +48,16 @@ class Work {
   Work& operator=(const Work&) = delete;
 
   void add(Stream& stream) noexcept;
-  /// Adds a handle to the stream that has this list; null if there is none.
+  /// Adds a handle to the stream that has this list. Returns null if there is none.
   Stream* share(ze_command_list_handle_t list) noexcept;
   /// Adds the stream, unless another thread has added one with the same list meanwhile: then adds a handle to that one.
   Stream* add_or_share(std::unique_ptr<Stream> stream) noexcept;
-  /// Removes a handle of the stream. After the last one the stream is ended: now if its work is done, else at a later
-  /// sweep. Never waits. Throws the failure of ending it.
+  /// Removes a handle of the stream. After the last one the stream is ended: now if its work is done, otherwise at a
+  /// later sweep. Never waits. Throws if ending it fails.
   void remove(Stream& stream);
   /// Ends the retired streams whose work is done.
   void sweep();
-  /// Covers everything submitted before the call.
+  /// Gives the work that covers everything submitted before the call.
   PendingWork pending();
 
   // -- Lists are reused and destroyed only at exit: when one is destroyed, Intel's driver waits for all work in its
@@ -78,7 +78,7 @@ class Work {
 
  private:
   friend class LegacyTurn;
-  // -- Called under the mutex.
+  // -- The mutex is held.
   void link(Stream& stream) noexcept;
   void unlink(Stream& stream) noexcept;
   Stream* find_and_share(ze_command_list_handle_t list) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of an address, and buffers that begin at an alignment that was asked for.
+// Finding the allocation of an address, and buffers with a requested alignment.
 #include <memory>
 #include <optional>
 
@@ -32,7 +32,7 @@ void check_everywhere(const Expected& expected) {
   CHECK(behind.kind == AddressKind::unknown || behind.allocation != expected.begin);
 }
 
-/// Not of this memory, which was given back: of none, or of what is there now.
+/// Checks that the address isn't found as memory that was freed: it is in no allocation, or in one of the present ones.
 void check_gone(std::uint64_t address) {
   CHECK(CALL(pointer_attributes(Address(address))).kind == AddressKind::unknown);
 }
@@ -97,7 +97,7 @@ ANYPLACE_CASE("addresses", "memory.addresses", "registered memory is found", Cap
   check_gone(begin);
 }
 
-ANYPLACE_CASE("addresses", "memory.addresses", "wrapped memory is found, within what it is a part of and alone") {
+ANYPLACE_CASE("addresses", "memory.addresses", "wrapped memory is found, inside another allocation and by itself") {
   const Stream stream = CALL(Stream(run.device()));
   Buffer whole = CALL(Buffer(stream, 1 << 16));
   const std::uint64_t begin = CALL(whole.address());
@@ -108,7 +108,7 @@ ANYPLACE_CASE("addresses", "memory.addresses", "wrapped memory is found, within 
   check_gone(begin);
 }
 
-ANYPLACE_CASE("addresses", "memory.addresses", "memory of nobody's is unknown") {
+ANYPLACE_CASE("addresses", "memory.addresses", "an address in no allocation is unknown") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 4096));
   const int here = 0;
@@ -121,7 +121,7 @@ ANYPLACE_CASE("addresses", "memory.addresses", "memory of nobody's is unknown") 
   }
 }
 
-ANYPLACE_CASE("addresses", "memory.addresses", "memory of a second device is that device's", second_device) {
+ANYPLACE_CASE("addresses", "memory.addresses", "memory of a second device is found as that device's", second_device) {
   const Stream here = CALL(Stream(run.device()));
   const Stream there = CALL(Stream(run.second()));
   const Buffer one = CALL(Buffer(here, 4096));
@@ -141,7 +141,8 @@ const std::vector<Alignment> alignments = {
     {"1", 1},           {"256 bytes", 256},  {"512 bytes", 512}, {"4 KiB", 4096}, {"64 KiB", 64 << 10},
     {"2 MiB", 2 << 20}, {"16 MiB", 16 << 20}};
 
-ANYPLACE_CASES(alignments, "addresses", "memory.alignment", "buffers aligned to {} begin there, and are whole") {
+ANYPLACE_CASES(alignments, "addresses", "memory.alignment",
+               "buffers aligned to {} begin at such an address, and every byte can be used") {
   const Stream stream = CALL(Stream(run.device()));
   for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{5000}, std::uint64_t{3 << 20}}) {
     const Buffer shift = CALL(Buffer(stream, 300));
@@ -165,7 +166,7 @@ ANYPLACE_CASE("addresses", "memory.alignment", "managed buffers are aligned", Ca
   CHECK_BYTES(Bytes(host, host + 5000), contents);
 }
 
-ANYPLACE_CASE("addresses", "memory.alignment", "aligned memory comes back whole") {
+ANYPLACE_CASE("addresses", "memory.alignment", "the memory of aligned buffers can all be allocated again") {
   const Stream stream = CALL(Stream(run.device()));
   const auto allocated = [&] { return CALL(memory_stats(run.device())).at("allocated_bytes.all.current"); };
   const auto before = allocated();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies and fills by address, and copies between memory of the host.
+// Copies and fills by address, and copies within host memory.
 #include <cstring>
 #include <functional>
 
@@ -19,7 +19,7 @@ const std::vector<Size> sizes = {{"1 byte", 1}, {"257 bytes", 257}, {"5 MiB and 
 
 Address at(BufferView buffer, std::uint64_t offset) { return {CALL(buffer.address()) + offset}; }
 
-/// What memory of `all` bytes of 0xee holds after `contents` was put at `offset`.
+/// The expected contents of memory of `all` bytes of 0xee after `contents` was written at `offset`.
 Bytes placed(std::uint64_t all, std::uint64_t offset, const Bytes& contents) {
   Bytes expected(static_cast<std::size_t>(all), 0xee);
   std::memcpy(expected.data() + offset, contents.data(), contents.size());
@@ -29,7 +29,7 @@ Bytes placed(std::uint64_t all, std::uint64_t offset, const Bytes& contents) {
 // ---- Copies --------------------------------------------------------------------------------------------------------
 
 ANYPLACE_CASES(sizes, "addresses", "memory.by_address",
-               "a copy of {} goes up, across and down, and touches nothing else") {
+               "a copy of {} to the device, within it and back writes its bytes and no others") {
   const Stream stream = CALL(Stream(run.device()));
   const std::uint64_t all = parameter.bytes + 600;
   const Bytes contents = pattern(parameter.bytes);
@@ -162,7 +162,7 @@ ANYPLACE_CASES(misuses, "addresses", "memory.by_address", "{} is refused, and no
   CHECK_BYTES(host, Bytes(2 * room, 0xaa));
 }
 
-ANYPLACE_CASE("addresses", "memory.by_address", "copies and fills of 0 bytes do nothing, wherever") {
+ANYPLACE_CASE("addresses", "memory.by_address", "copies and fills of 0 bytes do nothing, whatever the address") {
   const Stream stream = CALL(Stream(run.device()));
   const std::uint8_t byte = 1;
   CALL(stream.copy(Address(nullptr), Address(nullptr), 0));
@@ -173,7 +173,8 @@ ANYPLACE_CASE("addresses", "memory.by_address", "copies and fills of 0 bytes do 
   CALL(stream.synchronize());
 }
 
-ANYPLACE_CASE("addresses", "memory.by_address", "memory of another device alone is refused", second_device) {
+ANYPLACE_CASE("addresses", "memory.by_address", "a copy or fill without memory of the stream's device is refused",
+              second_device) {
   const Stream stream = CALL(Stream(run.device()));
   const Stream there = CALL(Stream(run.second()));
   const Buffer far = filled(there, 4096, 1);
@@ -184,9 +185,10 @@ ANYPLACE_CASE("addresses", "memory.by_address", "memory of another device alone 
   CHECK_ERROR(invalid_argument, stream.fill(Address(far.address()), host.data(), 1, 4096));
 }
 
-// ---- The host's memory ---------------------------------------------------------------------------------------------
+// ---- Host memory ---------------------------------------------------------------------------------------------------
 
-ANYPLACE_CASES(sizes, "addresses", "memory.host_copies", "{} from host to host arrive whole and nothing beside them") {
+ANYPLACE_CASES(sizes, "addresses", "memory.host_copies",
+               "{} from host to host arrive whole, and nothing beside them is written") {
   const Stream stream = CALL(Stream(run.device()));
   const Bytes contents = pattern(parameter.bytes);
   const std::uint64_t all = parameter.bytes + 20;

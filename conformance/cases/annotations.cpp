@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks in a stream's work, which a listener of the program's own hears.
+// Marks in a stream's work, which a listener of the program hears.
 #include <atomic>
 
 #include "support.h"

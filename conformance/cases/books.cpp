@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is done and undone leaves nothing behind: no memory of the device's or the host's, no thread, descriptor or
-// mapping. Whatever a backend makes for an operation is gone, or used again, some time after it is over.
+// Operations that are undone leave nothing behind: no memory of the device or the host, no thread, descriptor or
+// mapping. Everything that a backend makes for an operation is released or reused some time after it.
 #include <algorithm>
 
 #include "figures.h"
@@ -12,26 +12,26 @@ namespace {
 
 constexpr std::uint64_t block_bytes = std::uint64_t{256} << 10;
 
-/// What an operation is tried with.
+/// The objects with which an operation is tried.
 struct Bench {
   const TableBackend& backend;
   anyplace_stream stream;
   anyplace_stream other;
-  anyplace_address memory;  ///< block_bytes of the device's
-  Bytes host;               ///< as many
+  anyplace_address memory;  ///< block_bytes of device memory
+  Bytes host;               ///< of the same size
 };
 
 struct Operation {
   std::string label;
   std::vector<Capability> needs;
-  int times;  ///< of a round
+  int times;  ///< in a round
   std::uint64_t device_bytes;
   void (*once)(Bench& bench);
 };
 
 // ---- Streams and events
 
-/// Some work: a copy, since PoCL 6 itself loses 32 bytes at each fill.
+/// Submits some work. It is a copy, because PoCL 6 itself loses 32 bytes at each fill.
 void work_on(Bench& bench, anyplace_stream stream, std::uint64_t offset = 0) {
   MUST(bench.backend, memory_copy, stream, bench.memory + offset, bench.memory + block_bytes / 2, 64,
        ANYPLACE_COPY_DEVICE_TO_DEVICE);
@@ -46,7 +46,7 @@ void use_a_stream(Bench& bench) {
 
 void leave_a_stream_with_work(Bench& bench) {
   const anyplace_stream stream = bench.backend.stream();
-  // In a place of its own: nothing orders the streams, whose work may go on beside that of the next.
+  // Each round has a place of its own: nothing orders the streams, whose work may overlap that of the next.
   static std::uint64_t round = 0;
   constexpr std::uint64_t bytes = 64;
   work_on(bench, stream, round++ % (block_bytes / 2 / bytes) * bytes);
@@ -139,7 +139,7 @@ void wrap_a_stream(Bench& bench) {
 const std::vector<Operation> stream_operations = {
     {"a stream that is made and destroyed", {}, 40, 0, make_a_stream},
     {"a stream that is used", {}, 40, 0, use_a_stream},
-    // A vendor's library may remember something of each such stream: the heap isn't looked at as closely.
+    // A vendor's library may remember something of each such stream, so the heap is checked less strictly.
     {"a stream that is destroyed with work pending", {}, 40, 1, leave_a_stream_with_work},
     {"an event that is made and destroyed", {}, 200, 0, make_an_event},
     {"an event that is used", {}, 200, 0, use_a_plain_event},
@@ -170,7 +170,7 @@ void allocate_pinned(Bench& bench) { allocate_kind(bench, ANYPLACE_MEMORY_PINNED
 void allocate_managed(Bench& bench) { allocate_kind(bench, ANYPLACE_MEMORY_MANAGED); }
 void allocate_shareable(Bench& bench) {
   const anyplace_address address = bench.backend.allocate(block_bytes, ANYPLACE_MEMORY_SHAREABLE);
-  bench.backend.free(address);  // as DEVICE
+  bench.backend.free(address);  // it is freed as DEVICE
 }
 
 void allocate_touched(Bench& bench) {
@@ -272,7 +272,7 @@ const std::vector<Operation> memory_operations = {
      fail_to_allocate_in_order},
     {"registered memory", {Capability::host_register}, 50, 0, register_memory},
     {"copies", {}, 100, 0, copy_pageable},
-    {"fills", {}, 100, 1, fill_memory},  // see work_on
+    {"fills", {}, 100, 1, fill_memory},  // work_on() says why
     {"pitched copies", {Capability::copy_2d}, 100, 0, copy_lines},
 };
 
@@ -384,7 +384,7 @@ ANYPLACE_CASE("books", "process.books", "an image that is refused leaves nothing
   TableBackend backend(run);
   TableImage image(run);
   image.need_no_compiler();
-  image.bytes().resize(std::min<std::size_t>(image.bytes().size(), 64));  // it still says what kind it is
+  image.bytes().resize(std::min<std::size_t>(image.bytes().size(), 64));  // its format is still recognised
   check_leaves_nothing(backend, 12, 0, [&] {
     const anyplace_module_desc desc = image.desc();
     anyplace_module module = 0;
@@ -424,9 +424,9 @@ ANYPLACE_CASE("books", "process.books", "peer access and copies between devices 
   });
 }
 
-// ---- All of it
+// ---- The whole memory
 
-ANYPLACE_CASE("books", "process.books", "memory that was used up is all to be had again") {
+ANYPLACE_CASE("books", "process.books", "memory that was used up can all be allocated again") {
   TableBackend backend(run);
   const anyplace_memory_info info = backend.memory(backend.device());
   if (info.free_bytes == ANYPLACE_UNKNOWN) skip("a free figure that the vendor can tell");
@@ -444,7 +444,7 @@ ANYPLACE_CASE("books", "process.books", "memory that was used up is all to be ha
     }
     for (const anyplace_address address : blocks) backend.free(address);
     if (round == 0) fewest = blocks.size();
-    // Another process may have taken some of it meanwhile.
+    // Another process may have taken some memory meanwhile.
     CHECK(blocks.size() + 2 >= fewest);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Nothing is left behind either by what ends while its work is certainly pending, by waits that were given up, and by
-// what fails late: paths on which a backend hands its resources from one owner to another.
+// Nothing is left behind by objects that end while their work is certainly pending, by waits that were given up, and by
+// work that fails late. On these paths a backend hands its resources from one owner to another.
 #include <elf.h>
 
 #include <cstring>
@@ -21,13 +21,13 @@ struct Held {
   anyplace_stream other = backend.stream();
   anyplace_address memory = backend.allocate(4096);
 
-  /// Some work. Each stream has a place of its own: nothing orders the two.
+  /// Submits some work. Each stream has a place of its own, because nothing orders the two.
   void work(anyplace_stream on) const {
     MUST(backend, memory_copy, on, memory + (on == other ? bytes : 0), memory + 2048, bytes,
          ANYPLACE_COPY_DEVICE_TO_DEVICE);
   }
   static constexpr std::uint64_t bytes = 64;
-  /// Calls `body` while `stream` is held back, and waits for all of it.
+  /// Calls `body` while `stream` is held back, and waits for all work.
   template <class Body>
   void during(Body&& body) const {
     TableHold hold(backend);
@@ -112,7 +112,7 @@ ANYPLACE_CASE("books", "process.books", "waits whose time runs out leave nothing
 ANYPLACE_CASE("books", "process.books", "a stream that is destroyed while its work waits leaves nothing behind") {
   TableBackend backend(run);
   const Held held{backend};
-  // A vendor's library may remember something of each such stream: the heap isn't looked at as closely.
+  // A vendor's library may remember something of each such stream, so the heap is checked less strictly.
   check_leaves_nothing(backend, 40, 1, [&] {
     held.during([&] {
       const anyplace_event event = backend.event();
@@ -151,7 +151,7 @@ ANYPLACE_CASE("books", "process.books", "a gate that is opened long after the wa
         MUST(backend, stream_wait_gate, stream, gate);
         held.work(stream);
       }
-      // Open, and destroyed with the first wait still pending: what is before it is held back.
+      // The gate is open, and destroyed while the first wait is still pending, because the work before it is held back.
       MUST(backend, gate_open, gate);
       MUST(backend, gate_destroy, gate);
     });
@@ -173,12 +173,12 @@ ANYPLACE_CASE("books", "process.books", "memory that is freed in order behind pe
   });
 }
 
-// ---- Sizes, and memory that there isn't
+// ---- Sizes, and memory that can't be had
 
 ANYPLACE_CASE("books", "process.books", "memory of odd sizes leaves nothing behind") {
   TableBackend backend(run);
   constexpr std::uint64_t sizes[] = {1, 1000, 4095, 4097, 70001};
-  // What a figure that forgets the rest of a page, or of a unit, is wrong by.
+  // A figure that forgets the rest of a page or unit is wrong by this.
   constexpr std::uint64_t rest = 256;
   std::size_t next = 0;
   check_leaves_nothing(backend, 40, rest, [&] { backend.free(backend.allocate(sizes[next++ % std::size(sizes)])); });
@@ -192,11 +192,12 @@ ANYPLACE_CASE("books", "process.books", "memory of odd sizes leaves nothing behi
   });
 }
 
-ANYPLACE_CASE("books", "process.books", "memory that there isn't quite enough of leaves nothing behind") {
+ANYPLACE_CASE("books", "process.books",
+              "an allocation slightly larger than the device's memory leaves nothing behind") {
   TableBackend backend(run);
   const anyplace_memory_info info = backend.memory(backend.device());
   if (info.total_bytes == ANYPLACE_UNKNOWN) skip("the total memory that the vendor can tell");
-  // More than there is, by little: past the checks for what no device has.
+  // It is slightly more than there is, so that it passes the checks for sizes that no device has.
   const std::uint64_t bytes = info.total_bytes + (std::uint64_t{64} << 10);
   const anyplace_stream stream = backend.stream();
   const bool ordered = backend.has(Capability::stream_ordered_memory);
@@ -231,15 +232,14 @@ ANYPLACE_CASE("books", "process.books", "a module that is unloaded with its kern
   });
 }
 
-ANYPLACE_CASE("books", "process.books", "images that break off somewhere leave nothing behind", Capability::modules,
-              test_module) {
+ANYPLACE_CASE("books", "process.books", "truncated images leave nothing behind", Capability::modules, test_module) {
   TableBackend backend(run);
   TableImage image(run);
   image.need_no_compiler();
   const std::string whole = image.bytes();
   check_leaves_nothing(backend, 6, 0, [&] {
     for (const std::size_t eighths : {1, 2, 4, 6}) {
-      // The rest is zeros: what looks for an end finds none.
+      // The rest is zeros, so that code that looks for an end finds none.
       image.bytes() = whole.substr(0, whole.size() / 8 * eighths) + std::string(whole.size() / 8, '\0');
       const anyplace_module_desc desc = image.desc();
       anyplace_module module = 0;
@@ -250,7 +250,8 @@ ANYPLACE_CASE("books", "process.books", "images that break off somewhere leave n
   });
 }
 
-/// An ELF file whose first loadable part lies where no linker takes it: at another place in the page than in memory.
+/// Makes an ELF file whose first loadable part no linker accepts: its offset within a page differs between file and
+/// memory.
 bool make_unloadable(std::string& image) {
   Elf64_Ehdr header;
   if (image.size() < sizeof(header)) return false;
@@ -269,7 +270,7 @@ bool make_unloadable(std::string& image) {
 }
 
 ANYPLACE_CASE("books", "kernels.images",
-              "an image that can't be linked is refused with words, and leaves nothing behind", Capability::modules,
+              "an image that can't be linked is refused with a message, and leaves nothing behind", Capability::modules,
               test_module) {
   TableBackend backend(run);
   TableImage image(run);

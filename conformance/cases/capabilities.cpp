@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Each capability: a device that claims it has to show that it works, one that doesn't has to refuse. Where the core
-// does without, the effect has to be the same either way. What the capabilities mean in full is checked by the other
-// cases.
+// replaces a missing capability, the effect has to be the same. The other cases check the capabilities in full.
 #include <cstring>
 
 #include "support.h"

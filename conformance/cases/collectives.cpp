@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives within the process: what devices do together, over copies in lines, copies between devices, events that
-// others wait for, and kernels where the device takes an image of the library's.
+// Collectives within the process: operations of several devices, made of copies of lines, copies between devices,
+// events that other streams wait for, and kernels if the device takes an image of the library's.
 #include <algorithm>
 
 #include "support.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Numbers = std::vector<std::int32_t>;
 
-constexpr std::int64_t large = 300'007;  // more than a block of any kernel, and no multiple of anything
+constexpr std::int64_t large = 300'007;  // more than a block of any kernel, and a multiple of nothing
 
 Numbers counted(std::int64_t count, std::int32_t first = 0) {
   Numbers numbers(static_cast<std::size_t>(count));
@@ -20,7 +20,7 @@ Numbers counted(std::int64_t count, std::int32_t first = 0) {
 
 ArrayView view(Numbers& numbers, const Extents& shape) { return ArrayView::on_host(numbers, DType::i32, shape); }
 
-/// On the device's current stream.
+/// Uploads on the device's current stream.
 Array upload(const Device& device, Numbers numbers, const Extents& shape) {
   const Array array = CALL(Array(device, DType::i32, shape));
   CALL(copy(array.stream(), array, view(numbers, shape)));
@@ -32,7 +32,7 @@ Array upload(const Device& device, Numbers numbers) {
   return upload(device, std::move(numbers), {count});
 }
 
-/// In the order of the array's stream.
+/// Reads in the order of the array's stream.
 Numbers read(const Array& array) {
   Numbers numbers(static_cast<std::size_t>(array.size()));
   CALL(copy(array.stream(), view(numbers, array.shape()), array));
@@ -57,7 +57,8 @@ void check_sum(const Device& a, const Device& b) {
   CHECK(read(on_b) == expected);
 }
 
-/// A 60 x 70 array, cut along each dimension, and put together on both devices and on the host.
+/// Checks that a 60 x 70 array that is scattered along each dimension is gathered again on both devices and on the
+/// host.
 void check_pieces(const Device& a, const Device& b) {
   const Array array = upload(a, counted(60 * 70), {60, 70});
   for (std::int64_t dim = 0; dim < 2; ++dim) {
@@ -86,8 +87,8 @@ ANYPLACE_CASE("collectives", "collectives.broadcast", "an array is broadcast to 
   check_broadcast(run.other(), run.device());
 }
 
-ANYPLACE_CASE("collectives", "collectives.broadcast", "small arrays are broadcast together, and come apart again",
-              second_device) {
+ANYPLACE_CASE("collectives", "collectives.broadcast",
+              "small arrays are broadcast together, and arrive as separate arrays", second_device) {
   const Device device = run.device(), second = run.second();
   const std::vector<Array> arrays{upload(device, counted(3)), upload(device, counted(100, 50), {10, 10}),
                                   upload(device, counted(large, 7)),
@@ -131,7 +132,7 @@ ANYPLACE_CASE("collectives", "collectives.pieces", "an array that was scattered 
   check_pieces(run.device(), run.other());
 }
 
-/// A broadcast of what a stream that is held back will write, which that stream overwrites later.
+/// Checks a broadcast of what a stream that is held back will write and will overwrite later.
 void check_order(const Device& from, const Device& to) {
   HostGate gate;
   const Stream source = CALL(Stream(from)), target = CALL(Stream(to));
@@ -148,25 +149,25 @@ void check_order(const Device& from, const Device& to) {
 }
 
 ANYPLACE_CASE("collectives", "collectives.order",
-              "a broadcast to a second device waits for the source's stream, and that for the broadcast", second_device,
-              Capability::host_functions) {
+              "a broadcast to a second device waits for the source's stream, whose later work waits for the broadcast",
+              second_device, Capability::host_functions) {
   check_order(run.device(), run.second());
 }
 
 ANYPLACE_CASE("collectives", "collectives.order",
-              "a broadcast to another backend waits for the source's stream, and that for the broadcast", other_backend,
-              Capability::host_functions) {
+              "a broadcast to another backend waits for the source's stream, whose later work waits for the broadcast",
+              other_backend, Capability::host_functions) {
   check_order(run.device(), run.other());
 }
 
-ANYPLACE_CASE("collectives", "collectives.order", "a sum waits for what other devices' streams were given before",
+ANYPLACE_CASE("collectives", "collectives.order", "a sum waits for the earlier work of other devices' streams",
               second_device, Capability::host_functions) {
   const Device device = run.device(), second = run.second();
   HostGate gate;
   const Stream stream = CALL(Stream(second)), other = CALL(Stream(device));
   const StreamGuard guard{StreamView(stream)}, other_guard{StreamView(other)};
   const Array near(other, DType::i32, {large}), far(stream, DType::i32, {large});
-  CALL(comm::reduce_add({near, far}, device));  // what is loaded at first use is there before the gate closes
+  CALL(comm::reduce_add({near, far}, device));  // loads everything that is loaded at first use before the gate closes
   CALL(other.memset32(near.buffer(), 1));
   gate.hold(stream);
   CALL(stream.memset32(far.buffer(), 2));

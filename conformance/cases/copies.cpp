@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies between host and device and on one device: every byte, and no other.
+// Copies between host and device and on one device: every byte is copied, and no other.
 #include <cstring>
 
 #include "support.h"
@@ -19,14 +19,15 @@ const std::vector<Size> sizes = {{"1 byte", 1},          {"3 bytes", 3},
 
 constexpr std::uint64_t margin = 512;
 
-/// What a buffer of `around` bytes holds after `contents` was put at `offset`.
+/// The expected contents of `all` bytes of the value `around` after `contents` was written at `offset`.
 Bytes placed(std::uint64_t all, std::uint64_t offset, const Bytes& contents, std::uint8_t around) {
   Bytes expected(static_cast<std::size_t>(all), around);
   std::memcpy(expected.data() + offset, contents.data(), contents.size());
   return expected;
 }
 
-ANYPLACE_CASES(sizes, "copies", "memory.copies", "{} from host to device arrive whole and nothing beside them") {
+ANYPLACE_CASES(sizes, "copies", "memory.copies",
+               "{} from host to device arrive whole, and nothing beside them is written") {
   const Stream stream = CALL(Stream(run.device()));
   const Bytes contents = pattern(parameter.bytes);
   const std::uint64_t all = parameter.bytes + 2 * margin;
@@ -35,7 +36,8 @@ ANYPLACE_CASES(sizes, "copies", "memory.copies", "{} from host to device arrive 
   CHECK_BYTES(read(stream, buffer), placed(all, margin, contents, 0xee));
 }
 
-ANYPLACE_CASES(sizes, "copies", "memory.copies", "{} from device to host arrive whole and nothing beside them") {
+ANYPLACE_CASES(sizes, "copies", "memory.copies",
+               "{} from device to host arrive whole, and nothing beside them is written") {
   const Stream stream = CALL(Stream(run.device()));
   const Bytes contents = pattern(parameter.bytes);
   const Buffer buffer = upload(stream, contents);
@@ -45,7 +47,7 @@ ANYPLACE_CASES(sizes, "copies", "memory.copies", "{} from device to host arrive 
   CHECK_BYTES(host, placed(host.size(), margin, contents, 0xee));
 }
 
-ANYPLACE_CASES(sizes, "copies", "memory.copies", "{} on one device arrive whole and nothing beside them") {
+ANYPLACE_CASES(sizes, "copies", "memory.copies", "{} on one device arrive whole, and nothing beside them is written") {
   const Stream stream = CALL(Stream(run.device()));
   const Bytes contents = pattern(parameter.bytes);
   const Buffer source = upload(stream, contents);
@@ -101,7 +103,7 @@ ANYPLACE_CASE("copies", "memory.copies", "parts of one buffer are copied within 
   CHECK_BYTES(read(stream, buffer.sub(1 << 16)), contents);
 }
 
-ANYPLACE_CASE("copies", "memory.copies", "a buffer is put together of many small copies") {
+ANYPLACE_CASE("copies", "memory.copies", "many small copies fill a buffer") {
   const Stream stream = CALL(Stream(run.device()));
   const Bytes contents = pattern(20000);
   const Buffer buffer = filled(stream, contents.size(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pitched copies: every line, and nothing between the lines.
+// Pitched copies: every line is copied, and nothing between the lines.
 #include <cstring>
 
 #include "support.h"
@@ -33,8 +33,8 @@ std::uint64_t extent(std::uint64_t pitch, std::uint64_t width, std::uint64_t row
   return pitch * (rows - 1) + width;
 }
 
-/// The last line is as long as the width, so that a copy that goes a pitch further is found out by the range check or
-/// the bytes after it.
+/// The last line ends with the width, so that a copy that goes a pitch further fails the range check or changes the
+/// bytes after it.
 Bytes expected_of(const Shape& shape, const Bytes& source, std::uint64_t all, std::uint8_t around) {
   Bytes expected(static_cast<std::size_t>(all), around);
   for (std::uint64_t row = 0; row < shape.rows; ++row) {
@@ -103,7 +103,8 @@ ANYPLACE_CASE("pitched copies", "memory.copies_2d", "a tile is taken out of a pi
   CHECK_BYTES(read(stream, destination), expected);
 }
 
-ANYPLACE_CASE("pitched copies", "memory.copies_2d", "they run in stream order", Capability::host_functions) {
+ANYPLACE_CASE("pitched copies", "memory.copies_2d", "pitched copies run in their stream's order",
+              Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
   const Buffer source = filled(stream, 4096, 1);

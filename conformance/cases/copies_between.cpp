@@ -15,7 +15,7 @@ struct Size {
 const std::vector<Size> sizes = {
     {"1 byte", 1}, {"4097 bytes", 4097}, {"1 MiB", 1 << 20}, {"33 MiB and 5 bytes", (33 << 20) + 5}};
 
-/// Copies there and back on `stream`, past a margin, and compares.
+/// Copies there and back on `stream`, beyond a margin, and compares.
 void check_there_and_back(StreamView stream, StreamView home_of_far, std::uint64_t bytes) {
   constexpr std::uint64_t margin = 256;
   const Bytes contents = pattern(bytes);
@@ -53,7 +53,8 @@ ANYPLACE_CASE("copies", "memory.copies", "a copy between devices goes to the dev
   CHECK_BYTES(read(far_bystander), Bytes(65536, 4));
 }
 
-ANYPLACE_CASE("copies", "memory.copies", "either device's stream may do the copy between two", second_device) {
+ANYPLACE_CASE("copies", "memory.copies", "a copy between two devices may run on either device's stream",
+              second_device) {
   const Stream near_stream = CALL(Stream(run.device()));
   const Stream far_stream = CALL(Stream(run.second()));
   const Bytes contents = pattern(300000);
@@ -91,7 +92,8 @@ ANYPLACE_CASES(sizes, "copies", "memory.copies", "{} between two backends arrive
   check_there_and_back(stream, far, parameter.bytes);
 }
 
-ANYPLACE_CASE("copies", "memory.copies", "the other backend's stream may do the copy too", other_backend) {
+ANYPLACE_CASE("copies", "memory.copies", "a copy between backends may run on the other backend's stream",
+              other_backend) {
   const Stream stream = CALL(Stream(run.other()));
   const Stream far = CALL(Stream(run.device()));
   check_there_and_back(stream, far, 300001);
@@ -112,7 +114,8 @@ ANYPLACE_CASE("copies", "memory.copies", "a copy between backends runs in its st
   CHECK_BYTES(read(far), Bytes(5 << 20, 10));
 }
 
-ANYPLACE_CASE("copies", "memory.copies", "a pitched copy between backends moves the lines alone", other_backend) {
+ANYPLACE_CASE("copies", "memory.copies", "a pitched copy between backends moves the lines, and nothing between them",
+              other_backend) {
   const Stream stream = CALL(Stream(run.device()));
   const Stream other = CALL(Stream(run.other()));
   const Bytes contents = pattern(100 * 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices: when they are initialised, what they say of themselves, synchronising and resetting them, their peers.
+// Devices: when they are initialised, their properties, synchronising and resetting them, and their peers.
 #include <cstdlib>
 #include <set>
 #include <thread>
@@ -22,7 +22,7 @@ ANYPLACE_CASE("devices", "devices.lazy", "listing the backends loads none of the
   }
 }
 
-ANYPLACE_CASE("devices", "devices.lazy", "the devices that are counted are all there, in order") {
+ANYPLACE_CASE("devices", "devices.lazy", "every device that is counted exists, in order") {
   const int count = CALL(device_count(run.backend()));
   CHECK(count > 0);
   const std::vector<Device> all = CALL(devices(run.backend()));
@@ -76,7 +76,7 @@ ANYPLACE_CASE("devices", "devices.properties", "the alignment of allocations is 
   CHECK((alignment & (alignment - 1)) == 0);
 }
 
-ANYPLACE_CASE("devices", "devices.properties", "the total memory is some or unknown, never 0") {
+ANYPLACE_CASE("devices", "devices.properties", "the total memory is above 0 or unknown") {
   const auto total = run.device().properties().total_memory;
   CHECK(!total || *total > 0);
 }
@@ -165,7 +165,7 @@ ANYPLACE_CASE("devices", "devices.synchronize", "synchronising an idle device re
   CHECK(CALL(device.synchronize(1h)));
 }
 
-ANYPLACE_CASE("devices", "devices.synchronize", "it waits for the work of every stream") {
+ANYPLACE_CASE("devices", "devices.synchronize", "synchronising a device waits for the work of every stream") {
   const Device device = run.device();
   constexpr std::uint64_t bytes = 8 << 20;
   std::vector<Stream> streams;
@@ -186,7 +186,8 @@ ANYPLACE_CASE("devices", "devices.synchronize", "it waits for the work of every 
   }
 }
 
-ANYPLACE_CASE("devices", "devices.synchronize", "it waits for the default stream", Capability::host_functions) {
+ANYPLACE_CASE("devices", "devices.synchronize", "synchronising a device waits for the default stream",
+              Capability::host_functions) {
   const Device device = run.device();
   bool ran = false;
   CALL(device.default_stream().launch_host_func([&] { ran = true; }));
@@ -194,7 +195,7 @@ ANYPLACE_CASE("devices", "devices.synchronize", "it waits for the default stream
   CHECK(ran);
 }
 
-ANYPLACE_CASE("devices", "devices.synchronize", "it doesn't return while a host function runs",
+ANYPLACE_CASE("devices", "devices.synchronize", "synchronising a device doesn't return while a host function runs",
               Capability::host_functions) {
   const Device device = run.device();
   HostGate gate;
@@ -218,7 +219,8 @@ ANYPLACE_CASE("devices", "devices.synchronize", "it doesn't return while a host 
   CHECK(stream.query());
 }
 
-ANYPLACE_CASE("devices", "devices.synchronize", "with a timeout it says that time ran out and the work goes on",
+ANYPLACE_CASE("devices", "devices.synchronize",
+              "synchronising a device with a timeout says when time ran out, and the work goes on",
               Capability::host_functions) {
   const Device device = run.device();
   HostGate gate;
@@ -233,8 +235,8 @@ ANYPLACE_CASE("devices", "devices.synchronize", "with a timeout it says that tim
   CHECK_BYTES(read(buffer), Bytes(4096, 2));
 }
 
-ANYPLACE_CASE("devices", "devices.synchronize", "it doesn't wait for another device", Capability::host_functions,
-              second_device) {
+ANYPLACE_CASE("devices", "devices.synchronize", "synchronising a device doesn't wait for another device",
+              Capability::host_functions, second_device) {
   const Device device = run.device();
   HostGate gate;
   const Stream stream = CALL(Stream(device));
@@ -244,7 +246,7 @@ ANYPLACE_CASE("devices", "devices.synchronize", "it doesn't wait for another dev
   CHECK(CALL(second.synchronize(1h)));
 }
 
-ANYPLACE_CASE("devices", "devices.synchronize", "it leaves a stream's fault with the stream",
+ANYPLACE_CASE("devices", "devices.synchronize", "synchronising a device leaves a stream's fault with the stream",
               Capability::host_functions) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
@@ -253,7 +255,8 @@ ANYPLACE_CASE("devices", "devices.synchronize", "it leaves a stream's fault with
   CHECK_ERROR(host_function_failed, stream.synchronize());
 }
 
-ANYPLACE_CASE("devices", "devices.synchronize", "several threads may synchronise at once", Capability::host_functions) {
+ANYPLACE_CASE("devices", "devices.synchronize", "several threads may synchronise a device at once",
+              Capability::host_functions) {
   const Device device = run.device();
   HostGate gate;
   const Stream stream = CALL(Stream(device));
@@ -295,7 +298,7 @@ struct VisibleDevices {
   const char* none;
 };
 
-/// What hides a vendor's devices. cpu_sim's is its own.
+/// The variables that hide a vendor's devices. cpu_sim has its own.
 constexpr VisibleDevices visible_devices[] = {{"cuda", "CUDA_VISIBLE_DEVICES", "-1"},
                                               {"hip", "HIP_VISIBLE_DEVICES", "-1"},
                                               {"cpu_sim", "ANYPLACE_CPU_SIM_DEVICES", "0"}};
@@ -319,7 +322,7 @@ ANYPLACE_CASE("devices", "devices.peer", "whether a device reaches its peer can 
   CHECK_EQUAL(CALL(first.can_access_peer(second)), first.can_access_peer(second));
 }
 
-ANYPLACE_CASE("devices", "devices.peer", "enabling twice is fine", Capability::peer_access, second_device) {
+ANYPLACE_CASE("devices", "devices.peer", "enabling peer access twice is fine", Capability::peer_access, second_device) {
   const Device first = run.device();
   const Device second = run.second();
   if (!CALL(first.can_access_peer(second))) skip("a peer that the device reaches");
@@ -327,7 +330,7 @@ ANYPLACE_CASE("devices", "devices.peer", "enabling twice is fine", Capability::p
   CALL(first.enable_peer_access(second));
 }
 
-ANYPLACE_CASE("devices", "devices.peer", "disabling what isn't enabled is fine", Capability::peer_access,
+ANYPLACE_CASE("devices", "devices.peer", "disabling peer access that isn't enabled is fine", Capability::peer_access,
               second_device) {
   const Device first = run.device();
   const Device second = run.second();

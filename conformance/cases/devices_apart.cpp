@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Devices of one backend are apart: their figures, their work, their vendors' handles; and none is a peer of itself.
+// Devices of one backend are separate: their figures, their work, their vendor's handles. None is a peer of itself.
 #include <algorithm>
 
 #include "table_backend.h"
@@ -13,9 +13,9 @@ std::int64_t free_bytes(const TableBackend& backend, std::int32_t device) {
   return static_cast<std::int64_t>(info.free_bytes);
 }
 
-/// Another process may take or give back some meanwhile, so it may be wrong once, not each time.
-ANYPLACE_CASE("devices apart", "memory.figures", "what one device gives is missing there and nowhere else",
-              second_device) {
+/// Another process may allocate or free meanwhile, so a round may be wrong, but not every one.
+ANYPLACE_CASE("devices apart", "memory.figures",
+              "memory that is allocated on one device is missing there and nowhere else", second_device) {
   TableBackend backend(run);
   const std::int32_t devices[2] = {backend.device(), backend.second()};
   for (int i = 0; i < 2; ++i) {
@@ -84,7 +84,8 @@ ANYPLACE_CASE("devices apart", "devices.peer", "a device is no peer of itself", 
   }
 }
 
-ANYPLACE_CASE("devices apart", "devices.peer", "what peer_query says is what enabling does", Capability::peer_access,
+ANYPLACE_CASE("devices apart", "devices.peer",
+              "peer access that peer_query says is possible can be enabled and disabled", Capability::peer_access,
               second_device) {
   TableBackend backend(run);
   for (const auto& [device, peer] :
@@ -104,7 +105,8 @@ ANYPLACE_CASE("devices apart", "devices.peer", "what peer_query says is what ena
 
 // ---- Wrapped streams
 
-ANYPLACE_CASE("devices apart", "streams.native", "the end of a wrapper, or of two, leaves the vendor's stream as it is",
+ANYPLACE_CASE("devices apart", "streams.native",
+              "destroying one wrapper of a stream, or two, leaves the vendor's stream as it is",
               Capability::native_handles, Capability::stream_from_native) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -123,7 +125,7 @@ ANYPLACE_CASE("devices apart", "streams.native", "the end of a wrapper, or of tw
     MUST(backend, memory_set, second, memory, round + 100u, 1, 4096);
     if (round % 2 == 0) backend.synchronize(second);
     backend.destroy(second);
-    // It takes work, runs it in order, is waited for and waits, as before.
+    // The stream takes work, runs it in order, is waited for and waits, as before.
     MUST(backend, memory_set, stream, memory, round + 50u, 1, 2048);
     MUST(backend, event_record, event, stream);
     MUST(backend, stream_wait_event, other, event);

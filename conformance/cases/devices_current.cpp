@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The current device: per thread, per backend; guards.
+// The current device, which each thread has for each backend, and the guards.
 #include <stdexcept>
 
 #include "support.h"
@@ -11,14 +11,15 @@ ANYPLACE_CASE("devices", "devices.current", "the current device is 0 until set")
   CHECK_EQUAL(CALL(current_device(run.backend())).index(), 0);
 }
 
-ANYPLACE_CASE("devices", "devices.current", "it is what was set last", second_device) {
+ANYPLACE_CASE("devices", "devices.current", "the current device is the one that was set last", second_device) {
   for (const int index : {1, 0, 1}) {
     CALL(set_current_device(Device(Place(run.backend(), index))));
     CHECK_EQUAL(CALL(current_device(run.backend())).index(), index);
   }
 }
 
-ANYPLACE_CASE("devices", "devices.current", "setting it on one thread leaves the other threads alone", second_device) {
+ANYPLACE_CASE("devices", "devices.current", "setting the current device on one thread leaves the other threads' alone",
+              second_device) {
   CALL(set_current_device(Device(Place(run.backend(), 1))));
   run_threads(3, [&](int thread) {
     CHECK_EQUAL(CALL(current_device(run.backend())).index(), 0);
@@ -28,7 +29,7 @@ ANYPLACE_CASE("devices", "devices.current", "setting it on one thread leaves the
   CHECK_EQUAL(CALL(current_device(run.backend())).index(), 1);
 }
 
-ANYPLACE_CASE("devices", "devices.current", "a guard switches and restores", second_device) {
+ANYPLACE_CASE("devices", "devices.current", "a guard switches the current device and restores it", second_device) {
   {
     const DeviceGuard guard(Device(Place(run.backend(), 1)));
     CHECK_EQUAL(CALL(current_device(run.backend())).index(), 1);
@@ -77,7 +78,8 @@ ANYPLACE_CASE("devices", "devices.current", "the backends' current devices are i
   CHECK_EQUAL(CALL(current_device(run.other().backend())), run.other());
 }
 
-ANYPLACE_CASE("devices", "devices.current", "a device object is its own device whichever is current", second_device) {
+ANYPLACE_CASE("devices", "devices.current", "a Device object means the same device whichever is current",
+              second_device) {
   const Device first(Place(run.backend(), 0));
   const Device second(Place(run.backend(), 1));
   const DeviceGuard guard(second);

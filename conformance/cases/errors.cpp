@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one exception, and the handler for what can't be thrown.
+// The one exception type, and the handler for errors that can't be thrown.
 #include <set>
 #include <stdexcept>
 #include <type_traits>
@@ -111,7 +111,7 @@ ANYPLACE_CASE("errors", "errors.exception", "destroying owners in any order is s
 }
 
 ANYPLACE_CASE("errors", "errors.exception",
-              "set_error_handler gives the handler before back, and swallows what one throws",
+              "set_error_handler returns the previous handler, and what a handler throws is swallowed",
               Capability::host_functions) {
   int first = 0;
   set_error_handler([&](const Error&) { ++first; });

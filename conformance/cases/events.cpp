@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events: options, recording, events never recorded, and their end.
+// Events: options, recording, events that were never recorded, and destroying them.
 #include <thread>
 
 #include "support.h"
@@ -43,7 +43,7 @@ ANYPLACE_CASE("events", "events.options", "timing is off by default", Capability
   CHECK_ERROR(timing_disabled, elapsed_time(event, event));
 }
 
-ANYPLACE_CASE("events", "events.options", "an event's native handle is its own", Capability::native_handles) {
+ANYPLACE_CASE("events", "events.options", "two events have different native handles", Capability::native_handles) {
   const Event first = CALL(Event(run.device()));
   const Event second = CALL(Event(run.device()));
   CHECK(CALL(first.native_handle()) != CALL(second.native_handle()));
@@ -206,15 +206,17 @@ ANYPLACE_CASE("events", "events.record", "the streams of one device share events
 
 // ---- Never recorded
 
-ANYPLACE_CASE("events", "events.unrecorded", "query is true") { CHECK(CALL(Event(run.device())).query()); }
+ANYPLACE_CASE("events", "events.unrecorded", "query of an event that was never recorded is true") {
+  CHECK(CALL(Event(run.device())).query());
+}
 
-ANYPLACE_CASE("events", "events.unrecorded", "synchronize returns at once") {
+ANYPLACE_CASE("events", "events.unrecorded", "synchronizing an event that was never recorded returns at once") {
   const Event event = CALL(Event(run.device()));
   CALL(event.synchronize());
   CHECK(CALL(event.synchronize(0ns)));
 }
 
-ANYPLACE_CASE("events", "events.unrecorded", "waiting for it is no wait") {
+ANYPLACE_CASE("events", "events.unrecorded", "a stream doesn't wait for an event that was never recorded") {
   const Stream stream = CALL(Stream(run.device()));
   const Event event = CALL(Event(run.device()));
   const Buffer buffer = filled(stream, bytes, 1);
@@ -223,14 +225,16 @@ ANYPLACE_CASE("events", "events.unrecorded", "waiting for it is no wait") {
   CHECK_BYTES(read(stream, buffer), Bytes(bytes, 2));
 }
 
-ANYPLACE_CASE("events", "events.unrecorded", "waiting for it from another device is no wait", second_device) {
+ANYPLACE_CASE("events", "events.unrecorded",
+              "another device's stream doesn't wait for an event that was never recorded", second_device) {
   const Stream stream = CALL(Stream(run.second()));
   const Event event = CALL(Event(run.device()));
   CALL(stream.wait_event(event));
   CALL(stream.synchronize());
 }
 
-ANYPLACE_CASE("events", "events.unrecorded", "waiting for it from another backend is no wait", other_backend) {
+ANYPLACE_CASE("events", "events.unrecorded",
+              "another backend's stream doesn't wait for an event that was never recorded", other_backend) {
   const Stream stream = CALL(Stream(run.other()));
   const Event event = CALL(Event(run.device()));
   CALL(stream.wait_event(event));
@@ -239,7 +243,8 @@ ANYPLACE_CASE("events", "events.unrecorded", "waiting for it from another backen
 
 // ---- Destroy
 
-ANYPLACE_CASE("events", "events.destroy", "a stream that waits for it still waits", Capability::host_functions) {
+ANYPLACE_CASE("events", "events.destroy", "a stream that waits for an event still waits when the event was destroyed",
+              Capability::host_functions) {
   Handover hand(run.device());
   hand.hold_and_fill();
   {
@@ -249,7 +254,7 @@ ANYPLACE_CASE("events", "events.destroy", "a stream that waits for it still wait
   hand.check_copy_waits();
 }
 
-ANYPLACE_CASE("events", "events.destroy", "destroying one whose record is pending is safe",
+ANYPLACE_CASE("events", "events.destroy", "destroying an event whose record is pending is safe",
               Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
@@ -280,7 +285,7 @@ ANYPLACE_CASE("events", "events.destroy", "events come and go by the thousand") 
   CALL(stream.synchronize());
 }
 
-ANYPLACE_CASE("events", "events.destroy", "destroying one while another thread waits for it is safe") {
+ANYPLACE_CASE("events", "events.destroy", "destroying an event while another thread waits for it is safe") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   for (int round = 0; round < 30; ++round) {
@@ -300,7 +305,8 @@ ANYPLACE_CASE("events", "events.destroy", "destroying one while another thread w
   }
 }
 
-ANYPLACE_CASE("events", "events.native", "a wrapped event is the vendor's: what is recorded is seen through both",
+ANYPLACE_CASE("events", "events.native",
+              "a record of a wrapped event is seen through the wrapper and through the vendor's event",
               Capability::event_from_native, Capability::native_handles, Capability::host_functions) {
   Handover over(run.device());
   const Event event = CALL(Event(run.device()));
@@ -316,7 +322,7 @@ ANYPLACE_CASE("events", "events.native", "a wrapped event is the vendor's: what 
   CHECK(CALL(event.query()));
 }
 
-ANYPLACE_CASE("events", "events.native", "the end of a wrapper leaves the vendor's event as it is",
+ANYPLACE_CASE("events", "events.native", "destroying a wrapper leaves the vendor's event as it is",
               Capability::event_from_native, Capability::native_handles) {
   const Stream stream = CALL(Stream(run.device()));
   const Event event = CALL(Event(run.device()));
@@ -331,7 +337,8 @@ ANYPLACE_CASE("events", "events.native", "the end of a wrapper leaves the vendor
   CHECK(CALL(event.query()));
 }
 
-ANYPLACE_CASE("events", "events.native", "wrapping is refused for no event, and where there is none") {
+ANYPLACE_CASE("events", "events.native",
+              "wrapping an event is refused for a null handle, and on a device that can't wrap events") {
   if (run.device().has(Capability::event_from_native)) {
     CHECK_ERROR(invalid_argument, Event::from_native(run.device(), 0));
     CHECK_ERROR(invalid_argument, Event::from_native(run.device(), 1, {.timing = true, .interprocess = true}));

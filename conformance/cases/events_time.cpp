@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elapsed time. What the device says is held between two times of the host's clock that enclose it; nothing depends on
-// how fast anything is.
+// Elapsed time. The device's figure is compared with two intervals of the host's clock, one inside it and one around
+// it, so nothing depends on speed.
 #include <thread>
 
 #include "support.h"
@@ -16,7 +16,7 @@ double milliseconds(HostClock::duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
 
-/// Two clocks differ: the host's and the device's may run apart by this part of the time, and a stamp is this coarse.
+/// The clocks of host and device may differ by this part of the time, and a timestamp may be this coarse.
 constexpr double drift = 0.02;
 constexpr double grain = 1.0;  // milliseconds
 
@@ -32,7 +32,7 @@ ANYPLACE_CASE("elapsed time", "events.elapsed", "it is what the host's clock say
   CALL(end.record(stream));
   CALL(start.synchronize());
   const auto started = HostClock::now();
-  // Long enough for a wrong unit to show whatever the grain is.
+  // The time is long enough for a wrong unit to show, however coarse the timestamps are.
   step(__FILE__, __LINE__, "letting time pass");
   while (HostClock::now() - started < std::chrono::milliseconds(60)) CHECK(!end.query());
   const auto opened = HostClock::now();
@@ -238,7 +238,7 @@ ANYPLACE_CASE("elapsed time", "events.elapsed", "between two backends it is inva
 
 // ---- Clocks
 
-/// What a vendor that tells milliseconds as a float may round a second to, and more than any resolution.
+/// A vendor that tells milliseconds as a float may round a second by this; it is also more than any resolution.
 constexpr std::uint64_t rounding_ns = 10'000;
 
 bool in_order(std::uint64_t earlier, std::uint64_t later) { return earlier <= later + rounding_ns; }
@@ -260,7 +260,7 @@ ANYPLACE_CASE("clocks", "events.timestamps", "a timestamp lies between readings 
   }
 }
 
-ANYPLACE_CASE("clocks", "events.timestamps", "the host's side of a reading is its steady clock",
+ANYPLACE_CASE("clocks", "events.timestamps", "the host's part of a clock reading is CLOCK_MONOTONIC",
               Capability::timed_events) {
   const auto now = [] {
     return static_cast<std::uint64_t>(

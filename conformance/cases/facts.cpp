@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device says of itself, at the table, where nothing has put it right yet: that it is said in the contract's
-// terms and always the same, and that what can be tried is so: the limits of launches, and the sizes of memory.
+// The properties of a device as the plugin's table gives them, before the core has corrected anything. They are in the
+// contract's terms and never change, and those that can be tried are true: the limits of launches, and the sizes of
+// memory.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr bool has_bit(std::uint64_t bits, unsigned bit) noexcept { return (bits >> bit & 1) != 0; }
 
-/// Bits of all of a list of the boundary's.
+/// The union of all bits of a list in abi.h.
 #define ANYPLACE_ADD_BIT(upper, lower, bit, text) | std::uint64_t{1} << (bit)
 constexpr std::uint64_t all_capability_bits = 0 ANYPLACE_CAPABILITY_LIST(ANYPLACE_ADD_BIT);
 constexpr std::uint64_t all_image_bits = 0 ANYPLACE_IMAGE_LIST(ANYPLACE_ADD_BIT);
@@ -25,10 +26,9 @@ constexpr std::uint64_t all_image_bits = 0 ANYPLACE_IMAGE_LIST(ANYPLACE_ADD_BIT)
 constexpr std::uint32_t all_feature_bits = ANYPLACE_FEATURE_FLOAT16 | ANYPLACE_FEATURE_FLOAT64 |
                                            ANYPLACE_FEATURE_INT64_ATOMICS | ANYPLACE_FEATURE_UNIFIED_ADDRESSING;
 
-// ---- What is said
+// ---- Values
 
-ANYPLACE_CASE("facts", "devices.properties",
-              "a feature that a device has is one that it can tell, and no bit is of nothing") {
+ANYPLACE_CASE("facts", "devices.properties", "a device knows each feature that it has, and no bits are unknown") {
   const TableBackend backend(run);
   const anyplace_device_properties facts = backend.properties(backend.device());
   CHECK_EQUAL(facts.features & ~facts.features_known, 0u);
@@ -40,7 +40,8 @@ ANYPLACE_CASE("facts", "devices.properties",
   CHECK_EQUAL(facts.image_formats & ~all_image_bits, 0u);
 }
 
-ANYPLACE_CASE("facts", "devices.properties", "figures that can't be 0 aren't, and priorities are around 0") {
+ANYPLACE_CASE("facts", "devices.properties",
+              "figures that can't be 0 aren't 0, and the range of priorities contains 0") {
   const TableBackend backend(run);
   const anyplace_device_properties facts = backend.properties(backend.device());
   CHECK(facts.address_alignment >= 256 && (facts.address_alignment & (facts.address_alignment - 1)) == 0);
@@ -51,7 +52,7 @@ ANYPLACE_CASE("facts", "devices.properties", "figures that can't be 0 aren't, an
   CHECK_EQUAL(facts.greatest_priority < facts.least_priority, has_priorities);
   const bool has_modules = has_bit(facts.capabilities, ANYPLACE_CAPABILITY_BIT_MODULES);
   CHECK_EQUAL(has_modules && facts.image_formats == 0, false);
-  // Hertz: a clock of less is one in kHz or MHz.
+  // The unit is hertz; a lower figure would be in kHz or MHz.
   constexpr std::uint64_t slowest = 10'000'000;
   constexpr std::uint64_t fastest = 100'000'000'000;
   for (const std::uint64_t clock : {facts.clock_hz, facts.memory_clock_hz}) {
@@ -63,7 +64,7 @@ ANYPLACE_CASE("facts", "devices.properties", "figures that can't be 0 aren't, an
   for (int i = 0; i < 3; ++i) CHECK(facts.max_grid[i] > 0 && facts.max_block[i] > 0);
 }
 
-ANYPLACE_CASE("facts", "devices.properties", "a caller's shorter struct of facts is filled as far as it goes") {
+ANYPLACE_CASE("facts", "devices.properties", "a caller's shorter struct of properties is filled up to its size") {
   const TableBackend backend(run);
   constexpr std::size_t end = offsetof(anyplace_device_properties, clock_hz);
   anyplace_device_properties facts;
@@ -77,7 +78,7 @@ ANYPLACE_CASE("facts", "devices.properties", "a caller's shorter struct of facts
 
 // ---- The same each time
 
-/// All that a device says, in words: what is behind a text's end may differ.
+/// All properties as text; bytes behind a text's end may differ, so they aren't compared.
 std::string said(const anyplace_device_properties& facts) {
   std::ostringstream out;
   const auto add = [&](const char* name, auto value) { out << name << " " << value << "; "; };
@@ -96,7 +97,7 @@ std::string said(const anyplace_device_properties& facts) {
 }
 
 ANYPLACE_CASE("facts", "devices.properties",
-              "a device says the same each time, to every thread, before and after work") {
+              "a device's properties are the same each time, on every thread, before and after work") {
   const TableBackend backend(run);
   const std::string first = said(backend.properties(backend.device()));
   CHECK_EQUAL(said(backend.properties(backend.device())), first);
@@ -113,7 +114,7 @@ ANYPLACE_CASE("facts", "devices.properties",
 
 // ---- Launches
 
-/// A kernel that says which threads it was.
+/// A kernel that tells which threads ran.
 class Indices {
  public:
   explicit Indices(const Run& run, const TableBackend& backend) : backend_(backend), stream_(backend.stream()) {
@@ -147,7 +148,7 @@ class Indices {
                           {__FILE__, __LINE__});
     const Bytes got = backend_.read(stream_, out, threads * 48);
     backend_.free(out);
-    // Of a grid or a block in one direction the numbers go up with the thread; each is there once.
+    // In one direction of a grid or block the numbers rise with the thread, and each occurs once.
     for (std::size_t i = 0; i < threads; ++i) {
       std::uint32_t numbers[12];
       std::memcpy(numbers, got.data() + i * 48, 48);
@@ -170,7 +171,7 @@ class Indices {
   anyplace_kernel_attributes attributes_{};
 };
 
-/// A block of as many threads as there may be, filled up in that order of directions.
+/// A block with the most threads, filled up in the given order of directions.
 std::array<std::uint32_t, 3> largest_block(const anyplace_device_properties& facts, std::uint32_t threads,
                                            const std::array<std::size_t, 3>& order) {
   std::array<std::uint32_t, 3> block{1, 1, 1};
@@ -182,7 +183,7 @@ std::array<std::uint32_t, 3> largest_block(const anyplace_device_properties& fac
 }
 
 constexpr std::array<std::size_t, 3> orders[] = {{0, 1, 2}, {1, 2, 0}, {2, 0, 1}};
-/// Of a larger grid the whole takes too long; this many are more than 16 bits can say.
+/// A whole grid that is larger takes too long; this many blocks exceed 16 bits.
 constexpr std::uint32_t enough_blocks = 66000;
 
 ANYPLACE_CASE("facts", "kernels.launch", "a module's kernel runs in the largest blocks and grids that the device says",
@@ -202,7 +203,7 @@ ANYPLACE_CASE("facts", "kernels.launch", "a module's kernel runs in the largest 
   for (const auto& order : orders) indices.check({2, 2, 1}, largest_block(facts, threads, order));
 }
 
-/// How many blocks ran, and how many were of another size than the launch's.
+/// How many blocks ran, and how many of them had another size than the launch's.
 struct Blocks {
   std::array<std::uint32_t, 3> size;
   std::atomic<std::uint64_t> count{0};
@@ -302,13 +303,13 @@ ANYPLACE_CASE("facts", "kernels.attributes",
 
 // ---- Memory
 
-/// What is free, or "unknown" as 0.
+/// The free memory; 0 if it isn't known.
 std::uint64_t free_of(const TableBackend& backend) {
   const std::uint64_t bytes = backend.memory(backend.device()).free_bytes;
   return bytes == ANYPLACE_UNKNOWN ? 0 : bytes;
 }
 
-/// What others have of the memory; 0 where nobody tells.
+/// The memory that others use; 0 if nobody tells.
 std::uint64_t used_of(const TableBackend& backend) {
   const anyplace_memory_info info = backend.memory(backend.device());
   if (info.free_bytes != ANYPLACE_UNKNOWN && info.total_bytes != ANYPLACE_UNKNOWN) {
@@ -321,10 +322,10 @@ std::uint64_t used_of(const TableBackend& backend) {
   return sample.memory_used_bytes;
 }
 
-/// Makes what a first allocation brings with it, a context, so that the figures are those of a device in use.
+/// Makes what a first allocation needs, such as a context, so that the figures are those of a device in use.
 void begin_using(const TableBackend& backend) { backend.free(backend.allocate(1 << 20)); }
 
-/// Pieces of memory until it is enough or there is no more; how much they were.
+/// Allocates pieces until `enough` is reached or there is no more; returns how much that was.
 std::uint64_t take_until(const TableBackend& backend, std::uint64_t enough, std::uint64_t piece) {
   std::vector<anyplace_address> taken;
   std::uint64_t bytes = 0;
@@ -342,9 +343,9 @@ std::uint64_t take_until(const TableBackend& backend, std::uint64_t enough, std:
   return bytes;
 }
 
-/// Others may take and give back memory meanwhile, so it may be wrong once, not each time. A limit on this process, as
-/// some vendors have, is to be lifted for this case.
-ANYPLACE_CASE("facts", "memory.figures", "the total memory is memory that can be had, or that somebody has") {
+/// Other processes may allocate and free meanwhile, so a round may be wrong, but not every one. A limit on this
+/// process's memory, which some vendors have, must be lifted for this case.
+ANYPLACE_CASE("facts", "memory.figures", "the total memory can be allocated, but for what is in use") {
   const TableBackend backend(run);
   begin_using(backend);
   const anyplace_device_properties facts = backend.properties(backend.device());
@@ -368,7 +369,7 @@ ANYPLACE_CASE("facts", "memory.figures", "the total memory is memory that can be
   CHECK_EQUAL(wrong, std::string());
 }
 
-ANYPLACE_CASE("facts", "memory.figures", "of what is said to be free nearly all can be had") {
+ANYPLACE_CASE("facts", "memory.figures", "nearly all memory that is said to be free can be allocated") {
   const TableBackend backend(run);
   begin_using(backend);
   std::string wrong = "?";
@@ -386,12 +387,12 @@ ANYPLACE_CASE("facts", "memory.figures", "of what is said to be free nearly all 
 }
 
 ANYPLACE_CASE("facts", "memory.figures",
-              "one allocation is as large as the device says where so much is free, and none is larger") {
+              "one allocation may be as large as the device says, if so much is free, and none is larger") {
   const TableBackend backend(run);
   begin_using(backend);
   const std::uint64_t largest = backend.properties(backend.device()).max_allocation;
   if (largest == 0) skip("a vendor that tells how large one allocation may be");
-  // What is free lies in pieces; of a device that nobody else uses they are large.
+  // Free memory is in pieces, which are large on a device that nobody else uses.
   anyplace_address address = 0;
   for (int round = 0; round < 3 && address == 0 && largest <= free_of(backend) / 8 * 7; ++round) {
     const anyplace_status status =
@@ -420,7 +421,7 @@ struct Range {
 };
 
 ANYPLACE_CASE("facts", "devices.properties",
-              "with unified addressing no address is of two devices, nor the host's too") {
+              "with unified addressing no address belongs to two devices, or to a device and the host") {
   const TableBackend backend(run);
   const anyplace_device_properties facts = backend.properties(backend.device());
   if ((facts.features & ANYPLACE_FEATURE_UNIFIED_ADDRESSING) == 0) skip("unified addressing");

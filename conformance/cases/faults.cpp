@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Faults of user code: whose they are, how often they are reported, and that everything else goes on.
+// Faults of user code: which stream they belong to, how often they are reported, and that everything else goes on.
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 void throw_on_purpose() { throw std::runtime_error("thrown on purpose"); }
 
-/// Submits a host function that throws, and returns when it did.
+/// Submits a host function that throws, and returns after it did.
 void fault(StreamView stream) {
   Signal ran;
   CALL(stream.launch_host_func(throw_on_purpose));

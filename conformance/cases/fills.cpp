@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// memset: elements of 8, 16 and 32 bits, every one and no other.
+// memset: elements of 8, 16 and 32 bits. Every element is set, and no other byte.
 #include <cstring>
 
 #include "table_backend.h"
@@ -35,7 +35,7 @@ void fill(StreamView stream, BufferView where, unsigned width, std::uint32_t val
   }
 }
 
-/// Every byte of the value is another, so that a wrong width or order of bytes shows.
+/// All bytes of the value differ, so that a wrong width or byte order shows.
 constexpr std::uint32_t value = 0x12345678;
 
 void put(Bytes& expected, std::uint64_t offset, unsigned width, std::uint64_t count, std::uint32_t element) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that forked after the backend was initialised: every call in the child is `forked`, destructors are silent.
+// A process that forked after the backend was initialised: every call in the child is `forked`, and destructors are
+// silent.
 #include <functional>
 #include <memory>
 
@@ -8,7 +9,7 @@
 namespace anyplace::conformance::forked_cases {
 namespace {
 
-/// What a process has before it forks.
+/// The objects that a process has before it forks.
 struct Things {
   explicit Things(const Run& run)
       : device(run.device()),

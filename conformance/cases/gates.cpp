@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gates: a wait for one holds back later work until it is opened, by whomever, before or after.
+// Gates: a wait for a gate holds back later work until the gate is opened, by any thread, before the wait or after it.
 #include <atomic>
 
 #include "table_backend.h"
@@ -22,7 +22,8 @@ bool idle(const TableBackend& backend, anyplace_stream stream) {
   return done != 0;
 }
 
-ANYPLACE_CASE("gates", "streams.gates", "a wait for a gate that was opened before is no wait", Capability::gates) {
+ANYPLACE_CASE("gates", "streams.gates", "a wait for a gate that is already open holds nothing back",
+              Capability::gates) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const anyplace_address memory = backend.allocate(4096);
@@ -34,7 +35,8 @@ ANYPLACE_CASE("gates", "streams.gates", "a wait for a gate that was opened befor
   MUST(backend, gate_destroy, gate);
 }
 
-ANYPLACE_CASE("gates", "streams.gates", "a gate lets pass the waits before and after it is opened", Capability::gates) {
+ANYPLACE_CASE("gates", "streams.gates", "an open gate ends the waits for it, earlier and later ones",
+              Capability::gates) {
   TableBackend backend(run);
   const anyplace_stream before[3] = {backend.stream(), backend.stream(), backend.stream()};
   const anyplace_stream after[3] = {backend.stream(), backend.stream(), backend.stream()};
@@ -86,7 +88,7 @@ ANYPLACE_CASE("gates", "streams.gates", "opening one gate opens no other", Capab
   CHECK_STAYS_FALSE(idle(backend, stream));
   MUST(backend, gate_open, second);
   backend.synchronize(stream);
-  // A new one may lie where an old one did.
+  // A new gate may be at the address of an old one.
   MUST(backend, gate_destroy, first);
   MUST(backend, gate_destroy, second);
   const anyplace_gate third = new_gate(backend);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: what a capture makes of the calls on its streams, and where a launch is in its stream's order.
+// Graphs: how a capture turns calls into nodes, and the place of a launch in its stream's order.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -136,7 +136,7 @@ ANYPLACE_CASE("graphs", "graphs.capture", "a launch on a captured stream becomes
 
 // ---- Launches
 
-/// Work before a launch, the launch, and work after it.
+/// A graph of one copy.
 Graph copying(const Buffer& destination, const Buffer& source) {
   Graph graph(destination.device());
   graph.add_copy(graph.add_empty({}), destination, source);
@@ -173,7 +173,7 @@ ANYPLACE_CASE("graphs", "graphs.launch", "a launch on a stream that waits for an
 struct Held {
   std::string label;
   int branches;
-  int held;  ///< the branch that the host function is in
+  int held;  ///< the branch of the host function
 };
 const std::vector<Held> held_branches = {{"its only node", 1, 0},
                                          {"the first of two branches", 2, 0},
@@ -287,7 +287,7 @@ ANYPLACE_CASE("graphs", "graphs.launch", "many launches behind each other all ru
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer line = filled(stream, 1024, 0);
-  // Each launch moves the line along by a byte, from the last byte on, and so shows how many there were.
+  // Each launch moves the line by a byte, from the last byte on, and so shows how many launches there were.
   Graph graph(device);
   const Buffer shadow = filled(stream, 1024, 0);
   const GraphNode saved = graph.add_copy({}, shadow, line);
@@ -310,7 +310,7 @@ ANYPLACE_CASE("graphs", "graphs.launch", "a host function is called once at each
   const Stream stream = CALL(Stream(device));
   std::atomic<int> calls{0};
   std::atomic<int> on_ours{0};
-  // Locked while the launch is submitted: one that ran inside the call would never end.
+  // The mutex is locked while the launch is submitted, so a host function that ran inside the call would deadlock.
   std::mutex mutex;
   Graph graph(device);
   CALL(graph.add_host_function({}, [&] {
@@ -381,7 +381,7 @@ ANYPLACE_CASE("graphs", "graphs.faults", "what a host function throws is the fau
   CALL(exec.launch(first));
   CALL(exec.launch(second));
   gate.open();
-  // The first launch's, though the second had been submitted when it threw.
+  // The fault belongs to the first launch, though the second was submitted before it was thrown.
   CALL(second.synchronize());
   const Error error = CHECK_ERROR(host_function_failed, first.synchronize());
   CHECK(std::string(error.what()).find("thrown in a graph") != std::string::npos);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs and the null stream: a launch is work of its stream, so that the rule between the null stream and the blocking
-// ones holds for all of it, in both directions, and for no other stream.
+// Graphs and the null stream: a launch is work of its stream, so the rule between the null stream and blocking streams
+// holds for all of it, in both directions, and for no other stream.
 #include "support.h"
 
 namespace anyplace::conformance::graphs_default_cases {
@@ -19,7 +19,7 @@ Graph copying(const Buffer& destination, const Buffer& source) {
   return graph;
 }
 
-/// The null stream and a blocking one. Which of them launches is the parameter.
+/// The null stream and a blocking stream; the parameter says which of them launches.
 struct Side {
   std::string label;
   bool null_launches;
@@ -50,7 +50,7 @@ ANYPLACE_CASES(launches_after, "graphs", "graphs.launch", "a launch on {}", Capa
     const GraphExec exec = CALL(copying(destination, source).instantiate());
     gate.hold(streams.other);
     CALL(streams.other.memset8(source, 2));
-    // The second time the stream has a launch to do already.
+    // In the second round the stream already has a launch pending.
     for (int launch = 0; launch <= round; ++launch) CALL(exec.launch(streams.launcher));
     CHECK_STAYS_FALSE(streams.launcher.query() || read(destination) != all_of(0));
     gate.open();
@@ -67,7 +67,7 @@ ANYPLACE_CASES(launches_before, "graphs", "graphs.launch", "work of {}, each bra
   const Device device = run.device();
   for (int held = 0; held < 2; ++held) {
     const Signal open;
-    const struct AtEnd {  // a case that fails leaves nothing that waits
+    const struct AtEnd {  // a case that fails must leave no waiting work
       const Signal& open;
       ~AtEnd() { open.set(); }
     } at_end{open};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs and several devices: copies from one to another and waits for another's events are nodes like others, and a
-// graph is its own device's.
+// Graphs and several devices: copies between devices and waits for another device's events are nodes like others, and a
+// graph belongs to one device.
 #include <atomic>
 
 #include "support.h"
@@ -26,7 +26,7 @@ ANYPLACE_CASE("graphs", "graphs.order", "copies to another device and back are i
   const Buffer back = filled(stream, bytes, 0x33);
   const Buffer copied = filled(stream, bytes, 0);
   constexpr std::uint64_t part = bytes - 37;
-  // Captured, as the nodes are then all of the stream's device, and the graph is one that a backend may launch as one.
+  // The graph is captured, so that all its nodes belong to the stream's device and the backend may launch it as one.
   CALL(stream.begin_capture());
   CALL(stream.launch_host_func([open] { open.wait(); }));
   CALL(stream.memset8(here.sub(5, part), 0x44));
@@ -80,7 +80,7 @@ ANYPLACE_CASE("graphs", "graphs.update", "copies between devices change for late
   const Buffer seen = filled(stream, 6 * bytes, 9);
   std::vector<Buffer> from;
   for (std::uint8_t number = 0; number < 4; ++number) from.push_back(filled(stream, bytes, number));
-  // Another source each time, and another destination.
+  // Each graph has another source and another destination.
   const auto make = [&](std::uint8_t number) {
     CALL(stream.begin_capture());
     CALL(stream.copy(there[number % 2], from[number]));
@@ -112,7 +112,7 @@ ANYPLACE_CASE("graphs", "graphs.events", "a node waits for the most recent recor
   Graph graph(device);
   graph.add_copy(graph.add_event_wait({}, event), handover.destination, handover.source);
   const GraphExec exec = CALL(graph.instantiate());
-  // No record, no wait.
+  // Without a record there is no wait.
   CALL(exec.launch(handover.consumer));
   CHECK_BYTES(read(handover.consumer, handover.destination), Bytes(Handover::bytes, 1));
   handover.hold_and_fill();
@@ -173,7 +173,7 @@ ANYPLACE_CASE("graphs", "graphs.events", "another device waits for what a graph 
   }
 }
 
-// ---- Whose graph it is
+// ---- The graph's device
 
 ANYPLACE_CASE("graphs", "graphs.launch", "graphs of two devices are each in the order of their own device's streams",
               Capability::host_functions, second_device) {

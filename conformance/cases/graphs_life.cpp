@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: the memory that they keep, and what may go while their launches are pending.
+// Graphs: the memory that they keep, and what may be destroyed while their launches are pending.
 #include <atomic>
 #include <thread>
 
@@ -12,7 +12,8 @@ constexpr std::uint64_t bytes = 1 << 16;
 
 Bytes all_of(std::uint8_t value) { return Bytes(bytes, value); }
 
-/// Memory in captures is the caching allocator's, which the suite leaves out elsewhere. Before anything else.
+/// Memory in captures comes from the caching allocator, which the suite switches off otherwise. It is the first call of
+/// a case.
 void need_caching() { set_variable("ANYPLACE_ALLOCATOR", "caching:true"); }
 
 std::uint64_t allocated(const Device& device) {
@@ -38,7 +39,8 @@ ANYPLACE_CASE("graphs", "graphs.memory", "memory that a graph uses is handed to 
   CHECK_BYTES(read(stream, result), all_of(5));
 }
 
-ANYPLACE_CASE("graphs", "graphs.memory", "memory of a captured buffer that goes in the capture stays the graph's") {
+ANYPLACE_CASE("graphs", "graphs.memory",
+              "a buffer that is made and destroyed in a capture leaves its memory to the graph") {
   need_caching();
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
@@ -129,7 +131,7 @@ ANYPLACE_CASE("graphs", "graphs.memory", "all memory comes back when graphs and 
   while (allocated(device) != before) std::this_thread::yield();
 }
 
-// ---- What goes while a launch is pending
+// ---- Objects that are destroyed while a launch is pending
 
 ANYPLACE_CASE("graphs", "graphs.life", "what a launch uses may all be destroyed while it is pending",
               Capability::host_functions) {
@@ -240,12 +242,12 @@ ANYPLACE_CASE("graphs", "graphs.life", "a stream that is destroyed while it is c
       CHECK(joined.is_capturing());
     }
     CHECK(!joined.is_capturing());
-    // Neither is memory refused, as it would be during a capture.
+    // Allocation isn't refused either, as it would be during a capture.
     CHECK_BYTES(read(joined, filled(joined, bytes, 4)), all_of(4));
   }
 }
 
-ANYPLACE_CASE("graphs", "graphs.life", "500 graphs may be there at once, and each does its own") {
+ANYPLACE_CASE("graphs", "graphs.life", "500 graphs may exist at once, and each does its own work") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = filled(stream, 500 * 64, 0);
@@ -326,7 +328,8 @@ ANYPLACE_CASE("graphs", "errors.threads", "threads launch and update one graph a
   CHECK(!overlapped.load());
 }
 
-ANYPLACE_CASE("graphs", "devices.fork", "graphs are forked in the child, and go there without a word") {
+ANYPLACE_CASE("graphs", "devices.fork",
+              "calls of graphs in a forked child are forked, and their destructors are silent") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = filled(stream, bytes, 1);

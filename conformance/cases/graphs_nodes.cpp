@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: what nodes of each kind do, and that each comes after those that it is to come after.
+// Graphs: what nodes of each kind do, and that each comes after its dependencies.
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -56,8 +56,8 @@ struct Narrow {
 };
 const std::vector<Narrow> narrow = {{"bytes", 1}, {"16-bit numbers", 2}};
 
-/// A backend that fills with wider elements where it can has to find those that it may: none may begin before the
-/// first byte, end after the last, or miss one.
+/// A backend that fills with wider elements where possible must choose them correctly: none may begin before the first
+/// byte or end after the last, and no byte may be missed.
 ANYPLACE_CASES(narrow, "graphs", "graphs.nodes", "fills of {} in each count from each address write that and no more") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
@@ -194,7 +194,7 @@ ANYPLACE_CASE("graphs", "graphs.nodes", "copies go between two devices", second_
 
 // ---- Kernels
 
-/// An argument with a gap in it, larger than any number.
+/// An argument with a gap in it, larger than any number type.
 struct Large {
   std::uint8_t first;
   std::uint64_t numbers[9];
@@ -294,7 +294,7 @@ ANYPLACE_CASE("graphs", "graphs.nodes", "a module's kernel gets its arguments as
   CHECK(std::equal(found, found + 6, expected));
 }
 
-// ---- What a node comes after
+// ---- Dependencies
 
 /// A node that writes the second buffer, or notes that it ran.
 struct Later {

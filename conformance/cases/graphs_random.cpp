@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random graphs beside a model that runs their nodes one by one. A node comes after those that it shares a cell with
-// and no others, so what comes out shows a dependency that was forgotten.
+// Random graphs are compared with a model that runs their nodes one by one. A node comes after the nodes with which it
+// shares a cell, and no others, so the result shows a forgotten dependency.
 #include <array>
 #include <cstring>
 
@@ -15,7 +15,7 @@ constexpr std::uint64_t lines = 8;
 constexpr std::uint64_t pitch = 96;
 constexpr std::uint64_t cell_bytes = lines * pitch;
 
-/// What a node does with its cells.
+/// The operation of a node on its cells.
 struct Step {
   int kind = 0;  ///< a fill, a copy, a pitched copy of half of each line, or nothing
   std::size_t to = 0;
@@ -40,7 +40,7 @@ class RandomGraph {
   const Graph& graph() const { return graph_; }
   const Stream& stream() const { return stream_; }
 
-  /// Other values for the same steps.
+  /// The same steps with other values.
   Graph with_values(std::uint32_t offset) {
     Graph other(device_);
     std::vector<GraphNode> made;
@@ -54,7 +54,7 @@ class RandomGraph {
     return other;
   }
 
-  /// What a launch with these values leaves.
+  /// Applies a launch with these values to the model.
   void apply(std::vector<Bytes>& model, std::uint32_t offset = 0) const {
     for (const Step& step : steps_) {
       Bytes& to = model[step.to];
@@ -153,7 +153,7 @@ const std::vector<Shape> shapes = {{"10 nodes", 10, 40},
                                    {"300 nodes that are mostly fills", 300, 80},
                                    {"2000 nodes", 2000, 20}};
 
-ANYPLACE_CASES(shapes, "random graphs", "graphs.order", "{} leave what they leave one by one") {
+ANYPLACE_CASES(shapes, "random graphs", "graphs.order", "{} have the result of their nodes run one by one") {
   RandomGraph random(run, parameter);
   const GraphExec exec = CALL(random.graph().instantiate());
   std::vector<Bytes> model = random.zeros();
@@ -178,7 +178,8 @@ ANYPLACE_CASES(shapes, "random graphs", "graphs.update", "{} have the values of 
   random.check(model, random.stream());
 }
 
-ANYPLACE_CASES(shapes, "random graphs", "graphs.launch", "{} launched on several streams in turn leave the same") {
+ANYPLACE_CASES(shapes, "random graphs", "graphs.launch",
+               "{} launched on several streams in turn have the same result") {
   RandomGraph random(run, parameter);
   const GraphExec exec = CALL(random.graph().instantiate());
   const Stream others[2] = {CALL(Stream(random.device())), CALL(Stream(random.device()))};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs at the table, where a device has graphs of its own: what a description is, and what a backend may keep of it.
-// A backend may refuse a graph with UNSUPPORTED, and the case is skipped then; but not one of empty nodes, fills of
+// Graphs at the table, for a device that has graphs of its own: what a description says, and what a backend may keep of
+// it. A backend may refuse a graph with UNSUPPORTED, which skips the case, unless its nodes are empty ones, fills of
 // bytes and copies of one piece on the device.
 #include <algorithm>
 #include <atomic>
@@ -216,7 +216,7 @@ ANYPLACE_CASE("graph table", "graphs.table", "a newer core's longer structs desc
   }
 }
 
-/// A launch as a newer core has it, with something behind what is known today.
+/// The launch struct of a newer core, with additional bytes behind today's.
 struct LongLaunch {
   anyplace_launch launch;
   std::uint8_t more[64];
@@ -294,7 +294,7 @@ ANYPLACE_CASE("graph table", "graphs.launch", "a launch is behind the stream's e
 }
 
 /// The core puts a marker behind each launch, which orders the null stream's work and so may hide that the launch
-/// doesn't. Here there is none.
+/// itself doesn't. Here there is no marker.
 struct Side {
   std::string label;
   bool null_launches;
@@ -321,7 +321,8 @@ ANYPLACE_CASES(sides, "graph table", "graphs.launch", "work of {}", Capability::
   const anyplace_address destination = backend.allocate(bytes);
   for (const anyplace_address memory : {source, destination}) backend.fill(free, memory, 0x11, bytes);
   Signal open;
-  const struct AtEnd {  // the backend is shut down behind a case that fails, and waits for its work
+  // After a failed check the backend is shut down, which waits for its work, so the gate has to open.
+  const struct AtEnd {
     const Signal& open;
     ~AtEnd() { open.set(); }
   } at_end{open};
@@ -396,8 +397,9 @@ ANYPLACE_CASE("graph table", "graphs.events", "events are recorded and waited fo
   MUST(backend, graph_destroy, graph);
 }
 
-ANYPLACE_CASE("graph table", "graphs.faults", "what a kernel returns is told with the cookie of the launch's stream",
-              Capability::graphs, Capability::host_kernels) {
+ANYPLACE_CASE("graph table", "graphs.faults",
+              "the status that a kernel returns is reported with the cookie of the launch's stream", Capability::graphs,
+              Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream first = backend.stream_with(815);
   const anyplace_stream second = backend.stream_with(816);
@@ -419,13 +421,13 @@ ANYPLACE_CASE("graph table", "graphs.faults", "what a kernel returns is told wit
   MUST(backend, kernel_destroy, kernel);
 }
 
-// ---- Nothing is left
+// ---- Nothing is left behind
 
 struct Lived {
   std::string label;
   bool event;
 };
-/// Some devices have no events in graphs, and are to leave nothing of the others.
+/// Some devices have no events in graphs; their other graphs still must leave nothing behind.
 const std::vector<Lived> lived = {{"graphs", false}, {"graphs with an event", true}};
 
 ANYPLACE_CASES(lived, "graph table", "graphs.life",

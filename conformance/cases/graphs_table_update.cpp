@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Updates of graphs at the table: they are whole or nothing, for later launches alone.
+// Updates of graphs at the table: they are complete or not made at all, and affect only later launches.
 #include <utility>
 
 #include "table_graph.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t bytes = 64 * 64;
 
-ANYPLACE_CASE("graph table", "graphs.update", "an update is whole, for later launches alone, and copied",
+ANYPLACE_CASE("graph table", "graphs.update", "an update changes every node, for later launches alone, and is copied",
               Capability::graphs) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -44,11 +44,11 @@ ANYPLACE_CASE("graph table", "graphs.update", "an update is whole, for later lau
   MUST(backend, graph_destroy, graph);
 }
 
-/// A graph of three nodes whose update may fail when the first two were taken.
+/// A graph of three nodes whose update may fail after the first two were changed.
 struct FailingUpdate {
   std::string label;
   std::vector<Capability> needs;
-  /// Whether the last node is a kernel's, else it is a copy's.
+  /// Whether the last node is a kernel; otherwise it is a copy.
   bool kernel;
 };
 const std::vector<FailingUpdate> failing_updates = {
@@ -56,7 +56,7 @@ const std::vector<FailingUpdate> failing_updates = {
     {"a copy to another device", {Capability::peer_copy}, false},
 };
 
-/// The memory of such a graph, and its descriptions: all of them leave `value` in `memory`.
+/// The memory of such a graph, and its descriptions, which all write `value` to `memory`.
 class FailingNodes {
  public:
   FailingNodes(const Run& run, const TableBackend& backend, bool kernel)
@@ -76,7 +76,7 @@ class FailingNodes {
 
   anyplace_address memory() const noexcept { return memory_; }
   anyplace_address source() const noexcept { return from_; }
-  /// With a last node that may make an update fail, or one that doesn't.
+  /// Describes the graph with a last node that may make an update fail, or with one that doesn't.
   template <class Use>
   auto with(std::uint8_t value, bool failing, const Use& use) const {
     FillLaunch fill(memory_ + 2 * bytes, bytes / 4, value * 0x01010101u);
@@ -125,7 +125,8 @@ ANYPLACE_CASES(failing_updates, "graph table", "graphs.update",
   backend.fill(stream, nodes.source(), 0x11, bytes);
   const anyplace_graph graph =
       nodes.with(0x11, false, [&](GraphDescription& description) { return create_graph(backend, description); });
-  // Once where a launch is pending, and once where none is: who refuses the one for the launch may take the other.
+  // Each is tried with a launch pending and without: a backend that refuses the one because of the launch may accept
+  // the other.
   for (const bool pending : {true, false}) {
     backend.fill(stream, nodes.memory(), 0x99, 3 * bytes);
     TableHold hold(backend);
@@ -143,7 +144,7 @@ ANYPLACE_CASES(failing_updates, "graph table", "graphs.update",
     hold.open();
     backend.synchronize(stream);
     if (pending) CHECK_BYTES(backend.read(stream, seen, 3 * bytes), Bytes(3 * bytes, 0x11));
-    // What a device takes needn't be right when it runs: it is replaced unseen.
+    // A node that the device accepts may still be wrong when it runs, so it is replaced before it does.
     if (status == ANYPLACE_STATUS_OK) {
       const bool updated = nodes.with(
           0x11, false, [&](GraphDescription& description) { return update_graph(backend, graph, description); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Graphs: updates, the events that launches record and wait for, and what is refused.
+// Graphs: updates, the events that launches record and wait for, and refused calls.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -20,7 +20,7 @@ bool says(const Error& error, const std::string& text) {
 
 // ---- Updates
 
-/// A graph that leaves its number in `to`, by one kind of work.
+/// A graph that writes its number to `to` by one kind of work.
 struct Updated {
   std::string label;
   std::vector<Capability> needs;
@@ -32,7 +32,7 @@ const std::vector<Updated> updated = {
      {},
      [](const Stream& stream, BufferView to, const std::vector<Buffer>&, std::uint8_t number) {
        Graph graph(stream.device());
-       // Two halves: an update that is half applied shows.
+       // There are two halves, so that an update that is half applied shows.
        graph.add_memset8({}, to.sub(0, bytes / 2), number);
        graph.add_memset8({}, to.sub(bytes / 2, bytes / 2), number);
        return graph;
@@ -114,7 +114,7 @@ ANYPLACE_CASE("graphs", "graphs.update", "host functions change for later launch
   CHECK(called == std::vector<int>({1, 10, 1, 10, 2, 20, 4, 40}));
 }
 
-ANYPLACE_CASE("graphs", "graphs.update", "other nodes are refused, and the graph does what it did") {
+ANYPLACE_CASE("graphs", "graphs.update", "an update with other nodes is refused, and the graph does what it did") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = filled(stream, bytes, 1);
@@ -159,7 +159,7 @@ ANYPLACE_CASE("graphs", "graphs.update", "an executable graph is a copy: later n
 }
 
 ANYPLACE_CASE("graphs", "graphs.update",
-              "what an update replaced goes once its launches are done, though others aren't",
+              "what an update replaced is released once its launches are done, though others aren't",
               Capability::host_functions) {
   HostGate gate;
   const Device device = run.device();
@@ -178,7 +178,7 @@ ANYPLACE_CASE("graphs", "graphs.update",
   CALL(stream.synchronize());
   CALL(exec.update(make(second)));
   gate.hold(stream);
-  // From here on there is always a launch pending.
+  // From here on a launch is always pending.
   for (int round = 0; round < 3; ++round) {
     CALL(exec.launch(stream));
     CALL(exec.update(make(second)));
@@ -296,11 +296,11 @@ ANYPLACE_CASE("graphs", "graphs.events", "an event is recorded at each launch, a
   CALL(exec.launch(stream));
   CALL(event.synchronize());
   CALL(stream.synchronize());
-  // The record of the second launch is in front of what holds that launch.
+  // The record of the second launch comes before the host function that holds the launch.
   CALL(exec.launch(stream));
   CALL(event.synchronize());
   CHECK_STAYS_FALSE(stream.query());
-  // And that of the third isn't reached.
+  // The record of the third launch isn't reached.
   CALL(exec.launch(stream));
   CHECK_STAYS_FALSE(event.query());
   open.set();
@@ -316,7 +316,7 @@ ANYPLACE_CASE("graphs", "graphs.events", "a node waits for the event's most rece
   Graph graph(device);
   graph.add_copy(graph.add_event_wait({}, event), handover.destination, handover.source);
   const GraphExec exec = CALL(graph.instantiate());
-  // No record, no wait.
+  // Without a record there is no wait.
   CALL(exec.launch(handover.consumer));
   CHECK_BYTES(read(handover.consumer, handover.destination), Bytes(Handover::bytes, 1));
   handover.hold_and_fill();
@@ -348,7 +348,7 @@ ANYPLACE_CASE("graphs", "graphs.events", "a record after the launch doesn't move
   CALL(held.synchronize());
 }
 
-ANYPLACE_CASE("graphs", "graphs.events", "the time between two events of a graph can be told",
+ANYPLACE_CASE("graphs", "graphs.events", "the time between two events of a graph can be measured",
               Capability::timed_events) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
@@ -383,7 +383,7 @@ ANYPLACE_CASE("graphs", "graphs.events", "a graph keeps the events that it recor
 
 // ---- Refusals
 
-/// A call that can't be part of a graph.
+/// A call that can't become part of a graph.
 struct Refused {
   std::string label;
   std::function<void(const Stream& captured, const Event& recorded)> call;
@@ -417,13 +417,13 @@ ANYPLACE_CASES(refused, "graphs", "graphs.refusals", "{} is refused and ends the
   CHECK(stream.capture_status() == CaptureStatus::invalidated);
   CHECK_ERROR(capture_invalidated, stream.memset8(buffer, 9));
   CHECK_ERROR(capture_invalidated, stream.end_capture());
-  // The stream is as before.
+  // The stream is as it was before.
   CHECK(stream.capture_status() == CaptureStatus::none);
   CALL(stream.memset8(buffer, 2));
   CHECK_BYTES(read(stream, buffer), all_of(2));
 }
 
-ANYPLACE_CASE("graphs", "graphs.refusals", "a stream that nobody waits for ends the capture with an error") {
+ANYPLACE_CASE("graphs", "graphs.refusals", "a captured stream that nothing waits for ends the capture with an error") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Stream joined = CALL(Stream(device));
@@ -455,7 +455,7 @@ ANYPLACE_CASE("graphs", "graphs.refusals", "captures begin and end once, on thei
   run_threads(1, [&](int) { static_cast<void>(CALL(stream.end_capture())); });
 }
 
-ANYPLACE_CASE("graphs", "graphs.refusals", "the mode says who may allocate memory meanwhile") {
+ANYPLACE_CASE("graphs", "graphs.refusals", "the mode of a capture says which threads may allocate memory meanwhile") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Stream other = CALL(Stream(device));
@@ -472,7 +472,8 @@ ANYPLACE_CASE("graphs", "graphs.refusals", "the mode says who may allocate memor
   static_cast<void>(CALL(stream.end_capture()));
 }
 
-ANYPLACE_CASE("graphs", "graphs.refusals", "sizes and ranges of nodes are checked when they are made, and make none") {
+ANYPLACE_CASE("graphs", "graphs.refusals",
+              "a node of a wrong size or range is refused when it is made, and isn't added") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer small = filled(stream, 64, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call with a null handle, a destroyed one, and one of another device: an error each, never a crash.
+// Every call with a null handle, a destroyed one, and one of another device gives an error and never crashes.
 #include <functional>
 #include <utility>
 
@@ -8,7 +8,7 @@
 namespace anyplace::conformance::handles_cases {
 namespace {
 
-/// Good handles, to put one bad one among.
+/// Valid handles, among which a case puts one that is wrong.
 struct Good {
   explicit Good(const Run& run)
       : device(run.device()),
@@ -170,7 +170,7 @@ const std::vector<ForeignCall> foreign_calls = {
      [](Good& h, Good& t) { h.stream.copy(t.buffer.sub(0, 128), t.buffer.sub(128, 128)); }},
 };
 
-/// On this thread, which made its handles before.
+/// Handles of the second device, which are made on this thread after those of the first.
 struct SecondDevice : Good {
   explicit SecondDevice(const Run& run) : Good(Run(run.second().to_string(), "", "", "", run.device_count(), 1)) {}
 };
@@ -198,7 +198,8 @@ ANYPLACE_CASE("handles", "streams.handles", "a buffer of another backend can't b
   CHECK_ERROR(invalid_argument, stream.memset8(buffer, 1));
 }
 
-ANYPLACE_CASE("handles", "streams.handles", "a stream's handle is no event, event's no stream and neither a buffer") {
+ANYPLACE_CASE("handles", "streams.handles",
+              "a stream's handle isn't taken for an event, an event's for a stream, nor either for a buffer") {
   const Stream stream = CALL(Stream(run.device()));
   const Event event = CALL(Event(run.device()));
   CHECK_ERROR(invalid_handle, StreamView(~std::uint64_t{0}).query());
@@ -206,7 +207,7 @@ ANYPLACE_CASE("handles", "streams.handles", "a stream's handle is no event, even
   CHECK_ERROR(invalid_handle, BufferView(~std::uint64_t{0}, 0, 1).address());
 }
 
-ANYPLACE_CASE("handles", "streams.handles", "a handle stays bad when others were made since") {
+ANYPLACE_CASE("handles", "streams.handles", "a destroyed handle stays invalid when others were made since") {
   const Device device = run.device();
   const StreamView stream = destroyed_stream(device);
   const EventView event = destroyed_event(device);

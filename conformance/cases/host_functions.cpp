@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host functions: once, in order, on the runtime's thread, and what they may do there.
+// Host functions: they run once, in order, on a thread of the runtime. The cases also check what they may call there.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -130,7 +130,7 @@ ANYPLACE_CASE("host functions", "streams.host_functions", "a copy from pinned me
 ANYPLACE_CASE("host functions", "streams.host_functions", "none runs on a thread that synchronises or submits",
               Capability::host_functions) {
   const Device device = run.device();
-  // A mark on the thread, not its id: the system gives the id of a thread that ended to the next that starts.
+  // It is a mark on the thread and not its id, because the system reuses the id of a thread that ended.
   static thread_local bool is_ours = false;
   std::atomic<int> on_ours = 0;
   const Stream main_stream = CALL(Stream(device));
@@ -155,7 +155,7 @@ ANYPLACE_CASE("host functions", "streams.host_functions", "none runs on a thread
 ANYPLACE_CASE("host functions", "streams.host_functions", "launching one doesn't run it before the call returns",
               Capability::host_functions) {
   const Stream stream = CALL(Stream(run.device()));
-  // Locked while the function is submitted: one that ran inside the call would never end.
+  // The mutex is locked while the function is submitted, so a function that ran inside the call would deadlock.
   std::mutex mutex;
   bool ran = false;
   {
@@ -201,7 +201,7 @@ ANYPLACE_CASE("host functions", "streams.host_functions", "those of two devices 
   const Stream second = CALL(Stream(run.second()));
   Signal running;
   Signal from_second;
-  // The first device's function can end only once the second's ran, which starts after it.
+  // The first device's function can end only after the second's, which starts later, has run.
   CALL(first.launch_host_func([running, from_second] {
     running.set();
     from_second.wait();
@@ -230,7 +230,7 @@ ANYPLACE_CASE("host functions", "streams.host_functions", "an empty one is refus
   CALL(stream.synchronize());
 }
 
-/// A call of the API, made from inside a host function.
+/// A call of the API that a host function makes.
 struct CallBack {
   std::string label;
   std::function<void(const Stream&, const Event&, const Buffer&)> call;
@@ -269,14 +269,15 @@ ANYPLACE_CASES(call_backs, "host functions", "streams.host_functions", "{} from 
   CHECK_BYTES(read(buffer), Bytes(64, 7));
 }
 
-ANYPLACE_CASE("host functions", "streams.host_functions", "a not_permitted that it lets pass is its stream's fault",
+ANYPLACE_CASE("host functions", "streams.host_functions", "a not_permitted that it doesn't catch is its stream's fault",
               Capability::host_functions) {
   const Stream stream = CALL(Stream(run.device()));
   CALL(stream.launch_host_func([&] { stream.synchronize(); }));
   CHECK_ERROR(host_function_failed, stream.synchronize());
 }
 
-ANYPLACE_CASE("host functions", "streams.host_functions", "the API works again after it", Capability::host_functions) {
+ANYPLACE_CASE("host functions", "streams.host_functions", "the API works after a host function that called it",
+              Capability::host_functions) {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = filled(stream, 64, 7);
   CALL(stream.launch_host_func([&] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sharing between processes: buffers and events of one process in another. The second process is forked before the
-// backend is used, so that each has it to itself.
+// Sharing buffers and events between processes. The second process is forked before the backend is used, so that each
+// process initialises it for itself.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -13,18 +13,18 @@ namespace {
 
 constexpr std::uint64_t bytes = 1 << 20;
 
-/// The same in both processes, each for itself.
+/// The objects that each of the two processes makes for itself.
 struct Side {
   explicit Side(const Run& run) : device(run.place()), stream(device) {}
 
-  /// For others, and filled.
+  /// A filled buffer that can be shared.
   Buffer shareable(std::uint8_t value) const {
     Buffer buffer = CALL(Buffer(stream, bytes, {.shareable = true}));
     CALL(stream.memset8(buffer, value));
     CALL(stream.synchronize());
     return buffer;
   }
-  /// Closes what nobody here uses any more.
+  /// Closes imported memory that nothing in this process uses any more.
   void close_others() const {
     CALL(stream.synchronize());
     CALL(ipc_collect(device));
@@ -57,7 +57,8 @@ ANYPLACE_CASE("ipc", "ipc.memory", "memory of another process: both see what eit
   second.must_end_well();
 }
 
-ANYPLACE_CASE("ipc", "ipc.memory", "a part of a buffer is that part in the other process, and opened twice it is one",
+ANYPLACE_CASE("ipc", "ipc.memory",
+              "a part of a buffer is that part in the other process, and the same memory when it is opened twice",
               Capability::interprocess_memory) {
   Second second([&](const Talk& talk) {
     const Side side(run);
@@ -111,7 +112,7 @@ ANYPLACE_CASE("ipc", "ipc.memory",
   second.must_end_well();
 }
 
-/// The handle of a buffer that wasn't made to be shared; empty if it is refused with advice.
+/// The handle of a buffer that wasn't made to be shared; empty if exporting it is refused with advice.
 std::vector<std::byte> handle_if_shared(const Buffer& buffer) {
   try {
     return buffer.export_handle();
@@ -131,7 +132,7 @@ const std::vector<Sized> unasked = {{"beside another one in a page", 2000}, {"in
 ANYPLACE_CASES(unasked, "ipc", "ipc.memory",
                "a buffer that wasn't made to be shared, {}, is shared whole, or refused with advice",
                Capability::interprocess_memory) {
-  set_variable("ANYPLACE_ALLOCATOR", "caching:true");  // whose memory it is
+  set_variable("ANYPLACE_ALLOCATOR", "caching:true");  // the buffer's memory is then the allocator's
   const std::uint64_t size = parameter.bytes;
   constexpr std::uint64_t end = 100;
   Second second([&](const Talk& talk) {
@@ -209,7 +210,7 @@ ANYPLACE_CASE("ipc", "ipc.handles", "a buffer's handle that is changed, cut shor
   {
     const Buffer buffer = CALL(Buffer(side.stream, bytes, {.shareable = true}));
     const std::vector<std::byte> handle = CALL(buffer.export_handle());
-    CHECK_ERROR(invalid_argument, Buffer::import(side.device, handle));  // of this process
+    CHECK_ERROR(invalid_argument, Buffer::import(side.device, handle));  // it is a handle of this process
     second.talk().send(handle);
     second.talk().hear();
   }
@@ -252,7 +253,7 @@ ANYPLACE_CASE("ipc", "ipc.events", "another process's event is recorded here, an
   Second second([&](const Talk& talk) {
     const Side side(run);
     const Event event = CALL(Event::import(side.device, talk.receive()));
-    CHECK(event.query());  // never recorded
+    CHECK(event.query());  // it was never recorded
     HostGate gate;
     gate.hold(side.stream);
     CALL(side.stream.record_event(event));
@@ -275,7 +276,8 @@ ANYPLACE_CASE("ipc", "ipc.events", "another process's event is recorded here, an
   second.must_end_well();
 }
 
-/// A process with a record that never completes, and memory, which it sends the handles of. It ends by being killed.
+/// Runs in a process with a record that never completes, and memory; it sends the handles of both. The process ends by
+/// being killed.
 void record_and_hold(const Run& run, const Talk& talk) {
   const Side side(run);
   const Buffer buffer = side.shareable(3);
@@ -290,7 +292,7 @@ void record_and_hold(const Run& run, const Talk& talk) {
 
 enum class End : std::uint8_t { none, complete, gone };
 
-/// How the wait ended by then: complete, as the vendor may say, or peer_gone.
+/// The outcome of a wait with that limit: complete, as the vendor may report it, or peer_gone.
 End end_within(std::chrono::nanoseconds limit, const std::function<bool(std::chrono::nanoseconds)>& wait) {
   try {
     return wait(limit) ? End::complete : End::none;
@@ -300,7 +302,7 @@ End end_within(std::chrono::nanoseconds limit, const std::function<bool(std::chr
   }
 }
 
-/// Where the vendor tells of a process that ended it tells everybody who waits, and nobody else.
+/// If the vendor reports that a process ended, it reports it to every waiter, and to nobody else.
 void check_all_are_told(const Side& side, const Event& event) {
   CHECK_ERROR(peer_gone, event.query());
   CHECK_ERROR(peer_gone, event.synchronize());
@@ -309,7 +311,7 @@ void check_all_are_told(const Side& side, const Event& event) {
   CHECK_ERROR(peer_gone, late.synchronize());
   CALL(late.synchronize());
   CALL(side.stream.synchronize());
-  // Recorded anew it is this process's.
+  // The event was recorded again, by this process.
   CALL(late.record_event(event));
   CALL(event.synchronize());
   CHECK(event.query());
@@ -329,7 +331,7 @@ ANYPLACE_CASE("ipc", "ipc.events",
   static_cast<void>(CALL(Buffer::import(side.stream, first.talk().receive())));
   const Event told = CALL(Event::import(side.device, first.talk().receive()));
   first.kill_now();
-  // The promise is a second, of backends whose vendor tells, on a machine that isn't busy.
+  // The promise is a second, for backends whose vendor can tell, on a machine that isn't busy.
   const End end = end_within(std::chrono::seconds(10), wait_for(told));
   if (end == End::none) skip("word of the end of another process");
 
@@ -345,7 +347,7 @@ ANYPLACE_CASE("ipc", "ipc.events",
   step(__FILE__, __LINE__, "the stream that waits for what the killed process recorded");
   const End of_stream = end_within(std::chrono::minutes(1), wait_for(waiter));
   CHECK(of_event != End::none && of_stream != End::none);
-  // Memory that is open stays, and is worked with.
+  // Open memory remains and can be used.
   CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 3));
   CALL(waiter.memset8(theirs, 4));
   CHECK_BYTES(read(waiter, theirs), Bytes(bytes, 4));
@@ -391,7 +393,7 @@ ANYPLACE_CASE("ipc", "ipc.handles", "an event that isn't interprocess can't be e
     CHECK_ERROR(invalid_argument, timed.export_handle());
   }
   const Event event = CALL(Event(device, {.interprocess = true}));
-  CHECK_ERROR(invalid_argument, Event::import(device, CALL(event.export_handle())));  // of this process
+  CHECK_ERROR(invalid_argument, Event::import(device, CALL(event.export_handle())));  // it is a handle of this process
 }
 
 ANYPLACE_CASE("capabilities", "devices.capabilities", "interprocess_memory: claimed and works, or refused") {

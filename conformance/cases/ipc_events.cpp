@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which record of an event of several processes a wait takes: the most recent one at the call, whichever process made
-// it, and no other from then on. Each process holds back one stream at most.
+// it, and none that is made later. Each process holds back at most one stream.
 #include "second_process.h"
 #include "support.h"
 
@@ -40,7 +40,7 @@ ANYPLACE_CASES(recorders, "ipc", "ipc.events",
     }
     talk.tell();
     talk.hear();
-    CHECK(event.query());  // of the most recent record
+    CHECK(event.query());  // the most recent record
     gate.open();
     CALL(held.synchronize());
     talk.hear();
@@ -78,7 +78,7 @@ ANYPLACE_CASES(stretches, "ipc", "ipc.events",
     const Side side(run);
     const Event before = CALL(Event(side.device, {.interprocess = true}));
     const Event event = CALL(Event(side.device, {.interprocess = true}));
-    // Of one stream, so that the second gate holds it back when the first is open.
+    // Both are on one stream, so that the second gate holds it back when the first is open.
     HostGate first, second;
     first.hold(side.stream);
     CALL(side.stream.record_event(before));
@@ -116,7 +116,7 @@ ANYPLACE_CASES(stretches, "ipc", "ipc.events",
   second.must_end_well();
 }
 
-/// Records the event behind a gate, and opens that when the other process has seen it pending.
+/// Records the event behind a gate, and opens the gate when the other process has seen the record pending.
 void record_round(const Side& side, const Event& event, const Talk& talk) {
   HostGate gate;
   gate.hold(side.stream);
@@ -128,10 +128,10 @@ void record_round(const Side& side, const Event& event, const Talk& talk) {
   CALL(side.stream.synchronize());
   CHECK(event.query());
   talk.hear();
-  talk.tell();  // from here on the other one may record it
+  talk.tell();  // from here on the other process may record it
 }
 
-/// The other side of it.
+/// Waits in the other process for a record of record_round().
 void wait_round(const Side& side, const Event& event, const Talk& talk) {
   const Buffer buffer = filled(side.stream, bytes, 1);
   talk.hear();
@@ -166,7 +166,7 @@ ANYPLACE_CASE("ipc", "ipc.events", "each record of an event that two processes r
   });
   const Side side(run);
   const Event event = CALL(Event(side.device, {.interprocess = true}));
-  // What there was when it was exported, and when it was opened, is no record of later.
+  // The records that existed when the event was exported and when it was opened don't count for later waits.
   CALL(side.stream.record_event(event));
   CALL(event.synchronize());
   second.talk().send(CALL(event.export_handle()));
@@ -189,7 +189,7 @@ ANYPLACE_CASE("ipc", "ipc.events", "what a process completed before it was kille
     talk.send(CALL(complete.export_handle()));
     talk.send(CALL(never.export_handle()));
     HostGate gate;
-    gate.hold(side.stream);  // work that is pending, and that nobody waits for
+    gate.hold(side.stream);  // pending work that nobody waits for
     talk.tell();
     talk.hear();
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sharing between processes at the plugin's table: for how long another process's record is waited for, what sharing
-// leaves behind, and shareable memory in the device's books.
+// Sharing between processes at the plugin's table: how long a wait for another process's record lasts, what sharing
+// leaves behind, and shareable memory in the device's figures.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -82,7 +82,8 @@ bool cannot_wait_so(anyplace_status status, std::uint64_t timeout) {
   return status == ANYPLACE_STATUS_UNSUPPORTED && timeout != ANYPLACE_FOREVER;
 }
 
-/// A process with an event, which it records behind a gate as often as it is told to, and completes when told again.
+/// Runs in a process with an event: records it behind a gate as often as it is told to, and completes the record when
+/// told again.
 void record_on_demand(const Run& run, const Talk& talk, std::size_t times) {
   const TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -141,7 +142,7 @@ ANYPLACE_CASE("ipc", "ipc.events", "a limited wait for another process's pending
   second.must_end_well();
 }
 
-/// Each at the end of what some unit of some width can say.
+/// Each is the largest number of some unit and width.
 constexpr std::uint64_t long_times[] = {std::uint64_t{1'000'000'000} << 31, (std::uint64_t{1} << 63) - 1,
                                         std::uint64_t{1} << 63, ANYPLACE_FOREVER - 1, ANYPLACE_FOREVER};
 
@@ -179,7 +180,8 @@ ANYPLACE_CASE("ipc", "ipc.events", "the longest limits are enough for another pr
 
 // ---- What is left behind
 
-/// Twice as many and more are made, one after the other: a table of so many places that aren't given back is full then.
+/// More than twice as many are made one after the other, so a table with so many places that aren't freed would be
+/// full.
 constexpr int past_thousands = 2100;
 
 ANYPLACE_CASE("books", "process.books", "thousands of events that are shared leave nothing behind",
@@ -211,7 +213,7 @@ ANYPLACE_CASE("books", "process.books",
     CHECK(done != 0);
     MUST(backend, event_destroy, event);
   });
-  // And opened once more it is the event.
+  // When it is opened once more it is the same event.
   const anyplace_event event = imported_event(backend, handle);
   second.talk().tell();
   second.talk().hear();
@@ -252,11 +254,11 @@ ANYPLACE_CASE("books", "process.books", "thousands of memories that are shared l
     const anyplace_ipc_handle second = exported(backend, memory, block_bytes);
     end_export(backend, memory, first);
     end_export(backend, memory, second);
-    backend.free(memory);  // as DEVICE
+    backend.free(memory);  // it is freed as DEVICE
   });
 }
 
-/// A process that shares so many bytes of `memory`, filled, until it is told to stop.
+/// Runs in a process that shares `bytes` filled bytes of `memory` until it is told to stop.
 void share(const TableBackend& backend, const Talk& talk, anyplace_address memory, std::uint64_t bytes) {
   const anyplace_stream stream = backend.stream();
   backend.fill(stream, memory, 7, bytes);
@@ -290,11 +292,11 @@ ANYPLACE_CASE("books", "process.books",
     const TableBackend backend(run);
     const anyplace_address memory = backend.allocate(block_bytes, ANYPLACE_MEMORY_SHAREABLE);
     share(backend, talk, memory, block_bytes);
-    backend.free(memory);  // as DEVICE
+    backend.free(memory);  // it is freed as DEVICE
   });
   const TableBackend backend(run);
   const anyplace_ipc_handle handle = receive(second.talk());
-  CHECK(handle.byte_count > 0);  // SHAREABLE can be shared
+  CHECK(handle.byte_count > 0);  // SHAREABLE memory can be shared
   check_opened_again_and_again(backend, handle, past_thousands, block_bytes);
   second.talk().tell();
   second.must_end_well();
@@ -330,9 +332,9 @@ ANYPLACE_CASE("books", "process.books",
   if (handle.byte_count == 0) skip("mapped memory that can be shared");
 }
 
-// ---- The device's books
+// ---- The device's figures
 
-/// Half of what is free. Skips the case where the vendor can't tell.
+/// Half of the free memory. Skips the case if the vendor can't tell it.
 std::uint64_t half_of_memory(const TableBackend& backend) {
   const anyplace_memory_info info = backend.memory(backend.device());
   if (info.free_bytes == ANYPLACE_UNKNOWN || info.total_bytes == ANYPLACE_UNKNOWN) {
@@ -341,7 +343,7 @@ std::uint64_t half_of_memory(const TableBackend& backend) {
   return info.free_bytes / 2 / block_bytes * block_bytes;
 }
 
-ANYPLACE_CASE("ipc", "memory.figures", "shareable memory isn't said to be free, exported or not, and comes back",
+ANYPLACE_CASE("ipc", "memory.figures", "shareable memory isn't said to be free, exported or not, until it is freed",
               Capability::interprocess_memory) {
   const TableBackend backend(run);
   const std::uint64_t bytes = half_of_memory(backend);
@@ -360,8 +362,8 @@ ANYPLACE_CASE("ipc", "memory.figures", "shareable memory isn't said to be free, 
       end_export(backend, memory, handle);
       check_taken();
     }
-    backend.free(memory);  // as DEVICE
-    // So that what was of the one kind is to be had as the other.
+    backend.free(memory);  // it is freed as DEVICE
+    // The memory of one kind must be available for the other kind again.
     const anyplace_address device_memory = backend.allocate(bytes);
     check_taken();
     backend.free(device_memory);

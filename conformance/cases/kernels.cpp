@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that are C++ callables, on devices that run host code.
+// Kernels that are C++ callables, on devices that run functions of the host.
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -237,7 +237,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a kernel may not call back into the 
   CHECK_EQUAL(static_cast<ErrorCode>(code.load()), ErrorCode::not_permitted);
 }
 
-ANYPLACE_CASE("kernels", "kernels.launch", "a function is a callable too", Capability::host_kernels) {
+ANYPLACE_CASE("kernels", "kernels.launch", "a function can be launched as a callable", Capability::host_kernels) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   static std::atomic<int> ran{0};
@@ -252,7 +252,7 @@ ANYPLACE_CASE("kernels", "kernels.launch", "a function is a callable too", Capab
   CHECK_EQUAL(CALL(kernel.device()), device);
 }
 
-// ---- Refused
+// ---- Refused launches
 
 struct BadLaunch {
   std::string label;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The arguments of a launch as they cross the boundary: an array with a stride, sizes that are checked, and kernels of
-// two images that have one name.
+// the same name in two images.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -55,7 +55,7 @@ ANYPLACE_CASES(strides, "arguments", "kernels.launch", "a module's arguments may
   }
 }
 
-/// What a host kernel was called with.
+/// The arguments that a host kernel was called with.
 struct Called {
   std::mutex mutex;
   std::vector<std::uint32_t> sizes;   // guarded by mutex
@@ -107,7 +107,7 @@ ANYPLACE_CASES(strides, "arguments", "kernels.launch", "a host kernel's argument
   MUST(backend, kernel_destroy, kernel);
 }
 
-ANYPLACE_CASE("arguments", "kernels.launch", "a host kernel may have none, and as many as a C++ function can",
+ANYPLACE_CASE("arguments", "kernels.launch", "a host kernel may have no arguments, and as many as a C++ function can",
               Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -132,8 +132,8 @@ ANYPLACE_CASE("arguments", "kernels.launch", "a host kernel may have none, and a
 
 // ---- Numbers and sizes
 
-/// Whether a backend of this kind of image knows what its kernels take. Those of AMD's don't say it, and NVIDIA's
-/// driver tells it since 12.4.
+/// Whether every backend for this kind of image knows the parameters of kernels. AMD's images don't contain them, and
+/// NVIDIA's driver tells them since 12.4.
 bool always_known(const TableImage& image) {
   return image.format() == ANYPLACE_IMAGE_SHARED_OBJECT || image.format() == ANYPLACE_IMAGE_OPENCL_C ||
          image.format() == ANYPLACE_IMAGE_SPIRV;
@@ -158,7 +158,7 @@ ANYPLACE_CASE("arguments", "kernels.launch",
     return ENTRY(backend, kernel_launch, stream, loaded.fill, &launch);
   };
   const anyplace_argument extra{ANYPLACE_ARGUMENT_VALUE, 8, &wide};
-  // One too many does no harm where nobody looks.
+  // One argument too many does no harm if nobody checks.
   const anyplace_status many = refused({three[0], three[1], three[2], extra});
   if (many == ANYPLACE_STATUS_OK && !always_known(image)) skip("a driver that tells what a kernel's parameters are");
   CHECK_EQUAL(static_cast<ErrorCode>(many), ErrorCode::invalid_argument);
@@ -175,7 +175,7 @@ ANYPLACE_CASE("arguments", "kernels.launch",
 
 // ---- Images of one name
 
-/// Launches fill of both; each has to be its own image's.
+/// Launches `fill` of both images; each launch must run its own image's kernel.
 void check_apart(const TableBackend& backend, anyplace_stream stream, anyplace_address memory, anyplace_kernel own,
                  anyplace_kernel other) {
   FillLaunch fill(memory, elements, 0x01020304);
@@ -187,8 +187,9 @@ void check_apart(const TableBackend& backend, anyplace_stream stream, anyplace_a
   CHECK(backend.read(stream, memory, elements * 4) != words(0x01020304));
 }
 
-ANYPLACE_CASE("arguments", "kernels.images", "two images whose kernels have one name are loaded at once, each its own",
-              Capability::modules, test_module) {
+ANYPLACE_CASE("arguments", "kernels.images",
+              "two images whose kernels have one name are loaded at once, and each runs its own", Capability::modules,
+              test_module) {
   TableBackend backend(run);
   const TableImage image(run);
   TableImage changed(run);
@@ -225,7 +226,8 @@ ANYPLACE_CASE("arguments", "kernels.images", "one image may be loaded twice, and
 // ---- Faults
 
 ANYPLACE_CASE("arguments", "devices.faults",
-              "a kernel that fails is told once, before anything that waits for it gets on", Capability::host_kernels) {
+              "a kernel's failure is reported once, before anything that waits for it goes on",
+              Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream_with(4711);
   const anyplace_stream waiter = backend.stream();

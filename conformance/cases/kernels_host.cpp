@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that are functions of the host, at the table: what their block and their arguments are, how they fail, and
-// when they are let go.
+// Kernels that are functions of the host, at the table: their block, their arguments, how they fail, and when they are
+// released.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t large_sizes[] = {65, 257, 1024, 4000};
 
-/// Compares what a kernel was given with patterns of large_sizes.
+/// Compares the arguments of a kernel with patterns of large_sizes.
 struct Expected {
   std::vector<Bytes> values;
   std::atomic<int> blocks{0};
@@ -109,7 +109,7 @@ anyplace_status fail_with(void* user, const anyplace_block*, void* const*, const
   return *static_cast<const anyplace_status*>(user);
 }
 
-ANYPLACE_CASE("host kernels", "devices.faults", "what a kernel returns is the fault that is told",
+ANYPLACE_CASE("host kernels", "devices.faults", "the status that a kernel returns is the fault that is reported",
               Capability::host_kernels) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -128,8 +128,9 @@ ANYPLACE_CASE("host kernels", "devices.faults", "what a kernel returns is the fa
   }
 }
 
-ANYPLACE_CASE("host kernels", "devices.faults", "a fault of a wrapper's work is told with the wrapper's cookie",
-              Capability::host_kernels, Capability::native_handles, Capability::stream_from_native) {
+ANYPLACE_CASE("host kernels", "devices.faults",
+              "a fault of a wrapped stream's work is reported with the wrapper's cookie", Capability::host_kernels,
+              Capability::native_handles, Capability::stream_from_native) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const anyplace_stream wrapper = backend.wrapper_of(backend.native(stream), 815);
@@ -148,7 +149,7 @@ ANYPLACE_CASE("host kernels", "devices.faults", "a fault of a wrapper's work is 
   MUST(backend, kernel_destroy, kernel);
 }
 
-// ---- Its end
+// ---- Releasing
 
 void count_release(void* user) { ++*static_cast<std::atomic<int>*>(user); }
 ANYPLACE_CASE("host kernels", "kernels.launch", "a kernel is released once, launched or not",
@@ -163,7 +164,7 @@ ANYPLACE_CASE("host kernels", "kernels.launch", "a kernel is released once, laun
     CHECK_EQUAL(released.load(), 0);
     MUST(backend, kernel_destroy, kernel);
     MUST(backend, device_synchronize, backend.device(), ANYPLACE_FOREVER);
-    // A thread of the backend's may be the one that lets go, a little later.
+    // A thread of the backend may release it a little later.
     while (released.load() == 0) linger(1);
     CHECK_EQUAL(released.load(), 1);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of a module: the test kernels (kernels/README.md), and images and names that are wrong.
+// Kernels of a module: the test kernels (kernels/README.md), and wrong images and names.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -9,7 +9,7 @@
 namespace anyplace::conformance::kernels_module_cases {
 namespace {
 
-/// block_sum has its shared memory as an argument where the image is OpenCL's.
+/// block_sum's shared memory is an argument if the image is OpenCL's.
 ModuleOptions options_for(const std::string& file) {
   ModuleOptions options;
   const bool argument = file.ends_with(".cl") || file.ends_with(".spv");
@@ -156,7 +156,7 @@ ANYPLACE_CASE("modules", "kernels.launch", "a module's arguments are copied at t
   const Module module = load(run, device);
   const KernelView kernel = CALL(module.kernel("fill"));
   const Buffer buffer = filled(stream, 400, 0);
-  // Once before the gate: a first launch may have to load the code.
+  // The kernel is launched once before the gate closes, because a first launch may have to load the code.
   CALL(stream.launch(kernel, {1, 64}, buffer, 64u, 1u));
   CALL(stream.synchronize());
   std::uint64_t address = buffer.address();
@@ -361,9 +361,9 @@ ANYPLACE_CASE("modules", "streams.handles", "another device's kernel is invalid_
   CHECK_ERROR(invalid_argument, stream.launch(module.kernel("fill"), {1, 1}, buffer, 1u, 1u));
 }
 
-// ---- What is known of them
+// ---- Attributes and native handles
 
-/// Runs `ask`; skips the case where the vendor has no answer.
+/// Runs `ask`, and skips the case if the vendor has no answer.
 template <class Ask>
 auto known(const char* what, Ask ask) {
   try {
@@ -423,8 +423,8 @@ ANYPLACE_CASE("modules", "kernels.attributes", "a kernel's attributes are within
 }
 
 ANYPLACE_CASE("modules", "kernels.attributes",
-              "so many blocks of a kernel run on a multiprocessor, and no more as they grow", Capability::modules,
-              test_module) {
+              "a multiprocessor runs at least one block of a kernel, and no more blocks as they grow",
+              Capability::modules, test_module) {
   const Device device = run.device();
   const Module module = load(run, device);
   const KernelView kernel = CALL(module.kernel("block_sum"));

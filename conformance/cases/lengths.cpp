@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Long lives at the table: the thousandth piece of work, record, wait, launch and handle is as the first. A ring that
-// is full, a pool that has been through all its places, a counter of twelve bits: each is right until then.
+// Long lives at the table: the thousandth submission, record, wait, launch and handle behaves as the first. It finds a
+// ring that is full, a pool that has used all its places, a counter of twelve bits: each works until then.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -14,10 +14,10 @@
 namespace anyplace::conformance::lengths_cases {
 namespace {
 
-/// More than the places of any ring or pool that a backend is likely to begin with.
+/// More than the places of any ring or pool with which a backend is likely to begin.
 constexpr std::uint64_t many = 4500;
 
-/// Cells of one byte, of which each piece of work writes one.
+/// The value of a one-byte cell; each piece of work writes one cell.
 std::uint8_t value_of(std::uint64_t cell) { return static_cast<std::uint8_t>(1 + cell % 251); }
 Bytes all_values() {
   Bytes values;
@@ -25,8 +25,8 @@ Bytes all_values() {
   return values;
 }
 
-/// Holds a stream back until everything was submitted that the case has, or until nothing more can be: some vendors'
-/// queues have room for a thousand pieces of work, and who submits another waits.
+/// Holds a stream back until the case has submitted everything, or until nothing more can be submitted: some vendors'
+/// queues have room for a thousand pieces of work, and block whoever submits another.
 class HeldUntilFull {
  public:
   HeldUntilFull(const TableBackend& backend, anyplace_stream stream, bool really) : hold_(backend) {
@@ -34,7 +34,7 @@ class HeldUntilFull {
     hold_.hold(stream);
     opener_ = std::thread([this] { open_when_full(); });
   }
-  HeldUntilFull(const HeldUntilFull&) = delete;  // its thread has its address
+  HeldUntilFull(const HeldUntilFull&) = delete;  // its thread uses its address
   HeldUntilFull& operator=(const HeldUntilFull&) = delete;
   ~HeldUntilFull() { open(); }
 
@@ -80,7 +80,7 @@ ANYPLACE_CASES(as_it_comes_or_held, "lengths", "streams.order",
   {
     HeldUntilFull hold(backend, stream, parameter.held);
     MUST(backend, memory_set, stream, chain, 7, 1, 1);
-    // A copy that is left out or comes too early breaks the chain.
+    // A copy that is left out or runs too early breaks the chain.
     for (std::uint64_t i = 0; i < many; ++i) {
       MUST(backend, memory_copy, stream, chain + i + 1, chain + i, 1, ANYPLACE_COPY_DEVICE_TO_DEVICE);
       hold.submitted();
@@ -123,7 +123,7 @@ ANYPLACE_CASES(as_it_comes_or_held, "lengths", "streams.host_functions",
   CHECK_EQUAL(wrong.load(), 0u);
 }
 
-/// A kernel of the host's that is launched with the numbers from 0 on.
+/// A host kernel that is launched with the numbers from 0 on.
 struct Counted {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> wrong{0};
@@ -221,7 +221,7 @@ ANYPLACE_CASE("lengths", "streams.wait_event", "each of thousands of waits holds
   TableBackend backend(run);
   const anyplace_stream producer = backend.stream();
   const anyplace_event event = backend.event();
-  // Each has one wait a round, so that none is held back by another.
+  // Each stream has one wait in a round, so that none is held back by another wait.
   std::vector<anyplace_stream> waiters;
   for (int i = 0; i < 25; ++i) waiters.push_back(backend.stream());
   const anyplace_address source = backend.allocate(1);
@@ -264,7 +264,7 @@ ANYPLACE_CASE("lengths", "streams.wait_event", "two streams hand work to each ot
   CHECK_BYTES(backend.read(streams[0], chain, many + 1), Bytes(many + 1, 7));
 }
 
-ANYPLACE_CASE("lengths", "events.record", "thousands of events are there at once, each with a record of its own") {
+ANYPLACE_CASE("lengths", "events.record", "thousands of events exist at once, each with a record of its own") {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const anyplace_address memory = backend.allocate(64);
@@ -275,7 +275,7 @@ ANYPLACE_CASE("lengths", "events.record", "thousands of events are there at once
     MUST(backend, event_record, events.back(), stream);
   }
   backend.synchronize(stream);
-  // Two events that had one place would both be pending now.
+  // If two events shared a place, both would be pending now.
   constexpr std::uint64_t pending = many - 500;
   {
     TableHold hold(backend);
@@ -293,11 +293,11 @@ ANYPLACE_CASE("lengths", "events.record", "thousands of events are there at once
 // ---- Graphs
 
 ANYPLACE_CASES(as_it_comes_or_held, "lengths", "graphs.launch",
-               "launches of one graph run once each and in their order by the thousand, {}", Capability::graphs) {
+               "thousands of launches of one graph run once each and in their order, {}", Capability::graphs) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
-  const std::uint64_t launches = parameter.held ? 1500 : many;  // each of which has several pieces of work
-  // Each launch moves the line along by a byte, and so shows how many there were.
+  const std::uint64_t launches = parameter.held ? 1500 : many;  // a launch has several pieces of work
+  // Each launch moves the line by a byte, and so shows how many launches there were.
   const anyplace_address line = backend.allocate(many + 64);
   const anyplace_address shadow = backend.allocate(many + 64);
   backend.fill(stream, line, 0, many + 64);
@@ -331,7 +331,7 @@ ANYPLACE_CASE("lengths", "graphs.update", "each of thousands of updates is that 
     GraphDescription description;
     description.fill(cells + i, value_of(i), 1, 1);
     if (graph == 0 || !update_graph(backend, graph, description)) {
-      // A device that refuses the update is given another graph, as the core does.
+      // If a device refuses the update, another graph is made, as the core does.
       backend.synchronize(stream);
       if (graph != 0) MUST(backend, graph_destroy, graph);
       GraphDescription again;
@@ -344,9 +344,9 @@ ANYPLACE_CASE("lengths", "graphs.update", "each of thousands of updates is that 
   MUST(backend, graph_destroy, graph);
 }
 
-// ---- Handles that are made and ended
+// ---- Handles that are made and destroyed
 
-/// Makes a handle, uses it to write a cell in the stream's order, and ends it.
+/// Makes a handle, uses it to write a cell in the stream's order, and destroys it.
 struct Brief {
   std::string label;
   std::vector<Capability> needs;
@@ -439,17 +439,16 @@ ANYPLACE_CASES(briefs, "lengths", "process.books", "thousands of {} are made, us
 
 // ---- One event and many threads
 
-ANYPLACE_CASE("lengths", "events.record",
-              "what many threads are told of an event is true of the record that they know of",
+ANYPLACE_CASE("lengths", "events.record", "what many threads see of an event holds for the record that they know of",
               Capability::host_functions) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const anyplace_event event = backend.event();
-  std::atomic<std::uint64_t> done{0};      // pieces of work
-  std::atomic<std::uint64_t> recorded{0};  // of them, when the call of the record had returned
+  std::atomic<std::uint64_t> done{0};      // pieces of work that are done
+  std::atomic<std::uint64_t> recorded{0};  // pieces of work before the last record whose call has returned
   std::atomic<bool> over{false};
   constexpr std::uint64_t records = 1000;
-  // The last of them records; the others ask, wait for it, and let a stream wait.
+  // The last thread records; the others query, wait for the event, and make a stream wait.
   run_threads(7, [&](int thread) {
     if (thread == 6) {
       const struct AtEnd {
@@ -463,7 +462,7 @@ ANYPLACE_CASE("lengths", "events.record",
         });
         MUST(backend, event_record, event, stream);
         recorded = i;
-        if (i % 8 == 0) MUST(backend, event_synchronize, event, ANYPLACE_FOREVER);  // complete now and then
+        if (i % 8 == 0) MUST(backend, event_synchronize, event, ANYPLACE_FOREVER);  // it is complete now and then
         linger(static_cast<int>(i));
       }
       return;
@@ -492,7 +491,7 @@ ANYPLACE_CASE("lengths", "events.record",
 }
 
 ANYPLACE_CASE("lengths", "errors.threads",
-              "an event that many threads recorded is that of the record that follows them",
+              "an event that many threads recorded is pending until the record that follows is complete",
               Capability::host_functions) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

@@ -18,7 +18,7 @@ struct Time {
   std::string label;
   std::uint64_t nanoseconds;
 };
-/// Too long to be seen to end, each at the end of what some unit of some width can say.
+/// These times are too long to run out. Each is at the end of the range of some unit and width.
 constexpr std::uint64_t microseconds = 1000;
 constexpr std::uint64_t milliseconds = 1000 * microseconds;
 constexpr std::uint64_t seconds = 1000 * milliseconds;
@@ -37,7 +37,7 @@ const std::vector<Time> short_times = {{"no", 0}, {"a single", 1}, {"a thousand"
 
 using Wait = std::function<anyplace_status(std::uint64_t timeout)>;
 
-/// Waits for a stream, an event and a device, in turn, each with something to wait for.
+/// Waits for a stream, an event and a device in turn, each of which has work.
 void for_each_wait(const TableBackend& backend,
                    const std::function<void(const char*, anyplace_stream, const Wait&)>& body) {
   const anyplace_stream stream = backend.stream();
@@ -58,7 +58,8 @@ bool cannot_wait_so(anyplace_status status, std::uint64_t timeout) {
   return status == ANYPLACE_STATUS_UNSUPPORTED && timeout != ANYPLACE_FOREVER;
 }
 
-ANYPLACE_CASES(long_times, "limits", "streams.synchronize", "{} are enough for work that takes a while") {
+ANYPLACE_CASES(long_times, "limits", "streams.synchronize",
+               "a timeout of {} doesn't run out while work takes a while") {
   TableBackend backend(run);
   for_each_wait(backend, [&](const char* entry, anyplace_stream stream, const Wait& wait) {
     TableHold hold(backend);
@@ -86,7 +87,7 @@ ANYPLACE_CASES(long_times, "limits", "streams.synchronize", "{} are enough for w
 }
 
 ANYPLACE_CASES(short_times, "limits", "streams.synchronize",
-               "{} nanoseconds are over in time, and OK where there is nothing to wait for") {
+               "a timeout of {} nanoseconds runs out, and is OK where there is nothing to wait for") {
   TableBackend backend(run);
   for_each_wait(backend, [&](const char* entry, anyplace_stream stream, const Wait& wait) {
     {
@@ -101,7 +102,7 @@ ANYPLACE_CASES(short_times, "limits", "streams.synchronize",
       }
     }
     backend.synchronize(stream);
-    // An event that is recorded on an idle stream may still take a moment.
+    // An event that is recorded on an idle stream may still take a moment to complete.
     anyplace_status status = ANYPLACE_STATUS_TIMEOUT;
     while (status == ANYPLACE_STATUS_TIMEOUT) status = wait(parameter.nanoseconds);
     if (!cannot_wait_so(status, parameter.nanoseconds)) TableBackend::require(status, entry, {__FILE__, __LINE__});
@@ -112,7 +113,7 @@ ANYPLACE_CASES(short_times, "limits", "streams.synchronize",
 
 struct Kind {
   std::string label;
-  std::uint32_t kind;  ///< 0: device memory in a stream's order
+  std::uint32_t kind;  ///< 0 for device memory in a stream's order
 };
 const std::vector<Kind> kinds = {{"device memory", ANYPLACE_MEMORY_DEVICE},
                                  {"pinned memory", ANYPLACE_MEMORY_PINNED},
@@ -140,7 +141,8 @@ void free(const TableBackend& backend, anyplace_stream stream, std::uint32_t kin
   if (kind != 0) backend.free(address, as_device ? std::uint32_t{ANYPLACE_MEMORY_DEVICE} : kind);
 }
 
-ANYPLACE_CASES(kinds, "limits", "memory.out_of_memory", "of {} every size is to be had, or is OUT_OF_MEMORY") {
+ANYPLACE_CASES(kinds, "limits", "memory.out_of_memory",
+               "an allocation of {} succeeds or is OUT_OF_MEMORY, whatever its size") {
   TableBackend backend(run);
   need_kind(backend, parameter.kind);
   const anyplace_stream stream = backend.stream();
@@ -183,7 +185,7 @@ ANYPLACE_CASES(kinds, "limits", "memory.out_of_memory", "of {} every size is to 
     const bool aligned = parameter.kind == ANYPLACE_MEMORY_DEVICE || parameter.kind == 0;
     if (aligned && address % alignment != 0) check_failed(__FILE__, __LINE__, what + " isn't aligned");
     if (parameter.kind == ANYPLACE_MEMORY_PINNED) {
-      std::memset(pointer_of(address), 1, bytes);  // fills are of device memory
+      std::memset(pointer_of(address), 1, bytes);  // fills are only for device memory
     } else {
       MUST(backend, memory_set, stream, address, 1, 1, bytes);
       backend.synchronize(stream);
@@ -210,11 +212,11 @@ ANYPLACE_CASE("limits", "memory.kinds", "a kind of memory that the device doesn'
   if (all) TableBackend::message();
 }
 
-// ---- More than 32 bits can say
+// ---- Beyond 32 bits
 
 constexpr std::uint64_t four_gibibytes = std::uint64_t{1} << 32;
 
-/// A range of more than 4 GiB with two granules of memory behind it: one over and over, and another at the very end.
+/// A range of more than 4 GiB with only two granules of memory: one is mapped over and over, the other at the very end.
 class LongRange {
  public:
   explicit LongRange(TableDevice& device)
@@ -238,7 +240,7 @@ class LongRange {
 
   anyplace_address begin() const noexcept { return range_; }
   anyplace_address tail() const noexcept { return range_ + (granules_ - 1) * device_.granule(); }
-  /// Up to the middle of the last granule.
+  /// The size up to the middle of the last granule.
   std::uint64_t bytes() const noexcept { return (granules_ - 1) * device_.granule() + device_.granule() / 2; }
 
   void check(std::uint8_t value, Caller caller = {}) const {
@@ -261,7 +263,7 @@ class LongRange {
   anyplace_physical tail_;
 };
 
-/// Where a granule is so large, or so small, that the range is no longer an easy thing.
+/// Skips the case if the granule is so large, or so small, that such a range is too expensive.
 void need_usual_granule(const TableDevice& device) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   skip("a build without sanitizers, under which 4 GiB take minutes");

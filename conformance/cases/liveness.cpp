@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Liveness under load: who waits gets on when what it waits for is done, however much comes after it, whoever else
-// waits or gives up, and however close a submission is to the moment in which the work before it ends.
+// Liveness under load: a waiter goes on when what it waits for is done, whatever is submitted later, whoever else waits
+// or gives up, and however close a submission is to the end of the work before it.
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -13,7 +13,7 @@ namespace anyplace::conformance::liveness_cases {
 namespace {
 
 /// Keeps a stream busy for good: each of its host functions returns only when the next one is submitted. So the stream
-/// is never idle before stop(), and all that was submitted at some moment is done soon after it.
+/// is never idle before stop(), but everything that was submitted at some moment is done soon after it.
 class Feed {
  public:
   Feed(const TableBackend& backend, anyplace_stream stream, std::function<void()> after_each = {})
@@ -59,7 +59,7 @@ class Feed {
   std::uint64_t submitted_ = 0;  // guarded by mutex_
   std::uint64_t started_ = 0;    // guarded by mutex_
   bool stop_ = false;            // guarded by mutex_
-  std::thread thread_;           // last: it uses all of the above
+  std::thread thread_;           // last, because it uses all of the above
 };
 
 constexpr std::uint64_t long_time = std::uint64_t{1} << 62;
@@ -111,7 +111,7 @@ ANYPLACE_CASE("liveness", "streams.wait_event", "a stream that waits gets on tho
   }
 }
 
-// ---- Many who wait
+// ---- Many waiters
 
 struct Waited {
   std::string label;
@@ -130,7 +130,7 @@ anyplace_status wait_for(const TableBackend& backend, Waited::What what, int thr
   return ENTRY(backend, device_synchronize, backend.device(), timeout);
 }
 
-/// Every second thread gives up and tries again, so that a wake-up that is meant for one may reach another.
+/// Every second thread gives up and tries again, so that a wake-up that is meant for one thread may reach another.
 ANYPLACE_CASES(waited, "liveness", "streams.synchronize",
                "all of many threads that wait for {} get on, also while others give up") {
   TableBackend backend(run);
@@ -189,9 +189,10 @@ ANYPLACE_CASE("liveness", "streams.wait_event", "all of many streams that wait f
   }
 }
 
-// ---- Submissions beside the end of the work before them
+// ---- Submissions at the moment when earlier work ends
 
-ANYPLACE_CASE("liveness", "streams.synchronize", "no piece of work is slept through, from one thread or several") {
+ANYPLACE_CASE("liveness", "streams.synchronize",
+              "work that is submitted at the moment when its stream falls idle is done, from one thread or several") {
   TableBackend backend(run);
   const anyplace_stream shared = backend.stream();
   const anyplace_address memory = backend.allocate(4096);
@@ -232,7 +233,7 @@ std::thread submitter(const TableBackend& backend, anyplace_stream stream, Count
   return std::thread([&backend, stream, &counts] {
     while (!counts.stop) {
       submit(backend, stream, [&counts] {
-        for (int i = 0; i < 10; ++i) linger(1);  // so that there is always something left to do
+        for (int i = 0; i < 10; ++i) linger(1);  // keeps the stream from falling idle
         ++counts.done;
       });
       ++counts.submitted;
@@ -241,7 +242,8 @@ std::thread submitter(const TableBackend& backend, anyplace_stream stream, Count
   });
 }
 
-/// Runs `look(submitted)` many times while another thread submits; it returns how much was done in what it looked at.
+/// Runs `look(submitted)` many times while another thread submits; `look` returns how much was done of what it waited
+/// for.
 void check_against_submitter(const TableBackend& backend, anyplace_stream stream, const char* what,
                              const std::function<std::uint64_t(Counts&)>& look) {
   Counts counts;
@@ -318,7 +320,8 @@ ANYPLACE_CASE("liveness", "devices.synchronize", "synchronising a device races w
   });
 }
 
-ANYPLACE_CASE("liveness", "streams.query", "a query that races with submissions is true of all before it",
+ANYPLACE_CASE("liveness", "streams.query",
+              "a query that races with submissions is true only when all before it is done",
               Capability::host_functions) {
   TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

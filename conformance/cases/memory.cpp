@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of memory, native memory, figures, and running out.
+// Kinds of memory, native memory, memory figures, and out of memory.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -40,7 +40,7 @@ ANYPLACE_CASES(sizes, "memory", "memory.kinds", "{} of device memory can be had,
   CHECK_BYTES(read(stream, buffer), contents);
 }
 
-ANYPLACE_CASE("memory", "memory.kinds", "many small buffers are all aligned and apart") {
+ANYPLACE_CASE("memory", "memory.kinds", "many small buffers are all aligned, and don't overlap") {
   const Stream stream = CALL(Stream(run.device()));
   const std::uint64_t alignment = run.device().properties().address_alignment;
   std::vector<Buffer> buffers;
@@ -56,7 +56,8 @@ ANYPLACE_CASE("memory", "memory.kinds", "many small buffers are all aligned and 
   for (std::size_t i = 1; i < ranges.size(); ++i) CHECK(ranges[i - 1].first + ranges[i - 1].second <= ranges[i].first);
 }
 
-ANYPLACE_CASE("memory", "memory.kinds", "what the cache cuts out of the device's allocations is found by its address") {
+ANYPLACE_CASE("memory", "memory.kinds",
+              "what the caching allocator divides is freed by its address, and not by one inside") {
   const Device device = run.device();
   CALL(configure_allocator(device, AllocatorConfig::parse("segments:classic")));
   const Stream stream = CALL(Stream(device));
@@ -96,7 +97,8 @@ ANYPLACE_CASE("memory", "memory.kinds", "0 bytes of managed memory is a null buf
   CHECK(!buffer);
 }
 
-ANYPLACE_CASES(sizes, "memory", "memory.kinds", "{} of pinned memory can be had and goes up and down whole",
+ANYPLACE_CASES(sizes, "memory", "memory.kinds",
+               "{} of pinned memory can be allocated, and copied to the device and back whole",
                Capability::pinned_memory) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
@@ -177,7 +179,7 @@ ANYPLACE_CASE("memory", "memory.kinds", "the host has no pointer to device memor
   CHECK_ERROR(unsupported, buffer.host_data());
 }
 
-ANYPLACE_CASE("memory", "memory.kinds", "two devices' memories are apart", second_device) {
+ANYPLACE_CASE("memory", "memory.kinds", "two devices' buffers are different memory", second_device) {
   const Stream near = CALL(Stream(run.device()));
   const Stream far = CALL(Stream(run.second()));
   const Buffer near_buffer = filled(near, 65536, 1);
@@ -186,7 +188,7 @@ ANYPLACE_CASE("memory", "memory.kinds", "two devices' memories are apart", secon
   CHECK_BYTES(read(far_buffer), Bytes(65536, 2));
 }
 
-ANYPLACE_CASE("memory", "memory.kinds", "a part of a buffer has the address and bytes that it should") {
+ANYPLACE_CASE("memory", "memory.kinds", "a part of a buffer has the address and size that were asked for") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 1000));
   const BufferView part = CALL(buffer.sub(100, 300));
@@ -200,7 +202,7 @@ ANYPLACE_CASE("memory", "memory.kinds", "a part of a buffer has the address and 
 
 // ---- Native and registered
 
-ANYPLACE_CASE("memory", "memory.native", "a buffer's address is the same each time and another for another") {
+ANYPLACE_CASE("memory", "memory.native", "a buffer's address stays the same, and differs from that of another") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer first = CALL(Buffer(stream, 4096));
   const Buffer second = CALL(Buffer(stream, 4096));
@@ -224,7 +226,7 @@ ANYPLACE_CASE("memory", "memory.native", "wrapped memory is the memory itself an
   CHECK_BYTES(read(stream, owner), Bytes(4096, 3));
 }
 
-ANYPLACE_CASE("memory", "memory.native", "a wrapper may be of a part") {
+ANYPLACE_CASE("memory", "memory.native", "a part of a buffer's memory can be wrapped") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer owner = filled(stream, 4096, 1);
@@ -241,7 +243,8 @@ ANYPLACE_CASE("memory", "memory.native", "wrapping address 0 or a range that wra
   CHECK_ERROR(invalid_argument, Buffer::from_native(device, ~std::uint64_t{0} - 7, 16));
 }
 
-ANYPLACE_CASE("memory", "memory.native", "registered memory goes up and down whole, and can be registered again",
+ANYPLACE_CASE("memory", "memory.native",
+              "registered memory is copied to the device and back whole, and can be registered again",
               Capability::host_register) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
@@ -261,7 +264,8 @@ ANYPLACE_CASE("memory", "memory.native", "registered memory goes up and down who
 
 // ---- Pageable
 
-ANYPLACE_CASES(sizes, "memory", "memory.pageable", "{} of ordinary host memory go up and down whole") {
+ANYPLACE_CASES(sizes, "memory", "memory.pageable",
+               "{} of ordinary host memory are copied to the device and back whole") {
   const Stream stream = CALL(Stream(run.device()));
   const Bytes contents = pattern(parameter.bytes);
   Bytes back(contents.size(), 0);
@@ -272,7 +276,7 @@ ANYPLACE_CASES(sizes, "memory", "memory.pageable", "{} of ordinary host memory g
   CHECK_BYTES(back, contents);
 }
 
-ANYPLACE_CASE("memory", "memory.pageable", "host memory at any address will do") {
+ANYPLACE_CASE("memory", "memory.pageable", "host memory at any address can be copied") {
   const Stream stream = CALL(Stream(run.device()));
   const Bytes contents = pattern(10000);
   for (std::size_t offset = 0; offset < 9; ++offset) {
@@ -290,7 +294,7 @@ ANYPLACE_CASE("memory", "memory.pageable", "host memory at any address will do")
   }
 }
 
-ANYPLACE_CASE("memory", "memory.pageable", "containers of any element are host memory") {
+ANYPLACE_CASE("memory", "memory.pageable", "containers of any element type can be copied") {
   const Stream stream = CALL(Stream(run.device()));
   const std::vector<double> up{1.5, -2.25, 1e300};
   std::array<double, 3> down{};
@@ -317,7 +321,8 @@ ANYPLACE_CASE("memory", "memory.figures", "the total is no more than the device'
   CHECK(*info.total <= *total);
 }
 
-ANYPLACE_CASE("memory", "memory.figures", "a quarter of what is said to be free can be had and used to its ends") {
+ANYPLACE_CASE("memory", "memory.figures",
+              "a quarter of the memory that is said to be free can be allocated, and used to its ends") {
   const Device device = run.device();
   const MemoryInfo info = CALL(device.memory_info());
   if (!info.free) skip("a free figure that the vendor can tell");
@@ -330,7 +335,7 @@ ANYPLACE_CASE("memory", "memory.figures", "a quarter of what is said to be free 
   CHECK_BYTES(read(stream, buffer.sub(bytes - 4096)), Bytes(4096, 2));
 }
 
-ANYPLACE_CASE("memory", "memory.figures", "what is allocated isn't said to be free") {
+ANYPLACE_CASE("memory", "memory.figures", "allocated memory isn't said to be free") {
   const Device device = run.device();
   const MemoryInfo before = CALL(device.memory_info());
   if (!before.free || !before.total) skip("figures that the vendor can tell");
@@ -362,7 +367,7 @@ ANYPLACE_CASE("memory", "memory.out_of_memory", "more than the device has is out
   CHECK_EQUAL(error.place(), run.place());
 }
 
-ANYPLACE_CASE("memory", "memory.out_of_memory", "the figures say what is in use") {
+ANYPLACE_CASE("memory", "memory.out_of_memory", "the figures of an out_of_memory say what is in use") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer held = CALL(Buffer(stream, 3 << 20));
@@ -372,22 +377,23 @@ ANYPLACE_CASE("memory", "memory.out_of_memory", "the figures say what is in use"
   CHECK(error.memory()->in_use < 64 << 20);
 }
 
-ANYPLACE_CASE("memory", "memory.out_of_memory", "the largest size that a number can say is out_of_memory") {
+ANYPLACE_CASE("memory", "memory.out_of_memory", "an allocation of the largest 64-bit size is out_of_memory") {
   const Stream stream = CALL(Stream(run.device()));
   CHECK_ERROR(out_of_memory, Buffer(stream, ~std::uint64_t{0}));
   CHECK_ERROR(out_of_memory, Buffer(stream, ~std::uint64_t{0} - 255));
   CHECK_ERROR(out_of_memory, Buffer(stream, std::uint64_t{1} << 63));
 }
 
-ANYPLACE_CASE("memory", "memory.out_of_memory", "of pinned memory too", Capability::pinned_memory) {
+ANYPLACE_CASE("memory", "memory.out_of_memory", "too much pinned memory is out_of_memory", Capability::pinned_memory) {
   CHECK_ERROR(out_of_memory, HostBuffer(run.device(), std::uint64_t{1} << 62));
 }
 
-ANYPLACE_CASE("memory", "memory.out_of_memory", "of managed memory too", Capability::managed_memory) {
+ANYPLACE_CASE("memory", "memory.out_of_memory", "too much managed memory is out_of_memory",
+              Capability::managed_memory) {
   CHECK_ERROR(out_of_memory, Buffer(run.device(), std::uint64_t{1} << 62, {.kind = MemoryKind::managed}));
 }
 
-ANYPLACE_CASE("memory", "memory.out_of_memory", "everything works after it") {
+ANYPLACE_CASE("memory", "memory.out_of_memory", "everything works after an out_of_memory") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer before = filled(stream, 65536, 1);
@@ -396,7 +402,7 @@ ANYPLACE_CASE("memory", "memory.out_of_memory", "everything works after it") {
   CHECK_BYTES(read(filled(stream, 65536, 2)), Bytes(65536, 2));
 }
 
-ANYPLACE_CASE("memory", "memory.out_of_memory", "memory whose free is pending is waited for before it is reported") {
+ANYPLACE_CASE("memory", "memory.out_of_memory", "memory whose free is pending is waited for before an out_of_memory") {
   const Device device = run.device();
   const MemoryInfo info = CALL(device.memory_info());
   if (!info.free) skip("a free figure that the vendor can tell");
@@ -404,7 +410,7 @@ ANYPLACE_CASE("memory", "memory.out_of_memory", "memory whose free is pending is
   const Stream stream = CALL(Stream(device));
   const Stream other = CALL(Stream(device));
   for (int round = 0; round < 8; ++round) {
-    // Two at a time don't fit; the one before is freed in its stream's order, behind work.
+    // Two such buffers don't fit at a time; the previous one is freed in its stream's order, behind work.
     const Buffer buffer = CALL(Buffer(round % 2 == 0 ? stream : other, bytes));
     CALL((round % 2 == 0 ? stream : other).memset8(buffer.sub(0, 1 << 20), 1));
   }

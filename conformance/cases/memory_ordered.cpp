@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffers free themselves in stream order: what still uses the memory finds it, and nobody else gets it meanwhile.
+// Buffers are freed in stream order: work that still uses the memory finds it unchanged, and nobody else gets the
+// memory meanwhile.
 //
 // The cases hold a stream back, leave a fill of a buffer pending behind the gate, destroy the buffer, and then make and
-// fill others. If the memory was handed out early the pending fill, when it runs, writes into one of those.
+// fill others. If the memory was handed out early, the pending fill writes into one of those when it runs.
 #include <memory>
 
 #include "support.h"
@@ -18,7 +19,7 @@ struct Size {
 
 const std::vector<Size> sizes = {{"4 KiB", 4096}, {"64 KiB", 65536}, {"1 MiB", 1 << 20}, {"8 MiB", 8 << 20}};
 
-/// Makes buffers that hold 0x55, `count` of them, on a stream that nothing holds back.
+/// Makes `count` buffers that contain 0x55, on a stream that nothing holds back.
 std::vector<Buffer> others(const Stream& free, std::uint64_t bytes, int count) {
   std::vector<Buffer> made;
   for (int i = 0; i < count; ++i) made.push_back(filled(free, bytes, 0x55));
@@ -117,8 +118,8 @@ ANYPLACE_CASE("memory", "memory.ordered", "record_stream counts up to the free, 
   check_untouched(made);
 }
 
-ANYPLACE_CASE("memory", "memory.ordered", "a stream of another device may be named", Capability::host_functions,
-              second_device) {
+ANYPLACE_CASE("memory", "memory.ordered", "a stream of another device may be named with record_stream",
+              Capability::host_functions, second_device) {
   constexpr std::uint64_t bytes = 1 << 20;
   HostGate gate;
   const Stream home = CALL(Stream(run.device()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's memory after a backend let go of it: what was registered is the application's again, to be unmapped and
-// mapped anew, and copies go to what is there then.
+// Host memory after it was unregistered: it belongs to the application again, which may unmap it and map it anew, and
+// copies use the new pages.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t pages = 64;
 constexpr std::uint64_t bytes = pages * page;
 
-/// Pages of the application's at addresses that stay the same, whatever is mapped there.
+/// Pages of the application at fixed addresses, where it can map other pages.
 class Pages {
  public:
   Pages() : at_(mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
@@ -25,13 +25,13 @@ class Pages {
   Pages& operator=(const Pages&) = delete;
   ~Pages() { munmap(at_, bytes); }
 
-  /// Other pages, of that value, in the place of those that there were.
+  /// Maps new pages, filled with `value`, in place of the old ones.
   void renew(std::uint8_t value, std::uint64_t first = 0, std::uint64_t count = pages) {
     void* const from = byte_at(first * page);
     CHECK(mmap(from, count * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == from);
     std::memset(from, value, count * page);
   }
-  /// Nothing: who reads or writes there crashes.
+  /// Makes the pages inaccessible: reading or writing there crashes.
   void take_away(std::uint64_t first = 0, std::uint64_t count = pages) {
     void* const from = byte_at(first * page);
     CHECK(mmap(from, count * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) == from);
@@ -60,7 +60,7 @@ struct Bench {
     TableBackend::require(backend.table().host_unregister(backend.self(), backend.device(), host.byte_at(offset)),
                           "host_unregister", caller);
   }
-  /// Both ways: what is there goes up, and what comes down is there.
+  /// Checks copies to the device and back: each moves the present contents.
   void check_copies(std::uint8_t value, std::uint64_t offset = 0, std::uint64_t count = bytes, Caller caller = {}) {
     const Bytes expected(static_cast<std::size_t>(count), value);
     copy_up(offset, count);
@@ -85,7 +85,7 @@ struct Bench {
 };
 
 ANYPLACE_CASE("memory", "memory.native",
-              "what was registered can be unmapped and mapped anew, and copies go to what is there then",
+              "memory that was registered can be unmapped and mapped anew, and copies use what is there then",
               Capability::host_register) {
   Bench bench(run);
   for (std::uint8_t round = 0; round < 4; ++round) {
@@ -96,7 +96,7 @@ ANYPLACE_CASE("memory", "memory.native",
     bench.unregister_at(0);
     bench.host.take_away();
     bench.host.renew(value + 2);
-    bench.check_copies(value + 2);  // as ordinary memory
+    bench.check_copies(value + 2);  // it is ordinary memory now
     bench.host.take_away();
     bench.host.renew(value + 3);
     bench.register_at(0, bytes);
@@ -113,7 +113,7 @@ ANYPLACE_CASE("memory", "memory.native", "an address that was registered is regi
     bench.host.renew(value);
     bench.register_at(0, count * page);
     bench.check_copies(value, 0, count * page);
-    if (count < pages) bench.check_copies(value, count * page, (pages - count) * page);  // ordinary memory
+    if (count < pages) bench.check_copies(value, count * page, (pages - count) * page);  // the rest is ordinary memory
     bench.unregister_at(0);
     bench.host.take_away();
     ++value;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Modules are apart: their names, their variables, their kernels' shared memory, and what is left of those that were
-// unloaded. And images that break off, at any length, end where they end.
+// Modules are separate: their names, their variables, their kernels' shared memory, and what is left of unloaded ones.
+// Images that are cut off, at any length, aren't read beyond their end.
 #include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ bool has_variables(const TableBackend& backend, const TableImage& image, anyplac
   found.struct_size = sizeof(found);
   const anyplace_status status = ENTRY(backend, module_global, module, "numbers", &found);
   if (status == ANYPLACE_STATUS_UNSUPPORTED) return false;
-  // What is made of kernels.cl has none.
+  // An image that is made of kernels.cl has no variable.
   if (status == ANYPLACE_STATUS_NO_SUCH_GLOBAL && image.format() == ANYPLACE_IMAGE_SPIRV) return false;
   TableBackend::require(status, "module_global", {__FILE__, __LINE__});
   return true;
@@ -83,7 +83,7 @@ ANYPLACE_CASE("modules", "kernels.globals", "a name that is nearly a variable's,
 
 // ---- Variables
 
-/// The variable of one module, and what is in it.
+/// The variable of one module, and its contents.
 class Numbers {
  public:
   Numbers(const TableBackend& backend, anyplace_module module) : backend_(backend) {
@@ -141,7 +141,7 @@ ANYPLACE_CASE("modules", "kernels.globals", "each load of an image has variables
   one.check(stream, 11);
   check_fill(backend, stream, memory, first, 1);
   check_fill(backend, stream, memory, second, 2);
-  // Unloading one leaves the other, and what is loaded next begins anew.
+  // Unloading one module leaves the other alone, and a module that is loaded next starts with fresh variables.
   MUST(backend, module_unload, first);
   other.check(stream, 22);
   check_fill(backend, stream, memory, second, 3);
@@ -157,7 +157,7 @@ ANYPLACE_CASE("modules", "kernels.globals", "each load of an image has variables
   MUST(backend, module_unload, third);
 }
 
-/// What look_up makes of the four numbers.
+/// Checks what look_up computes from the four numbers.
 void check_look_up(const TableBackend& backend, anyplace_stream stream, anyplace_module module,
                    const std::array<std::uint32_t, 4>& numbers, Caller caller = {}) {
   constexpr std::uint32_t elements = 100;
@@ -200,7 +200,7 @@ ANYPLACE_CASE("modules", "kernels.globals",
   MUST(backend, module_unload, second);
 }
 
-// ---- Again and again
+// ---- Repetition
 
 ANYPLACE_CASE("modules", "kernels.images",
               "two images in turn, unloaded while their launches are queued, never have each other's kernels",
@@ -223,7 +223,7 @@ ANYPLACE_CASE("modules", "kernels.images",
     CHECK(kernel != kernel_of(backend, module, "axpy"));
     const anyplace_status status = ENTRY(backend, kernel_launch, stream, kernel, &fill.launch());
     MUST(backend, module_unload, module);
-    // The other image's kernel refuses these arguments, or writes something else.
+    // The other image's kernel refuses these arguments, or writes another value.
     if (!is_other) TableBackend::require(status, "kernel_launch", {__FILE__, __LINE__});
     const bool has_value = backend.read(stream, memory, elements * 4) == Bytes(elements * 4, value);
     CHECK_EQUAL(has_value, !is_other);
@@ -231,8 +231,8 @@ ANYPLACE_CASE("modules", "kernels.images",
 }
 
 ANYPLACE_CASE("modules", "kernels.launch",
-              "launches of one kernel with more and less shared memory have each what it asks for", Capability::modules,
-              test_module) {
+              "launches of one kernel with more and less shared memory each have what they ask for",
+              Capability::modules, test_module) {
   const TableBackend backend(run);
   const TableImage image(run);
   const anyplace_device_properties properties = backend.properties(backend.device());
@@ -274,9 +274,9 @@ ANYPLACE_CASE("modules", "kernels.launch",
   CHECK(TableBackend::faults().empty());
 }
 
-// ---- Images that are no good
+// ---- Wrong images
 
-/// Bytes that end where a page ends, with nothing behind them: who reads further ends the process.
+/// Bytes that end where a page ends, with an inaccessible page behind them: reading further ends the process.
 class Edge {
  public:
   explicit Edge(std::size_t most) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))) {
@@ -304,7 +304,7 @@ bool is_elf(const std::string& bytes) {
   return bytes.size() > sizeof(Elf64_Ehdr) && bytes.compare(0, SELFMAG, ELFMAG) == 0 && bytes[EI_CLASS] == ELFCLASS64;
 }
 
-/// Loads it, which has to be refused where `is_bad`, and unloads it.
+/// Loads the image, which has to be refused if `is_bad`, and unloads it.
 void try_image(const TableBackend& backend, const TableImage& image, const char* bytes, std::size_t count, bool is_bad,
                const std::string& what) {
   anyplace_module_desc desc = image.desc();
@@ -321,12 +321,12 @@ void try_image(const TableBackend& backend, const TableImage& image, const char*
   check_failed(__FILE__, __LINE__, "an image " + what + " is " + to_string(status) + ", not invalid_image");
 }
 
-/// Text may end anywhere and still be right.
+/// Whether the image is text, which may end anywhere and still be right.
 bool is_text(const TableImage& image) {
   return image.format() == ANYPLACE_IMAGE_PTX || image.format() == ANYPLACE_IMAGE_OPENCL_C;
 }
 
-ANYPLACE_CASE("modules", "kernels.images", "an image that breaks off is invalid_image, wherever that is",
+ANYPLACE_CASE("modules", "kernels.images", "an image that is cut off is invalid_image, wherever that is",
               Capability::modules, test_module) {
   const TableBackend backend(run);
   const TableImage image(run);
@@ -382,7 +382,7 @@ const std::vector<Damage> damages = {
        with_table<Elf64_Shdr>(bytes, header.e_shoff, header.e_shnum, grow);
      }}};
 
-ANYPLACE_CASES(damages, "modules", "kernels.images", "an image whose own figures say {} is invalid_image",
+ANYPLACE_CASES(damages, "modules", "kernels.images", "an image whose headers say {} is invalid_image",
                Capability::modules, test_module) {
   const TableBackend backend(run);
   const TableImage image(run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device tells of itself while it works, and that what it can't tell is unknown.
+// The figures of a device while it works; figures that it can't tell are unknown.
 #include <cstring>
 #include <optional>
 
@@ -11,13 +11,13 @@ namespace {
 constexpr std::uint64_t bytes = 64 << 20;
 
 void check_share(const std::optional<double>& share) { CHECK(!share || (*share >= 0 && *share <= 1)); }
-/// Of what can't be 0: there, 0 would stand for unknown.
+/// Checks a figure that can't be 0, where 0 would stand for unknown.
 template <class Number>
 void check_not_zero(const std::optional<Number>& figure) {
   CHECK(!figure || *figure > 0);
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "what is told is within its range and what isn't told is unknown",
+ANYPLACE_CASE("monitoring", "monitoring.sample", "known figures are within their ranges, and the others are unknown",
               Capability::monitoring) {
   const Device device = run.device();
   const DeviceSample first = CALL(sample(device));
@@ -35,8 +35,7 @@ ANYPLACE_CASE("monitoring", "monitoring.sample", "what is told is within its ran
   CHECK(!now.memory_active_ns || now.active_clock_ns);
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "of the figures that aren't known none is written",
-              Capability::monitoring) {
+ANYPLACE_CASE("monitoring", "monitoring.sample", "figures that aren't known are 0", Capability::monitoring) {
   const TableBackend backend(run);
   anyplace_device_sample taken{};
   taken.struct_size = sizeof(taken);
@@ -48,7 +47,7 @@ ANYPLACE_CASE("monitoring", "monitoring.sample", "of the figures that aren't kno
   CHECK((taken.known & 1u << ANYPLACE_SAMPLE_BIT_THROTTLE) == 0 || (taken.throttle >> 32) == 0);
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "a caller's shorter struct is filled as far as it goes",
+ANYPLACE_CASE("monitoring", "monitoring.sample", "a caller's shorter struct is filled up to its size",
               Capability::monitoring) {
   const TableBackend backend(run);
   constexpr std::size_t end = offsetof(anyplace_device_sample, memory_ppm);
@@ -118,7 +117,7 @@ ANYPLACE_CASE("monitoring", "monitoring.counters", "counters never fall", Capabi
   }
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.counters", "what comes of two samples is of the time between them",
+ANYPLACE_CASE("monitoring", "monitoring.counters", "what is computed from two samples is of the time between them",
               Capability::monitoring) {
   const Device device = run.device();
   const DeviceSample first = CALL(sample(device));
@@ -130,7 +129,8 @@ ANYPLACE_CASE("monitoring", "monitoring.counters", "what comes of two samples is
   CHECK_ERROR(invalid_argument, sample(device, DeviceSample()));
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.memory", "what this process allocated is in use", Capability::monitoring) {
+ANYPLACE_CASE("monitoring", "monitoring.memory", "memory that this process allocated is in use",
+              Capability::monitoring) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = filled(stream, bytes, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The figures of samples that have to agree: with those of the sample before, with the device's other figures, with the
-// processes that use it, and with the work that was done between. Other processes may use the device meanwhile, and a
-// vendor's call may fail: what they can disturb has to be right in one of several rounds.
+// Figures of samples that have to agree: with the sample before, with the device's other figures, with the processes
+// that use it, and with the work between. Other processes may use the device meanwhile, and a vendor's call may fail,
+// so a figure that these can disturb has to be right in one of several rounds.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -26,7 +26,7 @@ anyplace_device_sample sample_of(const TableBackend& backend, std::int32_t devic
 
 bool tells(const anyplace_device_sample& sample, unsigned bit) noexcept { return (sample.known >> bit & 1) != 0; }
 
-/// Words for bits of `known`.
+/// The names of the bits of `known`.
 std::string names_of(std::uint64_t bits) {
   std::string names;
 #define ANYPLACE_SAMPLE_NAME(upper, lower, bit, text) \
@@ -44,8 +44,8 @@ anyplace_status compute(void*, const anyplace_block*, void* const*, const std::u
   return ANYPLACE_STATUS_OK;
 }
 
-/// Kernels and fills of one device. They are looked at and not waited for: a thread that waits may do the work itself,
-/// beside what the device counts.
+/// Kernels and fills of one device. They are queried and not waited for, because a thread that waits may do the work
+/// itself, unnoticed by the device's counters.
 class Work {
  public:
   Work(const Run& run, const TableBackend& backend, std::int32_t device) : backend_(backend) {
@@ -86,9 +86,9 @@ class Work {
   anyplace_kernel fill_ = 0;
 };
 
-// ---- What is told
+// ---- Known figures
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "what is told once is told again while there is work",
+ANYPLACE_CASE("monitoring", "monitoring.sample", "a figure that was known stays known while there is work",
               Capability::monitoring) {
   const TableBackend backend(run);
   const std::uint64_t first = sample_of(backend, backend.device()).known;
@@ -101,7 +101,7 @@ ANYPLACE_CASE("monitoring", "monitoring.sample", "what is told once is told agai
   CHECK_EQUAL(names_of(first & ~again), std::string());
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "no figure is known that this version doesn't have",
+ANYPLACE_CASE("monitoring", "monitoring.sample", "no bit is known that this version has no figure for",
               Capability::monitoring) {
   const TableBackend backend(run);
   if (backend.table().abi_minor > ANYPLACE_ABI_MINOR) skip("a backend that is no newer than this suite");
@@ -118,7 +118,7 @@ ANYPLACE_CASE("monitoring", "monitoring.sample", "no figure is known that this v
   CHECK_EQUAL(now.throttle & ~reasons, 0u);
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.sample", "the source says something where nothing is told",
+ANYPLACE_CASE("monitoring", "monitoring.sample", "the source says something when no figure is known",
               Capability::monitoring) {
   const TableBackend backend(run);
   const anyplace_device_sample now = sample_of(backend, backend.device());
@@ -127,8 +127,8 @@ ANYPLACE_CASE("monitoring", "monitoring.sample", "the source says something wher
 
 // ---- Counters
 
-/// Takes samples, with work between, until a figure that the first one told is more. A counter that stands still while
-/// there is work is none: the case doesn't end then.
+/// Takes samples, with work between, until a figure that the first one knew has risen. The case never ends if a counter
+/// stands still while there is work.
 void check_rises(const TableBackend& backend, std::int32_t device, const Work& work, unsigned bit,
                  std::uint64_t anyplace_device_sample::*figure) {
   const anyplace_device_sample first = sample_of(backend, device);
@@ -142,7 +142,7 @@ void check_rises(const TableBackend& backend, std::int32_t device, const Work& w
   }
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.counters", "the time with work rises as each device works",
+ANYPLACE_CASE("monitoring", "monitoring.counters", "the active time rises as each device works",
               Capability::monitoring) {
   const TableBackend backend(run);
   std::int32_t count = 0;
@@ -163,7 +163,7 @@ std::uint64_t host_ns() {
   return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
 }
 
-/// A sample, and the host's clock before and after it.
+/// A sample, with the host's clock before and after it.
 struct Moment {
   std::uint64_t before;
   anyplace_device_sample sample;
@@ -173,8 +173,8 @@ struct Moment {
       : before(host_ns()), sample(sample_of(backend, backend.device(), caller)), after(host_ns()) {}
 };
 
-/// What is wrong between two moments. Both clocks run through the same time, however long that is; the factor is for
-/// drivers that renew their counters now and then.
+/// Returns what is wrong between two moments. Both clocks run through the same time, however long that is; the factor
+/// is for drivers that update their counters only now and then.
 std::string wrong_between(const Moment& first, const Moment& second) {
   constexpr std::uint64_t factor = 4;
   const std::uint64_t clock = second.sample.active_clock_ns - first.sample.active_clock_ns;
@@ -192,11 +192,11 @@ std::string wrong_between(const Moment& first, const Moment& second) {
 }
 
 ANYPLACE_CASE("monitoring", "monitoring.counters",
-              "the clock of the time with work is in nanoseconds, and no less than it", Capability::monitoring) {
+              "the clock of the active times is in nanoseconds, and no less than they", Capability::monitoring) {
   const TableBackend backend(run);
   const Work work(run, backend, backend.device());
   if (!tells(sample_of(backend, backend.device()), ANYPLACE_SAMPLE_BIT_ACTIVE_CLOCK_NS)) skip("a clock of the work");
-  constexpr std::uint64_t long_enough = 5 * 1000 * 1000;  // to tell microseconds from nanoseconds
+  constexpr std::uint64_t long_enough = 5 * 1000 * 1000;  // suffices to tell microseconds from nanoseconds
   std::string wrong = "?";
   for (int round = 0; round < rounds && !wrong.empty(); ++round) {
     const Moment first(backend);
@@ -212,7 +212,7 @@ ANYPLACE_CASE("monitoring", "monitoring.counters",
 
 // ---- Memory
 
-/// Allocates on one device, keeps it, and compares what the samples of all say.
+/// Allocates on one device, and compares the samples of all devices.
 struct Growth {
   std::int64_t own;
   std::int64_t other;
@@ -238,7 +238,7 @@ ANYPLACE_CASE("monitoring", "monitoring.memory", "the memory in use grows by wha
               Capability::monitoring) {
   const TableBackend backend(run);
   const std::int32_t device = backend.device();
-  backend.free(backend.allocate(4096));  // what a first allocation brings with it
+  backend.free(backend.allocate(4096));  // makes what a first allocation needs
   if (!tells(sample_of(backend, device), ANYPLACE_SAMPLE_BIT_MEMORY_USED_BYTES)) skip("a figure of memory in use");
   std::int64_t grown = 0;
   for (int round = 0; round < rounds && grown < std::int64_t{piece} / 2; ++round) {
@@ -247,8 +247,9 @@ ANYPLACE_CASE("monitoring", "monitoring.memory", "the memory in use grows by wha
   CHECK(grown >= std::int64_t{piece} / 2);
 }
 
-ANYPLACE_CASE("monitoring", "monitoring.memory", "what is allocated on one device is in use there and nowhere else",
-              Capability::monitoring, second_device) {
+ANYPLACE_CASE("monitoring", "monitoring.memory",
+              "memory that is allocated on one device is in use there and nowhere else", Capability::monitoring,
+              second_device) {
   const TableBackend backend(run);
   const std::int32_t devices[2] = {backend.device(), backend.second()};
   for (const std::int32_t device : devices) {
@@ -270,8 +271,8 @@ ANYPLACE_CASE("monitoring", "monitoring.memory", "what is allocated on one devic
   }
 }
 
-/// Vendors' libraries count what is reserved for themselves or don't, so that they differ by some.
-ANYPLACE_CASE("monitoring", "monitoring.memory", "the total of a sample is that of the device's other figures",
+/// Vendors' libraries may or may not count the memory that they reserve, so totals may differ somewhat.
+ANYPLACE_CASE("monitoring", "monitoring.memory", "the total memory of a sample is that of the device's other figures",
               Capability::monitoring) {
   const TableBackend backend(run);
   std::int32_t count = 0;
@@ -280,7 +281,7 @@ ANYPLACE_CASE("monitoring", "monitoring.memory", "the total of a sample is that 
     const std::int32_t device = i == 0 ? backend.device() : backend.second();
     const anyplace_device_sample now = sample_of(backend, device);
     if (!tells(now, ANYPLACE_SAMPLE_BIT_MEMORY_TOTAL_BYTES)) skip("a total that samples tell");
-    // The total of the memory's figures may be a limit.
+    // The total in the memory figures may be a limit.
     const std::uint64_t facts = backend.properties(device).total_memory;
     const std::uint64_t memory = backend.memory(device).total_bytes;
     const std::uint64_t most = facts == ANYPLACE_UNKNOWN ? memory : facts;

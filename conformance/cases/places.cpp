@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places as text: the grammar, the aliases, and what is wrong with bad text. Nothing here loads a backend.
+// Places as text: the grammar, the aliases, and what is reported about bad text. Nothing here loads a backend.
 #include <set>
 
 #include "case.h"
@@ -63,8 +63,9 @@ ANYPLACE_CASE("places", "places.grammar", "places are equal when their text is")
 struct BadText {
   std::string label;
   std::string text;
-  std::string shown;     ///< what the error has to show of it
-  std::size_t more = 0;  ///< so many times its last character follows; added in the case, not when each command starts
+  std::string shown;  ///< the part of the text that the error must show
+  /// How many times the last character is repeated. The case adds them, so that the list stays small.
+  std::size_t more = 0;
 };
 
 const std::vector<BadText> bad_texts = {
@@ -119,7 +120,7 @@ ANYPLACE_CASES(bad_texts, "places", "places.bad_text", "{} is invalid_argument")
   const Error error = CHECK_ERROR(invalid_argument, Place(std::string_view(given)));
   const std::string text = error.text();
   CHECK(text.find(parameter.shown) != std::string::npos);
-  CHECK(text.find("INDEX") != std::string::npos);  // what is allowed
+  CHECK(text.find("INDEX") != std::string::npos);  // the error says what is allowed
   CHECK(text.size() < 2000);
   for (const char c : std::string(error.what())) CHECK(static_cast<unsigned char>(c) >= 0x20);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places as devices: how a place is found, what is said when it isn't, and that other backends play no part in it.
+// Places as devices: how a place is found, what is reported if it isn't, and that other backends play no part in it.
 #include <algorithm>
 #include <filesystem>
 
@@ -111,7 +111,7 @@ ANYPLACE_CASE("places", "places.missing", "an error about a missing device leave
   CALL(stream.synchronize());
 }
 
-/// Where the plugin that the case uses lies, first in the search, with broken ones beside it.
+/// Puts the plugin that the case uses first in the search, with broken ones beside it.
 void search_among_broken(const Folder& folder, const std::string& backend) {
   for (const char* const name : {"cuda", "hip", "levelzero", "zzz"}) {
     if (name != backend) folder.file(std::string("libanyplace_backend_") + name + ".so", "this is no shared object");

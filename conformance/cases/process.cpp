@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A backend is a guest in its process: it changes nothing that isn't its own, starts no thread before there is work,
-// and its shutdown waits for all work, for as long as it is given and no longer.
+// and its shutdown waits for all work, as long as it is given and no longer.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -28,14 +28,14 @@
 namespace anyplace::conformance::process_cases {
 namespace {
 
-// ---- What it leaves alone
+// ---- The process's state
 
 struct SignalState {
   void* handler = nullptr;
   int flags = 0;
 };
 
-/// SIG_DFL, SIG_IGN or a function.
+/// The handler of a signal: SIG_DFL, SIG_IGN or a function.
 SignalState state_of(int number) {
   struct sigaction action {};
   if (sigaction(number, nullptr, &action) != 0) return {};
@@ -46,15 +46,16 @@ SignalState state_of(int number) {
   return state;
 }
 
-/// A vendor's library may handle signals (page faults of managed memory), the plugin may not.
+/// Whether a signal handler may be there. A vendor's library may handle signals (page faults of managed memory), the
+/// plugin must not.
 bool is_of(const void* function, const std::string& plugin) {
-  if (reinterpret_cast<std::uintptr_t>(function) <= 1) return true;  // nobody's: the default, or ignored
+  if (reinterpret_cast<std::uintptr_t>(function) <= 1) return true;  // the default, or ignored
   Dl_info info{};
   if (dladdr(function, &info) == 0 || info.dli_fname == nullptr) return false;
   return std::filesystem::exists(info.dli_fname) && std::filesystem::equivalent(info.dli_fname, plugin);
 }
 
-/// How the thread computes with numbers: rounding, and on x86 what becomes of the smallest ones and of exceptions.
+/// The thread's floating-point mode: rounding and, on x86, the handling of denormals and exceptions.
 unsigned arithmetic() {
 #if defined(__SSE__)
   constexpr unsigned exceptions_so_far = 0x3f;
@@ -88,7 +89,7 @@ ProcessState process_state() {
   return state;
 }
 
-/// A backend whose kernels run in this process may say which of them it was that ends the process.
+/// Whether a backend may handle the signal. One whose kernels run in this process may report the kernel that ends it.
 bool may_be_reported(int number) {
   return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
 }
@@ -116,7 +117,7 @@ void check_same(const ProcessState& before, const ProcessState& after, const std
   for (int i = 0; i < 3; ++i) CHECK_EQUAL(after.file_flags[i], before.file_flags[i]);
 }
 
-/// A little of everything that every backend has, and of what goes wrong.
+/// Uses a little of everything that every backend has, also of what fails.
 void use(const TableBackend& backend) {
   const anyplace_stream stream = backend.stream();
   const anyplace_stream other = backend.stream();
@@ -141,7 +142,7 @@ void use(const TableBackend& backend) {
   backend.destroy(other);
 }
 
-/// Waits that end before the work does.
+/// Makes waits that end before the work does.
 void use_time(const TableBackend& backend) {
   if (!backend.has(Capability::host_functions)) return;
   const anyplace_stream stream = backend.stream();
@@ -270,7 +271,7 @@ ANYPLACE_CASE("process", "process.left_alone", "standard input, output and error
   }
 }
 
-/// How many libraries the process has loaded, less those that are plugins themselves.
+/// The number of libraries that the process has loaded, without plugins.
 int libraries() {
   int count = 0;
   dl_iterate_phdr(
@@ -291,7 +292,8 @@ std::int64_t threads() {
 }
 
 ANYPLACE_CASE("process", "process.left_alone", "the plugin's entry and a look at the devices start no thread") {
-  // With what it is linked to. What is loaded later is the vendor's, and so may the threads be.
+  // Loads the plugin with the libraries that it is linked to. Libraries that are loaded later are the vendor's, and the
+  // threads may be theirs.
   if (dlopen(run.plugin_file().c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) check_failed(__FILE__, __LINE__, dlerror());
   const int libraries_before = libraries();
   const std::int64_t threads_before = threads();
@@ -329,7 +331,7 @@ ANYPLACE_CASE("process", "process.left_alone", "the properties are the same each
 struct Time {
   std::string label;
   std::uint64_t nanoseconds;
-  bool enough;  ///< for work that is done already
+  bool enough;  ///< whether work that is already done fits into it
 };
 const std::vector<Time> times = {{"no time", 0, false},
                                  {"a nanosecond", 1, false},
@@ -350,12 +352,12 @@ void check_ended(anyplace_status status, bool enough) {
   TableBackend::require(status, "shutdown", {__FILE__, __LINE__});
 }
 
-ANYPLACE_CASES(times, "process", "process.shutdown", "given {} it ends an instance that was never used") {
+ANYPLACE_CASES(times, "process", "process.shutdown", "shutdown, given {}, ends an instance that was never used") {
   TableBackend backend(run);
   check_ended(backend.shut_down(parameter.nanoseconds), parameter.enough);
 }
 
-ANYPLACE_CASES(times, "process", "process.shutdown", "given {} it ends an instance whose work is done") {
+ANYPLACE_CASES(times, "process", "process.shutdown", "shutdown, given {}, ends an instance whose work is done") {
   TableBackend backend(run);
   use(backend);
   const anyplace_stream left = backend.stream();
@@ -365,7 +367,7 @@ ANYPLACE_CASES(times, "process", "process.shutdown", "given {} it ends an instan
   check_ended(backend.shut_down(parameter.nanoseconds), parameter.enough);
 }
 
-ANYPLACE_CASES(enough_times, "process", "process.shutdown", "given {} it waits for work that is pending") {
+ANYPLACE_CASES(enough_times, "process", "process.shutdown", "shutdown, given {}, waits for work that is pending") {
   TableBackend backend(run);
   if (backend.table().shutdown == nullptr) skip("the entry shutdown");
   TableHold hold(backend);
@@ -394,7 +396,7 @@ ANYPLACE_CASES(enough_times, "process", "process.shutdown", "given {} it waits f
   if (tells) CHECK(ran.load());
 }
 
-ANYPLACE_CASE("process", "process.shutdown", "it waits no longer than it is given, and says TIMEOUT") {
+ANYPLACE_CASE("process", "process.shutdown", "shutdown waits no longer than it is given, and returns TIMEOUT") {
   TableBackend backend(run);
   if (backend.table().shutdown == nullptr) skip("the entry shutdown");
   TableHold hold(backend);
@@ -403,7 +405,7 @@ ANYPLACE_CASE("process", "process.shutdown", "it waits no longer than it is give
   CHECK_EQUAL(static_cast<ErrorCode>(backend.shut_down(5 * 1000 * 1000)), ErrorCode::timeout);
 }
 
-ANYPLACE_CASE("process", "process.shutdown", "it waits for streams that were destroyed too",
+ANYPLACE_CASE("process", "process.shutdown", "shutdown waits for the work of destroyed streams too",
               Capability::host_functions) {
   TableBackend backend(run);
   if (backend.table().shutdown == nullptr) skip("the entry shutdown");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A backend's own threads leave the application's signals alone, and what only looks at the devices says nothing.
+// A backend's own threads don't take the application's signals, and calls that only look at the devices write nothing.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -25,7 +25,8 @@ namespace {
 
 // ---- Signals
 
-/// What a thread may be stopped by that is its own doing, what nobody can block, and the C library's two.
+/// Whether a thread may leave the signal unblocked: signals of its own faults, those that can't be blocked, and the C
+/// library's two.
 bool may_be_taken(int number) {
   static const std::set<int> numbers = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL, SIGTRAP, SIGABRT,
                                         SIGSYS,  SIGKILL, SIGSTOP, 32,     33};
@@ -42,10 +43,10 @@ std::set<std::string> thread_ids() {
 
 struct Unblocked {
   std::string thread;
-  int signal = 0;  ///< 0: none
+  int signal = 0;  ///< 0 for none
 };
 
-/// The value of a line of /proc/self/task/ID/status; "" where the thread has ended.
+/// The value of a line of /proc/self/task/ID/status; "" if the thread has ended.
 std::string status_line(const std::string& id, const std::string& key) {
   std::ifstream file("/proc/self/task/" + id + "/status");
   for (std::string line; std::getline(file, line);) {
@@ -54,11 +55,11 @@ std::string status_line(const std::string& id, const std::string& key) {
   return "";
 }
 
-/// A thread other than those before that takes a signal of the application's.
+/// Finds a thread, other than those in `before`, that takes a signal of the application.
 Unblocked find_unblocked(const std::set<std::string>& before) {
   for (const std::string& id : thread_ids()) {
     if (before.count(id) == 1) continue;
-    // One that has never slept may be about to block them.
+    // A thread that has never slept may still be about to block them.
     const std::string slept = status_line(id, "voluntary_ctxt_switches");
     const std::string mask = status_line(id, "SigBlk");
     if (mask.empty() || slept.empty() || slept == "0") continue;
@@ -71,7 +72,7 @@ Unblocked find_unblocked(const std::set<std::string>& before) {
   return {};
 }
 
-/// How many libraries the process has loaded, less those that are plugins themselves.
+/// The number of libraries that the process has loaded, without plugins.
 int libraries() {
   std::ifstream maps("/proc/self/maps");
   std::set<std::string> files;
@@ -82,18 +83,19 @@ int libraries() {
   int count = 0;
   for (const std::string& file : files) {
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_NOLOAD);
-    if (library == nullptr) continue;  // mapped, but not loaded: an image of a module's
+    if (library == nullptr) continue;  // a module's image is mapped, but not loaded
     count += dlsym(library, ANYPLACE_ENTRY_SYMBOL) == nullptr ? 1 : 0;
     dlclose(library);
   }
   return count;
 }
 
-/// Looks at the backend's threads at many moments.
+/// Checks the backend's threads at many moments.
 class SignalWatch {
  public:
   explicit SignalWatch(const Run& run) : before_(thread_ids()) {
-    // With what it is linked to. What is loaded later is the vendor's, and so may the threads be.
+    // Loads the plugin with the libraries that it is linked to. Libraries that are loaded later are the vendor's, and
+    // the threads may be theirs.
     if (dlopen(run.plugin_file().c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
       check_failed(__FILE__, __LINE__, dlerror());
     }
@@ -103,9 +105,9 @@ class SignalWatch {
   void look() {
     if (found_.signal == 0) found_ = find_unblocked(before_);
   }
-  /// "" for nothing, `vendors` where it may be the vendor's.
+  /// Returns "" if nothing was found, `vendors` if the thread may be the vendor's.
   std::string found() {
-    for (int i = 0; i < 20 && found_.signal == 0; ++i) {  // a thread may still be about to begin
+    for (int i = 0; i < 20 && found_.signal == 0; ++i) {  // a thread may just be starting
       look();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -113,7 +115,7 @@ class SignalWatch {
     if (libraries() > libraries_) return vendors;
     return "the backend's thread " + found_.thread + " takes the application's signal " + std::to_string(found_.signal);
   }
-  /// Fails or skips for what was found, here or in another process.
+  /// Fails or skips the case for what was found, in this process or another one.
   static void judge(const std::string& found, Caller caller = {}) {
     if (found == vendors) skip("threads that no vendor's library may have started");
     if (!found.empty()) check_failed(caller.file, caller.line, found);
@@ -127,7 +129,7 @@ class SignalWatch {
   static constexpr const char* vendors = "?";
 };
 
-/// The thread that runs this stays while the others are looked at.
+/// The thread that runs this kernel stays while the other threads are checked.
 std::atomic<SignalWatch*> watch_in_kernel{nullptr};
 
 anyplace_status look_in_kernel(void*, const anyplace_block*, void* const*, const std::uint32_t*,
@@ -161,7 +163,7 @@ void use_kernels(const Run& run, const TableBackend& backend, anyplace_stream st
   backend.free(memory);
 }
 
-/// Work of several streams that is pending while the threads are looked at, and work that is large.
+/// Makes pending work on several streams, during which the threads are checked, and large work.
 void use_streams(const TableBackend& backend, SignalWatch& watch) {
   constexpr std::uint64_t bytes = 16 << 20;
   std::vector<anyplace_stream> streams;
@@ -220,7 +222,7 @@ std::vector<std::byte> bytes_of(const void* from, std::size_t size) {
   return {raw, raw + size};
 }
 
-/// A process that shares an event and memory, and tells at the end what it found of its own threads.
+/// Runs in a process that shares an event and memory, and reports at the end what it found about its own threads.
 void share_and_look(const Run& run, const Talk& talk) {
   SignalWatch watch(run);
   const TableBackend backend(run);
@@ -251,7 +253,7 @@ void share_and_look(const Run& run, const Talk& talk) {
 }
 
 ANYPLACE_CASE("process", "process.left_alone",
-              "the threads that sharing with another process takes take none of the process's signals",
+              "the threads that a backend starts to share with another process take none of the process's signals",
               Capability::interprocess_events, Capability::host_functions) {
   Second second([&](const Talk& talk) { share_and_look(run, talk); });
   SignalWatch watch(run);
@@ -279,7 +281,7 @@ ANYPLACE_CASE("process", "process.left_alone",
 
 // ---- Standard output and standard error
 
-/// A file in the place of one of the two.
+/// Replaces one of the two by a file.
 class Replaced {
  public:
   Replaced(const Folder& folder, int descriptor)
@@ -290,7 +292,7 @@ class Replaced {
     CHECK(dup2(file, descriptor) == descriptor);
     close(file);
   }
-  Replaced(const Replaced&) = delete;  // put back once
+  Replaced(const Replaced&) = delete;  // it restores the descriptor once
   Replaced& operator=(const Replaced&) = delete;
   ~Replaced() {
     dup2(kept_, descriptor_);

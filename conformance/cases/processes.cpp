@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which processes use a device, and how an array is filled that may be too short for them.
+// The list of processes that use a device, and how an array is filled that may be too short for it.
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -59,7 +59,7 @@ ANYPLACE_CASE("processes", "devices.processes", "a process that ended is no long
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Buffer buffer = filled(stream, bytes, 1);
-  // Others may end between the list and the look: they are gone from one of the next lists.
+  // Other processes may end between the list and the check; they are missing in one of the next lists.
   const auto lists_the_dead = [&] {
     const std::vector<DeviceProcess> processes = device.processes();
     return !std::all_of(processes.begin(), processes.end(), [](const DeviceProcess& p) { return is_there(p.id); });
@@ -90,7 +90,7 @@ ANYPLACE_CASE("processes", "devices.processes", "in a forked process the list is
 
 // ---- The array, at the table
 
-/// Room for structs, each followed by bytes of its own and all by more, which no backend may write.
+/// Room for structs, each followed by additional bytes and all by more, which no backend may write.
 class Room {
  public:
   explicit Room(std::uint32_t stride) : stride_(stride), bytes_(structs * stride, untouched) {}
@@ -104,7 +104,7 @@ class Room {
     std::memcpy(&id, bytes_.data() + std::size_t{index} * stride_, sizeof(id));
     return id;
   }
-  /// Whether nothing was written behind the first `count` structs, nor between them past their `size`.
+  /// Whether nothing was written behind the first `count` structs, nor between them beyond `size`.
   bool is_untouched_but(std::uint32_t count, std::uint32_t size) const {
     for (std::size_t i = 0; i < bytes_.size(); ++i) {
       if (i / stride_ < count && i % stride_ < size) continue;
@@ -118,14 +118,14 @@ class Room {
   Bytes bytes_;
 };
 
-/// How many there are now; at least this process, which has memory of the device.
+/// The present number of processes; it includes this process, which has memory of the device.
 std::uint32_t number_of_processes(const TableBackend& backend) {
   std::uint32_t count = 0;
   MUST(backend, list_processes, backend.device(), nullptr, sizeof(anyplace_process), &count);
   return count;
 }
 
-ANYPLACE_CASE("processes", "devices.processes", "without room the number of processes is told",
+ANYPLACE_CASE("processes", "devices.processes", "without room for any struct the number of processes is given",
               Capability::list_processes) {
   const TableBackend backend(run);
   const anyplace_address address = backend.allocate(bytes);
@@ -159,7 +159,7 @@ struct Stride {
 const std::vector<Stride> strides = {{"longer than ours", 40, sizeof(anyplace_process)},
                                      {"of the number alone", sizeof(std::uint64_t), sizeof(std::uint64_t)}};
 
-ANYPLACE_CASES(strides, "processes", "devices.processes", "structs {} are filled as far as both sides know them",
+ANYPLACE_CASES(strides, "processes", "devices.processes", "structs {} are filled up to what both sides know",
                Capability::list_processes) {
   const TableBackend backend(run);
   const anyplace_address address = backend.allocate(bytes);
@@ -176,7 +176,8 @@ ANYPLACE_CASES(strides, "processes", "devices.processes", "structs {} are filled
   backend.free(address);
 }
 
-ANYPLACE_CASE("processes", "devices.processes", "memory that was freed no longer counts", Capability::list_processes) {
+ANYPLACE_CASE("processes", "devices.processes", "memory that was freed doesn't count for the process any more",
+              Capability::list_processes) {
   const TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
   const auto own_bytes = [&] {
@@ -186,7 +187,7 @@ ANYPLACE_CASE("processes", "devices.processes", "memory that was freed no longer
     for (const anyplace_process& process : processes) {
       if (process.id == static_cast<std::uint64_t>(getpid())) return process.memory_bytes;
     }
-    return std::uint64_t{0};  // has none, then
+    return std::uint64_t{0};  // it has no figure then
   };
   const anyplace_address small = backend.allocate(bytes);
   backend.fill(stream, small, 1, bytes);
@@ -202,7 +203,7 @@ ANYPLACE_CASE("processes", "devices.processes", "memory that was freed no longer
   backend.destroy(stream);
 }
 
-ANYPLACE_CASE("processes", "devices.processes", "what is told of a process is within its range, and so is its memory",
+ANYPLACE_CASE("processes", "devices.processes", "a process's figures are within their ranges, and so is its memory",
               Capability::list_processes) {
   const TableBackend backend(run);
   const anyplace_stream stream = backend.stream();
@@ -234,7 +235,7 @@ struct Distance {
 const std::vector<Distance> distances = {{"one behind the other", sizeof(anyplace_process)},
                                          {"4096 bytes apart", 4096}};
 
-/// Asks with so much room, and checks what is written. How many there are.
+/// Asks with that much room, checks what is written, and returns the number of processes.
 std::uint32_t check_with_room(const TableBackend& backend, std::uint32_t stride, std::uint32_t structs) {
   Room room(stride);
   std::uint32_t count = structs;
@@ -250,7 +251,7 @@ std::uint32_t check_with_room(const TableBackend& backend, std::uint32_t stride,
   return count;
 }
 
-/// Other processes may begin and end between two lists, so their numbers differ now and then, not each time.
+/// Other processes may begin and end between two lists, so the counts may differ in a round, but not in every one.
 ANYPLACE_CASES(distances, "processes", "devices.processes",
                "of several processes, {}, as many are written as there is room for, and all are counted",
                Capability::list_processes) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random numbers: the same bits as on every other backend, each number once, and others at each launch of a graph. The
-// kernels are the library's own. A device that takes none of their images has no random numbers, and its cases are
-// skipped.
+// Random numbers: the bits are the same on every backend, each number is drawn once, and each launch of a graph draws
+// new ones. The kernels are the library's own. A device that takes none of their images has no random numbers, and its
+// cases are skipped.
 #include <array>
 #include <cstring>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t seed = 0x0123456789abcdef;
 
-/// Philox4x32-10 (Salmon et al., SC'11), written again: the first 64 of the 128 bits of a counter.
+/// Philox4x32-10 (Salmon et al., SC'11), implemented independently: the first 64 of a counter's 128 bits.
 std::uint64_t philox(std::uint64_t counter, std::uint64_t key) {
   std::array<std::uint32_t, 4> at{static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0};
   auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
@@ -36,7 +36,7 @@ Bytes expected_numbers(std::uint64_t offset, std::uint64_t count) {
   return bytes;
 }
 
-/// A generator of the device that was seeded. Skips the case where no image of the kernels can be used.
+/// A seeded generator of the device. Skips the case if no image of the kernels can be used.
 Generator generator_on(const Device& device) {
   const Generator generator(device);
   CALL(generator.manual_seed(seed));
@@ -78,7 +78,7 @@ ANYPLACE_CASES(counts, "random", "random.bits", "{} are the words of Philox, and
   CHECK_BYTES(read(stream, buffer), expected);
 }
 
-/// A fill, and the digest of what every backend has to make of the seed.
+/// A fill, and the digest that every backend must produce for the seed.
 struct Fill {
   std::string label;
   DType type;
@@ -130,7 +130,7 @@ const std::vector<Fill> fills = {
     {"a permutation i64", DType::i64, permutation, 0x10d12ede563adfa4},
 };
 
-/// FNV-1a.
+/// The FNV-1a hash.
 std::uint64_t digest(const Bytes& bytes) {
   std::uint64_t sum = 14695981039346656037u;
   for (const std::uint8_t byte : bytes) sum = (sum ^ byte) * 1099511628211u;
@@ -195,7 +195,7 @@ ANYPLACE_CASE("random", "random.offset", "fills take their numbers at the call, 
   CHECK_BYTES(read(held, first), expected_numbers(0, 200));
 }
 
-ANYPLACE_CASE("random", "random.offset", "a state that is given back gives the same numbers again",
+ANYPLACE_CASE("random", "random.offset", "a generator whose state is set again gives the same numbers again",
               Capability::modules) {
   const Device device = run.device();
   const Generator generator = generator_on(device);
@@ -241,7 +241,7 @@ ANYPLACE_CASES(ways, "random", "random.graphs", "a graph draws other numbers at 
   CHECK_BYTES(read(stream, first), expected_numbers(of_launch, 100));
 }
 
-ANYPLACE_CASES(ways, "random", "random.graphs", "launches at once behind each other draw apart, {}",
+ANYPLACE_CASES(ways, "random", "random.graphs", "launches right behind each other draw different numbers, {}",
                Capability::modules) {
   const Device device = run.device();
   const Generator generator = generator_on(device);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Random graphs of work over several streams, against a model.
+// Random graphs of work over several streams, compared with a model.
 //
 // The graph's nodes are fills and copies of cells of memory. A command that touches a cell has to come after those that
 // wrote it (and, if it writes, after those that read it); where these are in other streams, a wait is put between: by
 // an event, by wait_stream, or by nothing when an earlier wait has done it already. The model runs the same commands
-// one after the other. A wait that isn't one, or that moved, leaves a cell with other contents.
+// one after the other. A wait that has no effect, or that takes another record, leaves a cell with other contents.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -21,9 +21,9 @@ struct Options {
   std::string label;
   Waits waits = Waits::mixed;
   bool blocking = false;        ///< blocking streams and the default stream, without any waits
-  bool two_devices = false;     ///< the streams are of two devices
-  bool remake_streams = false;  ///< streams are destroyed and made anew in the middle
-  bool remake_cells = false;    ///< buffers too
+  bool two_devices = false;     ///< the streams are on two devices
+  bool remake_streams = false;  ///< streams are destroyed and made anew in between
+  bool remake_cells = false;    ///< buffers are destroyed and made anew, too
 };
 
 constexpr std::uint64_t cell_bytes = 256 << 10;
@@ -31,7 +31,7 @@ constexpr std::size_t cell_count = 12;
 constexpr std::size_t stream_count = 5;
 constexpr int command_count = 250;
 
-/// What a stream has submitted, and how far into each other stream's work its next command is known to wait.
+/// What a stream has submitted, and how far its next command is known to wait in each other stream's work.
 struct Lane {
   Stream owned;
   StreamView stream;
@@ -39,13 +39,13 @@ struct Lane {
   std::array<std::uint64_t, stream_count> seen{};
 };
 
-/// Who touched a cell last.
+/// The commands that last used a cell.
 struct Uses {
   std::optional<std::pair<std::size_t, std::uint64_t>> writer;
   std::map<std::size_t, std::uint64_t> readers;
 };
 
-/// An event's most recent record: of which lane, at which position, and what that position implies of the others.
+/// An event's most recent record: its lane, its position, and what the position implies for the other lanes.
 struct Mark {
   Event event;
   std::size_t lane = 0;
@@ -93,13 +93,13 @@ class Graph {
     lanes_[i].stream = lanes_[i].owned;
   }
 
-  /// A copy or a fill on a random lane.
+  /// Submits a copy or a fill on a random lane.
   void command() {
     const std::size_t lane = pick(stream_count);
     const std::size_t to = pick(cell_count);
     const std::size_t from = (to + 1 + pick(cell_count - 1)) % cell_count;
     const bool home = devices_[lane] == home_;
-    // The cells are the home device's: a lane of the other one can copy neither between two of them nor fill one.
+    // The cells are on the home device: a lane of the other device can neither copy between two of them nor fill one.
     const bool fill = home && pick(3) == 0;
     order_write(lane, to);
     if (fill) {
@@ -137,11 +137,12 @@ class Graph {
     for (const auto& [reader, position] : uses_[cell].readers) order_after(lane, reader, position);
   }
 
-  /// The next command of `lane` comes after the command at `position` of `other`.
+  /// Makes the next command of `lane` come after the command at `position` of `other`.
   void order_after(std::size_t lane, std::size_t other, std::uint64_t position) {
     if (lane == other || lanes_[lane].seen[other] >= position) return;
     if (options_.blocking) {
-      // Only through the default stream: with it, either order holds by itself; without, a command of it goes between.
+      // Blocking streams are ordered only through the default stream: if it is one of the two, they are ordered
+      // already, otherwise a command of it goes between them.
       if (lane != 0 && other != 0) CALL(lanes_[0].stream.memset8(spare(), 0));
       return;
     }
@@ -152,7 +153,7 @@ class Graph {
       learn(lane, other, lanes_[other].submitted, lanes_[other].seen);
       return;
     }
-    // An event that somebody recorded before will do if it covers the position.
+    // An event that was recorded before suffices if it covers the position.
     for (const Mark& mark : marks_) {
       if (mark.lane != other || mark.position < position) continue;
       CALL(lanes_[lane].stream.wait_event(mark.event));
@@ -176,7 +177,7 @@ class Graph {
     return mark;
   }
 
-  /// The wait that was just submitted has to keep the record that it took.
+  /// Records an event again, which must not change the wait that was just submitted.
   void rerecord(Mark& mark, std::size_t not_this) {
     std::size_t elsewhere = pick(stream_count);
     if (elsewhere == not_this || !(devices_[elsewhere] == devices_[mark.lane])) elsewhere = mark.lane;
@@ -193,7 +194,7 @@ class Graph {
     mine.seen[other] = std::max(mine.seen[other], position);
   }
 
-  /// The new stream's first command comes after all of the old one's.
+  /// Makes a new stream, whose first command comes after all of the old stream's.
   void remake_stream(std::size_t lane) {
     Event last = CALL(lanes_[lane].stream.record_event());
     make_stream(lane);
@@ -201,7 +202,7 @@ class Graph {
     for (const Buffer& cell : cells_) CALL(cell.record_stream(lanes_[lane].stream));
   }
 
-  /// The new buffer gets the old one's contents; the old one is freed with work pending in every lane.
+  /// Makes a new buffer with the old one's contents; the old one is freed with work pending in every lane.
   void remake_cell(std::size_t cell) {
     const std::size_t lane = 2 * pick(stream_count / 2);
     order_write(lane, cell);

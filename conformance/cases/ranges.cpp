@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sizes and overlaps that are out of range: refused, with nothing submitted.
+// Sizes and overlaps that are out of range are refused, with nothing submitted.
 #include <functional>
 
 #include "support.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators: a rank alone, whose operations are copies, and two ranks of two processes with the engine that is the
-// backend's own. Those over MPI need its launcher, and aren't a case's.
+// Communicators: one rank alone, whose operations are copies, and two ranks in two processes with the backend's own
+// engine. Communicators over MPI need its launcher, so no case has them.
 #include <cstdlib>
 #include <filesystem>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Numbers = std::vector<std::int32_t>;
 
-constexpr std::uint64_t count = 20'011;  // no multiple of anything
+constexpr std::uint64_t count = 20'011;  // a multiple of nothing
 
 Buffer upload(const Stream& stream, const Numbers& numbers) {
   Buffer buffer = CALL(Buffer::of<std::int32_t>(stream, numbers.size()));
@@ -32,7 +32,7 @@ Numbers counted(std::int32_t first, std::uint64_t size = count) {
   return numbers;
 }
 
-ANYPLACE_CASE("collectives", "collectives.ranks", "each operation gives a rank that is alone what it gave") {
+ANYPLACE_CASE("collectives", "collectives.ranks", "each operation of a rank that is alone gives it its own values") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Communicator alone = CALL(Communicator(device, Bootstrap::alone()));
@@ -79,7 +79,7 @@ ANYPLACE_CASE("collectives", "collectives.ranks",
   CHECK(read(stream, source) == Numbers(count, 6));
 }
 
-/// The engine that is the backend's own; skips the case where there is none, or no library of it.
+/// The backend's own engine; skips the case if there is none, or its library is missing.
 std::string own_engine(const Run& run) {
   for (const CommunicatorEngine& engine : communicator_engines()) {
     if (engine.serves != run.backend()) continue;
@@ -102,7 +102,7 @@ ANYPLACE_CASE("collectives", "collectives.ranks", "the backend's engine does the
   CHECK(read(stream, data) == counted(3));
 }
 
-/// A folder that both processes see, and that goes with the first of them.
+/// A folder that both processes see, and that the first of them removes.
 class Meeting {
  public:
   Meeting() {

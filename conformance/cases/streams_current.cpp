@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The current stream: per thread and device; guards.
+// The current stream, which each thread has for each device, and the guards.
 #include <stdexcept>
 
 #include "support.h"
@@ -12,7 +12,7 @@ ANYPLACE_CASE("streams", "streams.current", "the current stream starts as the de
   CHECK_EQUAL(CALL(current_stream(device)), device.default_stream());
 }
 
-ANYPLACE_CASE("streams", "streams.current", "it is what was set last") {
+ANYPLACE_CASE("streams", "streams.current", "the current stream is the one that was set last") {
   const Device device = run.device();
   const Stream first = CALL(Stream(device));
   const Stream second = CALL(Stream(device));
@@ -24,7 +24,8 @@ ANYPLACE_CASE("streams", "streams.current", "it is what was set last") {
   CHECK_EQUAL(CALL(current_stream(device)), device.default_stream());
 }
 
-ANYPLACE_CASE("streams", "streams.current", "setting it on one thread leaves the other threads alone") {
+ANYPLACE_CASE("streams", "streams.current",
+              "setting the current stream on one thread leaves the other threads' alone") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   CALL(set_current_stream(stream));
@@ -38,7 +39,7 @@ ANYPLACE_CASE("streams", "streams.current", "setting it on one thread leaves the
   CHECK_EQUAL(CALL(current_stream(device)), stream.view());
 }
 
-ANYPLACE_CASE("streams", "streams.current", "each device has its own", second_device) {
+ANYPLACE_CASE("streams", "streams.current", "each device has a current stream of its own", second_device) {
   const Device first = run.device();
   const Device second = run.second();
   const Stream stream = CALL(Stream(first));
@@ -47,7 +48,8 @@ ANYPLACE_CASE("streams", "streams.current", "each device has its own", second_de
   CHECK_EQUAL(CALL(current_stream(first)), stream.view());
 }
 
-ANYPLACE_CASE("streams", "streams.current", "setting it leaves the current device alone", second_device) {
+ANYPLACE_CASE("streams", "streams.current", "setting the current stream leaves the current device alone",
+              second_device) {
   const Stream stream = CALL(Stream(Device(Place(run.backend(), 1))));
   CALL(set_current_stream(stream));
   CHECK_EQUAL(CALL(current_device(run.backend())).index(), 0);

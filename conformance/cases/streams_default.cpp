@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The default (null) stream, blocking streams, and the stream that each thread has of its own.
+// The default (null) stream, blocking streams, and each thread's own stream.
 #include <set>
 
 #include "support.h"
@@ -174,7 +174,7 @@ ANYPLACE_CASE("streams", "streams.default", "an event recorded in a blocking str
   const Stream blocking = CALL(Stream(device, {.blocking = true}));
   const StreamView null = CALL(device.default_stream());
   gate.hold(null);
-  // The stream itself has nothing to do.
+  // The stream itself has no work.
   const Event event = CALL(blocking.record_event());
   CHECK_STAYS_FALSE(event.query());
   gate.open();
@@ -195,7 +195,8 @@ ANYPLACE_CASE("streams", "streams.default", "the rule of the default stream stay
   CHECK_BYTES(read(buffer), Bytes(bytes, 2));
 }
 
-ANYPLACE_CASE("streams", "streams.default", "the rule holds again and again", Capability::blocking_streams) {
+ANYPLACE_CASE("streams", "streams.default", "the rule of the default stream holds again and again",
+              Capability::blocking_streams) {
   const Device device = run.device();
   const StreamView null = CALL(device.default_stream());
   const Stream first = CALL(Stream(device, {.blocking = true}));
@@ -222,7 +223,7 @@ ANYPLACE_CASE("streams", "streams.per_thread", "a thread's own stream is the sam
   CHECK(!(CALL(device.per_thread_stream()) == device.default_stream()));
 }
 
-ANYPLACE_CASE("streams", "streams.per_thread", "each thread has another one", Capability::blocking_streams) {
+ANYPLACE_CASE("streams", "streams.per_thread", "each thread has a stream of its own", Capability::blocking_streams) {
   const Device device = run.device();
   std::vector<std::uint64_t> ids(5);
   ids[4] = CALL(device.per_thread_stream()).id();
@@ -230,14 +231,14 @@ ANYPLACE_CASE("streams", "streams.per_thread", "each thread has another one", Ca
   CHECK_EQUAL(std::set<std::uint64_t>(ids.begin(), ids.end()).size(), ids.size());
 }
 
-ANYPLACE_CASE("streams", "streams.per_thread", "each device has another one", Capability::blocking_streams,
-              second_device) {
+ANYPLACE_CASE("streams", "streams.per_thread", "a thread has another stream of its own on each device",
+              Capability::blocking_streams, second_device) {
   CHECK(!(CALL(run.device().per_thread_stream()) == CALL(run.second().per_thread_stream())));
   CHECK_EQUAL(CALL(run.second().per_thread_stream()).device(), run.second());
 }
 
-ANYPLACE_CASE("streams", "streams.per_thread", "it synchronises with the default stream", Capability::blocking_streams,
-              Capability::host_functions) {
+ANYPLACE_CASE("streams", "streams.per_thread", "a thread's own stream synchronises with the default stream",
+              Capability::blocking_streams, Capability::host_functions) {
   const Device device = run.device();
   HostGate gate;
   const StreamView null = CALL(device.default_stream());
@@ -268,7 +269,7 @@ ANYPLACE_CASE("streams", "streams.per_thread", "two threads' own streams don't w
   CALL(own.synchronize());
 }
 
-ANYPLACE_CASE("streams", "streams.per_thread", "it is retired with its thread, after its work",
+ANYPLACE_CASE("streams", "streams.per_thread", "a thread's own stream is retired with its thread, after its work",
               Capability::blocking_streams) {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Waits for events between streams of every kind, on one device and between two; and what doesn't wait for what.
+// Waits for events between streams of every kind, on one device and between two; and which streams don't wait for each
+// other.
 #include <algorithm>
 #include <functional>
 #include <thread>
@@ -48,7 +49,7 @@ std::vector<Pair> all_pairs() {
 
 const std::vector<Pair> pairs = all_pairs();
 
-/// A stream of that kind; those that are made live in `made`.
+/// A stream of that kind; streams that are made are kept in `made`.
 StreamView stream_of(const Device& device, Kind kind, std::vector<Stream>& made) {
   switch (kind) {
     case Kind::null:
@@ -133,13 +134,13 @@ ANYPLACE_CASE("kinds of streams", "streams.default", "a blocking stream doesn't 
   }
 }
 
-// ---- Copies of the host's memory, in their stream's order
+// ---- Copies of host memory in their stream's order
 
-/// A thread that a gate may hold up: whatever happens, the gate is opened before the thread is waited for.
+/// A thread that a gate may hold up. The gate is always opened before the thread is joined.
 class BehindGate {
  public:
   BehindGate(HostGate& gate, std::function<void()> body) : gate_(gate), thread_(std::move(body)) {}
-  BehindGate(const BehindGate&) = delete;  // joins one thread
+  BehindGate(const BehindGate&) = delete;  // it joins one thread
   BehindGate& operator=(const BehindGate&) = delete;
   ~BehindGate() {
     gate_.open();
@@ -170,10 +171,10 @@ ANYPLACE_CASES(sizes, "kinds of streams", "memory.copies",
   const HostBuffer seen = CALL(HostBuffer(device, parameter.bytes));
   const Bytes contents(parameter.bytes, 3);
   gate.hold(held);
-  // Nothing of the stream's runs: it only waits.
+  // Nothing of the stream runs, because it only waits.
   CALL(stream.wait_event(held.record_event()));
   {
-    const BehindGate copying(gate, [&] { stream.copy(buffer, contents); });  // the call may wait
+    const BehindGate copying(gate, [&] { stream.copy(buffer, contents); });  // the call may block
     CHECK_STAYS_FALSE([&] {
       CALL(beside.copy({seen.data(), seen.size()}, buffer));
       CALL(beside.synchronize());
@@ -221,8 +222,8 @@ ANYPLACE_CASE("kinds of streams", "memory.copies", "registered memory is read wh
 
 // ---- Many host functions that block
 
-ANYPLACE_CASE("kinds of streams", "streams.host_functions", "as many as there may be that block hold up no other work",
-              Capability::host_functions) {
+ANYPLACE_CASE("kinds of streams", "streams.host_functions",
+              "as many blocked host functions as there may be hold up no other work", Capability::host_functions) {
   const Device device = run.device();
   const auto count = static_cast<std::size_t>(std::min(CALL(device.properties()).compute_units, 32u)) + 16;
   Signal go;

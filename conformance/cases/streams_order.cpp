@@ -39,7 +39,7 @@ ANYPLACE_CASE("streams", "streams.order", "a copy reads what was there before a 
   CHECK_BYTES(read(stream, destination), contents);
 }
 
-ANYPLACE_CASE("streams", "streams.order", "copies up and fills and copies down alternate in order") {
+ANYPLACE_CASE("streams", "streams.order", "copies to the device, fills and copies back alternate in order") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 65536));
   for (int round = 0; round < 30; ++round) {
@@ -252,8 +252,8 @@ ANYPLACE_CASE("streams", "streams.options", "streams of every priority work toge
   }
 }
 
-/// One round: all compute units are held by a kernel, kernels of low priority are queued and then one of high priority.
-/// How many of the low ones began before it; -1 if the units weren't all held.
+/// One round: a kernel holds all compute units, kernels of low priority are queued, and then one of high priority. The
+/// result is how many of the low ones began before it; -1 if the units weren't all held.
 class PriorityRound {
  public:
   static constexpr int low_count = 32;
@@ -283,7 +283,7 @@ class PriorityRound {
     std::unique_lock lock(mutex_);
     open_ = true;
     changed_.notify_all();
-    // Not by synchronising: a backend may let the thread that does so help, whatever the priorities.
+    // It doesn't synchronise, because a backend may let the synchronising thread help, whatever the priorities.
     changed_.wait(lock, [this] { return order_.load() == low_count + 1; });
     return all_held && none_began ? high_after_.load() : -1;
   }
@@ -294,7 +294,7 @@ class PriorityRound {
     return changed_.wait_for(lock, 5s, [&] { return held_ == units; });
   }
   bool began() const { return order_.load() != 0; }
-  /// Without the mutex, for which the one of high priority might wait while the others pass it.
+  /// It doesn't hold the mutex, for which the high-priority kernel might wait while the others overtake it.
   void begin(bool high) {
     if (high) high_after_ = order_.load();
     if (order_.fetch_add(1) != low_count) return;
@@ -317,8 +317,8 @@ class PriorityRound {
 ANYPLACE_CASE("streams", "streams.options", "where compute units are scarce the higher priority goes first",
               Capability::priorities, Capability::host_kernels) {
   const Device device = run.device();
-  // The system may stop a thread just before its kernel begins, so a single round says little; where priorities are
-  // ignored, the kernel of high priority is among the last ones nearly always.
+  // The system may preempt a thread just before its kernel begins, so a single round proves little. If priorities are
+  // ignored, the high-priority kernel is nearly always among the last ones.
   int rounds = 0;
   int first = 0;
   for (int i = 0; i < 15; ++i) {

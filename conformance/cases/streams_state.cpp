@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stream says of its work, its native handle, its identity, and its end.
+// The state of a stream's work, its native handle, its identity, and destroying it.
 #include <set>
 #include <thread>
 
@@ -14,12 +14,12 @@ constexpr std::uint64_t bytes = 1 << 16;
 
 // ---- query
 
-ANYPLACE_CASE("streams", "streams.query", "a new stream has nothing to do") {
+ANYPLACE_CASE("streams", "streams.query", "query of a new stream is true") {
   const Stream stream = CALL(Stream(run.device()));
   CHECK(stream.query());
 }
 
-ANYPLACE_CASE("streams", "streams.query", "it is false while work is pending and true when it is done",
+ANYPLACE_CASE("streams", "streams.query", "query is false while work is pending and true when it is done",
               Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
@@ -30,7 +30,7 @@ ANYPLACE_CASE("streams", "streams.query", "it is false while work is pending and
   CHECK(stream.query());
 }
 
-ANYPLACE_CASE("streams", "streams.query", "it is false while a fill waits", Capability::host_functions) {
+ANYPLACE_CASE("streams", "streams.query", "query is false while a fill waits", Capability::host_functions) {
   const Device device = run.device();
   HostGate gate;
   const Stream held = CALL(Stream(device));
@@ -45,7 +45,7 @@ ANYPLACE_CASE("streams", "streams.query", "it is false while a fill waits", Capa
   CHECK(stream.query());
 }
 
-ANYPLACE_CASE("streams", "streams.query", "polling it sees the end of the work") {
+ANYPLACE_CASE("streams", "streams.query", "polling query sees the end of the work") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 4 << 20));
   for (int i = 0; i < 20; ++i) CALL(stream.memset8(buffer, static_cast<std::uint8_t>(i)));
@@ -54,7 +54,7 @@ ANYPLACE_CASE("streams", "streams.query", "polling it sees the end of the work")
   CHECK_BYTES(read(buffer), Bytes(4 << 20, 19));
 }
 
-ANYPLACE_CASE("streams", "streams.query", "when it is true the work is there to see") {
+ANYPLACE_CASE("streams", "streams.query", "when query is true the results of the work are there") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 4 << 20));
   Bytes host(4 << 20);
@@ -67,7 +67,7 @@ ANYPLACE_CASE("streams", "streams.query", "when it is true the work is there to 
   }
 }
 
-ANYPLACE_CASE("streams", "streams.query", "it submits nothing and waits for nothing", Capability::host_functions) {
+ANYPLACE_CASE("streams", "streams.query", "query submits nothing and waits for nothing", Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
   gate.hold(stream);
@@ -77,14 +77,14 @@ ANYPLACE_CASE("streams", "streams.query", "it submits nothing and waits for noth
 
 // ---- synchronize
 
-ANYPLACE_CASE("streams", "streams.synchronize", "it returns at once when there is nothing to do") {
+ANYPLACE_CASE("streams", "streams.synchronize", "synchronize returns at once when there is nothing to do") {
   const Stream stream = CALL(Stream(run.device()));
   CALL(stream.synchronize());
   CALL(stream.synchronize());
   CHECK(CALL(stream.synchronize(0ns)));
 }
 
-ANYPLACE_CASE("streams", "streams.synchronize", "it returns after all work of the stream") {
+ANYPLACE_CASE("streams", "streams.synchronize", "synchronize returns after all work of the stream") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 8 << 20));
   Bytes host(8 << 20);
@@ -97,7 +97,7 @@ ANYPLACE_CASE("streams", "streams.synchronize", "it returns after all work of th
   }
 }
 
-ANYPLACE_CASE("streams", "streams.synchronize", "it doesn't return while a host function runs",
+ANYPLACE_CASE("streams", "streams.synchronize", "synchronize doesn't return while a host function runs",
               Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
@@ -124,7 +124,7 @@ ANYPLACE_CASE("streams", "streams.synchronize", "it doesn't return while a host 
   if (thrown) std::rethrow_exception(thrown);
 }
 
-ANYPLACE_CASE("streams", "streams.synchronize", "with a timeout it says false when time ran out",
+ANYPLACE_CASE("streams", "streams.synchronize", "synchronize with a timeout returns false when time ran out",
               Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
@@ -139,8 +139,7 @@ ANYPLACE_CASE("streams", "streams.synchronize", "with a timeout it says false wh
   CHECK_BYTES(read(buffer), Bytes(bytes, 2));
 }
 
-ANYPLACE_CASE("streams", "streams.synchronize", "a timeout that ran out is at least as long as was asked for",
-              Capability::host_functions) {
+ANYPLACE_CASE("streams", "streams.synchronize", "synchronize never times out early", Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
   gate.hold(stream);
@@ -150,14 +149,14 @@ ANYPLACE_CASE("streams", "streams.synchronize", "a timeout that ran out is at le
   gate.open();
 }
 
-ANYPLACE_CASE("streams", "streams.synchronize", "the longest timeout is no overflow") {
+ANYPLACE_CASE("streams", "streams.synchronize", "the longest timeout doesn't overflow") {
   const Stream stream = CALL(Stream(run.device()));
   const Buffer buffer = CALL(Buffer(stream, 1 << 20));
   CALL(stream.memset8(buffer, 2));
   CHECK(CALL(stream.synchronize(std::chrono::nanoseconds::max())));
 }
 
-ANYPLACE_CASE("streams", "streams.synchronize", "a negative timeout is one that ran out", Capability::host_functions) {
+ANYPLACE_CASE("streams", "streams.synchronize", "a negative timeout runs out at once", Capability::host_functions) {
   HostGate gate;
   const Stream stream = CALL(Stream(run.device()));
   gate.hold(stream);
@@ -167,7 +166,8 @@ ANYPLACE_CASE("streams", "streams.synchronize", "a negative timeout is one that 
   CALL(stream.synchronize());
 }
 
-ANYPLACE_CASE("streams", "streams.synchronize", "it doesn't wait for another stream", Capability::host_functions) {
+ANYPLACE_CASE("streams", "streams.synchronize", "synchronize doesn't wait for another stream",
+              Capability::host_functions) {
   const Device device = run.device();
   HostGate gate;
   const Stream held = CALL(Stream(device));
@@ -282,7 +282,7 @@ ANYPLACE_CASE("streams", "streams.identity", "moving a stream keeps its number a
   const std::uint64_t id = first.id();
   Stream second = std::move(first);
   CHECK_EQUAL(second.id(), id);
-  CHECK(!first);  // NOLINT(bugprone-use-after-move): what is left is the point
+  CHECK(!first);  // NOLINT(bugprone-use-after-move): the case is about the source
   first = std::move(second);
   CHECK_EQUAL(first.id(), id);
   CALL(first.synchronize());
@@ -356,7 +356,7 @@ ANYPLACE_CASE("streams", "streams.destroy", "streams come and go by the thousand
 
 ANYPLACE_CASE("streams", "streams.destroy", "a process may end with work pending", Capability::host_functions) {
   const Device device = run.device();
-  // Neither is ever destroyed.
+  // Neither stream is ever destroyed.
   static Stream* stream = nullptr;
   static Buffer* buffer = nullptr;
   stream = new Stream(device);

@@ -37,7 +37,7 @@ ANYPLACE_CASE("streams", "streams.record", "record_event makes a timed event if 
   CHECK(CALL(elapsed_time(start, end)) >= 0);
 }
 
-ANYPLACE_CASE("streams", "streams.record", "each call without an event makes another one") {
+ANYPLACE_CASE("streams", "streams.record", "each record_event without an event makes another one") {
   const Stream stream = CALL(Stream(run.device()));
   const Event first = CALL(stream.record_event());
   const Event second = CALL(stream.record_event());
@@ -56,7 +56,7 @@ ANYPLACE_CASE("streams", "streams.wait_event", "later work waits for the event",
   CHECK(event.query());
 }
 
-ANYPLACE_CASE("streams", "streams.wait_event", "earlier work doesn't wait", Capability::host_functions) {
+ANYPLACE_CASE("streams", "streams.wait_event", "earlier work doesn't wait for the event", Capability::host_functions) {
   const Device device = run.device();
   HostGate gate;
   const Stream producer = CALL(Stream(device));
@@ -76,7 +76,7 @@ ANYPLACE_CASE("streams", "streams.wait_event", "earlier work doesn't wait", Capa
   CHECK_BYTES(read(buffer), Bytes(bytes, 2));
 }
 
-ANYPLACE_CASE("streams", "streams.wait_event", "waiting doesn't wait for what was submitted after the record",
+ANYPLACE_CASE("streams", "streams.wait_event", "a wait doesn't cover what was submitted after the record",
               Capability::host_functions) {
   Handover hand(run.device());
   const Event event = CALL(Event(run.device()));
@@ -86,7 +86,8 @@ ANYPLACE_CASE("streams", "streams.wait_event", "waiting doesn't wait for what wa
   hand.check_fill_goes_on();
 }
 
-ANYPLACE_CASE("streams", "streams.wait_event", "it never blocks the host", Capability::host_functions) {
+ANYPLACE_CASE("streams", "streams.wait_event", "waiting for an event never blocks the host",
+              Capability::host_functions) {
   Handover hand(run.device());
   const Event event = CALL(Event(run.device()));
   hand.gate.hold(hand.producer);
@@ -264,7 +265,7 @@ ANYPLACE_CASE("streams", "streams.wait_stream", "work submitted to the other str
   hand.check_fill_goes_on();
 }
 
-ANYPLACE_CASE("streams", "streams.wait_stream", "waiting for a stream itself or an idle one is no wait") {
+ANYPLACE_CASE("streams", "streams.wait_stream", "waiting for the stream itself or an idle one holds nothing back") {
   const Device device = run.device();
   const Stream stream = CALL(Stream(device));
   const Stream idle = CALL(Stream(device));
@@ -295,7 +296,8 @@ ANYPLACE_CASE("streams", "streams.wait_stream", "the default stream can wait and
   CHECK(hand.producer.query());
 }
 
-ANYPLACE_CASE("streams", "streams.wait_stream", "it waits between devices", Capability::host_functions, second_device) {
+ANYPLACE_CASE("streams", "streams.wait_stream", "a stream waits for a stream of another device",
+              Capability::host_functions, second_device) {
   Handover hand(run.second(), run.device());
   hand.source.record_stream(hand.consumer);
   hand.hold_and_fill();

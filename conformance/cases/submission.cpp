@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every kind of work waits for its turn: none of it is done when it is submitted, and what it is told is read then.
+// Work of every kind runs in its place in the stream: it isn't done when it is submitted, but its parameters are read
+// then.
 #include <algorithm>
 #include <cstring>
 
@@ -16,8 +17,8 @@ struct Ground {
   const TableBackend& backend;
   anyplace_stream stream;
   anyplace_address source;       ///< of the device
-  anyplace_address destination;  ///< likewise
-  anyplace_address pinned;       ///< 0 where there is none
+  anyplace_address destination;  ///< of the device
+  anyplace_address pinned;       ///< 0 if there is none
 };
 
 struct Work {
@@ -31,7 +32,7 @@ struct Work {
 void copy_lines(const Ground& ground, anyplace_address destination, anyplace_address source, std::uint32_t kind) {
   anyplace_copy_2d copy{sizeof(copy), kind, destination, 64, source, 64, 64, 64};
   MUST(ground.backend, memory_copy_2d, ground.stream, &copy);
-  std::memset(&copy, 0xee, sizeof(copy));  // the caller's again
+  std::memset(&copy, 0xee, sizeof(copy));  // the caller may overwrite it
 }
 
 void copy_plain(const Ground& ground, anyplace_address destination, anyplace_address source, std::uint32_t kind) {
@@ -114,7 +115,7 @@ ANYPLACE_CASES(kinds, "submission", "streams.order", "{} neither reads nor write
   hold.hold(stream);
   parameter.submit(ground);
   CHECK_STAYS_FALSE(written() != Bytes(bytes, 0x44));
-  // What it reads changes meanwhile, and it is to find that.
+  // The memory that it reads changes meanwhile, and it must read the new contents.
   if (parameter.from_host) {
     std::memset(pointer_of(ground.pinned), 0x22, bytes);
   } else {
@@ -125,8 +126,8 @@ ANYPLACE_CASES(kinds, "submission", "streams.order", "{} neither reads nor write
   CHECK_BYTES(written(), Bytes(bytes, 0x22));
 }
 
-/// Fills, between them a copy that shows which of them it came after. The copy is from host to host, which no backend
-/// may do ahead of its turn.
+/// Fills with a copy between them that shows which of them it came after. The copy is within host memory, which no
+/// backend may make before its turn.
 ANYPLACE_CASE("submission", "memory.host_copies", "fills of the host's memory are in their places in the stream",
               Capability::host_copy) {
   TableBackend backend(run);
@@ -160,7 +161,7 @@ ANYPLACE_CASE("submission", "memory.host_copies", "fills of the host's memory ar
   }
 }
 
-/// An argument's kind, its size and its value may be another's when the call returns.
+/// An argument's kind, size and value may change as soon as the call has returned.
 ANYPLACE_CASE("submission", "kernels.launch", "a module's kernel waits for its turn and keeps what it was given",
               Capability::modules, test_module) {
   TableBackend backend(run);

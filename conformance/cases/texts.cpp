@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every text that a backend gives is UTF-8 that ends with NUL, of whole characters also where it was cut to the room
-// that there was.
+// Every text of a backend is UTF-8 that ends with NUL, and consists of whole characters also where it was cut to fit.
 #include <algorithm>
 #include <cstring>
 #include <span>
@@ -15,7 +14,7 @@ namespace {
 
 // ---- UTF-8
 
-/// The last bytes up to the first that is no character's, as numbers.
+/// The last bytes before the first wrong one, as numbers.
 std::string shown_until(std::string_view text, std::size_t at) {
   std::string shown;
   for (std::size_t i = at < 8 ? 0 : at - 8; i < std::min(text.size(), at + 4); ++i) {
@@ -55,14 +54,14 @@ void check_line(std::span<const char> array, const char* what, Caller caller = {
   }
 }
 
-/// All that was left, reported or logged so far.
+/// Checks all texts that were left, reported or logged so far.
 void check_all_texts(Caller caller = {}) {
   for (const std::string& text : TableBackend::texts()) check_utf8(text, "a text of the backend's", caller);
 }
 
-// ---- Texts of fixed room
+// ---- Texts of fixed size
 
-ANYPLACE_CASE("texts", "texts.whole", "what a backend and its devices are called is UTF-8 that ends with NUL") {
+ANYPLACE_CASE("texts", "texts.whole", "the names of a backend and its devices are UTF-8 that ends with NUL") {
   TableBackend::note_texts();
   const TableBackend backend(run);
   check_line(backend.table().name, "the table's name");
@@ -85,7 +84,7 @@ ANYPLACE_CASE("texts", "texts.whole", "what a backend and its devices are called
   check_all_texts();
 }
 
-ANYPLACE_CASE("texts", "texts.whole", "where a device's figures come from is UTF-8 that ends with NUL",
+ANYPLACE_CASE("texts", "texts.whole", "the source of a device's figures is UTF-8 that ends with NUL",
               Capability::monitoring) {
   TableBackend::note_texts();
   const TableBackend backend(run);
@@ -101,10 +100,10 @@ ANYPLACE_CASE("texts", "texts.whole", "where a device's figures come from is UTF
   check_all_texts();
 }
 
-// ---- Texts that say what is wrong
+// ---- Error messages
 
-/// Of so many bytes as are likely to be the room of somebody's, and a few more and less, so that each place in which a
-/// character can be cut comes up: in characters of two, three and four bytes.
+/// Names with sizes around those of likely buffers, so that a character of two, three or four bytes can be cut at each
+/// place.
 std::vector<std::string> long_names() {
   std::vector<std::string> names;
   for (const std::string character : {"\u00e9", "\u20ac", "\U0001f600"}) {
@@ -119,7 +118,7 @@ std::vector<std::string> long_names() {
   return names;
 }
 
-ANYPLACE_CASE("texts", "texts.whole", "what says that a name isn't there is UTF-8, however long the name is",
+ANYPLACE_CASE("texts", "texts.whole", "the message for a name that isn't there is UTF-8, however long the name is",
               Capability::modules, test_module) {
   TableBackend::note_texts();
   const TableBackend backend(run);
@@ -141,7 +140,7 @@ ANYPLACE_CASE("texts", "texts.whole", "what says that a name isn't there is UTF-
   check_all_texts();
 }
 
-ANYPLACE_CASE("texts", "texts.whole", "what says why an image is no good is UTF-8, whatever is in the image",
+ANYPLACE_CASE("texts", "texts.whole", "the message for an image that is refused is UTF-8, whatever is in the image",
               Capability::modules, test_module) {
   TableBackend::note_texts();
   const TableBackend backend(run);
@@ -160,7 +159,7 @@ ANYPLACE_CASE("texts", "texts.whole", "what says why an image is no good is UTF-
   check_all_texts();
 }
 
-ANYPLACE_CASE("texts", "texts.whole", "what says why a call or a stream's work failed is UTF-8") {
+ANYPLACE_CASE("texts", "texts.whole", "the message for a call or a stream's work that failed is UTF-8") {
   TableBackend::note_texts();
   const TableBackend backend(run);
   const anyplace_stream stream = backend.stream();

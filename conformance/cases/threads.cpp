@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every call from any thread at any time, also on one handle.
+// Every call may come from any thread at any time, also with one handle.
 #include <atomic>
 #include <mutex>
 #include <thread>

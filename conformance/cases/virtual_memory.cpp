@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Addresses and the memory behind them, made apart. Allocations that grow and shrink stand on these entries, which the
+// Addresses and memory, made separately. The core's growing and shrinking allocations use these entries, which the
 // public API doesn't have: the cases call the table.
 //
-// The contract asks nothing of a backend where the core breaks it (memory over other memory, a part of a mapping), so
+// The contract requires nothing of a backend if the core breaks it (memory over other memory, a part of a mapping), so
 // there are no cases for that.
 #include <algorithm>
 #include <bit>
@@ -22,7 +22,7 @@ struct Granules {
 };
 const std::vector<Granules> sizes = {{"1 granule", 1}, {"2 granules", 2}, {"5 granules", 5}};
 
-/// What is written at a place, so that a mistake of a granule shows: a few bytes at either end and across the middle.
+/// A few bytes are written at either end of a place and across its middle, so that a mistake of a granule shows.
 constexpr std::uint64_t mark_bytes = 4096;
 
 void mark(TableDevice& device, anyplace_address address, std::uint64_t bytes, std::uint64_t seed, Caller caller = {}) {
@@ -39,7 +39,7 @@ void check_mark(TableDevice& device, anyplace_address address, std::uint64_t byt
   }
 }
 
-/// So many granules as surely fit into the device, and not more than a test should take.
+/// A number of granules that surely fits into the device and doesn't take a test too long.
 std::uint64_t half_of_memory(TableDevice& device) {
   const anyplace_memory_info info = device.memory();
   const std::uint64_t free = info.free_bytes == ANYPLACE_UNKNOWN ? std::uint64_t{256} << 20 : info.free_bytes;
@@ -90,7 +90,8 @@ ANYPLACE_CASES(sizes, "virtual memory", "memory.virtual",
 }
 
 ANYPLACE_CASE("virtual memory", "memory.virtual",
-              "where memory was unmapped other memory can be mapped, and is another", Capability::virtual_memory) {
+              "other memory can be mapped where memory was unmapped, and has its own contents",
+              Capability::virtual_memory) {
   TableDevice device(run);
   const std::uint64_t bytes = device.granule();
   const anyplace_address range = device.reserve(2);
@@ -134,7 +135,7 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "mappings that adjoin are one 
   const std::uint64_t bytes = device.granule();
   const anyplace_address range = device.reserve(8);
   std::vector<anyplace_physical> pages;
-  for (const std::uint64_t at : {2, 0, 1, 3, 7, 5, 6, 4}) {  // in no order
+  for (const std::uint64_t at : {2, 0, 1, 3, 7, 5, 6, 4}) {  // an arbitrary order
     pages.push_back(device.create(1));
     device.map(range + at * bytes, pages.back());
   }
@@ -191,7 +192,7 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "several memories are mapped a
   check_mark(device, range + 2 * bytes, bytes, 1);
   mark(device, range + bytes, bytes, 3);
   mark(device, range + 3 * bytes, 2 * bytes, 2);
-  // They are mappings as others are, and go by ones and together.
+  // They are ordinary mappings, which can be unmapped one by one and together.
   device.unmap(range + 2 * bytes, 1);
   device.map(range, first);
   check_mark(device, range, bytes, 1);
@@ -206,7 +207,7 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "several memories are mapped a
   device.release(range, 6);
 }
 
-/// Memories of different sizes, each with a content of its own.
+/// Memories of different sizes, each with its own contents.
 class Pieces {
  public:
   Pieces(TableDevice& device, const std::vector<std::uint64_t>& granules) : device_(device) {
@@ -219,7 +220,7 @@ class Pieces {
     }
     device.release(at, 8);
   }
-  Pieces(const Pieces&) = delete;  // destroys them once
+  Pieces(const Pieces&) = delete;  // it destroys them once
   Pieces& operator=(const Pieces&) = delete;
 
   std::size_t size() const noexcept { return pieces_.size(); }
@@ -233,7 +234,7 @@ class Pieces {
     for (const std::size_t one : which) memories.push_back(pieces_[one].memory);
     device_.map_all(at, memories, caller);
   }
-  /// That they lie one behind the other from `at` on.
+  /// Checks that they are mapped one behind the other from `at` on.
   void check(anyplace_address at, std::span<const std::size_t> which, Caller caller = {}) {
     for (const std::size_t one : which) {
       const std::uint64_t bytes = pieces_[one].granules * device_.granule();
@@ -270,10 +271,10 @@ ANYPLACE_CASE("virtual memory", "memory.virtual",
   };
   for (int round = 0; round < 6; ++round) {
     std::shuffle(order.begin(), order.end(), run.random());
-    if (round == 0) order = {1, 0, 4, 3, 2, 5};  // neither what is first nor what is last is like the others
+    if (round == 0) order = {1, 0, 4, 3, 2, 5};  // neither the first nor the last is like the others
     pieces.map_all(address_of(0), order);
     pieces.check(address_of(0), order);
-    // Some of them, wherever they begin, go and come back in another order.
+    // Some of them, anywhere, are unmapped and mapped again in another order.
     const std::size_t first = run.random()() % order.size();
     const std::size_t count = 1 + run.random()() % (order.size() - first);
     const std::span<std::size_t> some = std::span(order).subspan(first, count);
@@ -283,7 +284,7 @@ ANYPLACE_CASE("virtual memory", "memory.virtual",
     std::reverse(some.begin(), some.end());
     pieces.map_all(address_of(first), some);
     pieces.check(address_of(0), order);
-    // What several calls mapped is unmapped across their bounds.
+    // What several calls mapped is unmapped across their boundaries.
     const std::size_t middle = run.random()() % order.size();
     device.unmap(address_of(middle), pieces.granules_of(std::span(order).subspan(middle)));
     pieces.check(address_of(0), std::span(order).first(middle));
@@ -352,7 +353,7 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "memory that is destroyed whil
   device.destroy(memory);
   check_mark(device, range, bytes, 1);
   device.unmap(range, 1);
-  // Others don't get what is still mapped.
+  // New memory isn't what is still mapped.
   const anyplace_physical other = device.create(1);
   device.map(range + 2 * bytes, other);
   mark(device, range + 2 * bytes, bytes, 2);
@@ -387,8 +388,8 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "more addresses than there are
   device.release(device.reserve(1), 1);
 }
 
-ANYPLACE_CASE("virtual memory", "memory.virtual", "memory that is destroyed can be had again, mapped before or not",
-              Capability::virtual_memory) {
+ANYPLACE_CASE("virtual memory", "memory.virtual",
+              "memory that is destroyed can be allocated again, mapped before or not", Capability::virtual_memory) {
   TableDevice device(run);
   const std::uint64_t granules = half_of_memory(device);
   const anyplace_address range = device.reserve(granules);
@@ -405,24 +406,24 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "memory that is destroyed can 
   device.release(range, granules);
 }
 
-ANYPLACE_CASE("virtual memory", "memory.virtual", "addresses that are released can be had again, and cost no memory",
-              Capability::virtual_memory) {
+ANYPLACE_CASE("virtual memory", "memory.virtual",
+              "addresses that are released can be reserved again, and cost no memory", Capability::virtual_memory) {
   TableDevice device(run);
   const std::uint64_t granules = (std::uint64_t{16} << 30) / device.granule();
   for (int i = 0; i < 200; ++i) device.release(device.reserve(granules), granules);
   const anyplace_address first = device.reserve(granules), second = device.reserve(granules);
   const std::uint64_t bytes = granules * device.granule();
   CHECK(first + bytes <= second || second + bytes <= first);
-  // What is reserved has no memory behind it: the device still has its own.
+  // Reserved addresses have no memory: the device still has its own.
   device.destroy(device.create(half_of_memory(device)));
   device.release(first, granules);
   device.release(second, granules);
 }
 
-ANYPLACE_CASE("virtual memory", "memory.virtual", "memory isn't said to be free from its making on",
+ANYPLACE_CASE("virtual memory", "memory.virtual", "memory isn't said to be free from the moment it is made",
               Capability::virtual_memory) {
   TableDevice device(run);
-  const anyplace_physical one = device.create(1);  // some tell their figures only when they are in use
+  const anyplace_physical one = device.create(1);  // some backends tell their figures only when they are in use
   const anyplace_memory_info before = device.memory();
   if (before.free_bytes == ANYPLACE_UNKNOWN || before.total_bytes == ANYPLACE_UNKNOWN) {
     skip("figures that the vendor can tell");
@@ -471,7 +472,7 @@ ANYPLACE_CASE("virtual memory", "memory.virtual", "8 threads map and move memory
   });
 }
 
-/// Moves pages about a range at random, and compares with what should be where.
+/// Moves pages within a range at random, and compares with the expected contents.
 ANYPLACE_CASE("virtual memory", "memory.virtual", "pages that move at random hold what they held",
               Capability::virtual_memory) {
   TableDevice device(run);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The adaptors that need no list of what is out: limit, logging, failing. Each holds the allocator below it.
+// The adaptors that keep no list of their allocations: limit, logging, failing. Each holds the allocator below it.
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ std::shared_ptr<Allocator> required(std::shared_ptr<Allocator> upstream, const c
 
 namespace {
 
-/// An adaptor's own out_of_memory, worded like the device's.
+/// Throws an adaptor's own out_of_memory, with a text like the device's.
 [[noreturn]] void refuse(const StreamView& stream, const char* operation, std::string text, MemoryFigures figures) {
   ErrorDetails details;
   details.code = ErrorCode::out_of_memory;

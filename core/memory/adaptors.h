@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the allocators that sit on another one (limit, logging, failing, tracking) have in common.
+// Shared code of the allocators that sit on another one (limit, logging, failing, tracking).
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace anyplace::detail {
 
-/// Throws invalid_argument for null.
+/// Returns `upstream`; throws invalid_argument if it is null.
 std::shared_ptr<Allocator> required(std::shared_ptr<Allocator> upstream, const char* operation);
 
 }  // namespace anyplace::detail

@@ -17,7 +17,7 @@ namespace anyplace {
 namespace detail {
 namespace {
 
-/// Of all devices, the youngest first. Devices stay, so a list that is only ever added to needs no lock.
+/// The books of all devices, the newest first. Books are never destroyed, and the list only grows, so it needs no lock.
 constinit std::atomic<DeviceAddresses*> all_addresses{nullptr};
 
 }  // namespace
@@ -57,14 +57,14 @@ bool DeviceAddresses::find_in(List list, anyplace_address address, FoundAddress&
   const Ranges& ranges = ranges_of(list);
   auto at = ranges.upper_bound(address);
   if (at == ranges.begin()) return false;
-  const auto& [begin, range] = *--at;  // they don't overlap: no other one reaches so far
+  const auto& [begin, range] = *--at;  // ranges don't overlap, so no earlier one has the address
   if (address - begin >= range.bytes) return false;
   found = {range.kind, &device_, begin, range.bytes};
   return true;
 }
 
-/// Of all that have the address the one that reaches farthest: whoever names the whole isn't to be refused because
-/// somebody wrapped a part.
+/// Finds the range that reaches farthest among those that have the address, so that a range of the whole isn't refused
+/// because a Buffer wraps a part of it.
 bool DeviceAddresses::find_wrapped(anyplace_address address, FoundAddress& found) const noexcept {
   const Ranges& ranges = ranges_of(List::wrapped);
   std::uint64_t farthest = 0;
@@ -79,7 +79,7 @@ bool DeviceAddresses::find_wrapped(anyplace_address address, FoundAddress& found
   return farthest != 0;
 }
 
-/// `found` is what the caching allocator knows of the address.
+/// `found` already has the allocation that the caching allocator knows at the address.
 bool DeviceAddresses::find_in_allocation(anyplace_address address, FoundAddress& found) const noexcept {
   found.kind = AddressKind::device;
   found.device = &device_;

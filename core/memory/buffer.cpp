@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Buffer and BufferView: handles, ranges, and the streams that use a buffer. buffer_memory.cpp decides where the memory
+// Buffer and BufferView: handles, ranges, and the streams that use a buffer. buffer_memory.cpp chooses where the memory
 // comes from.
 #include <fmt/format.h>
 
@@ -46,7 +46,8 @@ DeviceAddresses::List list_of(const BufferState& buffer) noexcept {
   return is_from<RawMemory>(buffer.origin) ? DeviceAddresses::List::allocations : DeviceAddresses::List::wrapped;
 }
 
-/// Whether the caching allocator may know more bytes than the buffer has. An application's allocator may be upon it.
+/// Whether the caching allocator may know more bytes than the buffer has. An application's allocator may itself use the
+/// caching one.
 bool has_slack_in_allocator(const BufferState& buffer) noexcept {
   return buffer.slack != 0 && (is_from<CachedMemory>(buffer.origin) || is_from<CustomMemory>(buffer.origin));
 }
@@ -98,14 +99,15 @@ namespace {
 
 bool is_idle(const Pin<StreamState>& use) noexcept { return is_surely_idle(*use, "Buffer: freeing memory"); }
 
-/// A stream of a lost device counts as idle, but copies that the buffer's own device makes for it may be left.
+/// Whether a stream was destroyed and has no work left. A stream of a lost device counts as idle, but copies that the
+/// buffer's own device makes for it may be left.
 bool is_over(const BufferState& buffer, const Pin<StreamState>& use) noexcept {
   const bool lost_elsewhere = use->device != buffer.device && use->device->lost.load(std::memory_order_relaxed);
   return !lost_elsewhere && !streams().try_pin(use->id) && is_idle(use);
 }
 
-/// Lets go of streams that were destroyed and have no work left, so that a buffer that lives long doesn't keep every
-/// stream that it ever met. The buffer is pinned, so nobody frees it while its uses are out.
+/// Releases streams that were destroyed and have no work left, so that a long-lived buffer doesn't keep every stream
+/// that ever used it. The buffer is pinned, so nobody frees it while its uses are taken out.
 void sweep_uses(BufferState& buffer) {
   std::vector<Pin<StreamState>> uses;
   {
@@ -133,12 +135,12 @@ void drop_idle_uses(BufferState& buffer) noexcept { std::erase_if(buffer.uses, i
 
 namespace {
 
-/// Whether it wraps a HostBuffer's memory, whose uses are noted.
+/// Whether the buffer wraps memory of a HostBuffer, which notes the streams that use it.
 bool is_host_buffers(const BufferState& state) noexcept {
   return is_from<WrappedMemory>(state.origin) && host_ranges().contains(static_cast<std::uintptr_t>(state.address));
 }
 
-/// Copies of memory that isn't the device's own alone take care.
+/// Opens the handle. Copies take the slow path for memory that isn't the device's alone.
 void publish(std::uint64_t id, std::unique_ptr<BufferState> state) noexcept {
   const bool careful = state->kind != ANYPLACE_MEMORY_DEVICE || is_host_buffers(*state);
   buffers().publish(id, state.release(), careful);
@@ -237,8 +239,8 @@ Device BufferView::device() const {
 namespace detail {
 namespace {
 
-/// The fast path of calls that only ask where a view is: a launch asks for the address of each buffer among its
-/// arguments. False if that isn't known so, or if something is wrong with the view or the thread.
+/// The fast path of calls that only read a view's address, such as a launch for each buffer among its arguments.
+/// Returns false if the slow path is needed, or the view or the thread is wrong.
 [[gnu::always_inline]] inline bool read_view(std::uint64_t id, std::uint64_t offset, std::uint64_t bytes,
                                              std::uint64_t& address) noexcept {
   if (call_state.hazards == nullptr || !process_running()) [[unlikely]]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the origin of a buffer's memory; and the ends of the memory that the caching allocator and an application's
-// allocator gave: at once, in stream order, if only one stream used it, else behind events (deferred_free.h).
+// Chooses the allocator of a buffer's memory, and gives the memory back to it: at once, in the stream's order, if only
+// one stream used the memory, otherwise behind events (deferred_free.h).
 #include <memory>
 #include <utility>
 
@@ -23,7 +23,7 @@ void use_block(BufferState& buffer, Block* block) noexcept {
 /// Makes room for an alignment beyond what the device gives, before the memory is allocated.
 void plan_alignment(BufferState& buffer, std::uint64_t alignment) noexcept {
   buffer.slack = alignment > least_alignment ? alignment - least_alignment : 0;
-  // More than there are bytes in 64 bits is as much as no device has.
+  // A size beyond 64 bits becomes the largest one, which no device has.
   if (buffer.bytes > UINT64_MAX - buffer.slack) buffer.slack = UINT64_MAX - buffer.bytes;
 }
 void align(BufferState& buffer, std::uint64_t alignment) noexcept {

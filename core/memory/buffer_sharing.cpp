@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BufferView::export_handle, Buffer::import and ipc_collect, and the ends of the buffers that they share.
+// BufferView::export_handle, Buffer::import and ipc_collect, and how shared and imported buffers end.
 #include "memory/buffer_sharing.h"
 
 #include <fmt/format.h>
@@ -22,29 +22,31 @@
 namespace anyplace {
 namespace detail {
 
-/// Memory of another process, open in this one.
+/// Memory of another process that is open in this one.
 struct OpenMemory {
   DeviceState* device;
   anyplace_address address;
-  int buffers;  ///< that lie in it
+  int buffers;  ///< how many buffers lie in it
 };
 
 namespace {
 
 constexpr const char* freeing = "Buffer: freeing memory";
 
-/// Guards the buffers that are kept, and the member `exported` of buffers while it is set. The backend's memory_export
-/// is called under it.
+/// Guards the kept buffers, and the member `sharing` of buffers while it is set. The backend's memory_export is called
+/// under it.
 std::mutex sharing_mutex;
-BufferState* kept = nullptr;  // guarded by sharing_mutex; buffers that were freed while other processes had them open
-std::atomic<std::size_t> kept_count{0};  // of them
-int collecting = 0;                 // guarded by sharing_mutex; calls that have taken kept buffers out, to look at them
-std::condition_variable collected;  // notified when there is one less
-/// Whether this thread is inside of such a call: a free may run an application's allocator.
+// The buffers that were freed while other processes had them open. Guarded by sharing_mutex.
+BufferState* kept = nullptr;
+std::atomic<std::size_t> kept_count{0};  // how many those are
+// Calls that have taken kept buffers out in order to look at them. Guarded by sharing_mutex.
+int collecting = 0;
+std::condition_variable collected;  // notified when `collecting` falls
+/// How many such calls this thread is in: a free may run an application's allocator, which may make another.
 thread_local constinit int collecting_here = 0;
 
-/// Guards `open_memory`. The backend's memory_import and memory_import_end are called under it: what is being closed
-/// must not be opened at the same time.
+/// Guards `open_memory`. The backend's memory_import and memory_import_end are called under it, so that memory isn't
+/// opened while it is being closed.
 std::mutex open_mutex;
 using OpenKey = std::pair<const DeviceState*, std::string>;
 std::map<OpenKey, OpenMemory>& open_memory() {
@@ -76,7 +78,7 @@ const BufferExport& shared(BufferState& buffer, const char* operation) {
   return *buffer.exported;
 }
 
-/// Ends what shared() made. No process has the memory open.
+/// Ends the export of a buffer whose memory no other process has open.
 void end_export(BufferState& buffer) noexcept {
   DeviceState& device = *buffer.device;
   if (device.table->memory_export_end != nullptr) {
@@ -139,7 +141,7 @@ std::uint64_t collect_shared_buffers(DeviceState& device, Others others) noexcep
 // ---- Memory of other processes -------------------------------------------------------------------------------------
 namespace {
 
-/// Opens the memory, or finds it open.
+/// Opens the memory, or returns the one that is open already.
 OpenMemory& open(DeviceState& device, const IpcContent& content, const char* operation) {
   OpenKey key(&device, std::string(reinterpret_cast<const char*>(content.backend.bytes), content.backend.byte_count));
   const std::uint64_t process = content.share.table.owner.packed();
@@ -168,15 +170,15 @@ void close(OpenMemory& memory) noexcept {
   if (--memory.buffers != 0) return;
   DeviceState& device = *memory.device;
   const anyplace_status status = device.table->memory_import_end(device.self, device.index, memory.address);
-  // Closing a lost device's memory may fail, and that isn't reported.
+  // Closing memory of a lost device may fail, which isn't reported.
   if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, freeing);
   std::erase_if(open_memory(), [&](const auto& each) { return &each.second == &memory; });
 }
 
-// Imported buffers that were freed and whose work isn't known to be done.
+// How many imported buffers were freed and may still be used by work.
 std::atomic<std::size_t> ending{0};
-std::atomic<bool> watching{false};     // the polling thread looks after them
-std::atomic<bool> look_is_due{false};  // the service thread was told to
+std::atomic<bool> watching{false};     // whether the polling thread looks after them
+std::atomic<bool> look_is_due{false};  // whether the service thread was asked to look
 
 /// On the service thread, because closing memory may take the vendor a while.
 void look_for_ends() noexcept {
@@ -186,16 +188,16 @@ void look_for_ends() noexcept {
     for (Backend* const backend : accepted_backends()) {
       for (const std::unique_ptr<DeviceState>& device : backend->devices) reap_without_waiting(*device);
     }
-  } catch (const std::bad_alloc&) {  // the next look may have the memory
+  } catch (const std::bad_alloc&) {  // the next look tries again
   }
 }
 
-/// A step of the polling thread. The other process may wait for its memory, and this one may not call anything of the
-/// library for long.
+/// A step of the polling thread. The other process may be waiting for its memory, while this one may call nothing of
+/// the library for a long time.
 bool watch_ends() noexcept {
   if (ending.load(std::memory_order_seq_cst) == 0) {
     watching.store(false, std::memory_order_seq_cst);
-    // One that was freed just now may have seen that this step was there.
+    // A buffer that was freed just now may have found the step still running and not started one.
     if (ending.load(std::memory_order_seq_cst) == 0 || watching.exchange(true)) return true;
   }
   if (!look_is_due.exchange(true, std::memory_order_relaxed)) post_to_service([] { look_for_ends(); });
@@ -300,7 +302,7 @@ std::uint64_t ipc_collect(const Device& device) {
   detail::enter(operation);
   detail::DeviceState& state = *device.state();
   detail::collect_shared_events();
-  // The other threads that look after these may have them in hand.
+  // The service thread and the polling thread may just be looking at some of these buffers, so it waits for them.
   if (detail::ending.load(std::memory_order_seq_cst) != 0) detail::reap_surely_without_waiting(state);
   return detail::collect_shared_buffers(state, detail::Others::waited_for);
 }

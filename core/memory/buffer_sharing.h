@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BufferExport and BufferImport: what a buffer keeps whose memory more than one process has.
+// BufferSharing: the data of a buffer whose memory several processes share.
 //
-// In the process whose memory it is, a buffer that is freed while others have it open is kept whole, as it was when its
-// owner let go of it, and is freed when they have closed it or ended. In the others, the memory that several buffers
-// lie in is open once, and is closed when no work uses the last of them.
+// In the process that owns the memory, a buffer that is freed while others have it open is kept unchanged, and is freed
+// when they have closed it or ended. In the other processes, memory in which several buffers lie is opened once, and
+// closed when no work uses the last of them.
 #pragma once
 
 #include <string>
@@ -33,11 +33,12 @@ struct BufferImport {
   OpenMemory* open = nullptr;
 };
 
-/// Other threads that are inside of collect_shared_buffers() have buffers in hand, which this one doesn't see.
+/// Whether to wait for other threads that are in collect_shared_buffers(): the buffers that they have taken out aren't
+/// seen otherwise.
 enum class Others { missed, waited_for };
 
 /// Frees the buffers of the device that were kept for other processes and that none has open any more. Returns how many
-/// bytes are still kept. Not called inside callbacks.
+/// bytes are still kept. Must not be called inside callbacks.
 std::uint64_t collect_shared_buffers(DeviceState& device, Others others = Others::missed) noexcept;
 
 /// Whether buffers of the device are kept for other processes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What BufferSpan leaves to the library: the checks of its ranges.
+// The checks of BufferSpan's ranges, which aren't inline.
 #include <fmt/format.h>
 
 #include "anyplace/memory.h"

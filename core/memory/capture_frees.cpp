@@ -26,7 +26,7 @@ bool has_stream_of(const Capture& capture, const BufferState& buffer) noexcept {
   return is_in(buffer.home) || std::any_of(buffer.uses.begin(), buffer.uses.end(), is_in);
 }
 
-/// Whether one of the nodes that there are now names the memory; yes where there is no memory to find out.
+/// Whether a present node of the capture names the memory; true also if there is no memory to find out.
 bool names(Capture& capture, const BufferState& buffer) noexcept {
   try {
     const std::vector<anyplace_address> addresses = addresses_of(capture.list, capture.looked_at);

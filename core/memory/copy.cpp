@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies and fills of a stream. Everything that can be wrong with the arguments is found out before anything is
-// submitted. A body is written once and compiled for both guards of use.h; the sides of a copy come in the same two
-// kinds.
+// Copies and fills of a stream. All arguments are checked before anything is submitted. A body is written once and
+// compiled for both guards of use.h, the plain and the pinned one; each side of a copy has the same two variants.
 #include "memory/copy.h"
 
 #include <algorithm>
@@ -26,8 +25,9 @@ namespace detail {
 namespace {
 
 // ---- The sides -----------------------------------------------------------------------------------------------------
-// What is read or written, kept in place as long as the side lives. A plain side may turn out to need care: it isn't
-// ready() then, and the call takes the slow path. A careful side throws what is wrong with it.
+// A side is the memory that a copy reads or writes, which stays in place while the side lives. A plain side may find
+// that it can't handle its memory: then ready() is false, and the call takes the slow path. A careful side throws if
+// something is wrong.
 
 template <bool careful>
 class BufferSide;
@@ -35,7 +35,7 @@ class BufferSide;
 template <>
 class BufferSide<false> {
  public:
-  // Inline however many copies a call has of them: out of line a copy between buffers costs a third more.
+  // It is always inlined, because otherwise a copy between buffers costs a third more.
   [[gnu::always_inline]] BufferSide(const BufferView& view, std::uint64_t /*stream_id*/,
                                     const char* /*operation*/) noexcept
       : view_(view), slot_(SlotTable<BufferState>::pin_quickly(view.id())) {}
@@ -54,7 +54,7 @@ class BufferSide<false> {
   anyplace_address address() const noexcept { return slot_->handle + view_.offset_bytes(); }
   std::uint64_t bytes() const noexcept { return view_.size_bytes(); }
 
-  /// Managed memory isn't plain, nor is a HostBuffer's.
+  /// These do nothing, because neither managed memory nor a HostBuffer's is plain.
   void require_apart_from(anyplace_address, std::uint64_t, const char*) const noexcept {}
   void note_use(StreamState&, const char*) const noexcept {}
 
@@ -73,13 +73,13 @@ class BufferSide<true> {
   anyplace_address address() const noexcept { return range_.address; }
   std::uint64_t bytes() const noexcept { return range_.bytes; }
 
-  /// Managed memory is one memory to the host and to the device.
+  /// Managed memory is the same memory for host and device, so the two sides of a copy may overlap.
   void require_apart_from(anyplace_address host, std::uint64_t bytes, const char* operation) const {
     if (range_.buffer->kind == ANYPLACE_MEMORY_MANAGED && overlap(range_.address, range_.bytes, host, bytes)) {
       refuse_overlap(range_.address, host, bytes, *range_.device, operation);
     }
   }
-  /// A buffer that wraps somebody else's memory may wrap a HostBuffer's.
+  /// A buffer that wraps the user's memory may wrap a HostBuffer's.
   void note_use(StreamState& stream, const char* operation) const {
     if (is_from<WrappedMemory>(range_.buffer->origin)) host_ranges().note_use_once(range_.address, stream, operation);
   }
@@ -95,12 +95,12 @@ class HostSide {
   HostSide(const Span& span, std::uint64_t stream_id, const char* /*operation*/) noexcept
       : address_(reinterpret_cast<std::uintptr_t>(span.data())), bytes_(span.size_bytes()), stream_id_(stream_id) {}
 
-  /// Not for a HostBuffer that doesn't know of the stream yet.
+  /// False for a HostBuffer that hasn't noted the stream yet.
   bool ready() const noexcept { return host_ranges().is_noted(address_, stream_id_); }
   anyplace_address address() const noexcept { return address_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
 
-  /// Before the copy is submitted: the HostBuffer then keeps the memory until the copy is done.
+  /// Called before the copy is submitted, so that a HostBuffer keeps the memory until the copy is done.
   void note_use(StreamState& stream, const char* operation) const {
     if constexpr (careful) host_ranges().note_use_once(address_, stream, operation);
   }
@@ -115,23 +115,23 @@ template <class Range, bool careful>
 using Side = std::conditional_t<std::is_same_v<Range, BufferView>, BufferSide<careful>, HostSide<careful>>;
 
 // ---- The bodies ----------------------------------------------------------------------------------------------------
-// Each returns false, having done nothing, if a plain guard isn't enough for it.
+// Each body returns false, having done nothing, if a plain guard doesn't suffice.
 
 constexpr const char* copy_operation = "Stream::copy";
 constexpr const char* copy_2d_operation = "Stream::copy_2d";
 
-/// An empty side has no device.
+/// Throws unless the side is on the device. An empty side has no device.
 [[gnu::always_inline]] inline void require_on_device(const DeviceState* side, const char* name,
                                                      const DeviceState& device, const char* operation) {
   if (side != &device && side != nullptr) [[unlikely]]
     refuse_device(name, *side, device, operation);
 }
 
-/// Between a buffer and memory of the host.
+/// The copy between a buffer and host memory.
 template <std::uint32_t kind>
 struct HostCopy {
   static constexpr bool up = kind == ANYPLACE_COPY_HOST_TO_DEVICE;
-  static constexpr std::size_t buffer_side = up ? 0 : 1;  ///< of (to, from)
+  static constexpr std::size_t buffer_side = up ? 0 : 1;  ///< index of the buffer in (to, from)
 
   template <class Guard, class To, class From, class Shape>
   [[gnu::always_inline]] bool operator()(const Guard& guard, const To& to, const From& from, Shape shape,
@@ -152,7 +152,7 @@ struct HostCopy {
   }
 };
 
-/// Between buffers, of which one at least is of the stream's device.
+/// The copy between two buffers, at least one of which is on the stream's device.
 struct BufferCopy {
   template <class Guard, class To, class From, class Shape>
   [[gnu::always_inline]] bool operator()(const Guard& guard, const To& to, const From& from, Shape shape,
@@ -198,8 +198,8 @@ template <class Body, class To, class From, class Shape>
   });
 }
 
-/// The sides are pinned before the stream is published and let go after: the last pin of a buffer ends it, which may
-/// run code of the user's and other calls.
+/// Tries the fast path, then the slow one. The sides are pinned before the stream's hazard pointer is set and released
+/// after it is cleared, because the last pin of a buffer frees it, which may run the user's code and other calls.
 template <class Body, class To, class From, class Shape>
 [[gnu::always_inline]] inline void copy_with(const char* operation, std::uint64_t stream_id, const To& to,
                                              const From& from, const Shape& shape) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies by address, and those between memory of the host. What each side is decides how the copy goes to the backend;
-// the rest is as for buffers (copy.cpp).
+// Copies by address, and copies within host memory. The kinds of the two sides decide which call of the backend is
+// made; otherwise they are like copies of buffers (copy.cpp).
 #include <cstring>
 
 #include "anyplace/stream.h"
@@ -30,7 +30,7 @@ void submit_host_copy(StreamState& stream, const anyplace_copy_2d& copy, const c
 
 namespace {
 
-/// The device of one side at least is the stream's, if any side has one.
+/// Throws unless at least one of the sides with a device is on the stream's device.
 void require_reachable(const AddressSide& to, const AddressSide& from, const DeviceState& device,
                        const char* operation) {
   const auto is_elsewhere = [&](const AddressSide& side) {
@@ -45,8 +45,8 @@ void require_reachable(const AddressSide& to, const AddressSide& from, const Dev
   }
 }
 
-/// Between memory of the stream's device, or of it and the host: the backend's own copy. The kind of the copy; 0 for
-/// any other.
+/// The kind of a copy that the backend makes itself, within the stream's device or between it and the host; 0 for any
+/// other copy.
 std::uint32_t plain_kind(const AddressSide& to, const AddressSide& from, const DeviceState& device) noexcept {
   const bool to_device = to.device() == &device;
   const bool from_device = from.device() == &device;
@@ -68,7 +68,7 @@ void submit_unusual(StreamState& stream, const AddressSide& to, const AddressSid
   }
 }
 
-/// The body of a copy whose sides fit its shape. False if a plain guard isn't enough for it; then nothing was done.
+/// The body of a copy whose shape fits its sides. Returns false, having done nothing, if a plain guard doesn't suffice.
 template <class Guard, class Shape>
 bool submit_by_address(const Guard& guard, const AddressSide& to, const AddressSide& from, const Shape& shape,
                        const char* operation) {
@@ -93,7 +93,7 @@ bool submit_by_address(const Guard& guard, const AddressSide& to, const AddressS
   return true;
 }
 
-/// Runs body(guard) on the fast path, or on the other one if that can't be or if it returned false.
+/// Runs body(guard) on the fast path; if that isn't possible or it returned false, on the slow path.
 template <class Body>
 void on_stream(const char* operation, std::uint64_t stream_id, const Body& body) {
   if (use_plain<StreamState>(stream_id, body)) [[likely]]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of copies and fills whose arguments don't fit.
+// The errors for copies and fills whose arguments don't fit.
 #include "memory/copy_checks.h"
 
 #include <fmt/format.h>
@@ -95,7 +95,8 @@ bool lines_overlap(const anyplace_copy_2d& copy) noexcept {
   const std::uint64_t width = copy.width;
   const std::uint64_t last = copy.rows - 1;
   if (copy.destination_pitch == copy.source_pitch) {
-    // Line i of the one is at a fixed distance from every line of the other: only the two nearest can touch it.
+    // A line of one side has a fixed distance from every line of the other, so only the two nearest lines can overlap
+    // it.
     const std::uint64_t distance =
         copy.destination < copy.source ? copy.source - copy.destination : copy.destination - copy.source;
     const std::uint64_t lines = distance / copy.source_pitch;

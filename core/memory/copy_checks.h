@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is checked of the sizes and addresses of copies and fills. The comparisons are inline; the refusals, which throw
+// The checks of sizes and addresses of copies and fills. The comparisons are inline; the refusals, which throw
 // invalid_argument, are in copy_checks.cpp.
 #pragma once
 
@@ -15,36 +15,36 @@ namespace anyplace::detail {
 [[noreturn]] void refuse_sizes(std::uint64_t destination, std::uint64_t source, const DeviceState& device,
                                const char* operation);
 [[noreturn]] void refuse_null(std::uint64_t bytes, const char* side, const DeviceState& device, const char* operation);
-/// `side` is of `other`, and the stream is of `device`.
+/// `side` is on `other`, and the stream is on `device`.
 [[noreturn]] void refuse_device(const char* side, const DeviceState& other, const DeviceState& device,
                                 const char* operation);
-/// Neither side is of the stream's device.
+/// Neither side is on the stream's device.
 [[noreturn]] void refuse_devices(const DeviceState& destination, const DeviceState& source, const DeviceState& device,
                                  const char* operation);
 [[noreturn]] void refuse_overlap(anyplace_address destination, anyplace_address source, std::uint64_t bytes,
                                  const DeviceState& device, const char* operation);
-/// For lines that don't lie within `bytes`, or whose pitch is less than their width.
+/// The lines don't lie within `bytes`, or their pitch is less than their width.
 [[noreturn]] void refuse_lines(std::uint64_t pitch, std::uint64_t width, std::uint64_t rows, std::uint64_t bytes,
                                const char* side, const DeviceState& device, const char* operation);
-/// A range by address that begins in an allocation and ends beyond it.
+/// A range by address begins in an allocation and ends beyond it.
 [[noreturn]] void refuse_beyond(const char* side, anyplace_address address, std::uint64_t bytes,
                                 anyplace_address allocation, std::uint64_t allocated, const DeviceState& device,
                                 const char* operation);
-/// A range by address that wraps around.
+/// A range by address wraps around.
 [[noreturn]] void refuse_wrapping(const char* side, anyplace_address address, std::uint64_t bytes,
                                   const DeviceState& device, const char* operation);
 [[noreturn]] void refuse_pattern(std::uint64_t pattern_bytes, const DeviceState& device, const char* operation);
-/// What is filled is no multiple of the pattern.
+/// The size of a fill isn't a multiple of the pattern.
 [[noreturn]] void refuse_rest(std::uint64_t bytes, std::uint64_t pattern_bytes, const DeviceState& device,
                               const char* operation);
 [[noreturn]] void refuse_elements(std::uint64_t bytes, anyplace_address address, std::uint32_t width,
                                   const DeviceState& device, const char* operation);
 
-/// Whether two ranges share a byte. Neither wraps around, nor is empty.
+/// Whether two ranges share a byte. They must not be empty nor wrap around.
 inline bool overlap(anyplace_address a, std::uint64_t a_bytes, anyplace_address b, std::uint64_t b_bytes) noexcept {
   return a < b ? b - a < a_bytes : a - b < b_bytes;
 }
-/// Whether any two lines of the copy share a byte, when the ranges from the first line to the last do. Both sides are
+/// Whether two lines of a copy share a byte, if the ranges from the first line to the last one do. Both sides are
 /// within a buffer; width and rows aren't 0.
 bool lines_overlap(const anyplace_copy_2d& copy) noexcept;
 
@@ -59,10 +59,10 @@ bool lines_overlap(const anyplace_copy_2d& copy) noexcept;
     refuse_lines(pitch, width, rows, bytes, side, device, operation);
 }
 
-// ---- What is copied ------------------------------------------------------------------------------------------------
-// check() throws unless it fits both sides; it returns false if there is nothing to copy.
+// ---- Shapes of copies ----------------------------------------------------------------------------------------------
+// check() throws unless the shape fits both sides; it returns false if there is nothing to copy.
 
-/// All of both sides.
+/// A copy of all bytes of both sides.
 struct WholeCopy {
   std::uint64_t bytes = 0;
 
@@ -75,7 +75,7 @@ struct WholeCopy {
   bool overlaps(anyplace_address destination, anyplace_address source) const noexcept {
     return overlap(destination, bytes, source, bytes);
   }
-  /// Bytes from the first to the last of the larger side.
+  /// The bytes from the first to the last one on the larger side.
   std::uint64_t largest() const noexcept { return bytes; }
   anyplace_copy_2d as_lines(std::uint32_t kind, anyplace_address destination, anyplace_address source) const noexcept {
     return {sizeof(anyplace_copy_2d), kind, destination, bytes, source, bytes, bytes, 1};

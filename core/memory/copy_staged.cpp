@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies between devices that can't reach each other: device to host memory to device, in pieces, two of them under way
-// at a time. The stream copies on its own side, a helper stream on the other's; events between them, which may be of
-// two backends, keep the order. The host submits and goes on.
+// Copies between devices that can't reach each other, in pieces, from the one device to host memory to the other; two
+// pieces are under way at a time. The stream copies on its own device, a helper stream on the other. Events between
+// them, which may be of two backends, keep the order. The host only submits.
 //
-// What such a copy needs is a lane: the host memory, the helper stream and the events. Lanes are kept and used again.
-// Invariant: who uses a lane first waits, on the device, for what its last user left behind, so a lane can be taken
-// while its last job still runs. A job waits only for jobs submitted before it, hence never in a circle.
+// Such a copy needs a lane: host memory, a helper stream and events. Lanes are reused. Invariant: a copy that takes a
+// lane first waits, on the device, for the lane's last job, so a lane can be taken while that job still runs. A job
+// waits only for jobs submitted before it, so jobs never wait in a circle.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,13 +27,13 @@ namespace anyplace::detail {
 
 namespace {
 
-/// Large pieces hide the cost of an event; small copies don't need their memory.
+/// Large pieces hide the cost of events; small copies don't need that much memory.
 constexpr std::uint64_t large_piece = std::uint64_t{4} << 20;
 constexpr std::uint64_t small_piece = std::uint64_t{256} << 10;
 constexpr std::size_t pieces_under_way = 2;
 
-/// How many lanes of a kind lie idle or unfinished before an unfinished one is taken again. More exist only while as
-/// many threads submit at the same moment.
+/// How many lanes of a kind are made before an unfinished one is reused. There are more only if as many threads submit
+/// at the same moment.
 constexpr std::size_t lanes_of_large_pieces = 4;
 constexpr std::size_t lanes_of_small_pieces = 16;
 
@@ -42,14 +42,14 @@ constexpr std::size_t plain_alignment = 4096;
 struct LaneKind {
   DeviceState* source = nullptr;
   DeviceState* destination = nullptr;
-  bool helper_reads = false;  ///< the helper stream is the source's; else the destination's
+  bool helper_reads = false;  ///< true: the helper stream is on the source; false: on the destination
   std::uint64_t piece = 0;    ///< bytes
 
   friend bool operator==(const LaneKind&, const LaneKind&) = default;
 };
 
-/// The host memory of a lane: pinned for one of the devices and, where they are of two backends, registered with the
-/// other where that is possible. Elsewhere a copy may block its caller, which is what pageable memory costs.
+/// The host memory of a lane. It is pinned for one of the devices and, if they are of two backends, registered with the
+/// other one where that is possible. Otherwise a copy may block its caller, as copies of pageable memory do.
 class StagingMemory {
  public:
   StagingMemory(const LaneKind& kind, const char* operation) : bytes_(kind.piece * pieces_under_way) {
@@ -80,8 +80,8 @@ class StagingMemory {
   }
 
   anyplace_address address() const noexcept { return address_; }
-  /// Whether the device reads it in its streams' order. One that knows pinned memory may read other memory already when
-  /// the copy is submitted; one that doesn't takes all host memory alike.
+  /// Whether the device reads the memory in its streams' order. A device with pinned memory may read other memory as
+  /// early as at the submission; a device without reads all host memory in order.
   bool is_read_in_order_by(DeviceState& device, const char* operation) const {
     if (pinned_for_ != nullptr && pinned_for_->backend == device.backend) return true;
     if (registered_with_[0] == &device || registered_with_[1] == &device) return true;
@@ -98,7 +98,7 @@ class StagingMemory {
     if (!has_capability(device, Capability::pinned_memory, operation)) return false;
     const anyplace_status status =
         device.table->memory_allocate(device.self, device.index, ANYPLACE_MEMORY_PINNED, bytes_, &address_);
-    if (status != ANYPLACE_STATUS_OK) static_cast<void>(take_message());  // plain memory will do
+    if (status != ANYPLACE_STATUS_OK) static_cast<void>(take_message());  // plain memory is used instead
     return status == ANYPLACE_STATUS_OK && address_ != 0;
   }
   void register_with(DeviceState& device, const char* operation) {
@@ -116,10 +116,10 @@ class StagingMemory {
   std::array<DeviceState*, 2> registered_with_{};
 };
 
-/// One piece of a lane's memory, and what keeps its use in order.
+/// The events of one piece of a lane's memory.
 struct Place {
-  std::unique_ptr<EventState> full;   ///< on the source: the piece has been read
-  std::unique_ptr<EventState> empty;  ///< on the destination: it has been written
+  std::unique_ptr<EventState> full;   ///< recorded on the source when the piece has been read
+  std::unique_ptr<EventState> empty;  ///< recorded on the destination when it has been written
 };
 
 struct Lane {
@@ -142,21 +142,21 @@ struct Lane {
   }
 
   const LaneKind kind;
-  std::unique_ptr<EventState> start;  ///< on the stream's device: what the copy comes after
+  std::unique_ptr<EventState> start;  ///< recorded on the stream's device behind the stream's earlier work
   std::array<Place, pieces_under_way> places;
   HelperStream helper;
   StagingMemory memory;
 };
 
-/// A lane that is handed on is the one in a list of its own, so that giving it back can't fail.
+/// A lane that is passed on is in a list of its own, so that giving it back can't fail.
 using LaneList = std::list<Lane>;
 
 struct Lanes {
   std::mutex mutex;  // guards what follows; a leaf
-  /// The one that was given back first is in front.
+  /// The lanes without a present job; the one that was given back first is in front.
   LaneList resting;
-  /// Of jobs that failed half-way: something may still use their memory, and nothing tells when it is done, short of
-  /// their devices being idle.
+  /// The lanes of jobs that failed half-way. Something may still use their memory, and only idle devices show that
+  /// nothing does.
   LaneList abandoned;
 };
 
@@ -192,7 +192,7 @@ LaneList take_lane(const LaneKind& kind, const char* operation) {
     rest();
     return fresh;
   } catch (...) {
-    rest();  // its job may still run
+    rest();  // the lane's job may still run
     throw;
   }
 }
@@ -201,7 +201,7 @@ LaneList take_lane(const LaneKind& kind, const char* operation) {
 class LaneUse {
  public:
   LaneUse(const LaneKind& kind, const char* operation) : lane_(take_lane(kind, operation)) {}
-  LaneUse(const LaneUse&) = delete;  // one job
+  LaneUse(const LaneUse&) = delete;  // it is for one job
   LaneUse& operator=(const LaneUse&) = delete;
   ~LaneUse() {
     Lanes& all = lanes();
@@ -244,11 +244,12 @@ class StagedCopy {
         submit_piece(copy, row, std::min(rows_of_piece, copy.rows - row), 0, copy.width);
       }
     }
-    // Where the stream wrote itself, what comes later in it is behind the copy already.
+    // If the stream itself writes, its later work is already behind the copy.
     if (&writer_ != &stream_) wait(stream_, *last_->empty, operation_);
   }
 
-  /// After run() threw: what the helper was given uses the caller's memory, so the stream stays behind it all the same.
+  /// Called after run() threw: the helper's work uses the caller's memory, so the stream has to wait for it
+  /// nevertheless.
   void order_after_failure() noexcept {
     if (last_ == nullptr) return;
     try {
@@ -304,7 +305,7 @@ class StagedCopy {
   Place* last_ = nullptr;
 };
 
-/// False also where that isn't known.
+/// Returns false also if it isn't known.
 bool is_idle(const DeviceState& device) noexcept {
   if (device.lost.load(std::memory_order_relaxed)) return false;
   const bool idle = device.table->device_synchronize(device.self, device.index, 0) == ANYPLACE_STATUS_OK;
@@ -328,7 +329,7 @@ void drop_staging() noexcept {
     bool finished = false;
     try {
       finished = lane->finished("exit");
-    } catch (const std::exception&) {  // a device that can't be asked may still use the memory
+    } catch (const std::exception&) {  // the device may still use the memory
     }
     if (!finished) abandoned.splice(abandoned.end(), resting, lane);
   }

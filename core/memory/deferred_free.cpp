@@ -64,27 +64,28 @@ struct DeferredFrees {
   std::mutex mutex;  // guards everything below; a leaf
   std::condition_variable freed;
   BufferList waiting;
-  std::size_t freeing = 0;    ///< entries that threads have taken out, to look at them or to free them
-  std::size_t looked_at = 0;  ///< those of them that nobody waits with for their work
+  std::size_t freeing = 0;    ///< entries that threads have taken out to look at or to free
+  std::size_t looked_at = 0;  ///< those of them whose work no thread waits for
   std::array<std::uint64_t, max_ordered_streams> ordered_streams{};
   std::size_t ordered_count = 0;
-  bool ordered_elsewhere = false;  ///< there were frees in the order of more streams than ordered_streams has room for
+  /// Whether memory was freed in the order of more streams than ordered_streams has room for.
+  bool ordered_elsewhere = false;
 };
 
 DeferredFrees* make_deferred_frees(DeviceState& /*device*/) { return new DeferredFrees; }
 
 namespace {
 
-/// How many reap_without_waiting this thread is inside of: giving memory back may run an application's allocator.
+/// How deep this thread is in reap_without_waiting(): giving memory back may run an application's allocator.
 thread_local constinit int looks_here = 0;
 
-/// To be called when a device was lost that used the buffer. Its own work is over. But a stream of the buffer's device
-/// may make copies for a stream of another device (copy_staged.cpp), and waits for that one no longer.
+/// Called when a device that used the buffer was lost. Its own work is over. But a stream of the buffer's device may
+/// make copies for a stream of the lost device (copy_staged.cpp), and those aren't marked.
 void note_loss(BufferState& buffer, const DeviceState& lost) noexcept {
   buffer.left_open = buffer.left_open || &lost != buffer.device;
 }
 
-/// Records an event behind the stream's work, for the buffer to wait for. False if that failed.
+/// Records an event behind the stream's work, for the buffer to wait for. Returns false if that failed.
 bool mark(BufferState& buffer, StreamState& stream) noexcept {
   DeviceState& device = *stream.device;
   bool marked = false;
@@ -102,7 +103,7 @@ bool mark(BufferState& buffer, StreamState& stream) noexcept {
   return true;
 }
 
-/// Whether the event is complete, or nothing more will be known of it because its device is lost.
+/// Whether the event is complete, or can't be queried any more because its device is lost.
 bool is_past(BufferState& buffer, EventState& event) noexcept {
   const DeviceState& device = *event.device;
   try {
@@ -114,7 +115,7 @@ bool is_past(BufferState& buffer, EventState& event) noexcept {
   return true;
 }
 
-/// Whether all that was submitted to the device, or is held back for it, is done.
+/// Whether everything that was submitted to the device, or is held back for it, is done.
 bool has_no_work(DeviceState& device) noexcept {
   try {
     return synchronize(device, 0, operation);
@@ -131,14 +132,14 @@ bool is_complete(BufferState& buffer) noexcept {
   return all_past && (!buffer.left_open || has_no_work(*buffer.device));
 }
 
-/// Ends the wait of a buffer whose memory nothing uses any more. The caller holds no lock.
+/// Gives memory that nothing uses any more back to its source. The caller holds no lock.
 void give_back(std::unique_ptr<BufferState> buffer) noexcept {
   for (std::unique_ptr<EventState>& event : buffer->behind) give_event(std::move(event));
   buffer->behind.clear();
   give_memory_back(std::move(buffer));
 }
 
-/// Takes up to `budget` entries from the front of the list. They count as being freed until put_back().
+/// Takes up to `budget` entries from the front of the list. They count in `freeing` until put_back().
 BufferList take_out(DeferredFrees& frees, std::size_t budget, bool may_wait) noexcept {
   BufferList taken;
   const std::lock_guard lock(frees.mutex);
@@ -149,7 +150,7 @@ BufferList take_out(DeferredFrees& frees, std::size_t budget, bool may_wait) noe
   return taken;
 }
 
-/// Ends take_out(): entries that can't be freed yet go to the end of the list, so that the next call looks at others.
+/// Ends take_out(): unfinished entries go to the end of the list, so that the next call looks at others.
 void put_back(DeferredFrees& frees, std::size_t taken, BufferList unfinished, bool may_wait) noexcept {
   const std::lock_guard lock(frees.mutex);
   while (!unfinished.empty()) frees.waiting.push(unfinished.pop());
@@ -159,8 +160,8 @@ void put_back(DeferredFrees& frees, std::size_t taken, BufferList unfinished, bo
   frees.freed.notify_all();
 }
 
-/// Frees those of the first `budget` entries whose events are complete. If `may_wait` is false, only entries whose free
-/// can't synchronise.
+/// Frees those of the first `budget` entries whose events are complete. If `may_wait` is false, it frees only entries
+/// whose free can't synchronise.
 void reap(DeviceState& device, std::size_t budget, bool may_wait) noexcept {
   DeferredFrees& frees = *device.deferred_frees;
   if (frees.count.load(std::memory_order_relaxed) == 0) return;
@@ -191,7 +192,7 @@ void wait_for(BufferState& buffer) noexcept {
     try {
       static_cast<void>(synchronize(*event, ANYPLACE_FOREVER, operation));
     } catch (const std::exception&) {
-      // After any other failure than the loss of its device the end of the work isn't known.
+      // Unless its device was lost, a failure leaves unknown when the work ends.
       if (!is_past(buffer, *event)) buffer.unmarked = true;
     }
   }
@@ -213,7 +214,7 @@ void wait_for_ordered_frees(DeviceState& device) noexcept {
   for (std::size_t i = 0; i < count && !elsewhere; ++i) {
     const Pin<StreamState> stream = streams().try_pin(ids[i]);
     if (!stream) {
-      elsewhere = true;  // the stream was destroyed, and may still have work
+      elsewhere = true;  // the stream was destroyed but may still have work
     } else if (!device.lost.load(std::memory_order_relaxed)) {
       check_quietly(device.table->stream_synchronize(device.self, stream->handle, ANYPLACE_FOREVER), device, operation);
     }
@@ -254,7 +255,7 @@ void reap_surely_without_waiting(DeviceState& device) noexcept {
     if (looks_here != 0) return;
     std::unique_lock lock(frees.mutex);
     if (frees.looked_at == 0) return;
-    // Another thread may have looked before the work was done, and put it back.
+    // Another thread may have looked at an entry before its work was done and put it back, so the loop looks again.
     frees.freed.wait(lock, [&] { return frees.looked_at == 0; });
   }
 }
@@ -272,7 +273,7 @@ bool wait_for_deferred_frees(DeviceState& device) noexcept {
     const std::lock_guard lock(frees.mutex);
     if (none()) return had_kept && !keeps_shared_buffers(device);
   }
-  // Another thread may have taken entries out and put them back unfinished, so this is repeated; but not for as long as
+  // Another thread may have taken entries out and put them back unfinished, so this is repeated; but not as long as
   // other threads add more.
   constexpr int rounds = 3;
   for (int round = 0; round < rounds; ++round) {
@@ -294,7 +295,8 @@ bool wait_for_deferred_frees(DeviceState& device) noexcept {
 
 namespace {
 
-/// What it ends may be handed over as a release, so those come last.
+/// Ends graphs and other objects that end later than their owner's destructor. They may in turn post releases, so those
+/// are finished last.
 bool end_let_go(DeviceState& device, bool wait) noexcept {
   bool any = false;
   for (const Subsystem* const subsystem : subsystems()) {

@@ -14,10 +14,10 @@
 
 namespace anyplace::detail {
 
-/// Makes the list of a DeviceState: made with the device, never destroyed. Calls no entry of the backend.
+/// Makes the list of a DeviceState, with the device. It is never destroyed. Calls no entry of the backend.
 DeferredFrees* make_deferred_frees(DeviceState& device);
 
-/// Records events behind the work that the buffer's streams have now, and leaves freeing the memory to a later call.
+/// Records events behind the present work of the buffer's streams, and leaves freeing the memory to a later call.
 /// Doesn't wait. Inside a callback it may be called only for memory that no stream uses, which needs no entry of the
 /// backend.
 void free_later(std::unique_ptr<BufferState> buffer) noexcept;
@@ -26,25 +26,26 @@ void free_later(std::unique_ptr<BufferState> buffer) noexcept;
 /// limited number of entries.
 void reap_deferred_frees(DeviceState& device) noexcept;
 
-/// The same, but for what the vendor's free would have to be called for.
+/// Frees memory that no work uses any more, except where the vendor's free would have to be called.
 void reap_without_waiting(DeviceState& device) noexcept;
 
-/// The same for all of them, and for those that other threads are just looking at, which it waits for, though not for
-/// work. So what could be freed when it is called is free when it returns.
+/// Like reap_without_waiting(), for all entries. It waits for other threads that are looking at entries, though not for
+/// work. So everything that could be freed at the call is free at the return.
 void reap_surely_without_waiting(DeviceState& device) noexcept;
 
-/// As reap_deferred_frees, for all of them. For whoever just synchronised the device.
+/// Like reap_deferred_frees(), for all entries. Called after the device was synchronised.
 void drain_deferred_frees(DeviceState& device) noexcept;
 
-/// Waits until all deferred frees are done, including those that the backend does in the order of streams. False if
-/// there were none: then allocating again would fail again.
+/// Waits until all deferred frees are done, including those that the backend does in the order of streams. Returns
+/// false if there were none: then allocating again would fail again.
 bool wait_for_deferred_frees(DeviceState& device) noexcept;
 
-/// The same, and before that for all that ends later than the destructor of what owned it: graphs, what callbacks let
-/// go of. For whoever is short of memory. Holds no lock, and isn't called inside callbacks.
+/// Like wait_for_deferred_frees(), and first waits for everything that ends later than its owner's destructor: graphs,
+/// and objects that callbacks released. Called when memory is short. The caller holds no lock and isn't inside a
+/// callback.
 bool wait_for_let_go(DeviceState& device) noexcept;
 
-/// Ends as much of it as has no work left.
+/// Ends as many of those objects as have no work left, without waiting.
 void end_let_go_without_waiting(DeviceState& device) noexcept;
 
 /// Remembers, for wait_for_deferred_frees(), that the backend frees memory in the order of that stream.

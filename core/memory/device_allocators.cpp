@@ -110,7 +110,7 @@ std::shared_ptr<Allocator> set_allocator(const Device& device, std::shared_ptr<A
   detail::enter("set_allocator");
   detail::DeviceState& state = *device.state();
   const std::shared_ptr<Allocator>& by_default = detail::default_allocator(state);
-  if (allocator == by_default) allocator = nullptr;  // Buffers needn't go through it to get there
+  if (allocator == by_default) allocator = nullptr;  // Buffers then get memory from it directly
   const std::lock_guard lock(state.allocators->mutex);
   state.has_custom_allocator.store(allocator != nullptr, std::memory_order_relaxed);
   std::swap(state.allocators->custom, allocator);

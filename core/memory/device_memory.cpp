@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Device memory straight from the backend, without a cache: allocated and freed in the stream's order where the backend
-// can do that. out_of_memory is thrown only after all deferred frees have been waited for.
+// Device memory directly from the backend, without a cache. It is allocated and freed in the stream's order if the
+// backend can do that. out_of_memory is thrown only after all deferred frees have been waited for.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace anyplace::detail {
 
 namespace {
 
-/// How often an allocation waits for frees before it fails. One wait may not be enough, because other threads may take
+/// How often an allocation waits for frees before it fails. One wait may not suffice, because other threads may take
 /// what became free.
 constexpr int max_attempts = 4;
 
@@ -32,15 +32,15 @@ anyplace_memory_info memory_info_of(DeviceState& device) noexcept {
   info.free_bytes = ANYPLACE_UNKNOWN;
   info.total_bytes = ANYPLACE_UNKNOWN;
   if (device.table->device_memory(device.self, device.index, &info) != ANYPLACE_STATUS_OK) {
-    static_cast<void>(take_message());  // the Error is about the allocation; without figures it only says less
+    static_cast<void>(take_message());  // the Error is about the allocation, and without figures it only says less
     info.free_bytes = ANYPLACE_UNKNOWN;
     info.total_bytes = ANYPLACE_UNKNOWN;
   }
   return info;
 }
 
-/// Whether to allocate in the stream's order. Not on a held stream: the backend doesn't know that stream's order yet,
-/// so the memory must be usable by all streams at once.
+/// Whether to allocate in the stream's order. It isn't done on a held stream: the backend doesn't know that stream's
+/// order yet, so the memory must be usable by all streams at once.
 bool in_stream_order(StreamState& stream, std::uint32_t kind, const char* operation) {
   return kind == ANYPLACE_MEMORY_DEVICE && !stream.held.load(std::memory_order_acquire) &&
          has_capability(*stream.device, Capability::stream_ordered_memory, operation);

@@ -8,10 +8,10 @@
 
 namespace anyplace::detail {
 
-/// Makes the pool of a DeviceState: made with the device, never destroyed. Calls no entry of the backend.
+/// Makes the pool of a DeviceState, with the device. It is never destroyed. Calls no entry of the backend.
 EventPool* make_event_pool();
 
-/// Takes an event from the pool, or makes one. Throws.
+/// Takes an event from the pool, or makes one. Throws if neither is possible.
 std::unique_ptr<EventState> take_event(DeviceState& device);
 /// Gives an event back to the pool. May be called on any thread, also under the allocator's lock.
 void give_event(std::unique_ptr<EventState> event) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stream::fill. Backends fill with elements of 1, 2 and 4 bytes. An element that repeats one of those is such a fill;
-// any other is written once, in pieces, and what is written is copied behind itself until the destination is full.
+// Stream::fill. Backends fill with elements of 1, 2 and 4 bytes. A fill whose element repeats such a one becomes a fill
+// with that; any other element is written once, in pieces, and then copied behind itself until the destination is full.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace anyplace {
 
 namespace {
 
-/// Both the size and the address are multiples of `width`, which is 1, 2 or 4.
+/// The size and the address must be multiples of `width`, which is 1, 2 or 4.
 void fill_words(const StreamView& stream, BufferView destination, const unsigned char* word, std::uint32_t width) {
   std::uint32_t value = 0;
   if (width == 1) {
@@ -53,7 +53,7 @@ void fill_range(const StreamView& stream, BufferView destination, const unsigned
 void StreamView::fill_elements(BufferView destination, const void* element, std::uint32_t size) const {
   const auto* const bytes = static_cast<const unsigned char*>(element);
   try {
-    // What is wrong with the stream or the destination is found out before anything is written.
+    // This checks the stream and the destination before anything is written.
     if (destination.size_bytes() == 0) return memset8(destination, 0);
     fill_range(*this, destination.sub(0), bytes, size);
   } catch (const Error& error) {

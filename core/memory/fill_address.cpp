@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fills by address, with patterns of up to 128 bytes and over lines. A backend fills with words of 1, 2 and 4 bytes: a
-// pattern that repeats such a word is one fill; any other is written once, word by word, and copied behind itself until
-// the destination is full. Lines are filled the same way: the first, and then those behind it by copies of those there
-// are.
+// Fills by address, with patterns of up to 128 bytes, also over lines. A backend fills with words of 1, 2 and 4 bytes.
+// A pattern that repeats such a word is one fill; any other is written once, word by word, and then copied behind
+// itself until the destination is full. Lines are filled the same way: the first one is filled, and copies of the
+// filled lines fill the next ones.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -27,7 +27,7 @@ struct FillShape {
   std::uint64_t rows;
 };
 
-/// The pattern, kept: the caller's is his own again when the call returns.
+/// A copy of the pattern, because the caller may change it when the call returns.
 struct Pattern {
   std::array<unsigned char, widest_pattern> bytes{};
   std::uint32_t size = 0;
@@ -35,7 +35,7 @@ struct Pattern {
 
 class Fill {
  public:
-  /// `kind` is that of copies within the destination's memory.
+  /// `kind` is the kind of copies within the destination's memory.
   Fill(StreamState& stream, const Pattern& pattern, std::uint32_t kind, const char* operation) noexcept
       : stream_(stream), pattern_(pattern), kind_(kind), operation_(operation) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FoundAddress: what address_book.h, and those that it asks, know of an address.
+// FoundAddress: what is known of an address by address_book.h and the books that it asks.
 #pragma once
 
 #include <cstdint>

@@ -36,13 +36,13 @@ GraphPoolState::~GraphPoolState() {
 
 namespace {
 
-/// What the calling thread allocates comes from that pool of the device's allocator.
+/// While it lives, the calling thread allocates from that pool of the device's allocator.
 class PoolScopeGuard {
  public:
   explicit PoolScopeGuard(const GraphPoolState& pool) noexcept : scope_{pool.device, pool.memory_pool, pool_scopes} {
     pool_scopes = &scope_;
   }
-  PoolScopeGuard(const PoolScopeGuard&) = delete;  // a scope
+  PoolScopeGuard(const PoolScopeGuard&) = delete;  // it is bound to its scope
   PoolScopeGuard& operator=(const PoolScopeGuard&) = delete;
   ~PoolScopeGuard() { pool_scopes = scope_.outer; }
 
@@ -79,17 +79,18 @@ std::shared_ptr<GraphPoolState> pool_of(Capture& capture, const StreamState& str
   return find_pool(capture, stream, operation);
 }
 
-/// Without a lock() of the weak one, which could make the caller its last owner.
+/// Compares without lock() of the weak pointer, which could make the caller its last owner.
 bool is_same(const std::weak_ptr<const Capture>& one, const std::shared_ptr<Capture>& other) noexcept {
   return !one.owner_before(other) && !other.owner_before(one);
 }
 
-/// Which nodes the stream's next one comes after, found when it is first asked. Under captures().mutex.
+/// Which nodes the stream's next node comes after. They are found at the first question. captures().mutex is held.
 class Before {
  public:
   Before(const std::shared_ptr<Capture>& capture, const StreamState& stream) : capture_(capture), stream_(stream) {}
 
-  /// Whether all that Buffers had the region for, in this capture, comes before. What the stream itself did does.
+  /// Whether all earlier uses of the region by Buffers, in this capture, come before the stream's next node. The
+  /// stream's own uses do.
   bool has_uses_of(const GraphRegion& region) {
     return std::all_of(region.uses.begin(), region.uses.end(), [&](const RegionUse& use) {
       return use.stream_id == stream_.id || !is_same(use.capture, capture_) || has(use.front);
@@ -107,12 +108,12 @@ class Before {
   std::vector<bool> reached_;
 };
 
-/// A region that is free and fits without waste, or null.
+/// A free region that fits without much waste, or null.
 std::shared_ptr<GraphRegion> take_region(const GraphPoolState& pool, const std::shared_ptr<Capture>& capture,
                                          const StreamState& stream, std::uint64_t bytes) {
   reap_without_waiting(*pool.device);  // regions whose work was pending may be free by now
   const std::lock_guard lock(captures().mutex);
-  if (stream.capture != capture) return nullptr;  // it has just ended
+  if (stream.capture != capture) return nullptr;  // the capture has just ended
   Before before(capture, stream);
   std::shared_ptr<GraphRegion> best;
   for (const std::shared_ptr<GraphRegion>& region : pool.regions) {
@@ -216,8 +217,8 @@ void note_uses(const BufferState& buffer) {
   for (const Pin<StreamState>& use : buffer.uses) note(*use);
 }
 
-/// Lets go of the streams that have used the buffer in its own capture alone: those nodes are noted. Returns their
-/// pins. Under captures().mutex.
+/// Removes the streams that used the buffer only in its own capture, whose nodes are noted. Returns their pins.
+/// captures().mutex is held.
 std::vector<Pin<StreamState>> take_captured_uses(BufferState& buffer) {
   std::vector<Pin<StreamState>> captured;
   captured.reserve(buffer.uses.size() + 1);
@@ -253,7 +254,7 @@ void RegionMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
   pool = std::move(region->pool);
 }
 
-// ---- Buffers of before ---------------------------------------------------------------------------------------------
+// ---- Buffers from outside the capture ------------------------------------------------------------------------------
 
 HeldBuffer::~HeldBuffer() {
   if (freed_ != nullptr) BufferState::dispose(freed_);
@@ -286,7 +287,7 @@ std::vector<std::shared_ptr<HeldBuffer>> hold_buffers(const std::vector<anyplace
         held.push_back(std::make_shared<HeldBuffer>(std::move(pinned)));
       }
     }
-    anyplace_address last = 0;  // the one before, so that a large one with many nodes is held once
+    anyplace_address last = 0;  // the last one held, so that a large buffer that many nodes use is held once
     for (const anyplace_address address : sorted) {
       FoundAddress found;
       if (!host_ranges().find(address, found) || std::exchange(last, found.allocation) == found.allocation) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostBlock: pinned memory that a HostPool has or gave out.
+// HostBlock: a piece of pinned memory of a HostPool, kept or handed out.
 #pragma once
 
 #include <atomic>
@@ -13,18 +13,20 @@ namespace anyplace::detail {
 
 struct BufferState;
 
-/// One piece of pinned memory, from when the device gives it until it gets it back.
+/// It exists from when the device gives the memory until the device gets it back.
 struct HostBlock {
   anyplace_address address = 0;
-  std::uint64_t bytes = 0;                   ///< what the device was asked for
-  std::uint64_t requested = 0;               ///< by the HostBuffer
-  std::atomic<std::uint64_t> handed_out{0};  ///< `requested` while a HostBuffer has it; read with no lock of the pool's
+  std::uint64_t bytes = 0;      ///< allocated from the device
+  std::uint64_t requested = 0;  ///< by the HostBuffer
+  /// `requested` while a HostBuffer has it, otherwise 0; read without the pool's lock.
+  std::atomic<std::uint64_t> handed_out{0};
   DeviceState& device;
-  std::uint32_t holds = 0;            ///< graphs that use it; guarded by the pool's mutex, as `let_go` is
-  bool let_go = false;                ///< its HostBuffer has gone while there were holds
-  std::size_t size_class = SIZE_MAX;  ///< where it is kept; HostPool::no_class: nowhere
+  std::uint32_t holds = 0;  ///< graphs that use it; guarded by the pool's mutex
+  bool let_go = false;      ///< its HostBuffer was destroyed while there were holds; guarded by the pool's mutex
+  std::size_t size_class = SIZE_MAX;  ///< the class in which it is kept; HostPool::no_class if it isn't kept
   std::unique_ptr<HostBlock> next;
-  std::unique_ptr<BufferState> later;  ///< has its uses, and goes among the deferred frees, where nothing may fail
+  /// Keeps the streams that use it, and is its entry in the deferred frees; made early, so that freeing can't fail.
+  std::unique_ptr<BufferState> later;
 
   explicit HostBlock(DeviceState& of);
   HostBlock(const HostBlock&) = delete;  // it owns memory

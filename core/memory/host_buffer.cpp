@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostBuffer and HostRegistration: host memory that a device reaches directly. A HostBuffer's comes from the device's
-// pool of it (host_pool.h), which gives it to nobody else while copies use it (host_ranges.h). Registered
-// memory is somebody else's: that the copies that use it are over when its registration goes is their promise.
+// HostBuffer and HostRegistration: host memory that a device reaches directly. A HostBuffer's memory comes from the
+// device's pool (allocator/host_pool.h), which doesn't reuse it while copies use it (host_ranges.h). Registered memory
+// belongs to the user, who promises that copies of it are done when the registration ends.
 #include <fmt/format.h>
 
 #include <memory>
@@ -89,7 +89,7 @@ HostRegistration::HostRegistration(const Device& device, HostSpan memory) : stat
                  fmt::format("the host pointer is null, with {} bytes to register", memory.size_bytes()));
   }
   detail::refuse_unsafe_call(*state_, operation);
-  detail::make_service_room(operation);  // its end may be handed over
+  detail::make_service_room(operation);  // its end may be handed over to the service thread
   const anyplace_status status =
       state_->table->host_register(state_->self, state_->index, memory.data(), memory.size_bytes());
   if (status != ANYPLACE_STATUS_OK) detail::give_service_room();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a stream does with memory of the host alone. Devices with Capability::host_copy do it themselves; for the others
-// it is the core's.
+// Copies and fills within host memory in a stream's order. Devices with Capability::host_copy do them; for other
+// devices the core does.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ void run_on_host(StreamState& stream, const char* operation, Function function) 
   function();
 }
 
-/// Copies lines between memory of the host; copy.kind is HOST_TO_HOST. The sides were checked.
+/// Copies lines within host memory; copy.kind is HOST_TO_HOST. The caller has checked the sides.
 void submit_host_copy(StreamState& stream, const anyplace_copy_2d& copy, const char* operation);
 
 }  // namespace anyplace::detail

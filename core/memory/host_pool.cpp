@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* free_operation = "~HostBuffer";
 
-/// The smallest class: a page of the host, as vendors pin whole pages anyway.
+/// The smallest class is a page of the host, because vendors pin whole pages anyway.
 constexpr std::uint64_t least_bytes = 4096;
 
 std::uint64_t step_of(std::uint64_t bytes) noexcept { return std::bit_floor(bytes) / 8; }
@@ -46,7 +46,7 @@ std::size_t HostPool::class_of(std::uint64_t bytes) noexcept {
   return exponent * 8 + static_cast<std::size_t>(size / step_of(size) - 8);
 }
 
-// ---- What is kept and handed out, under the lock -------------------------------------------------------------------
+// ---- Counting, under the lock --------------------------------------------------------------------------------------
 
 void HostPool::count_out(std::uint64_t requested) noexcept {
   ++stats_.allocations;
@@ -69,7 +69,7 @@ void HostPool::unreserve(std::uint64_t bytes) noexcept {
   stats_.reserved_bytes -= bytes;
 }
 
-// ---- Taking --------------------------------------------------------------------------------------------------------
+// ---- Allocating ----------------------------------------------------------------------------------------------------
 
 anyplace_address HostPool::allocate(std::uint64_t bytes, const char* operation) {
   reap_without_waiting(device_);  // what waited may be free by now
@@ -93,7 +93,7 @@ anyplace_address HostPool::allocate_new(std::uint64_t bytes, const AllocatorConf
     block->size_class = class_of(bytes);
     block->bytes = rounded(bytes);
   }
-  make_service_room(operation);  // its end may be handed over
+  make_service_room(operation);  // its end may be handed over to the service thread
   const anyplace_status status = pin_block(*block, config.pinned_limit_bytes);
   if (status != ANYPLACE_STATUS_OK || block->address == 0) give_service_room();
   if (status == ANYPLACE_STATUS_OUT_OF_MEMORY) refuse(bytes, config.pinned_limit_bytes, operation);
@@ -138,8 +138,8 @@ anyplace_address HostPool::hand_out(std::unique_ptr<HostBlock> block) {
   return address;
 }
 
-/// Before the request fails, what waits for work and then kept memory goes back to the device; then the request isn't
-/// rounded up any more.
+/// Allocates from the device. If that fails, deferred frees are waited for and kept memory goes back to the device;
+/// then the request is tried without rounding it up.
 anyplace_status HostPool::pin_block(HostBlock& block, std::optional<std::uint64_t> limit) {
   anyplace_status status = ask_device(block, limit);
   if (status != ANYPLACE_STATUS_OUT_OF_MEMORY) return status;
@@ -159,8 +159,8 @@ anyplace_status HostPool::ask_device(HostBlock& block, std::optional<std::uint64
     leave_message(0, nullptr, "it would be over pinned_limit_mb, the limit of pinned memory");
     return ANYPLACE_STATUS_OUT_OF_MEMORY;
   }
-  static_cast<void>(take_message());                    // of an attempt before
-  device_.used.store(true, std::memory_order_relaxed);  // so that the exit looks at it
+  static_cast<void>(take_message());                    // of an earlier attempt
+  device_.used.store(true, std::memory_order_relaxed);  // makes the exit look at the device
   const anyplace_status status =
       device_.table->memory_allocate(device_.self, device_.index, ANYPLACE_MEMORY_PINNED, block.bytes, &block.address);
   if (status != ANYPLACE_STATUS_OK) unreserve(block.bytes);
@@ -178,7 +178,7 @@ void HostPool::refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, c
   throw with_figures(plain, figures);
 }
 
-// ---- Giving back ---------------------------------------------------------------------------------------------------
+// ---- Freeing -------------------------------------------------------------------------------------------------------
 
 void HostPool::free(anyplace_address address) noexcept {
   Chain block = take_out(address);
@@ -215,7 +215,7 @@ void HostPool::free_block(Chain block) noexcept {
     return;
   }
   host_ranges().forget_uses(*block);
-  if (in_callback()) {  // where no stream can be asked
+  if (in_callback()) {  // no stream can be queried here
     count_pending(*block, true);
     post_release([this, waiting = block.release()] {
       count_pending(*waiting, false);
@@ -271,7 +271,7 @@ HostPool::Chain HostPool::take_out(anyplace_address address) noexcept {
   return block;
 }
 
-/// Not inside callbacks.
+/// Must not be called inside callbacks.
 void HostPool::free_behind_work(Chain block) noexcept {
   BufferState& uses = *block->later;
   drop_idle_uses(uses);
@@ -332,7 +332,7 @@ HostPool::Chain HostPool::give_back(Chain blocks,
       ++stats_.device_frees;
     }
     if (in_callback()) {
-      // The vendor's free may wait for the very callback that runs here, and must not keep the service thread waiting.
+      // The vendor's free may wait for the callback that runs this code, and must not block the service thread.
       std::unique_ptr<BufferState> later = std::move(block->later);
       later->address = block->address;
       later->origin = RawMemory{};
@@ -341,7 +341,7 @@ HostPool::Chain HostPool::give_back(Chain blocks,
     }
     const anyplace_status status =
         device_.table->memory_free(device_.self, device_.index, ANYPLACE_MEMORY_PINNED, block->address);
-    // The status of a lost device says nothing.
+    // On a lost device the status has no meaning.
     if (!device_.lost.load(std::memory_order_relaxed)) check_quietly(status, device_, free_operation);
   }
   return blocks;
@@ -374,7 +374,7 @@ void HostPool::close(std::chrono::steady_clock::time_point deadline) noexcept {
   left_ = std::move(left);
 }
 
-// ---- For others ----------------------------------------------------------------------------------------------------
+// ---- Statistics and the device's hooks -----------------------------------------------------------------------------
 
 HostMemoryStats HostPool::stats() const {
   const std::lock_guard lock(mutex_);

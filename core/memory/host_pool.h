@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // HostPool: the pinned host memory of a device. Pinning costs as much as allocating on a device and may synchronise, so
-// what a HostBuffer gives up is kept by size and given to the next.
+// memory that a HostBuffer frees is kept by size for the next one.
 //
-// Copies note the streams that use a HostBuffer's memory (host_ranges.h). Memory that no work uses is given out again
-// at once; other memory waits among the deferred frees (deferred_free.h), and comes back from there.
-// Invariant: the backend is called with no lock held, and giving memory up waits for no device, so a HostBuffer may go
-// anywhere, also inside a host function.
+// Copies note the streams that use a HostBuffer's memory (host_ranges.h). Memory that no work uses is reused at once;
+// other memory waits among the deferred frees (deferred_free.h) first. Invariant: the backend is called with no lock
+// held, and freeing waits for no device, so a HostBuffer may be destroyed anywhere, also inside a host function.
 #pragma once
 
 #include <array>
@@ -37,17 +36,16 @@ class HostPool {
   anyplace_address allocate(std::uint64_t bytes, const char* operation);
   /// Takes back what was allocated. Any thread may call it, also inside callbacks.
   void free(anyplace_address address) noexcept;
-  /// What was allocated at that address stays until drop_hold(), whether or not it is freed before. False if it isn't
-  /// there.
+  /// Keeps the allocation at the address until drop_hold(), even if it is freed before. Returns false if there is none.
   bool hold(anyplace_address address) noexcept;
   void drop_hold(anyplace_address address) noexcept;
-  /// Ends what a capture kept back (graph_pool.h).
+  /// Frees memory that a capture kept (graph_pool.h).
   void free_kept_back(std::unique_ptr<BufferState> kept) noexcept;
-  /// Takes back what waited among the deferred frees and is used by no work any more.
+  /// Takes back memory that waited among the deferred frees and that no work uses any more.
   void take_back(std::unique_ptr<BufferState> waited) noexcept;
-  /// Gives what is kept back to the device. It isn't called inside callbacks.
+  /// Gives kept memory back to the device. Must not be called inside callbacks.
   void release() noexcept;
-  /// The same, and nothing is kept from now on. For the exit.
+  /// Gives kept memory back at exit, as much as there is time for; from then on nothing is kept.
   void close(std::chrono::steady_clock::time_point deadline) noexcept;
 
   HostMemoryStats stats() const;
@@ -55,7 +53,7 @@ class HostPool {
   void reset_accumulated() noexcept;
 
  private:
-  /// Three bits after the leading one: a class is at most an eighth larger than what it is used for.
+  /// A class number has three bits after the leading one, so a class is at most an eighth larger than a request in it.
   static constexpr std::size_t class_count = 64 * 8;
   static constexpr std::size_t no_class = SIZE_MAX;
 
@@ -72,20 +70,20 @@ class HostPool {
   bool reserve(std::uint64_t bytes, std::optional<std::uint64_t> limit) noexcept;
   void unreserve(std::uint64_t bytes) noexcept;
   anyplace_address hand_out(std::unique_ptr<HostBlock> block);
-  /// What was let go of; null if it is held, or isn't there.
+  /// The block that was freed; null if it is held, or isn't there.
   Chain take_out(anyplace_address address) noexcept;
   void free_block(Chain block) noexcept;
   void count_pending(const HostBlock& block, bool begins) noexcept;
   Chain take_all_kept() noexcept;
   void keep(Chain block) noexcept;
-  // -- Under the lock.
+  // -- The lock is held.
   void count_out(std::uint64_t requested) noexcept;
 
   void free_behind_work(Chain block) noexcept;
   anyplace_status pin_block(HostBlock& block, std::optional<std::uint64_t> limit);
   anyplace_status ask_device(HostBlock& block, std::optional<std::uint64_t> limit);
   [[noreturn]] void refuse(std::uint64_t bytes, std::optional<std::uint64_t> limit, const char* operation);
-  /// Returns those for which there was no time.
+  /// Returns the blocks for which there was no time.
   Chain give_back(Chain blocks, std::optional<std::chrono::steady_clock::time_point> deadline = {}) noexcept;
 
   DeviceState& device_;
@@ -93,13 +91,13 @@ class HostPool {
   std::unordered_map<anyplace_address, std::unique_ptr<HostBlock>> out_;
   std::array<Chain, class_count> kept_;
   bool closed_ = false;
-  Chain left_;  ///< when it was closed; goes with the process
+  Chain left_;  ///< blocks that close() had no time for; the process's end frees them
   HostMemoryStats stats_;
 };
 
 HostPool* make_host_pool(DeviceState& device);
 
-/// Calls HostPool::release. For code that gives memory back to the device.
+/// Calls HostPool::release, for code that gives memory back to the device.
 void release_host_pool(DeviceState& device) noexcept;
 
 }  // namespace anyplace::detail

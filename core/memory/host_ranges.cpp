@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The array of host ranges, and what is noted in it. host_ranges.h says how it is read without a lock.
+// The array of host ranges, and the notes in it. host_ranges.h says how it is read without a lock.
 #include "memory/host_ranges.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ std::size_t HostRanges::find(const Array& array, std::uintptr_t address) noexcep
   const std::size_t count = std::min(array.count.load(std::memory_order_relaxed), array.room);
   std::size_t first = 0;
   std::size_t last = count;
-  while (first != last) {  // the first that ends behind the address
+  // Finds the first range that ends behind the address.
+  while (first != last) {
     const std::size_t middle = first + (last - first) / 2;
     if (array.ranges[middle].end.load(std::memory_order_relaxed) <= address) {
       first = middle + 1;
@@ -148,7 +149,7 @@ void HostRanges::note_use(std::uintptr_t address, StreamState& stream, const cha
     if (index == blocks_.size()) return;
     block = blocks_[index];
   }
-  // The caller uses the memory, so its block stays.
+  // The caller uses the memory, so its block can't be freed meanwhile.
   add_use(*block->later, streams().pin(stream.id, operation));
   const std::lock_guard lock(mutex_);
   Array& array = *array_.load(std::memory_order_relaxed);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MemoryPool and its guard. Both hold the pool, so that it ends when nobody can allocate from it any more. The
-// allocator gives back the memory of a pool that has ended.
+// MemoryPool and its guard. Both hold the pool, so it ends when nobody can allocate from it any more. Then the
+// allocator gives its memory back.
 #include <utility>
 
 #include "anyplace/allocator.h"
@@ -20,7 +20,7 @@ struct PoolState {
   ServiceRoom room{"MemoryPool"};  ///< the pool's end may be handed over to the service thread
 
   PoolState(DeviceState& of, std::uint64_t number) : device(&of), id(number) {}
-  PoolState(const PoolState&) = delete;  // ended once
+  PoolState(const PoolState&) = delete;  // it is ended once
   PoolState& operator=(const PoolState&) = delete;
   ~PoolState() {
     if (!backends_callable()) return;

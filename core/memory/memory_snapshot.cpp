@@ -31,7 +31,7 @@ MemoryBlock::State state_of(detail::SnapshotBlockState state) noexcept {
   return MemoryBlock::State::free;
 }
 
-/// `null_stream` is the null stream's id, which is told as 0.
+/// `null_stream` is the null stream's id, which becomes 0.
 MemorySegment segment_of(const detail::SnapshotSegment& from, std::uint64_t null_stream) {
   MemorySegment to;
   to.address = from.address;

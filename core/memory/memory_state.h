@@ -39,8 +39,7 @@ struct BufferState {
   anyplace_address address = 0;
   std::uint64_t bytes = 0;
   std::uint32_t kind = ANYPLACE_MEMORY_DEVICE;
-  /// What was allocated for an alignment beyond the device's own: bytes before `address`, and those and the ones behind
-  /// together.
+  /// The additional bytes for an alignment beyond the device's own: those before `address`, and all of them.
   std::uint64_t lead = 0;
   std::uint64_t slack = 0;
   bool booked = false;  ///< entered in the address book
@@ -50,30 +49,30 @@ struct BufferState {
   std::unique_ptr<BufferExport, EndBufferExport> exported;
 
   std::mutex uses_mutex;  // guards uses and sweep_at; a leaf
-  /// Other streams that use the buffer, of any device, each once (rarely twice).
+  /// The other streams, of any device, that use the buffer; each is in it once (rarely twice).
   std::vector<Pin<StreamState>> uses;
-  std::size_t sweep_at = first_sweep_at;  ///< the number of uses at which sweep_uses() looks for some that are over
+  std::size_t sweep_at = first_sweep_at;  ///< the number of uses at which sweep_uses() removes finished ones
 
-  // -- Used by deferred_free.cpp alone, while the buffer waits to be freed.
+  // -- Used only by deferred_free.cpp, while the buffer waits to be freed.
   std::vector<std::unique_ptr<EventState>> behind;  ///< the memory is unused once all of these are complete
-  /// An event is missing: the memory is known to be unused only when the device is idle.
+  /// An event is missing, so only an idle device shows that the memory is unused.
   bool unmarked = false;
-  /// A device of a stream that used it was lost, another than the buffer's own, whose work for that stream isn't
-  /// marked.
+  /// A stream that used it was on another device, which was lost; the buffer's own device may have unmarked work for
+  /// that stream.
   bool left_open = false;
   BufferState* next = nullptr;
 
   anyplace_address allocation() const noexcept { return address - lead; }
   std::uint64_t allocated() const noexcept { return bytes + slack; }
 
-  /// Frees the memory in the order of its streams. Never waits. Inside a callback, the service thread does it.
+  /// Frees the memory in the order of its streams. Never waits. Inside a callback it leaves that to the service thread.
   static void dispose(BufferState* buffer) noexcept;
 };
 
 extern constinit NoDestructor<SlotTable<BufferState>> buffer_table;
 inline SlotTable<BufferState>& buffers() noexcept { return buffer_table.value; }
 
-/// A view's address and size, with its buffer pinned. For an empty view nothing is pinned and device is null.
+/// A view's address and size, with its buffer pinned. For an empty view no buffer is pinned, and device is null.
 struct PinnedRange {
   Pin<BufferState> buffer;
   DeviceState* device = nullptr;
@@ -84,17 +83,17 @@ struct PinnedRange {
 /// Throws invalid_handle, or invalid_argument for a view that reaches beyond its buffer.
 PinnedRange pin_range(const BufferView& view, const char* operation);
 
-/// Adds to the streams whose work uses the memory, unless it is among them. The caller keeps the buffer from being
-/// freed meanwhile. Throws bad_alloc.
+/// Adds a stream whose work uses the memory, unless it is known. The caller keeps the buffer from being freed
+/// meanwhile. Throws bad_alloc.
 void add_use(BufferState& buffer, Pin<StreamState> user);
-/// Lets go of those among them that have nothing left to do.
+/// Removes the uses by streams that have no work left.
 void drop_idle_uses(BufferState& buffer) noexcept;
 
-/// Keeps the memory of an exported buffer that is being freed while another process has it open: then it takes the
-/// buffer. Not called inside callbacks. In buffer_sharing.cpp.
+/// Takes an exported buffer that is being freed while another process has it open, and keeps its memory; otherwise it
+/// leaves the buffer with the caller. Must not be called inside callbacks. Defined in buffer_sharing.cpp.
 void keep_while_shared(std::unique_ptr<BufferState>& buffer) noexcept;
 
-/// The handle of a buffer whose memory is known. Throws when there is no room for it.
+/// Makes the handle of a buffer that has its memory. Throws if there is no room for a handle.
 std::uint64_t open_buffer(std::unique_ptr<BufferState> state, const char* operation);
 
 /// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use
@@ -104,7 +103,7 @@ void allocate_for(BufferState& buffer, StreamState& stream, const BufferOptions&
 /// The same where the caching allocator has the memory at hand; false, and nothing is done, where it hasn't.
 bool allocate_cached_for(BufferState& buffer, StreamState& stream, const BufferOptions& options, const char* operation);
 
-/// Enters what the allocators don't know of. Throws bad_alloc.
+/// Enters memory that the allocators don't know into the address book. Throws bad_alloc.
 void enter_in_book(BufferState& buffer);
 void strike_from_book(BufferState& buffer) noexcept;
 
@@ -128,8 +127,8 @@ anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind,
 Error with_figures(const Error& plain, const MemoryFigures& figures);
 
 /// The Error of an out_of_memory that a backend just returned. Figures that `figures` lacks come from the device: free
-/// and, if that is less, limit. If `text` isn't null, the core itself refused the allocation for that reason, and no
-/// backend did. Takes the message away.
+/// and, if that is less, limit. If `text` isn't null, the core itself refused the allocation for that reason. Takes the
+/// thread's message.
 Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char* text, const char* operation);
 
 }  // namespace anyplace::detail

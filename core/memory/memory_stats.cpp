@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The public functions of the allocator statistics. Functions that only tell what this process did ask nothing of the
-// device, so they work on a lost device too. Functions that ask the device throw device_lost.
+// The public functions of the allocator statistics. Functions about this process's own memory don't ask the device, so
+// they work on a lost device too. Functions that ask the device throw device_lost.
 #include "anyplace/memory_stats.h"
 
 #include <fmt/format.h>
@@ -33,7 +33,7 @@ namespace {
 
 detail::DeviceAllocator& allocator_of(const Device& device) { return *device.state()->allocator; }
 
-/// The device's memory figures. If the device can't tell them, the table says that they are unknown.
+/// The device's memory figures; unknown ones if the device can't tell them.
 MemoryInfo info_if_known(const Device& device) {
   if (device.state()->lost.load(std::memory_order_relaxed)) return {};
   try {
@@ -75,8 +75,8 @@ const std::int64_t& MemoryStats::at(const std::string& name) const {
   if (const auto found = find(name); found != end()) return found->second;
   const std::string* nearest = nullptr;
   std::size_t least = 0;
-  // Longer names than this aren't compared: none of the names is longer, and the time for a distance is the product of
-  // the lengths.
+  // Longer names aren't compared: no statistic's name is longer, and the time for a distance is the product of the
+  // lengths.
   constexpr std::size_t longest = 64;
   for (const auto& [known, value] : *this) {
     if (name.size() > longest) break;
@@ -95,7 +95,8 @@ const std::int64_t& MemoryStats::at(const std::string& name) const {
 
 namespace {
 
-/// The allocator as it is once what was let go of, and whose work is done, is free: nothing else may come to look.
+/// The device's allocator, after everything that was freed and whose work is done has gone back to it. Nothing else may
+/// trigger that.
 detail::DeviceAllocator& settled_allocator_of(const Device& device) {
   detail::reap_without_waiting(*device.state());
   return allocator_of(device);

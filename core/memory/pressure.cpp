@@ -11,7 +11,7 @@ namespace anyplace {
 namespace detail {
 namespace {
 
-/// A callback that the thread is in; the innermost first.
+/// A callback that the thread is running; the list begins with the innermost.
 struct Running {
   const DeviceState* device;
   std::uint64_t id;
@@ -24,7 +24,7 @@ class RunningScope {
   RunningScope(const DeviceState& device, std::uint64_t id) noexcept : running_{&device, id, running_here} {
     running_here = &running_;
   }
-  RunningScope(const RunningScope&) = delete;  // bound to its scope
+  RunningScope(const RunningScope&) = delete;  // it is bound to its scope
   RunningScope& operator=(const RunningScope&) = delete;
   ~RunningScope() { running_here = running_.outer; }
 
@@ -51,7 +51,8 @@ std::uint64_t PressureCallbacks::add(PressureCallback callback) {
 }
 
 void PressureCallbacks::remove(std::uint64_t id) noexcept {
-  std::shared_ptr<Entry> removed;  // destroyed after the lock is given back: it is the user's
+  // Destroyed after the lock is released, because it is the user's code.
+  std::shared_ptr<Entry> removed;
   std::unique_lock lock(mutex_);
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [id](const auto& entry) { return entry->id == id; });
@@ -130,7 +131,8 @@ PressureRegistration::~PressureRegistration() { release(); }
 void PressureRegistration::release() noexcept {
   if (device_ == nullptr) return;
   detail::DeviceState& device = *std::exchange(device_, nullptr);
-  // In a forked child another thread may have held the lock; at exit nobody calls it any more.
+  // In a forked child another thread may have held the lock, and at exit nobody calls it any more, so it isn't removed
+  // then.
   if (detail::process_running()) detail::pressure_of(device).remove(std::exchange(id_, 0));
 }
 

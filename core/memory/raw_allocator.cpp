@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The device's own allocations behind the Allocator interface. A list of what is handed out lets it check what comes
-// back before a backend sees it.
+// The device's own allocations behind the Allocator interface. A list of its allocations lets it check what is freed
+// before a backend sees it.
 #include <fmt/format.h>
 
 #include <map>
@@ -26,7 +26,7 @@ class RawAllocator final : public Allocator {
   using Taken = std::map<anyplace_address, std::unique_ptr<BufferState>>;
   std::unique_ptr<BufferState> take_out(const StreamView& stream, anyplace_address address, std::uint64_t bytes,
                                         const char* operation);
-  /// Says what is known of an address at which no allocation begins. Called under the mutex.
+  /// Describes an address at which no allocation begins. The mutex is held.
   std::string describe(anyplace_address address) const;
 
   DeviceState& device_;

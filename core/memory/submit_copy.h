@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a copy whose arguments were checked goes to the backend, for both guards of use.h. Each function submits in the
+// Submits copies whose arguments were checked to the backend, for both guards of use.h. Each function submits in the
 // stream's order, also to a held stream.
 #pragma once
 
@@ -30,8 +30,8 @@ inline bool is_one_piece(const anyplace_copy_2d& copy) noexcept {
   return copy.rows == 1 || (copy.destination_pitch == copy.width && copy.source_pitch == copy.width);
 }
 
-/// Lines that lie one behind the other, and those of a device that can't copy lines: each is a copy of its own. Apart,
-/// so that a copy of lines has no registers to save for this.
+/// Copies contiguous lines as one piece, and other lines one by one, for a device that can't copy lines. It isn't
+/// inlined, so that an ordinary copy of lines has no registers to save.
 template <class Guard>
 [[gnu::noinline]] void submit_pieces(const Guard& guard, const anyplace_copy_2d& copy, const char* operation) {
   if (is_one_piece(copy)) {
@@ -68,7 +68,7 @@ template <class Guard>
   submit_lines(guard, shape.as_lines(kind, destination, source), operation);
 }
 
-/// Lines between memory of two devices; the stream is of either. copy.kind isn't used.
+/// Copies lines between memory of two devices; the stream belongs to either. copy.kind isn't used.
 void submit_between_devices(StreamState& stream, DeviceState& to, DeviceState& from, anyplace_copy_2d copy,
                             const char* operation);
 

@@ -35,7 +35,7 @@ void after_wait(DeviceState& device, bool all_idle) noexcept {
   if (all_idle) wait_for_deferred_frees(device);
 }
 
-/// Frees what is kept for reuse. No free and no copy comes after this.
+/// Frees everything that is kept for reuse. No free and no copy comes after this.
 void give_back(DeviceState& device, Subsystem::Clock::time_point deadline) noexcept {
   device.allocator->shut_down(deadline, device.idle_at_exit.load(std::memory_order_acquire));
   drop_idle_events(device);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TrackingAllocator: keeps a list of what is handed out. Invariant: an address is off the list before the allocator
-// below gets it back, because that may give it out again at once.
+// TrackingAllocator: keeps a list of its allocations. Invariant: an address is removed from the list before the
+// allocator below gets it back, because that may hand it out again at once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 struct Entry {
   std::uint64_t bytes;
   std::uint64_t stream;
-  std::uint64_t number;  ///< It was the number-th allocation.
+  std::uint64_t number;  ///< it was the number-th allocation
 };
 using Entries = std::unordered_map<std::uint64_t, Entry>;
 

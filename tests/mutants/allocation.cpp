@@ -73,7 +73,7 @@ const Mutation mutations[] = {
     {"memory_aligned_to_128", "device memory is aligned to 128 bytes",
      "memory: 257 bytes of device memory can be had, aligned", Aligned<128>::apply},
     {"segments_aligned_to_128", "device memory is aligned to 128 bytes",
-     "memory: what the cache cuts out of the device's allocations is found by its address", Aligned<128>::apply},
+     "memory: what the caching allocator divides is freed by its address, and not by one inside", Aligned<128>::apply},
     {"memory_unaligned", "device memory is aligned to 64 bytes",
      "memory: 257 bytes of device memory can be had, aligned",
      [](Table& table) {
@@ -96,7 +96,7 @@ const Mutation mutations[] = {
        };
      }},
     {"memory_handed_out_twice", "every allocation of up to 4 KiB is the same memory",
-     "memory: many small buffers are all aligned and apart",
+     "memory: many small buffers are all aligned, and don't overlap",
      [](Table& table) {
        table.memory_allocate_async = [](void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
          static std::atomic<anyplace_address> small{0};
@@ -152,7 +152,7 @@ const Mutation mutations[] = {
        };
      }},
     {"pinned_out_of_memory_misreported", "out of pinned memory is reported as a bad argument",
-     "memory: of pinned memory too",
+     "memory: too much pinned memory is out_of_memory",
      [](Table& table) {
        table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
          const Status status = real.memory_allocate(self, device, kind, bytes, out);
@@ -160,7 +160,7 @@ const Mutation mutations[] = {
        };
      }},
     {"free_memory_constant", "what is allocated is said to be free still",
-     "memory: what is allocated isn't said to be free",
+     "memory: allocated memory isn't said to be free",
      [](Table& table) {
        table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
          const Status status = real.device_memory(self, device, out);
@@ -185,7 +185,7 @@ const Mutation mutations[] = {
        };
      }},
     {"free_memory_overstated", "eight times as much memory is said to be free as there is",
-     "memory: a quarter of what is said to be free can be had",
+     "memory: a quarter of the memory that is said to be free can be allocated, and used to its ends",
      [](Table& table) {
        table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
          const Status status = real.device_memory(self, device, out);
@@ -195,10 +195,10 @@ const Mutation mutations[] = {
        };
      }},
     {"registration_kept", "host memory stays registered when it was unregistered",
-     "memory: registered memory goes up and down whole, and can be registered again",
+     "memory: registered memory is copied to the device and back whole, and can be registered again",
      [](Table& table) { table.host_unregister = [](void*, int32_t, void*) { return ok; }; }},
     {"registration_remembered", "copies of what was registered once come from what was there then",
-     "memory: what was registered can be unmapped and mapped anew, and copies go to what is there then",
+     "memory: memory that was registered can be unmapped and mapped anew, and copies use what is there then",
      [](Table& table) {
        static Notes<anyplace_address, std::vector<std::byte>*> contents;  // of what was unregistered
        table.host_register = [](void* self, int32_t device, void* address, uint64_t bytes) {
@@ -218,7 +218,7 @@ const Mutation mutations[] = {
        };
      }},
     {"registration_written_apart", "what comes down into memory that was registered once goes to the pages of then",
-     "memory: what was registered can be unmapped and mapped anew, and copies go to what is there then",
+     "memory: memory that was registered can be unmapped and mapped anew, and copies use what is there then",
      [](Table& table) {
        static Notes<anyplace_address, std::vector<std::byte>*> pages;
        table.host_unregister = [](void* self, int32_t device, void* address) {

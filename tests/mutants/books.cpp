@@ -118,7 +118,7 @@ const Mutation mutations[] = {
        };
      }},
     {"memory_fragments", "of freed memory a part isn't used again",
-     "books: memory that was used up is all to be had again",
+     "books: memory that was used up can all be allocated again",
      [](Table& table) {
        table.memory_free = [](void* self, int32_t device, uint32_t kind, anyplace_address address) {
          static int count = 0;

@@ -31,7 +31,8 @@ const std::vector<Mutation> mutations = {
        };
      }},
     {"collectives_waits_ignored", "a stream waits for no event of another device",
-     "collectives: a broadcast to a second device waits for the source's stream, and that for the broadcast",
+     "collectives: a broadcast to a second device waits for the source's stream, whose later work waits for the "
+     "broadcast",
      [](Table& table) {
        note_streams(table);
        static Notes<anyplace_event, int32_t> devices;
@@ -64,7 +65,7 @@ const std::vector<Mutation> mutations = {
        };
      }},
     {"collectives_copy_of_one_size_short", "a copy of 80,044 bytes lacks its last four",
-     "collectives: each operation gives a rank that is alone what it gave",
+     "collectives: each operation of a rank that is alone gives it its own values",
      [](Table& table) {
        table.memory_copy = [](void* self, anyplace_stream stream, anyplace_address to, anyplace_address from,
                               uint64_t bytes, uint32_t kind) {

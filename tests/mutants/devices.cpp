@@ -87,7 +87,7 @@ const Mutation mutations[] = {
 
     // -- Devices.
     {"one_device_too_many", "there is one device less than the backend says",
-     "devices: the devices that are counted are all there, in order",
+     "devices: every device that is counted exists, in order",
      [](Table& table) {
        table.device_count = [](void* self, int32_t* count) {
          const Status status = real.device_count(self, count);
@@ -107,8 +107,7 @@ const Mutation mutations[] = {
     {"alignment_too_small", "allocations are aligned to 64 bytes",
      "devices: the alignment of allocations is a power of two from 256 on",
      alter_properties<+[](int32_t, anyplace_device_properties& properties) { properties.address_alignment = 64; }>},
-    {"total_memory_zero", "a device says that it has no memory",
-     "devices: the total memory is some or unknown, never 0",
+    {"total_memory_zero", "a device says that it has no memory", "devices: the total memory is above 0 or unknown",
      alter_properties<+[](int32_t, anyplace_device_properties& properties) { properties.total_memory = 0; }>},
     {"total_memory_too_small", "a device says that it has less memory than it gives",
      "memory: the total is no more than the device's memory",
@@ -195,7 +194,7 @@ const Mutation mutations[] = {
      }},
 
     // -- Peers and native handles.
-    {"peer_enabled_once", "enabling peer access twice fails", "devices: enabling twice is fine",
+    {"peer_enabled_once", "enabling peer access twice fails", "devices: enabling peer access twice is fine",
      [](Table& table) {
        table.peer_enable = [](void* self, int32_t device, int32_t peer) {
          static std::atomic<bool> enabled{false};
@@ -203,7 +202,8 @@ const Mutation mutations[] = {
          return real.peer_enable(self, device, peer);
        };
      }},
-    {"peer_disable_strict", "disabling what isn't enabled fails", "devices: disabling what isn't enabled is fine",
+    {"peer_disable_strict", "disabling what isn't enabled fails",
+     "devices: disabling peer access that isn't enabled is fine",
      [](Table& table) {
        table.peer_disable = [](void*, int32_t, int32_t) { return Status{ANYPLACE_STATUS_INVALID_ARGUMENT}; };
      }},
@@ -226,14 +226,14 @@ const Mutation mutations[] = {
        };
      }},
     {"figures_of_the_first_device", "every device tells the first one's memory",
-     "devices apart: what one device gives is missing there and nowhere else",
+     "devices apart: memory that is allocated on one device is missing there and nowhere else",
      [](Table& table) {
        table.device_memory = [](void* self, int32_t, anyplace_memory_info* out) {
          return real.device_memory(self, 0, out);
        };
      }},
     {"figures_of_all_devices", "what any device gives is missing on all",
-     "devices apart: what one device gives is missing there and nowhere else",
+     "devices apart: memory that is allocated on one device is missing there and nowhere else",
      [](Table& table) {
        table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
          anyplace_memory_info other{};
@@ -263,14 +263,14 @@ const Mutation mutations[] = {
        ended.memory_bytes = 1;
      }>},
     {"process_memory_grows", "memory that a process had once counts for ever",
-     "processes: memory that was freed no longer counts",
+     "processes: memory that was freed doesn't count for the process any more",
      alter_processes<+[](std::vector<anyplace_process>& processes) {
        static std::atomic<uint64_t> most{0};
        most = std::max(most.load(), processes[0].memory_bytes);
        processes[0].memory_bytes = most;
      }>},
     {"processes_counted_as_written", "the number of processes is that of those that were written",
-     "processes: without room the number of processes is told",
+     "processes: without room for any struct the number of processes is given",
      [](Table& table) {
        table.list_processes = [](void* self, int32_t device, anyplace_process* out, uint32_t stride, uint32_t* count) {
          const uint32_t room = *count;
@@ -290,7 +290,7 @@ const Mutation mutations[] = {
        };
      }},
     {"processes_past_the_stride", "structs are written whole, whatever the stride",
-     "processes: structs of the number alone are filled as far as both sides know them",
+     "processes: structs of the number alone are filled up to what both sides know",
      [](Table& table) {
        table.list_processes = [](void* self, int32_t device, anyplace_process* out, uint32_t stride, uint32_t* count) {
          return real.list_processes(self, device, out, std::max<uint32_t>(stride, sizeof(*out)), count);
@@ -305,7 +305,7 @@ const Mutation mutations[] = {
        };
      }},
     {"peer_promised_only", "peer access is promised and refused",
-     "devices apart: what peer_query says is what enabling does",
+     "devices apart: peer access that peer_query says is possible can be enabled and disabled",
      [](Table& table) {
        table.peer_enable = [](void*, int32_t, int32_t) { return Status{ANYPLACE_STATUS_UNSUPPORTED}; };
      }},

@@ -28,16 +28,17 @@ void alter_facts(Table& table) {
   };
 }
 
-constexpr const char* agree = "facts: a feature that a device has is one that it can tell, and no bit is of nothing";
-constexpr const char* not_zero = "facts: figures that can't be 0 aren't, and priorities are around 0";
-constexpr const char* the_same = "facts: a device says the same each time, to every thread, before and after work";
+constexpr const char* agree = "facts: a device knows each feature that it has, and no bits are unknown";
+constexpr const char* not_zero = "facts: figures that can't be 0 aren't 0, and the range of priorities contains 0";
+constexpr const char* the_same =
+    "facts: a device's properties are the same each time, on every thread, before and after work";
 constexpr const char* largest_of_modules = "facts: a module's kernel runs in the largest blocks and grids";
 constexpr const char* largest_of_host = "facts: a host kernel runs in the largest blocks and grids";
 constexpr const char* sub_groups =
     "facts: a kernel's sub-groups are of a size that the device has, and fit into a block";
-constexpr const char* total_is_there = "facts: the total memory is memory that can be had, or that somebody has";
+constexpr const char* total_is_there = "facts: the total memory can be allocated, but for what is in use";
 constexpr const char* one_allocation =
-    "facts: one allocation is as large as the device says where so much is free, and none is larger";
+    "facts: one allocation may be as large as the device says, if so much is free, and none is larger";
 
 void double_total(anyplace_device_properties& facts) { facts.total_memory *= 2; }
 void half_of_total(anyplace_device_properties& facts) { facts.max_allocation = facts.total_memory / 2; }
@@ -76,7 +77,7 @@ const Mutation facts_of_devices[] = {
     {"allocation_above_total", "one allocation may be larger than the memory", not_zero,
      alter_facts<+[](anyplace_device_properties& facts) { facts.max_allocation = 2 * facts.total_memory; }>},
     {"facts_written_too_far", "facts are written past the end of the caller's struct",
-     "facts: a caller's shorter struct of facts is filled as far as it goes",
+     "facts: a caller's shorter struct of properties is filled up to its size",
      [](Table& table) {
        table.device_properties = [](void* self, int32_t device, anyplace_device_properties* out) {
          out->struct_size = sizeof(*out);
@@ -140,7 +141,8 @@ const Mutation facts_of_devices[] = {
          return status;
        };
      }},
-    {"free_doubled", "twice as much is said to be free", "facts: of what is said to be free nearly all can be had",
+    {"free_doubled", "twice as much is said to be free",
+     "facts: nearly all memory that is said to be free can be allocated",
      [](Table& table) {
        table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
          const Status status = real.device_memory(self, device, out);
@@ -166,7 +168,7 @@ const Mutation facts_of_devices[] = {
        };
      }},
     {"addresses_not_unified", "two devices have the same addresses",
-     "facts: with unified addressing no address is of two devices, nor the host's too",
+     "facts: with unified addressing no address belongs to two devices, or to a device and the host",
      [](Table& table) {
        table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
          if (kind != ANYPLACE_MEMORY_DEVICE) return real.memory_allocate(self, device, kind, bytes, out);
@@ -189,7 +191,7 @@ const Mutation all_of_facts[] = {
        };
      }},
     {"host_copy_first_mebibyte", "only the first MiB of a copy between memory of the host arrives",
-     "addresses: 5 MiB and a byte from host to host arrive whole and nothing beside them",
+     "addresses: 5 MiB and a byte from host to host arrive whole, and nothing beside them is written",
      [](Table& table) {
        table.memory_copy = [](void* self, anyplace_stream stream, anyplace_address to, anyplace_address from,
                               uint64_t bytes, uint32_t kind) {
@@ -198,7 +200,7 @@ const Mutation all_of_facts[] = {
        };
      }},
     {"host_copy_unknown", "copies between memory of the host are claimed, and refused",
-     "addresses: 257 bytes from host to host arrive whole and nothing beside them",
+     "addresses: 257 bytes from host to host arrive whole, and nothing beside them is written",
      [](Table& table) {
        table.memory_copy = [](void* self, anyplace_stream stream, anyplace_address to, anyplace_address from,
                               uint64_t bytes, uint32_t kind) {
@@ -237,7 +239,7 @@ const Mutation all_of_facts[] = {
        };
      }},
     {"clock_of_another_time", "the host's side of a reading is the time of day",
-     "clocks: the host's side of a reading is its steady clock",
+     "clocks: the host's part of a clock reading is CLOCK_MONOTONIC",
      [](Table& table) {
        table.device_clock = [](void* self, int32_t device, anyplace_clock* out) {
          const Status status = real.device_clock(self, device, out);
@@ -295,7 +297,7 @@ const Mutation all_of_facts[] = {
        };
      }},
     {"occupancy_of_none", "no block of a kernel runs at the same time as any",
-     "modules: so many blocks of a kernel run on a multiprocessor, and no more as they grow",
+     "modules: a multiprocessor runs at least one block of a kernel, and no more blocks as they grow",
      [](Table& table) {
        table.kernel_occupancy = [](void*, anyplace_kernel, uint32_t, uint64_t, uint32_t* blocks) {
          *blocks = 0;

@@ -106,7 +106,7 @@ const Mutation mutations[] = {
     {"graph_fifth_launch_twice", "of a graph that is launched again and again each fifth launch runs twice", one_by_one,
      with<Flaw::fifth_launch_twice>},
     {"graph_faults_of_the_first_stream", "all faults of a graph are those of the stream of its first launch",
-     "graph table: what a kernel returns is told with the cookie of the launch's stream",
+     "graph table: the status that a kernel returns is reported with the cookie of the launch's stream",
      with<Flaw::faults_of_the_first_stream>},
     {"graph_ahead_of_the_null_stream", "a launch on a blocking stream passes by the null stream's work",
      "graphs: a launch on a blocking stream waits for earlier work of the default stream",

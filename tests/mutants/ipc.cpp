@@ -318,7 +318,7 @@ const std::vector<Mutation> mutations = {
        };
      }},
     {"ipc_shareable_not_counted", "shareable memory is said to be free still",
-     "ipc: shareable memory isn't said to be free, exported or not, and comes back",
+     "ipc: shareable memory isn't said to be free, exported or not, until it is freed",
      [](Table& table) {
        table.memory_allocate = allocate_and_note;
        table.memory_free = [](void* self, int32_t device, uint32_t kind, anyplace_address address) {

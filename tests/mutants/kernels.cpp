@@ -417,7 +417,7 @@ const Mutation module_mutations[] = {
     {"kernels_of_reused_handles", "a kernel is remembered by its module's handle, which is used again",
      "modules: two images in turn, unloaded while their launches are queued", kernels_kept<true>},
     {"shared_memory_of_the_first", "a kernel's launches have as much shared memory as its first one",
-     "modules: launches of one kernel with more and less shared memory have each what it asks for",
+     "modules: launches of one kernel with more and less shared memory each have what they ask for",
      [](Table& table) {
        table.kernel_launch = [](void* self, anyplace_stream stream, anyplace_kernel kernel,
                                 const anyplace_launch* launch) {
@@ -429,10 +429,10 @@ const Mutation module_mutations[] = {
        };
      }},
     {"image_nearly_whole", "an image that lacks its last bytes is taken",
-     "modules: an image that breaks off is invalid_image, wherever that is",
+     "modules: an image that is cut off is invalid_image, wherever that is",
      [](Table& table) { table.module_load = load_altered<mend>; }},
     {"image_read_further", "a few bytes behind an image are read",
-     "modules: an image that breaks off is invalid_image, wherever that is",
+     "modules: an image that is cut off is invalid_image, wherever that is",
      [](Table& table) {
        table.module_load = [](void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out) {
          static std::atomic<char> seen{0};
@@ -441,7 +441,7 @@ const Mutation module_mutations[] = {
        };
      }},
     {"image_without_sections", "where an image says its sections are isn't looked at",
-     "modules: an image whose own figures say sections beyond all memory is invalid_image",
+     "modules: an image whose headers say sections beyond all memory is invalid_image",
      [](Table& table) { table.module_load = load_altered<without_sections>; }},
 };
 

@@ -69,7 +69,7 @@ constexpr const char* waits = "lengths: each of thousands of waits holds its str
 constexpr const char* launches =
     "lengths: thousands of launches of a callable run once each and in their order, as they come";
 constexpr const char* graphs =
-    "lengths: launches of one graph run once each and in their order by the thousand, as they come";
+    "lengths: thousands of launches of one graph run once each and in their order, as they come";
 constexpr const char* updates = "lengths: each of thousands of updates is that of the next launch";
 
 const Mutation mutations[] = {
@@ -142,7 +142,7 @@ const Mutation mutations[] = {
        };
      }},
     {"events_4096_at_once", "the 4097th event that is there is the first again",
-     "lengths: thousands of events are there at once, each with a record of its own",
+     "lengths: thousands of events exist at once, each with a record of its own",
      [](Table& table) {
        table.event_create = [](void* self, int32_t device, const anyplace_event_desc* desc, anyplace_event* out) {
          static std::atomic<anyplace_event> first{0};
@@ -154,7 +154,7 @@ const Mutation mutations[] = {
        };
      }},
     {"completion_remembered", "that an event is complete is remembered, now and then past its next record",
-     "lengths: what many threads are told of an event is true of the record that they know of",
+     "lengths: what many threads see of an event holds for the record that they know of",
      [](Table& table) {
        table.event_record = [](void* self, anyplace_event event, anyplace_stream stream) {
          const Status status = real.event_record(self, event, stream);
@@ -171,7 +171,7 @@ const Mutation mutations[] = {
        };
      }},
     {"record_of_many_threads_lost", "an event that several threads recorded takes no more records",
-     "lengths: an event that many threads recorded is that of the record that follows them",
+     "lengths: an event that many threads recorded is pending until the record that follows is complete",
      [](Table& table) {
        table.event_record = [](void* self, anyplace_event event, anyplace_stream stream) {
          static Notes<anyplace_event, std::thread::id> recorders;

@@ -43,35 +43,39 @@ uint64_t rounded(uint64_t bytes) { return std::max<uint64_t>((bytes + 255) / 256
 
 const Mutation mutations[] = {
     {"stream_time_signed", "a stream's time is taken for a number with a sign",
-     "limits: 2^63 nanoseconds are enough for work that takes a while", change_stream_time<with_sign>},
+     "limits: a timeout of 2^63 nanoseconds doesn't run out while work takes a while", change_stream_time<with_sign>},
     {"stream_time_added", "something is added to a stream's time without looking",
-     "limits: 2^64 - 2 nanoseconds are enough for work that takes a while", change_stream_time<with_more>},
+     "limits: a timeout of 2^64 - 2 nanoseconds doesn't run out while work takes a while",
+     change_stream_time<with_more>},
     {"event_time_signed", "an event's time is taken for a number with a sign",
-     "limits: 2^63 nanoseconds are enough for work that takes a while", change_event_time<with_sign>},
+     "limits: a timeout of 2^63 nanoseconds doesn't run out while work takes a while", change_event_time<with_sign>},
     {"event_time_in_seconds", "an event's time is counted in whole seconds of 32 bits",
-     "limits: 2^32 seconds are enough for work that takes a while", change_event_time<in_seconds>},
+     "limits: a timeout of 2^32 seconds doesn't run out while work takes a while", change_event_time<in_seconds>},
     {"device_time_added", "something is added to a device's time without looking",
-     "limits: 2^64 - 2 nanoseconds are enough for work that takes a while", change_device_time<with_more>},
-    {"no_time_is_all_time", "no time at all is taken for no limit", "limits: no nanoseconds are over in time",
+     "limits: a timeout of 2^64 - 2 nanoseconds doesn't run out while work takes a while",
+     change_device_time<with_more>},
+    {"no_time_is_all_time", "no time at all is taken for no limit",
+     "limits: a timeout of no nanoseconds runs out, and is OK where there is nothing to wait for",
      change_event_time<none_is_all>},
     {"no_time_is_all_time_of_a_device", "no time at all is taken for no limit of a device",
-     "limits: no nanoseconds are over in time", change_device_time<none_is_all>},
+     "limits: a timeout of no nanoseconds runs out, and is OK where there is nothing to wait for",
+     change_device_time<none_is_all>},
     {"size_wraps_around", "a size is rounded up past 2^64",
-     "limits: of device memory every size is to be had, or is OUT_OF_MEMORY",
+     "limits: an allocation of device memory succeeds or is OUT_OF_MEMORY, whatever its size",
      [](Table& table) {
        table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
          return real.memory_allocate(self, device, kind, kind == ANYPLACE_MEMORY_DEVICE ? rounded(bytes) : bytes, out);
        };
      }},
     {"pinned_size_wraps_around", "a size of pinned memory is rounded up past 2^64",
-     "limits: of pinned memory every size is to be had, or is OUT_OF_MEMORY",
+     "limits: an allocation of pinned memory succeeds or is OUT_OF_MEMORY, whatever its size",
      [](Table& table) {
        table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
          return real.memory_allocate(self, device, kind, kind == ANYPLACE_MEMORY_PINNED ? rounded(bytes) : bytes, out);
        };
      }},
     {"managed_size_misreported", "too much managed memory is reported as a bad argument",
-     "limits: of managed memory every size is to be had, or is OUT_OF_MEMORY",
+     "limits: an allocation of managed memory succeeds or is OUT_OF_MEMORY, whatever its size",
      [](Table& table) {
        table.memory_allocate = [](void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out) {
          if (kind == ANYPLACE_MEMORY_MANAGED && bytes > (uint64_t{1} << 63)) {
@@ -81,7 +85,7 @@ const Mutation mutations[] = {
        };
      }},
     {"ordered_size_wraps_around", "a size of memory in a stream's order is rounded up past 2^64",
-     "limits: of memory in a stream's order every size is to be had, or is OUT_OF_MEMORY",
+     "limits: an allocation of memory in a stream's order succeeds or is OUT_OF_MEMORY, whatever its size",
      [](Table& table) {
        table.memory_allocate_async = [](void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out) {
          return real.memory_allocate_async(self, stream, rounded(bytes), out);
@@ -148,7 +152,7 @@ const Mutation mutations[] = {
        };
      }},
     {"arguments_at_most_16", "a launch takes at most 16 arguments",
-     "arguments: a host kernel may have none, and as many as a C++ function can",
+     "arguments: a host kernel may have no arguments, and as many as a C++ function can",
      [](Table& table) {
        table.kernel_launch = [](void* self, anyplace_stream stream, anyplace_kernel kernel,
                                 const anyplace_launch* launch) {
@@ -158,7 +162,7 @@ const Mutation mutations[] = {
        };
      }},
     {"images_of_one_size_shared", "an image of the size of another is taken for that",
-     "arguments: two images whose kernels have one name are loaded at once, each its own",
+     "arguments: two images whose kernels have one name are loaded at once, and each runs its own",
      [](Table& table) {
        table.module_load = [](void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out) {
          static Notes<uint64_t, anyplace_module> loaded;

@@ -156,7 +156,7 @@ const Mutation mutations[] = {
        };
      }},
     {"gate_opened_before_unseen", "a wait for a gate that was opened before lasts for good",
-     "gates: a wait for a gate that was opened before is no wait",
+     "gates: a wait for a gate that is already open holds nothing back",
      [](Table& table) {
        table.gate_open = open_where_waited_for;
        table.gate_destroy = forget_gate;

@@ -65,7 +65,7 @@ const Mutation copy_mutations[] = {
        };
      }},
     {"copy_rounds_up", "a copy on the device writes whole words of 8 bytes",
-     "copies: 3 bytes on one device arrive whole and nothing beside them",
+     "copies: 3 bytes on one device arrive whole, and nothing beside them is written",
      [](Table& table) {
        table.memory_copy = [](void* self, anyplace_stream stream, anyplace_address to, anyplace_address from,
                               uint64_t bytes, uint32_t kind) {

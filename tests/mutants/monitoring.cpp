@@ -63,22 +63,21 @@ void list_both(Table& table) {
 
 const std::vector<Mutation> mutations = {
     {"sample_unknown_is_zero", "a clock that isn't known is told as 0",
-     "monitoring: what is told is within its range and what isn't told is unknown",
+     "monitoring: known figures are within their ranges, and the others are unknown",
      alter_samples<+[](anyplace_device_sample& sample) {
        sample.core_clock_hz = 0;
        sample.known |= bit(ANYPLACE_SAMPLE_BIT_CORE_CLOCK_HZ);
      }>},
     {"sample_share_in_percent", "a utilisation is told in hundredths of a percent too many",
-     "monitoring: what is told is within its range and what isn't told is unknown",
+     "monitoring: known figures are within their ranges, and the others are unknown",
      alter_samples<+[](anyplace_device_sample& sample) {
        sample.compute_ppm = 100 * 1000000;
        sample.known |= bit(ANYPLACE_SAMPLE_BIT_COMPUTE_PPM);
      }>},
-    {"sample_unknown_written", "figures that aren't known are written",
-     "monitoring: of the figures that aren't known none is written",
+    {"sample_unknown_written", "figures that aren't known are written", "monitoring: figures that aren't known are 0",
      alter_samples<+[](anyplace_device_sample& sample) { sample.power_milliwatts = 65000; }>},
     {"sample_writes_too_far", "a sample is written past the end of the caller's struct",
-     "monitoring: a caller's shorter struct is filled as far as it goes",
+     "monitoring: a caller's shorter struct is filled up to its size",
      [](Table& table) {
        table.device_sample = [](void* self, int32_t device, anyplace_device_sample* out) {
          out->struct_size = sizeof(*out);
@@ -91,19 +90,19 @@ const std::vector<Mutation> mutations = {
        sample.compute_active_ns = --next;
      }>},
     {"sample_counter_without_clock", "the time with work is told without the clock that it is a part of",
-     "monitoring: what is told is within its range and what isn't told is unknown",
+     "monitoring: known figures are within their ranges, and the others are unknown",
      alter_samples<+[](anyplace_device_sample& sample) {
        sample.active_clock_ns = 0;
        sample.known &= ~bit(ANYPLACE_SAMPLE_BIT_ACTIVE_CLOCK_NS);
      }>},
     {"sample_share_and_counter", "a utilisation is told of one sample and by a counter, too",
-     "monitoring: what comes of two samples is of the time between them",
+     "monitoring: what is computed from two samples is of the time between them",
      alter_samples<+[](anyplace_device_sample& sample) {
        sample.compute_ppm = 500000;
        sample.known |= bit(ANYPLACE_SAMPLE_BIT_COMPUTE_PPM);
      }>},
     {"sample_memory_of_others", "memory in use is told without what this process has",
-     "monitoring: what this process allocated is in use",
+     "monitoring: memory that this process allocated is in use",
      alter_samples<+[](anyplace_device_sample& sample) { sample.memory_used_bytes = 0; }>},
     {"sample_more_than_there_is", "more memory is in use than there is",
      "monitoring: no more memory is in use than there is",
@@ -116,7 +115,7 @@ const std::vector<Mutation> mutations = {
        };
      }},
     {"sample_known_once", "the memory in use is told once and never again",
-     "monitoring: what is told once is told again while there is work",
+     "monitoring: a figure that was known stays known while there is work",
      alter_samples<+[](anyplace_device_sample& sample) {
        static std::atomic<bool> told{false};
        if (told.exchange(true)) {
@@ -125,47 +124,47 @@ const std::vector<Mutation> mutations = {
        }
      }>},
     {"sample_of_no_figure", "a bit of no figure is known",
-     "monitoring: no figure is known that this version doesn't have",
+     "monitoring: no bit is known that this version has no figure for",
      alter_samples<+[](anyplace_device_sample& sample) { sample.known |= bit(40); }>},
     {"sample_reason_unknown", "the clocks are low for a reason that there isn't",
-     "monitoring: no figure is known that this version doesn't have",
+     "monitoring: no bit is known that this version has no figure for",
      alter_samples<+[](anyplace_device_sample& sample) {
        sample.throttle = bit(20);
        sample.known |= bit(ANYPLACE_SAMPLE_BIT_THROTTLE);
      }>},
     {"sample_source_silent", "nothing is told, and not why",
-     "monitoring: the source says something where nothing is told",
+     "monitoring: the source says something when no figure is known",
      alter_samples<+[](anyplace_device_sample& sample) { sample = {}; }>},
     {"sample_counter_stands", "the time with work stands still",
-     "monitoring: the time with work rises as each device works", alter_samples<+[](anyplace_device_sample& sample) {
+     "monitoring: the active time rises as each device works", alter_samples<+[](anyplace_device_sample& sample) {
        sample.compute_active_ns = first_sample(sample).compute_active_ns;
      }>},
     {"sample_clock_stands", "the clock of the time with work stands still",
-     "monitoring: the time with work rises as each device works", alter_samples<+[](anyplace_device_sample& sample) {
+     "monitoring: the active time rises as each device works", alter_samples<+[](anyplace_device_sample& sample) {
        sample.active_clock_ns = first_sample(sample).active_clock_ns;
      }>},
     {"sample_clock_in_microseconds", "the clock of the time with work is in microseconds",
-     "monitoring: the clock of the time with work is in nanoseconds, and no less than it",
+     "monitoring: the clock of the active times is in nanoseconds, and no less than they",
      alter_samples<+[](anyplace_device_sample& sample) {
        sample.active_clock_ns /= 1000;
        sample.compute_active_ns /= 1000;
      }>},
     {"sample_time_of_all_workers", "the time with work is that of many workers, added up",
-     "monitoring: the clock of the time with work is in nanoseconds, and no less than it",
+     "monitoring: the clock of the active times is in nanoseconds, and no less than they",
      alter_samples<+[](anyplace_device_sample& sample) { sample.compute_active_ns *= 1000; }>},
     {"sample_memory_once", "the memory in use is what it was at the first sample",
      "monitoring: the memory in use grows by what is allocated", alter_samples<+[](anyplace_device_sample& sample) {
        sample.memory_used_bytes = first_sample(sample).memory_used_bytes + (uint64_t{512} << 20);
      }>},
     {"sample_of_first_device", "every device's sample is the first one's",
-     "monitoring: what is allocated on one device is in use there and nowhere else",
+     "monitoring: memory that is allocated on one device is in use there and nowhere else",
      [](Table& table) {
        table.device_sample = [](void* self, int32_t, anyplace_device_sample* out) {
          return real.device_sample(self, 0, out);
        };
      }},
     {"sample_of_all_devices", "a sample has the memory in use on all devices",
-     "monitoring: what is allocated on one device is in use there and nowhere else",
+     "monitoring: memory that is allocated on one device is in use there and nowhere else",
      [](Table& table) {
        table.device_sample = [](void* self, int32_t device, anyplace_device_sample* out) {
          anyplace_device_sample other{};
@@ -177,10 +176,10 @@ const std::vector<Mutation> mutations = {
        };
      }},
     {"sample_total_doubled", "the total is that of two devices",
-     "monitoring: the total of a sample is that of the device's other figures",
+     "monitoring: the total memory of a sample is that of the device's other figures",
      alter_samples<+[](anyplace_device_sample& sample) { sample.memory_total_bytes *= 2; }>},
     {"sample_total_in_kibibytes", "the total is in KiB, and so is what is in use",
-     "monitoring: the total of a sample is that of the device's other figures",
+     "monitoring: the total memory of a sample is that of the device's other figures",
      alter_samples<+[](anyplace_device_sample& sample) {
        sample.memory_total_bytes /= 1024;
        sample.memory_used_bytes /= 1024;
@@ -199,16 +198,16 @@ const std::vector<Mutation> mutations = {
      "monitoring: all processes together have no more memory than is in use",
      alter_processes<+[](anyplace_process (&both)[2]) { both[1].memory_bytes = both[0].memory_bytes; }>},
     {"process_of_unknown_kind", "a process is of kinds that can't be told",
-     "processes: what is told of a process is within its range, and so is its memory",
+     "processes: a process's figures are within their ranges, and so is its memory",
      alter_processes<+[](anyplace_process (&both)[2]) {
        both[1].kinds = ANYPLACE_PROCESS_GRAPHICS;
        both[1].kinds_known = ANYPLACE_PROCESS_COMPUTE;
      }>},
     {"process_without_its_kind", "this process is said not to compute",
-     "processes: what is told of a process is within its range, and so is its memory",
+     "processes: a process's figures are within their ranges, and so is its memory",
      alter_processes<+[](anyplace_process (&both)[2]) { both[0].kinds = 0; }>},
     {"process_share_in_percent", "a process's share is in hundredths of a percent too many",
-     "processes: what is told of a process is within its range, and so is its memory",
+     "processes: a process's figures are within their ranges, and so is its memory",
      alter_processes<+[](anyplace_process (&both)[2]) {
        both[0].compute_ppm = 100 * 1000000;
        both[0].compute_known = 1;

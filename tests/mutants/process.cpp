@@ -95,7 +95,7 @@ const Mutation mutations[] = {
        };
      }},
     {"sharing_thread_takes_signals", "a thread that watches other processes' events takes signals",
-     "process: the threads that sharing with another process takes take none of the process's signals",
+     "process: the threads that a backend starts to share with another process take none of the process's signals",
      [](Table& table) {
        table.event_import = [](void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_event* out) {
          start_thread_once();
@@ -103,7 +103,7 @@ const Mutation mutations[] = {
        };
      }},
     {"sharing_server_takes_signals", "a thread that serves what is exported takes signals",
-     "process: the threads that sharing with another process takes take none of the process's signals",
+     "process: the threads that a backend starts to share with another process take none of the process's signals",
      [](Table& table) {
        table.event_export = [](void* self, anyplace_event event, anyplace_ipc_handle* out) {
          start_thread_once();
@@ -148,10 +148,11 @@ const Mutation mutations[] = {
          return status;
        };
      }},
-    {"shutdown_early", "shutting down doesn't wait", "process: given all the time there is it waits for work",
+    {"shutdown_early", "shutting down doesn't wait",
+     "process: shutdown, given all the time there is, waits for work that is pending",
      [](Table& table) { table.shutdown = [](void*, uint64_t) { return ok; }; }},
     {"shutdown_says_ok", "a shutdown that ran out of time says that all is done",
-     "process: it waits no longer than it is given, and says TIMEOUT",
+     "process: shutdown waits no longer than it is given, and returns TIMEOUT",
      [](Table& table) {
        table.shutdown = [](void* self, uint64_t timeout) {
          real.shutdown(self, timeout);
@@ -159,7 +160,7 @@ const Mutation mutations[] = {
        };
      }},
     {"shutdown_time_signed", "a shutdown takes its time for a number with a sign",
-     "process: given 2^63 nanoseconds it waits for work",
+     "process: shutdown, given 2^63 nanoseconds, waits for work that is pending",
      [](Table& table) {
        table.shutdown = [](void* self, uint64_t timeout) {
          const bool negative = timeout > INT64_MAX && timeout != ANYPLACE_FOREVER;
@@ -167,7 +168,7 @@ const Mutation mutations[] = {
        };
      }},
     {"shutdown_time_added", "a shutdown adds something to its time without looking",
-     "process: given 2^64 - 2 nanoseconds it waits for work",
+     "process: shutdown, given 2^64 - 2 nanoseconds, waits for work that is pending",
      [](Table& table) {
        table.shutdown = [](void* self, uint64_t timeout) {
          return real.shutdown(self, timeout == ANYPLACE_FOREVER ? timeout : timeout + 1000);

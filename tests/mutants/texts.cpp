@@ -9,8 +9,9 @@
 namespace anyplace::mutants {
 namespace {
 
-constexpr const char* called = "texts: what a backend and its devices are called is UTF-8 that ends with NUL";
-constexpr const char* unknown_name = "texts: what says that a name isn't there is UTF-8, however long the name is";
+constexpr const char* called = "texts: the names of a backend and its devices are UTF-8 that ends with NUL";
+constexpr const char* unknown_name =
+    "texts: the message for a name that isn't there is UTF-8, however long the name is";
 
 /// As much of the text as there is room for, whatever that does to the last character.
 template <std::size_t N>
@@ -63,7 +64,7 @@ const Mutation mutations[] = {
     {"version_in_two_lines", "the version is two lines", called,
      [](Table& table) { std::strcpy(table.version, "1.0\nbeta"); }},
     {"sample_source_cut", "where figures come from is cut in the midst of a character",
-     "texts: where a device's figures come from is UTF-8 that ends with NUL",
+     "texts: the source of a device's figures is UTF-8 that ends with NUL",
      [](Table& table) {
        table.device_sample = [](void* self, int32_t device, anyplace_device_sample* out) {
          const Status status = real.device_sample(self, device, out);
@@ -74,10 +75,10 @@ const Mutation mutations[] = {
     {"message_cut", "a message is cut in the midst of a character", unknown_name,
      [](Table& table) { table.module_kernel = kernel_with_cut_message; }},
     {"image_message_in_latin_1", "what is said of an image is in Latin-1",
-     "texts: what says why an image is no good is UTF-8, whatever is in the image",
+     "texts: the message for an image that is refused is UTF-8, whatever is in the image",
      [](Table&) { cpu_sim_host.leave_message = leave_latin; }},
     {"fault_in_latin_1", "a stream's fault is told in Latin-1",
-     "texts: what says why a call or a stream's work failed is UTF-8",
+     "texts: the message for a call or a stream's work that failed is UTF-8",
      [](Table&) {
        cpu_sim_host.stream_fault = [](void* context, uint64_t cookie, anyplace_status status, int64_t code,
                                       const char* name, const char*) {

@@ -88,7 +88,7 @@ const Mutation mutations[] = {
        };
      }},
     {"virtual_unmap_ignored", "unmapping does nothing",
-     "virtual memory: where memory was unmapped other memory can be mapped, and is another",
+     "virtual memory: other memory can be mapped where memory was unmapped, and has its own contents",
      [](Table& table) { table.virtual_unmap = [](void*, int32_t, anyplace_address, uint64_t) { return ok; }; }},
     {"virtual_unmap_first", "of mappings that adjoin only the first is unmapped",
      "virtual memory: mappings that adjoin are unmapped at once, and others stay",
@@ -169,10 +169,10 @@ const Mutation mutations[] = {
        };
      }},
     {"virtual_memory_leaks", "memory that is destroyed doesn't come back",
-     "virtual memory: memory that is destroyed can be had again, mapped before or not",
+     "virtual memory: memory that is destroyed can be allocated again, mapped before or not",
      [](Table& table) { table.physical_destroy = [](void*, anyplace_physical) { return ok; }; }},
     {"virtual_addresses_shared", "every range of addresses is the same",
-     "virtual memory: addresses that are released can be had again, and cost no memory",
+     "virtual memory: addresses that are released can be reserved again, and cost no memory",
      [](Table& table) {
        table.virtual_reserve = [](void* self, int32_t device, uint64_t bytes, anyplace_address* out) {
          static anyplace_address only = 0;
@@ -195,7 +195,7 @@ const Mutation mutations[] = {
        };
      }},
     {"virtual_memory_not_counted", "memory without an address is said to be free still",
-     "virtual memory: memory isn't said to be free from its making on",
+     "virtual memory: memory isn't said to be free from the moment it is made",
      [](Table& table) {
        table.device_memory = [](void* self, int32_t device, anyplace_memory_info* out) {
          const Status status = real.device_memory(self, device, out);

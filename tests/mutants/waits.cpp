@@ -88,14 +88,15 @@ const Mutation mutations[] = {
          return real.event_record(self, event, stream);
        };
      }},
-    {"wait_blocks_host", "waiting for an event waits on the calling thread", "streams: it never blocks the host",
+    {"wait_blocks_host", "waiting for an event waits on the calling thread",
+     "streams: waiting for an event never blocks the host",
      [](Table& table) {
        table.stream_wait_event = [](void* self, anyplace_stream, anyplace_event event) {
          return real.event_synchronize(self, event, ANYPLACE_FOREVER);
        };
      }},
     {"wait_takes_whole_stream", "a wait is for all that the recording stream has to do by then",
-     "streams: waiting doesn't wait for what was submitted after the record",
+     "streams: a wait doesn't cover what was submitted after the record",
      [](Table& table) {
        note_records(table);
        table.stream_wait_event = [](void* self, anyplace_stream stream, anyplace_event event) {
@@ -123,7 +124,7 @@ const Mutation mutations[] = {
        };
      }},
     {"unrecorded_wait_hangs", "a wait for an event that was never recorded never ends",
-     "events: waiting for it is no wait",
+     "events: a stream doesn't wait for an event that was never recorded",
      [](Table& table) {
        note_records(table);
        table.stream_wait_event = [](void* self, anyplace_stream stream, anyplace_event event) {
@@ -132,7 +133,7 @@ const Mutation mutations[] = {
        };
      }},
     {"event_destroy_releases_waits", "destroying an event lets go what waits for it",
-     "events: a stream that waits for it still waits",
+     "events: a stream that waits for an event still waits when the event was destroyed",
      [](Table& table) {
        keep_events(table);
        table.stream_wait_event = [](void* self, anyplace_stream stream, anyplace_event event) {
@@ -151,7 +152,8 @@ const Mutation mutations[] = {
          return ok;
        };
      }},
-    {"event_query_never_true", "query says that no event is complete", "events: query is true",
+    {"event_query_never_true", "query says that no event is complete",
+     "events: query of an event that was never recorded is true",
      [](Table& table) {
        table.event_query = [](void*, anyplace_event, int32_t* done) {
          *done = 0;
@@ -249,21 +251,21 @@ const Mutation mutations[] = {
 
     // -- Streams: query and synchronise.
     {"stream_query_always_true", "query says that every stream is idle",
-     "streams: it is false while work is pending and true when it is done",
+     "streams: query is false while work is pending and true when it is done",
      [](Table& table) {
        table.stream_query = [](void*, anyplace_stream, int32_t* done) {
          *done = 1;
          return ok;
        };
      }},
-    {"stream_query_never_true", "query says that no stream is idle", "streams: a new stream has nothing to do",
+    {"stream_query_never_true", "query says that no stream is idle", "streams: query of a new stream is true",
      [](Table& table) {
        table.stream_query = [](void*, anyplace_stream, int32_t* done) {
          *done = 0;
          return ok;
        };
      }},
-    {"stream_query_waits", "query waits for the stream's work", "streams: it submits nothing and waits for nothing",
+    {"stream_query_waits", "query waits for the stream's work", "streams: query submits nothing and waits for nothing",
      [](Table& table) {
        table.stream_query = [](void* self, anyplace_stream stream, int32_t* done) {
          *done = 1;
@@ -271,7 +273,7 @@ const Mutation mutations[] = {
        };
      }},
     {"stream_query_not_ready_is_an_error", "query fails while work is pending",
-     "streams: it is false while work is pending and true when it is done",
+     "streams: query is false while work is pending and true when it is done",
      [](Table& table) {
        table.stream_query = [](void* self, anyplace_stream stream, int32_t* done) {
          const Status status = real.stream_query(self, stream, done);
@@ -279,17 +281,17 @@ const Mutation mutations[] = {
        };
      }},
     {"stream_synchronize_early", "synchronising a stream returns at once",
-     "streams: it doesn't return while a host function runs",
+     "streams: synchronize doesn't return while a host function runs",
      [](Table& table) { table.stream_synchronize = [](void*, anyplace_stream, uint64_t) { return ok; }; }},
     {"stream_timeout_ignored", "synchronising a stream for a limited time takes as long as it takes",
-     "streams: with a timeout it says false when time ran out",
+     "streams: synchronize with a timeout returns false when time ran out",
      [](Table& table) {
        table.stream_synchronize = [](void* self, anyplace_stream stream, uint64_t) {
          return real.stream_synchronize(self, stream, ANYPLACE_FOREVER);
        };
      }},
     {"stream_timeout_is_done", "a timeout of a stream is reported as done",
-     "streams: with a timeout it says false when time ran out",
+     "streams: synchronize with a timeout returns false when time ran out",
      [](Table& table) {
        table.stream_synchronize = [](void* self, anyplace_stream stream, uint64_t timeout) {
          const Status status = real.stream_synchronize(self, stream, timeout);
@@ -297,7 +299,7 @@ const Mutation mutations[] = {
        };
      }},
     {"stream_timeout_in_microseconds", "a stream's timeout is taken for a thousandth of what it is",
-     "streams: a timeout that ran out is at least as long as was asked for",
+     "streams: synchronize never times out early",
      [](Table& table) {
        table.stream_synchronize = [](void* self, anyplace_stream stream, uint64_t timeout) {
          return real.stream_synchronize(self, stream, timeout == ANYPLACE_FOREVER ? timeout : timeout / 1000);
@@ -318,10 +320,10 @@ const Mutation mutations[] = {
 
     // -- Devices: synchronise.
     {"device_synchronize_early", "synchronising a device returns at once",
-     "devices: it doesn't return while a host function runs",
+     "devices: synchronising a device doesn't return while a host function runs",
      [](Table& table) { table.device_synchronize = [](void*, int32_t, uint64_t) { return ok; }; }},
     {"device_timeout_is_done", "a timeout of a device is reported as done",
-     "devices: with a timeout it says that time ran out and the work goes on",
+     "devices: synchronising a device with a timeout says when time ran out, and the work goes on",
      [](Table& table) {
        table.device_synchronize = [](void* self, int32_t device, uint64_t timeout) {
          const Status status = real.device_synchronize(self, device, timeout);
@@ -329,14 +331,14 @@ const Mutation mutations[] = {
        };
      }},
     {"device_timeout_ignored", "synchronising a device for a limited time takes as long as it takes",
-     "devices: with a timeout it says that time ran out and the work goes on",
+     "devices: synchronising a device with a timeout says when time ran out, and the work goes on",
      [](Table& table) {
        table.device_synchronize = [](void* self, int32_t device, uint64_t) {
          return real.device_synchronize(self, device, ANYPLACE_FOREVER);
        };
      }},
     {"device_synchronize_waits_for_all", "synchronising a device waits for every device",
-     "devices: it doesn't wait for another device",
+     "devices: synchronising a device doesn't wait for another device",
      [](Table& table) {
        table.device_synchronize = [](void* self, int32_t, uint64_t timeout) {
          const Status status = real.device_synchronize(self, 0, timeout);
@@ -344,7 +346,7 @@ const Mutation mutations[] = {
        };
      }},
     {"device_synchronize_null_stream_only", "synchronising a device waits for its null stream alone",
-     "devices: it waits for the work of every stream",
+     "devices: synchronising a device waits for the work of every stream",
      [](Table& table) {
        note_streams(table);
        table.device_synchronize = [](void* self, int32_t device, uint64_t timeout) {

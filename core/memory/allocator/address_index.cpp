@@ -105,7 +105,7 @@ Block* AddressIndex::find_last(anyplace_address address, anyplace_address lowest
     } else if (value != 0 && fits(block_in(value))) {
       return block_in(value);
     }
-    if (at < mebibyte) break;  // below is nothing
+    if (at < mebibyte) break;  // nothing is below
   }
   return nullptr;
 }

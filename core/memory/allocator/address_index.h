@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AddressIndex: leads from the address at which a block begins to the block. It is a table in three levels by the
-// address's mebibyte. A mebibyte in which more than one block begins has a table of its own for them.
+// AddressIndex: finds the block that begins at an address. It is a table of three levels, indexed by the address's
+// mebibyte. A mebibyte in which more than one block begins has a table of its own for them.
 //
-// It tells units of block_unit bytes apart. A block may begin anywhere in a unit, because a device may align its
+// Its resolution is a unit of block_unit bytes. A block may begin anywhere in a unit, because a device may align its
 // allocations to less. Blocks are at least a unit long and don't overlap, so no two begin in the same unit.
 //
 // There is one writer at a time. find() needs no lock: what it reads is published with release order, and stays until
@@ -28,22 +28,23 @@ class AddressIndex {
   AddressIndex(const AddressIndex&) = delete;  // tables point to each other
   AddressIndex& operator=(const AddressIndex&) = delete;
 
-  /// Makes room for a block that begins there, so that set() can't fail. Throws std::bad_alloc.
+  /// Makes room for a block that begins at the address, so that set() can't fail. Throws std::bad_alloc.
   void prepare(anyplace_address address);
   void set(anyplace_address address, Block* block) noexcept;
   void clear(anyplace_address address) noexcept;
-  /// The block that begins in the address's unit, there or elsewhere in it; null if none does.
+  /// The block that begins in the same unit as the address, maybe not at the address itself; null if none does.
   Block* find(anyplace_address address) const noexcept;
-  /// The last block that begins in [lowest, address]; null if none does. It takes a step for each mebibyte in which
-  /// none does. For the writer.
+  /// The last block that begins in [lowest, address]; null if none does. It takes a step for each mebibyte in which no
+  /// block begins. Only the writer may call it.
   Block* find_last(anyplace_address address, anyplace_address lowest) const noexcept;
 
  private:
-  static constexpr unsigned unit_bits = 9;       // block_unit
-  static constexpr unsigned mebibyte_bits = 20;  // what one entry covers
+  static constexpr unsigned unit_bits = 9;       // a unit has block_unit bytes
+  static constexpr unsigned mebibyte_bits = 20;  // an entry covers a mebibyte
   static constexpr unsigned level_bits = 15;     // 20 + 15 + 15 + 14 = 64
 
-  /// 0, or where in the mebibyte the one block begins (the 11 top bits) and the block, or a Crowd with `crowded` set.
+  /// 0 if no block begins in the mebibyte. Otherwise either one block and, in the 11 top bits, the unit where it
+  /// begins, or a Crowd with `crowded` set.
   using Entry = std::atomic<std::uint64_t>;
   static constexpr std::uint64_t crowded = 1;
   static constexpr unsigned offset_shift = 53;

@@ -25,7 +25,7 @@ void DeviceAllocator::State::look_at_counters() noexcept {
   }
 }
 
-// ---- A block's way through the statistics --------------------------------------------------------------------------
+// ---- Events that change a block's statistics -----------------------------------------------------------------------
 
 void DeviceAllocator::State::count_allocation(Block* block, std::uint64_t requested) noexcept {
   note_span(*block);
@@ -67,7 +67,7 @@ void DeviceAllocator::State::note(TraceAction action, const ArenaKey& arena, std
   if (history.on()) history.add({action, address, bytes, arena.stream, 0, arena.pool});
 }
 
-// ---- What is asked -------------------------------------------------------------------------------------------------
+// ---- Queries -------------------------------------------------------------------------------------------------------
 
 StatTable DeviceAllocator::stats() {
   const std::lock_guard lock(state_->mutex);
@@ -77,7 +77,7 @@ StatTable DeviceAllocator::stats() {
 
 Stat DeviceAllocator::total(StatKind kind) {
   const std::lock_guard lock(state_->mutex);
-  if (kind == StatKind::reserved_bytes) return state_->stats.at(kind, StatPool::all);  // bins take and give none
+  if (kind == StatKind::reserved_bytes) return state_->stats.at(kind, StatPool::all);  // the bins don't change it
   const ThreadBins* const own = own_bins(state_->number);
   bool others = false;
   for (const ThreadBins* bins = state_->all_bins; bins != nullptr; bins = bins->next) {

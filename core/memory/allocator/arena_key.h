@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ArenaKey: the name of an arena.
+// ArenaKey: identifies an arena of a heap.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace anyplace::detail {
 
 struct ArenaKey {
   std::uint64_t stream = 0;
-  std::uint64_t pool = 0;  ///< of a MemoryPool; 0: the common pool
-  bool small = false;      ///< for small requests
+  std::uint64_t pool = 0;  ///< the MemoryPool's number; 0 for the common pool
+  bool small = false;      ///< the arena is for small requests
   friend bool operator==(const ArenaKey&, const ArenaKey&) = default;
 };
 

@@ -48,7 +48,7 @@ bool fence_all_threads() noexcept {
 }
 
 void ThreadBins::wait_until_left() const noexcept {
-  // The owner is in its bins for a few dozen instructions, unless it was interrupted there.
+  // The owner uses its bins for a few dozen instructions only, unless it is preempted there.
   while (busy_.load(std::memory_order_acquire)) std::this_thread::yield();
 }
 

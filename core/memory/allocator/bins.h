@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bins: the allocator's fast path. A block that a thread frees on a stream is given to the thread again for a request
-// of the same size, without a lock and without a locked instruction. A ThreadBins belongs to one thread on one device
-// and has a Line for each stream and pool that the thread has allocated from lately; a line has lists of blocks, last
-// in first out, by size.
+// Bins: the allocator's fast path, a cache for each thread. A block that a thread frees on a stream serves the thread's
+// next request of the same size, without a lock and without a locked instruction. A ThreadBins belongs to one thread on
+// one device and has a Line for each stream and pool that the thread has allocated from lately; a line has lists of
+// blocks, last in first out, by size.
 //
-// The protocol. The owner works between enter() and leave(); whoever holds the allocator's lock takes the bins away
-// from it with a Revocation:
+// The protocol: the owner uses its bins between enter() and leave(). A thread that holds the allocator's lock takes the
+// bins away from it with a Revocation:
 //
 //   owner    1  busy := true        (a plain store)
 //            2  read revoked; if it is set, busy := false and go the slow path
@@ -17,15 +17,16 @@
 //            3  wait until busy is false (acquire)
 //            4  work, then clear revoked (release)
 //
-// Either the owner's step 1 came before the fence of revoker 2, and then revoker 3 sees it; or its step 2 comes after
-// it and sees revoked (asymmetric_fence.h). Where the system has no membarrier the owner fences itself.
+// Either the owner's step 1 came before the fence of the revoker's step 2, and then the revoker's step 3 sees it; or
+// the owner's step 2 comes after the fence and sees revoked (asymmetric_fence.h). Where the system has no membarrier
+// the owner fences itself.
 //
-// A system can begin to refuse membarrier: a process may put on a filter of system calls. Then nothing says whether an
-// owner is in its bins, and nobody else touches them (`unfenced`) until the owner has been to the allocator's lock,
-// which it goes to next, as its bins are out of bounds. There it empties them, and fences itself from then on.
+// membarrier can begin to fail, for instance when the process installs a filter of system calls. Then nobody can tell
+// whether an owner is using its bins, so other threads don't touch them (`unfenced`). The owner finds them revoked,
+// takes the allocator's lock next, empties them there, and fences itself from then on.
 //
-// Invariant: the heap counts what is in bins as taken, so nobody else touches it; and a request that its bin can't
-// serve gives the arena's bins back first, so they never cost a better place.
+// Invariant: the heap counts blocks in bins as taken, so nobody else touches them. A request that its bin can't serve
+// empties the arena's bins first, so blocks in bins never keep a request from a better place.
 #pragma once
 
 #include <array>
@@ -43,22 +44,22 @@
 
 namespace anyplace::detail {
 
-/// Blocks are filed by the size that a request is rounded to.
+/// The size to which a request is rounded; bins are by that size.
 inline std::uint64_t rounded_size(std::uint64_t bytes) noexcept {
   return (bytes + (block_unit - 1)) & ~(block_unit - 1);
 }
 
-/// A block of no memory. Pointers that lead nowhere lead here, so that they needn't be compared with null.
+/// A block without memory. Pointers to no block point here, so that they needn't be compared with null.
 extern constinit Block no_block;
 
-/// The lists of one arena. Four neighbouring lists are tried for each size.
+/// The lists of one arena, by size: a hash table in which each size is looked for in four neighbouring lists.
 class SizeBins {
  public:
   struct List {
-    std::uint64_t size = 0;  ///< kept when the list is empty: the next free of that size comes here again
+    std::uint64_t size = 0;  ///< kept when the list is empty, for the next free of that size
     Block* head = nullptr;
-    Block* last = &no_block;  ///< handed out last: most likely to come back; looked at by its `out` alone
-    std::uint64_t bit = 0;    ///< its own, of filled_
+    Block* last = &no_block;  ///< handed out last and so the likeliest to come back; only its `out` is read
+    std::uint64_t bit = 0;    ///< the list's bit in filled_
   };
 
   /// The list of that size; null if there is none.
@@ -72,9 +73,9 @@ class SizeBins {
     }
     return nullptr;
   }
-  /// The list in which a size is looked for first. It may hold blocks of another size.
+  /// The list in which a size is looked for first. It may have another size.
   List& likely(std::uint64_t size) noexcept { return lists_[first_of(size)]; }
-  /// A list of that size, or an empty one that is of that size from now on. Null if all four hold other sizes.
+  /// A list of that size, or an empty one that gets that size. Null if all four have other sizes.
   List* find_or_make(std::uint64_t size) noexcept {
     List& first = likely(size);
     return first.size == size ? &first : make(size);
@@ -91,7 +92,7 @@ class SizeBins {
     list.head = block;
     filled_ |= list.bit;
   }
-  bool empty() const noexcept { return filled_ == 0; }  ///< may be false for one that is empty
+  bool empty() const noexcept { return filled_ == 0; }  ///< may be false although all lists are empty
   /// Calls give(block) for each block and forgets it.
   template <class Give>
   void drain(Give&& give) noexcept {
@@ -104,7 +105,7 @@ class SizeBins {
       }
     }
   }
-  /// Called when empty: nothing is remembered of the heap then.
+  /// Called when empty, and forgets the sizes.
   void forget() noexcept;
 
  private:
@@ -117,27 +118,27 @@ class SizeBins {
   }
 
   std::array<List, count> lists_;
-  std::uint64_t filled_ = 0;  ///< lists that may have blocks
+  std::uint64_t filled_ = 0;  ///< bits of lists that may have blocks
 };
 
 struct Line {
-  std::uint64_t stream = 0;  ///< 0: unused
+  std::uint64_t stream = 0;  ///< 0 if the line isn't used
   std::uint64_t pool = 0;
   const Heap* heap = nullptr;
   std::uint64_t small_arena_limit = 0;
-  std::array<const Arena*, 2> arenas{};  ///< large, small; null until the thread allocates from it
+  std::array<const Arena*, 2> arenas{};  ///< large, small; null before an allocation
   std::array<SizeBins, 2> bins;
 
-  // -- Among the large, a block in a bin is missing where it was: it joins with no neighbour, and the next request gets
-  // it though another hole might fit better. So there is only a bin for the size that a thread asks for again and again
-  // with no other in between.
+  // -- A large block in a bin is missing in its arena: it doesn't join its free neighbours, and it serves the next
+  // request even if another hole fits better. So only one large size has a bin: one that the thread asks for again and
+  // again without any other in between.
   static constexpr std::uint32_t enough = 16;
-  std::uint64_t large_size = 0;  ///< rounded, of the last large requests and frees
-  std::uint32_t in_a_row = 0;    ///< how many of them the heap has seen
+  std::uint64_t large_size = 0;  ///< the rounded size of the last large requests and frees
+  std::uint32_t in_a_row = 0;    ///< how many of them in a row the heap has seen
   bool is_binned(std::size_t side, std::uint64_t size) const noexcept {
     return side != 0 || (size == large_size && in_a_row >= enough);
   }
-  /// The heap has seen such a request or free. False: the bin holds another size.
+  /// Counts a request or free of that size that reached the heap. Returns false if the bin still has another size.
   bool count_large(std::uint64_t size) noexcept {
     if (size == large_size) {
       if (in_a_row < enough) ++in_a_row;
@@ -151,8 +152,8 @@ struct Line {
   std::size_t side_of(std::uint64_t requested) const noexcept { return requested <= small_arena_limit ? 1 : 0; }
 };
 
-/// The largest request that goes to an arena of small ones. Pages are moved one by one, so that with virtual memory
-/// larger ones do better among the large; segments are cut as torch's are.
+/// The largest request that an arena for small ones serves. With virtual memory single pages move, and requests above
+/// this do better among the large ones; classic segments are divided as torch divides them.
 inline std::uint64_t small_arena_limit(const Heap& heap) noexcept {
   return heap.uses_virtual_memory() ? 64 * 1024 : small_limit;
 }
@@ -162,11 +163,11 @@ extern constinit Line no_line;
 class alignas(64) ThreadBins {
  public:
   ThreadBins() noexcept { lines_.fill(&no_line); }
-  ThreadBins(const ThreadBins&) = delete;  // the allocator's list leads to it
+  ThreadBins(const ThreadBins&) = delete;  // the allocator's list points to it
   ThreadBins& operator=(const ThreadBins&) = delete;
 
-  // -- The owner's.
-  /// False: the bins are out of bounds, and leave() isn't called.
+  // -- Called by the owner.
+  /// Returns false if the bins are revoked; then leave() must not be called.
   bool enter() noexcept {
     busy_.store(true, std::memory_order_relaxed);
     if (owner_fences) [[unlikely]] {
@@ -181,16 +182,16 @@ class alignas(64) ThreadBins {
   }
   void leave() noexcept { busy_.store(false, std::memory_order_release); }
 
-  // -- Between enter() and leave(), or during a revocation, or under the lock by the owner.
-  /// Null if there is none.
+  // -- Called between enter() and leave(), or during a revocation, or by the owner under the lock.
+  /// Returns null if there is no such line.
   Line* find(std::uint64_t stream, std::uint64_t pool) noexcept {
     Line* const line = lines_[place_of(stream, pool)];
     return line->stream == stream && line->pool == pool ? line : nullptr;
   }
   HitCounters counters;
 
-  // -- Under the allocator's lock, by the owner. What the line's place held is given back with drain(line).
-  /// Null if there is no memory for it.
+  // -- Called by the owner under the allocator's lock. drain(line) empties the line that is replaced.
+  /// Returns null if there is no memory.
   template <class Drain>
   Line* make(std::uint64_t stream, std::uint64_t pool, const Heap& heap, Drain&& drain) noexcept;
   template <class Visit>
@@ -200,21 +201,21 @@ class alignas(64) ThreadBins {
     }
   }
 
-  // -- Under the allocator's lock. Why bins are out of bounds: bits.
-  static constexpr std::uint32_t revoking = 1;  ///< for the moment
-  static constexpr std::uint32_t off = 2;       ///< the configuration or the history says so
+  // -- Called under the allocator's lock. These bits are the reasons why the bins are revoked.
+  static constexpr std::uint32_t revoking = 1;  ///< for the time of a Revocation
+  static constexpr std::uint32_t off = 2;       ///< the configuration or the history switches bins off
   static constexpr std::uint32_t private_to_callback = 4;
-  static constexpr std::uint32_t unfenced = 8;  ///< The owner may not know it yet, so nobody else may touch them.
+  static constexpr std::uint32_t unfenced = 8;  ///< the owner may not have noticed yet, so nobody else may touch them
   void bar(std::uint32_t reason) noexcept { revoked_.fetch_or(reason, std::memory_order_seq_cst); }
   void unbar(std::uint32_t reason) noexcept { revoked_.fetch_and(~reason, std::memory_order_release); }
   bool barred() const noexcept { return revoked_.load(std::memory_order_relaxed) != 0; }
   bool is_unfenced() const noexcept { return (revoked_.load(std::memory_order_relaxed) & unfenced) != 0; }
-  /// Revoker 3.
+  /// The revoker's step 3.
   void wait_until_left() const noexcept;
 
-  ThreadBins* next = nullptr;  ///< in the allocator's list, which only grows
-  bool taken = false;          ///< by a thread; under the lock
-  bool owner_fences = true;    ///< whether enter() fences; set by the owner under the lock
+  ThreadBins* next = nullptr;  ///< next in the allocator's list, which only grows
+  bool taken = false;          ///< a thread has these bins; guarded by the lock
+  bool owner_fences = true;    ///< whether enter() fences; the owner sets it under the lock
 
  private:
   static constexpr std::size_t line_count = 16;
@@ -224,7 +225,7 @@ class alignas(64) ThreadBins {
 
   std::atomic<bool> busy_{false};
   std::atomic<std::uint32_t> revoked_{0};
-  std::array<Line*, line_count> lines_;  ///< never freed; no_line before first use
+  std::array<Line*, line_count> lines_;  ///< never freed; no_line before the first use
 };
 
 template <class Drain>
@@ -247,12 +248,13 @@ Line* ThreadBins::make(std::uint64_t stream, std::uint64_t pool, const Heap& hea
   return place;
 }
 
-/// Whether owners of bins have to fence themselves from now on. Asked before a thread takes bins.
+/// Whether owners of bins have to fence themselves from now on. A thread asks before it takes bins.
 bool owners_have_to_fence() noexcept;
-/// Revoker 2, where there are owners that don't fence themselves. False: the system refuses it, for good.
+/// The revoker's step 2, for owners that don't fence themselves. Returns false if the system refuses it, which it does
+/// for good.
 [[nodiscard]] bool fence_all_threads() noexcept;
 
-// ---- Which bins are the calling thread's ---------------------------------------------------------------------------
+// ---- The bins of the calling thread --------------------------------------------------------------------------------
 
 class DeviceAllocator;
 
@@ -260,20 +262,21 @@ class DeviceAllocator;
 inline constexpr std::size_t max_binned_devices = 64;
 
 struct BinsOfThread {
-  std::array<ThreadBins*, max_binned_devices + 1> of_device{};  ///< the last stays null
+  std::array<ThreadBins*, max_binned_devices + 1> of_device{};  ///< the last one stays null
   std::array<DeviceAllocator*, max_binned_devices> allocators{};
 };
 
-/// Null until the thread has bins, and after it gave them back at its end. Initial-exec, as call_state (process.h) is.
+/// Null until the thread has bins, and again after it gave them back at its end. Its TLS model is initial-exec for the
+/// reason that call_state (process.h) gives.
 extern constinit thread_local BinsOfThread* bins_of_thread __attribute__((tls_model("initial-exec")));
 
-/// `device_number` is at most max_binned_devices.
+/// The calling thread's bins on a device. `device_number` is at most max_binned_devices.
 inline ThreadBins* own_bins(std::size_t device_number) noexcept {
   BinsOfThread* const bins = bins_of_thread;
   return bins == nullptr ? nullptr : bins->of_device[device_number];
 }
-/// The table of the calling thread, made at first use; null when there is no memory or the thread is ending. When the
-/// thread ends, each allocator in it gets its bins back (DeviceAllocator::thread_ends).
+/// The calling thread's table, made at first use; null if there is no memory or the thread is ending. When the thread
+/// ends, each allocator in the table gets its bins back (DeviceAllocator::thread_ends).
 BinsOfThread* make_bins_of_thread() noexcept;
 
 }  // namespace anyplace::detail

@@ -58,7 +58,7 @@ void DeviceAllocator::thread_ends(ThreadBins& bins) noexcept {
   bins.taken = false;
 }
 
-/// Called by the owner after a fence was refused. It does to its bins what other threads couldn't do meanwhile.
+/// Called by the owner after a fence was refused. It does with its bins what other threads couldn't do meanwhile.
 void DeviceAllocator::State::reclaim(ThreadBins& own) noexcept {
   own.for_each_line([&](Line& line) {
     drain(line);
@@ -146,13 +146,13 @@ Revocation::~Revocation() {
   for (ThreadBins* bins = state_.all_bins; bins != nullptr; bins = bins->next) bins->unbar(ThreadBins::revoking);
 }
 
-// ---- The thread's --------------------------------------------------------------------------------------------------
+// ---- The thread's bins ---------------------------------------------------------------------------------------------
 
 namespace {
 
 void give_bins_back() noexcept {
   const std::unique_ptr<BinsOfThread> bins(std::exchange(bins_of_thread, nullptr));
-  // In a child of a fork or in a process that is exiting they are left as they are.
+  // In a child of a fork, or while the process is exiting, the bins stay as they are.
   if (!process_running() || bins == nullptr) return;
   for (std::size_t i = 0; i < max_binned_devices; ++i) {
     if (bins->of_device[i] != nullptr) bins->allocators[i]->thread_ends(*bins->of_device[i]);

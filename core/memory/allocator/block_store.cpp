@@ -10,7 +10,7 @@ namespace anyplace::detail {
 void BlockStore::grow(std::size_t count) {
   const std::size_t more = std::max<std::size_t>(count - spare_, 256);
   auto slab = std::make_unique<Block[]>(more);
-  slabs_.push_back(nullptr);  // all that can throw, before anything is linked
+  slabs_.push_back(nullptr);  // everything that can throw comes before anything is linked
   for (std::size_t i = more; i > 0; --i) {
     slab[i - 1].next = unused_;
     unused_ = &slab[i - 1];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BlockStore: the memory that Blocks are made of. The memory of a Block serves other blocks later, and goes back to the
-// system only with the store (block.h says why).
+// BlockStore: allocates Blocks. The memory of a Block is reused for other blocks, and goes back to the system only with
+// the store (block.h says why).
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@ class BlockStore {
   void ensure(std::size_t count) {
     if (spare_ < count) grow(count);
   }
-  /// The same; false instead of throwing.
+  /// Like ensure(), but returns false instead of throwing.
   bool try_ensure(std::size_t count) noexcept;
 
-  Block* get() noexcept;  ///< no more than ensure() has promised
+  Block* get() noexcept;  ///< may be called as often as ensure() has promised
   void put(Block* block) noexcept;
 
  private:

@@ -21,10 +21,10 @@ constexpr std::uint64_t mib = 1024 * 1024;
 
 struct Key {
   const char* name;
-  const char* values;  ///< for people
-  /// False: the text isn't one of them.
+  const char* values;  ///< describes the values for people
+  /// Returns false if the text isn't a value of the key.
   bool (*read)(AllocatorConfig& config, std::string_view text);
-  /// Empty: the key has no value.
+  /// Returns an empty text if the key has no value.
   std::string (*write)(const AllocatorConfig& config);
 };
 
@@ -109,7 +109,7 @@ std::string known_keys() {
   return list;
 }
 
-/// Where a text comes from, for the errors.
+/// The origin of a text, for errors.
 struct Origin {
   std::string place;
   const char* operation;

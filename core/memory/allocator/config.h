@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The configuration of the allocators, as text: keys, values, and what the environment says.
+// The allocators' configuration as text: its keys and values, and the configuration that the environment gives.
 #pragma once
 
 #include "anyplace/allocator.h"
@@ -10,7 +10,7 @@ namespace anyplace::detail {
 
 inline constexpr const char* allocator_variable = "ANYPLACE_ALLOCATOR";
 
-/// The defaults with what ANYPLACE_ALLOCATOR says on top. Throws invalid_argument that names the variable.
+/// The defaults, overridden by ANYPLACE_ALLOCATOR. Throws invalid_argument that names the variable.
 AllocatorConfig environment_config(const DeviceState& device, const char* operation);
 
 }  // namespace anyplace::detail

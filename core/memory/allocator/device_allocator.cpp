@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How an allocator hands memory out and takes it back, how it begins and how it ends.
+// How a device's allocator hands out and takes back memory, how it begins and how it ends.
 #include "memory/allocator/device_allocator.h"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ DeviceAllocator::DeviceAllocator(DeviceState& device)
 }
 
 void DeviceAllocator::configure(const AllocatorConfig& config, const char* operation) {
-  // Going through the text checks the values as the variable's are checked.
+  // Converting it to text and back checks the values as those of the environment are checked.
   const AllocatorConfig checked = AllocatorConfig::parse(config.to_string());
   const std::lock_guard lock(state_->mutex);
   if (mode_.load(std::memory_order_relaxed) != Mode::open) {
@@ -124,7 +124,7 @@ Heap& DeviceAllocator::State::open_heap(const AllocatorConfig& from) {
 }
 
 void DeviceAllocator::State::give_up_virtual_memory(const char* operation) {
-  const CallbackScope scope;  // as with what GuardedSource reports
+  const CallbackScope scope;  // a handler may run, as for GuardedSource
   const Error reason = error_of(memory.source->last_status(), take_message(), device.place, operation);
   segments_only = true;
   memory.close();
@@ -181,7 +181,7 @@ bool DeviceAllocator::State::device_has(std::uint64_t bytes) noexcept {
   info.struct_size = sizeof(info);
   info.total_bytes = info.free_bytes = ANYPLACE_UNKNOWN;
   if (device.table->device_memory(device.self, device.index, &info) != ANYPLACE_STATUS_OK) {
-    static_cast<void>(take_message());  // what is asked for next says why
+    static_cast<void>(take_message());  // the request that follows gives the reason
     return true;
   }
   static_assert(ANYPLACE_UNKNOWN == UINT64_MAX);
@@ -231,7 +231,8 @@ void DeviceAllocator::State::throw_out_of_memory(std::unique_lock<std::mutex>& l
     why = "the memory pool's limit is reached";
   }
   if (memory.heap != nullptr && memory.heap->uses_virtual_memory()) {
-    // The backend's text is about one page that it refused. It had given others before, which have gone back since.
+    // The backend's message is about the one page that it refused. It had given pages before, which were returned
+    // since.
     const Message message = take_message();
     leave_message(message.vendor_code, message.vendor_name.c_str(), "");
   }
@@ -285,7 +286,8 @@ void DeviceAllocator::State::give(Block* block) noexcept {
   const std::uint64_t owner = heap.key_of(*block->arena).stream;
   heap.give(block);
   work.given(owner);
-  if (&heap != memory.heap.get()) static_cast<void>(heap.release_free());  // what was reset isn't kept
+  // The memory of a heap that was reset isn't kept.
+  if (&heap != memory.heap.get()) static_cast<void>(heap.release_free());
 }
 
 /// A lent block goes back to its lender only when the borrower's work is done.
@@ -298,7 +300,7 @@ void DeviceAllocator::State::complete(Block* block) noexcept {
         returning.push_back({block, work.mark(borrower)});
         return;
       } catch (const std::exception&) {
-        // The host has no memory to remember the block by. It stays pending for good, so that no two streams get it.
+        // The host has no memory for the list entry. The block stays pending for good, so that no two streams get it.
         return;
       }
     }
@@ -320,7 +322,7 @@ void DeviceAllocator::State::settle_streams(std::size_t budget) noexcept {
     returning.pop_front();
     const bool over = entry.behind != nullptr ? work.is_complete(*entry.behind) : work.idle(entry.block->stream);
     if (!over) {
-      returning.push_back(std::move(entry));  // in the room that it just left
+      returning.push_back(std::move(entry));  // the room that it just left suffices
       continue;
     }
     if (entry.behind != nullptr) give_event(std::move(entry.behind));
@@ -330,11 +332,11 @@ void DeviceAllocator::State::settle_streams(std::size_t budget) noexcept {
   try {
     for (const std::uint64_t stream : work.take_over()) end_arenas(stream);
   } catch (const std::exception&) {
-    // The host has no memory for the list. The next call tries again.
+    // The host has no memory for the list, so the next call tries again.
   }
 }
 
-/// Ends a stream's arenas, and before them the bins that lead to them.
+/// Ends a stream's arenas, after it has emptied the bins of those arenas.
 void DeviceAllocator::State::end_arenas(std::uint64_t stream) noexcept {
   end_lines([stream](const Line& line) { return line.stream == stream; });
   if (memory.heap != nullptr) memory.heap->orphan(stream);
@@ -378,7 +380,7 @@ bool DeviceAllocator::find_allocation(std::uint64_t address, std::uint64_t* begi
   const std::lock_guard lock(state_->mutex);
   const auto look_in = [&](const HeapOnSource& in) {
     const Block* const block = in.heap == nullptr ? nullptr : in.heap->find_taken_around(address);
-    // What a thread's bin holds is taken, but out to nobody.
+    // A block in a thread's bin counts as taken, but nobody has it.
     if (block == nullptr || block->out.load(std::memory_order_relaxed) != block->address) return false;
     *begin = block->address;
     *bytes = block->requested.load(std::memory_order_relaxed);
@@ -404,7 +406,7 @@ void DeviceAllocator::deallocate(std::uint64_t stream_id, std::uint64_t address,
   state_->free(block);
 }
 
-// ---- Ends ----------------------------------------------------------------------------------------------------------
+// ---- Ending --------------------------------------------------------------------------------------------------------
 
 void DeviceAllocator::stream_ends(StreamState& stream) noexcept {
   const std::lock_guard lock(state_->mutex);
@@ -430,7 +432,7 @@ void DeviceAllocator::device_resets() noexcept {
   try {
     state_->abandoned.push_back(std::move(state_->memory));
   } catch (const std::exception&) {
-    return;  // then it stays in use, and gives nothing any more
+    return;  // the heap stays in use then, but gives nothing any more
   }
 }
 
@@ -442,8 +444,8 @@ void DeviceAllocator::shut_down(std::chrono::steady_clock::time_point deadline, 
   { const Revocation revocation(*state_); }
   state_->settle_streams();
   state_->memory.source->abandon_at(deadline);
-  // Memory stays that is still handed out, since its owner may be using it, that work left behind uses, or that is in
-  // bins which can't be taken from their thread.
+  // These stay allocated: memory that is still handed out, since its owner may be using it; memory that work left
+  // behind uses; and memory in bins that can't be taken from their thread.
   const bool none_out = state_->stats.at(StatKind::active, StatPool::all).current == 0 && !state_->any_unfenced();
   if (none_out && state_->work.all_idle(synchronized)) {
     state_->memory.close();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceAllocator::State: the parts of a device's allocator, in four files: device_allocator.cpp hands out and takes
-// back, request.cpp finds memory for what the bins don't have, bins_life.cpp has the bins, allocator_statistics.cpp the
-// statistics and pools.
+// DeviceAllocator::State: the parts of a device's allocator. Its functions are in four files: device_allocator.cpp
+// hands out and takes back memory, request.cpp finds memory that the bins don't have, bins_life.cpp has the bins, and
+// allocator_statistics.cpp the statistics and pools.
 #pragma once
 
 #include <array>
@@ -26,20 +26,20 @@
 
 namespace anyplace::detail {
 
-/// A lent block whose free was asked for: it goes back to its arena when the borrower's work is done.
+/// A lent block whose free was asked for. It goes back to its arena when the borrower's work is done.
 struct Returning {
   Block* block = nullptr;
-  std::unique_ptr<EventState> behind;  ///< null: when the borrower is idle
+  std::unique_ptr<EventState> behind;  ///< null if it waits until the borrower is idle
 };
 
-/// The device's source. Once abandoned it gives nothing and takes nothing back: the memory that it gave is no more, or
-/// there is no time to give it back.
+/// The device's memory source with a switch. Once abandoned it gives nothing and takes nothing back, because the memory
+/// that it gave is gone, or there is no time to give it back.
 class GuardedSource final : public MemorySource {
  public:
   using Clock = std::chrono::steady_clock;
   explicit GuardedSource(std::unique_ptr<MemorySource> source) noexcept : source_(std::move(source)) {}
   void abandon() noexcept { abandoned_ = true; }
-  /// What isn't given back by then goes with the process.
+  /// Memory that isn't given back by the deadline is left to the end of the process.
   void abandon_at(Clock::time_point deadline) noexcept { deadline_ = deadline; }
 
   std::uint64_t page_bytes() noexcept override { return source_->page_bytes(); }
@@ -65,12 +65,12 @@ class GuardedSource final : public MemorySource {
   std::optional<Clock::time_point> deadline_;
 };
 
-/// A heap and what it stands on.
+/// A heap and its source.
 struct HeapOnSource {
   std::unique_ptr<GuardedSource> source;
   std::unique_ptr<Heap> heap;
 
-  /// Ends the heap first, because it gives back what it has.
+  /// Ends the heap first, because it gives its memory back to the source.
   void close() noexcept {
     heap.reset();
     source.reset();
@@ -83,31 +83,32 @@ struct DeviceAllocator::State final : HeapUser {
   DeviceState& device;
   std::size_t number = 0;
 
-  mutable std::mutex mutex;  // guards everything below, but for the insides of bins (bins.h)
+  mutable std::mutex mutex;  // guards everything below except the contents of bins (bins.h)
   std::optional<AllocatorConfig> config;
   HeapOnSource memory;                  ///< made at the first allocation
-  std::vector<HeapOnSource> abandoned;  ///< by resets; blocks of theirs may still be out
+  std::vector<HeapOnSource> abandoned;  ///< heaps before a reset; their blocks may still be out
   StatTable stats;
   StreamWork work;
   History history;
   ThreadBins* all_bins = nullptr;
   bool bins_off = false;
   std::deque<Returning> returning;
-  std::uint64_t pending_bytes = 0;  ///< of blocks whose free was asked for and isn't complete
+  std::uint64_t pending_bytes = 0;  ///< of blocks whose free was asked for but isn't complete
   std::uint64_t limit = UINT64_MAX;
   struct Pool {
     std::uint64_t limit = UINT64_MAX;
   };
-  std::map<std::uint64_t, Pool> pools;  ///< those that haven't ended
+  std::map<std::uint64_t, Pool> pools;  ///< pools that haven't ended
   std::uint64_t last_pool = 0;
-  std::uint64_t known_total = 0;  ///< bytes of the device, when it was asked last; UINT64_MAX: it doesn't tell
+  /// Bytes of the device when it was asked last; UINT64_MAX if it doesn't tell.
+  std::uint64_t known_total = 0;
   bool closed = false;
   bool segments_only = false;  ///< virtual memory was given up
 
-  /// Between these are all blocks that were ever handed out; read without the lock.
+  /// All blocks that were ever handed out lie between these two, which are read without the lock.
   std::atomic<anyplace_address> lowest{UINT64_MAX};
   std::atomic<anyplace_address> end{0};
-  /// Of a block that is about to be handed out for the first time.
+  /// Called for a block that is about to be handed out for the first time.
   void note_span(const Block& block) noexcept {
     if (block.address < lowest.load(std::memory_order_relaxed)) {
       lowest.store(block.address, std::memory_order_relaxed);
@@ -117,24 +118,24 @@ struct DeviceAllocator::State final : HeapUser {
     }
   }
 
-  // -- HeapUser.
+  // -- The methods of HeapUser.
   bool idle(const ArenaKey& arena) noexcept override { return arena.stream == 0 || work.idle(arena.stream); }
   void note(TraceAction action, const ArenaKey& arena, std::uint64_t address, std::uint64_t bytes) noexcept override;
 
-  // -- Under the lock.
+  // -- Called under the lock.
   Heap& open_heap(const AllocatorConfig& config);
-  /// Ends a heap that never mapped anything, so nobody has anything of it. The next one has segments. Says so, with the
-  /// reason that the source left.
+  /// Ends a heap that never mapped anything, so nobody has memory of it. The next heap has classic segments. Logs that,
+  /// with the reason that the source left.
   void give_up_virtual_memory(const char* operation);
   Heap& heap_of(const Block* block) noexcept;
-  /// Adds the calling thread's counters to the statistics, with the peaks that were reached since the last look.
+  /// Adds the calling thread's counters to the statistics, with the peaks since the last collection.
   void look_at_counters() noexcept;
   void note_block(TraceAction action, Block& block) noexcept;
-  /// Count a block in the statistics, and out of them.
+  /// These count a block in the statistics, and remove it from them.
   void count_allocation(Block* block, std::uint64_t requested) noexcept;
   void count_free_request(Block* block) noexcept;
   void count_free_completion(Block* block) noexcept;
-  /// Ends a block that no stream but its own uses.
+  /// Frees a block that only its own stream uses.
   void give(Block* block) noexcept;
   /// Frees a taken block: now or, if it was lent, when the borrower's work is done.
   void free(Block* block) noexcept;
@@ -144,36 +145,37 @@ struct DeviceAllocator::State final : HeapUser {
   void settle_streams(std::size_t budget = 32) noexcept;
   void end_arenas(std::uint64_t stream) noexcept;
 
-  // -- Bins, under the lock.
-  ThreadBins* bins_here() noexcept;  ///< the calling thread's; made at first need; null if it can't have any
-  void file_line(ArenaKey key, const Arena& arena) noexcept;  ///< from now on its frees go into a bin
+  // -- Bins; called under the lock.
+  /// The calling thread's bins, made at first need; null if it can't have any.
+  ThreadBins* bins_here() noexcept;
+  void file_line(ArenaKey key, const Arena& arena) noexcept;  ///< later frees of the arena go into a bin
   void drain(Line& line) noexcept;
   void drain(Line& line, bool small) noexcept;
-  void count_large(const ArenaKey& key, std::uint64_t requested) noexcept;  ///< a request or a free
+  void count_large(const ArenaKey& key, std::uint64_t requested) noexcept;  ///< counts a request or a free
   void set_bins_off() noexcept;
   void reclaim(ThreadBins& own) noexcept;
   bool any_unfenced() const noexcept;
-  /// Empties all bins, and those of their lines for which fits(line) holds lead nowhere any more. What is unfenced does
-  /// so itself (reclaim); until then its blocks count as handed out, so that nothing becomes of their arenas.
+  /// Empties all bins, and clears their lines for which fits(line) holds. An owner of unfenced bins does that itself
+  /// (reclaim); until then its blocks count as handed out, so that their arenas stay.
   template <class Fits>
   void end_lines(Fits&& fits) noexcept;
 
-  /// Whether the device has as many bytes in all. It is asked if it hadn't the last time.
+  /// Whether the device has that many bytes in all. The device is asked again if the known figure is too small.
   bool device_has(std::uint64_t bytes) noexcept;
-  /// Why a request can never be served, whatever is given up or waited for; empty if it could be.
+  /// The reason why a request can never be served, whatever is given back or waited for; empty if it could be.
   std::string hopeless(std::uint64_t pool, std::uint64_t bytes) const;
   [[noreturn]] void throw_out_of_memory(std::unique_lock<std::mutex>& lock, std::uint64_t pool, std::uint64_t bytes,
                                         const char* operation);
 };
 
-/// Takes every thread's bins away for as long as it lives, empties them, and brings the statistics up to date. The
-/// allocator's lock is held.
+/// While it lives, no thread uses its bins. It empties the bins and brings the statistics up to date. The allocator's
+/// lock is held.
 class Revocation {
  public:
-  /// What becomes of the blocks in the bins: they go to the heap, or only the counters are looked at.
+  /// Whether the blocks in the bins go to the heap, or only the counters are collected.
   enum class Bins { emptied, left_alone };
   explicit Revocation(DeviceAllocator::State& state, Bins contents = Bins::emptied) noexcept;
-  Revocation(const Revocation&) = delete;  // bound to its scope
+  Revocation(const Revocation&) = delete;  // it is bound to its scope
   Revocation& operator=(const Revocation&) = delete;
   ~Revocation();
   bool found_any() const noexcept { return found_any_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The fast path through a thread's bins: DeviceAllocator's functions that end in _quickly, inline in their hottest
-// callers. A call that is no hit takes the slow path, which also reports what is wrong.
+// The fast path through a thread's bins: DeviceAllocator's functions that end in _quickly, inlined into their hottest
+// callers. A call that is no hit takes the slow path, which also reports errors.
 #pragma once
 
 #include "memory/allocator/bins.h"
@@ -10,13 +10,13 @@
 
 namespace anyplace::detail {
 
-/// Whether the handle is open, its device works, the process goes on, and nothing is held back on the stream (slots.h);
-/// and whether the thread may call at all (hazard_pointer.h).
+/// Whether the handle is open, its device works, the process isn't ending, nothing is held back on the stream
+/// (slots.h), and the thread may call at all (hazard_pointer.h).
 inline bool may_go_quickly(std::uint64_t stream_id) noexcept {
   return call_state.barred == 0 && SlotTable<StreamState>::first_slot(stream_id).is(stream_id);
 }
 
-/// Puts the block into that list of the thread's line. False: the line isn't the block's.
+/// Puts the block into the given list of the thread's line. Returns false if the line isn't the block's.
 inline bool put_into(ThreadBins& bins, Line& line, SizeBins::List& list, Block* block) noexcept {
   const std::size_t side = line.side_of(block->requested);
   if (line.arenas[side] != block->arena || !line.is_binned(side, list.size)) return false;
@@ -36,7 +36,7 @@ inline Block* DeviceAllocator::allocate_quickly(std::uint64_t stream_id, std::ui
     if (SizeBins::List* const list = line->bins[line->side_of(bytes)].find(rounded_size(bytes))) [[likely]] {
       block = SizeBins::pop(*list);
       if (block != nullptr) [[likely]] {
-        block->requested.store(bytes, std::memory_order_relaxed);  // find_allocation() may look meanwhile
+        block->requested.store(bytes, std::memory_order_relaxed);  // find_allocation() may read it meanwhile
         block->out.store(block->address, std::memory_order_relaxed);
         bins->counters.allocated(block->small, block->bytes, bytes);
       }
@@ -57,8 +57,8 @@ inline bool DeviceAllocator::free_quickly(std::uint64_t stream_id, std::uint64_t
     return false;
   }
   SizeBins::List& list = line->bins[line->side_of(bytes)].likely(rounded_size(bytes));
-  // The block that the list handed out last is looked at first: it is most often the right one, and it is known before
-  // the address is.
+  // The block that the list handed out last is tried first: it is the likeliest, and is known before the address was
+  // looked up.
   Block* const block = list.last;
   if (block->out.load(std::memory_order_relaxed) == address && address != Block::not_out && block->requested == bytes &&
       block->stream == stream_id && list.size == rounded_size(bytes)) [[likely]] {

@@ -11,7 +11,7 @@ bool less(const Block* a, const Block* b) noexcept {
   return a->bytes != b->bytes ? a->bytes < b->bytes : a->address < b->address;
 }
 
-/// What keeps the trees balanced: a hash of the address is as good as random, and the same in every run.
+/// The priority balances the trees. A hash of the address is as good as a random number, and the same in every run.
 std::uint64_t priority_of(const Block* block) noexcept {
   std::uint64_t x = block->address * 0x9e3779b97f4a7c15U;
   x ^= x >> 29U;
@@ -19,7 +19,7 @@ std::uint64_t priority_of(const Block* block) noexcept {
   return x ^ (x >> 32U);
 }
 
-/// Cuts a tree in those before `block` and those after.
+/// Splits a tree into the blocks before `block` and those after it.
 void split(Block* tree, const Block* block, Block** before, Block** after) noexcept {
   while (tree != nullptr) {
     if (less(tree, block)) {
@@ -35,7 +35,7 @@ void split(Block* tree, const Block* block, Block** before, Block** after) noexc
   *before = *after = nullptr;
 }
 
-/// One tree of two, all of `before` being before all of `after`.
+/// Merges two trees; all blocks of `before` come before all of `after`.
 void merge(Block** link, Block* before, Block* after) noexcept {
   while (before != nullptr && after != nullptr) {
     if (before->index_key > after->index_key) {

@@ -19,12 +19,12 @@ class FreeIndex {
  public:
   void insert(Block* block) noexcept;
   void remove(Block* block) noexcept;
-  /// The smallest of at least `bytes`, of those the lowest address; null if there is none.
+  /// The smallest block of at least `bytes`, and among equals the one with the lowest address; null if there is none.
   Block* best_fit(std::uint64_t bytes) const noexcept;
   std::size_t size() const noexcept { return size_; }
   bool contains(const Block* block) const noexcept;
 
-  /// Calls visit(Block*) for each of at least `bytes`, by size, then address. visit leaves the index alone.
+  /// Calls visit(Block*) for each block of at least `bytes`, by size, then address. visit must not change the index.
   template <typename Visit>
   void for_each(std::uint64_t bytes, Visit&& visit) const {
     for (std::size_t at = class_of(bytes); at < classes; ++at) walk(roots_[at], bytes, visit);
@@ -34,7 +34,7 @@ class FreeIndex {
   static constexpr std::size_t classes = 64 * 8;
 
   static std::size_t class_of(std::uint64_t bytes) noexcept;
-  std::size_t next_class(std::size_t from) const noexcept;  ///< the first that isn't empty, or `classes`
+  std::size_t next_class(std::size_t from) const noexcept;  ///< the first class that isn't empty, or `classes`
 
   template <typename Visit>
   static void walk(Block* node, std::uint64_t bytes, Visit& visit) {

@@ -19,11 +19,11 @@ std::uint64_t page_of(MemorySource& source, const HeapOptions& options) {
   return page == 0 ? 0 : std::max(page, min_page);
 }
 
-/// Pages that a request was given and hasn't used go back when it ends.
+/// Returns pages to the source that a request was given and hasn't used.
 class PagesAtHand {
  public:
   explicit PagesAtHand(HeapExecutor& executor) noexcept : executor_(executor) {}
-  PagesAtHand(const PagesAtHand&) = delete;  // bound to its scope
+  PagesAtHand(const PagesAtHand&) = delete;  // it is bound to its scope
   PagesAtHand& operator=(const PagesAtHand&) = delete;
   ~PagesAtHand() { executor_.drop_pages_at_hand(); }
 
@@ -44,7 +44,7 @@ struct Heap::Parts {
   HeapState state;
   HeapPlanner planner;
   HeapExecutor executor;
-  Arena* last_arena = nullptr;  ///< the one that was looked up last; null: none yet
+  Arena* last_arena = nullptr;  ///< the arena that was looked up last, or null
 
   Block* carve(Block* block, anyplace_address begin, std::uint64_t bytes);
   Block* carve_place(const PlanPlace& place, std::uint64_t bytes);
@@ -67,8 +67,8 @@ bool Heap::uses_virtual_memory() const noexcept { return parts_->state.page != 0
 bool Heap::virtual_memory_fails(Reach reach) const noexcept {
   const HeapExecutor& executor = parts_->executor;
   if (!uses_virtual_memory() || executor.mapped_once) return false;
-  // A source that is out of memory now may have some later. One that is so for its first mapping, with all the memory
-  // there is, won't.
+  // A source that is out of memory now may have some later. But one that fails its first mapping, when everything else
+  // was tried, won't.
   return executor.result == SourceResult::failed || (executor.map_refused && reach == Reach::scavenge);
 }
 std::uint64_t Heap::reserved_bytes() const noexcept { return parts_->state.reserved; }
@@ -90,7 +90,7 @@ void Heap::check() const { check_heap(parts_->state); }
 
 // -- Arenas ----------------------------------------------------------------------------------------------------------
 
-/// For the history: the arena's memory comes or goes, run by run of what is backed.
+/// Notes in the history that the arena's memory comes or goes, for each run of backed blocks.
 void Heap::Parts::note_memory(const Arena& arena, TraceAction action) noexcept {
   for (const auto& segment : arena.segments) {
     for (const Block* block = segment->first; block != nullptr;) {
@@ -102,8 +102,8 @@ void Heap::Parts::note_memory(const Arena& arena, TraceAction action) noexcept {
   }
 }
 
-/// An orphan that nobody holds anything of goes on under a new name: at once on the stream that used it, whose order is
-/// order enough; on another stream when no work uses it.
+/// Whether an orphaned arena without blocks in use may get a new key. On the stream that used it it may at once,
+/// because that stream's order suffices; on another stream when no work uses its memory.
 bool Heap::Parts::may_adopt(const Arena& orphan, const ArenaKey& key, const PoolTotals& pool) noexcept {
   if (!orphan.orphan || orphan.handed_out != 0 || orphan.key.small != key.small) return false;
   if (orphan.pool != &pool && orphan.reserved > pool.room()) return false;
@@ -124,7 +124,8 @@ void Heap::Parts::adopt(Arena& orphan, const ArenaKey& key, PoolTotals& pool) {
 
 Arena& Heap::arena(const ArenaKey& key) {
   HeapState& state = parts_->state;
-  // A program seldom changes stream, pool and class of sizes from one request to the next. Arenas stay to the end.
+  // A program seldom changes stream, pool and size class from one request to the next, so the last arena is tried
+  // first. Arenas are never destroyed before the heap.
   Arena*& last = parts_->last_arena;
   if (last != nullptr && !last->orphan && last->key == key) return *last;
   if (const auto found = state.by_key.find(key); found != state.by_key.end()) return *(last = found->second);
@@ -166,7 +167,7 @@ void Heap::orphan_pool(std::uint64_t pool) noexcept {
   state.forget_pool(pool);
 }
 
-// -- Giving out ------------------------------------------------------------------------------------------------------
+// -- Handing out -----------------------------------------------------------------------------------------------------
 
 Block* Heap::take(Arena& arena, std::uint64_t bytes, Reach reach) {
   Parts& parts = *parts_;
@@ -183,7 +184,7 @@ Block* Heap::take(Arena& arena, std::uint64_t bytes, Reach reach) {
   return block;
 }
 
-/// With classic segments, a block above max_split_bytes stays whole.
+/// With classic segments, a block above max_split_bytes isn't split.
 Block* Heap::Parts::carve(Block* block, anyplace_address begin, std::uint64_t bytes) {
   const bool whole = state.page == 0 && block->bytes >= state.options.max_split_bytes;
   Block* const taken = state.carve(block, begin, whole ? block->bytes : bytes);
@@ -191,7 +192,7 @@ Block* Heap::Parts::carve(Block* block, anyplace_address begin, std::uint64_t by
   return taken;
 }
 
-/// Plans and makes the plans' moves until the request has its place or nothing is left to try.
+/// Plans, and makes the plans' moves, until the request has its place or nothing is left to try.
 Block* Heap::Parts::take_by_plan(Arena& arena, std::uint64_t bytes, Reach reach) {
   const PagesAtHand rest(executor);
   SourceNews news;
@@ -199,8 +200,8 @@ Block* Heap::Parts::take_by_plan(Arena& arena, std::uint64_t bytes, Reach reach)
     const Plan& plan = planner.plan_take(arena, bytes, reach, news);
     const HeapExecutor::Outcome outcome = executor.run(plan, &arena);
     if (outcome != HeapExecutor::Outcome::done) {
-      // The request is planned for once more if that can help: without the pages that it doesn't need or, at the last
-      // resort, with pages from elsewhere.
+      // Another plan is made if it can help: without the pages that the request doesn't need or, as the last resort,
+      // with pages from elsewhere.
       if (outcome == HeapExecutor::Outcome::failed || news.refused) return nullptr;
       if (reach != Reach::scavenge && plan.ahead == 0) return nullptr;
       news.refused = true;
@@ -218,7 +219,7 @@ Block* Heap::Parts::carve_place(const PlanPlace& place, std::uint64_t bytes) {
   return carve(block, place.segment != nullptr ? place.begin : block->address, bytes);
 }
 
-/// What isn't planned is out of memory, unless the source has failed otherwise.
+/// A request that can't be planned is out of memory, unless the source failed in another way.
 Block* Heap::Parts::refuse(Reach reach) noexcept {
   if (reach != Reach::cached && executor.result == SourceResult::done) executor.result = SourceResult::out_of_memory;
   return nullptr;
@@ -280,7 +281,7 @@ Block* Heap::find_around(anyplace_address address) const noexcept {
   return block;
 }
 
-// -- Giving back -----------------------------------------------------------------------------------------------------
+// -- Taking back -----------------------------------------------------------------------------------------------------
 
 std::uint64_t Heap::Parts::release(const std::uint64_t* pool) noexcept {
   ++state.clock;
@@ -288,7 +289,7 @@ std::uint64_t Heap::Parts::release(const std::uint64_t* pool) noexcept {
     executor.run(planner.plan_release(pool), nullptr);
     return executor.released();
   } catch (const std::bad_alloc&) {
-    return 0;  // there is no memory for the plan, so everything stays
+    return 0;  // without memory for the plan nothing is released
   }
 }
 

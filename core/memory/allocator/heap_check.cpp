@@ -28,7 +28,7 @@ void require(bool holds, const char* what) {
 void describe_heap(const HeapState& state, std::vector<SnapshotSegment>& segments) {
   for (const auto& [address, segment] : state.segments) {
     const ArenaKey& key = segment->arena->key;
-    bool open = false;  // a segment of the snapshot is a run of what is backed
+    bool open = false;  // a segment of the snapshot is a run of backed blocks
     for (const Block* block = segment->first; block != nullptr; block = block->after) {
       if (!block->backed) {
         open = false;
@@ -102,7 +102,7 @@ void check_free(const HeapState& state, const Block* block, Recount& sum) {
   ++sum.unbacked;
 }
 
-/// One segment's blocks: tiles, neighbours, indexes.
+/// Checks one segment's blocks: that they tile it, their neighbours and their indexes.
 void check_blocks(const HeapState& state, const Segment& segment, Recount& sum) {
   anyplace_address at = segment.address;
   const Block* before = nullptr;
@@ -122,7 +122,7 @@ void check_blocks(const HeapState& state, const Segment& segment, Recount& sum) 
   require(at == segment.address + segment.bytes, "blocks fill their segment");
 }
 
-/// Which pages of a segment backed blocks reach into.
+/// Which pages of a segment have a backed block in them.
 std::vector<bool> backed_pages(const Segment& segment, std::uint64_t page) {
   std::vector<bool> backed(segment.pages.size());
   for (const Block* block = segment.first; block != nullptr; block = block->after) {
@@ -141,7 +141,8 @@ void check_mapping(const Page& at) {
   require(known == &at, "memory knows where it is mapped");
 }
 
-/// A page is backed if and only if a backed block reaches into it. Returns how many of them something is mapped at.
+/// Checks that a page is backed if and only if a backed block reaches into it. Returns how many of the pages are
+/// mapped.
 std::uint64_t check_pages(const Segment& segment, std::uint64_t page) {
   const std::vector<bool> backed = backed_pages(segment, page);
   std::uint64_t bytes = 0;
@@ -165,7 +166,7 @@ void check_stat(const StatTable& stats, StatKind kind, std::int64_t small, std::
           what);
 }
 
-/// What the arenas come to together.
+/// The sums over all arenas.
 struct Totals {
   Recount small;
   Recount large;
@@ -177,7 +178,7 @@ struct Totals {
   std::uint64_t reserved() const { return small.reserved + large.reserved; }
 };
 
-/// Recounts one arena, compares it with its own figures, and adds it up.
+/// Recounts one arena, compares the result with the arena's own figures, and adds it to the totals.
 void check_arena(const HeapState& state, const Arena& arena, Totals& totals) {
   Recount own;
   for (const auto& segment : arena.segments) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a heap says of itself: for snapshots, and for tests.
+// Describes a heap for snapshots, and checks it for tests.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ namespace anyplace::detail {
 /// Appends a segment for each run of backed blocks, by address. Throws std::bad_alloc.
 void describe_heap(const HeapState& state, std::vector<SnapshotSegment>& segments);
 
-/// Recounts everything and compares every invariant. Throws std::logic_error that says which is broken.
+/// Recounts everything and checks every invariant. Throws std::logic_error that says which one is broken.
 void check_heap(const HeapState& state);
 
 }  // namespace anyplace::detail

@@ -7,8 +7,8 @@
 namespace anyplace::detail {
 namespace {
 
-/// How many blocks the moves use at most, and what may fail on the way: each undone mapping and one unmap more take
-/// two where they fail. Two are for the place that is carved in the end.
+/// The most blocks that the moves need, also if some fail: each undone mapping and one more unmap need two where they
+/// fail. Two are for the request's block, which is carved at the end.
 std::size_t blocks_needed(const Plan& plan) {
   std::size_t count = 4;
   for (const Move& move : plan.moves) {
@@ -30,7 +30,8 @@ HeapExecutor::Outcome HeapExecutor::run(const Plan& plan, Arena* arena) {
   for (std::size_t i = 0; i < plan.moves.size(); ++i) {
     const Move& move = plan.moves[i];
     if (make(move, plan, arena)) continue;
-    // Once blocks have changed, what fails only clears away what nothing needs. What fails once may fail each time.
+    // After the first change of blocks a failed move was only cleaning up, so the plan's end isn't affected. The
+    // remaining moves are skipped, because what failed once may fail each time.
     if (changed_blocks_) break;
     undo(plan, i);
     return lacked_memory(move) ? Outcome::short_of_memory : Outcome::failed;
@@ -44,7 +45,7 @@ bool HeapExecutor::lacked_memory(const Move& move) const noexcept {
          (move.kind == MoveKind::allocate_segment && result == SourceResult::out_of_memory);
 }
 
-/// All that may throw, before the first move.
+/// Does everything that may throw, before the first move.
 void HeapExecutor::prepare(const Plan& plan) {
   state_.store.ensure(blocks_needed(plan));
   if (plan.place.segment != nullptr) state_.index.prepare(plan.place.begin);
@@ -79,7 +80,7 @@ bool HeapExecutor::make(const Move& move, const Plan& plan, Arena* arena) {
   }
 }
 
-// -- What the source may refuse --------------------------------------------------------------------------------------
+// -- Moves that the source may refuse --------------------------------------------------------------------------------
 
 bool HeapExecutor::reserve(Arena& arena, const Move& move) {
   const std::uint64_t page = state_.page;
@@ -115,7 +116,7 @@ bool HeapExecutor::allocate(Arena& arena, std::uint64_t bytes) {
   return true;
 }
 
-/// Those at hand count.
+/// Creates pages until `count` are at hand, including those that were before.
 bool HeapExecutor::create(std::uint64_t count) noexcept {
   while (created_.size() < count) {
     anyplace_physical handle = 0;
@@ -126,7 +127,7 @@ bool HeapExecutor::create(std::uint64_t count) noexcept {
   return true;
 }
 
-/// All pages of a move by one call.
+/// Maps all pages of a move by one call.
 bool HeapExecutor::map(const Move& move, const Plan& plan) noexcept {
   Segment& segment = *move.segment;
   std::size_t unused = created_.size();
@@ -158,8 +159,8 @@ bool HeapExecutor::map(const Move& move, const Plan& plan) noexcept {
   return mapped == SourceResult::done;
 }
 
-/// Of pages that aren't backed. Nothing is mapped there afterwards as far as the heap is concerned: where that failed
-/// their addresses are spoilt. Memory that has no home goes back to the source.
+/// Unmaps pages that aren't backed. The heap treats them as unmapped even if that failed, and then spoils their
+/// addresses. Memory without a home goes back to the source.
 bool HeapExecutor::unmap(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept {
   const bool unmapped = source_.unmap(state_.address_of(segment, first), count << state_.page_shift);
   if (unmapped) {
@@ -178,8 +179,8 @@ bool HeapExecutor::unmap(Segment& segment, std::uint64_t first, std::uint64_t co
   return unmapped;
 }
 
-/// Unmaps what the plan has mapped. Nothing else that was done before a refusal has to be undone: pages at hand wait
-/// for another plan or to be dropped, and a mapping that was in the way served nothing but other plans.
+/// Unmaps what the plan has mapped. Nothing else before a refusal has to be undone: pages at hand wait for another plan
+/// or are dropped, and mappings that were in the way served only other plans.
 void HeapExecutor::undo(const Plan& plan, std::size_t failed) noexcept {
   for (std::size_t i = failed + 1; i > 0; --i) {
     const Move& move = plan.moves[i - 1];
@@ -194,7 +195,7 @@ void HeapExecutor::drop_pages_at_hand() noexcept {
   created_.clear();
 }
 
-// -- What changes blocks ---------------------------------------------------------------------------------------------
+// -- Moves that change blocks ----------------------------------------------------------------------------------------
 
 void HeapExecutor::change_blocks(const Move& move, const Plan& plan) noexcept {
   if (move.kind == MoveKind::leave) leave(move);
@@ -210,7 +211,7 @@ void HeapExecutor::leave(const Move& move) noexcept {
              move.count << state_.page_shift);
 }
 
-/// Such moves come by address, so the search for their holes goes on where the last one ended.
+/// These moves are in the order of addresses, so the search for their holes continues where the last one ended.
 void HeapExecutor::back(const Move& move, const Plan& plan) noexcept {
   const anyplace_address begin = state_.address_of(*move.segment, move.first);
   changed_blocks_ = true;
@@ -250,8 +251,8 @@ Block* HeapExecutor::block_at(const PlanPlace& place) const noexcept {
 // -- The end ---------------------------------------------------------------------------------------------------------
 
 void HeapExecutor::unmap_segments() noexcept {
-  // A call for this many pages at most, 128 MiB: a source that has no time for all of them can stop in between, and the
-  // larger GPT-2 trace takes fewer than 200 calls.
+  // One call unmaps at most this many pages, so that a source without time for all of them can stop in between. The
+  // number is a guess: with 128 MiB a call there are few calls, and no vendor takes long for one.
   constexpr std::size_t pages_a_call = 64;
   for (const auto& [address, segment] : state_.segments) {
     const std::deque<Page>& pages = segment->pages;
@@ -273,7 +274,8 @@ void HeapExecutor::give_back_everything() noexcept {
     return;
   }
   unmap_segments();
-  for (const auto& [address, segment] : state_.segments) {  // only now: memory may have been mapped in several
+  // Segments are released after all mappings have ended, because memory may have been mapped in several.
+  for (const auto& [address, segment] : state_.segments) {
     for (const Page& at : segment->pages) {
       if (at.backed()) source_.destroy(at.physical->handle);
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HeapExecutor: makes the moves of plans: calls the source, changes the heap's state, tells the user for the history.
-// It decides nothing.
+// HeapExecutor: makes the moves of plans: it calls the source, changes the heap's state, and tells the user for the
+// history. It decides nothing.
 //
-// A plan whose moves the source refuses halfway leaves every block and every arena's bytes as they were. Exceptions are
-// what can't be undone: classic segments that were given back stay so, and addresses at which an unmap failed are of no
-// use any more.
+// A plan whose moves the source refuses halfway leaves every block and every arena's bytes as they were. Two things
+// can't be undone: classic segments that were given back stay so, and addresses at which an unmap failed can't be used
+// any more.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,10 @@ class HeapExecutor {
   HeapExecutor(HeapState& state, MemorySource& source, HeapUser& user) noexcept
       : state_(state), source_(source), user_(user) {}
 
-  /// Makes the moves of a plan for that arena, or of one that gives memory back (null). Throws std::bad_alloc; then
-  /// nothing has changed.
+  /// Makes the moves of a plan for that arena; for a plan that gives memory back it is null. Throws std::bad_alloc;
+  /// then nothing has changed.
   Outcome run(const Plan& plan, Arena* arena);
-  /// After a plan that ends in a block: the free block that holds the place.
+  /// After a plan that ends in a block: the free block that contains the place.
   Block* block_at(const PlanPlace& place) const noexcept;
   std::uint64_t released() const noexcept { return released_; }  ///< bytes that the last plan gave back
 
@@ -40,12 +40,12 @@ class HeapExecutor {
   std::uint64_t pages_at_hand() const noexcept { return created_.size(); }
   void drop_pages_at_hand() noexcept;
 
-  /// Gives everything back, taken or not. The state is of no use afterwards.
+  /// Gives everything back, taken or not. The state can't be used afterwards.
   void give_back_everything() noexcept;
 
-  SourceResult result = SourceResult::done;  ///< of the last call of the source that failed, since it was set to done
-  bool mapped_once = false;                  ///< The source has mapped something.
-  bool map_refused = false;                  ///< The first mapping of all was refused.
+  SourceResult result = SourceResult::done;  ///< of the last call of the source that failed since it was reset
+  bool mapped_once = false;                  ///< the source has mapped something
+  bool map_refused = false;                  ///< the very first mapping was refused
 
  private:
   void prepare(const Plan& plan);
@@ -68,9 +68,9 @@ class HeapExecutor {
   MemorySource& source_;
   HeapUser& user_;
   std::vector<anyplace_physical> created_;
-  std::vector<anyplace_physical> handles_;  ///< of what one move maps
+  std::vector<anyplace_physical> handles_;  ///< of the pages that one move maps
 
-  // -- Of the plan at hand.
+  // -- State of the present plan.
   std::size_t mapped_ = 0;            ///< pages of Plan::pages that are mapped
   std::uint64_t mapped_of_move_ = 0;  ///< pages that the last `map` has mapped
   bool changed_blocks_ = false;

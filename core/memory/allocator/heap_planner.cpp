@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What plans with virtual memory and with classic segments share: how much may be wasted.
+// Decisions that plans with virtual memory and with classic segments share: how much memory may be wasted.
 #include "memory/allocator/heap_planner.h"
 
 #include <algorithm>
@@ -8,21 +8,21 @@
 namespace anyplace::detail {
 namespace {
 
-// How much may be reserved beyond the most that was ever handed out, before free memory moves instead: a part of that
-// most, and a part of what has moved so far, up to a limit.
+// Waste limits how much may be reserved beyond the most that was ever handed out. Above it free memory moves instead.
+// The limit is a part of that most, plus a part of what has moved so far, up to a bound.
 //
-// Each was varied over these programs: the two traces of GPT-2 medium (bench/README.md, Memory), random sizes as those
-// of `anyplace replay`'s synthetic trace, on eight streams in 40 GiB and on one in 8 GiB, and a training step of 24
-// layers (training_step in heap_test.cpp) whose sizes alternate between two sets from step to step, on one stream, and
-// with each allocation on a random one of four.
+// Each value was varied over these programs: the two traces of GPT-2 medium (bench/README.md, Memory); random sizes as
+// those of `anyplace replay`'s synthetic trace, on eight streams in 40 GiB and on one in 8 GiB; and a training step of
+// 24 layers (training_step in heap_test.cpp) whose sizes alternate between two sets from step to step, on one stream,
+// and with each allocation on a random one of four.
 struct Waste {
-  std::uint64_t part;        ///< of the most that was handed out
-  std::uint64_t moved_part;  ///< of what has moved
+  std::uint64_t part;        ///< the divisor of the most that was handed out
+  std::uint64_t moved_part;  ///< the divisor of what has moved; each value is a guess
 };
 
-/// For a program that isn't known to use its memory in waves. With 40 the trace with context 1024 reserves 1.027 of
-/// its peak rather than 1.010 (the target is 1.015), and calls the source in its third round yet, rather than in its
-/// first only. With 160 it reserves 1.016, and both traces call the source in their second round.
+/// These are for a program that isn't known to use its memory in waves. With 40 the trace with context 1024 reserves
+/// 1.027 of its peak rather than 1.010 (the target is 1.015), and still calls the source in its third round rather than
+/// in its first only. With 160 it reserves 1.016, and both traces call the source in their second round.
 constexpr Waste at_first = {80, 64};
 
 /// For one that does. On one stream, without it ({80, 64}) the alternating step never settles: 106 to 171 calls in
@@ -47,10 +47,9 @@ constexpr std::uint64_t ahead_part = 128;
 
 }  // namespace
 
-/// By how many bytes to grow at most for a request of `bytes`, rather than make do with what is free elsewhere. Making
-/// do keeps the waste small. But a program that uses its memory in waves would be served so in each wave, with calls of
-/// the source each time. So once it is seen to do that, it may waste more, and so may one for which much has moved
-/// already.
+/// The bytes by which the heap may grow for a request of `bytes`, rather than use what is free elsewhere. Using free
+/// memory keeps the waste small. But a program that uses its memory in waves would then call the source in each wave.
+/// So once it is seen to do that, more may be wasted, and also if much has moved already.
 std::uint64_t HeapPlanner::room_to_grow(std::uint64_t bytes) const noexcept {
   const Usage& usage = state_.usage;
   const std::uint64_t most = std::max(usage.most_handed_out, usage.handed_out + bytes);
@@ -60,8 +59,8 @@ std::uint64_t HeapPlanner::room_to_grow(std::uint64_t bytes) const noexcept {
   return limit > state_.reserved ? limit - state_.reserved : 0;
 }
 
-/// How many bytes more than a request needs are mapped behind it, so that those after it need no call of the source.
-/// With them a part of what is handed out is free, once the request has its `bytes` and the heap `growth` more.
+/// The bytes that are mapped behind a request, so that the requests after it need no call of the source. With them a
+/// part of what is handed out is free, once the request has its `bytes` and the heap has grown by `growth`.
 std::uint64_t HeapPlanner::growth_ahead(const Arena& arena, std::uint64_t bytes, std::uint64_t growth) const noexcept {
   const std::uint64_t used = state_.usage.handed_out + bytes;
   const std::uint64_t limit = used + used / ahead_part;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HeapPlanner: decides how a request is served that no free block of its arena holds, and what goes back to the source.
-// It reads the heap's state, asks the user which arenas are idle, and returns a list of moves. It changes nothing but
-// its own notes, and equal states have equal plans, so tests look at plans without any source.
+// HeapPlanner: decides how to serve a request that fits into no free block of its arena, and what goes back to the
+// source. It reads the heap's state, asks the user which arenas are idle, and returns a list of moves. It changes only
+// its own notes, and equal states have equal plans, so tests can check plans without a source.
 //
-// A page of memory that is free in one place serves in another by being mapped there too. The first mapping stays:
-// nothing uses its addresses until the page is free again and comes back, which takes no call of the source. So nothing
-// has to be unmapped, which would have to wait for the stream's work: its order is order enough for both.
+// A page of memory that is free in one place serves another by being mapped there too. The first mapping stays: nothing
+// uses its addresses until the page is free again and comes back, which takes no call of the source. So nothing has to
+// be unmapped, which would have to wait for the stream's work; the stream's order is enough for both mappings.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@
 
 namespace anyplace::detail {
 
-/// What earlier plans for the same request have shown of the source.
+/// What earlier plans for the same request have shown about the source.
 struct SourceNews {
-  bool reserved = false;    ///< It gave a range of addresses.
-  bool refused = false;     ///< It had no memory for all that was planned,
-  std::uint64_t pages = 0;  ///< but for so many pages. They are at hand.
+  bool reserved = false;    ///< it gave a range of addresses
+  bool refused = false;     ///< it had no memory for all that was planned
+  std::uint64_t pages = 0;  ///< the pages that it did give, which are at hand
 };
 
 class HeapPlanner {
@@ -33,11 +33,12 @@ class HeapPlanner {
 
   /// The arena's free block that a request of `bytes` fits into without a move; null if there is none.
   Block* find_fit(const Arena& arena, std::uint64_t bytes) const noexcept;
-  /// How to serve a request that fits into no block. The plan is valid until the next call. Throws std::bad_alloc.
+  /// Plans a request that fits into no block. The plan is valid until the next call. Throws std::bad_alloc.
   const Plan& plan_take(const Arena& arena, std::uint64_t bytes, Reach reach, const SourceNews& news);
-  /// How to give back what is free and whole in idle arenas: of one pool or, with null, of all. Throws std::bad_alloc.
+  /// Plans to give free whole segments or pages of idle arenas back: those of one pool or, with null, of all. Throws
+  /// std::bad_alloc.
   const Plan& plan_release(const std::uint64_t* pool);
-  /// What a request takes from the source at a time, if no free memory serves it.
+  /// The bytes that a request takes from the source at once, if no free memory serves it.
   std::uint64_t least_growth(bool small, std::uint64_t bytes) const noexcept;
 
  private:
@@ -47,17 +48,17 @@ class HeapPlanner {
   bool may_release(const Arena& arena, const std::uint64_t* pool) const noexcept;
   std::uint64_t page_up(std::uint64_t bytes) const noexcept { return (bytes + state_.page - 1) & ~(state_.page - 1); }
 
-  // -- Virtual memory: heap_planner_virtual.cpp.
+  // -- Virtual memory, in heap_planner_virtual.cpp.
   struct Request {
     const Arena* arena = nullptr;
     std::uint64_t bytes = 0;
     Reach reach = Reach::cached;
     SourceNews news;
-    bool own_pool = false;  ///< Only its own pool's pages may serve it.
-    bool move = false;      ///< Pages may come from another place.
+    bool own_pool = false;  ///< only pages of its own pool may serve it
+    bool move = false;      ///< pages may move there from another place
     WindowLimits limits;
   };
-  /// How many of the pages that a window lacks come from where.
+  /// Where the pages come from that a window lacks.
   struct Supply {
     bool enough = false;
     std::uint64_t created = 0;  ///< new ones
@@ -86,7 +87,7 @@ class HeapPlanner {
   void map_piece(Segment& segment, std::uint64_t first, std::uint64_t last);
   void plan_page_release(const Arena& arena);
 
-  // -- Classic segments: heap_planner_classic.cpp.
+  // -- Classic segments, in heap_planner_classic.cpp.
   void plan_classic(const Arena& arena, std::uint64_t bytes, Reach reach, const SourceNews& news);
   void free_for_growth(const Arena& arena, std::uint64_t wanted);
   void free_for_room(const Arena& arena, std::uint64_t wanted);
@@ -100,21 +101,22 @@ class HeapPlanner {
   HeapUser& user_;
   Plan plan_;
   PageNotes notes_;
-  std::uint64_t refused_at_ = UINT64_MAX;  ///< bytes reserved when the source had no memory last: it may have no more
+  /// The bytes that were reserved when the source last had no memory; it may have no more than these.
+  std::uint64_t refused_at_ = UINT64_MAX;
   WindowSearch search_;
 
-  // -- Of a plan with virtual memory.
+  // -- State of a plan with virtual memory.
   std::vector<Block*> spares_;     ///< free blocks with whole pages, those unused for longest first
-  std::uint64_t movable_ = 0;      ///< pages of theirs that may move
+  std::uint64_t movable_ = 0;      ///< pages of these blocks that may move
   std::uint64_t wanted_ = 0;       ///< pages to be moved that aren't found yet
-  std::uint64_t chosen_ = 0;       ///< pages that come home where they are mapped, and aren't found yet
+  std::uint64_t chosen_ = 0;       ///< pages that return to where they are still mapped, and aren't found yet
   std::uint64_t ended_ = 0;        ///< mappings that the plan ends
   std::vector<Move> leaving_;      ///< the moves by which pages leave their places
-  std::vector<Move> backing_;      ///< the moves by which pages come home
-  std::vector<Move> ending_;       ///< the moves that end their mappings there
-  std::vector<Physical*> moving_;  ///< what will be mapped, the last first; null: a new page
+  std::vector<Move> backing_;      ///< the moves by which pages get a home
+  std::vector<Move> ending_;       ///< the moves that end the mappings of pages that left
+  std::vector<Physical*> moving_;  ///< the pages to be mapped, the last first; null for a new page
 
-  // -- Of a plan with classic segments.
+  // -- State of a plan with classic segments.
   std::vector<Segment*> unused_;
   std::uint64_t freed_ = 0;  ///< bytes that the plan gives back
   std::uint64_t freed_in_pool_ = 0;

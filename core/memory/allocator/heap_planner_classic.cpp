@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::uint64_t mebibyte = 1024 * 1024;
 
-// PyTorch's sizes (c10/cuda/CUDACachingAllocator.cpp: kSmallBuffer, kMinLargeAlloc, kLargeBuffer, kRoundLarge), so that
-// a program needs no more segments here than there.
+// The sizes are PyTorch's (c10/cuda/CUDACachingAllocator.cpp: kSmallBuffer, kMinLargeAlloc, kLargeBuffer, kRoundLarge),
+// so that a program needs no more segments than with PyTorch.
 constexpr std::uint64_t small_segment = 2 * mebibyte;
-constexpr std::uint64_t shared_below = 10 * mebibyte;  ///< requests below it share a segment of shared_segment
+constexpr std::uint64_t shared_below = 10 * mebibyte;  ///< smaller requests share a segment of shared_segment
 constexpr std::uint64_t shared_segment = 20 * mebibyte;
-constexpr std::uint64_t segment_unit = 2 * mebibyte;  ///< larger ones are a multiple of it
+constexpr std::uint64_t segment_unit = 2 * mebibyte;  ///< larger segments are a multiple of it
 
-/// A block that isn't split serves requests that are smaller by less than this: kLargeBuffer again, as in PyTorch.
+/// A block that isn't split serves requests that are smaller by less than this. It is PyTorch's kLargeBuffer again.
 constexpr std::uint64_t unsplit_slack = 20 * mebibyte;
 
 bool is_unused(const Segment& segment) { return is_free(segment.first) && is_whole(segment.first); }
@@ -39,7 +39,7 @@ Block* HeapPlanner::find_fit(const Arena& arena, std::uint64_t bytes) const noex
   return block->bytes >= bytes + unsplit_slack ? nullptr : block;
 }
 
-/// Bytes that the limits leave after the moves that are planned so far.
+/// The bytes that the limits leave after the moves that are planned so far.
 std::uint64_t HeapPlanner::room_after_plan(const Arena& arena) const noexcept {
   const std::uint64_t reserved = state_.reserved - freed_;
   const std::uint64_t in_pool = arena.pool->reserved - freed_in_pool_;
@@ -53,8 +53,8 @@ void HeapPlanner::add_free_segment(Segment* segment, const Arena& arena) {
   if (segment->arena->pool == arena.pool) freed_in_pool_ += segment->bytes;
 }
 
-/// The unused segments of idle arenas that aren't in the plan yet, those unused for longest first; of one pool, if that
-/// pool's limit is what `wanted` more bytes would exceed.
+/// Lists the unused segments of idle arenas that aren't in the plan yet, those unused for longest first. If `wanted`
+/// more bytes would exceed the pool's limit, it lists only segments of that pool.
 void HeapPlanner::list_unused(const Arena& arena, std::uint64_t wanted) {
   const bool own_pool = arena.pool->limit < arena.pool->reserved - freed_in_pool_ + wanted;
   const auto is_planned = [&](const Segment* segment) {
@@ -72,7 +72,7 @@ void HeapPlanner::list_unused(const Arena& arena, std::uint64_t wanted) {
                    [](const Segment* a, const Segment* b) { return a->first->freed_at < b->first->freed_at; });
 }
 
-/// Gives unused segments back instead of growing: as much as will be allocated, or all there is.
+/// Plans to give back as many unused bytes as will be allocated, or all there are, instead of growing.
 void HeapPlanner::free_for_growth(const Arena& arena, std::uint64_t wanted) {
   list_unused(arena, wanted);
   std::uint64_t released = 0;
@@ -83,7 +83,7 @@ void HeapPlanner::free_for_growth(const Arena& arena, std::uint64_t wanted) {
   }
 }
 
-/// Gives unused segments back until the limits leave room, or all there is.
+/// Plans to give unused segments back until the limits leave room, or all of them.
 void HeapPlanner::free_for_room(const Arena& arena, std::uint64_t wanted) {
   list_unused(arena, wanted);
   for (Segment* segment : unused_) {
@@ -92,7 +92,8 @@ void HeapPlanner::free_for_room(const Arena& arena, std::uint64_t wanted) {
   }
 }
 
-/// The segment that the request lacks; before it, what goes back so that less is wasted or that the limits have room.
+/// Plans the segment that the request needs and, before it, what goes back so that less is wasted or the limits have
+/// room.
 void HeapPlanner::plan_classic(const Arena& arena, std::uint64_t bytes, Reach reach, const SourceNews& news) {
   if (reach == Reach::cached) return;
   const std::uint64_t wanted = segment_bytes(arena.key.small, bytes);

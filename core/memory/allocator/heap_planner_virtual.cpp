@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plans with virtual memory: where a request goes, and where the pages come from that its place lacks.
+// Plans with virtual memory: they choose the place of a request, and the pages that the place lacks.
 #include <algorithm>
 #include <cassert>
 #include <deque>
@@ -23,7 +23,7 @@ constexpr std::uint64_t small_range = std::uint64_t{1} << 30U;
 
 void HeapPlanner::plan_virtual(Request request) {
   const bool calls = request.reach != Reach::cached;
-  if (!calls && state_.pages.mappings == state_.pages.held) return;  // nothing could come home elsewhere
+  if (!calls && state_.pages.mappings == state_.pages.held) return;  // no memory is mapped anywhere but at home
   const PoolTotals& pool = *request.arena->pool;
   request.own_pool = pool.limit != UINT64_MAX && pool.limit < pool.reserved + request.bytes + state_.page;
   request.move = request.reach == Reach::scavenge;
@@ -37,7 +37,7 @@ void HeapPlanner::plan_virtual(Request request) {
   }
 }
 
-/// Plans that the request goes into the window or, where that can't be or wastes too much, into a better one.
+/// Plans to put the request into the window or, if that isn't possible or wastes too much, into a better one.
 void HeapPlanner::plan_place(Request& request, const Window* window) {
   const std::uint64_t growth = window->lacking() << state_.page_shift;
   if (growth > room_to_grow(request.bytes) && !request.move) {
@@ -63,7 +63,7 @@ const Window* HeapPlanner::find_window(const Request& request) {
 
 // -- The pages -------------------------------------------------------------------------------------------------------
 
-/// What the arena has free in whole pages; if pages may move, what other arenas have too that are idle.
+/// Finds the arena's free whole pages and, if pages may move, those of other idle arenas.
 void HeapPlanner::find_spares(const Request& request) {
   notes_.start(state_.pages.numbers());
   spares_.clear();
@@ -97,14 +97,13 @@ void HeapPlanner::find_spares_of(const Arena& arena, bool movable) {
   });
 }
 
-/// Whether there are so many mappings, more than two for each page, that a page which leaves its place ends its mapping
-/// there, if that may be. The driver pays for each mapping, and Linux allows a process 65,530 (vm.max_map_count).
+/// Whether there are so many mappings that a page should end its mapping when it leaves its place.
 bool HeapPlanner::is_crowded(std::uint64_t created, std::uint64_t ended) const noexcept {
   return state_.pages.mappings - ended >= 2 * (state_.pages.held + created);
 }
 
-/// How many new pages are mapped behind the window before any request needs them. Only where the window needs new pages
-/// anyway and no page has to move for it, and where its source hasn't refused yet.
+/// How many new pages are mapped behind the window before any request needs them. There are some only if the window
+/// needs new pages anyway, no page has to move for it, and the source hasn't refused yet.
 std::uint64_t HeapPlanner::pages_ahead(const Request& request, const Window& window) const noexcept {
   const Arena& arena = *request.arena;
   if (request.reach != Reach::grow || request.move || request.news.refused || arena.key.small) return 0;
@@ -117,7 +116,7 @@ std::uint64_t HeapPlanner::pages_ahead(const Request& request, const Window& win
   return unmapped_behind(window, bytes >> state_.page_shift);
 }
 
-/// At how many of the `wanted` pages behind the window nothing is mapped, in the same hole.
+/// How many of the next `wanted` pages behind the window, in the same hole, have nothing mapped.
 std::uint64_t HeapPlanner::unmapped_behind(const Window& window, std::uint64_t wanted) const noexcept {
   if (wanted == 0) return 0;
   const Segment& segment = *window.segment;
@@ -132,7 +131,7 @@ std::uint64_t HeapPlanner::unmapped_behind(const Window& window, std::uint64_t w
   return last - first;
 }
 
-/// Plans that the request goes into the window. False: there aren't pages enough, and nothing is planned.
+/// Plans to put the request into the window. Returns false, and plans nothing, if there aren't enough pages.
 bool HeapPlanner::plan_window(const Request& request, Window window) {
   const std::uint64_t ahead = pages_ahead(request, window);
   if (ahead != 0) {
@@ -147,7 +146,7 @@ bool HeapPlanner::plan_window(const Request& request, Window window) {
   if (supply.created != 0) plan_.moves.push_back({.kind = MoveKind::create_pages, .count = supply.created});
   backing_.clear();
   list_mapping(window);
-  // What the source may refuse comes first, what nothing needs any more last.
+  // Moves that the source may refuse come first, moves that only clean up come last.
   for (const std::vector<Move>* some : {&leaving_, &backing_, &ending_}) {
     plan_.moves.insert(plan_.moves.end(), some->begin(), some->end());
   }
@@ -163,7 +162,7 @@ bool HeapPlanner::is_in(const Window& window, const Page& at) const noexcept {
          at.index < window.last_page(state_.page);
 }
 
-/// Chooses the free pages that come home where they are mapped already, and says where the other ones come from.
+/// Chooses the free pages that return to where they are still mapped, and where the other pages come from.
 HeapPlanner::Supply HeapPlanner::choose_pages(const Request& request, const Window& window) {
   const std::uint64_t movable = movable_ - std::min(movable_, choose_switches(window));
   const std::uint64_t need = window.lacking();
@@ -171,14 +170,15 @@ HeapPlanner::Supply HeapPlanner::choose_pages(const Request& request, const Wind
   const std::uint64_t room = request.news.refused ? std::min(limit, request.news.pages) : limit;
   Supply supply;
   supply.enough = movable >= need || room >= need - movable;
-  // At the last resort new pages are preferred: what is free elsewhere may be all that other requests get.
+  // As the last resort new pages are preferred, because the pages that are free elsewhere may be all that other
+  // requests can get.
   const std::uint64_t preferred = request.reach == Reach::scavenge ? 0 : std::min(movable, need);
   supply.created = std::min(need - preferred, room);
   supply.moved = need - supply.created;
   return supply;
 }
 
-/// Returns how many of the movable pages can't move any more: they stay in the window, or come home there.
+/// Returns how many of the movable pages can't move any more, because they stay in the window or return there.
 std::uint64_t HeapPlanner::choose_switches(const Window& window) {
   const std::deque<Page>& pages = window.segment->pages;
   const std::uint64_t last = std::min<std::uint64_t>(window.last_page(state_.page), pages.size());
@@ -208,8 +208,8 @@ void HeapPlanner::forget_choice(const Window& window) noexcept {
   }
 }
 
-/// Lists the pages that leave their places: those that were chosen, and as many more as are to be moved, the first
-/// spares first. False: there aren't as many.
+/// Lists the pages that leave their places: the chosen ones, and as many more as are to be moved, those of the first
+/// spares first. Returns false if there aren't enough.
 bool HeapPlanner::list_leaving(const Window& window, const Supply& supply) {
   leaving_.clear();
   ending_.clear();
@@ -221,7 +221,7 @@ bool HeapPlanner::list_leaving(const Window& window, const Supply& supply) {
     std::uint64_t first = 0;
     std::uint64_t last = state_.whole_pages_in(block, &first);
     last += first;
-    // From the end, so that what is left of the block stays one.
+    // Pages are taken from the end, so that the rest of the block stays in one piece.
     while (last > first) {
       const std::uint64_t begin = leaving_run(window, *block->segment, first, last);
       if (begin < last) {
@@ -235,7 +235,7 @@ bool HeapPlanner::list_leaving(const Window& window, const Supply& supply) {
   return wanted_ == 0;
 }
 
-/// Where the run of pages begins that leave and end before `last`; `last` if there is none.
+/// The beginning of the run of leaving pages that ends before `last`; `last` if there is none.
 std::uint64_t HeapPlanner::leaving_run(const Window& window, const Segment& segment, std::uint64_t first,
                                        std::uint64_t last) {
   while (last > first && !is_in(window, segment.pages[last - 1])) {
@@ -263,7 +263,7 @@ void HeapPlanner::add_leaving(Block* block, std::uint64_t first, std::uint64_t c
       {.kind = MoveKind::leave, .segment = block->segment, .first = first, .count = count, .block = block});
 }
 
-/// Lists what each unbacked piece of the window needs.
+/// Lists the moves for each unbacked piece of the window.
 void HeapPlanner::list_mapping(const Window& window) {
   Segment& segment = *window.segment;
   const std::uint64_t from = window.first_page(state_.page);
@@ -278,8 +278,8 @@ void HeapPlanner::list_mapping(const Window& window) {
   }
 }
 
-/// Of the pages of a piece some come home where they are mapped; to the others something is mapped, and what is in the
-/// way there is unmapped before, in one call as far as it adjoins.
+/// Lists the moves for a piece. Some of its pages return to where they are still mapped. At the others something has to
+/// be mapped, after adjoining mappings that are in the way were unmapped in one call.
 void HeapPlanner::map_piece(Segment& segment, std::uint64_t first, std::uint64_t last) {
   const auto mapped_at = [&](std::uint64_t at) {
     return at < segment.pages.size() ? segment.pages[at].physical : nullptr;
@@ -288,7 +288,7 @@ void HeapPlanner::map_piece(Segment& segment, std::uint64_t first, std::uint64_t
   while (first < last) {
     Physical* const here = mapped_at(first);
     if (is_chosen(here)) {
-      notes_.of(*here).chosen = false;  // it comes home here, not where it is mapped further on
+      notes_.of(*here).chosen = false;  // it returns here, and not at a later page where it is mapped as well
       ++first;
       continue;
     }
@@ -312,7 +312,7 @@ void HeapPlanner::add_mapping(Segment& segment, std::uint64_t first, std::uint64
 
 // -- Giving back -----------------------------------------------------------------------------------------------------
 
-/// The whole pages of each free block, and before them the mappings that they have elsewhere.
+/// Plans to release the whole pages of each free block, after their mappings elsewhere were unmapped.
 void HeapPlanner::plan_page_release(const Arena& arena) {
   arena.cached.for_each(state_.page, [&](Block* block) {
     std::uint64_t first = 0;

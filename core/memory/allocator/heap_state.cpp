@@ -18,7 +18,8 @@ HeapState::HeapState(StatTable& stats_in, const HeapOptions& options_in, std::ui
 
 // -- Blocks ----------------------------------------------------------------------------------------------------------
 
-/// What of a free block can't go back to the source, because its page or its segment is shared with blocks in use.
+/// The bytes of a free block that can't go back to the source, because their page or segment is shared with blocks in
+/// use.
 std::int64_t HeapState::stuck_bytes(const Block* block) const noexcept {
   if (page == 0) return is_whole(block) ? 0 : static_cast<std::int64_t>(block->bytes);
   std::uint64_t first = 0;
@@ -170,7 +171,7 @@ void HeapState::account(Arena& arena, Segment& segment, std::int64_t bytes) noex
 
 // -- Segments --------------------------------------------------------------------------------------------------------
 
-/// The one block of a new segment; in no index. Uses one block of the store.
+/// Makes the only block of a new segment, which is in no index. It needs one block of the store.
 Block* HeapState::first_block(Segment& segment, bool backed) noexcept {
   Block* block = store.get();
   block->address = segment.address;

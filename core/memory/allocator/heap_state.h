@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HeapState: what a heap knows: arenas, segments, blocks, pages and their totals; and the changes that keep its
+// HeapState: the data of a heap: arenas, segments, blocks, pages and their totals; and the changes that keep its
 // invariants (arena.h). It decides nothing and calls neither the source nor the user: HeapPlanner decides, HeapExecutor
 // calls.
 #pragma once
@@ -43,12 +43,12 @@ struct Usage {
 };
 
 struct HeapState {
-  /// `page_bytes`: 0 for classic segments, else a power of two.
+  /// `page_bytes` is 0 for classic segments, otherwise a power of two.
   HeapState(StatTable& stats_in, const HeapOptions& options_in, std::uint64_t page_bytes);
 
   StatTable& stats;
   HeapOptions options;
-  std::uint64_t page;  ///< bytes; 0: classic segments
+  std::uint64_t page;  ///< bytes of a page; 0 for classic segments
   unsigned page_shift = 0;
 
   std::vector<std::unique_ptr<Arena>> arenas;
@@ -62,49 +62,51 @@ struct HeapState {
   std::uint64_t clock = 1;  ///< counts operations
   std::uint64_t reserved = 0;
 
-  // -- Blocks. Each change of free blocks collects what it changes in the statistics; settle() adds that to them.
+  // -- Blocks. Each change of free blocks collects the changes of the statistics, which settle() adds.
   std::int64_t split_count = 0;
   std::int64_t split_bytes = 0;
   void settle(bool small) noexcept;
   std::int64_t stuck_bytes(const Block* block) const noexcept;
-  void add_free(Block* block) noexcept;                            ///< to its arena's index
-  void remove_free(Block* block) noexcept;                         ///< from it
-  Block* split_after(Block* block, std::uint64_t bytes) noexcept;  ///< the rest, linked, in no index; uses one block
-  Block* join(Block* block, Block* after) noexcept;                ///< neither is in an index; ends `after`
-  Block* free_and_join(Block* block) noexcept;  ///< adds it, joined with free neighbours that are backed as it is
-  /// Cuts [begin, begin + bytes) out of a free block that is in no index. Returns it, in no index; the rest is added.
-  /// Uses two blocks.
+  void add_free(Block* block) noexcept;     ///< adds it to its arena's index
+  void remove_free(Block* block) noexcept;  ///< removes it from its arena's index
+  /// Returns the rest of the block, which is linked but in no index. Needs one block.
+  Block* split_after(Block* block, std::uint64_t bytes) noexcept;
+  Block* join(Block* block, Block* after) noexcept;  ///< ends `after`; neither is in an index
+  /// Adds a block, joined with its free neighbours that are backed as it is.
+  Block* free_and_join(Block* block) noexcept;
+  /// Cuts [begin, begin + bytes) out of a free block that is in no index. Returns that part, which is in no index, and
+  /// adds the rest. Needs two blocks.
   Block* cut_out(Block* block, anyplace_address begin, std::uint64_t bytes) noexcept;
   /// Makes a taken block out of a free, backed one. Throws std::bad_alloc; then nothing has changed.
   Block* carve(Block* block, anyplace_address begin, std::uint64_t bytes);
-  void give(Block* block) noexcept;  ///< frees a taken one
+  void give(Block* block) noexcept;  ///< frees a taken block
 
   // -- Arenas and pools.
   PoolTotals& pool_of(std::uint64_t pool);                ///< made at first use. Throws std::bad_alloc
-  void forget_pool(std::uint64_t pool) noexcept;          ///< if it has ended and has no arena any more
+  void forget_pool(std::uint64_t pool) noexcept;          ///< if it has ended and has no arena left
   std::uint64_t room(const Arena& arena) const noexcept;  ///< bytes that the limits leave
-  void account(Arena& arena, Segment& segment, std::int64_t bytes) noexcept;  ///< `bytes` more are reserved
+  void account(Arena& arena, Segment& segment, std::int64_t bytes) noexcept;  ///< counts `bytes` more as reserved
 
   // -- Segments.
-  /// Adds a segment, one free block. Throws std::bad_alloc; then nothing has changed.
+  /// Adds a segment that is one free block. Throws std::bad_alloc; then nothing has changed.
   Block* add_segment(Arena& arena, anyplace_address address, std::uint64_t bytes, bool backed);
-  void remove_segment(Segment* segment) noexcept;  ///< one free block, and classic
+  void remove_segment(Segment* segment) noexcept;  ///< a classic one that is one free block
 
   // -- Pages.
-  /// The whole pages of a block: how many, and where they begin.
+  /// The number of whole pages in a block; `first` becomes the index of the first one.
   std::uint64_t whole_pages_in(const Block* block, std::uint64_t* first) const noexcept;
   anyplace_address address_of(const Segment& segment, std::uint64_t page_index) const noexcept {
     return segment.address + (page_index << page_shift);
   }
-  static void extend_pages(Segment& segment, std::uint64_t count);                   ///< Throws std::bad_alloc
+  static void extend_pages(Segment& segment, std::uint64_t count);                   ///< throws std::bad_alloc
   void attach(Page& at, Physical* physical) noexcept;                                ///< it is mapped there now
   void detach(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept;  ///< nothing is mapped there now
-  /// Pages of a free block are its own no more; they stay mapped. Uses two blocks.
+  /// Removes pages from a free block; they stay mapped. Needs two blocks.
   void leave(Block* block, std::uint64_t first, std::uint64_t count) noexcept;
-  /// What is mapped at pages of an unbacked block comes home there. Returns the backed block that they are part of now.
-  /// Uses two blocks.
+  /// Makes pages of an unbacked block the home of what is mapped there. Returns the backed block that they are part of
+  /// now. Needs two blocks.
   Block* back(Block* hole, std::uint64_t first, std::uint64_t count) noexcept;
-  /// Takes unbacked addresses out of use for good: what they had may still be mapped there, or not. Uses two blocks.
+  /// Takes unbacked addresses out of use for good; memory may still be mapped there. Needs two blocks.
   void spoil(Segment& segment, std::uint64_t first, std::uint64_t count) noexcept;
 
  private:

@@ -21,7 +21,7 @@ void History::add(TraceEntry entry) noexcept {
     try {
       ring_.push_back(entry);
     } catch (const std::exception&) {
-      start(0);  // a history with a hole in it would contradict itself
+      start(0);  // a history with a gap would contradict itself
     }
     return;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PageStore: the memory that Physicals are made of, and two figures: how many pages of memory the heap holds, and at
-// how many pages of addresses they are mapped.
+// PageStore: allocates Physicals, and counts how many pages of memory the heap holds and how many pages of addresses
+// they are mapped at.
 #pragma once
 
 #include <cstddef>
@@ -34,18 +34,18 @@ class PageStore {
     ++held;
     return physical;
   }
-  /// Takes one back that is mapped nowhere.
+  /// Takes back a page that is mapped nowhere.
   void put(Physical* physical) noexcept {
     physical->next = unused_;
     unused_ = physical;
     ++spare_;
     --held;
   }
-  /// All numbers of Physicals are below it.
+  /// All Physicals have smaller numbers.
   std::size_t numbers() const noexcept { return made_.size(); }
 
   std::uint64_t held = 0;      ///< pages of memory
-  std::uint64_t mappings = 0;  ///< pages of addresses where one is mapped
+  std::uint64_t mappings = 0;  ///< pages of addresses where memory is mapped
 
  private:
   std::deque<Physical> made_;

@@ -42,7 +42,7 @@ void Request::begin() {
 }
 
 Block* Request::end(Block* block) {
-  if (refused_) static_cast<void>(take_message());  // another attempt has made up for it
+  if (refused_) static_cast<void>(take_message());  // a later attempt succeeded
   state_.count_allocation(block, bytes_);
   if (block->stream == state_.memory.heap->key_of(*block->arena).stream) state_.file_line(key_, *block->arena);
   return block;
@@ -97,8 +97,8 @@ Block* Request::take(Reach reach) {
   return nullptr;
 }
 
-/// For a device whose driver says that it has virtual memory, and fails at the first use of it. True: the heap is
-/// another one now.
+/// Replaces the heap if the driver says that it has virtual memory but fails at the first use of it. Returns true if
+/// the heap was replaced.
 bool Request::segments_instead(Reach reach) {
   if (!state_.memory.heap->virtual_memory_fails(reach) || device_.lost.load(std::memory_order_relaxed)) return false;
   state_.give_up_virtual_memory(operation_);
@@ -114,7 +114,7 @@ bool Request::drain_own() {
   return true;
 }
 
-/// Looks at the frees that wait behind events. That is only worth it here, where no memory is at hand.
+/// Checks the deferred frees, which is only worth while here, where no memory is at hand.
 Block* Request::from_finished() {
   lock_.unlock();
   reap_deferred_frees(device_);
@@ -138,7 +138,7 @@ Block* Request::borrow(Arena& lender) {
   return block;
 }
 
-/// Only with classic segments. With virtual memory the heap moves pages, which then belong to the stream for good.
+/// Used only with classic segments. With virtual memory the heap moves pages, which then belong to the stream for good.
 Block* Request::from_idle_lender() {
   if (!state_.config->cross_stream_reuse || !is_alive()) return nullptr;
   Heap& heap = *state_.memory.heap;
@@ -164,8 +164,8 @@ Block* Request::after_releasing() {
   return take(Reach::scavenge);
 }
 
-/// A request can't ever be served that is larger than the device, or than a limit and all that is reserved. Nothing is
-/// given up for it, and no callback is called.
+/// Returns false if the request can never be served: it is larger than the device, or than a limit and all that is
+/// reserved. Then nothing is given back for it, and no callback is called.
 bool Request::is_possible() {
   const Heap& heap = *state_.memory.heap;
   const std::uint64_t least = heap.least_growth(key_.small, size_);
@@ -197,7 +197,7 @@ Block* Request::after_waiting() {
   return take(Reach::scavenge);
 }
 
-/// Waits until no work uses what was given back by now. The lock is released meanwhile.
+/// Waits until no work uses the memory that was freed so far. The lock is released meanwhile.
 void Request::wait_for_streams() {
   lock_.unlock();
   static_cast<void>(wait_for_let_go(device_));
@@ -220,7 +220,7 @@ void Request::wait_for_streams() {
   state_.work.were_idle(ended);
 }
 
-/// On integrated devices pinned memory is the device's own, so giving up what is cached of it helps.
+/// On integrated devices pinned memory is the device's own, so giving back the cached part of it helps.
 Block* Request::from_pinned() {
   if (device_.host_pool->stats().cached_bytes == 0) return nullptr;
   device_.host_pool->release();
@@ -230,8 +230,8 @@ Block* Request::from_pinned() {
 Block* Request::after_pressure() {
   Block* block = nullptr;
   ThreadBins* const bins = own_bins(state_.number);
-  // What a callback frees is for this request, so it doesn't go into the thread's bins. Nor may a callback allocate
-  // from them.
+  // Memory that a callback frees is for this request, so it doesn't go into the thread's bins. A callback must not
+  // allocate from them either.
   if (bins != nullptr) bins->bar(ThreadBins::private_to_callback);
   lock_.unlock();
   std::exception_ptr failure;
@@ -255,7 +255,7 @@ Block* Request::after_pressure() {
   return block;
 }
 
-// ---- Ends ----------------------------------------------------------------------------------------------------------
+// ---- Failing -------------------------------------------------------------------------------------------------------
 
 bool Request::is_alive() const {
   return state_.memory.heap != nullptr && (key_.pool == 0 || state_.pools.count(key_.pool) != 0);
@@ -264,7 +264,7 @@ bool Request::is_alive() const {
 void Request::fail_backend() {
   const anyplace_status status = state_.memory.source->last_status();
   lock_.unlock();
-  require_usable(device_, operation_);  // which has the vendor's reason from whichever call was the first to be told
+  require_usable(device_, operation_);  // throws with the vendor's reason from the call that first reported the loss
   raise(status, device_, operation_);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Request: finds memory for a request that the bins couldn't serve. Its steps are in the order of what they cost. Each
-// is taken only when those before it found nothing.
+// Request: finds memory for a request that the bins couldn't serve. Its steps are in the order of their cost. Each is
+// taken only when those before it found nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class Request {
   Request(DeviceAllocator::State& state, StreamState& stream, std::uint64_t pool, std::uint64_t bytes,
           const char* operation);
 
-  /// Returns a block, counted in the statistics. Throws out_of_memory, or what the backend failed with.
+  /// Returns a block that is counted in the statistics. Throws out_of_memory, or the backend's failure.
   Block* serve();
-  /// The same from what is at hand, without asking the device for memory; null if nothing fits. Throws out_of_memory if
-  /// nothing ever could.
+  /// Serves the request without asking the device for memory; null if nothing fits. Throws out_of_memory if nothing
+  /// ever could.
   Block* serve_cached();
 
  private:
@@ -38,8 +38,10 @@ class Request {
   Block* after_pressure();
 
   Block* borrow(Arena& lender);
-  bool drain_own();       ///< the calling thread's bins of the arena; false if there was nothing in them
-  bool is_alive() const;  ///< whether the pool is still there, and the heap: a reset takes it
+  /// Empties the calling thread's bins of the arena; returns false if there was nothing in them.
+  bool drain_own();
+  /// Whether the pool and the heap still exist; a reset ends the heap.
+  bool is_alive() const;
   bool is_possible();
   bool waiting_could_help() const;
   void wait_for_streams();
@@ -49,11 +51,11 @@ class Request {
   DeviceAllocator::State& state_;
   DeviceState& device_;
   StreamState& stream_;
-  ArenaKey key_;  ///< its arena
+  ArenaKey key_;  ///< the arena's
   const std::uint64_t bytes_;
   const std::uint64_t size_;  ///< rounded
   const char* const operation_;
-  bool refused_ = false;  ///< An attempt failed, and may have left a message.
+  bool refused_ = false;  ///< an attempt failed and may have left a message
   std::unique_lock<std::mutex> lock_;
 };
 

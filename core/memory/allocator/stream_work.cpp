@@ -18,7 +18,7 @@ void StreamWork::add(StreamState& stream) {
   if (find(stream.id) == nullptr) streams_[stream.id].state = &stream;
 }
 
-/// A program seldom changes its stream from one request to the next, so the last one found is looked at first.
+/// A program seldom changes its stream from one request to the next, so the last one found is tried first.
 StreamWork::Stream* StreamWork::find(std::uint64_t id) noexcept {
   if (last_ != nullptr && last_id_ == id) return last_;
   const auto found = streams_.find(id);
@@ -61,7 +61,7 @@ bool StreamWork::idle(std::uint64_t id) noexcept {
     stream.idle = stream.behind == nullptr || is_complete(*stream.behind);
     return stream.idle;
   }
-  // Most streams have nothing to do at all, and finding that out needs no event.
+  // Most streams have nothing to do at all, which can be found out without an event.
   if (is_surely_idle(*stream.state, operation)) {
     stream.given = false;
     return stream.idle = true;
@@ -77,7 +77,8 @@ bool StreamWork::idle(std::uint64_t id) noexcept {
 
 bool StreamWork::all_idle(bool synchronized) noexcept {
   return std::all_of(streams_.begin(), streams_.end(), [&](const auto& known) {
-    // Nothing can be submitted to a stream that is gone, so the wait for the device was for all of its work.
+    // Nothing can be submitted to a stream that was destroyed, so waiting for the device has waited for all of its
+    // work.
     return idle(known.first) || (synchronized && known.second.state == nullptr);
   });
 }

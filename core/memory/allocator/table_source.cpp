@@ -16,7 +16,8 @@ namespace anyplace::detail {
 namespace {
 
 constexpr const char* by_allocator = "the allocator";
-/// A vendor's pages may be smaller. Each takes a call, so several make one page here (as min_page in heap_options.h).
+/// A vendor's pages may be smaller. Each needs a call, so several of them make one page here (min_page in
+/// heap_options.h).
 constexpr std::uint64_t least_page = 2 * 1024 * 1024;
 
 class TableSource final : public MemorySource {
@@ -43,7 +44,7 @@ class TableSource final : public MemorySource {
     static_cast<void>(given_back(table().memory_free(device_.self, device_.index, ANYPLACE_MEMORY_DEVICE, address)));
   }
 
-  // -- Addresses and memory apart.
+  // -- Addresses and memory, made separately.
   SourceResult reserve(std::uint64_t bytes, anyplace_address* address) noexcept override {
     return made("virtual_reserve", bytes, address, [&](anyplace_address* out) {
       return table().virtual_reserve(device_.self, device_.index, bytes, out);
@@ -69,7 +70,7 @@ class TableSource final : public MemorySource {
           result_of(table().virtual_map_all(device_.self, device_.index, address, physicals, count));
       if (result == SourceResult::done) *mapped = count;
       if (result == SourceResult::done || device_.lost.load(std::memory_order_relaxed)) return result;
-      // One by one tells how far it goes, and whether mapping works at all.
+      // Mapping one by one tells how many can be mapped, and whether mapping works at all.
       static_cast<void>(take_message());
     }
     for (; *mapped < count; ++*mapped) {
@@ -86,12 +87,13 @@ class TableSource final : public MemorySource {
  private:
   const anyplace_backend_table& table() const noexcept { return *device_.table; }
 
-  /// A device that can't tell, or whose pages have no power of two, counts as one without virtual memory.
+  /// A device that can't tell its page size, or whose page size isn't a power of two, counts as one without virtual
+  /// memory.
   std::uint64_t ask_page_bytes() noexcept {
     try {
       if (!has_capability(device_, Capability::virtual_memory, by_allocator)) return 0;
     } catch (const std::exception&) {
-      return 0;  // whatever is asked for next says why
+      return 0;  // the next request gives the reason
     }
     std::uint64_t granularity = 0;
     const anyplace_status status = table().virtual_granularity(device_.self, device_.index, &granularity);
@@ -119,7 +121,7 @@ class TableSource final : public MemorySource {
     try {
       leave_message(0, nullptr,
                     fmt::format("the backend's {} said it succeeded with {} bytes, and gave 0", entry, bytes).c_str());
-    } catch (const std::exception&) {  // the status has to do
+    } catch (const std::exception&) {  // the status alone must do
     }
     return SourceResult::failed;
   }
@@ -132,20 +134,20 @@ class TableSource final : public MemorySource {
     return SourceResult::failed;
   }
 
-  /// The message is kept for later calls to show, and left to whoever reports this one.
+  /// Marks the device as lost. The message is kept for later calls, and left to the caller, which reports this one.
   void lose() noexcept {
     if (!device_.lost.load(std::memory_order_relaxed)) {
       try {
         Message message = take_message();
         keep_loss(device_, error_of(ANYPLACE_STATUS_DEVICE_LOST, message, device_.place, by_allocator));
         leave_message(message.vendor_code, message.vendor_name.c_str(), message.text.c_str());
-      } catch (const std::exception&) {  // no memory for the reason; that it is lost is what counts
+      } catch (const std::exception&) {  // without memory for the reason the loss is still noted
       }
     }
     mark_lost(device_);
   }
 
-  /// Entries that give something back may be called on a lost device, but their status says nothing then.
+  /// Checks an entry that gives something back. It may be called on a lost device, but its status has no meaning then.
   bool given_back(anyplace_status status) noexcept {
     if (status == ANYPLACE_STATUS_OK) return true;
     if (device_.lost.load(std::memory_order_relaxed)) {

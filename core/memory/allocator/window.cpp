@@ -13,7 +13,7 @@ const Window* WindowSearch::find(const Arena& arena, std::uint64_t bytes, std::u
   notes_ = &notes;
   best_ = Window{};
   arena.unbacked.for_each(0, [&](Block* block) {
-    // Each hole is looked at once: at its first unbacked block.
+    // Each hole is searched once, at its first unbacked block.
     Block* first = block;
     if (is_free(first->before)) {
       first = first->before;

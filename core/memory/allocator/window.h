@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Window: a place for a request that no backed block holds. It begins a hole, a run of free blocks, backed or not. The
-// search weighs the holes of an arena.
+// Window: a place for a request that fits into no backed block. It lies inside one hole, a run of free blocks, backed
+// or not. WindowSearch compares the places in the holes of an arena.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace anyplace::detail {
 
 struct Window {
   Segment* segment = nullptr;
-  Block* before_hole = nullptr;  ///< the block before the hole; null: the hole begins the segment
+  Block* before_hole = nullptr;  ///< the block before the hole; null at the segment's beginning
   anyplace_address begin = 0;
   anyplace_address end = 0;
   std::uint64_t switched = 0;  ///< pages whose memory is mapped there already, and free elsewhere
@@ -27,7 +27,7 @@ struct Window {
   std::uint64_t last_page(std::uint64_t page) const noexcept { return (end - segment->address + page - 1) / page; }
 };
 
-/// What a search for a window may do.
+/// What a search for a window may do, and what it prefers.
 struct WindowLimits {
   bool calls = false;  ///< The source may be called.
   bool remap = false;  ///< Mappings may be ended: no work uses the arena.
@@ -35,8 +35,8 @@ struct WindowLimits {
 
 class WindowSearch {
  public:
-  /// The best place for `bytes` in an arena, whose pages are `page` long. Null: there is none. `notes` say which pages
-  /// may be switched.
+  /// The best place for `bytes` in an arena whose pages have `page` bytes; null if there is none. `notes` tell which
+  /// pages may be switched. Throws std::bad_alloc.
   const Window* find(const Arena& arena, std::uint64_t bytes, std::uint64_t page, const WindowLimits& limits,
                      PageNotes& notes) noexcept;
 
@@ -48,7 +48,7 @@ class WindowSearch {
   bool too_much(const Window& window) const noexcept;
   static bool is_better(const Window& a, const Window& b) noexcept;
 
-  // -- Of one search.
+  // -- State of one search.
   std::uint64_t bytes_ = 0;
   std::uint64_t page_ = 0;
   WindowLimits limits_;

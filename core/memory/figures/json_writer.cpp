@@ -9,7 +9,7 @@ namespace anyplace::detail {
 
 namespace {
 
-/// Containers that begin at most so deep are on lines of their own: a segment, an event.
+/// A container that begins at most this deep is on a line of its own: a segment, an event.
 constexpr std::size_t deepest_line = 3;
 
 }  // namespace

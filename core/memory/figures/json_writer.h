@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JsonWriter: the same tree as JSON (RFC 8259), in ASCII but for what the texts have. Integers are written in full,
-// also beyond 2^53: a reader that makes doubles of them loses their last digits, JSON doesn't.
+// JsonWriter: writes the tree as JSON (RFC 8259), in ASCII except for what texts contain. Integers are written in full,
+// also beyond 2^53: readers that convert them to doubles lose the last digits.
 #pragma once
 
 #include <vector>
@@ -29,7 +29,7 @@ class JsonWriter final : public TreeWriter {
   void put_text(std::string_view value);
 
   std::string written_;
-  bool first_ = true;  ///< nothing in this container yet
+  bool first_ = true;  ///< the container is empty so far
   bool after_key_ = false;
   std::size_t depth_ = 0;
 };

@@ -26,7 +26,7 @@ constexpr unsigned char op_long = 0x8a;
 constexpr unsigned char op_true = 0x88;
 constexpr unsigned char op_false = 0x89;
 
-constexpr std::size_t frame_bytes = 64 * 1024;  ///< a frame ends at the first opcode beyond
+constexpr std::size_t frame_bytes = 64 * 1024;  ///< the first opcode beyond it begins a new frame
 constexpr std::size_t items_at_once = 1000;
 constexpr std::size_t longest_short_text = 255;
 
@@ -50,7 +50,7 @@ void PickleWriter::end_frame() {
   frame_.clear();
 }
 
-/// Before each value of a list and each key of a dictionary, and before the tree itself.
+/// Called before each value of a list, each key of a dictionary, and the tree itself.
 void PickleWriter::begin_item() {
   if (frame_.size() >= frame_bytes) end_frame();
   if (open_.empty()) return;
@@ -148,7 +148,7 @@ void PickleWriter::put_small(std::uint64_t value) {
   }
 }
 
-/// As few bytes of two's complement as show the sign; 2^63 and more take nine.
+/// Writes as few bytes of two's complement as show the sign; numbers from 2^63 on take nine.
 void PickleWriter::put_long(std::uint64_t low, bool negative) {
   const std::uint64_t filler = negative ? 0xff : 0;
   std::size_t bytes = 8;

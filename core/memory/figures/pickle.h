@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PickleWriter: Python's pickle, protocol 4, with nothing in it but dict, list, str, int and bool: reading it runs no
-// code and looks up no class. Followed: the opcodes' description in Python's own pickletools, and PEP 3154 for frames.
+// PickleWriter: writes Python's pickle, protocol 4, with only dict, list, str, int and bool, so that reading it runs no
+// code and looks up no class. The sources are the description of opcodes in Python's pickletools, and PEP 3154 for
+// frames.
 //
-// Only opcodes that PyTorch's memory viewer reads too are used, and lists grow by at most 1,000 items at once, as
-// Python's own pickler writes them: the viewer passes the items of each step as arguments of one call.
+// It uses only opcodes that PyTorch's memory viewer can read, and appends at most 1,000 items to a list at once, as
+// Python's own pickler does, because the viewer passes the items of each step as arguments of one call.
 #pragma once
 
 #include <cstddef>
@@ -43,13 +44,14 @@ class PickleWriter final : public TreeWriter {
   void put_small(std::uint64_t value);
   void put_long(std::uint64_t low, bool negative);
   void put(unsigned char opcode) { frame_.push_back(static_cast<char>(opcode)); }
-  void put_bytes(std::uint64_t value, std::size_t bytes);  ///< the lowest first
+  void put_bytes(std::uint64_t value, std::size_t bytes);  ///< the lowest byte first
   void end_frame();
 
   std::string written_;
   std::string frame_;  ///< opcodes whose frame isn't in written_ yet
   std::vector<Open> open_;
-  std::map<std::string, std::uint32_t, std::less<>> memo_;  ///< short texts: most are there thousands of times
+  /// Short texts, most of which occur thousands of times.
+  std::map<std::string, std::uint32_t, std::less<>> memo_;
 };
 
 }  // namespace anyplace::detail

@@ -106,7 +106,7 @@ void write_event(TreeWriter& to, const TraceEntry& entry) {
   } else if (entry.address != UINT64_MAX) {
     to.unsigned_entry("device_free", entry.address);
   } else {
-    to.number_entry("device_free", -1);  // the viewer takes nothing but a number
+    to.number_entry("device_free", -1);  // the viewer accepts only a number
   }
   to.unsigned_entry("size", entry.bytes);
   to.unsigned_entry("stream", entry.stream);
@@ -116,7 +116,7 @@ void write_event(TreeWriter& to, const TraceEntry& entry) {
   to.end_dict();
 }
 
-/// The list's index is the device's number.
+/// The index in the list is the device's number.
 void write_traces(TreeWriter& to, const std::vector<Snapshot>& devices) {
   to.key("device_traces");
   to.begin_list();

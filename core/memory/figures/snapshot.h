@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PyTorch's memory viewer reads: the segments, blocks and history of a backend's devices, as a pickle or as JSON.
+// Writes what PyTorch's memory viewer reads: the segments, blocks and history of a backend's devices, as a pickle or as
+// JSON.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace anyplace::detail {
 
-/// The devices are of one backend, by number; those left out have no segments and no history.
+/// The devices belong to one backend, in the order of their numbers; a missing number has no segments and no history.
 std::string write_snapshot(const std::vector<Snapshot>& devices, SnapshotFormat format);
 
 }  // namespace anyplace::detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What allocator statistics and snapshots are made from: counters with torch's meaning, and a snapshot as plain data.
-// memory_stats.h has the public side.
+// The data of allocator statistics and snapshots: counters with torch's meaning, and a snapshot as plain data. The
+// public side is in memory_stats.h.
 #pragma once
 
 #include <array>
@@ -56,7 +56,7 @@ struct StatTable {
   std::int64_t num_sync_all_streams = 0;
   std::int64_t num_device_alloc = 0;
   std::int64_t num_device_free = 0;
-  std::int64_t max_split_size = -1;  ///< bytes; -1: no limit
+  std::int64_t max_split_size = -1;  ///< bytes; -1 if there is no limit
 
   Stat& at(StatKind kind, StatPool pool) noexcept {
     return stats[static_cast<std::size_t>(kind)][static_cast<std::size_t>(pool)];
@@ -64,14 +64,14 @@ struct StatTable {
   const Stat& at(StatKind kind, StatPool pool) const noexcept {
     return stats[static_cast<std::size_t>(kind)][static_cast<std::size_t>(pool)];
   }
-  /// To `all`, and to the pool of its size.
+  /// Adds to `all`, and to the pool of the block's size.
   void add(StatKind kind, bool small, std::int64_t amount) noexcept {
     at(kind, StatPool::all).add(amount);
     at(kind, small ? StatPool::small : StatPool::large).add(amount);
   }
 };
 
-// -- A snapshot: plain data, taken under the allocator's lock, written without it.
+// -- A snapshot is plain data. It is taken under the allocator's lock and written without it.
 enum class SnapshotBlockState { active_allocated, active_pending_free, inactive };
 
 struct SnapshotBlock {
@@ -85,14 +85,14 @@ struct SnapshotSegment {
   std::int32_t device = 0;
   std::uint64_t address = 0;
   std::uint64_t total_bytes = 0;
-  std::uint64_t stream = 0;           ///< 0: the default stream
+  std::uint64_t stream = 0;           ///< 0 for the default stream
   bool small = false;                 ///< segment_type
-  bool expandable = false;            ///< its pages were mapped one by one
-  std::uint64_t pool = 0;             ///< of a MemoryPool; 0: the common one
-  std::vector<SnapshotBlock> blocks;  ///< by address; they tile the segment
+  bool expandable = false;            ///< whether its pages were mapped one by one
+  std::uint64_t pool = 0;             ///< the MemoryPool's number; 0 for the common pool
+  std::vector<SnapshotBlock> blocks;  ///< by address, without gaps
 };
 
-/// What history records; torch's names.
+/// The actions that the history records, with torch's names.
 enum class TraceAction {
   alloc,
   free_requested,
@@ -107,7 +107,8 @@ enum class TraceAction {
 
 struct TraceEntry {
   TraceAction action = TraceAction::alloc;
-  std::uint64_t address = 0;  ///< oom: the bytes that the device had free, or UINT64_MAX: unknown
+  /// For oom the bytes that the device had free, or UINT64_MAX if unknown.
+  std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   std::uint64_t stream = 0;
   std::uint64_t time_us = 0;  ///< since the epoch
@@ -120,9 +121,9 @@ struct Snapshot {
   std::vector<SnapshotSegment> segments;
   std::vector<TraceEntry> history;  ///< oldest first; empty when off
   std::uint64_t history_limit = 0;  ///< entries kept at most
-  bool history_overflowed = false;  ///< older entries were dropped
+  bool history_overflowed = false;  ///< whether older entries were dropped
   StatTable stats;
-  std::string config;  ///< as ANYPLACE_ALLOCATOR would say it
+  std::string config;  ///< in the form of ANYPLACE_ALLOCATOR
 };
 
 }  // namespace anyplace::detail

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t table_width = 82;
 
-/// Scales until the number has at most `most` before its point; the unit's index goes to `unit`.
+/// Divides the number by `step` until at most `most` is before its point; `unit` becomes the unit's index.
 double scale(std::int64_t number, double step, double most, std::size_t units, std::size_t& unit) {
   double scaled = static_cast<double>(number);
   for (unit = 0; unit + 1 < units && std::abs(scaled) >= most; ++unit) scaled /= step;
@@ -27,7 +27,7 @@ struct Row {
   StatKind kind;
   const char* name;
   bool is_bytes;
-  bool always;  ///< also in the abbreviated table
+  bool always;  ///< also shown in the abbreviated table
 };
 
 constexpr std::array<Row, stat_kinds> rows = {{

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The allocator statistics as a table for people.
+// Writes the allocator statistics as a table for people.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,10 @@
 
 namespace anyplace::detail {
 
-/// "1.50 MiB": three to five figures and the unit that leaves them between 1 and 1024; bytes as they are.
+/// Such as "1.50 MiB": three to five digits with the unit that leaves the number between 1 and 1024; bytes are written
+/// in full.
 std::string scaled_bytes(std::int64_t bytes);
-/// "1234", "12.35 M": as it is below a million.
+/// Such as "1234" or "12.35 M"; numbers below a million are written in full.
 std::string scaled_count(std::int64_t count);
 
 /// One line for each figure. `abbreviated` leaves out the two pools and the figures that are rarely other than 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// TreeWriter: takes a tree of dictionaries, lists, texts, integers and truth values in order, and writes it in some
+// TreeWriter: takes a tree of dictionaries, lists, texts, integers and booleans in order, and writes it in some
 // notation. So a tree is described once for all notations.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace anyplace::detail {
 
-/// Every begin_ has its end_; in a dictionary each value is preceded by its key; the tree is one value. Texts are
+/// Every begin_ needs its end_, each value in a dictionary is preceded by its key, and the tree is one value. Texts are
 /// UTF-8.
 class TreeWriter {
  public:
@@ -24,10 +24,10 @@ class TreeWriter {
   virtual void number(std::int64_t value) = 0;
   virtual void unsigned_number(std::uint64_t value) = 0;
   virtual void truth(bool value) = 0;
-  /// Ends the tree and gives away what was written. Called once, last.
+  /// Ends the tree and returns what was written. It is the last call.
   virtual std::string take() = 0;
 
-  // -- A key and its value.
+  // -- These write a key and its value.
   void text_entry(std::string_view name, std::string_view value) { key(name), text(value); }
   void number_entry(std::string_view name, std::int64_t value) { key(name), number(value); }
   void unsigned_entry(std::string_view name, std::uint64_t value) { key(name), unsigned_number(value); }

@@ -22,19 +22,19 @@
 namespace anyplace::detail {
 namespace {
 
-constexpr int max_names = 100;  ///< tried: a process of our number may have died here before
+constexpr int max_names = 100;  ///< a process with this number may have died here before
 
-/// What went wrong in a system call.
+/// The reason why a system call failed.
 struct Reason {
   std::string text;
 };
 
 [[noreturn]] void give_up(int number) { throw Reason{std::generic_category().message(number)}; }
 
-/// Where the file is, with every link followed, and which permissions it has.
+/// The path of the file, with every link followed, and its permissions.
 struct Target {
   std::string path;
-  std::optional<mode_t> mode;  ///< of the file that is there
+  std::optional<mode_t> mode;  ///< of the existing file
 };
 
 Target find_target(const std::string& path) {
@@ -52,14 +52,14 @@ Target find_target(const std::string& path) {
   return {real.get(), there.st_mode & 07777};
 }
 
-/// The new file beside the target. It is removed unless it became the file itself.
+/// The new file beside the target. It is removed unless it replaces the target.
 class Draft {
  public:
   explicit Draft(const std::string& target) {
     static std::atomic<unsigned> made{0};
     const std::string folder = target.substr(0, target.rfind('/') + 1);  // npos + 1 is 0
     for (int attempt = 0; attempt < max_names; ++attempt) {
-      // A short name, and not the target's with something added: that may be as long as names can be.
+      // The name is short and doesn't contain the target's, which may already have the greatest length.
       name_ = fmt::format("{}.anyplace-{}-{}", folder, ::getpid(), made.fetch_add(1, std::memory_order_relaxed));
       file_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
       if (file_ >= 0) return;
@@ -67,7 +67,7 @@ class Draft {
     }
     give_up(errno);
   }
-  Draft(const Draft&) = delete;  // removed once
+  Draft(const Draft&) = delete;  // it is removed once
   Draft& operator=(const Draft&) = delete;
   ~Draft() {
     if (file_ >= 0) ::close(file_);
@@ -83,7 +83,7 @@ class Draft {
   }
   void become(const Target& target) {
     if (target.mode && ::fchmod(file_, *target.mode) != 0) give_up(errno);
-    // Some file systems find out only here that there is no room.
+    // Some file systems report only here that there is no room.
     if (::close(std::exchange(file_, -1)) != 0) give_up(errno);
     if (::rename(name_.c_str(), target.path.c_str()) != 0) give_up(errno);
     moved_ = true;

@@ -13,7 +13,7 @@
  *   is set by the side that owns the memory to what it has; the other side reads and writes no further than that and
  *   than what it knows itself.
  * - Entries marked (optional) may be left null: then the core does what the comment says. All others must be there.
- * - Outcome. Every entry returns an anyplace_status. Before it returns another one than OK it may leave a message
+ * - Outcome. Every entry returns an anyplace_status. Before it returns a status other than OK it may leave a message
  *   with host->leave_message, on the same thread. On failure outputs are left alone or set to 0.
  * - Threads. Every entry may be called from any thread, at any time, also with the same handles at the same time. The
  *   core calls no entry with a handle after, or during, the call that destroys it, and passes only handles that this
@@ -22,11 +22,12 @@
  *   and the like): the application's handlers don't run on them.
  * - Texts. All that a backend gives, in structs, messages and faults, is UTF-8 that ends with NUL, of whole characters
  *   also where it was cut to fit.
- * - Output. Nothing is written to standard output, and by what loads a plugin or looks at its devices (the entry,
- *   device_count, device_properties, device_memory) nothing to standard error: host->log is there for that.
- * - Asynchrony. Entries that take a stream submit and return. What must be kept until the work runs is copied: the
- *   structs, arrays and argument values a call passes are the caller's again when it returns. (The host memory of a
- *   copy is the exception: it stays valid until the copy is done.)
+ * - Output. No entry writes to standard output. Those that load a plugin or look at its devices
+ *   (anyplace_backend_entry, device_count, device_properties, device_memory) don't write to standard error either:
+ *   they use host->log.
+ * - Asynchrony. Entries that take a stream submit and return. The backend copies what the work needs later: the
+ *   structs, arrays and argument values that a call passes are the caller's again when it returns. (The host memory
+ *   of a copy is the exception: it stays valid until the copy is done.)
  * - Device loss. ANYPLACE_STATUS_DEVICE_LOST from any entry means for good: the core calls nothing of that device any
  *   more except destroy and free entries, which must then still be safe.
  *
@@ -57,7 +58,7 @@ extern "C" {
 #define ANYPLACE_FOREVER UINT64_MAX /* a timeout that never runs out */
 #define ANYPLACE_UNKNOWN UINT64_MAX /* a byte count the vendor can't tell */
 
-/* Made by the backend, meaningful to it alone. Never 0 for a live object. */
+/* Handles. The backend makes them and gives them their meaning; one of a live object is never 0. */
 typedef uint64_t anyplace_stream;
 typedef uint64_t anyplace_event;
 typedef uint64_t anyplace_module;
@@ -68,8 +69,8 @@ typedef uint64_t anyplace_graph;
 typedef uint64_t anyplace_address; /* of device memory, or of host memory as seen by the host */
 
 /* ---- Capabilities: what a device may lack -------------------------------------------------------------------------
- * X(UPPER, lower, bit, what the device then has, in words for people). A bit that is set needs the entries behind it to
- * be there: the core refuses the properties otherwise, and names the entry. */
+ * X(UPPER, lower, bit, what the device then has, in words for people). A device that sets a bit must have the entries
+ * of that capability: otherwise the core refuses its properties and names the missing entry. */
 #define ANYPLACE_CAPABILITY_LIST(X)                                                                \
   X(TIMED_EVENTS, timed_events, 0, "events that measure time")                                     \
   X(PRIORITIES, priorities, 1, "streams of more than one priority")                                \
@@ -123,8 +124,8 @@ enum { ANYPLACE_ARGUMENT_VALUE = 1, ANYPLACE_ARGUMENT_ADDRESS = 2 };
 enum { ANYPLACE_NATIVE_DEVICE = 1, ANYPLACE_NATIVE_CONTEXT = 2 };
 enum { ANYPLACE_LOG_INFO = 1, ANYPLACE_LOG_WARNING = 2 };
 
-/* X(UPPER, lower, number, what a node of a graph does). The last two are the core's alone: a backend gets the nodes of
- * a child in its place, and the core submits a graph with a staged copy itself. */
+/* X(UPPER, lower, number, what a node of a graph does). A backend never sees the last two: the core puts a child
+ * graph's nodes in the child's place, and submits a graph with a staged copy itself. */
 #define ANYPLACE_GRAPH_NODE_LIST(X)                                       \
   X(EMPTY, empty, 1, "nothing: it joins what it comes after")             \
   X(KERNEL, kernel, 2, "launches a kernel")                               \
@@ -161,13 +162,13 @@ enum {
 
 /* ---- Structs ------------------------------------------------------------------------------------------------------*/
 
-/* Filled by the backend. Texts end with NUL and are UTF-8; "" where the vendor can't tell. */
+/* What the backend tells of a device. A text is "" where the vendor can't tell. */
 typedef struct anyplace_device_properties {
   uint32_t struct_size;
   uint32_t compute_units;         /* blocks of one launch that run at the same time if nothing else does, at least 1 */
   uint64_t capabilities;          /* bits of 1 << ANYPLACE_CAPABILITY_BIT_* */
   uint64_t image_formats;         /* bits of 1 << ANYPLACE_IMAGE_* */
-  uint64_t total_memory;          /* to be had where nobody has any, but for some; or ANYPLACE_UNKNOWN */
+  uint64_t total_memory;          /* bytes, of which an unused device can allocate nearly all; or ANYPLACE_UNKNOWN */
   uint64_t address_alignment;     /* of every device allocation; a power of two, at least 256 */
   uint64_t max_shared_bytes;      /* dynamic shared memory of one block */
   uint32_t max_grid[3];           /* blocks in each direction */
@@ -183,20 +184,20 @@ typedef struct anyplace_device_properties {
   char uuid[64]; /* what NAME:uuid=... is compared with */
   char pci[32];  /* "0000:17:00.0" */
 
-  /* 0 in each of these: the vendor can't tell. */
+  /* In each of these 0 means that the vendor can't tell. */
   uint64_t clock_hz; /* of the compute units, at most */
   uint64_t memory_clock_hz;
   uint64_t l2_cache_bytes;
-  uint64_t max_allocation; /* bytes of one allocation: to be had where so much is free; far more is OUT_OF_MEMORY */
+  uint64_t max_allocation; /* bytes of the largest allocation, if so much is free; one of far more is OUT_OF_MEMORY */
   uint32_t memory_bus_bits;
   uint32_t multiprocessors;   /* as the vendor counts them: SMs, CUs, cores */
-  uint32_t sub_group_sizes;   /* threads that run in step: the sizes there are, powers of two, added up */
-  uint32_t features;          /* ANYPLACE_FEATURE_* that it has, of those in features_known */
-  uint32_t features_known;    /* those of which the vendor can tell whether it has them */
+  uint32_t sub_group_sizes;   /* the sum of the possible numbers of threads that run in step, each a power of two */
+  uint32_t features;          /* the ANYPLACE_FEATURE_* bits of features_known that the device has */
+  uint32_t features_known;    /* the bits of features that the vendor can tell */
   uint32_t reserved_features; /* 0 */
 } anyplace_device_properties;
 
-/* What anyplace_device_properties.features and features_known are made of. */
+/* Bits of anyplace_device_properties.features and features_known. */
 enum {
   ANYPLACE_FEATURE_FLOAT16 = 1u,           /* arithmetic with 16-bit floating point */
   ANYPLACE_FEATURE_FLOAT64 = 2u,           /* arithmetic with 64-bit floating point */
@@ -204,13 +205,13 @@ enum {
   ANYPLACE_FEATURE_UNIFIED_ADDRESSING = 8u /* no address is both the host's and the device's, nor two devices' */
 };
 
-/* Filled by the backend. A count of UINT32_MAX or ANYPLACE_UNKNOWN: the vendor can't tell. */
+/* What the backend tells of a kernel. A count of UINT32_MAX or ANYPLACE_UNKNOWN means that the vendor can't tell. */
 typedef struct anyplace_kernel_attributes {
   uint32_t struct_size;
   uint32_t max_threads_per_block; /* of this kernel; at most the device's */
   uint32_t registers;             /* of a thread */
   uint32_t sub_group_size;        /* threads that run in step: one of the device's sub_group_sizes */
-  uint64_t shared_bytes;          /* of a block, beside what a launch asks for */
+  uint64_t shared_bytes;          /* of a block, without the dynamic shared memory of a launch */
   uint64_t local_bytes;           /* of a thread */
   uint64_t constant_bytes;
 } anyplace_kernel_attributes;
@@ -223,11 +224,11 @@ typedef struct anyplace_global {
   uint64_t bytes;
 } anyplace_global;
 
-/* Two clocks, in nanoseconds, filled by the backend. */
+/* Readings of two clocks in nanoseconds, filled by the backend. */
 typedef struct anyplace_clock {
   uint32_t struct_size;
   uint32_t reserved;
-  uint64_t device; /* from a beginning of the device's own */
+  uint64_t device; /* since a moment that the device chooses */
   uint64_t host;   /* CLOCK_MONOTONIC at the same moment */
 } anyplace_clock;
 
@@ -235,24 +236,25 @@ typedef struct anyplace_memory_info {
   uint32_t struct_size;
   uint32_t reserved;
   uint64_t free_bytes;  /* or ANYPLACE_UNKNOWN */
-  uint64_t total_bytes; /* or ANYPLACE_UNKNOWN; the limit in force, where there is one */
+  uint64_t total_bytes; /* or ANYPLACE_UNKNOWN; the limit where one is set */
 } anyplace_memory_info;
 
-/* A process that uses a device, filled by the backend. An element of an array with a stride. */
+/* A process that uses a device, filled by the backend. It is an element of an array with a stride. */
 typedef struct anyplace_process {
   uint64_t id;            /* its number in the calling process's PID namespace */
-  uint64_t memory_bytes;  /* of the device's memory that it has, or ANYPLACE_UNKNOWN */
-  uint32_t kinds;         /* ANYPLACE_PROCESS_* that it is of, of those in kinds_known */
-  uint32_t kinds_known;   /* those of which the vendor can tell whether it is */
-  uint32_t compute_ppm;   /* its share of the device's time, in millionths, over a span of the vendor's own */
-  uint32_t compute_known; /* 1: compute_ppm is told */
+  uint64_t memory_bytes;  /* the device memory that it uses, or ANYPLACE_UNKNOWN */
+  uint32_t kinds;         /* the ANYPLACE_PROCESS_* bits of kinds_known that hold for it */
+  uint32_t kinds_known;   /* the bits of kinds that the vendor can tell */
+  uint32_t compute_ppm;   /* its share of the device's time, in millionths, over a span that the vendor chooses */
+  uint32_t compute_known; /* 1 if compute_ppm is known */
 } anyplace_process;
 
-/* What anyplace_process.kinds and kinds_known are made of: it has work or contexts of that kind on the device. */
+/* Bits of anyplace_process.kinds and kinds_known: the process has work or contexts of that kind on the device. */
 enum { ANYPLACE_PROCESS_COMPUTE = 1u, ANYPLACE_PROCESS_GRAPHICS = 2u };
 
-/* X(UPPER, lower, bit, what the figure is). The figures of anyplace_device_sample, in the struct's order; new ones at
- * the end. Each is a uint64_t. Utilisations are told as a share or by counters, not by both. */
+/* X(UPPER, lower, bit, what the figure is). These are the figures of anyplace_device_sample, in the struct's order;
+ * new ones go at the end. Each is a uint64_t. A backend tells a utilisation either as a share or by counters, not
+ * both. */
 #define ANYPLACE_SAMPLE_LIST(X)                                                                                        \
   X(COMPUTE_PPM, compute_ppm, 0, "share of the time, over a span of the vendor's own, with something to compute: ppm") \
   X(MEMORY_PPM, memory_ppm, 1, "the same, in which memory was read or written")                                        \
@@ -298,13 +300,14 @@ enum {
 #undef ANYPLACE_THROTTLE_ENUM
 };
 
-/* A device at one moment, filled by the backend: all processes' use of it. The memory's total is the device's, but for
- * what the vendor keeps for itself, and no less is used than the listed processes have. */
+/* What the backend measured of a device at one moment; it counts the use by all processes. memory_total_bytes may
+ * leave out what the vendor keeps for itself, and memory_used_bytes is at least what the listed processes use
+ * together. */
 typedef struct anyplace_device_sample {
   uint32_t struct_size;
   uint32_t reserved;
-  uint64_t known;   /* bits of 1 << ANYPLACE_SAMPLE_BIT_* of the figures that are told; the others are 0 */
-  char source[256]; /* where they come from, or what is missing: lines of text for people, UTF-8 with a NUL */
+  uint64_t known;   /* bits of 1 << ANYPLACE_SAMPLE_BIT_* of the known figures; the others are 0 */
+  char source[256]; /* where the figures come from, or what is missing, in lines of text for people */
 #define ANYPLACE_SAMPLE_FIELD(upper, lower, bit, text) uint64_t lower;
   ANYPLACE_SAMPLE_LIST(ANYPLACE_SAMPLE_FIELD)
 #undef ANYPLACE_SAMPLE_FIELD
@@ -323,7 +326,7 @@ typedef struct anyplace_event_desc {
   uint32_t flags; /* ANYPLACE_EVENT_* */
 } anyplace_event_desc;
 
-/* rows lines of width bytes each; a pitch is the distance between the starts of two lines, at least width. */
+/* A copy of rows lines of width bytes each; a pitch is the distance between the starts of two lines, at least width. */
 typedef struct anyplace_copy_2d {
   uint32_t struct_size;
   uint32_t kind; /* ANYPLACE_COPY_* */
@@ -338,13 +341,13 @@ typedef struct anyplace_copy_2d {
 /* What the vendor can't read out of an image and has to be told about one of its kernels. */
 typedef struct anyplace_kernel_metadata {
   uint32_t struct_size;
-  int32_t shared_argument; /* index of the argument that is the dynamic shared memory; -1: it isn't an argument */
+  int32_t shared_argument; /* index of the argument that is the dynamic shared memory; -1 if none is */
   const char* name;
 } anyplace_kernel_metadata;
 
 typedef struct anyplace_module_desc {
   uint32_t struct_size;
-  uint32_t format; /* ANYPLACE_IMAGE_*, found out by the core; always one of the device's image_formats */
+  uint32_t format; /* ANYPLACE_IMAGE_*, detected by the core; always one of the device's image_formats */
   const void* image;
   uint64_t image_bytes;
   const anyplace_kernel_metadata* metadata; /* array of metadata_count, may be null */
@@ -361,8 +364,8 @@ typedef struct anyplace_argument {
 
 typedef struct anyplace_launch {
   uint32_t struct_size;
-  uint32_t grid[3];  /* within the device's limits, none is 0 */
-  uint32_t block[3]; /* likewise */
+  uint32_t grid[3];  /* within the device's limits and never 0 */
+  uint32_t block[3]; /* within the device's limits and never 0 */
   uint32_t argument_count;
   uint32_t argument_stride;
   uint32_t reserved;
@@ -380,47 +383,49 @@ typedef struct anyplace_block {
   uint64_t shared_bytes;
 } anyplace_block;
 
-/* A kernel that is a function of the host: called once per block, by any thread, blocks in any order and at the same
- * time. arguments[i] points at a copy of the i-th value of the launch; sizes[i] is its size. Returns OK, or else the
- * stream's fault, having left a message on its thread. Throws nothing. */
+/* A kernel that is a function of the host. It is called once per block, by any thread; blocks run in any order and at
+ * the same time. arguments[i] points at a copy of the i-th value of the launch; sizes[i] is its size. A status other
+ * than OK becomes the stream's fault, with the message that the function left on its thread. It must not throw. */
 typedef anyplace_status (*anyplace_host_kernel)(void* user, const anyplace_block* block, void* const* arguments,
                                                 const uint32_t* sizes, uint32_t argument_count);
 
-/* Called exactly once: with OK in its place in the stream's order, or with another status when it will never run in
- * that place (the device was lost). On a thread that the backend owns, never on one that is inside an entry. Throws
- * nothing. */
+/* A host function of a stream. It is called exactly once: with OK in its place in the stream's order, or with another
+ * status if it will never run in that place (the device was lost). The calling thread is the backend's own and never
+ * inside an entry. The function must not throw. */
 typedef void (*anyplace_host_function)(void* user, anyplace_status status);
 
-/* One node of a graph: what it does, and after which others. An element of an array with a stride. Members of another
- * kind than the node's are 0. */
+/* One node of a graph: what it does, and which nodes it comes after. It is an element of an array with a stride.
+ * Members that belong to other kinds of nodes are 0. */
 typedef struct anyplace_graph_node {
   uint32_t kind;                /* ANYPLACE_GRAPH_NODE_* */
   uint32_t dependency_count;    /* of dependencies */
-  const uint32_t* dependencies; /* the nodes that it comes after, each once: indices less than its own */
+  const uint32_t* dependencies; /* indices of the nodes that it comes after, each less than its own and given once */
 
-  /* -- KERNEL: of the graph's device. It is destroyed, and its module unloaded, only after the graph that has it: after
-   * graph_destroy, or after an update to nodes without it and the launches made before. */
+  /* -- KERNEL. The kernel belongs to the graph's device. The core destroys it and unloads its module only after the
+   * graph doesn't need it any more: after graph_destroy, or after an update to nodes without it when the earlier
+   * launches are done. */
   anyplace_kernel kernel;
   const anyplace_launch* launch;
-  /* -- COPY: copy->rows is 1 where it is one piece. From and to memory of the graph's device, or of the host, unless
-   * the device numbers differ: then it is a peer copy of one piece, on a backend with PEER_COPY. */
+  /* -- COPY. copy->rows is 1 for a copy of one piece. If the two device numbers are equal, both sides are memory of
+   * the graph's device or of the host. If they differ, it is a peer copy of one piece, on a backend with PEER_COPY. */
   const anyplace_copy_2d* copy;
   int32_t destination_device;
   int32_t source_device;
-  /* -- MEMSET: as memory_set. */
+  /* -- MEMSET. The members have the meaning of memory_set's parameters. */
   anyplace_address address;
   uint64_t count;
   uint32_t value;
   uint32_t width;
-  /* -- HOST_FUNCTION: called with OK at each launch, in its place, on a thread as a stream's host functions are; or not
-   * called, where the device is lost. It stays callable until the graph is destroyed, or was updated and the launches
-   * that were made before are done. */
+  /* -- HOST_FUNCTION. Each launch calls it with OK, in its place, on such a thread as stream_host_function's; if the
+   * device is lost it isn't called. It stays callable until graph_destroy, or until after an update the earlier
+   * launches are done. */
   anyplace_host_function function;
   void* user;
-  /* -- EVENT_RECORD: of the graph's device. EVENT_WAIT: of any. Neither is INTERPROCESS: graphs with such an event are
-   * the core's to launch, node by node. The wait is for the most recent record when the graph
-   * is launched: of the calls of event_record, and of the launches of graphs with a record of it, that returned before
-   * graph_launch was called, complete or not. None is no wait. The event lives as long as the graph. */
+  /* -- EVENT_RECORD, EVENT_WAIT. A record's event belongs to the graph's device, a wait's to any device. Neither is
+   * INTERPROCESS: the core launches graphs with such an event node by node. The wait is for the most recent record,
+   * complete or not, among the calls of event_record and the launches of graphs with a record of the event that
+   * returned before graph_launch was called. If there is none, nothing is waited for. The event lives as long as the
+   * graph. */
   anyplace_event event;
 } anyplace_graph_node;
 
@@ -432,20 +437,21 @@ typedef struct anyplace_graph_desc {
   const anyplace_graph_node* nodes; /* array of node_count */
 } anyplace_graph_desc;
 
-/* How a backend of another process finds memory or an event: bytes that mean something to the same backend only. They
- * are sent as they are to processes of the same machine, with the same version of the backend. The core adds what says
- * where they come from, and finds out whether they were changed. */
+/* How a backend of another process finds memory or an event. Only the same backend understands the bytes. They are
+ * sent unchanged to processes on the same machine that use the same version of the backend. The core adds where they
+ * come from, and detects whether they were changed. */
 #define ANYPLACE_IPC_BYTES 1024
 typedef struct anyplace_ipc_handle {
   uint32_t struct_size;
   uint32_t byte_count; /* of bytes */
-  uint64_t offset;     /* of memory: of the address that was exported, in what is shared */
-  uint64_t size;       /* of memory: of what is shared */
+  uint64_t offset;     /* for memory: bytes from the start of what is shared to the exported address */
+  uint64_t size;       /* for memory: bytes of what is shared */
   uint8_t bytes[ANYPLACE_IPC_BYTES];
 } anyplace_ipc_handle;
 
-/* ---- What the core offers to a backend ------------------------------------------------------------------------------
- * Valid for the life of the process. Every function may be called from any thread and returns at once. */
+/* ---- What the core offers to a backend
+ * ------------------------------------------------------------------------------ It is valid for the life of the
+ * process. Every function may be called from any thread and returns at once. */
 typedef struct anyplace_host {
   uint32_t struct_size;
   uint32_t abi_major;
@@ -454,29 +460,31 @@ typedef struct anyplace_host {
   void* context; /* pass it back as the first argument */
 
   /* Says why the entry running on this thread is about to fail. vendor_name and text may be null. Both are copied. 0,
-   * null and null take back what was left. With a code or a name the text is the vendor's; without, the backend's own:
-   * what is wrong, and, each on a line of its own, what would be right and where to look, if there is that to say. */
+   * null and null withdraw the message. With a code or a name the text is the vendor's. Without them it is the
+   * backend's own and says what is wrong and, if it can, each on a line of its own, what would be right and where to
+   * look. */
   void (*leave_message)(void* context, int64_t vendor_code, const char* vendor_name, const char* text);
 
-  /* Reports an asynchronous fault of the stream that cookie names, when it happens: the core keeps the first, shows
-   * it in query and hands it out, once, in synchronize. text null: the message left on this thread, if any. The stream
-   * goes on with its next command afterwards, unless status is DEVICE_LOST. The fault is reported before the command
-   * counts as complete. */
+  /* Reports an asynchronous fault of the stream that cookie names, when it happens. The core keeps the first fault,
+   * shows it in query and hands it out, once, in synchronize. If text is null, the message that was left on this
+   * thread is used. The stream goes on with its next command afterwards, unless status is DEVICE_LOST. The fault is
+   * reported before the command counts as complete. */
   void (*stream_fault)(void* context, uint64_t cookie, anyplace_status status, int64_t vendor_code,
                        const char* vendor_name, const char* text);
 
-  /* Put around code of the user's that a backend runs itself (the kernels of a shared object), so that a call back
-   * into anyplace is not_permitted there. Host functions and kernel_from_host bring their own. They nest. */
+  /* A backend calls these before and after user code that it runs itself (the kernels of a shared object), so that a
+   * call back into anyplace is not_permitted there. The core does it for host functions and for kernels of
+   * kernel_from_host. The calls nest. */
   void (*user_code_begin)(void* context);
   void (*user_code_end)(void* context);
 
-  /* A line for whoever debugs; level is ANYPLACE_LOG_*. Off unless ANYPLACE_LOG is set. */
+  /* Logs a line for debugging; level is ANYPLACE_LOG_*. The log is off unless the variable ANYPLACE_LOG is set. */
   void (*log)(void* context, uint32_t level, const char* text);
 } anyplace_host;
 
 /* ---- What a backend offers to the core ----------------------------------------------------------------------------*/
 typedef struct anyplace_backend_table {
-  uint32_t struct_size; /* in: bytes the core has; out: bytes the plugin filled, no more than that */
+  uint32_t struct_size; /* in: bytes of the core's struct; out: bytes that the plugin filled, no more than those */
   uint32_t abi_major;   /* ANYPLACE_ABI_MAJOR and _MINOR of the header that the plugin was built with */
   uint32_t abi_minor;
   uint32_t reserved;
@@ -486,18 +494,18 @@ typedef struct anyplace_backend_table {
   void* self;            /* passed back as the first argument of every entry; may be null */
 
   /* -- Life. */
-  /* Waits for all submitted work, at most timeout_ns, then frees what it can. TIMEOUT: it left something running.
-   * Called once, while the process exits; nothing is called afterwards. Never called in a forked child. (optional): the
-   * core calls device_synchronize on the devices that were used, and leaks the rest. */
+  /* Waits for all submitted work, at most timeout_ns, then frees what it can. TIMEOUT means that work is still
+   * running. The core calls it once, while the process exits, and no entry afterwards; it never calls it in a forked
+   * child. (optional): the core calls device_synchronize on the devices that were used, and leaks the rest. */
   anyplace_status (*shutdown)(void* self, uint64_t timeout_ns);
 
-  /* -- Devices. None of device_count, device_properties and device_memory may make a vendor context. Properties are the
-   * same each time, to every thread. */
+  /* -- Devices. device_count, device_properties and device_memory must not make a vendor context. Properties never
+   * change. */
   /* A message that is left with OK says what may hide further devices (a variable and its value): the core adds it to
    * errors about devices that aren't there. */
   anyplace_status (*device_count)(void* self, int32_t* count);
   anyplace_status (*device_properties)(void* self, int32_t device, anyplace_device_properties* out);
-  /* kind is ANYPLACE_NATIVE_*. (optional): native handles are unsupported. May make the vendor's context. */
+  /* kind is ANYPLACE_NATIVE_*. (optional): native handles are unsupported. The entry may make the vendor's context. */
   anyplace_status (*device_native)(void* self, int32_t device, uint32_t kind, uint64_t* native);
   anyplace_status (*device_memory)(void* self, int32_t device, anyplace_memory_info* out);
   /* Returns when everything submitted to the device before the call is done; TIMEOUT when time ran out first. A backend
@@ -507,14 +515,15 @@ typedef struct anyplace_backend_table {
   anyplace_status (*device_reset)(void* self, int32_t device);
 
   /* -- Peer access. (optional, the three together): peer access is unsupported. Enabling twice is OK, and so is
-   * disabling what isn't enabled. A device is no peer of itself. */
+   * disabling access that isn't enabled. A device is no peer of itself. */
   anyplace_status (*peer_query)(void* self, int32_t device, int32_t peer, int32_t* can_access);
   anyplace_status (*peer_enable)(void* self, int32_t device, int32_t peer);
   anyplace_status (*peer_disable)(void* self, int32_t device, int32_t peer);
 
   /* -- Streams. */
   anyplace_status (*stream_create)(void* self, int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out);
-  /* The device's null stream. Called once per device; desc carries its cookie. It is never destroyed. */
+  /* Gives the device's null stream. The core calls it once per device; desc carries the stream's cookie. The stream
+   * is never destroyed. */
   anyplace_status (*stream_default)(void* self, int32_t device, const anyplace_stream_desc* desc, anyplace_stream* out);
   /* Wraps a vendor's stream. Destroying the wrapper leaves the vendor's stream alone. (optional): unsupported. */
   anyplace_status (*stream_from_native)(void* self, int32_t device, uint64_t native, const anyplace_stream_desc* desc,
@@ -523,13 +532,14 @@ typedef struct anyplace_backend_table {
   anyplace_status (*stream_native)(void* self, anyplace_stream stream, uint64_t* native);
   /* Returns at once; work submitted before still completes. */
   anyplace_status (*stream_destroy)(void* self, anyplace_stream stream);
-  /* *done = 1 if all submitted work is complete, else 0. Faults are not its business: see host->stream_fault. */
+  /* Sets *done to 1 if all submitted work is complete, else to 0. It reports no faults: host->stream_fault does that.
+   */
   anyplace_status (*stream_query)(void* self, anyplace_stream stream, int32_t* done);
-  /* As device_synchronize, for one stream. */
+  /* Waits for one stream, as device_synchronize does for a device. */
   anyplace_status (*stream_synchronize)(void* self, anyplace_stream stream, uint64_t timeout_ns);
   /* Holds back what is submitted to the stream later until the event's most recent record at the time of this call is
-   * complete. Never blocks the host. An event that was never recorded is no wait. The event may be of another device.
-   */
+   * complete. Never blocks the host. For an event that was never recorded nothing is held back. The event may belong
+   * to another device. */
   anyplace_status (*stream_wait_event)(void* self, anyplace_stream stream, anyplace_event event);
   /* (optional): host functions are unsupported, and waits from other backends on this one's work poll. */
   anyplace_status (*stream_host_function)(void* self, anyplace_stream stream, anyplace_host_function function,
@@ -537,8 +547,8 @@ typedef struct anyplace_backend_table {
 
   /* -- Gates: events that the host opens, for work of another vendor. (optional, the four together): the core holds a
    * waiting stream's submissions back itself. A gate is opened at most once, by any thread, also from inside a host
-   * function of any backend; it lets pass every wait on it, before and after. It may be destroyed when open; waits on
-   * it are then no longer submitted, but may still be pending. */
+   * function of any backend. An open gate ends every wait on it, earlier and later ones. An open gate may be
+   * destroyed while waits on it are pending; no new wait is submitted then. */
   anyplace_status (*gate_create)(void* self, int32_t device, anyplace_gate* out);
   anyplace_status (*gate_open)(void* self, anyplace_gate gate);
   anyplace_status (*gate_destroy)(void* self, anyplace_gate gate);
@@ -546,67 +556,70 @@ typedef struct anyplace_backend_table {
 
   /* -- Events. */
   anyplace_status (*event_create)(void* self, int32_t device, const anyplace_event_desc* desc, anyplace_event* out);
-  /* Safe while streams still wait on it. */
+  /* An event may be destroyed while streams still wait on it. */
   anyplace_status (*event_destroy)(void* self, anyplace_event event);
-  /* The stream is of the event's device. Recording again overwrites, and leaves waits that were submitted before alone.
-   */
+  /* The stream belongs to the event's device. Recording again replaces the record and doesn't affect waits that were
+   * submitted before. */
   anyplace_status (*event_record)(void* self, anyplace_event event, anyplace_stream stream);
-  /* *done = 1 if the most recent record is complete, or there was none. */
+  /* Sets *done to 1 if the most recent record is complete or there was none, else to 0. */
   anyplace_status (*event_query)(void* self, anyplace_event event, int32_t* done);
   anyplace_status (*event_synchronize)(void* self, anyplace_event event, uint64_t timeout_ns);
-  /* Both were made with TIMING and are complete, but one that was never recorded is NOT_RECORDED. Milliseconds,
-   * negative if end came first. (optional): unsupported. */
+  /* Gives the milliseconds from start to end, negative if end came first. Both events were made with TIMING, and
+   * their records are complete; for one that was never recorded the entry returns NOT_RECORDED. (optional):
+   * unsupported. */
   anyplace_status (*event_elapsed)(void* self, anyplace_event start, anyplace_event end, double* milliseconds);
   /* (optional): native handles are unsupported. */
   anyplace_status (*event_native)(void* self, anyplace_event event, uint64_t* native);
 
   /* -- Memory. bytes is never 0. */
-  /* kind is ANYPLACE_MEMORY_*; UNSUPPORTED for a kind the device lacks. Device memory is aligned to address_alignment.
-   * OUT_OF_MEMORY when there is none. May synchronise. */
+  /* kind is ANYPLACE_MEMORY_*. Returns UNSUPPORTED for a kind that the device lacks and OUT_OF_MEMORY when there is
+   * none. Device memory is aligned to address_alignment. The entry may synchronise. */
   anyplace_status (*memory_allocate)(void* self, int32_t device, uint32_t kind, uint64_t bytes, anyplace_address* out);
-  /* The core calls it when no work uses the memory any more. May synchronise. */
+  /* The core calls it when no work uses the memory any more. The entry may synchronise. */
   anyplace_status (*memory_free)(void* self, int32_t device, uint32_t kind, anyplace_address address);
-  /* In the stream's order; device memory only. (optional, the two together): the core frees after an event. Memory made
-   * by either allocate may be freed by either free. */
+  /* Allocate and free device memory in the stream's order. (optional, the two together): the core frees after an
+   * event. Memory made by either allocate may be freed by either free. */
   anyplace_status (*memory_allocate_async)(void* self, anyplace_stream stream, uint64_t bytes, anyplace_address* out);
   anyplace_status (*memory_free_async)(void* self, anyplace_stream stream, anyplace_address address);
   /* Pins host memory that the user owns. (optional, the two together): registering is unsupported. */
   anyplace_status (*host_register)(void* self, int32_t device, void* address, uint64_t bytes);
   anyplace_status (*host_unregister)(void* self, int32_t device, void* address);
 
-  /* -- Copies and fills, in the stream's order. bytes, count, width and rows are never 0, ranges never overlap. kind is
-   * ANYPLACE_COPY_*. Host memory stays valid until the copy is done. Where it isn't pinned (memory_allocate,
-   * host_register) the call may block, and a source may be read at any time from the call on, ahead of what the stream
-   * still has to do; a destination is written in the stream's order. A backend whose devices have neither pinned_memory
-   * nor host_register reads all host memory in the stream's order. */
+  /* -- Copies and fills, in the stream's order. bytes, count, width and rows are never 0, ranges never overlap. kind
+   * is ANYPLACE_COPY_*. Host memory stays valid until the copy is done. If it isn't pinned (memory_allocate,
+   * host_register), the call may block, and a source may be read at any time from the call on, before the stream's
+   * earlier work is done; a destination is written in the stream's order. A backend whose devices have neither
+   * pinned_memory nor host_register reads all host memory in the stream's order. */
   anyplace_status (*memory_copy)(void* self, anyplace_stream stream, anyplace_address destination,
                                  anyplace_address source, uint64_t bytes, uint32_t kind);
   /* (optional): the core copies line by line. */
   anyplace_status (*memory_copy_2d)(void* self, anyplace_stream stream, const anyplace_copy_2d* copy);
-  /* Between two devices of this backend; the stream is of either. (optional): the core goes through host memory. */
+  /* Copies between two devices of this backend; the stream belongs to either. (optional): the core goes through host
+   * memory. */
   anyplace_status (*memory_copy_peer)(void* self, anyplace_stream stream, int32_t destination_device,
                                       anyplace_address destination, int32_t source_device, anyplace_address source,
                                       uint64_t bytes);
-  /* count elements of width 1, 2 or 4 bytes are set to the low bits of value. address is aligned to width, and that of
-   * device or managed memory or, with the capability HOST_COPY, of host memory. */
+  /* Sets count elements of width 1, 2 or 4 bytes to the low bits of value. address is aligned to width and lies in
+   * device or managed memory or, with the capability HOST_COPY, in host memory. */
   anyplace_status (*memory_set)(void* self, anyplace_stream stream, anyplace_address address, uint32_t value,
                                 uint32_t width, uint64_t count);
 
   /* -- Kernels. (optional, module_load, module_unload and module_kernel together): modules are unsupported. */
-  /* INVALID_IMAGE, with the compiler's log in the message, when the image is no good for the device. An image that
-   * breaks off, or whose own figures lead beyond its bytes, is no good: nothing beyond image_bytes is read, and the
-   * process lives on. */
+  /* Returns INVALID_IMAGE, with the compiler's log in the message, when the device can't use the image. That includes
+   * a truncated image and one whose headers point beyond its bytes: the backend never reads beyond image_bytes, and
+   * the process must not crash. */
   anyplace_status (*module_load)(void* self, int32_t device, const anyplace_module_desc* desc, anyplace_module* out);
-  /* Safe while its kernels are still queued or running. Its kernel handles end with it. */
+  /* A module may be unloaded while its kernels are queued or running. Its kernel handles end with it. */
   anyplace_status (*module_unload)(void* self, anyplace_module module);
-  /* NO_SUCH_KERNEL for an unknown name, also a variable's. The same name gives the same kernel or another for the same
-   * function. */
+  /* Returns NO_SUCH_KERNEL for an unknown name and for a variable's. A name that is asked for again gives the same
+   * handle or another one of the same function. */
   anyplace_status (*module_kernel)(void* self, anyplace_module module, const char* name, anyplace_kernel* out);
-  /* A kernel that is a function of this process. release(user) is called once, when the kernel is destroyed and nothing
-   * queued needs it any more, on any thread. (optional, the two together): such kernels are unsupported. */
+  /* Makes a kernel of a function of this process. The backend calls release(user) once, on any thread, when the
+   * kernel is destroyed and nothing queued needs it any more. (optional, the two together): such kernels are
+   * unsupported. */
   anyplace_status (*kernel_from_host)(void* self, int32_t device, anyplace_host_kernel function, void* user,
                                       void (*release)(void* user), anyplace_kernel* out);
-  /* Ends a kernel of kernel_from_host; safe while it is still queued or running. */
+  /* Destroys a kernel of kernel_from_host, which may still be queued or running. */
   anyplace_status (*kernel_destroy)(void* self, anyplace_kernel kernel);
   /* (optional): there are no kernels at all. */
   anyplace_status (*kernel_launch)(void* self, anyplace_stream stream, anyplace_kernel kernel,
@@ -614,126 +627,133 @@ typedef struct anyplace_backend_table {
 
   /* -- Virtual memory: device addresses and the memory behind them, made apart. (optional, the seven together): the
    * core has allocations of fixed size only. Sizes and addresses are multiples of the granularity, a power of two.
-   * Mapped memory is device memory in every other entry; what isn't mapped is not to be touched. */
+   * Every other entry takes mapped memory as device memory; no entry may touch addresses that aren't mapped. */
   anyplace_status (*virtual_granularity)(void* self, int32_t device, uint64_t* bytes);
-  /* A range of addresses with nothing behind it. OUT_OF_MEMORY when there is none of that size. */
+  /* Reserves a range of addresses without memory. Returns OUT_OF_MEMORY when there is none of that size. */
   anyplace_status (*virtual_reserve)(void* self, int32_t device, uint64_t bytes, anyplace_address* out);
-  /* The whole range that one virtual_reserve gave, with nothing mapped in it but what virtual_unmap failed for. */
+  /* Releases the whole range that one virtual_reserve gave. Nothing is mapped in it except what virtual_unmap failed
+   * for. */
   anyplace_status (*virtual_release)(void* self, int32_t device, anyplace_address address, uint64_t bytes);
-  /* Memory of the device without an address. OUT_OF_MEMORY when there is none. */
+  /* Makes memory of the device without an address. Returns OUT_OF_MEMORY when there is none. */
   anyplace_status (*physical_create)(void* self, int32_t device, uint64_t bytes, anyplace_physical* out);
-  /* What is mapped stays usable until it is unmapped, and goes then. */
+  /* Releases the memory. Where it is mapped it stays usable and is freed when it is unmapped. */
   anyplace_status (*physical_destroy)(void* self, anyplace_physical physical);
-  /* Puts all of the memory at address, inside one reserved range, where nothing is mapped. It is readable and writable
-   * by its device when the entry returns, and by the devices that have peer access to it. It may be mapped at several
+  /* Maps all of the memory at address, inside one reserved range, where nothing is mapped. When the entry returns,
+   * its device and the devices that have peer access to that can read and write it. Memory may be mapped at several
    * addresses. */
   anyplace_status (*virtual_map)(void* self, int32_t device, anyplace_address address, anyplace_physical physical);
-  /* From address on, bytes of one mapping or of several that adjoin, each whole. The core calls it when no work uses
-   * the range any more. May synchronise. Where it failed the core uses the addresses no more, and destroys the memory
-   * and releases the range as if it hadn't. */
+  /* Unmaps the range of bytes at address, which is one mapping or several adjoining ones, each whole. The core calls
+   * it when no work uses the range any more. The entry may synchronise. If it fails, the core doesn't use the
+   * addresses again, and destroys the memory and releases the range as if it had succeeded. */
   anyplace_status (*virtual_unmap)(void* self, int32_t device, anyplace_address address, uint64_t bytes);
 
   /* -- Processes. */
-  /* Which processes use the device, each once, in any order: this one too, at least while it has memory of the device.
-   * Those without a number in its PID namespace are left out, and so are those that ended. *count: in, how many structs
-   * there is room for, which may be 0; out, how many processes there are. If those are more, the first are written for
-   * which there is room. The structs are stride bytes apart; of each no more is written than that. (optional):
-   * unsupported. */
+  /* Lists the processes that use the device, each once, in any order; the calling process is among them at least
+   * while it has memory of the device. Processes that have ended, or have no number in the caller's PID namespace,
+   * are left out. *count is the number of structs that there is room for, which may be 0, and becomes the number of
+   * processes. If there are more processes than room, the first ones are written. The structs are stride bytes apart;
+   * no more than stride bytes of each are written. (optional): unsupported. */
   anyplace_status (*list_processes)(void* self, int32_t device, anyplace_process* processes, uint32_t stride,
                                     uint32_t* count);
 
   /* -- More of virtual memory. */
-  /* As virtual_map, for count memories of the device at once, count > 0: all of the first at address, all of the next
-   * behind it, and so on. All of them or, where it fails, none: the core then calls virtual_map for each. (optional):
-   * it does so at once. */
+  /* Maps count > 0 memories of the device at once, as virtual_map does: the first at address, each next one right
+   * behind. It maps all of them or, if it fails, none; then the core calls virtual_map for each. (optional): the core
+   * calls virtual_map for each. */
   anyplace_status (*virtual_map_all)(void* self, int32_t device, anyplace_address address,
                                      const anyplace_physical* physicals, uint64_t count);
 
   /* -- Clocks. */
-  /* When the most recent record of an event completed that was made with TIMING and is complete, on the device's clock:
-   * nanoseconds; NOT_RECORDED for one that was never recorded. (optional, with device_clock): the core measures from an
-   * event of its own, with event_elapsed. */
+  /* Gives the time on the device's clock, in nanoseconds, at which an event's most recent record completed. The event
+   * was made with TIMING, and the record is complete; for one that was never recorded the entry returns NOT_RECORDED.
+   * (optional, with device_clock): the core measures from an event of its own, with event_elapsed. */
   anyplace_status (*event_timestamp)(void* self, anyplace_event event, uint64_t* nanoseconds);
-  /* The device's clock and the host's, read as nearly at the same moment as the vendor allows. (optional): likewise. */
+  /* Reads the device's clock and the host's, as nearly at the same moment as the vendor allows. (optional, with
+   * event_timestamp). */
   anyplace_status (*device_clock)(void* self, int32_t device, anyplace_clock* out);
 
   /* -- More native handles. */
-  /* Wraps a vendor's event, made with those flags (ANYPLACE_EVENT_*). Destroying the wrapper leaves the vendor's event
-   * alone. (optional): unsupported. */
+  /* Wraps a vendor's event that was made with the given flags (ANYPLACE_EVENT_*). Destroying the wrapper leaves the
+   * vendor's event alone. (optional): unsupported. */
   anyplace_status (*event_from_native)(void* self, int32_t device, uint64_t native, uint32_t flags,
                                        anyplace_event* out);
   /* (optional): unsupported. */
   anyplace_status (*module_native)(void* self, anyplace_module module, uint64_t* native);
-  /* Of a kernel from a module. (optional): unsupported. */
+  /* Gives the vendor's handle of a module's kernel. (optional): unsupported. */
   anyplace_status (*kernel_native)(void* self, anyplace_kernel kernel, uint64_t* native);
 
   /* -- More of kernels. */
-  /* (optional): nothing is known but the device's limits. */
+  /* (optional): only the device's limits are known. */
   anyplace_status (*kernel_attributes)(void* self, anyplace_kernel kernel, anyplace_kernel_attributes* out);
-  /* How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor runs at the same time.
-   * (optional): unsupported. */
+  /* Gives how many blocks of that many threads, with shared_bytes of dynamic shared memory each, a multiprocessor
+   * runs at the same time. (optional): unsupported. */
   anyplace_status (*kernel_occupancy)(void* self, anyplace_kernel kernel, uint32_t threads, uint64_t shared_bytes,
                                       uint32_t* blocks);
-  /* A variable of the module by its name, in the module's memory, which lives as long as it does: each load of an image
-   * has variables of its own. NO_SUCH_GLOBAL for an unknown name, also a kernel's. (optional): unsupported. */
+  /* Finds a variable of the module by its name. Its memory is the module's and lives as long: each load of an image
+   * has variables of its own. Returns NO_SUCH_GLOBAL for an unknown name and for a kernel's. (optional): unsupported.
+   */
   anyplace_status (*module_global)(void* self, anyplace_module module, const char* name, anyplace_global* out);
 
   /* -- Graphs. (optional, the four together): the core submits the nodes one by one at each launch. */
-  /* Makes what can be launched again and again; the description is the caller's again when the entry returns, as are
-   * the arrays and values that it points to. UNSUPPORTED for a graph with something that the device can't have in one:
-   * the core submits that graph's nodes itself. A graph of empty nodes, fills of bytes and copies of one piece within
-   * the device's memory is one that each device with GRAPHS can have. */
+  /* Makes a graph that can be launched again and again. The description, with the arrays and values that it points
+   * to, is the caller's again when the entry returns. Returns UNSUPPORTED for a graph with a node that the device
+   * can't have in one: the core submits that graph's nodes itself. Each device with GRAPHS takes graphs of empty
+   * nodes, fills of bytes and copies of one piece within its memory. */
   anyplace_status (*graph_create)(void* self, int32_t device, const anyplace_graph_desc* desc, anyplace_graph* out);
-  /* Other work for the launches that are made from now on: the kinds and the dependencies are those that it was made
-   * with, node for node. Launches made before keep what they had. UNSUPPORTED: the core makes another graph in its
-   * place. Where it fails the graph is as it was. */
+  /* Changes the work of later launches; each node has the kind and the dependencies that it was made with. Launches
+   * made before keep their work. If the entry returns UNSUPPORTED, the core makes another graph in its place. If it
+   * fails, the graph is unchanged. */
   anyplace_status (*graph_update)(void* self, anyplace_graph graph, const anyplace_graph_desc* desc);
-  /* In the stream's order: the graph begins when the stream's earlier work is done, and later work waits for all of it.
-   * The stream is of the graph's device. A launch is submitted only behind the graph's earlier ones, in their stream or
-   * after an event: two launches never run at the same time. Faults of the work are the stream's. */
+  /* Launches the graph in the stream's order: it begins when the stream's earlier work is done, and later work waits
+   * for all of it. The stream belongs to the graph's device. The core submits a launch only behind the graph's
+   * earlier ones, in their stream or after an event, so two launches never run at the same time. Faults of the work
+   * are the stream's. */
   anyplace_status (*graph_launch)(void* self, anyplace_graph graph, anyplace_stream stream);
-  /* No launch of it is pending, unless the device is lost. */
+  /* The core calls it when no launch is pending or the device is lost. */
   anyplace_status (*graph_destroy)(void* self, anyplace_graph graph);
 
-  /* -- Sharing between processes. PEER_GONE: the process at the other end has ended. */
-  /* Makes device memory known to other processes: bytes from address, in memory that is allocated or mapped and stays
-   * so until memory_export_end. All that is exported of one allocation gives the same bytes, size too, where the vendor
-   * shares whole allocations. Works for memory of the kind SHAREABLE; UNSUPPORTED for other memory that the vendor
-   * can't share. (optional, with memory_import and memory_import_end): sharing memory is unsupported. */
+  /* -- Sharing between processes. The entries return PEER_GONE when the process at the other end has ended. */
+  /* Makes a handle by which other processes find the bytes of device memory at address. The memory stays allocated or
+   * mapped until memory_export_end. Where the vendor shares whole allocations, all exports of one allocation have the
+   * same bytes and size. Memory of the kind SHAREABLE can always be exported; for other memory that the vendor can't
+   * share the entry returns UNSUPPORTED. (optional, with memory_import and memory_import_end): sharing memory is
+   * unsupported. */
   anyplace_status (*memory_export)(void* self, int32_t device, anyplace_address address, uint64_t bytes,
                                    anyplace_ipc_handle* out);
-  /* Once for each memory_export that succeeded, when the memory is about to be freed. (optional): nothing is to do. */
+  /* The core calls it once for each memory_export that succeeded, when the memory is about to be freed. (optional):
+   * it isn't called. */
   anyplace_status (*memory_export_end)(void* self, int32_t device, anyplace_address address,
                                        const anyplace_ipc_handle* handle);
-  /* Opens what another process exported of this device: the address of the first of its size bytes. The core opens the
-   * same bytes once at a time. The exporter doesn't free the memory meanwhile, unless it ends. */
+  /* Opens memory of this device that another process exported, and gives the address of the first of its size bytes.
+   * The core never has the same bytes open twice. The exporting process doesn't free the memory meanwhile, unless it
+   * ends. */
   anyplace_status (*memory_import)(void* self, int32_t device, const anyplace_ipc_handle* handle,
                                    anyplace_address* out);
-  /* Ends a memory_import. The core calls it when no work of this process uses the memory any more. May synchronise. */
+  /* Ends a memory_import. The core calls it when no work of this process uses the memory any more. The entry may
+   * synchronise. */
   anyplace_status (*memory_import_end)(void* self, int32_t device, anyplace_address address);
-  /* Makes an event that has INTERPROCESS known to other processes. The event stays until they have let go of it or have
-   * ended. (optional, with event_import): sharing events is unsupported. */
+  /* Makes a handle by which other processes find an event that was made with INTERPROCESS. The event lives until they
+   * have destroyed theirs or ended. (optional, with event_import): sharing events is unsupported. */
   anyplace_status (*event_export)(void* self, anyplace_event event, anyplace_ipc_handle* out);
-  /* Another process's event as one of this process: all processes that have it may record it and wait for each other's
-   * records. Where a process ends before what it recorded is complete, and the vendor tells, those that wait get
-   * PEER_GONE within a second: from event_synchronize and event_query, or as the fault of a stream, which then goes on.
-   * event_destroy ends it. */
+  /* Opens another process's event as one of this process. All processes that have it may record it and wait for each
+   * other's records. If a process ends before what it recorded is complete, and the vendor can tell, those that wait
+   * get PEER_GONE within a second: from event_synchronize and event_query, or as the fault of a stream, which then
+   * goes on. event_destroy ends the import. */
   anyplace_status (*event_import)(void* self, int32_t device, const anyplace_ipc_handle* handle, anyplace_event* out);
 
   /* -- Monitoring. */
-  /* The device now, whoever uses it. A figure that the vendor can't tell, or not of this device, is left out of known;
-   * it is no error, nor is a management library that is missing: source says so. Makes no context and waits for no
-   * work. Where two samples are taken one after the other, counters of the second are no less, and what the first told
-   * the second tells, unless a call of the vendor's fails. DEVICE_LOST where the vendor says that the device is gone.
-   * (optional): unsupported. */
+  /* Measures the device now, whoever uses it. A figure that the vendor can't tell of this device is left out of
+   * known; that is no error. Neither is a missing management library: source names it. The entry makes no context and
+   * waits for no work. Between two samples counters never fall, and a figure that was known stays known unless a call
+   * of the vendor's fails. Returns DEVICE_LOST if the vendor says that the device is gone. (optional): unsupported. */
   anyplace_status (*device_sample)(void* self, int32_t device, anyplace_device_sample* out);
   /* -- End of version 1.0. */
 } anyplace_backend_table;
 
-/* The one symbol that a plugin exports. Called once per process, by any thread. It fills the table up to what both
- * sides know and sets struct_size to that. Loading the vendor's library belongs here: LIBRARY_MISSING, NO_DRIVER or
- * another status with a message refuses the plugin with that reason. It creates no context and starts no thread that it
- * can start later. host stays valid for the life of the process; table does not. */
+/* The one symbol that a plugin exports. The core calls it once per process, on any thread. It fills the table up to
+ * what both sides know and sets struct_size to that. It loads the vendor's library: LIBRARY_MISSING, NO_DRIVER or
+ * another status with a message refuses the plugin with that reason. It creates no context and starts no thread that
+ * can be started later. host stays valid for the life of the process; table does not. */
 typedef anyplace_status (*anyplace_backend_entry_function)(const anyplace_host* host, anyplace_backend_table* table);
 ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host, anyplace_backend_table* table);
 

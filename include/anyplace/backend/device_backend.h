@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a vendor's C++ author derives from.
+// DeviceBackend: the base class that a vendor's backend in C++ derives from.
 //
 //   class AcmeBackend final : public anyplace::backend::DeviceBackend {
 //    public:
@@ -10,15 +10,14 @@
 //   };
 //   ANYPLACE_EXPORT_BACKEND(AcmeBackend, "acme", "1.2.0", "Acme accelerators")
 //
-// The macro defines the plugin's one exported symbol. Behind it a table of functions is generated: each calls the
-// method of the same name, catches every exception and turns it into a status. So methods return values and throw;
-// nothing thrown crosses the boundary. What each method must do is written once, at the entry of the same name in
-// abi.h.
+// The macro defines the plugin's one exported symbol and generates the table of functions: each calls the method of the
+// same name, catches every exception and turns it into a status. So methods return values and throw, and no exception
+// crosses the boundary. The entry of the same name in abi.h documents what each method must do.
 //
-// A method that is left unoverridden and isn't pure becomes a null entry, which means to the core that the capability
-// is absent. (So overrides must be public: the generated table compares their addresses' types.)
+// A method that isn't pure and isn't overridden becomes a null entry, which tells the core that the capability is
+// absent. (So overrides must be public: the generated table compares their addresses' types.)
 //
-// This header is all inline: a plugin links nothing of anyplace's.
+// Everything in this header is inline, so a plugin links no library of anyplace.
 #pragma once
 
 #include <algorithm>
@@ -37,9 +36,9 @@
 
 namespace anyplace::backend {
 
-/// What a method throws to fail: a status, and the vendor's own code, name and text of it. Without code and name the
-/// text is the backend's: what is wrong, what would be right, where to look, on a line each ('\n' between); one will
-/// do.
+/// The exception that a method throws to fail. It has a status, and the vendor's own code, name and text. Without code
+/// and name the text is the backend's own: it says what is wrong and, if it can, what would be right and where to look,
+/// on a line each ('\n' between).
 class Failure : public std::runtime_error {
  public:
   explicit Failure(anyplace_status status, const std::string& text, std::int64_t vendor_code = 0,
@@ -56,7 +55,8 @@ class Failure : public std::runtime_error {
   std::string vendor_name_;
 };
 
-/// The core's side, as a value. Copy it freely; it is valid for the life of the process.
+/// The functions that the core offers to a backend, as a value that may be copied freely. Valid for the life of the
+/// process.
 class Host {
  public:
   explicit Host(const anyplace_host* host) noexcept : host_(host) {}
@@ -64,7 +64,7 @@ class Host {
   void leave_message(std::int64_t vendor_code, const char* vendor_name, const char* text) const noexcept {
     host_->leave_message(host_->context, vendor_code, vendor_name, text);
   }
-  /// `text` null: the message that was left on this thread.
+  /// If `text` is null, the message that was left on this thread is used.
   void stream_fault(std::uint64_t cookie, anyplace_status status, const char* text = nullptr,
                     std::int64_t vendor_code = 0, const char* vendor_name = nullptr) const noexcept {
     host_->stream_fault(host_->context, cookie, status, vendor_code, vendor_name, text);
@@ -77,7 +77,7 @@ class Host {
   const anyplace_host* host_;
 };
 
-/// A handle is any 64-bit number; these make one of a pointer and back.
+/// These convert a pointer to a handle, which is any 64-bit number, and back.
 template <class T>
 std::uint64_t to_handle(T* object) noexcept {
   return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(object));
@@ -87,9 +87,9 @@ T* from_handle(std::uint64_t handle) noexcept {
   return reinterpret_cast<T*>(static_cast<std::uintptr_t>(handle));
 }
 
-/// One vendor's devices. Contract, threading and errors of every method: the entry of the same name in abi.h.
-/// The object is made once, when the name is first used, and never destroyed.
-/// Methods with a timeout return false when time ran out.
+/// The devices of one vendor. The entries of the same names in abi.h document contract, threading and errors of the
+/// methods. The object is made once, when the backend's name is first used, and never destroyed. Methods with a timeout
+/// return false when time ran out.
 class DeviceBackend {
  public:
   DeviceBackend() = default;
@@ -102,7 +102,7 @@ class DeviceBackend {
 
   // -- Devices.
   virtual std::int32_t device_count() = 0;
-  /// `out` is zeroed and has the size of the newest struct; the core gets as much of it as it knows.
+  /// `out` is zeroed and has the size of this header's struct; the core gets as much of it as its own struct holds.
   virtual void device_properties(std::int32_t device, anyplace_device_properties& out) = 0;
   virtual std::uint64_t device_native(std::int32_t /*device*/, std::uint32_t /*kind*/) { absent("device_native"); }
   virtual void device_memory(std::int32_t device, anyplace_memory_info& out) = 0;
@@ -210,7 +210,7 @@ class DeviceBackend {
   }
 
   // -- Processes.
-  /// All of them; the core gets as many as it has room for.
+  /// Returns all processes; the core gets as many as it has room for.
   virtual std::vector<anyplace_process> list_processes(std::int32_t /*device*/) { absent("list_processes"); }
 
   // -- More of virtual memory.
@@ -221,7 +221,7 @@ class DeviceBackend {
 
   // -- Clocks.
   virtual std::uint64_t event_timestamp(anyplace_event /*event*/) { absent("event_timestamp"); }
-  /// `out` as in device_properties.
+  /// device_properties says how `out` crosses.
   virtual void device_clock(std::int32_t /*device*/, anyplace_clock& /*out*/) { absent("device_clock"); }
 
   // -- More native handles.
@@ -231,7 +231,7 @@ class DeviceBackend {
   virtual std::uint64_t module_native(anyplace_module /*module*/) { absent("module_native"); }
   virtual std::uint64_t kernel_native(anyplace_kernel /*kernel*/) { absent("kernel_native"); }
 
-  // -- More of kernels. `out` as in device_properties.
+  // -- More of kernels. device_properties says how `out` crosses.
   virtual void kernel_attributes(anyplace_kernel /*kernel*/, anyplace_kernel_attributes& /*out*/) {
     absent("kernel_attributes");
   }
@@ -269,7 +269,7 @@ class DeviceBackend {
     absent("event_import");
   }
 
-  // -- Monitoring. `out` as in device_properties; kit/sampled.h sets figures and their bits.
+  // -- Monitoring. device_properties says how `out` crosses; kit/sampled.h sets figures together with their bits.
   virtual void device_sample(std::int32_t /*device*/, anyplace_device_sample& /*out*/) { absent("device_sample"); }
 
  private:
@@ -280,8 +280,8 @@ class DeviceBackend {
 
 namespace detail {
 
-/// In a handler: leaves the exception's message with the core, and returns the status that it means. Apart from the
-/// entries, so that their good path keeps no more than it needs.
+/// Called in a handler: leaves the exception's message with the core and returns the status that stands for it. It
+/// isn't inlined, so that the entries' path without an exception stays short.
 [[gnu::noinline, gnu::cold]] inline anyplace_status status_of_exception(const anyplace_host* host) noexcept {
   try {
     throw;
@@ -300,7 +300,7 @@ namespace detail {
   }
 }
 
-/// Runs `body`, which may throw anything, and returns what crosses the boundary instead. `host` is read when it throws.
+/// Runs `body`, which may throw anything, and returns a status. `host` is read only when it throws.
 template <class Body>
 anyplace_status guarded(const anyplace_host* const& host, Body&& body) noexcept {
   try {
@@ -310,8 +310,8 @@ anyplace_status guarded(const anyplace_host* const& host, Body&& body) noexcept 
   }
 }
 
-// One type per method, which calls Backend's own: the object is a Backend and nothing derived from it, so no virtual
-// dispatch is needed.
+// Each method becomes a type that calls Backend's own method: the object's class is Backend and none derived from it,
+// so no virtual dispatch is needed.
 #define ANYPLACE_BACKEND_METHOD(entry, presence, capabilities)                          \
   struct entry##_method {                                                               \
     template <class Backend, class... Args>                                             \
@@ -322,7 +322,7 @@ anyplace_status guarded(const anyplace_host* const& host, Body&& body) noexcept 
 ANYPLACE_ENTRY_LIST(ANYPLACE_BACKEND_METHOD)
 #undef ANYPLACE_BACKEND_METHOD
 
-/// How a parameter of a method crosses the boundary: as it is.
+/// How a parameter of a method crosses the boundary. By default it crosses unchanged.
 template <class Parameter>
 struct Crossing {
   using type = Parameter;
@@ -330,7 +330,8 @@ struct Crossing {
   static constexpr Parameter widened(Parameter value) noexcept { return value; }
   static constexpr Parameter given(Parameter value) noexcept { return value; }
 };
-/// A struct of the core's, as a pointer. That of an older core is shorter than ours: what it doesn't have reads as 0.
+/// A struct of the core's crosses as a pointer. An older core's struct is shorter than this header's: the missing
+/// fields read as 0.
 template <class Struct>
 struct Crossing<const Struct&> {
   using type = const Struct*;
@@ -354,10 +355,10 @@ struct Exported {
   static void fill(anyplace_backend_table& table) noexcept;
 };
 
-/// What stands in the table for a method with these parameters. Every entry is one of the functions below.
+/// The functions below are the possible table entries for a method with these parameters.
 template <class Backend, class Method, class... Parameters>
 struct Thunk {
-  /// For methods that return nothing.
+  /// The entry of a method that returns nothing.
   static anyplace_status call(void* self, typename Crossing<Parameters>::type... args) noexcept {
     if ((Crossing<Parameters>::is_short(args) || ...)) [[unlikely]]
       return call_widened(self, args...);
@@ -378,7 +379,7 @@ struct Thunk {
     });
   }
 
-  /// For methods whose result goes to the last parameter of the entry.
+  /// The entry of a method whose result goes to the entry's last parameter.
   template <class Out>
   static anyplace_status call_out(void* self, typename Crossing<Parameters>::type... args, Out* out) noexcept {
     auto* me = static_cast<Exported<Backend>*>(self);
@@ -390,7 +391,7 @@ struct Thunk {
     }
   }
 
-  /// For methods that wait: false becomes TIMEOUT.
+  /// The entry of a method that waits; false becomes TIMEOUT.
   static anyplace_status call_wait(void* self, typename Crossing<Parameters>::type... args) noexcept {
     auto* me = static_cast<Exported<Backend>*>(self);
     return guarded(me->host, [&]() -> anyplace_status {
@@ -399,7 +400,8 @@ struct Thunk {
   }
 };
 
-/// The same for methods that fill a struct of the core's: theirs is the newest, the core gets as much as it has.
+/// The entry of a method that fills a struct. The method fills this header's struct, and the core gets as much of it as
+/// its own holds.
 template <class Backend, class Method, class Struct, class... Args>
 struct FillThunk {
   static anyplace_status call(void* self, Args... args, Struct* out) noexcept {
@@ -414,8 +416,8 @@ struct FillThunk {
   }
 };
 
-/// The same for methods that return an array: the core gets as many of its structs, and as much of each, as it has room
-/// for.
+/// The entry of a method that returns an array. The core gets as many structs as it has room for, each cut to its
+/// stride.
 template <class Backend, class Method, class Struct>
 anyplace_status call_list(void* self, std::int32_t device, Struct* out, std::uint32_t stride,
                           std::uint32_t* count) noexcept {
@@ -431,8 +433,9 @@ anyplace_status call_list(void* self, std::int32_t device, Struct* out, std::uin
   });
 }
 
-/// Chooses the entry by the types of the method and of the entry: a bool to which no parameter of the entry belongs
-/// says whether a wait came to its end. That the entry's type is right the compiler checks where it is returned.
+/// Chooses the entry by the types of the method and of the entry. If the method returns bool and the entry has no
+/// output for it, the bool says whether a wait ended in time. The compiler checks the entry's type where it is
+/// returned.
 template <class Backend, class Method, class Result, class... Parameters, class... Crossed>
 constexpr auto entry_of(Result (DeviceBackend::*)(Parameters...), anyplace_status (*)(void*, Crossed...)) noexcept
     -> anyplace_status (*)(void*, Crossed...) {
@@ -471,7 +474,7 @@ constexpr auto entry_of(std::vector<Struct> (DeviceBackend::*)(std::int32_t),
   return &call_list<Backend, Method, Struct>;
 }
 
-/// Whether Backend's own class, or one between, overrides the method: then the pointer's class isn't DeviceBackend.
+/// Whether the method isn't overridden by Backend or a class between: then its pointer's class is DeviceBackend.
 template <class Method>
 inline constexpr bool is_default = false;
 template <class Result, class... Args>
@@ -488,7 +491,7 @@ void Exported<Backend>::fill(anyplace_backend_table& table) noexcept {
 #undef ANYPLACE_FILL_ENTRY
 }
 
-/// `length`, or the few bytes less after which no character of UTF-8 is cut in two.
+/// The greatest length up to `length` that cuts no character of UTF-8 in two.
 inline std::size_t whole_length(const char* text, std::size_t length) noexcept {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   for (std::size_t back = 1; back <= 3 && back <= length; ++back) {
@@ -507,7 +510,7 @@ inline void copy_text(char* destination, std::size_t room, const char* text) noe
   destination[length] = '\0';
 }
 
-/// The body of anyplace_backend_entry. The backend is made here and lives as long as the process.
+/// The body of anyplace_backend_entry. It makes the backend, which lives as long as the process.
 template <class Backend>
 anyplace_status export_backend(const anyplace_host* host, anyplace_backend_table* out, const char* name,
                                const char* version, const char* description) noexcept {
@@ -537,10 +540,10 @@ anyplace_status export_backend(const anyplace_host* host, anyplace_backend_table
 
 }  // namespace detail
 
-/// Takes from the end of a text what was cut off in the midst of a character of UTF-8.
+/// Removes a character of UTF-8 that was cut off at the end of a text.
 inline void end_whole(char* text) noexcept { text[detail::whole_length(text, std::strlen(text))] = '\0'; }
 
-/// Copies `text` into a fixed array of a properties struct, cut to its size, between two characters of UTF-8.
+/// Copies `text` into a fixed array of a properties struct. A longer text is cut between two characters of UTF-8.
 template <std::size_t N>
 void set_text(char (&destination)[N], const std::string& text) noexcept {
   detail::copy_text(destination, N, text.c_str());
@@ -548,8 +551,8 @@ void set_text(char (&destination)[N], const std::string& text) noexcept {
 
 }  // namespace anyplace::backend
 
-/// Exports `Class` as the backend `name`. `Class` has a constructor from anyplace::backend::Host; what it throws
-/// refuses the plugin with that reason. Once per plugin, outside every namespace. Compile plugins with
+/// Exports `Class` as the backend `name`. `Class` has a constructor from anyplace::backend::Host; an exception from it
+/// refuses the plugin with that reason. Use it once per plugin, outside every namespace, and compile plugins with
 /// -fvisibility=hidden.
 #define ANYPLACE_EXPORT_BACKEND(Class, name, version, description)                                          \
   extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_backend_entry(const anyplace_host* host,       \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Every entry of anyplace_backend_table, once, for what has to go through them all: the core's checks of a table,
- * DeviceBackend's entries, tables that forward, the offsets that tests pin, the check of the documentation.
+ * A list of all entries of anyplace_backend_table, for code that has to go through them: the core's checks of a
+ * table, DeviceBackend's entries, tables that forward, the offsets that tests pin, the check of the documentation.
  *
- * abi.h is the page to read; this is its index. A new entry is written at the end of the table there and at the end of
- * this list. The assertions below compare the two, so an entry that one of them lacks, or has elsewhere, doesn't
- * compile. Once 0.1.0 is released no line of the list moves or goes.
+ * abi.h says what each entry does. A new entry is written at the end of the table there and at the end of this list.
+ * The assertions below compare the two, so an entry that is missing or misplaced in one of them doesn't compile. Once
+ * 0.1.0 is released no line of the list may move or go.
  */
 #pragma once
 
@@ -114,7 +114,7 @@
 
 #define ANYPLACE_FOR(capability) (UINT64_C(1) << ANYPLACE_CAPABILITY_BIT_##capability)
 
-/* What ANYPLACE_ENTRY_##presence is. */
+/* The values of ANYPLACE_ENTRY_##presence. */
 enum { ANYPLACE_ENTRY_REQUIRED = 1, ANYPLACE_ENTRY_OPTIONAL = 2, ANYPLACE_ENTRY_TOGETHER = 3 };
 
 /* ANYPLACE_ENTRY_INDEX_##entry counts from 0; ANYPLACE_ENTRY_COUNT is how many there are. */
@@ -125,7 +125,7 @@ enum {
       ANYPLACE_ENTRY_COUNT
 };
 
-/* Offsets in the table: of the first entry, and of each. An entry is a pointer to a function; nothing is between two.
+/* The offsets in the table of the first entry and of a given entry. Entries are function pointers without gaps.
  */
 #define ANYPLACE_ENTRY_BEGIN (offsetof(anyplace_backend_table, self) + sizeof(void*))
 #define ANYPLACE_ENTRY_OFFSET(entry) (ANYPLACE_ENTRY_BEGIN + ANYPLACE_ENTRY_INDEX_##entry * sizeof(void (*)(void)))

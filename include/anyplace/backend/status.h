@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one table of outcomes.
+ * The table of status codes.
  *
  * Every status that crosses the plugin boundary and every anyplace::ErrorCode is generated from ANYPLACE_STATUS_LIST,
  * so a code, its name and its text can't drift apart. Compiles as C11 and as C++.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an application that is built with ThreadSanitizer has to be told by a library that isn't: that one thing was
-// done before another. The runtime sees the mutexes of such a library and nothing of its atomics. Where those hand on
-// what the application's own code reads and writes (a callable, a closure, memory that a kernel uses), the giver says
-// release_to_sanitizer(tag) before, and the taker acquire_from_sanitizer(tag) after, with the same address.
+// Happens-before annotations for an application that is built with ThreadSanitizer and a library that isn't. The
+// runtime sees the mutexes of such a library, but not its atomics. Where an atomic publishes data that the
+// application's own code reads and writes (a callable, a closure, memory that a kernel uses), the writer calls
+// release_to_sanitizer(tag) before, and the reader acquire_from_sanitizer(tag) after, with the same address.
 //
-// The runtime is found when the library is loaded, by symbols that may be missing: without it each call is a load and a
-// branch. In code that is compiled for ThreadSanitizer nothing is said, as it sees the atomics themselves.
+// The runtime is found by weak symbols when the library is loaded; without it each call is a load and a branch. In code
+// that is compiled for ThreadSanitizer the calls do nothing, as the sanitizer sees the atomics there.
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -27,7 +27,7 @@ __attribute__((weak, visibility("default"))) void __tsan_release(void* address);
 
 namespace anyplace::backend {
 
-/// Whether the process runs under ThreadSanitizer, and this code wasn't compiled for it. Never changes.
+/// Whether the process runs under ThreadSanitizer and this code wasn't compiled for it. It never changes.
 inline bool unseen_by_thread_sanitizer() noexcept {
 #if defined(ANYPLACE_HAS_SANITIZER_HOOKS)
   return __builtin_expect(&__tsan_acquire != nullptr && &__tsan_release != nullptr, 0);
@@ -36,7 +36,8 @@ inline bool unseen_by_thread_sanitizer() noexcept {
 #endif
 }
 
-/// What this thread has done happened before whatever a thread does after acquire_from_sanitizer() of the same address.
+/// Everything that this thread did before happens before what a thread does after acquire_from_sanitizer() of the same
+/// address.
 inline void release_to_sanitizer([[maybe_unused]] const volatile void* tag) noexcept {
 #if defined(ANYPLACE_HAS_SANITIZER_HOOKS)
   if (__builtin_expect(&__tsan_release != nullptr, 0)) __tsan_release(const_cast<void*>(tag));

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ClassBackend: DeviceBackend's entries on classes, for a vendor whose driver has one object for each of anyplace's
-// (CUDA, HIP). A handle is the address of its object. An entry that isn't here is left null, such as device_reset and
-// kernels that are functions of the host; the core does without. device_native is the derived class's to write.
+// ClassBackend: implements DeviceBackend's methods with classes, for a vendor whose driver has one object for each of
+// anyplace's (CUDA, HIP). A handle is the address of its object. Methods that aren't overridden here, such as
+// device_reset and kernel_from_host, become null entries. The derived class implements device_native.
 //
-// `Parts` names the classes and functions; backends/cuda/backend.cpp is one.
+// `Parts` names the classes and functions that it uses; backends/cuda/backend.cpp has an example.
 //
 //   Device, Module, Kernel      types; Device is one as class_device.h makes it, Module one as module.h does
 //   Device::Stream has, beside what work.h asks for, device(), synchronize(timeout), wait(const Event&),
 //                               wait(const Gate&) and destroy(); and these, which are static and throw:
 //                               make(Device&, const anyplace_stream_desc&), make_null(Device&), adopt(Device&, native)
-//   double milliseconds_between(const Event&, const Event&)      of one device; static
+//   double milliseconds_between(const Event&, const Event&)      of two events of one device; static
 //   Kernel has, beside what module.h asks for, native(), attributes(anyplace_kernel_attributes&) and
 //                               occupancy(threads, shared_bytes); they throw
 //   Copies                      as copies.h makes it
 //   Graph                       as graph.h makes it, of the same Device
-//   Ipc                         for entries of several processes, but for mapped memory (mapped_sharing.h); its members
-//   are static and throw:
+//   Ipc                         has the entries for several processes, except those for mapped memory, which
+//                               mapped_sharing.h has; its members are static and throw:
 //                               export_memory(Device&, address, anyplace_ipc_handle&),
 //                               import_memory(Device&, const anyplace_ipc_handle&), end_import(Device&, address),
 //                               export_event(Event&, anyplace_ipc_handle&),
@@ -281,7 +281,7 @@ class ClassBackend : public DeviceBackend, private Watched {
   }
 
  protected:
-  /// As Watcher's.
+  /// The parameters are those of Watcher's constructor.
   explicit ClassBackend(const char* thread_name) noexcept : watcher_(thread_name, *this) {}
 
   Device& at(std::int32_t device) { return *devices_.at(static_cast<std::size_t>(device)); }
@@ -290,7 +290,7 @@ class ClassBackend : public DeviceBackend, private Watched {
   std::vector<std::unique_ptr<Device>> devices_;  ///< filled by the derived class's constructor
 
  private:
-  // -- Watched: the vendor tells nobody unasked that a device failed, and doesn't call its host functions then.
+  // -- The methods of Watched. The vendor doesn't report a failed device on its own and then drops its host functions.
   void look(bool ask_vendor) noexcept override {
     for (const auto& device : devices_) {
       device->host_functions().settle_if_lost(ask_vendor);
@@ -314,7 +314,7 @@ class ClassBackend : public DeviceBackend, private Watched {
     return memory;
   }
 
-  /// Waits for the device, as far as there is something to wait for. False if time ran out.
+  /// Waits for the device if anything was submitted to it. Returns false if time ran out.
   static bool finish(Device& device, const Deadline& deadline) {
     if (device.lost()) return true;
     try {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ClassDevice: a device with everything that is kept for it, made of the other headers here: what ClassBackend asks of
-// a Device. The vendor's own class derives from it and adds properties() and memory_info(), which ClassBackend wants,
-// and what else it knows.
+// ClassDevice: a device with everything that a backend keeps for it, made of the kit's other headers. It is most of
+// what ClassBackend asks of a Device: the vendor's own class derives from it and adds properties() and memory_info().
 //
-// Lock order, over all of them: Graph's, RetiredModules', Work's, EventPool's. MappedSharing's; Sharing's,
-// VirtualMemory's. Module's and Gates' have no other of these under them. Under any of these the vendor may be called,
-// hence its context's taken. Leaves, under which nothing is called: HostCalls' and Watcher's.
+// Lock order: Graph's mutex is taken before RetiredModules', that before Work's, that before EventPool's.
+// MappedSharing's and Sharing's are each taken before VirtualMemory's. Under Module's and Gates' no other mutex of the
+// kit is taken. Under all of these the vendor may be called, and so its context's mutex taken. HostCalls' and Watcher's
+// are leaves, under which nothing is called.
 //
-// The parts are made of the structs of calls that work.h, host_functions.h, gates.h, virtual_memory.h and module.h ask
-// for. VirtualMemoryCalls says which classes Sharing and Memory are; Memory is the backend's own, constructed of
-// (Base&, Sharing&). It has allocate(kind, bytes), free(kind, address), allocate_async(native stream, bytes),
-// free_async(native stream, address), register_host(address, bytes) and unregister_host(address), as the entries are;
-// set_access(Access, Base& reader); idle_in_pool(); trim(); and Result close() noexcept.
+// The template parameters are the `Vendor` structs that work.h, host_functions.h, gates.h, virtual_memory.h and
+// module.h ask for. VirtualMemoryCalls names the classes Sharing and Memory; Memory is the backend's own, constructed
+// of (Base&, Sharing&). It has allocate(kind, bytes), free(kind, address), allocate_async(native stream, bytes),
+// free_async(native stream, address), register_host(address, bytes) and unregister_host(address), which do what the
+// entries of those names do; set_access(Access, Base& reader); idle_in_pool(); trim(); and Result close() noexcept.
 //
-// `Whole` says what is called for a whole device. All its members are static:
+// `Whole` has the vendor's calls for a whole device. All its members are static:
 //
 //   Called<Result> synchronize() noexcept              waits for all work of the current context
 //   Called<Result> end_context(Context&) noexcept      for Base::Vendor::Context
@@ -36,7 +36,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Whole, class WorkCalls, class HostFunctionCalls, class GateCalls, class VirtualMemoryCalls,
           class ModuleCalls>
 class ClassDevice : public WorkCalls::Device {
@@ -53,7 +53,7 @@ class ClassDevice : public WorkCalls::Device {
   using MappedSharing = backend::MappedSharing<VirtualMemoryCalls>;
   using Gates = backend::Gates<GateCalls>;
 
-  /// The Vendor of retired_modules.h.
+  /// The `Vendor` of retired_modules.h.
   struct RetiredCalls {
     using Device = ClassDevice;
     using Native = typename ModuleCalls::Native;
@@ -91,7 +91,7 @@ class ClassDevice : public WorkCalls::Device {
   Sharing& sharing() noexcept { return sharing_; }
   RetiredModules& retired_modules() noexcept { return retired_modules_; }
 
-  /// Gives `reader` access to all memory of this device, and takes it back.
+  /// Gives `reader` access to all memory of this device; end_sharing_with() takes it back.
   void share_with(ClassDevice& reader) {
     sharing_.enable(reader, [&](const auto& access) { set_access(access, reader); });
   }
@@ -99,7 +99,7 @@ class ClassDevice : public WorkCalls::Device {
     sharing_.disable(reader, [&](const auto& access) { set_access(access, reader); });
   }
 
-  /// All that was submitted before the call; false if time ran out.
+  /// Waits for all that was submitted before the call. Returns false if time ran out.
   bool synchronize(std::uint64_t timeout_ns) {
     const Deadline deadline(timeout_ns);
     if (deadline.forever()) {
@@ -116,8 +116,8 @@ class ClassDevice : public WorkCalls::Device {
     return true;
   }
 
-  /// After everything is over, while the process exits: gives back what is ours, and lets go of the context. Throws the
-  /// first failure, having gone on. Of a lost device nothing is given back.
+  /// Called while the process exits, when all work is done: releases the backend's objects and the context. It tries
+  /// all of them and then throws the first failure. On a lost device nothing is released.
   void close() {
     using Calls = typename Base::Vendor;
     if (!this->has_begun()) return;

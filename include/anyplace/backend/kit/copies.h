@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Copies: copies and fills in a stream's order, as the entries of those names have them: what ClassBackend calls. The
-// core has checked sizes and ranges.
+// Copies: the copies and fills in a stream's order that ClassBackend calls. The core has checked sizes and ranges.
 //
-// `Vendor` says what the vendor's calls are. All its members are static and noexcept but max_pitch:
+// `Vendor` supplies the vendor's calls. All its members are static and, except max_pitch, noexcept:
 //
 //   Device, Scope        DeviceBase and DeviceScope of device_base.h, or with the same members
 //   Stream               the backend's class for a stream: device() and native()
@@ -35,7 +34,7 @@ struct Copies {
     const typename Vendor::Scope scope(stream.device());
     copy_line(stream, destination, source, bytes, kind);
   }
-  /// Line by line where the vendor can't do it in one go.
+  /// Copies line by line where one call of the vendor's can't copy all lines.
   static void copy_2d(const Stream& stream, const anyplace_copy_2d& copy) {
     if (copy.kind < ANYPLACE_COPY_HOST_TO_DEVICE || copy.kind > ANYPLACE_COPY_DEVICE_TO_DEVICE) {
       refuse_copy_kind(Vendor::vendor, copy.kind);
@@ -52,7 +51,7 @@ struct Copies {
                 copy.width, copy.kind);
     }
   }
-  /// The stream is of either device.
+  /// The stream belongs to either device.
   static void copy_peer(const Stream& stream, Device& destination_device, anyplace_address destination,
                         Device& source_device, anyplace_address source, std::uint64_t bytes) {
     Device& device = stream.device();
@@ -63,7 +62,7 @@ struct Copies {
     if (made.result == Result{}) return;
     device.fail_with(made.result, made.call, &device == &destination_device ? source_device : destination_device);
   }
-  /// `count` elements of `width` 1, 2 or 4 bytes.
+  /// Sets `count` elements of `width` 1, 2 or 4 bytes.
   static void fill(const Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
                    std::uint64_t count) {
     Device& device = stream.device();
@@ -81,7 +80,7 @@ struct Copies {
   }
 
  private:
-  /// With the context current.
+  /// The context is current.
   static void copy_line(const Stream& stream, anyplace_address destination, anyplace_address source,
                         std::uint64_t bytes, std::uint32_t kind) {
     Device& device = stream.device();

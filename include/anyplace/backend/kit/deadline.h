@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deadline: the timeout of an entry, turned into a moment. poll_until(): for a vendor that has no wait with a limit.
-// Any thread; allocates nothing.
+// Deadline: the timeout of an entry, turned into a moment. poll_until(): a wait with a limit, for a vendor that has
+// none. Both are thread-safe and allocate nothing.
 #pragma once
 
 #include <algorithm>
@@ -17,24 +17,24 @@ class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Nanoseconds, or ANYPLACE_FOREVER.
+  /// The timeout is in nanoseconds, or ANYPLACE_FOREVER.
   explicit Deadline(std::uint64_t timeout_ns) noexcept : forever_(timeout_ns == ANYPLACE_FOREVER) {
-    // Longer than a century is the end of the clock, not a wrap to the past.
+    // A timeout of more than a century is cut, because the clock would wrap to the past.
     constexpr std::uint64_t longest = 100ull * 365 * 24 * 3600 * 1'000'000'000;
     if (!forever_) at_ = Clock::now() + std::chrono::nanoseconds(std::min(timeout_ns, longest));
   }
 
   bool forever() const noexcept { return forever_; }
   bool passed() const noexcept { return !forever_ && Clock::now() >= at_; }
-  /// Meaningless if forever.
+  /// Must not be called if forever().
   Clock::time_point at() const noexcept { return at_; }
-  /// 0 when time has run out; at most `longest`.
+  /// The time that is left, at most `longest`; 0 when it has run out.
   std::chrono::nanoseconds left(std::chrono::nanoseconds longest) const noexcept {
     if (forever_) return longest;
     const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(at_ - Clock::now());
     return std::clamp(left, std::chrono::nanoseconds(0), longest);
   }
-  /// Nanoseconds, as the entries take them.
+  /// The time that is left in nanoseconds, as the entries take it.
   std::uint64_t left() const noexcept {
     return forever_ ? ANYPLACE_FOREVER : static_cast<std::uint64_t>(left(std::chrono::nanoseconds::max()).count());
   }
@@ -44,7 +44,7 @@ class Deadline {
   Clock::time_point at_{};
 };
 
-/// Calls `step` until it returns true, less and less often; false when time ran out. It is called at least once.
+/// Calls `step` until it returns true, less and less often, and at least once. Returns false when time ran out.
 template <class Step>
 bool poll_until(const Deadline& deadline, Step&& step) {
   constexpr std::chrono::nanoseconds longest_pause = std::chrono::microseconds(500);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DescriptorServer: the descriptors that this process offers to others (descriptors.h fetches them). It has a thread
-// that sends them over a Unix socket to processes that the system doesn't let take them themselves: started with the
-// first offer, and ended by stop().
+// DescriptorServer: offers file descriptors of this process to others, which fetch them with descriptors.h. Its thread
+// sends them over a Unix socket to processes that the system doesn't allow to take them by pidfd_getfd. The first offer
+// starts the thread, stop() ends it.
 //
-// Only what is offered is sent, and only to processes of this process's user, which the system tells (SO_PEERCRED). A
-// process that connects and says nothing, or doesn't read, keeps nobody waiting.
+// Only offered descriptors are sent, and only to processes of the same user (SO_PEERCRED). A process that connects and
+// sends nothing, or doesn't read, blocks no other.
 #pragma once
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread. One for a backend: descriptor_server().
+/// Thread-safe. A backend has one: descriptor_server().
 class DescriptorServer {
  public:
   DescriptorServer() noexcept = default;
@@ -31,26 +31,26 @@ class DescriptorServer {
   DescriptorServer& operator=(const DescriptorServer&) = delete;
   ~DescriptorServer() { stop(); }
 
-  /// Where other processes find what is offered here.
+  /// The address under which other processes find this server.
   DescriptorOwner owner() {
     const std::lock_guard lock(mutex_);
     return known_owner();
   }
-  /// From now on others may have it. It stays its owner's, and open until as many withdrawals. Where no thread or
-  /// socket can be had, the way without them is left, and the next offer tries again.
+  /// Lets others fetch the descriptor. The caller keeps owning it, and keeps it open until it was withdrawn as often as
+  /// offered. Where no thread or socket can be had, only pidfd_getfd remains, and the next offer tries again.
   CarriedDescriptor offer(int descriptor) {
     const std::lock_guard lock(mutex_);
     ++offered_[descriptor];
     start();
     return {static_cast<std::uint32_t>(descriptor), inode_of(descriptor)};
   }
-  /// When it returns, nobody is being given the descriptor.
+  /// Withdraws one offer. When it returns, the descriptor isn't being sent.
   void withdraw(int descriptor) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = offered_.find(descriptor);
     if (found != offered_.end() && --found->second == 0) offered_.erase(found);
   }
-  /// Ends the thread and the socket. A later offer starts them again.
+  /// Ends the thread and closes the socket. A later offer starts them again.
   void stop() noexcept {
     std::thread ended;
     {
@@ -72,7 +72,7 @@ class DescriptorServer {
   static constexpr int backlog = 64;
   static constexpr std::size_t most_clients = 32;
 
-  // The mutex is held by all but serve() and what it calls.
+  // The caller holds the mutex, except for serve() and the functions it calls.
 
   const DescriptorOwner& known_owner() noexcept {
     if (owner_.pid != 0) return owner_;
@@ -110,13 +110,14 @@ class DescriptorServer {
 
   void serve(int wake, int listening) noexcept {
     Descriptor clients[most_clients];
-    std::size_t next = 0;  // the place of the next client; who has it is the one that has been there longest
+    // The slot of the next client. A client that has it already is the one that connected first, and is replaced.
+    std::size_t next = 0;
     for (;;) {
       pollfd watched[most_clients + 2];
       watched[0] = {wake, POLLIN, 0};
       watched[1] = {listening, POLLIN, 0};
       for (std::size_t i = 0; i < most_clients; ++i) watched[i + 2] = {clients[i].number(), POLLIN, 0};
-      if (poll(watched, most_clients + 2, -1) < 0) continue;  // a signal
+      if (poll(watched, most_clients + 2, -1) < 0) continue;  // a signal interrupted it
       if (watched[0].revents != 0) return;
       for (std::size_t i = 0; i < most_clients; ++i) {
         if (watched[i + 2].revents != 0 && !answer(clients[i].number())) clients[i] = Descriptor();
@@ -124,7 +125,7 @@ class DescriptorServer {
       if (watched[1].revents == 0) continue;
       Descriptor client(accept4(listening, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!client) {
-        // Without a descriptor for it, the client would be announced again at once.
+        // accept() needs a descriptor: without one poll() would report the client again at once.
         constexpr int rest_ms = 10;
         if (is_shortage(errno) && poll(watched, 1, rest_ms) > 0) return;
         continue;
@@ -144,7 +145,7 @@ class DescriptorServer {
     return getsockopt(client, SOL_SOCKET, SO_PEERCRED, &asking, &size) == 0 && asking.uid == geteuid();
   }
 
-  /// False if there is nothing more to say to that client.
+  /// Returns false if the connection to the client is over.
   bool answer(int client) noexcept {
     detail::DescriptorRequest request;
     const ssize_t length = recv(client, &request, sizeof(request), MSG_DONTWAIT);
@@ -155,7 +156,8 @@ class DescriptorServer {
       return false;
     }
     int numbers[detail::DescriptorRequest::most];
-    const std::lock_guard lock(mutex_);  // until it is sent, because whose it is closes it once it is withdrawn
+    // The mutex is held until the descriptor is sent, because its owner closes it once it is withdrawn.
+    const std::lock_guard lock(mutex_);
     for (std::uint32_t i = 0; i < request.count; ++i) {
       numbers[i] = static_cast<int>(request.numbers[i]);
       if (offered_.count(numbers[i]) == 0) return reply(client, detail::DescriptorAnswer::not_offered, {});
@@ -182,14 +184,14 @@ class DescriptorServer {
   }
 
   std::mutex mutex_;            // guards all below; a leaf
-  std::map<int, int> offered_;  // how often each is
-  DescriptorOwner owner_;       // known once pid isn't 0
+  std::map<int, int> offered_;  // how often each descriptor is offered
+  DescriptorOwner owner_;       // set once pid isn't 0
   std::thread thread_;
   bool stopping_ = false;
-  Descriptor wake_, listening_;  // while the thread runs
+  Descriptor wake_, listening_;  // open while the thread runs
 };
 
-/// This backend's. Its thread may run until the process ends, unless it is stopped, so it is never destroyed.
+/// The backend's server. It is never destroyed, because its thread may run until the process ends.
 inline DescriptorServer& descriptor_server() {
   static DescriptorServer& server = *new DescriptorServer;
   return server;

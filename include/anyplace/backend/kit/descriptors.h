@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Descriptors of another process: what its DescriptorServer (descriptor_server.h) offers, fetched into this process. It
-// is for vendors whose handles for other processes are file descriptors, or hold one.
+// fetch_descriptors(): fetches into this process the file descriptors that another process's DescriptorServer
+// (descriptor_server.h) offers. It is for vendors whose handles for other processes are file descriptors or contain
+// one.
 //
 // There are two ways, tried in this order:
 //
@@ -10,7 +11,7 @@
 //   a Unix socket    the other process's server sends it (unix(7), SCM_RIGHTS), to processes of the same user. The
 //                    socket's name is abstract, so nothing of it is in the file system.
 //
-// Nobody waits for a process that has ended: who waits for an answer watches the process, too.
+// A thread that waits for an answer also watches the other process, so it doesn't wait for one that has ended.
 #pragma once
 
 #ifndef _GNU_SOURCE
@@ -43,18 +44,18 @@
 
 namespace anyplace::backend {
 
-/// Where a process's descriptors are found. Plain bytes, sent to other processes.
+/// The address of a process's descriptors. It consists of plain bytes, which are sent to other processes.
 struct DescriptorOwner {
   std::uint32_t pid = 0;
   std::uint32_t reserved = 0;
-  std::uint64_t start = 0;  ///< as ProcessIdentity
-  std::uint64_t nonce = 0;  ///< a part of its socket's name
+  std::uint64_t start = 0;  ///< start time, as in ProcessIdentity
+  std::uint64_t nonce = 0;  ///< part of its socket's name
 
   ProcessIdentity process() const noexcept { return {pid, start}; }
   friend bool operator==(const DescriptorOwner&, const DescriptorOwner&) noexcept = default;
 };
 
-/// One descriptor of such a process. The inode tells it from another file that has the number by now.
+/// Names a descriptor of another process. The inode detects that the number names another file by now.
 struct CarriedDescriptor {
   std::uint32_t number = 0;
   std::uint32_t inode = 0;  ///< its low half
@@ -62,14 +63,14 @@ struct CarriedDescriptor {
   friend bool operator==(const CarriedDescriptor&, const CarriedDescriptor&) noexcept = default;
 };
 
-/// The low half of the file's inode; 0 if it can't be asked.
+/// The low half of the file's inode number; 0 if fstat fails.
 inline std::uint32_t inode_of(int descriptor) noexcept {
   struct stat found {};
   return fstat(descriptor, &found) == 0 ? static_cast<std::uint32_t>(found.st_ino) : 0;
 }
 
-/// Throws BACKEND_FAILED if this process can have no further descriptor: a driver that fails for want of one may give
-/// any reason for it.
+/// Throws BACKEND_FAILED if this process can have no further descriptor. Drivers that fail for want of one may report
+/// any reason.
 inline void require_descriptor(const std::string& what) {
   const int probe = open("/dev/null", O_RDONLY | O_CLOEXEC);
   const int error = errno;
@@ -78,7 +79,7 @@ inline void require_descriptor(const std::string& what) {
     refuse(ANYPLACE_STATUS_BACKEND_FAILED, no_descriptor_text(what, error));
 }
 
-/// A descriptor of this process, closed at its end.
+/// An owned file descriptor, closed when the object is destroyed.
 class Descriptor {
  public:
   Descriptor() noexcept = default;
@@ -94,7 +95,7 @@ class Descriptor {
     if (number_ >= 0) close(number_);
   }
   int number() const noexcept { return number_; }
-  /// It is somebody else's from now on.
+  /// Gives the ownership to the caller.
   int release() noexcept { return std::exchange(number_, -1); }
   explicit operator bool() const noexcept { return number_ >= 0; }
 
@@ -106,13 +107,13 @@ enum class DescriptorWay : std::uint8_t { any, pidfd, socket };
 
 namespace detail {
 
-// ---- What the two processes say to each other over the socket ------------------------------------------------------
+// ---- The protocol over the socket ----------------------------------------------------------------------------------
 
 enum class DescriptorAnswer : std::uint32_t { here, not_offered, other_user };
 
 struct DescriptorRequest {
   static constexpr std::uint32_t right_magic = 0x6470'6661;
-  static constexpr std::uint32_t most = 64;  // the system sends 253 at a time
+  static constexpr std::uint32_t most = 64;  // the system sends 253 at most
 
   std::uint32_t magic;
   std::uint32_t count;
@@ -121,13 +122,13 @@ struct DescriptorRequest {
   std::size_t size() const noexcept { return offsetof(DescriptorRequest, numbers) + count * sizeof(std::uint32_t); }
 };
 
-/// Room for the descriptors that go with a message.
+/// A buffer for the descriptors that go with a message.
 union DescriptorControl {
   cmsghdr align;
   char bytes[CMSG_SPACE(DescriptorRequest::most * sizeof(int))];
 };
 
-/// The name of a process's socket: abstract, so its first byte is 0. Returns its length.
+/// Writes the name of a process's socket and returns its length. The name is abstract, so its first byte is 0.
 inline socklen_t descriptor_socket_name(const DescriptorOwner& owner, sockaddr_un& name) noexcept {
   name = {};
   name.sun_family = AF_UNIX;
@@ -151,12 +152,13 @@ class DescriptorFetch {
   DescriptorFetch(const DescriptorOwner& owner, std::span<const CarriedDescriptor> wanted)
       : owner_(owner), wanted_(wanted), process_("process " + std::to_string(owner.pid)) {
     process_descriptor_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, owner.pid, 0)));
-    // Asked afterwards: if it is that process now, it was it when the descriptor was made.
+    // The process is checked after the descriptor was opened: if it still is the one that was named, it was when the
+    // descriptor was made.
     if (is_ending(owner.process())) refuse_gone();
     found_.reserve(wanted.size());
   }
 
-  /// False if the system doesn't allow it, or doesn't have it.
+  /// Returns false if the system doesn't allow pidfd_getfd or lacks it.
   bool by_pidfd() {
     if (!process_descriptor_) return false;
     for (const CarriedDescriptor& each : wanted_) {
@@ -231,7 +233,8 @@ class DescriptorFetch {
     }
     ucred answering{};
     socklen_t size = sizeof(answering);
-    // Anybody may take an abstract name: what answers must be the process that the handle names.
+    // Any process may bind an abstract name, so the peer has to be checked: it must be the process that the handle
+    // names.
     if (getsockopt(connection.number(), SOL_SOCKET, SO_PEERCRED, &answering, &size) != 0 ||
         static_cast<std::uint32_t>(answering.pid) != owner_.pid) {
       refuse_answer("another process answers in its name", 0);
@@ -245,14 +248,14 @@ class DescriptorFetch {
     if (send(connection, &request, request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) return;
     const int error = errno;
     if (is_ending(owner_.process())) refuse_gone();
-    // A server that refuses this user closes without having read: its answer is there all the same.
+    // A server that refuses this user closes without reading, but its answer can still be received.
     if (error != EPIPE && error != ECONNRESET) refuse_answer(std::string("send: ") + std::strerror(error), error);
   }
 
-  /// Until there is an answer. The process's descriptor says at once when it ends.
+  /// Waits for an answer. The process's descriptor (pidfd) reports at once when the process ends.
   void wait(int connection) const {
     const auto end = std::chrono::steady_clock::now() + most_wait;
-    constexpr int look_ms = 100;  // at the process, where it has no descriptor
+    constexpr int look_ms = 100;  // how often the process is checked where it has no pidfd
     for (;;) {
       pollfd watched[2] = {{connection, POLLIN, 0}, {process_descriptor_.number(), POLLIN, 0}};
       if (poll(watched, 2, process_descriptor_ ? 1000 : look_ms) < 0 && errno != EINTR) return;
@@ -273,7 +276,7 @@ class DescriptorFetch {
     message.msg_control = control.bytes;
     message.msg_controllen = sizeof(control.bytes);
     ssize_t length = recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-    // That the server closed without having read the question comes ahead of its answer.
+    // The error that the server closed without reading the question is received before its answer.
     if (length < 0 && errno == ECONNRESET) length = recvmsg(connection, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     const int error = errno;
     const std::size_t before = found_.size();
@@ -292,7 +295,7 @@ class DescriptorFetch {
     }
     if (answer == DescriptorAnswer::other_user) refuse_answer("it is another user's", EPERM);
     if (answer != DescriptorAnswer::here) refuse_closed(part.front());
-    // The system leaves out those that this process has no number for.
+    // The system drops descriptors for which this process has no free number.
     if ((message.msg_flags & MSG_CTRUNC) != 0 || found_.size() - before != part.size()) refuse_shortage(EMFILE);
   }
 
@@ -305,9 +308,9 @@ class DescriptorFetch {
 
 }  // namespace detail
 
-/// Fetches descriptors of another process, in their order. Any thread. Throws Failure: PEER_GONE if that process has
-/// ended, INVALID_ARGUMENT if a descriptor isn't offered or is another file by now, OUT_OF_MEMORY, and BACKEND_FAILED
-/// if neither way leads there or descriptors ran out, with advice. It takes at most ten seconds.
+/// Fetches descriptors of another process, in their order. Thread-safe. It takes at most ten seconds. Throws Failure:
+/// PEER_GONE if that process has ended, INVALID_ARGUMENT if a descriptor isn't offered or is another file by now,
+/// OUT_OF_MEMORY, and BACKEND_FAILED, with advice, if neither way works or descriptors ran out.
 inline std::vector<Descriptor> fetch_descriptors(const DescriptorOwner& owner,
                                                  std::span<const CarriedDescriptor> wanted,
                                                  DescriptorWay way = DescriptorWay::any) {

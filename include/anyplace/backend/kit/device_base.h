@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeviceBase: one device of a vendor whose calls want a context current to the thread: the context, begun at the first
-// use and never before; each call's result, which may lose the device for good; and a stream of the backend's own.
-// DeviceScope and EndScope: that context, current for the time of a call.
+// DeviceBase: one device of a vendor whose calls need a current context on the thread. It has the context, which is
+// created at the first use and never before; it turns results of calls into exceptions and notices when the device is
+// lost; and it has an internal stream. DeviceScope and EndScope make the context current for a call.
 //
-// `Vendor` says what the vendor's calls are. All its members are static:
+// `Vendor` supplies the vendor's calls. All its members are static:
 //
 //   Native, Result, Stream    types: the vendor's device, its results (Result{} is success), its streams
 //   Results                   of results.h, or with the same members
@@ -35,7 +35,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Calls>
 class DeviceBase {
  public:
@@ -52,23 +52,23 @@ class DeviceBase {
 
   Native id() const noexcept { return id_; }
   std::int32_t index() const noexcept { return index_; }
-  /// "cuda:0"
+  /// Such as "cuda:0".
   std::string place() const { return std::string(Vendor::name) + ":" + std::to_string(index_); }
   Watcher& watcher() noexcept { return watcher_; }
-  /// `otherwise` where the driver doesn't know the attribute. Throws what else goes wrong.
+  /// Returns `otherwise` where the driver doesn't know the attribute. Throws on any other failure.
   int attribute(int attribute, int otherwise = 0) const { return Vendor::attribute(id_, attribute, otherwise); }
 
   // -- The context.
-  /// Begun at the first call. Throws DEVICE_LOST when the device is.
+  /// Creates the context at the first call. Throws DEVICE_LOST if the device is lost.
   Handle context() {
     Handle handle{};
     if (!context_.read(handle) || lost()) [[unlikely]]
       return make_context();
     return handle;
   }
-  /// A peer's, for a call of this device. That the peer is lost is no loss of this one: throws BACKEND_FAILED then.
+  /// The context of a peer, for a call of this device. A lost peer doesn't lose this device: it throws BACKEND_FAILED.
   Handle context_of(DeviceBase& peer);
-  /// The context as it is, of a lost device too: for what ends things.
+  /// The context without creating it, also of a lost device, for calls that end something.
   Handle handle() const noexcept {
     Handle handle{};
     static_cast<void>(context_.read(handle));
@@ -78,8 +78,8 @@ class DeviceBase {
     Handle handle{};
     return context_.read(handle);
   }
-  /// A stream of our own, for what must be done at once and for asking how the device is. There once context()
-  /// returned.
+  /// The backend's own stream, for work that must be done at once and for asking whether the device works. It exists
+  /// once context() has returned.
   Stream internal_stream() const noexcept { return internal_stream_.load(std::memory_order_acquire); }
 
   // -- Results of calls.
@@ -88,33 +88,33 @@ class DeviceBase {
       fail(result, call);
   }
   void check(const Called<Result>& made) { check(made.result, made.call); }
-  /// For calls that end things: silent when the device was lost before, or the process is exiting.
+  /// For calls that end something: throws nothing if the device was lost before or the process is exiting.
   void check_end(Result result, const char* call) {
     if (result != Result{} && !Vendor::is_exit(result) && !lost()) fail(result, call);
   }
-  /// Throws. A sticky result loses the device, unless it is of another context that is current to the thread.
+  /// Throws. A sticky result loses the device, unless it belongs to another context that is current to the thread.
   [[noreturn]] void fail(Result result, const char* call);
   [[noreturn]] void fail(const Called<Result>& made) { fail(made.result, made.call); }
-  /// The same for a call that another device had a part in: finds out which of them is lost, if one is.
+  /// Throws for a call that involved another device: finds out which of the two is lost, if one is.
   [[noreturn]] void fail_with(Result result, const char* call, DeviceBase& other);
 
   // -- Loss.
   bool lost() const noexcept { return lost_.load(std::memory_order_acquire) != Result{}; }
-  /// Leaves on this thread why it was lost.
+  /// Leaves the reason of the loss as this thread's message.
   void leave_loss() const noexcept {
     const Result result = lost_.load(std::memory_order_acquire);
     try {
       host_.leave_message(static_cast<std::int64_t>(result), Vendor::Results::name_of(result).c_str(),
                           Vendor::Results::text_of(result).c_str());
-    } catch (...) {  // the status alone has to do
+    } catch (...) {  // the status alone must do
     }
   }
-  /// For good. The first result is kept.
+  /// Marks the device as lost, for good. The first result is kept.
   void lose(Result result) noexcept {
     Result none{};
     if (lost_.compare_exchange_strong(none, result, std::memory_order_acq_rel)) watcher_.wake();
   }
-  /// Asks the driver. Loses the device if it is.
+  /// Asks the driver, and marks the device as lost if the driver says so.
   bool is_healthy() noexcept;
 
  protected:
@@ -193,7 +193,7 @@ bool DeviceBase<Calls>::is_healthy() noexcept {
   return !lost();
 }
 
-/// A ContextScope for a device's context, which is begun if need be. Throws what DeviceBase::context throws.
+/// Makes a device's context current, and creates it if need be. Throws what DeviceBase::context throws.
 template <class Vendor>
 class DeviceScope {
  public:
@@ -205,8 +205,9 @@ class DeviceScope {
   typename Vendor::ContextScope scope_;
 };
 
-/// A ContextScope for calls that end something: making one never throws. On a lost device they aren't made: nothing
-/// that it had can be relied on to be given back, and of a call that was the first to say so nobody knows what it did.
+/// Makes a device's context current for calls that end something; the constructor never throws. On a lost device the
+/// calls aren't made: nothing on it can reliably be released, and what a call did that first reported the loss is
+/// unknown.
 template <class Vendor>
 class EndScope {
  public:
@@ -214,14 +215,14 @@ class EndScope {
 
   explicit EndScope(DeviceBase<Vendor>& device) noexcept
       : device_(device), scope_(device.handle(), typename Vendor::ContextScope::Always{}) {}
-  /// Makes the call in it, which returns a Called<Result>. Throws as DeviceBase::check_end does.
+  /// Runs `call`, which returns a Called<Result>, with the context current. Throws what DeviceBase::check_end throws.
   template <class Call>
   void end(Call&& call) const {
     if (device_.lost()) return;
     const Called<Result> made = call();
     device_.check_end(scope_.result() == Result{} ? made.result : scope_.result(), made.call);
   }
-  /// The same for a call that returns a Result, and its name.
+  /// Runs a call that returns a Result; `name` is the call's.
   template <class Call>
   void end(const char* name, Call&& call) const {
     end([&] { return Called<Result>{call(), name}; });

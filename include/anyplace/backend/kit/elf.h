@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bounds of an image before a driver or a linker sees it: they are given no size, believe what the headers say of
-// themselves, and read past the end of one that was cut off. ImageBytes: reads within the bounds, whatever the
-// alignment. gpu_elf_problem(): for the ELF files that GPUs' compilers make. own_elf and elf_machine_name(): for shared
-// objects, which must be made for the machine that this was compiled for. Any thread; runs nothing of the image.
+// Checks of the bounds of an image before a driver or a linker sees it. Drivers and linkers get no size, trust the
+// image's headers, and would read past the end of one that was cut off. ImageBytes reads within the bounds at any
+// alignment. gpu_elf_problem() checks the ELF files that GPUs' compilers make. own_elf and elf_machine_name() are for
+// shared objects, which must be made for the machine that this was compiled for. All are thread-safe and run nothing of
+// the image.
 #pragma once
 
 #include <elf.h>
@@ -18,7 +19,7 @@
 
 namespace anyplace::backend {
 
-/// What e_machine, e_ident[EI_CLASS] and e_ident[EI_DATA] of an ELF file for this process are.
+/// The e_machine, e_ident[EI_CLASS] and e_ident[EI_DATA] of an ELF file for this process.
 struct ElfKind {
   unsigned machine;
   unsigned char bits;   ///< ELFCLASS*
@@ -48,7 +49,7 @@ constexpr ElfKind own_elf = {
     sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32,
     std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB};
 
-/// "x86-64"; null for a number that isn't known here.
+/// The name of an ELF machine, such as "x86-64"; null for an unknown number.
 constexpr const char* elf_machine_name(unsigned machine) noexcept {
   switch (machine) {
     case EM_386:
@@ -97,29 +98,29 @@ class ImageBytes {
   bool begins_with(std::string_view text) const noexcept {
     return bytes_ >= text.size() && std::memcmp(start_, text.data(), text.size()) == 0;
   }
-  /// The i-th T of a table at `offset`; the caller knows that it is within bounds.
+  /// The i-th T of a table at `offset`. The caller has checked that it is within bounds.
   template <class T>
   T get(std::uint64_t offset, std::uint64_t i = 0) const noexcept {
     T value;
     std::memcpy(&value, start_ + offset + i * sizeof(T), sizeof(T));
     return value;
   }
-  /// False if it doesn't lie within the image.
+  /// Reads a T at `offset`; returns false if it doesn't lie within the image.
   template <class T>
   bool read(std::uint64_t offset, T& out) const noexcept {
     if (!holds(offset, sizeof(T))) return false;
     std::memcpy(&out, start_ + offset, sizeof(T));
     return true;
   }
-  /// The text at `offset` up to a NUL, cut at `end`; both are within bounds.
+  /// The text at `offset` up to a NUL, cut at `end`. Both must be within bounds.
   std::string text(std::uint64_t offset, std::uint64_t end) const {
     const auto* const first = reinterpret_cast<const char*>(start_ + offset);
     return std::string(first, strnlen(first, end - offset));
   }
-  /// A part that is within bounds.
+  /// A part of the image, which must be within bounds.
   ImageBytes part(std::uint64_t offset, std::uint64_t bytes) const noexcept { return {start_ + offset, bytes}; }
 
-  /// What is said of an image whose `what` reaches beyond it.
+  /// The message about an image whose `what` reaches beyond its end.
   std::string cut_off(const char* what) const {
     return "the image has " + std::to_string(bytes_) + " bytes and its " + what +
            " reaches beyond: it was cut off or is damaged";
@@ -130,8 +131,8 @@ class ImageBytes {
   std::uint64_t bytes_;
 };
 
-/// "" if all that the headers of a 64-bit little-endian ELF file point at lies within it. `what` is what it is called
-/// and whose those are: "the cubin is not a 64-bit little-endian ELF file, which CUDA's are".
+/// Returns "" if everything that the headers of a 64-bit little-endian ELF file point at lies within the file, else
+/// what is wrong. `what` and `whose` name it: "the cubin is not a 64-bit little-endian ELF file, which CUDA's are".
 inline std::string gpu_elf_problem(const ImageBytes& image, const std::string& what, const std::string& whose) {
   Elf64_Ehdr header{};
   if (!image.read(0, header)) return image.cut_off("ELF header");

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EventArena: events of several processes for a vendor that has none, by counting on the host. A process has one arena
-// for the events that it makes, and one more for each process whose events it has opened.
+// EventArena: interprocess events for a vendor that has none, made of counters in shared memory. A process has one
+// arena for the events that it makes, and one more for each process whose events it has opened.
 //
 // A stream that records an event of the arena has a timeline in it, whose value only rises: the backend's own thread
 // raises it when the stream's work is done. An event's most recent record is a timeline and a target on it, in one
 // word. Whoever waits copies that word, so recording again doesn't move a wait.
 //
-// A timeline belongs to the member whose stream it counts for. If that member ends before a target is reached, the
-// target never is: whoever waits for it finds that out (State::gone) when it looks whether the member lives, which it
-// does while it sleeps. A timeline whose targets won't all be reached, or whose member ended, gets another generation,
-// and records of an older one are gone as well.
+// A timeline belongs to the member (the process, shared_arena.h) whose stream it counts for. If that process ends
+// before a target is reached, the target never is: a thread that waits for it checks now and then whether the process
+// lives, and finds State::gone. A timeline whose targets won't all be reached, or whose process ended, gets a new
+// generation, and records of an older generation are gone as well.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,8 @@
 
 namespace anyplace::backend {
 
-/// An event's record, in one word: which timeline, of which generation, and the target on it. 0: never recorded.
+/// An event's record in one word: the index of a timeline, its generation, and the target on it. 0 means never
+/// recorded.
 struct SharedRecord {
   static constexpr unsigned index_bits = 12, generation_bits = 8;
   static constexpr unsigned target_bits = 64 - index_bits - generation_bits;
@@ -53,12 +54,12 @@ struct SharedRecord {
   std::uint64_t target() const noexcept { return word & ((std::uint64_t{1} << target_bits) - 1); }
 };
 
-/// The memory itself: atomics that are 0 at first.
+/// The layout of the shared memory. It consists of atomics, which are 0 at first.
 struct EventArenaLayout {
   struct alignas(64) Timeline {
     std::atomic<std::uint64_t> value;
-    std::atomic<std::uint64_t> waiters;  // the members that wait for it: bits
-    std::atomic<std::uint32_t> owner;    // generation << 8 | member + 1; a low byte of 0: free
+    std::atomic<std::uint64_t> waiters;  // a bit for each member that waits
+    std::atomic<std::uint32_t> owner;    // generation << 8 | member + 1; free if the low byte is 0
   };
   static constexpr std::uint32_t timelines = 1u << SharedRecord::index_bits;
   static constexpr std::uint32_t events = 4096;
@@ -75,9 +76,9 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
   using Arena = SharedArena<EventArenaLayout>;
   enum class State { pending, done, gone };
 
-  /// The process's own, made at the first call that succeeds. Throws Failure(OUT_OF_MEMORY).
+  /// The process's own arena, made at the first call that succeeds. Throws Failure(OUT_OF_MEMORY).
   static std::shared_ptr<EventArena> own();
-  /// That of another process. Throws Failure(PEER_GONE), (OUT_OF_MEMORY), (INVALID_ARGUMENT).
+  /// The arena of another process. Throws Failure(PEER_GONE), (OUT_OF_MEMORY), (INVALID_ARGUMENT).
   static std::shared_ptr<EventArena> join(const ArenaAddress& address);
 
   explicit EventArena(std::unique_ptr<Arena> arena) noexcept : arena_(std::move(arena)) {}
@@ -92,9 +93,9 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
   std::atomic<std::uint64_t>& event(std::uint32_t number) noexcept { return (*arena_)->event[number].record; }
 
   // -- Recording.
-  /// What one stream of this process counts with. Its streams' work is done in order; its targets may be reached in
-  /// any, since reaching one reaches those before it. It ends with its last reference: the stream's, or a target's that
-  /// is still to be reached.
+  /// Counts the records of one stream of this process. The stream's work is done in order, but targets may be reached
+  /// in any order, since reaching one reaches all before it. The counter lives until its last reference goes: the
+  /// stream's, or that of a target that is still to be reached.
   class Counter {
    public:
     Counter(std::shared_ptr<EventArena> arena, std::uint32_t index, std::uint32_t generation,
@@ -106,13 +107,13 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
 
     const EventArena& arena() const noexcept { return *arena_; }
     SharedRecord record(std::uint64_t target) const noexcept { return SharedRecord::of(index_, generation_, target); }
-    /// Any thread. Wakes who waits for it, in any process.
+    /// Wakes the threads that wait for the target, in all processes. Thread-safe.
     void reach(std::uint64_t target) noexcept { arena_->reach(index_, target); }
-    /// A target won't be reached: whoever waits for one of the timeline finds it gone.
+    /// Called when a target won't be reached: threads that wait for any target of the timeline then find it gone.
     void abandon() noexcept;
 
     std::mutex submit;     // held while a target is chosen and what reaches it is submitted
-    std::uint64_t issued;  // guarded by submit; the last target
+    std::uint64_t issued;  // the last target; guarded by submit
 
    private:
     const std::shared_ptr<EventArena> arena_;
@@ -123,15 +124,16 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
   std::shared_ptr<Counter> make_counter();
 
   // -- Waiting.
-  /// What can be seen in memory: `gone` only if the timeline has another generation by now.
+  /// What shared memory shows: `gone` only if the timeline has another generation by now.
   State look(const SharedRecord& record) const noexcept;
-  /// The same, after looking whether the process lives that is to reach the target. Reads a file if it is pending.
+  /// Like look(), but also checks whether the process lives that has to reach the target. Reads a file if the record is
+  /// pending.
   State find_out(const SharedRecord& record) const noexcept;
-  /// Blocks this thread while the record is pending and left_ns() is above 0: what is left of the time, in nanoseconds.
+  /// Blocks this thread while the record is pending and left_ns(), the nanoseconds that are left, is above 0.
   template <class Left>
   State wait(const SharedRecord& record, Left&& left_ns) const noexcept;
 
-  /// A stream that waits: told once, by a thread of the arena's own, that its record is done or gone.
+  /// A waiting stream. A thread of the arena calls wake() once, when the stream's record is done or gone.
   class Sleeper {
    public:
     virtual void wake(State state) noexcept = 0;
@@ -139,8 +141,8 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
    protected:
     ~Sleeper() = default;
   };
-  /// Has the sleeper woken when the record isn't pending any more. It may be woken before this returns. Throws
-  /// Failure(BACKEND_FAILED) if no thread can be started, and bad_alloc; then it isn't woken.
+  /// Arranges that the sleeper is woken when the record isn't pending any more, which may happen before this returns.
+  /// Throws Failure(BACKEND_FAILED) if no thread can be started, and bad_alloc; then it isn't woken.
   void wake_when_over(const SharedRecord& record, Sleeper& sleeper);
 
  private:
@@ -148,19 +150,19 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
     SharedRecord record;
     Sleeper* sleeper;
   };
-  /// The arenas that this process has: its own, and those that are open.
+  /// The arenas of this process: its own, and those of other processes that are open.
   struct All {
     std::mutex mutex;  // guards the members
     std::shared_ptr<EventArena> own;
     std::vector<std::pair<ArenaAddress, std::weak_ptr<EventArena>>> joined;
   };
-  /// How often a waiting thread looks whether the process lives that it waits for. One that ended is noticed so late.
+  /// A waiting thread checks that often whether the other process lives, so an ended process is noticed that late.
   static constexpr std::int64_t look_ns = 100'000'000;
   /// It looks first after so long: most waits are over by then, and the look costs more than they do.
   static constexpr std::int64_t first_look_ns = 1'000'000;
 
   static All& all() {
-    static All& arenas = *new All;  // their threads may run until the process ends
+    static All& arenas = *new All;  // never destroyed: their threads may run until the process ends
     return arenas;
   }
   static std::int64_t now_ns() noexcept {
@@ -181,16 +183,17 @@ class EventArena : public std::enable_shared_from_this<EventArena> {
   void wake_those_over(std::unique_lock<std::mutex>& lock, bool look_at_processes) noexcept;
 
   const std::unique_ptr<Arena> arena_;
-  mutable std::atomic<std::uint64_t> gone_[arena_members] = {};  // members that were seen to have ended: who
+  // The identities of members that were seen to have ended.
+  mutable std::atomic<std::uint64_t> gone_[arena_members] = {};
 
   std::mutex books_;                        // guards the next two; a leaf
-  std::vector<std::uint32_t> free_events_;  // given back
-  std::uint32_t events_ = 0;                // ever taken
+  std::vector<std::uint32_t> free_events_;  // were given back
+  std::uint32_t events_ = 0;                // how many were ever taken
 
   std::mutex watch_mutex_;         // guards the next three; a leaf
-  std::condition_variable watch_;  // sleeping_ changed
+  std::condition_variable watch_;  // told when sleeping_ changed
   std::vector<Sleeping> sleeping_;
-  bool watching_ = false;  // there is a thread, which keeps the arena
+  bool watching_ = false;  // whether there is a thread, which keeps the arena alive
 };
 
 inline std::shared_ptr<EventArena> EventArena::own() {
@@ -235,7 +238,7 @@ inline std::shared_ptr<EventArena> EventArena::join(const ArenaAddress& address)
   return joined;
 }
 
-/// What a member that ended had. Nobody else takes a timeline of its from it.
+/// Ends the timelines of a member that ended. Until then no other member takes them.
 inline void EventArena::clear_member(unsigned member) noexcept {
   for (EventArenaLayout::Timeline& timeline : (*arena_)->timeline) {
     const std::uint32_t owner = timeline.owner.load(std::memory_order_acquire);
@@ -254,7 +257,7 @@ inline std::uint32_t EventArena::take_event() {
     taken = free_events_.back();
     free_events_.pop_back();
   } else if (events_ < EventArenaLayout::events) {
-    // So that giving it back can't fail.
+    // Room is reserved here, so that giving the event back can't fail.
     if (free_events_.capacity() <= events_) free_events_.reserve(events_ * 2 + 64);
     taken = events_++;
   } else {
@@ -289,7 +292,7 @@ inline void EventArena::Counter::abandon() noexcept {
   arena_->reach(index_, 0);
 }
 
-/// The value stays: records of the timeline have been reached, and the next ones are above it.
+/// Frees the timeline. Its value stays: records of the timeline have been reached, and the next targets are above it.
 inline void EventArena::give_timeline(std::uint32_t index, std::uint32_t generation) noexcept {
   (*arena_)->timeline[index].owner.store(generation << 8, std::memory_order_release);
 }
@@ -298,7 +301,8 @@ inline void EventArena::reach(std::uint32_t index, std::uint64_t target) noexcep
   EventArenaLayout::Timeline& timeline = (*arena_)->timeline[index];
   std::uint64_t value = timeline.value.load(std::memory_order_seq_cst);
   while (value < target && !timeline.value.compare_exchange_weak(value, target, std::memory_order_seq_cst)) continue;
-  // Whoever waits says so before it looks at the value for the last time.
+  // A waiter sets its bit before it looks at the value for the last time, so either it sees the new value or its bit is
+  // seen here.
   if (timeline.waiters.load(std::memory_order_seq_cst) == 0) return;
   arena_->ring(timeline.waiters.exchange(0, std::memory_order_seq_cst));
 }
@@ -313,7 +317,7 @@ inline EventArena::State EventArena::look(const SharedRecord& record) const noex
   const std::uint32_t owner = timeline.owner.load(std::memory_order_seq_cst);
   if (generation_of(owner) != record.generation()) return State::gone;
   if (reached) return State::done;
-  // A stream may have many waits for a process that ended: only the first one takes long to find that out.
+  // Many waits of a stream may be for one process that ended: only the first one spends the time to find that out.
   const unsigned member = (owner & 0xff) - 1;
   const std::uint64_t gone = member < arena_members ? gone_[member].load(std::memory_order_relaxed) : 0;
   return gone != 0 && gone == arena_->identity_of(member) ? State::gone : State::pending;
@@ -329,11 +333,11 @@ inline EventArena::State EventArena::find_out(const SharedRecord& record) const 
     if (member == arena_->self() || (identity != 0 && !is_gone(identity))) return State::pending;
     gone_[member].store(identity, std::memory_order_relaxed);
   }
-  // It may have reached the target before it ended.
+  // The process may have reached the target before it ended.
   return look(record) == State::done ? State::done : State::gone;
 }
 
-/// Asks to be rung when the record's timeline moves.
+/// Asks that this process's doorbell is rung when the record's timeline moves.
 inline void EventArena::announce(const SharedRecord& record) const noexcept {
   const std::uint64_t bit = std::uint64_t{1} << arena_->self();
   (*arena_)->timeline[record.index()].waiters.fetch_or(bit, std::memory_order_seq_cst);
@@ -379,7 +383,7 @@ inline void EventArena::wake_when_over(const SharedRecord& record, Sleeper& slee
   arena_->ring(std::uint64_t{1} << arena_->self());
 }
 
-/// Wakes the streams whose records aren't pending any more. Called under watch_mutex_, which it releases meanwhile.
+/// Wakes the streams whose records aren't pending any more. The caller holds watch_mutex_, which is released meanwhile.
 inline void EventArena::wake_those_over(std::unique_lock<std::mutex>& lock, bool look_at_processes) noexcept {
   for (std::size_t i = 0; i < sleeping_.size();) {
     const Sleeping each = sleeping_[i];
@@ -397,7 +401,8 @@ inline void EventArena::wake_those_over(std::unique_lock<std::mutex>& lock, bool
 }
 
 inline void EventArena::watch() noexcept {
-  constexpr std::chrono::seconds idle{1};  // a thread that has nothing to watch for so long ends
+  // A thread that has had nothing to watch for so long ends.
+  constexpr std::chrono::seconds idle{1};
   std::unique_lock lock(watch_mutex_);
   std::int64_t looked = now_ns();
   for (;;) {
@@ -406,7 +411,7 @@ inline void EventArena::watch() noexcept {
     if (look_at_processes) looked = now_ns();
     wake_those_over(lock, look_at_processes);
     if (sleeping_.empty()) continue;
-    // What is added while this thread is about to sleep rings the doorbell.
+    // A sleeper that is added while this thread is about to sleep rings the doorbell.
     arena_->sleep(look_ns, [&] {
       for (const Sleeping& each : sleeping_) announce(each.record);
       const bool over = std::any_of(sleeping_.begin(), sleeping_.end(),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Events on a vendor's events, for a vendor that has no wait with a limit: RecordedEvent is what anyplace_event names;
-// Marker and EventPool are events of the backend's own, used again and again, to know when work is over.
+// Events for a vendor whose events have no wait with a limit. RecordedEvent is the object that an anyplace_event names.
+// Marker and EventPool are the backend's own events, which are reused, to learn when work is over.
 //
-// `Vendor` says what the vendor's calls are. All its members are static:
+// `Vendor` supplies the vendor's calls. All its members are static:
 //
 //   Device, Stream, Native, Result           types; Native{} is no event, Result{} is success
 //   Native make(Device&, uint32_t flags)     flags are ANYPLACE_EVENT_*; throws
@@ -28,16 +28,16 @@
 
 namespace anyplace::backend {
 
-/// Whether the newest record of a vendor's event is done. Throws.
+/// Whether the newest record of a vendor's event is done. Throws on failure.
 template <class Vendor>
 bool is_complete(typename Vendor::Device& device, typename Vendor::Native event) {
   const auto result = Vendor::ask(event);
   return result == typename Vendor::Result{} || Vendor::answer(device, event, result);
 }
 
-/// A wait with a limit asks the vendor again and again, and the vendor answers for the newest record. So a record that
-/// comes while somebody waits for an older one takes another event of the vendor's, and leaves alone what is waited
-/// for. Any thread; destroy() is the last call.
+/// An event of the application. A wait with a limit asks the vendor again and again, and the vendor answers for the
+/// newest record. So a record that is made while somebody waits for an older one goes to another of the vendor's
+/// events. Thread-safe; destroy() is the last call.
 template <class Vendor>
 class RecordedEvent {
  public:
@@ -50,7 +50,7 @@ class RecordedEvent {
     native_.store(first_.native, std::memory_order_relaxed);
     record_to_.store(first_.native, std::memory_order_relaxed);
   }
-  /// Wraps an event of the vendor's that is somebody else's: it is never ended from here.
+  /// Wraps a vendor's event that somebody else owns and that is never destroyed here.
   struct Borrowed {
     Native native;
   };
@@ -60,7 +60,7 @@ class RecordedEvent {
     native_.store(wrapped.native, std::memory_order_relaxed);
     record_to_.store(wrapped.native, std::memory_order_relaxed);
   }
-  /// Takes over an event of the vendor's that others know: it stays the same.
+  /// Takes over a vendor's event that others use, so it is never exchanged for another one.
   struct Adopted {
     Native native;
   };
@@ -71,15 +71,15 @@ class RecordedEvent {
   }
   RecordedEvent(const RecordedEvent&) = delete;  // it owns events of the vendor's
   RecordedEvent& operator=(const RecordedEvent&) = delete;
-  /// What fails is dropped; destroy() tells.
+  /// Ignores failures; destroy() throws them.
   ~RecordedEvent() {
     if (owned_) static_cast<void>(end_all());
   }
 
   Device& device() const noexcept { return device_; }
-  /// What the newest record went to.
+  /// The vendor's event with the newest record.
   Native native() const noexcept { return native_.load(std::memory_order_acquire); }
-  /// native() for others, who may keep it: it stays the same from now on.
+  /// Gives native() to somebody who may keep it: from now on the vendor's event is never exchanged.
   Native hand_out() noexcept {
     const std::lock_guard lock(mutex_);
     handed_out_ = true;
@@ -90,8 +90,8 @@ class RecordedEvent {
   void record(const Stream& stream) {
     if (const Native to = record_to_.load(std::memory_order_acquire); to != Native{}) [[likely]] {
       Vendor::record(stream, to);
-      // Else somebody began to wait meanwhile, and a record of another thread's may have gone elsewhere before this one
-      // was made. It must not count as the newer one.
+      // Otherwise somebody began to wait meanwhile, and a record of another thread may have gone to another of the
+      // vendor's events before this one was made. Then this record must not count as the newer one.
       if (record_to_.load(std::memory_order_relaxed) == to) [[likely]]
         return;
     }
@@ -103,9 +103,9 @@ class RecordedEvent {
       return true;
     return query_after(result);
   }
-  /// Of the record at the call. False when time ran out.
+  /// Waits for the newest record at the time of the call. Returns false when time ran out.
   bool synchronize(std::uint64_t timeout_ns);
-  /// Ends the vendor's events. Calls nothing for a lost device.
+  /// Destroys the vendor's events; on a lost device it calls nothing.
   void destroy() {
     if (!owned_) return;
     if (device_.lost()) {
@@ -116,8 +116,8 @@ class RecordedEvent {
   }
 
  private:
-  /// One of the vendor's events, and how many need it to be left alone: who waits with a limit for what was recorded in
-  /// it, and who is about to record in it.
+  /// One of the vendor's events, and how many users need it unchanged: threads that wait with a limit for its record,
+  /// and a thread that is about to record in it.
   struct Turn {
     Native native{};
     unsigned users = 0;
@@ -135,7 +135,7 @@ class RecordedEvent {
     Turn& turn_;
   };
 
-  /// Apart, so that query() has nothing to keep for it.
+  /// A separate function keeps query() small.
   [[gnu::noinline]] bool query_after(typename Vendor::Result result) const {
     return Vendor::answer(device_, native(), result);
   }
@@ -152,7 +152,7 @@ class RecordedEvent {
   }
 
   [[gnu::noinline]] void record_apart(const Stream& stream);
-  /// False if another one was handed out meanwhile, and stays.
+  /// Returns false if another event was handed out meanwhile, which then stays the current one.
   bool make_current(Turn& turn) noexcept {
     const std::lock_guard lock(mutex_);
     if (handed_out_ && &turn != current_) return false;
@@ -167,7 +167,7 @@ class RecordedEvent {
     }
     end_use(turn);
   }
-  /// With mutex_ held.
+  /// mutex_ is held.
   Turn& idle_turn();
   template <class Body>
   void for_each_turn(Body&& body) {
@@ -185,17 +185,17 @@ class RecordedEvent {
   }
 
   Device& device_;
-  std::atomic<Native> native_;     ///< current_'s
-  std::atomic<Native> record_to_;  ///< the same, or none while somebody waits for it
+  std::atomic<Native> native_;     ///< current_->native
+  std::atomic<Native> record_to_;  ///< native_, or none while somebody waits for it
   const std::uint32_t flags_;
-  std::mutex recording_;  // of records apart, which come one after the other; taken before mutex_
-  std::mutex mutex_;      // guards all below, and writing the two above; a leaf, under which at most an event is made
+  std::mutex recording_;  // serialises record_apart(); taken before mutex_
+  std::mutex mutex_;  // guards all below and the writes of the two above; a leaf, under which at most an event is made
   bool handed_out_ = false;
   const bool owned_ = true;
   bool recording_apart_ = false;
   Turn first_;
   Turn* current_ = &first_;
-  std::list<Turn> others_;  // not first_; where they lie is kept
+  std::list<Turn> others_;  // all but first_; a list, because their addresses must not change
 };
 
 template <class Vendor>
@@ -209,7 +209,7 @@ void RecordedEvent<Vendor>::record_apart(const Stream& stream) {
     recording_apart_ = true;
     if (!handed_out_) record_to_.store(Native{}, std::memory_order_release);
   }
-  // Without mutex_: a vendor whose queue is full waits, and nobody who waits with a limit may wait for that.
+  // mutex_ isn't held: a vendor whose queue is full blocks here, and waits with a limit must not wait for that.
   try {
     Vendor::record(stream, next->native);
     if (!make_current(*next)) Vendor::record(stream, native());
@@ -245,12 +245,12 @@ bool RecordedEvent<Vendor>::synchronize(std::uint64_t timeout_ns) {
   const Deadline deadline(timeout_ns);
   if (query()) return true;
   if (timeout_ns == 0) return false;
-  // A record between the two comes while this call is made, so that it may be the one that is meant.
+  // The call below waits for the newest record, so a record between the two would be meant as well.
   const Waiting waiting(*this);
   return poll_until(deadline, [&] { return is_complete<Vendor>(device_, waiting.native()); });
 }
 
-/// The backend's own events, of one device, made when there is none to be had.
+/// A pool of the backend's own events for one device. An event is made when none is free.
 template <class Vendor>
 class EventPool {
  public:
@@ -280,7 +280,7 @@ class EventPool {
       static_cast<void>(Vendor::end(device_, event));
     }
   }
-  /// Nobody takes or gives any more. The first failure.
+  /// Destroys the events, when nobody takes or gives any more. Returns the first failure.
   typename Vendor::Result close() noexcept {
     typename Vendor::Result first{};
     for (const Native event : idle_) {
@@ -297,7 +297,7 @@ class EventPool {
   std::vector<Native> idle_;
 };
 
-/// A moment in a stream: whether the work before it is over. Its event goes back to the pool.
+/// A moment in a stream. It tells whether the work before it is over, and gives its event back to the pool.
 template <class Vendor>
 class Marker {
  public:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gates: words of memory that streams wait on and the host sets, for a vendor whose streams can wait until a word is so
-// much or more. Opening a gate is a store, so it can be done from anywhere, also from inside a host function.
+// Gates: words of memory that streams wait on and the host sets, for a vendor whose streams can wait until a word has
+// at least a given value. Opening a gate is a store, so it may be done anywhere, also inside a host function.
 //
-// A word only ever grows: each gate on it waits for the next number. What still waits for an older gate's number is let
-// pass by any later one, so a word is used again at once, and nothing has to know whether a wait is over.
+// A word only grows: each new gate on it waits for the next number. A later number also ends waits for an older one, so
+// a word can be reused at once, and nothing has to know whether a wait is over.
 //
-// `Vendor` says what the vendor's calls are. All its members are static and noexcept:
+// `Vendor` supplies the vendor's calls. All its members are static and noexcept:
 //
 //   Device, Scope          DeviceBase and DeviceScope of device_base.h, or with the same members
 //   Number                 type: std::uint32_t where the device's comparison is cyclic, else std::uint64_t
@@ -30,7 +30,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Vendor>
 class Gates {
  public:
@@ -43,11 +43,11 @@ class Gates {
   struct Gate {
     Gates* owner = nullptr;
     std::atomic<Number>* word = nullptr;
-    anyplace_address address = 0;  ///< the same word as the device sees it
-    Number number = 0;             ///< open when the word is this or more
+    anyplace_address address = 0;  ///< the word's address for the device
+    Number number = 0;             ///< the gate is open when the word has at least this
     Gate* next_free = nullptr;
 
-    /// May be called from any thread, inside host functions too; calls nothing.
+    /// Calls nothing, so it may also be called inside a host function. Thread-safe.
     void open() noexcept { word->store(number, std::memory_order_release); }
   };
 
@@ -63,14 +63,14 @@ class Gates {
     ++gate->number;
     return gate;
   }
-  /// Opens it if nobody did.
+  /// Opens the gate if nobody did.
   void destroy(Gate& gate) noexcept {
     gate.open();
     const std::lock_guard lock(mutex_);
     gate.next_free = free_;
     free_ = &gate;
   }
-  /// Nothing waits any more. The first failure.
+  /// Frees the memory, when nothing waits any more. Returns the first failure.
   Result close() noexcept {
     const std::lock_guard lock(mutex_);
     Result first{};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graph: what anyplace_graph names, for a vendor whose graphs are made of typed nodes and then made executable (CUDA,
-// HIP). Each description becomes a graph of the vendor's, which lives until the executable one is made of it, or
-// updated by it.
+// Graph: the object that an anyplace_graph names, for a vendor whose graphs are made of typed nodes and then
+// instantiated (CUDA, HIP). Each description becomes a graph of the vendor's, which lives until the executable graph is
+// made or updated from it.
 //
-// What a graph of the vendor's can't have is refused as UNSUPPORTED, and the core submits that graph's nodes itself:
-// copies between devices, of which no vendor says that a graph's may cross contexts, copies whose lines lie further
-// apart than the vendor takes, and nodes that the vendor itself calls unsupported.
+// These nodes are refused as UNSUPPORTED, and the core then submits the graph's nodes itself: copies between devices,
+// because no vendor says that a graph's copies may cross contexts; copies whose pitch exceeds the vendor's limit; and
+// nodes that the vendor calls unsupported.
 //
-// `Vendor` says what the vendor's calls are. All its members are static; those that don't throw are noexcept:
+// `Vendor` supplies the vendor's calls. All its members are static; those that don't throw are noexcept:
 //
 //   Device, Scope, End        a ClassDevice; DeviceScope and EndScope of device_base.h, or with the same members
 //   Stream, Event, Kernel     the backend's classes; Event is a RecordedEvent
@@ -45,7 +45,7 @@
 
 namespace anyplace::backend {
 
-/// Where a node goes, and where its handle is written: behind the `count` nodes at `after`.
+/// Where a node is added, and where its handle is written. It comes after the `count` nodes at `after`.
 template <class Native, class Node>
 struct GraphPlace {
   Native graph;
@@ -54,7 +54,7 @@ struct GraphPlace {
   Node* made;
 };
 
-/// Any thread; launches and updates come one at a time, as the vendors ask for. destroy() is the last call.
+/// Thread-safe. Launches and updates are serialised, as the vendors ask for. destroy() is the last call.
 template <class Vendor>
 class Graph {
  public:
@@ -70,7 +70,7 @@ class Graph {
   Graph(const Graph&) = delete;  // it owns the vendor's
   Graph& operator=(const Graph&) = delete;
 
-  /// As the entry.
+  /// Does what the entry graph_update does.
   void update(const anyplace_graph_desc& desc) {
     const std::lock_guard lock(mutex_);
     if (!Vendor::update_spares_launches && !device_.work().is_idle()) {
@@ -92,8 +92,8 @@ class Graph {
     const typename Vendor::Scope scope(device_);
     device_.check(Vendor::launch(executable_, stream.native()));
   }
-  /// No launch is pending, unless the device is lost: then the vendor may still come with a host function, which isn't
-  /// called any more.
+  /// Called when no launch is pending or the device is lost. In the latter case the vendor may still call a host
+  /// function later, which is then ignored.
   static void destroy(Graph* graph) {
     const std::unique_ptr<Graph> ended(graph);
     Device& device = ended->device_;
@@ -106,7 +106,7 @@ class Graph {
   }
 
  private:
-  /// The vendor's graph of one description, while it lives. With the context current.
+  /// The vendor's graph of one description. The context is current while it lives.
   class Template {
    public:
     Template(Graph& of, const anyplace_graph_desc& desc) : device_(of.device_), calls_(*of.calls_) {
@@ -128,7 +128,8 @@ class Graph {
     using Node = typename Vendor::Node;
     using Place = typename Vendor::Place;
 
-    /// A failure is dropped, as what the graph was for is done or has failed; but it may have lost the device.
+    /// Ignores a failure, because the graph's purpose is fulfilled or has failed; but the failure may have lost the
+    /// device.
     void end() noexcept {
       const Result result = Vendor::destroy(native_).result;
       if (Device::Vendor::Results::is_sticky(result)) device_.lose(result);
@@ -197,13 +198,13 @@ class Graph {
       if (!Vendor::has_event_nodes()) {
         refuse(ANYPLACE_STATUS_UNSUPPORTED, "this driver's graphs can't record events or wait for them");
       }
-      // The graph keeps the vendor's event, so that it has to stay the same one.
+      // The graph keeps the vendor's event, so it must never be exchanged.
       const auto event = from_handle<typename Vendor::Event>(node.event)->hand_out();
       device_.check(node.kind == ANYPLACE_GRAPH_NODE_EVENT_RECORD ? Vendor::add_record(place, event)
                                                                   : Vendor::add_wait(place, event));
     }
 
-    /// Of an older core, whose struct is shorter: what it doesn't have reads as 0.
+    /// Copies a struct of an older core, which is shorter: the missing fields read as 0.
     template <class Struct>
     static Struct widened(const Struct* given) {
       return detail::Crossing<const Struct&>::widened(given);
@@ -223,7 +224,7 @@ class Graph {
 
   Device& device_;
   std::unique_ptr<GraphHostCalls> calls_;
-  std::mutex mutex_;  // one launch or update at a time; the vendor is called under it, and Work's is taken
+  std::mutex mutex_;  // serialises launches and updates; the vendor is called and Work's mutex taken under it
   typename Vendor::Executable executable_{};
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GraphHostCalls: the host functions of one graph, which the vendor calls at each launch. What it is given for each
-// stays where it is as long as a launch may come with it: also one that was made before an update.
+// GraphHostCalls: the host functions of one graph, which the vendor calls at each launch. The data that the vendor was
+// given for a call stays in place as long as a launch may use it, also one that was made before an update.
 //
-// Invariant: behind end() none is called, and none is being called.
+// Invariant: after end() none is called, and none is running.
 #pragma once
 
 #include <atomic>
@@ -20,15 +20,15 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 class GraphHostCalls {
  public:
   GraphHostCalls() = default;
   GraphHostCalls(const GraphHostCalls&) = delete;  // the vendor's graph points at what is in it
   GraphHostCalls& operator=(const GraphHostCalls&) = delete;
 
-  /// What run() is to be called with. `in_use` is how many nodes the graph has that need one: of those that updates
-  /// left behind, only so many are kept, and UNSUPPORTED is thrown so that the core makes another graph.
+  /// Returns the argument for run(). `in_use` is how many host functions the graph needs now. Only a limited number of
+  /// those that updates left behind are kept; beyond it UNSUPPORTED is thrown, so that the core makes a new graph.
   void* get(anyplace_host_function function, void* user, std::size_t in_use) {
     const Key key(reinterpret_cast<std::uintptr_t>(function), user);
     const std::lock_guard lock(mutex_);
@@ -41,7 +41,7 @@ class GraphHostCalls {
     return &calls_.emplace(key, Call{this, function, user}).first->second;
   }
 
-  /// The vendor's call, on its thread.
+  /// The function that the vendor calls, on its thread.
   static void run(void* given) noexcept {
     const Call& call = *static_cast<const Call*>(given);
     GraphHostCalls& owner = *call.owner;
@@ -55,7 +55,7 @@ class GraphHostCalls {
     if (--owner.running_ == 0) owner.idle_.notify_all();
   }
 
-  /// Waits for what runs. `keep`: the vendor may still come with a call, so they stay for ever.
+  /// Waits for those that are running. With `keep` they are never freed, because the vendor may still make a call.
   static void end(GraphHostCalls* calls, bool keep) noexcept {
     {
       std::unique_lock lock(calls->mutex_);
@@ -66,7 +66,7 @@ class GraphHostCalls {
       delete calls;
       return;
     }
-    // Where a leak checker finds them.
+    // A list keeps them reachable, so that a leak checker doesn't report them.
     static constinit std::atomic<GraphHostCalls*> kept{nullptr};
     calls->next_kept_ = kept.load(std::memory_order_relaxed);
     while (!kept.compare_exchange_weak(calls->next_kept_, calls, std::memory_order_release)) {
@@ -79,14 +79,14 @@ class GraphHostCalls {
     anyplace_host_function function;
     void* user;
   };
-  using Key = std::pair<std::uintptr_t, void*>;  // of a function and its user
+  using Key = std::pair<std::uintptr_t, void*>;  // a function and its user
   static constexpr std::size_t most_left_behind = 1024;
 
   std::mutex mutex_;  // guards all below; a leaf
   std::condition_variable idle_;
   unsigned running_ = 0;
   bool ended_ = false;
-  std::map<Key, Call> calls_;  // where they lie is kept
+  std::map<Key, Call> calls_;  // a map, because addresses must not change
   GraphHostCalls* next_kept_ = nullptr;
 };
 

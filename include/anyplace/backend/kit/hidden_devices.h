@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variables of the environment by which a vendor's driver shows fewer devices than the machine has: what is said of
-// them where a device is missed.
+// Texts about variables of the environment by which a vendor's driver hides devices, for errors about missing devices.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +11,7 @@
 
 namespace anyplace::backend {
 
-/// `CUDA_VISIBLE_DEVICES is "0" and may hide it`, for each variable that is set, with "; " between them.
+/// Returns `CUDA_VISIBLE_DEVICES is "0" and may hide it` for each variable that is set, with "; " between them.
 inline std::string hidden_devices(std::span<const char* const> variables) {
   std::string text;
   for (const char* const variable : variables) {
@@ -23,7 +22,7 @@ inline std::string hidden_devices(std::span<const char* const> variables) {
   return text;
 }
 
-/// Leaves it as device_count's message, which the core adds to errors about devices that aren't there.
+/// Leaves that text as device_count's message, which the core adds to errors about devices that aren't there.
 inline void note_hidden_devices(const Host& host, std::span<const char* const> variables) {
   const std::string text = hidden_devices(variables);
   if (!text.empty()) host.leave_message(0, "", text.c_str());

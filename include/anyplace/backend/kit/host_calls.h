@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostCalls: the host functions that are queued at a vendor which doesn't call them once the device failed. Each is
-// called exactly once: by the vendor, or by settle().
+// HostCalls: the queued host functions of a vendor that drops them once the device has failed. Each is called exactly
+// once: by the vendor, or by settle().
 #pragma once
 
 #include <atomic>
@@ -15,14 +15,14 @@ namespace anyplace::backend {
 
 class HostCalls {
  public:
-  /// What the vendor is given for a host function. It comes back with it, or not at all.
+  /// The data that the vendor gets for a host function and passes to finish(), unless it drops the call.
   struct Call {
     HostCalls* owner;
     anyplace_host_function function;
     void* user;
     Call* next = nullptr;
     Call* previous = nullptr;
-    bool settled = false;  ///< called by settle(). Kept for ever: the vendor may still come with it
+    bool settled = false;  ///< settle() called it; never freed, because the vendor may still pass it to finish()
   };
 
   HostCalls() = default;
@@ -31,7 +31,7 @@ class HostCalls {
 
   bool any_pending() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
 
-  /// True: it is the only one.
+  /// Returns true if it is the only pending one.
   bool add(Call& call) noexcept {
     const std::lock_guard lock(mutex_);
     call.previous = last_;
@@ -40,7 +40,7 @@ class HostCalls {
     return count_.fetch_add(1, std::memory_order_acq_rel) == 0;
   }
 
-  /// False if it was settled: then it isn't the caller's to call or to free.
+  /// Returns false if settle() took it: then the caller must neither call nor free it.
   bool take(Call& call) noexcept {
     const std::lock_guard lock(mutex_);
     if (call.settled) return false;
@@ -50,7 +50,7 @@ class HostCalls {
     return true;
   }
 
-  /// For the vendor's own call, on its thread.
+  /// The function that the vendor calls, on its thread.
   static void finish(void* queued, anyplace_status status) noexcept {
     auto* const call = static_cast<Call*>(queued);
     if (!call->owner->take(*call)) return;
@@ -58,7 +58,7 @@ class HostCalls {
     call->function(call->user, status);
   }
 
-  /// The device is lost: calls all that are queued with DEVICE_LOST, each after `leave_message`.
+  /// Called when the device is lost: calls all pending functions with DEVICE_LOST, each after `leave_message`.
   template <class LeaveMessage>
   void settle(LeaveMessage&& leave_message) noexcept {
     Call* call = nullptr;
@@ -84,7 +84,7 @@ class HostCalls {
   std::mutex mutex_;  // guards all below and what the calls hold; a leaf
   Call* first_ = nullptr;
   Call* last_ = nullptr;
-  Call* settled_ = nullptr;  ///< linked by next
+  Call* settled_ = nullptr;  ///< a list, linked by next
 };
 
 }  // namespace anyplace::backend

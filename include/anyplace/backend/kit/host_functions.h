@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostFunctions: the functions of the host that are queued in a device's streams, for a vendor that runs them in their
-// place, and not at all once the context failed; then a Watcher settles them.
+// HostFunctions: the host functions in a device's streams, for a vendor that calls them in the stream's order but drops
+// them once the context failed; then a Watcher calls them.
 //
-// Invariant: each is called exactly once, by the vendor or by the Watcher. Neither calls the vendor from inside.
+// Invariant: each is called exactly once, by the vendor or by the Watcher. Neither calls the vendor from inside the
+// function.
 //
-// `Vendor` says what the vendor's calls are. All its members are static:
+// `Vendor` supplies the vendor's calls. All its members are static:
 //
 //   Device, Scope          DeviceBase and DeviceScope of device_base.h, or with the same members
 //   Called<Result> launch(native stream, HostCalls::Call*) noexcept
@@ -20,7 +21,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Vendor>
 class HostFunctions {
  public:
@@ -43,7 +44,7 @@ class HostFunctions {
     }
     if (first) device_.watcher().wake();
   }
-  /// On the Watcher's thread. `ask`: the driver is asked too whether the device is lost.
+  /// Called on the Watcher's thread. With `ask` it also asks the driver whether the device is lost.
   void settle_if_lost(bool ask) noexcept {
     if (!any_pending()) return;
     if (ask ? device_.is_healthy() : !device_.lost()) return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A vendor's handle for other processes, which is a plain struct, as the bytes of an anyplace_ipc_handle.
+// Conversions between a vendor's handle for other processes, which is a plain struct, and the bytes of an
+// anyplace_ipc_handle.
 #pragma once
 
 #include <cstring>
@@ -18,7 +19,7 @@ void write_ipc_bytes(const Handle& handle, anyplace_ipc_handle& out) noexcept {
   std::memcpy(out.bytes, &handle, sizeof(handle));
 }
 
-/// Refuses bytes that are no such handle's. `vendor` is its name in a sentence.
+/// Refuses bytes that aren't such a handle. `vendor` is the vendor's name in a sentence.
 template <class Handle>
 Handle read_ipc_bytes(const anyplace_ipc_handle& from, const char* vendor) {
   Handle handle{};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MappedSharing: mapped memory (virtual_memory.h) for several processes, for vendors that export each piece of it as a
-// file descriptor. The descriptors of the pieces behind a buffer are carried to the other process (descriptors.h),
-// which maps what they are of, one behind the other, at addresses of its own.
+// MappedSharing: shares mapped memory (virtual_memory.h) between processes, for vendors that export each piece of it as
+// a file descriptor. The other process fetches the descriptors of the pieces behind a buffer (descriptors.h) and maps
+// the pieces, one behind the other, at addresses of its own.
 //
-// A piece has one descriptor, however many buffers lie in it, from the first of them that is shared to the last. What
-// is shared at once is limited by what a handle can hold: most_pieces, of one size.
+// A piece has one descriptor while at least one buffer in it is shared. A handle holds at most most_pieces pieces, all
+// of one size, which limits the size of a shared buffer.
 #pragma once
 
 #include <cstring>
@@ -20,7 +20,7 @@
 
 namespace anyplace::backend {
 
-/// What crosses to the other process, with the pieces' descriptors behind it.
+/// The bytes of a handle for another process; the descriptors of the pieces follow them.
 struct MappedBytes {
   static constexpr char right_magic[8] = {'m', 'a', 'p', 'p', 'e', 'd', ' ', '1'};
 
@@ -31,7 +31,7 @@ struct MappedBytes {
   std::uint32_t reserved;
 };
 
-/// Of a device, with the Vendor of virtual_memory.h. Any thread.
+/// One for each device, with the Vendor of virtual_memory.h. Thread-safe.
 template <class Vendor>
 class MappedSharing {
  public:
@@ -43,23 +43,23 @@ class MappedSharing {
   MappedSharing(const MappedSharing&) = delete;  // one per device
   MappedSharing& operator=(const MappedSharing&) = delete;
 
-  /// False if the bytes aren't mapped memory. Throws UNSUPPORTED for such that can't be shared.
+  /// Returns false if the bytes aren't mapped memory. Throws UNSUPPORTED for mapped memory that can't be shared.
   bool export_memory(anyplace_address address, std::uint64_t bytes, anyplace_ipc_handle& out);
   static bool is_mapped(const anyplace_ipc_handle& handle) noexcept {
     return handle.byte_count >= sizeof(MappedBytes) &&
            std::memcmp(handle.bytes, MappedBytes::right_magic, sizeof(MappedBytes::right_magic)) == 0;
   }
-  // -- Of handles that are mapped memory's.
+  // -- The handle must be one of mapped memory.
   void end_export(const anyplace_ipc_handle& handle);
   anyplace_address import_memory(const anyplace_ipc_handle& handle);
-  /// False if what is open there isn't mapped memory.
+  /// Returns false if no mapped memory was imported at the address.
   bool end_import(anyplace_address address);
 
  private:
   struct Piece {
     Descriptor descriptor;
     CarriedDescriptor carried;
-    int count = 0;  ///< of the buffers in it that are shared
+    int count = 0;  ///< how many shared buffers lie in it
   };
   using Pieces = std::vector<CarriedDescriptor>;
   using Physical = typename Memory::Physical;
@@ -72,8 +72,8 @@ class MappedSharing {
   Device& device_;
   Memory& memory_;
   std::mutex mutex_;                                  // guards the rest; the vendor is called under it
-  std::map<anyplace_address, Piece> shared_;          // by where they are mapped
-  std::map<anyplace_address, std::uint64_t> opened_;  // of other processes: bytes by address
+  std::map<anyplace_address, Piece> shared_;          // by the address of their mapping
+  std::map<anyplace_address, std::uint64_t> opened_;  // memory of other processes: bytes by address
 };
 
 template <class Vendor>
@@ -170,12 +170,12 @@ auto MappedSharing<Vendor>::read(const anyplace_ipc_handle& handle, MappedBytes&
 template <class Vendor>
 void MappedSharing<Vendor>::end_export(const anyplace_ipc_handle& handle) {
   MappedBytes bytes{};
-  const Pieces pieces = read(handle, bytes);  // as export_memory wrote it
+  const Pieces pieces = read(handle, bytes);  // export_memory wrote it
   const std::lock_guard lock(mutex_);
   let_go(pieces);
 }
 
-/// What is imported is ended at once: the mappings keep it.
+/// The imported handles are released at once, because the mappings keep the memory.
 template <class Vendor>
 void MappedSharing<Vendor>::map_pieces(anyplace_address address, const std::vector<Descriptor>& descriptors,
                                        std::uint64_t piece_bytes) {
@@ -224,7 +224,7 @@ anyplace_address MappedSharing<Vendor>::import_memory(const anyplace_ipc_handle&
     const auto clean = [&](auto&& step) {
       try {
         step();
-      } catch (...) {  // the first failure is told
+      } catch (...) {  // the first failure is thrown later
       }
     };
     if (!memory_.mappings_behind(address, size).empty()) clean([&] { memory_.unmap(address, size); });

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MemoryPool: one pool of our own for a device, made at its first use, of a vendor that has pools whose memory is given
-// and taken in a stream's order.
+// MemoryPool: the backend's own memory pool of a device, made at its first use, for a vendor with stream-ordered
+// memory.
 //
-// Why not the device's default pool: other libraries in the process use that, and its settings are theirs. Two of ours
-// should differ from the usual ones. What is freed stays in the pool, up to a share of the device, because else every
-// synchronisation gives it back to the system, and taking it again costs a thousand times more. And the pool makes no
-// dependencies between streams to use memory again: a stream held back would hold back one that only allocates.
+// The device's default pool isn't used, because it and its settings belong to other libraries in the process as well.
+// Two settings of this pool differ from the default. Freed memory stays in the pool, up to a share of the device's
+// memory, because otherwise every synchronisation returns it to the system, and taking it again costs a thousand times
+// more. And the pool adds no dependencies between streams in order to reuse memory, because a stream that is held back
+// would then hold back one that only allocates.
 //
-// `Vendor` says what the vendor's calls are. All its members are static and noexcept:
+// `Vendor` supplies the vendor's calls. All its members are static and noexcept:
 //
 //   Device, Sharing        DeviceBase of device_base.h and Sharing of sharing.h, or with the same members
 //   Pool                   type: the vendor's handle of a pool
@@ -30,7 +31,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Vendor>
 class MemoryPool {
  public:
@@ -44,8 +45,8 @@ class MemoryPool {
   MemoryPool& operator=(const MemoryPool&) = delete;
 
   bool is_made() const noexcept { return made() != Pool{}; }
-  /// Runs allocate(pool), whose Result it returns; once more, with what is unused given to the system, where there was
-  /// no memory. Throws if no pool can be made.
+  /// Runs allocate(pool) and returns its Result. If there was no memory, it gives unused memory of the pool back to the
+  /// system and runs allocate once more. Throws if no pool can be made.
   template <class Allocate>
   Result allocate_from(Allocate&& allocate) {
     const Pool pool = made() != Pool{} ? made() : make();
@@ -54,18 +55,18 @@ class MemoryPool {
     trim();
     return allocate(pool);
   }
-  /// What it holds and could give at once.
+  /// The bytes that the pool holds and nobody uses.
   std::uint64_t idle() const noexcept {
     std::uint64_t reserved = 0;
     std::uint64_t used = 0;
     const Pool pool = made();
     return pool != Pool{} && Vendor::figures(pool, reserved, used) && reserved > used ? reserved - used : 0;
   }
-  /// Gives that to the system: for whoever got nothing from there.
+  /// Gives unused memory back to the system, for an allocation elsewhere that failed.
   void trim() noexcept {
     if (const Pool pool = made(); pool != Pool{}) Vendor::trim(pool);
   }
-  /// For the pool, if there is one already, and the reader whose call it is.
+  /// Changes the access to the pool, if there is one. A failure is thrown by `reader`, whose call it is.
   void set_access(const Access& access, Device& reader) {
     const Pool pool = made();
     if (pool == Pool{}) return;
@@ -78,7 +79,7 @@ class MemoryPool {
   }
 
  private:
-  /// What may stay in the pool when nobody uses it, as a share of the device's memory.
+  /// The divisor of the device's memory that gives how much may stay in the pool unused.
   static constexpr std::size_t kept_share = 16;
 
   Pool made() const noexcept { return pool_.load(std::memory_order_acquire); }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Module: a loaded image and the kernels that were asked for. It is unloaded when nothing that is queued can need it,
-// which RetiredModules sees to.
+// Module: a loaded image and the kernels of it that were asked for. RetiredModules unloads it when nothing that is
+// queued can need it.
 //
-// `Vendor` says what the vendor's calls are. All its members are static:
+// `Vendor` supplies the vendor's calls. All its members are static:
 //
 //   Device, Scope, End     a device with retired_modules() (retired_modules.h); DeviceScope and EndScope of
 //                          device_base.h, or with the same members
@@ -27,7 +27,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Vendor>
 class Module {
  public:
@@ -39,7 +39,7 @@ class Module {
   Module(const Module&) = delete;  // it owns the vendor's module
   Module& operator=(const Module&) = delete;
 
-  /// The same for the same name. Throws NO_SUCH_KERNEL.
+  /// Finds a kernel; a name that is asked for again gives the same object. Throws NO_SUCH_KERNEL.
   Kernel& kernel(const char* name) {
     const std::lock_guard lock(mutex_);
     if (const auto known = kernels_.find(name); known != kernels_.end()) return *known->second;
@@ -55,7 +55,7 @@ class Module {
     device_.check(made);
     return *kernels_.emplace(name, std::make_unique<Kernel>(device_, function, name)).first->second;
   }
-  /// A variable of the module's. Throws NO_SUCH_GLOBAL.
+  /// Finds a variable of the module. Throws NO_SUCH_GLOBAL.
   void global(const char* name, anyplace_global& out) const {
     const typename Vendor::Scope scope(device_);
     const auto found = Vendor::find_variable(native_, name, out);
@@ -68,7 +68,7 @@ class Module {
   }
   Native native() const noexcept { return native_; }
 
-  /// Ends it once nothing that is queued can need it. Never waits.
+  /// Destroys the module once nothing that is queued can need it. Never waits.
   static void unload(Module* module) {
     const std::unique_ptr<Module> ended(module);
     Device& device = ended->device_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said where a process can't have what another one shares: because the system keeps the two apart, or because
-// file descriptors ran out. The same words for the core and all backends. Any thread.
+// Texts for errors where a process can't get what another one shares: because the system keeps the two apart, or
+// because file descriptors ran out. The core and all backends use the same words. Thread-safe.
 #pragma once
 
 #include <cerrno>
@@ -13,15 +13,14 @@ namespace anyplace::backend {
 
 inline bool is_descriptor_shortage(int error) noexcept { return error == EMFILE || error == ENFILE; }
 
-/// `what`: "sharing a buffer".
+/// `what` is the operation, such as "sharing a buffer".
 inline std::string no_descriptor_text(const std::string& what, int error) {
   return "there is no file descriptor left for " + what + ": " + std::strerror(error) +
          "\nclose files, or raise the limit (ulimit -n, RLIMIT_NOFILE): a process has descriptors open for what it "
          "shares\nsee docs/ipc.md";
 }
 
-/// The text of a failure to open, of another process, what is behind a descriptor of its: /proc/PID/fd/N. `what` begins
-/// the sentence.
+/// The text of a failure to open /proc/PID/fd/N, a descriptor of another process. `what` begins the sentence.
 inline std::string unopened_text(const std::string& what, std::uint32_t pid, int error) {
   const std::string process = "process " + std::to_string(pid);
   if (is_descriptor_shortage(error)) return no_descriptor_text(what + " of " + process, error);

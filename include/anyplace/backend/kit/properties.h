@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a backend needs to fill anyplace_device_properties in the same way as the others: bits, figures and texts.
+// Helpers that fill anyplace_device_properties in the same way for all backends: bits, figures and texts.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace anyplace::backend {
 
-/// Of capabilities, and of image_formats.
+/// The bit of a number, in capabilities and in image_formats.
 constexpr std::uint64_t bit(unsigned number) noexcept { return std::uint64_t{1} << number; }
 
-/// What every device of a ClassBackend has.
+/// The capabilities of every device of a ClassBackend.
 constexpr std::uint64_t class_backend_capabilities =
     bit(ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS) | bit(ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY) |
     bit(ANYPLACE_CAPABILITY_BIT_COPY_2D) | bit(ANYPLACE_CAPABILITY_BIT_PEER_COPY) |
     bit(ANYPLACE_CAPABILITY_BIT_PEER_ACCESS) | bit(ANYPLACE_CAPABILITY_BIT_MODULES);
 
-/// A vendor's figure where a device has one at least; 1 for what it can't be.
+/// A vendor's figure of something that a device has at least one of; 1 if the figure can't be right.
 constexpr std::uint32_t at_least_one(int value) noexcept { return value > 0 ? static_cast<std::uint32_t>(value) : 1; }
 constexpr std::uint64_t not_negative(int value) noexcept { return value > 0 ? static_cast<std::uint64_t>(value) : 0; }
 
-/// Sizes of grids and blocks: `ask(attribute)` for each of the three.
+/// Fills the three sizes of a grid or block with `ask(attribute)`.
 template <class Attribute, class Ask>
 void set_launch_limits(anyplace_device_properties& out, const Attribute (&grid)[3], const Attribute (&block)[3],
                        Ask&& ask) {
@@ -36,7 +36,7 @@ void set_launch_limits(anyplace_device_properties& out, const Attribute (&grid)[
   }
 }
 
-/// "8932f937d72c": two digits for each byte.
+/// Two hexadecimal digits for each byte: "8932f937d72c".
 inline std::string hex_text(std::span<const char> bytes) {
   std::string text;
   for (const char byte : bytes) {
@@ -47,7 +47,7 @@ inline std::string hex_text(std::span<const char> bytes) {
   return text;
 }
 
-/// "0000:17:00.0", in the small letters of the kernel's own paths.
+/// The address in the small letters that the kernel's own paths have: "0000:17:00.0".
 inline std::string pci_text(std::string text) {
   for (char& c : text) {
     if (c >= 'A' && c <= 'F') c = static_cast<char>(c - 'A' + 'a');

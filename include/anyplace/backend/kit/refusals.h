@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every backend refuses before its vendor sees it, in the same words for all, as INVALID_ARGUMENT or UNSUPPORTED.
-// `vendor` is its name in a sentence: "CUDA".
+// Arguments that every backend refuses before its vendor sees them, with the same text, as INVALID_ARGUMENT or
+// UNSUPPORTED. `vendor` is the vendor's name in a sentence: "CUDA".
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace anyplace::backend {
 
-/// ANYPLACE_MEMORY_*.
+/// `kind` is not a known ANYPLACE_MEMORY_*.
 [[noreturn]] inline void refuse_memory_kind(const char* vendor, std::uint32_t kind) {
   refuse(ANYPLACE_STATUS_UNSUPPORTED, kind == ANYPLACE_MEMORY_MANAGED
                                           ? "this device has no managed memory"
                                           : std::string(vendor) + " has no memory of kind " + std::to_string(kind));
 }
 
-/// ANYPLACE_COPY_*.
+/// `kind` is not a known ANYPLACE_COPY_*.
 [[noreturn]] inline void refuse_copy_kind(const char* vendor, std::uint32_t kind) {
   refuse(ANYPLACE_STATUS_UNSUPPORTED, std::string(vendor) + " has no copy of kind " + std::to_string(kind));
 }
@@ -30,7 +30,7 @@ namespace anyplace::backend {
          "elements of " + std::to_string(width) + " bytes; " + vendor + " fills with 1, 2 or 4");
 }
 
-/// More threads than a block of that kernel takes.
+/// The launch has more threads in a block than the kernel's `limit`.
 [[noreturn]] inline void refuse_threads(const std::string& kernel, const anyplace_launch& launch, std::uint64_t limit) {
   refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
          "a block of " + std::to_string(launch.block[0]) + " x " + std::to_string(launch.block[1]) + " x " +
@@ -43,12 +43,12 @@ namespace anyplace::backend {
          std::to_string(launch.argument_count) + " arguments; the limit is " + std::to_string(limit));
 }
 
-/// Threads of a block. Each factor is within the device's limits, so the product can't overflow.
+/// The threads of a block. Each factor is within the device's limits, so the product can't overflow.
 inline std::uint64_t threads_of(const anyplace_launch& launch) noexcept {
   return std::uint64_t{launch.block[0]} * launch.block[1] * launch.block[2];
 }
 
-/// An argument as a caller built with any later form of anyplace_argument lays them out.
+/// An argument of a launch. The stride is the caller's, whose anyplace_argument may be longer than this header's.
 inline const anyplace_argument& argument_at(const anyplace_launch& launch, std::size_t index) noexcept {
   const auto* const bytes = reinterpret_cast<const std::byte*>(launch.arguments);
   return *reinterpret_cast<const anyplace_argument*>(bytes + index * launch.argument_stride);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results: what a vendor's result codes mean to anyplace, from one table, and the exceptions that they become.
+// Results: maps a vendor's result codes, by one table, to the statuses and exceptions of anyplace.
 //
-// `Vendor` says what the codes are. All its members are static:
+// `Vendor` supplies the codes. All its members are static:
 //
 //   Result                                        type, a number or an enumeration; Result{} is success
 //   std::span<const ResultRow> rows() noexcept    in the order of the numbers
@@ -23,24 +23,24 @@ struct ResultRow {
   int result;
   const char* name;
   anyplace_status status;
-  bool sticky;  ///< the device is of no use any more after it
+  bool sticky;  ///< the device can't be used any more after it
 };
 
-/// What a call of the vendor's returned, and which call that was: "cuMemMap".
+/// The result of a vendor's call, and the call's name, such as "cuMemMap".
 template <class Result>
 struct Called {
   Result result;
   const char* call;
 };
 
-/// Throws a Failure without a vendor's code: our own account of what is wrong.
+/// Throws a Failure without a vendor's code; the text is the backend's own.
 [[noreturn]] inline void refuse(anyplace_status status, const std::string& text) { throw Failure(status, text); }
 
 template <class Vendor>
 struct Results {
   using Result = typename Vendor::Result;
 
-  /// Null for a result that the table doesn't have.
+  /// The row of a result; null if the table has none.
   static const ResultRow* row_of(Result result) noexcept {
     const auto rows = Vendor::rows();
     const auto number = static_cast<int>(result);
@@ -48,12 +48,12 @@ struct Results {
                                         [](const ResultRow& row, int wanted) { return row.result < wanted; });
     return found != rows.end() && found->result == number ? &*found : nullptr;
   }
-  /// The status of a result that isn't success. What the table doesn't have is BACKEND_FAILED.
+  /// The status of a result that isn't success; BACKEND_FAILED if the table doesn't have it.
   static anyplace_status status_of(Result result) noexcept {
     const ResultRow* const row = row_of(result);
     return row == nullptr ? ANYPLACE_STATUS_BACKEND_FAILED : row->status;
   }
-  /// Whether the device can't be used any more after it.
+  /// Whether the device can't be used any more after such a result.
   static bool is_sticky(Result result) noexcept {
     const ResultRow* const row = row_of(result);
     return row != nullptr && row->sticky;
@@ -61,7 +61,7 @@ struct Results {
   static std::string name_of(Result result) { return Vendor::name_of(result); }
   static std::string text_of(Result result) { return Vendor::text_of(result); }
 
-  /// Throws a Failure of what `call` returned. `more` is added to the driver's own text.
+  /// Throws a Failure for the result of `call`. `more` is added to the driver's own text.
   [[noreturn]] static void fail(Result result, const char* call, anyplace_status status, const std::string& more = {}) {
     const std::string said = text_of(result);
     std::string text = std::string(call) + (said.empty() ? " failed" : ": " + said);
@@ -70,7 +70,7 @@ struct Results {
   }
   [[noreturn]] static void fail(Result result, const char* call) { fail(result, call, status_of(result)); }
 
-  /// For calls that belong to no device.
+  /// Throws if a call failed that belongs to no device.
   static void check(Result result, const char* call) {
     if (result != Result{}) [[unlikely]]
       fail(result, call);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RetiredModules: modules whose handle is gone while kernels of theirs may still be queued, for a vendor that says
-// nothing of unloading under running work. They are unloaded after it.
+// RetiredModules: modules whose handle was destroyed while kernels of theirs may still be queued. They are unloaded
+// after that work, because the vendor doesn't say what unloading does to it.
 //
-// `Vendor` says what the vendor's calls are. All its members are static:
+// `Vendor` supplies the vendor's calls. All its members are static:
 //
 //   Device, Native, Result, Pending      types; Result{} is success; Pending has is_over(), which may throw
 //   Scope                                constructed of a Device&: its context is current while it lives; never throws
@@ -20,7 +20,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Vendor>
 class RetiredModules {
  public:
@@ -32,11 +32,12 @@ class RetiredModules {
   RetiredModules(const RetiredModules&) = delete;  // it owns modules
   RetiredModules& operator=(const RetiredModules&) = delete;
 
-  /// Takes the module over if work is pending that may need it; false if there is none. In a Scope.
+  /// Takes the module over if pending work may need it, else returns false. The caller is in a Scope.
   bool keep_until_over(Native module);
-  /// Unloads those whose time has come. What fails is told by close(): it is no failure of whoever calls this.
+  /// Unloads the modules whose work is over. close() returns the failures, because they aren't the caller's.
   void sweep() noexcept;
-  /// Unloads all, in a Scope. Nothing runs any more. The first failure, of a sweep too.
+  /// Unloads all modules, when no work runs any more. The caller is in a Scope. Returns the first failure, also of an
+  /// earlier sweep.
   Result close() noexcept;
   Result failure() const noexcept { return failed_.load(std::memory_order_acquire); }
 
@@ -68,7 +69,7 @@ bool RetiredModules<Vendor>::keep_until_over(Native module) {
     modules_.push_back({module, std::move(pending)});
     return true;
   } catch (...) {
-    // It can't be known when (no memory, or no event to be had): then this once it is waited for.
+    // It can't be tracked when the work ends (no memory, or no event to be had), so it is waited for here.
     Vendor::wait_for_all(device_);
     return false;
   }
@@ -86,7 +87,7 @@ void RetiredModules<Vendor>::sweep() noexcept {
       std::swap(modules_[i], modules_.back());
       modules_.pop_back();
     }
-  } catch (...) {  // those that can't be asked about are looked at again the next time
+  } catch (...) {  // the next sweep asks again
   }
   if (over.empty() || device_.lost()) return;
   const typename Vendor::Scope scope(device_);

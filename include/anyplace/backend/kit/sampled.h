@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What backends fill anyplace_device_sample with: a figure and the bit that says it is known, set together.
+// Sampled: sets a figure of anyplace_device_sample together with the bit that says that it is known.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace anyplace::backend {
 
-/// The members are called as the struct's: Sampled(out).memory_used_bytes(n). An unknown one leaves the struct as it
-/// is.
+/// The methods are named as the struct's members: Sampled(out).memory_used_bytes(n). An empty optional leaves the
+/// struct unchanged.
 class Sampled {
  public:
   explicit Sampled(anyplace_device_sample& out) noexcept : out_(out) {}
@@ -26,14 +26,14 @@ class Sampled {
   ANYPLACE_SAMPLE_LIST(ANYPLACE_SAMPLED_MEMBER)
 #undef ANYPLACE_SAMPLED_MEMBER
 
-  /// Cut to the room that there is.
+  /// A text that is too long is cut.
   void source(const std::string& text) const noexcept { set_text(out_.source, text); }
 
  private:
   anyplace_device_sample& out_;
 };
 
-/// The millikelvin of a temperature in thousandths of a degree Celsius; nothing below absolute zero.
+/// Converts thousandths of a degree Celsius to millikelvin; empty below absolute zero.
 inline std::optional<std::uint64_t> millikelvin(std::int64_t millicelsius) noexcept {
   constexpr std::int64_t zero_celsius = 273150;
   if (millicelsius < -zero_celsius) return std::nullopt;

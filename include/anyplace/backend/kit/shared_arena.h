@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SharedArena: memory that one process makes and others join, to keep books in that all of them see. It is a file
-// without a name, so nothing is left of it when the last process that has it ends, however that ends.
+// SharedArena: shared memory that one process makes and others join. It is a file without a name, so nothing is left of
+// it when the last process that has it open ends, however that ends.
 //
-// Each process that joins becomes a member, and writes into the arena what it has under its member's number. A member
-// that ended without leaving is found by its identity; the arena's owner then clears what it left and gives the number
-// to others. Processes join only while the owner lives, so nobody else has to.
+// Each process that joins becomes a member, and marks what it has in the arena with its member's number. A member that
+// ended without leaving is found by its identity; the arena's owner then clears what it left and frees the number.
+// Processes join only while the owner lives, so no other member has to do that.
 //
-// Doorbells: a member that waits for something in the arena sleeps on its own doorbell, which whoever changes that
-// thing rings. So a process sleeps in one place for everything that it waits for in an arena.
+// Doorbells: a member that waits for a change in the arena sleeps on its own doorbell (a futex), and the process that
+// makes the change rings it. So a process sleeps in one place for everything that it waits for in an arena.
 //
 // Layout is a struct of atomics, all 0 at first, whose first member is an ArenaHeader named `header`. Both processes
-// run the same build: whoever hands out an address says so with it.
+// must run the same build, which whatever carries an address to another process has to ensure.
 #pragma once
 
 #ifndef _GNU_SOURCE
@@ -37,40 +37,40 @@
 
 namespace anyplace::backend {
 
-inline constexpr unsigned arena_members = 64;  // one bit of a word each
-inline constexpr unsigned arena_owner = 0;     // the member that made the arena
+inline constexpr unsigned arena_members = 64;  // each has a bit of a word
+inline constexpr unsigned arena_owner = 0;     // the number of the member that made the arena
 
 struct alignas(64) ArenaMember {
-  std::atomic<std::uint64_t> identity;  // packed; 0: free
+  std::atomic<std::uint64_t> identity;  // packed; 0 if the number is free
   std::atomic<std::uint32_t> doorbell;  // how often it was rung
-  std::atomic<std::uint32_t> sleepers;  // threads of the member that sleep on it, or are about to
+  std::atomic<std::uint32_t> sleepers;  // threads of the member that sleep on it or are about to
 };
 
 struct ArenaHeader {
-  std::atomic<std::uint64_t> nonce;  // tells it from another file with the same number
+  std::atomic<std::uint64_t> nonce;  // tells the arena from another file with the same descriptor number
   ArenaMember members[arena_members];
 };
 
-/// Where an arena is found.
+/// The address of an arena.
 struct ArenaAddress {
   ProcessIdentity owner;
   std::uint64_t nonce = 0;
-  std::uint32_t descriptor = 0;  // of the owner's
+  std::uint32_t descriptor = 0;  // the owner's
 
   friend bool operator==(const ArenaAddress&, const ArenaAddress&) noexcept = default;
 };
 
 enum class ArenaResult {
   joined,
-  gone,     // its owner has ended
-  refused,  // the system said no: errno
-  full      // it has as many members as it can
+  gone,     // the owner has ended
+  refused,  // the system refused it: see errno
+  full      // all member numbers are taken
 };
 
 template <class Layout>
 class SharedArena {
  public:
-  /// Makes one, owned by this process. Null if the system has none: errno.
+  /// Makes an arena that this process owns. Returns null, with errno, if the system has no memory or descriptor.
   static std::unique_ptr<SharedArena> make(const char* name) noexcept {
     const int file = memfd_create(name, MFD_CLOEXEC);
     if (file < 0) return nullptr;
@@ -86,7 +86,7 @@ class SharedArena {
                                                         ArenaAddress{self, nonce, static_cast<std::uint32_t>(file)}));
   }
 
-  /// Joins one of another process. `out` is set if that succeeds.
+  /// Joins the arena of another process. `out` is set on success.
   static ArenaResult join(const ArenaAddress& address, std::unique_ptr<SharedArena>& out) noexcept {
     int error = 0;
     Layout* const layout = open_and_map(address, error);
@@ -110,7 +110,7 @@ class SharedArena {
 
   SharedArena(const SharedArena&) = delete;  // a member leaves once
   SharedArena& operator=(const SharedArena&) = delete;
-  /// Leaves. What this member has in the arena was taken back before. An owner's file is closed.
+  /// Leaves the arena. Everything of this member in the arena was taken back before. An owner closes the file.
   ~SharedArena() {
     layout_.header.members[self_].identity.store(0, std::memory_order_release);
     munmap(&layout_, sizeof(Layout));
@@ -123,20 +123,20 @@ class SharedArena {
   bool is_owner() const noexcept { return self_ == arena_owner; }
   const ArenaAddress& address() const noexcept { return address_; }
 
-  /// The process that has that number now, packed; 0: none.
+  /// The packed identity of the member with that number; 0 if there is none.
   std::uint64_t identity_of(unsigned number) const noexcept {
     return layout_.header.members[number].identity.load(std::memory_order_acquire);
   }
 
-  /// Of the owner's, by one thread at a time: calls `clear` with the number of each member that has ended, then gives
-  /// the number to others.
+  /// Called by the owner, on one thread at a time: calls `clear` with the number of each member that has ended, then
+  /// frees the number.
   template <class Clear>
   void reclaim(Clear&& clear) noexcept {
     for (unsigned number = 1; number < arena_members; ++number) {
       ArenaMember& member = layout_.header.members[number];
       const std::uint64_t identity = member.identity.load(std::memory_order_acquire);
       if (identity == 0 || identity == identity_ || !is_gone(identity)) continue;
-      // It may have left before it ended, and another process have the number by now.
+      // The member may have left before it ended, and another process may have the number by now.
       if (member.identity.load(std::memory_order_acquire) != identity) continue;
       clear(number);
       member.identity.store(0, std::memory_order_release);
@@ -155,8 +155,8 @@ class SharedArena {
     }
   }
 
-  /// Sleeps until this member's doorbell is rung, or for so long, unless `ready()` holds. What `ready` asks about is
-  /// changed before the doorbell is rung. It may return early.
+  /// Sleeps until this member's doorbell is rung or the time has passed, unless `ready()` holds. What `ready` looks at
+  /// must change before the doorbell is rung. It may return early.
   template <class Ready>
   void sleep(std::int64_t at_most_ns, Ready&& ready) const noexcept {
     ArenaMember& member = layout_.header.members[self_];

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sharing: which other devices have access to a device's memory, for a vendor that keeps several accounts of that:
-// plain allocations follow the contexts, a pool and each mapping of virtual memory have lists of their own. Here they
-// are kept the same.
+// Sharing: which other devices have access to a device's memory, for a vendor that keeps that in several places: plain
+// allocations follow the contexts, while a pool and each mapping of virtual memory have lists of their own. This class
+// keeps them equal.
 //
-// Invariant: what another library enabled between the contexts before us is left enabled when we disable.
+// Invariant: access between contexts that another library had enabled before stays enabled when it is disabled here.
 //
-// `Vendor` says what the vendor's calls are. All its members are static:
+// `Vendor` supplies the vendor's calls. All its members are static:
 //
 //   Device, Scope        DeviceBase and DeviceScope of device_base.h, or with the same members
 //   Access               type: which device has what access, as pools and mappings take it
 //   Access access_of(Native device, bool may) noexcept
 //   Called<Result> can_access(Device&, Device& peer, bool&)
-//   Called<Result> enable(Device& reader, Device& owner, Handle owner)    in the reader's Scope, as disable(); may
-//   throw Called<Result> disable(Handle owner) noexcept Result already_enabled, not_enabled           which both can
-//   return
+//   Called<Result> enable(Device& reader, Device& owner, Handle owner)    in the reader's Scope; may throw
+//   Called<Result> disable(Handle owner) noexcept                         in the reader's Scope
+//   Result already_enabled, not_enabled                                   results that both calls may have
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Vendor>
 class Sharing {
  public:
@@ -36,7 +36,7 @@ class Sharing {
   Sharing(const Sharing&) = delete;  // one per device
   Sharing& operator=(const Sharing&) = delete;
 
-  /// Of another device.
+  /// The access that another device has or, with `may` false, loses.
   static Access access_of(typename Device::Native device, bool may) noexcept { return Vendor::access_of(device, may); }
   static bool can_access(Device& device, Device& peer) {
     bool can = false;
@@ -44,15 +44,15 @@ class Sharing {
     if (made.result != decltype(made.result){}) device.fail_with(made.result, made.call, peer);
     return can;
   }
-  /// Gives `reader` access to all memory of the owner, what is there and what comes. Twice is fine. `set` changes the
-  /// access of what has a list of its own: set(const Access&), which throws.
+  /// Gives `reader` access to all present and future memory of the owner. Enabling twice is fine. set(const Access&)
+  /// changes the access of pool and mappings, and may throw.
   template <class Set>
   void enable(Device& reader, Set&& set);
-  /// Takes it back. Fine where it wasn't given.
+  /// Takes the access back; without access it does nothing.
   template <class Set>
   void disable(Device& reader, Set&& set);
 
-  /// Runs body(readers) while the readers don't change; each is the Access of another device.
+  /// Runs body(readers) while no access changes. The readers are the Access of each other device that has it.
   template <class Body>
   auto with_readers(Body&& body) {
     const std::lock_guard lock(mutex_);
@@ -64,7 +64,7 @@ class Sharing {
  private:
   struct Reader {
     typename Device::Native device;
-    bool ours;  ///< the contexts' access was enabled by us
+    bool ours;  ///< whether access between the contexts was enabled here
   };
 
   auto find(const Device& reader) {
@@ -73,7 +73,7 @@ class Sharing {
   }
 
   Device& owner_;
-  std::mutex mutex_;  // guards readers_, and that pool and mappings follow it; the vendor is called under it
+  std::mutex mutex_;  // guards readers_ and the access lists of pool and mappings; the vendor is called under it
   std::vector<Reader> readers_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What has run out and may be there again a moment later: memory, descriptors, processes. A failure for want of one of
-// them says nothing about a file, a driver or a device. A backend reports it as OUT_OF_MEMORY, from its entry too, and
-// keeps nothing of it: the core asks again at the next use. Any thread; allocates nothing.
+// Shortages: memory, descriptors or processes have run out, and may be available a moment later. Such a failure says
+// nothing about a file, a driver or a device. A backend reports it as OUT_OF_MEMORY, also from anyplace_backend_entry,
+// and doesn't remember it: the core asks again at the next use. Thread-safe; allocates nothing.
 #pragma once
 
 #include <cerrno>
@@ -10,17 +10,17 @@
 
 namespace anyplace::backend {
 
-/// Of an errno.
+/// Whether an errno is a shortage.
 inline bool is_shortage(int error) noexcept {
   return error == ENOMEM || error == EMFILE || error == ENFILE || error == EAGAIN || error == ENOBUFS;
 }
 
-/// The same, of a dlopen that failed, whose own account often leaves the reason out: `error` is what it left in errno,
-/// which was 0 before, `said` what dlerror() gave, or null. Returns the errno; 0 if it was something else.
+/// Whether a dlopen failed for a shortage, which dlerror() often doesn't say. `error` is the errno after it, which was
+/// 0 before; `said` is dlerror()'s text, or null. Returns the errno, or 0 for another reason.
 inline int linker_shortage(int error, const char* said) noexcept {
   if (is_shortage(error)) return error;
   if (said == nullptr) return 0;
-  // "Cannot allocate memory"; with a small letter in texts of the linker's own.
+  // The text is "Cannot allocate memory", and begins with a small letter in messages of the linker's own.
   if (std::strstr(said, "annot allocate") != nullptr) return ENOMEM;
   if (std::strstr(said, "Too many open files in system") != nullptr) return ENFILE;
   return std::strstr(said, "Too many open files") != nullptr ? EMFILE : 0;

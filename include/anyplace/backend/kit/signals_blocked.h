@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SignalsBlocked: for a backend that starts threads. Signals are the application's, so none that is sent to the process
-// may be handled on a thread that the application doesn't know.
+// SignalsBlocked: for a backend that starts threads. Signals belong to the application: one that is sent to the process
+// must not be handled on a thread that the application doesn't know.
 #pragma once
 
 #include <pthread.h>
@@ -12,7 +12,7 @@
 namespace anyplace::backend {
 
 /// Blocks asynchronous signals on this thread while it lives. A thread that is started meanwhile inherits the mask and
-/// keeps it. Signals of a thread's own faults stay as they are.
+/// keeps it. Signals for faults of the thread itself are not blocked.
 class SignalsBlocked {
  public:
   SignalsBlocked() noexcept {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// StreamBase: what a backend's class for a stream has that isn't the vendor's: whose it is, and its place in Work. The
-// backend's class derives from it, with itself as `Stream`, and adds record, wait, query and synchronize.
+// StreamBase: the part of a backend's stream class that doesn't depend on the vendor: its device, its owner, and its
+// links in Work. The backend's class derives from it, with itself as `Stream`, and adds record, wait, query and
+// synchronize.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace anyplace::backend {
 
 enum class StreamOwner : std::uint8_t {
   backend,  ///< made here, and destroyed here
-  others,   ///< the vendor's or the user's: never destroyed
+  others,   ///< made by the vendor or the user, and never destroyed here
 };
 
 /// `Device` is a ClassDevice.
@@ -27,18 +28,18 @@ class StreamBase {
 
   Device& device() const noexcept { return device_; }
   Native native() const noexcept { return native_; }
-  /// Whether it is the device's legacy default stream, for which the device's context has to be current: the null
-  /// stream is the current context's. All others say themselves whose they are.
+  /// Whether it is the device's legacy default stream. The null stream means the current context's, so the device's
+  /// context must be current for it; other streams know their context.
   bool is_null() const noexcept { return is_null_; }
-  /// Whether the vendor's stream was made here, and ends here.
+  /// Whether the vendor's stream was made here and is destroyed here.
   bool is_ours() const noexcept { return owner_ == StreamOwner::backend; }
-  /// As Work::end.
+  /// Does what Work::end does.
   void destroy() {
     const std::unique_ptr<Stream> ended(static_cast<Stream*>(this));
     device_.work().end(*ended);
   }
 
-  StreamLinks<Stream> links;  ///< Work's, under its mutex
+  StreamLinks<Stream> links;  ///< Work's, guarded by its mutex
 
  protected:
   StreamBase(Device& device, Native native, StreamOwner owner, bool is_null) noexcept
@@ -47,7 +48,7 @@ class StreamBase {
   }
   ~StreamBase() = default;
 
-  /// For a stream that was made just now, and is destroyed if this fails.
+  /// Makes the object of a stream that was just made; on failure the stream is destroyed.
   static Stream* take_over(Device& device, Native native) {
     try {
       return new Stream(device, native, StreamOwner::backend);

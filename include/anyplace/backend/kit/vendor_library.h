@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // VendorLibrary: the vendor's driver library, opened at run time, so that a machine without it gets a reason instead of
-// a link error. It is never closed: its threads and exit handlers live in it. What to do about a library that isn't
-// there, is too old or lacks something is the backend's to say.
+// a link error. It is never closed, because its threads and exit handlers live in it. The backend says what to do about
+// a library that is missing, too old or incomplete.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,17 +17,18 @@
 
 namespace anyplace::backend {
 
-/// How a table of entries asks for each: an OPTIONAL one that is missing is null, and a capability goes with it.
+/// How a table of entries asks for a function: an OPTIONAL one may be missing and is then null, and its capability
+/// absent.
 enum class Need { REQUIRED, OPTIONAL };
 
 class VendorLibrary {
  public:
   VendorLibrary() = default;
-  /// `name` is what it was opened by.
+  /// `name` is the name by which it was opened.
   VendorLibrary(void* handle, const char* name) noexcept : handle_(handle), name_(name) {}
 
-  /// Is empty where it can't be opened; then `reason` is the linker's. Throws OUT_OF_MEMORY for a shortage, which says
-  /// nothing of the library.
+  /// Opens a library. The result is empty where it can't be opened; `reason` is then the linker's. Throws OUT_OF_MEMORY
+  /// for a shortage, which says nothing about the library.
   static VendorLibrary open(const char* name, std::string& reason) {
     errno = 0;
     void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
@@ -42,19 +43,19 @@ class VendorLibrary {
     }
     return {};
   }
-  /// One that this process has already; empty if it hasn't.
+  /// A library that this process has already loaded; empty if it hasn't.
   static VendorLibrary loaded(const char* name) noexcept {
     return {dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD), name};
   }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-  /// What it exports under that name; null if nothing.
+  /// The function that the library exports under that name; null if there is none.
   void* find(const char* exported) const noexcept { return dlsym(handle_, exported); }
   template <class Function>
   void read(const char* exported, Function& out) const noexcept {
     out = reinterpret_cast<Function>(find(exported));
   }
-  /// Where the file is that the linker found; its name where that can't be told.
+  /// The path of the file that the linker found; its name if the linker doesn't tell.
   std::string path() const {
     const link_map* map = nullptr;
     if (dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || *map->l_name == '\0') return name_;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// VirtualMemory: addresses and the memory behind them, made apart. What is mapped is accessible to its device and to
-// those that Sharing lists. It knows what is mapped where, so that a wrong range is refused before anything is undone.
+// VirtualMemory: reserves addresses, makes memory and maps the one to the other. Mapped memory is accessible to its
+// device and to those that Sharing lists. It knows all mappings, so that a wrong range is refused before anything is
+// unmapped.
 //
-// `Vendor` says what the vendor's calls are. All its members are static and, but for is_supported, noexcept:
+// `Vendor` supplies the vendor's calls. All its members are static and, except is_supported, noexcept:
 //
 //   Device, Scope, End       DeviceBase, DeviceScope and EndScope of device_base.h, or with the same members
 //   Sharing, Memory          the device's; Sharing of sharing.h; Memory has trim(), which gives back what is unused
@@ -19,12 +20,12 @@
 //   Result out_of_memory
 //   bool one_access_for_several   whether set_access takes a range of several mappings that adjoin
 //
-// And for memory of several processes (mapped_sharing.h), which is asked for only where the vendor has it:
+// These are for memory of several processes (mapped_sharing.h), and needed only where the vendor has it:
 //
 //   Called<Result> export_at(address, int& descriptor)          a new one, for the memory that is mapped there
 //   Called<Result> import(int descriptor, Physical&)            which stays the caller's
 //
-// Of release, destroy and unmap: when the process ends a failure is nobody's, and on a lost device they aren't called.
+// On a lost device release, destroy and unmap aren't called, and while the process exits their failures are ignored.
 #pragma once
 
 #include <atomic>
@@ -43,7 +44,7 @@
 
 namespace anyplace::backend {
 
-/// Any thread.
+/// Thread-safe.
 template <class Vendor>
 class VirtualMemory {
  public:
@@ -67,9 +68,9 @@ class VirtualMemory {
   VirtualMemory(const VirtualMemory&) = delete;  // one per device
   VirtualMemory& operator=(const VirtualMemory&) = delete;
 
-  /// Whether the driver and the device have it. Nothing below is called without.
+  /// Whether the driver and the device have it. If not, nothing below may be called.
   bool is_supported() const noexcept { return is_supported_; }
-  /// Whether what is made can be exported to other processes.
+  /// Whether new memory can be exported to other processes.
   bool is_shareable() const noexcept { return is_shareable_.load(std::memory_order_relaxed); }
 
   std::uint64_t granularity() const {
@@ -87,7 +88,7 @@ class VirtualMemory {
     const typename Vendor::End scope(device_);
     const std::lock_guard lock(mutex_);
     scope.end([&] { return Vendor::release(address, bytes); });
-    // Whatever couldn't be unmapped there isn't any more, and the addresses may be given out again.
+    // Mappings that couldn't be unmapped are gone with their addresses, which may be reserved again.
     mappings_.erase(mappings_.lower_bound(address), mappings_.lower_bound(address + bytes));
   }
   Physical* create(std::uint64_t bytes);
@@ -99,14 +100,16 @@ class VirtualMemory {
   void map(anyplace_address address, const Physical& physical) {
     map_all(address, 1, [&](std::uint64_t /*index*/) -> const Physical& { return physical; });
   }
-  /// Memory behind memory: physical_at(0), physical_at(1) and so on up to `count`, all of them or none.
+  /// Maps memories one behind the other: physical_at(0), physical_at(1) and so on up to `count`. It maps all of them or
+  /// none.
   template <class PhysicalAt>
   void map_all(anyplace_address address, std::uint64_t count, PhysicalAt physical_at);
-  /// Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several that adjoin. Of
-  /// several each is tried; throws what the first failed with, and those that failed count as mapped.
+  /// Unmaps a range. Throws INVALID_ARGUMENT, having unmapped nothing, unless the range is one mapping or several
+  /// adjoining ones. Otherwise it tries each mapping and then throws the first failure; those that failed still count
+  /// as mapped.
   void unmap(anyplace_address address, std::uint64_t bytes);
 
-  /// The mappings that have these bytes, each whole: their address and bytes; none if some of the bytes aren't mapped.
+  /// The address and bytes of each mapping that overlaps these bytes; none if some of the bytes aren't mapped.
   std::vector<std::pair<anyplace_address, std::uint64_t>> mappings_behind(anyplace_address address,
                                                                           std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
@@ -123,7 +126,7 @@ class VirtualMemory {
     return found;
   }
 
-  /// For every mapping there is, and the reader whose call it is.
+  /// Changes the access to every mapping. A failure is thrown by `reader`, whose call it is.
   void set_access(const Access& access, Device& reader) {
     const std::lock_guard lock(mutex_);
     for (const auto& [address, bytes] : mappings_) {
@@ -141,7 +144,7 @@ class VirtualMemory {
   typename Vendor::Sharing& sharing_;
   typename Vendor::Memory& memory_;
   const bool is_supported_;
-  std::atomic<bool> is_shareable_;  // until the driver refuses it
+  std::atomic<bool> is_shareable_;  // false once the driver refused it
   std::mutex mutex_;                // guards mappings_; taken under Sharing's; the vendor is called under it
   std::map<anyplace_address, std::uint64_t> mappings_;  ///< bytes by address
 };
@@ -167,7 +170,7 @@ void VirtualMemory<Vendor>::map_all(anyplace_address address, std::uint64_t coun
   const typename Vendor::Scope scope(device_);
   sharing_.with_readers([&](std::vector<Access>& readers) {
     const std::lock_guard lock(mutex_);
-    // Whoever has access to the memory's device has it, and the device itself.
+    // The devices with access to the memory's device get access, and the device itself.
     readers.push_back(Vendor::Sharing::access_of(device_.id(), true));
     anyplace_address end = address;
     try {
@@ -193,7 +196,7 @@ void VirtualMemory<Vendor>::map_all(anyplace_address address, std::uint64_t coun
   });
 }
 
-/// To all mappings from address on.
+/// Gives access to all mappings from `address` on.
 template <class Vendor>
 auto VirtualMemory<Vendor>::give_access(anyplace_address address, std::uint64_t bytes,
                                         const std::vector<Access>& readers) const -> Called<Result> {
@@ -245,7 +248,7 @@ void VirtualMemory<Vendor>::unmap(anyplace_address address, std::uint64_t bytes)
     }
     return first_failure;
   });
-  mappings_.erase(mappings_.lower_bound(address), last);  // where it was lost before
+  mappings_.erase(mappings_.lower_bound(address), last);  // the device was lost before, and nothing was erased
 }
 
 }  // namespace anyplace::backend

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Watcher: one thread of a backend whose vendor tells nobody unasked that work is over or that a device failed. While
-// something is pending it looks, less and less often; else it is asleep.
+// Watcher: a backend's thread, for a vendor that doesn't report on its own that work is over or that a device failed.
+// While something is pending it looks, less and less often; otherwise it sleeps.
 #pragma once
 
 #include <pthread.h>
@@ -19,14 +19,14 @@
 
 namespace anyplace::backend {
 
-/// What a Watcher looks after. All is called on its thread, without a lock of its.
+/// The object that a Watcher looks after. Its methods are called on the Watcher's thread, which holds no lock.
 class Watched {
  public:
-  /// Once, before all else.
+  /// Called once, before all else.
   virtual void thread_begins() noexcept {}
-  /// `ask_vendor`: nothing woke the thread since the last look, so it is worth a call to the vendor.
+  /// With `ask_vendor` nothing woke the thread since the last look, so a call to the vendor is worth while.
   virtual void look(bool ask_vendor) noexcept = 0;
-  /// Whether the thread is to look again before it is woken.
+  /// Whether the thread has to look again before it is woken.
   virtual bool anything_pending() const noexcept = 0;
 
  protected:
@@ -35,14 +35,14 @@ class Watched {
 
 class Watcher {
  public:
-  /// `thread_name` is kept: at most 15 characters, as the system allows. `watched` outlives stop().
+  /// The pointer `thread_name` is kept; the system allows 15 characters. `watched` must outlive stop().
   Watcher(const char* thread_name, Watched& watched) noexcept : name_(thread_name), watched_(watched) {}
   Watcher(const Watcher&) = delete;  // the thread points at it
   Watcher& operator=(const Watcher&) = delete;
 
-  /// Starts the thread unless it runs. Throws Failure when there is none to be had. Any thread.
+  /// Starts the thread unless it runs. Throws Failure if no thread can be started. Thread-safe.
   void start();
-  /// Makes it look at once: something is pending, or a device was lost. Any thread.
+  /// Makes the thread look at once: something is pending, or a device was lost. Thread-safe.
   void wake() noexcept;
   /// Ends the thread and waits for it. It looks a last time, without asking the vendor.
   void stop() noexcept;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work: what was submitted to a device and may not be over: its streams, and what destroyed streams left behind. For a
-// vendor that waits for a device or a stream without a limit only: with this a wait can have one, a module can be
-// unloaded when nothing that was queued needs it, and a stream can be destroyed when its work is over. Where destroying
-// one waits for its work, a stream that ends before is retired, and a Watcher's sweep() destroys it.
+// Work: tracks what was submitted to a device and may not be over: its streams, and the work of destroyed streams. It
+// is for a vendor whose waits for a device or a stream have no limit. With it a wait can have a limit, a module is
+// unloaded when nothing queued needs it, and a stream is destroyed when its work is over. Where the vendor's destroy
+// call waits for the stream's work, a busy stream is retired instead, and sweep(), on the Watcher's thread, destroys it
+// later.
 //
-// Invariant: what pending() returns covers everything submitted before it was called.
+// Invariant: the result of pending() covers everything submitted before the call.
 //
-// `Vendor` says what the vendor's calls are. All its members are static:
+// `Vendor` supplies the vendor's calls. All its members are static:
 //
 //   Device               DeviceBase of device_base.h, or with the same members
 //   Events               the Vendor of events.h, of the same Device
@@ -37,7 +38,7 @@
 
 namespace anyplace::backend {
 
-/// A list through the streams themselves, so that joining and leaving it allocates nothing.
+/// The links of an intrusive list, so that joining and leaving it allocates nothing.
 template <class Stream>
 struct StreamLinks {
   Stream* next = nullptr;
@@ -47,12 +48,12 @@ struct StreamLinks {
 template <class Vendor>
 class Work;
 
-/// What is waited for. Any thread, one at a time.
+/// Work that is waited for. It may be used by any thread, one at a time.
 template <class Vendor>
 class PendingWork {
  public:
-  /// Throws what the vendor says of the work, DEVICE_LOST for one; other failures only when they come again and again:
-  /// a question that failed says nothing of the work, whose end frees what would be left behind otherwise.
+  /// Throws what the vendor reports of the work, such as DEVICE_LOST. Other failures are thrown only when they repeat:
+  /// one query that failed says nothing of the work, and to treat it as failed would leak what its end frees.
   bool is_over() const {
     try {
       const bool over = ask();
@@ -77,11 +78,12 @@ class PendingWork {
   mutable unsigned failures_ = 0;
   std::vector<std::shared_ptr<Marker<typename Vendor::Events>>> markers_;
   std::vector<std::shared_ptr<typename Work<Vendor>::RetiredStream>> retired_;
-  /// Whose null stream is asked as it is then: a marker in it would order the other streams, and wait for them.
+  /// If set, this device's null stream is queried directly: a marker in it would order the other streams and wait for
+  /// them.
   typename Vendor::Device* null_stream_of_ = nullptr;
 };
 
-/// Any thread.
+/// Thread-safe.
 template <class Vendor>
 class Work {
  public:
@@ -96,39 +98,39 @@ class Work {
   Work(const Work&) = delete;  // streams are linked into it
   Work& operator=(const Work&) = delete;
 
-  /// The vendor's call.
+  /// Makes the vendor's call.
   static Result destroy(Device& device, NativeStream stream) noexcept { return Vendor::destroy(device, stream); }
 
   void add(Stream& stream) noexcept;
-  /// Ends a stream that was added: at once, and its work completes. Only one of ours takes the vendor's along. Silent
-  /// for a lost device. The stream is out of the list in any case.
+  /// Removes a stream that was added; it returns at once, and the stream's work completes. The vendor's stream is
+  /// destroyed only if the backend made it. Throws nothing if the device is lost. The stream is removed in any case.
   void end(Stream& stream);
-  /// Waits for what is in the stream now. False when time ran out.
+  /// Waits for the present work of the stream. Returns false when time ran out.
   bool wait_for(const Stream& stream, std::uint64_t timeout_ns) const {
     const Deadline deadline(timeout_ns);
     // A marker in the null stream would order the other streams.
     if (timeout_ns == 0 || stream.is_null()) return poll_until(deadline, [&] { return stream.query(); });
-    // What is submitted from now on isn't waited for: a stream that is always busy may never be found idle.
+    // Later work isn't waited for, because a stream that is always busy may never be found idle.
     const std::shared_ptr<Marker> marker = mark(stream);
     return marker == nullptr || poll_until(deadline, [&] { return marker->is_over(); });
   }
   PendingWork<Vendor> pending();
-  /// Whether everything is over now. Leaves the streams as they are, where pending() marks them, so that who looks at a
-  /// stream meanwhile finds nothing in it that isn't its own.
+  /// Whether all work is over now. Unlike pending() it puts no markers into the streams, so a concurrent query of a
+  /// stream sees only its own work.
   bool is_idle();
-  /// Destroys the retired streams whose work is over, and lets go of the markers.
+  /// Destroys the retired streams whose work is over, and releases the markers that are.
   void sweep() noexcept;
   bool any_retired() const noexcept { return retired_count_.load(std::memory_order_acquire) != 0; }
-  /// Lets go of all, and destroys what streams of ours there still are. Everything is over. The first failure to
-  /// destroy a stream, also of a retired one earlier.
+  /// Called when all work is over: releases everything and destroys the remaining streams that the backend made.
+  /// Returns the first failure to destroy a stream, also of an earlier sweep.
   Result close() noexcept;
   Result failure() const noexcept { return failed_.load(std::memory_order_acquire); }
 
  private:
   friend class PendingWork<Vendor>;
 
-  /// A stream of ours whose handle is gone: nothing is submitted to it any more, so asking it says whether its work is
-  /// over. Destroys it.
+  /// A stream that the backend made and whose handle was destroyed. Nothing is submitted to it any more, so a query
+  /// tells whether its work is over. The destructor destroys the stream.
   class RetiredStream {
    public:
     RetiredStream(Work& work, NativeStream native) noexcept : work_(work), native_(native) {}
@@ -146,7 +148,7 @@ class Work {
   };
   using RetiredStreams = std::vector<std::shared_ptr<RetiredStream>>;
 
-  /// False also if it can't be asked; throws only if the device is lost.
+  /// The answer of `question`; false if it failed. Throws only if the device is lost.
   template <class Question>
   bool surely(Question&& question) const {
     try {
@@ -156,25 +158,28 @@ class Work {
       return false;
     }
   }
-  /// True: it is ours and its work isn't over, so the vendor's stream is kept until then.
+  /// Returns true if the backend made the stream and its work isn't over, so that the vendor's stream has to be kept
+  /// until then.
   bool remove(Stream& stream);
-  /// Of what is in the stream now. Null if that is over. Not for the null stream, which it would let the others wait
-  /// for.
+  /// Marks the present work of the stream; null if that is over. Not for the null stream, where a marker would order
+  /// the others.
   std::shared_ptr<Marker> mark(const Stream& stream) const;
-  /// What is over goes out of the lists; the streams are the caller's to let go of without the mutex.
+  /// Removes from the lists what is over. The caller releases the streams after it unlocked the mutex.
   RetiredStreams take_what_is_over();
-  /// Of destroying a retired stream: it is no failure of whoever happens to do it, so close() tells.
+  /// Notes that a retired stream couldn't be destroyed. The failure isn't the fault of the thread that noticed it, so
+  /// close() returns it.
   void note_failure(Result result) noexcept;
 
   Device& device_;
   EventPool& pool_;
   std::atomic<std::size_t> retired_count_{0};
   std::atomic<Result> failed_{Result{}};
-  std::mutex mutex_;  // guards all below; taken before EventPool's. Under it only calls that don't wait are made
+  // Guards all below, and is taken before EventPool's. Only calls that don't wait are made under it.
+  std::mutex mutex_;
   Stream* first_ = nullptr;
   bool null_stream_used_ = false;
   RetiredStreams retired_;
-  std::vector<std::shared_ptr<Marker>> left_behind_;  ///< of the streams that weren't retired
+  std::vector<std::shared_ptr<Marker>> left_behind_;  ///< of streams that ended without being retired
 };
 
 template <class Vendor>
@@ -272,7 +277,7 @@ template <class Vendor>
 auto Work<Vendor>::take_what_is_over() -> RetiredStreams {
   RetiredStreams over;
   over.reserve(retired_.size());
-  // What can't be asked because the device is lost isn't waited for either.
+  // Work that can't be queried because the device is lost isn't waited for either.
   const auto is_over = [this](const auto& pending) {
     try {
       return pending->is_over();
@@ -297,7 +302,7 @@ void Work<Vendor>::sweep() noexcept {
     const std::lock_guard lock(mutex_);
     over = take_what_is_over();
   } catch (...) {
-    return;  // no memory: later
+    return;  // no memory: it is retried later
   }
 }
 
@@ -314,7 +319,7 @@ auto Work<Vendor>::close() noexcept -> Result {
   const std::lock_guard lock(mutex_);
   left_behind_.clear();
   if constexpr (!Vendor::context_has_streams) {
-    // Whose handles nobody will destroy any more.
+    // Nobody will destroy the handles of these streams any more.
     for (const Stream* stream = first_; stream != nullptr; stream = stream->links.next) {
       if (stream->is_ours()) note_failure(Vendor::destroy(device_, stream->native()));
     }
