@@ -1,5 +1,8 @@
 # dlpack/dlpack.h of version 1, for what tests anyplace/dlpack.h: ANYPLACE_DLPACK_INCLUDE_DIR, and ANYPLACE_HAS_DLPACK if it is there
 # and new enough. Nothing that is installed needs it.
+if(ANYPLACE_DLPACK_INCLUDE_DIR AND NOT EXISTS ${ANYPLACE_DLPACK_INCLUDE_DIR}/dlpack/dlpack.h)
+  unset(ANYPLACE_DLPACK_INCLUDE_DIR CACHE)  # The folder that an earlier configuration found is gone, so it is looked for again.
+endif()
 find_path(ANYPLACE_DLPACK_INCLUDE_DIR dlpack/dlpack.h
           HINTS ENV DLPACK_PATH PATH_SUFFIXES include
           DOC "The folder that has dlpack/dlpack.h, of version 1 or newer, for tests of anyplace/dlpack.h")
