@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of backends: whether they are well-formed, what they stand for, and which one a user probably meant. Nothing
-// here opens a plugin; suggestions read file names only.
+// Names of plugins: whether they are well-formed, what a backend's stands for, and which one a user probably meant.
+// Nothing here opens a plugin; suggestions read file names only.
 #pragma once
 
 #include <optional>
@@ -32,10 +32,16 @@ std::string_view without_table_alias(std::string_view name) noexcept;
 /// The names that mean something to anyplace even where no plugin has them: cuda, hip, levelzero, cpu_sim.
 std::span<const std::string_view> planned_names() noexcept;
 
-/// libanyplace_backend_<name>.so
-std::string plugin_file_name(std::string_view name);
-/// The <name> in a plugin's file name, if `file_name` is one and <name> is valid.
-std::optional<std::string_view> name_in_file_name(std::string_view file_name) noexcept;
+/// What a plugin is: its file is libanyplace_<kind>_<name>.so.
+enum class PluginKind { backend, engine };
+
+/// "libanyplace_backend_" and so on.
+std::string_view plugin_file_prefix(PluginKind kind) noexcept;
+/// libanyplace_backend_<name>.so and so on.
+std::string plugin_file_name(std::string_view name, PluginKind kind = PluginKind::backend);
+/// The <name> in a plugin's file name, if `file_name` is one of that kind and <name> is valid.
+std::optional<std::string_view> name_in_file_name(std::string_view file_name,
+                                                  PluginKind kind = PluginKind::backend) noexcept;
 
 /// "did you mean "cuda"?" if a known name (a backend's, an alias, a plugin's file) is near to `text`, else the known
 /// names.
