@@ -29,8 +29,8 @@ Error engine_error(const Engine& engine, anyplace_status status, Message message
   return Error(std::move(details));
 }
 
-void check_engine(const Engine& engine, anyplace_status status, const std::string& place, const char* operation) {
-  if (status != ANYPLACE_STATUS_OK) throw engine_error(engine, status, take_message(), place, operation);
+void raise_engine_error(const Engine& engine, anyplace_status status, const std::string& place, const char* operation) {
+  throw engine_error(engine, status, take_message(), place, operation);
 }
 
 bool open_library(const Engine& engine, anyplace_engine_library& library, std::string& reason) {

@@ -14,8 +14,14 @@ namespace anyplace::detail {
 Error engine_error(const Engine& engine, anyplace_status status, Message message, const std::string& place,
                    const char* operation, const char* what = "failed", std::string remedy = {});
 
-/// Throws it unless the status is OK. The message is that of the calling thread.
-void check_engine(const Engine& engine, anyplace_status status, const std::string& place, const char* operation);
+/// Throws it, with the message that the engine left on this thread.
+[[noreturn]] void raise_engine_error(const Engine& engine, anyplace_status status, const std::string& place,
+                                     const char* operation);
+inline void check_engine(const Engine& engine, anyplace_status status, const std::string& place,
+                         const char* operation) {
+  if (status != ANYPLACE_STATUS_OK) [[unlikely]]
+    raise_engine_error(engine, status, place, operation);
+}
 
 /// Opens the engine's library. Throws library_missing, with the engine's reason and what to do.
 anyplace_engine_library require_library(const Engine& engine, const std::string& place, const char* operation);

@@ -202,10 +202,7 @@ bool HostGroup::submit_at_once(const Pin<StreamState>& stream, const Part& part,
     const anyplace_status status =
         table_.operation_start(table_.self, group_, &crossing, 1, sizeof(crossing), &started);
     runtime_.check(status, device().place, "Communicator");
-    if (test_for_a_while(started)) {
-      table_.operation_end(table_.self, started);
-      return true;
-    }
+    if (test_for_a_while(started)) return true;
     const auto job = std::make_shared<HostJob>();
     job->parts = {part};
     job->stream_id = stream->id;
@@ -382,7 +379,6 @@ bool HostGroup::test(HostJob& job) {
     job.has_more_to_start = state == ANYPLACE_OPERATION_STARTING || job.state == HostJob::State::checking;
     if (state != ANYPLACE_OPERATION_DONE) return false;
     job.is_under_way = false;
-    runtime_.check(table_.operation_end(table_.self, job.operation), device().place, "Communicator");
     if (job.state != HostJob::State::checking) return true;
     compare_headers(job);
     start_parts(job);

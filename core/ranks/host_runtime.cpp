@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "ranks/call_bounded.h"
-#include "ranks/engine_error.h"
 #include "ranks/engine_group.h"
 #include "ranks/host_progress.h"
 #include "runtime/call.h"
@@ -123,10 +122,6 @@ bool HostRuntime::may_wait_elsewhere() const noexcept {
 
 // ---- Calls ---------------------------------------------------------------------------------------------------------
 
-void HostRuntime::check(anyplace_status status, const std::string& place, const char* operation) const {
-  check_engine(engine_, status, place, operation);
-}
-
 void HostRuntime::run(anyplace_group group, const Part& part, const Deadline& deadline, const std::string& place,
                       const char* operation, const char* what, std::chrono::nanoseconds timeout) {
   const anyplace_engine_part crossing = crossing_part(part);
@@ -142,9 +137,7 @@ void HostRuntime::run(anyplace_group group, const Part& part, const Deadline& de
       require_open(place, operation);
       std::uint32_t state = ANYPLACE_OPERATION_RUNNING;
       check(table().operation_test(table().self, started, &state), place, operation);
-      if (state == ANYPLACE_OPERATION_DONE) {
-        return check(table().operation_end(table().self, started), place, operation);
-      }
+      if (state == ANYPLACE_OPERATION_DONE) return;
     }
     if (deadline.passed()) {
       give_up();

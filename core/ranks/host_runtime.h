@@ -13,6 +13,7 @@
 #include <mutex>
 #include <string>
 
+#include "ranks/engine_error.h"
 #include "ranks/engine_plugins.h"
 #include "ranks/part.h"
 #include "runtime/deadline.h"
@@ -43,7 +44,9 @@ class HostRuntime {
   void run(anyplace_group group, const Part& part, const Deadline& deadline, const std::string& place,
            const char* operation, const char* what, std::chrono::nanoseconds timeout);
   /// Throws the engine's error, which it left on this thread.
-  void check(anyplace_status status, const std::string& place, const char* operation) const;
+  void check(anyplace_status status, const std::string& place, const char* operation) const {
+    check_engine(engine_, status, place, operation);
+  }
   /// Throws shut_down once the engine has ended. Under Calls, where the engine is called next.
   void require_open(const std::string& place, const char* operation) const;
   bool is_over() const noexcept { return over_.load(std::memory_order_acquire); }

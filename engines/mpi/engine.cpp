@@ -16,9 +16,6 @@
 namespace anyplace::mpi {
 namespace {
 
-/// Operations that a group keeps for the next ones. Few are under way at a time.
-constexpr std::size_t most_spare = 4;
-
 Group& of(anyplace_group group) noexcept { return *reinterpret_cast<Group*>(group); }
 Operation& operation_of(anyplace_operation operation) noexcept { return *reinterpret_cast<Operation*>(operation); }
 
@@ -118,13 +115,8 @@ anyplace_status operation_start(void* /*self*/, anyplace_group group, const anyp
                                 std::uint32_t count, std::uint32_t stride, anyplace_operation* out) {
   return guarded([&]() -> anyplace_status {
     Group& mine = of(group);
-    std::unique_ptr<Operation> operation;
-    if (mine.spare.empty()) {
-      operation = std::make_unique<Operation>(mine);
-    } else {
-      operation = std::move(mine.spare.back());
-      mine.spare.pop_back();
-    }
+    std::unique_ptr<Operation> operation = std::move(mine.spare);
+    if (!operation) operation = std::make_unique<Operation>(mine);
     operation->parts.resize(count);
     for (std::uint32_t i = 0; i < count; ++i) operation->parts[i] = engines::part_of(parts, i, stride);
     // MPI may write to what was started before a failure, for ever: the operation isn't freed then.
@@ -136,18 +128,19 @@ anyplace_status operation_start(void* /*self*/, anyplace_group group, const anyp
 }
 
 anyplace_status operation_test(void* /*self*/, anyplace_operation operation, std::uint32_t* state) {
-  return guarded([&] { return runtime().outcome(operation_of(operation).test(*state)); });
-}
-
-anyplace_status operation_end(void* /*self*/, anyplace_operation operation) {
-  std::unique_ptr<Operation> ended(&operation_of(operation));
-  Group& group = ended->group;
-  if (group.spare.size() >= most_spare) return ANYPLACE_STATUS_OK;
-  ended->is_small = false;
-  ended->begun = 0;
-  return guarded([&] {
-    group.spare.push_back(std::move(ended));
-    return anyplace_status{ANYPLACE_STATUS_OK};
+  return guarded([&]() -> anyplace_status {
+    Operation& tested = operation_of(operation);
+    if (const int code = tested.test(*state); code != mpi_success) return runtime().outcome(code);
+    if (*state != ANYPLACE_OPERATION_DONE) return ANYPLACE_STATUS_OK;
+    std::unique_ptr<Operation>& spare = tested.group.spare;
+    if (spare) {
+      delete &tested;
+    } else {
+      tested.is_small = false;
+      tested.begun = 0;
+      spare.reset(&tested);
+    }
+    return ANYPLACE_STATUS_OK;
   });
 }
 
@@ -180,6 +173,5 @@ extern "C" ANYPLACE_PLUGIN_EXPORT anyplace_status anyplace_engine_entry(const an
   table->group_destroy = group_destroy;
   table->operation_start = operation_start;
   table->operation_test = operation_test;
-  table->operation_end = operation_end;
   return ANYPLACE_STATUS_OK;
 }

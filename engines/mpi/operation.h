@@ -26,8 +26,8 @@ struct Group {
   bool is_foreign = false;           ///< MPI reaches the memory of the device, and the host doesn't
   bool takes_device_memory = false;  ///< MPI reaches the memory of the device
   const SmallPlan small_plan;
-  std::uint64_t sequence = 0;                     ///< of operations, the same at all ranks
-  std::vector<std::unique_ptr<Operation>> spare;  ///< so that a small operation allocates nothing
+  std::uint64_t sequence = 0;        ///< of operations, the same at all ranks
+  std::unique_ptr<Operation> spare;  ///< for the next operation, so that a small one allocates nothing
 
   void describe(anyplace_engine_group& out) noexcept;
 };

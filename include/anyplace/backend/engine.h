@@ -242,10 +242,9 @@ typedef struct anyplace_engine_table {
   /* Starts parts, at least one, as one. Ranks start the operations of a group in the same order. */
   anyplace_status (*operation_start)(void* self, anyplace_group group, const anyplace_engine_part* parts,
                                      uint32_t count, uint32_t stride, anyplace_operation* out);
-  /* Looks once whether it is done, and starts what comes next; *state is ANYPLACE_OPERATION_*. */
+  /* Looks once whether it is done, and starts what comes next; *state is ANYPLACE_OPERATION_*. Frees one that is done.
+   * One that never gets done is left to itself. */
   anyplace_status (*operation_test)(void* self, anyplace_operation operation, uint32_t* state);
-  /* Frees one that is done. One that never gets done is left to itself. */
-  anyplace_status (*operation_end)(void* self, anyplace_operation operation);
 
   /* -- Operations on a stream: of ANYPLACE_ENGINE_ON_STREAM alone. */
   /* Submits parts, at least one, as one, to the vendor's stream (stream_native), and returns. */
@@ -274,7 +273,6 @@ typedef struct anyplace_engine_table {
   X(part_check, ANY)                  \
   X(operation_start, HOST)            \
   X(operation_test, HOST)             \
-  X(operation_end, HOST)              \
   X(group_enqueue, STREAM)            \
   X(group_error, STREAM)              \
   X(group_abort, STREAM)

@@ -92,12 +92,6 @@ static anyplace_status operation_test(void* self, anyplace_operation operation, 
   return ANYPLACE_STATUS_OK;
 }
 
-static anyplace_status operation_end(void* self, anyplace_operation operation) {
-  (void)self;
-  (void)operation;
-  return ANYPLACE_STATUS_OK;
-}
-
 anyplace_status anyplace_engine_entry(const anyplace_engine_host* offered, anyplace_engine_table* table) {
   host = offered;
   table->struct_size = sizeof(*table);
@@ -117,6 +111,5 @@ anyplace_status anyplace_engine_entry(const anyplace_engine_host* offered, anypl
   table->part_check = part_check;
   table->operation_start = operation_start;
   table->operation_test = operation_test;
-  table->operation_end = operation_end;
   return ANYPLACE_STATUS_OK;
 }
