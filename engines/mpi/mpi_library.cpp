@@ -86,26 +86,24 @@ std::unique_ptr<MpiLibrary> open_candidate(const Candidate& candidate, std::stri
   return library;
 }
 
-struct Opened {
-  std::mutex mutex;                     // guards library; libraries are opened under it
-  const MpiLibrary* library = nullptr;  // never freed: it is called until the process has ended
-};
-constinit Opened opened;
+constinit std::mutex opening;  // libraries are opened under it
 
 }  // namespace
 
-const MpiLibrary* mpi_library(std::string& reason) {
-  const std::lock_guard lock(opened.mutex);
-  if (opened.library != nullptr) return opened.library;
+bool open_mpi_library(const MpiLibrary*& library, std::string& reason) {
+  const std::lock_guard lock(opening);
+  if (library != nullptr) return true;
   std::string reasons;
   for (const Candidate& candidate : candidates()) {
     std::string why;
-    opened.library = open_candidate(candidate, why).release();
-    if (opened.library != nullptr) return opened.library;
+    if (std::unique_ptr<MpiLibrary> opened = open_candidate(candidate, why)) {
+      library = opened.release();  // never freed: it is called until the process has ended
+      return true;
+    }
     reasons += (reasons.empty() ? "" : "; ") + why;
   }
   reason = reasons + "; Debian: apt-get install libopenmpi3 openmpi-bin, or libmpich12 mpich";
-  return nullptr;
+  return false;
 }
 
 }  // namespace anyplace::mpi

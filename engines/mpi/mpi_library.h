@@ -120,7 +120,8 @@ struct MpiLibrary {
 
 /// What is looked for first.
 inline constexpr const char* open_mpi_file = "libmpi.so.40";
-/// The library, opened once. Null where there is none that can be used; then `reason` says why. Throws bad_alloc.
-const MpiLibrary* mpi_library(std::string& reason);
+/// Opens the library unless `library` has it, which is written once. False where there is none that can be used; then
+/// `reason` says why. Throws bad_alloc.
+bool open_mpi_library(const MpiLibrary*& library, std::string& reason);
 
 }  // namespace anyplace::mpi

@@ -47,11 +47,9 @@ anyplace_status Runtime::refuse(anyplace_status status, const char* text) const 
 
 anyplace_status Runtime::open(anyplace_engine_library& out) {
   std::string reason;
-  const MpiLibrary* const opened = mpi_library(reason);
-  if (opened == nullptr) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason.c_str());
-  mpi = opened;
-  out.path = opened->path.c_str();
-  out.version = opened->version.c_str();
+  if (!open_mpi_library(mpi, reason)) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason.c_str());
+  out.path = mpi->path.c_str();
+  out.version = mpi->version.c_str();
   return ANYPLACE_STATUS_OK;
 }
 

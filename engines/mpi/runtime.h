@@ -16,7 +16,7 @@ namespace anyplace::mpi {
 
 struct Runtime {
   const anyplace_engine_host* host = nullptr;
-  const MpiLibrary* mpi = nullptr;  ///< set by the first open() that succeeds
+  const MpiLibrary* mpi = nullptr;  ///< written once, by the first open() that succeeds
   MpiOwnOps own_ops;
   MpiHandle world = 0;  ///< a duplicate of the world, which is the application's
   int world_rank = 0;

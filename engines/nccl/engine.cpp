@@ -24,7 +24,6 @@ using engines::reduces;
 using engines::VendorScope;
 
 constinit const anyplace_engine_host* host = nullptr;
-constinit const NcclLibrary* nccl = nullptr;  ///< set by the first library() that succeeds
 
 struct Group {
   NcclComm* comm = nullptr;
@@ -130,11 +129,9 @@ int op_of(std::uint32_t reduction) noexcept {
 anyplace_status library(void* /*self*/, anyplace_engine_library* out) {
   return guarded([&]() -> anyplace_status {
     std::string reason;
-    const NcclLibrary* const opened = nccl_library(reason);
-    if (opened == nullptr) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
-    static std::string* const text = new std::string(version_text(opened->version));
-    nccl = opened;
-    out->path = opened->path.c_str();
+    if (!open_nccl(reason)) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
+    static std::string* const text = new std::string(version_text(nccl->version));
+    out->path = nccl->path.c_str();
     out->version = text->c_str();
     return ANYPLACE_STATUS_OK;
   });

@@ -36,13 +36,11 @@ std::unique_ptr<NcclLibrary> open_library(std::string& reason) {
   return library;
 }
 
-struct Opened {
-  std::mutex mutex;                      // guards library; it is opened under it
-  const NcclLibrary* library = nullptr;  // never freed: it is called until the process has ended
-};
-constinit Opened opened;
+constinit std::mutex opening;  // guards writing nccl; the library is opened under it
 
 }  // namespace
+
+constinit const NcclLibrary* nccl = nullptr;  // never freed: it is called until the process has ended
 
 std::string version_text(int version) {
   // 2.9 and later: 2 * 10000 + minor * 100 + patch. Before: 2 * 1000.
@@ -51,10 +49,10 @@ std::string version_text(int version) {
          std::to_string(version % 100);
 }
 
-const NcclLibrary* nccl_library(std::string& reason) {
-  const std::lock_guard lock(opened.mutex);
-  if (opened.library == nullptr) opened.library = open_library(reason).release();
-  return opened.library;
+bool open_nccl(std::string& reason) {
+  const std::lock_guard lock(opening);
+  if (nccl == nullptr) nccl = open_library(reason).release();
+  return nccl != nullptr;
 }
 
 }  // namespace anyplace::nccl

@@ -92,7 +92,10 @@ struct NcclLibrary {
 
 /// "2.21.5" of 22105.
 std::string version_text(int version);
-/// The library, opened once. Null where there is none that can be used; then `reason` says why. Throws bad_alloc.
-const NcclLibrary* nccl_library(std::string& reason);
+/// Null until it was opened. Written once, by the first open_nccl() that succeeds.
+extern const NcclLibrary* nccl;
+/// Opens the library unless that was done. False where there is none that can be used; then `reason` says why. Throws
+/// bad_alloc.
+bool open_nccl(std::string& reason);
 
 }  // namespace anyplace::nccl
