@@ -17,7 +17,7 @@ namespace anyplace {
 namespace detail {
 namespace {
 
-/// "nccl, rccl and mpi" of names, with that word before the last.
+/// "a, b and c" of names, with that word before the last.
 std::string listed(const std::vector<std::string>& names, const char* word) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
