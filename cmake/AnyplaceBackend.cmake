@@ -1,23 +1,33 @@
 # anyplace_add_backend(name SOURCES file... [LIBRARIES lib...])
-# Adds target anyplace_backend_<name>: the plugin libanyplace_backend_<name>.so, which sees anyplace's headers, links
-# nothing of anyplace's, and exports its one symbol. Works the same in this tree and against an installed anyplace.
+# anyplace_add_engine(name SOURCES file... [LIBRARIES lib...])
+# Adds target anyplace_backend_<name>, or anyplace_engine_<name>: the plugin lib<target>.so of a backend, or of an engine of communicators,
+# which sees anyplace's headers, links nothing of anyplace's, and exports its one symbol. Works the same in this tree and against an
+# installed anyplace.
 set(ANYPLACE_BACKEND_VERSION_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/backend.map)
 
-function(anyplace_add_backend name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+function(_anyplace_add_plugin kind name)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LIBRARIES")
   if(NOT name MATCHES "^[a-z][a-z0-9_]*$")
-    message(FATAL_ERROR "anyplace_add_backend: '${name}' is no backend name; one is [a-z][a-z0-9_]*")
+    message(FATAL_ERROR "anyplace_add_${kind}: '${name}' is no ${kind} name; one is [a-z][a-z0-9_]*")
   endif()
   if(NOT arg_SOURCES)
-    message(FATAL_ERROR "anyplace_add_backend(${name}): SOURCES is empty")
+    message(FATAL_ERROR "anyplace_add_${kind}(${name}): SOURCES is empty")
   endif()
-  set(target anyplace_backend_${name})
+  set(target anyplace_${kind}_${name})
   add_library(${target} MODULE ${arg_SOURCES})
   set_target_properties(${target} PROPERTIES
-    PREFIX lib OUTPUT_NAME anyplace_backend_${name} SUFFIX .so
+    PREFIX lib OUTPUT_NAME ${target} SUFFIX .so
     C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     LINK_DEPENDS ${ANYPLACE_BACKEND_VERSION_SCRIPT})
   target_compile_features(${target} PRIVATE c_std_11 cxx_std_20)
   target_link_libraries(${target} PRIVATE anyplace::headers ${arg_LIBRARIES})
   target_link_options(${target} PRIVATE LINKER:--version-script=${ANYPLACE_BACKEND_VERSION_SCRIPT})
+endfunction()
+
+function(anyplace_add_backend name)
+  _anyplace_add_plugin(backend ${name} ${ARGN})
+endfunction()
+
+function(anyplace_add_engine name)
+  _anyplace_add_plugin(engine ${name} ${ARGN})
 endfunction()

@@ -192,20 +192,44 @@ Json finding_json(const Finding& finding) {
   };
 }
 
-std::string engine_text(const CommunicatorEngine& engine) {
-  const std::string state = engine.usable ? painted(Paint::good, "can be used") : painted(Paint::name, "not there");
-  std::string text = "  " + engine.name + ": " + state + "\n" + field("  for", engine.serves);
-  if (engine.usable) return text + field("  file", engine.library) + field("  version", engine.version);
-  return text + field("  why", engine.reason);
+/// The engines of communicators, with their plugins. They are opened in a child process, whose end is no end of this
+/// one.
+Json examine_engines(std::chrono::milliseconds limit) {
+  try {
+    return in_forked_child(
+        [] {
+          Json engines = Json::array();
+          for (const CommunicatorEngine& engine : communicator_engines()) {
+            engines.push_back(Json{{"name", engine.name},
+                                   {"plugin", engine.plugin},
+                                   {"serves", engine.serves},
+                                   {"library", engine.library},
+                                   {"usable", engine.usable},
+                                   {"version", text_or_null(engine.version)},
+                                   {"reason", text_or_null(engine.reason)}});
+          }
+          return Json{{"engines", std::move(engines)}, {"problem", nullptr}};
+        },
+        limit);
+  } catch (const std::exception& error) {
+    return Json{{"engines", Json::array()}, {"problem", std::string("opening them failed: ") + error.what()}};
+  }
 }
 
-Json engine_json(const CommunicatorEngine& engine) {
-  return Json{{"name", engine.name},
-              {"serves", engine.serves},
-              {"library", engine.library},
-              {"usable", engine.usable},
-              {"version", text_or_null(engine.version)},
-              {"reason", text_or_null(engine.reason)}};
+std::string engines_text(const Json& examined) {
+  const auto text_of = [](const Json& engine, const char* key) { return engine.at(key).get<std::string>(); };
+  std::string text;
+  for (const Json& engine : examined.at("engines")) {
+    const bool usable = engine.at("usable").get<bool>();
+    text += "  " + text_of(engine, "name") + ": " +
+            (usable ? painted(Paint::good, "can be used") : painted(Paint::name, "not there")) + "\n";
+    text += field("  plugin", text_of(engine, "plugin"));
+    if (!text_of(engine, "serves").empty()) text += field("  for", text_of(engine, "serves"));
+    text += usable ? field("  file", text_of(engine, "library")) + field("  version", text_of(engine, "version"))
+                   : field("  why", text_of(engine, "reason"));
+  }
+  if (!examined.at("problem").is_null()) text += field("problem", examined.at("problem").get<std::string>());
+  return text;
 }
 
 /// The tools that hear annotations. They are opened in a child process, so that one that crashes doesn't end this
@@ -244,7 +268,7 @@ std::string listeners_text(const Json& examined) {
 
 struct Report {
   Environment environment;
-  std::vector<CommunicatorEngine> engines;
+  Json engines;      ///< the result of examine_engines()
   Json annotations;  ///< the result of examine_listeners()
   std::vector<Finding> findings;
   std::vector<std::string> missing;
@@ -256,8 +280,7 @@ std::string report_text(const Report& report) {
   std::string text = environment_text(report.environment) + heading("plugins");
   for (const Finding& finding : report.findings) text += finding_text(finding);
   for (const std::string& name : report.missing) text += "  " + name + ": no plugin is installed\n";
-  text += heading("engines of communicators");
-  for (const CommunicatorEngine& engine : report.engines) text += engine_text(engine);
+  text += heading("engines of communicators") + engines_text(report.engines);
   text += heading("listeners of annotations") + listeners_text(report.annotations);
   text += heading("result");
   if (report.automatic.place.empty() && !report.automatic.problems.empty()) {
@@ -299,8 +322,8 @@ Json report_json(const Report& report) {
   Json& plugins = json["plugins"] = Json::array();
   for (const Finding& finding : report.findings) plugins.push_back(finding_json(finding));
   json["missing"] = report.missing;
-  Json& engines = json["engines"] = Json::array();
-  for (const CommunicatorEngine& engine : report.engines) engines.push_back(engine_json(engine));
+  json["engines"] = report.engines.at("engines");
+  json["engines_problem"] = report.engines.at("problem");
   json["annotations"] = report.annotations;
   Json& automatic = json["auto"] = Json{{"place", text_or_null(report.automatic.place)}, {"problem", nullptr}};
   if (!report.automatic.problems.empty()) automatic["problem"] = problem_json("", report.automatic.problems.front());
@@ -318,7 +341,7 @@ Answer run_doctor(const Options& options) {
   report.missing = missing_backends(names);
   // This comes before anything starts threads in this process, because a fork would leave them behind.
   report.annotations = examine_listeners(options.probe_timeout);
-  report.engines = communicator_engines();
+  report.engines = examine_engines(options.probe_timeout);
   report.automatic = probe_place("auto", options.probe_timeout);
   report.any_device = std::any_of(report.findings.begin(), report.findings.end(), usable);
   const int status = report.any_device ? exit_ok : exit_failed;

@@ -29,16 +29,16 @@ std::optional<ComputeCapability> numbers(std::string_view major, std::string_vie
 }  // namespace
 
 std::optional<ComputeCapability> compute_capability_of(std::string_view architecture) noexcept {
-  constexpr std::string_view nvidia = "sm_";
-  constexpr std::string_view amd = "gfx";
-  if (architecture.starts_with(nvidia)) {
-    std::string_view digits = architecture.substr(nvidia.size());
+  constexpr std::string_view sm = "sm_";
+  constexpr std::string_view gfx = "gfx";
+  if (architecture.starts_with(sm)) {
+    std::string_view digits = architecture.substr(sm.size());
     if (!digits.empty() && digits.back() >= 'a' && digits.back() <= 'z') digits.remove_suffix(1);
     if (digits.size() < 2) return std::nullopt;
     return numbers(digits.substr(0, digits.size() - 1), digits.substr(digits.size() - 1), 10);
   }
-  if (architecture.starts_with(amd)) {
-    std::string_view digits = architecture.substr(amd.size());
+  if (architecture.starts_with(gfx)) {
+    std::string_view digits = architecture.substr(gfx.size());
     digits = digits.substr(0, digits.find(':'));
     if (digits.size() < 3 || !number(digits.substr(digits.size() - 1), 16)) return std::nullopt;
     return numbers(digits.substr(0, digits.size() - 2), digits.substr(digits.size() - 2, 1), 16);

@@ -12,7 +12,6 @@
 namespace anyplace::detail {
 namespace {
 
-constexpr std::string_view file_prefix = "libanyplace_backend_";
 constexpr std::string_view file_suffix = ".so";
 
 constexpr std::array<BackendAlias, 7> aliases{{
@@ -85,11 +84,16 @@ std::string_view without_table_alias(std::string_view name) noexcept {
 
 std::span<const std::string_view> planned_names() noexcept { return planned; }
 
-std::string plugin_file_name(std::string_view name) {
-  return std::string(file_prefix) + std::string(name) + std::string(file_suffix);
+std::string_view plugin_file_prefix(PluginKind kind) noexcept {
+  return kind == PluginKind::backend ? "libanyplace_backend_" : "libanyplace_engine_";
 }
 
-std::optional<std::string_view> name_in_file_name(std::string_view file_name) noexcept {
+std::string plugin_file_name(std::string_view name, PluginKind kind) {
+  return std::string(plugin_file_prefix(kind)) + std::string(name) + std::string(file_suffix);
+}
+
+std::optional<std::string_view> name_in_file_name(std::string_view file_name, PluginKind kind) noexcept {
+  const std::string_view file_prefix = plugin_file_prefix(kind);
   if (!file_name.starts_with(file_prefix)) return std::nullopt;
   file_name.remove_prefix(file_prefix.size());
   if (!file_name.ends_with(file_suffix)) return std::nullopt;

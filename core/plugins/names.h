@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Names of backends: whether they are well-formed, what they stand for, and which one a user probably meant. Nothing
-// here opens a plugin; suggestions read file names only.
+// Names of plugins: whether they are well-formed, what a backend's stands for, and which one a user probably meant.
+// Nothing here opens a plugin; suggestions read file names only.
 #pragma once
 
 #include <optional>
@@ -19,10 +19,10 @@ inline constexpr std::size_t name_limit = 31;
 
 inline constexpr std::string_view automatic_name = "auto";
 
-/// Whether `text` is [a-z][a-z0-9_]*, with at most name_limit characters.
+/// [a-z][a-z0-9_]*, at most name_limit characters.
 bool is_valid_name(std::string_view text) noexcept;
 
-/// The reason why `text` is no name; empty if it is one.
+/// What is wrong with `text` as a name; empty if nothing.
 std::string name_problem(std::string_view text);
 
 /// The table of aliases.
@@ -32,10 +32,16 @@ std::string_view without_table_alias(std::string_view name) noexcept;
 /// The names that mean something to anyplace even where no plugin has them: cuda, hip, levelzero, cpu_sim.
 std::span<const std::string_view> planned_names() noexcept;
 
-/// The name of the file that the backend's plugin is in: libanyplace_backend_<name>.so.
-std::string plugin_file_name(std::string_view name);
-/// The <name> in a plugin's file name, if `file_name` is one and <name> is valid.
-std::optional<std::string_view> name_in_file_name(std::string_view file_name) noexcept;
+/// What a plugin is: its file is libanyplace_<kind>_<name>.so.
+enum class PluginKind { backend, engine };
+
+/// "libanyplace_backend_" and so on.
+std::string_view plugin_file_prefix(PluginKind kind) noexcept;
+/// libanyplace_backend_<name>.so and so on.
+std::string plugin_file_name(std::string_view name, PluginKind kind = PluginKind::backend);
+/// The <name> in a plugin's file name, if `file_name` is one of that kind and <name> is valid.
+std::optional<std::string_view> name_in_file_name(std::string_view file_name,
+                                                  PluginKind kind = PluginKind::backend) noexcept;
 
 /// "did you mean "cuda"?" if a known name (a backend's, an alias, a plugin's file) is near to `text`, else the known
 /// names.

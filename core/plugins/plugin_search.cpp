@@ -42,9 +42,11 @@ struct Registered {
 };
 NoDestructor<Registered> all_registered;  // background threads may outlive static objects
 Registered& registered() noexcept { return all_registered.value; }
-std::vector<PluginFile> registered_files() {
+std::vector<PluginFile> registered_files(PluginKind kind) {
   const std::lock_guard lock(registered().mutex);
-  return registered().files;
+  std::vector<PluginFile> files = registered().files;
+  std::erase_if(files, [&](const PluginFile& file) { return file.kind != kind; });
+  return files;
 }
 
 /// Throws if the last file call failed for a shortage: then the file may exist.
@@ -164,9 +166,9 @@ std::string link_target(const std::string& path) {
   return text.front() == '/' ? text : directory_of(path) + "/" + text;
 }
 
-/// The name of the other backend whose plugin file this symbolic link leads to in the end; empty if it is no alias. The
-/// links are followed one by one because their names, not the file at the end, say what was meant.
-std::string aliased_name(const std::string& path, std::string_view name) {
+/// The name of the other plugin whose file this symbolic link leads to in the end; empty if it is no alias. The links
+/// are followed one by one because their names, not the file at the end, say what was meant.
+std::string aliased_name(const std::string& path, std::string_view name, PluginKind kind = PluginKind::backend) {
   std::string found;
   std::string at = path;
   for (int hops = 0; hops <= link_limit; ++hops) {
@@ -175,15 +177,13 @@ std::string aliased_name(const std::string& path, std::string_view name) {
     if (!S_ISLNK(mode)) return found == name ? "" : found;
     at = link_target(at);
     if (at.empty()) return "";
-    if (const auto target = name_in_file_name(file_of(at))) found = *target;
+    if (const auto target = name_in_file_name(file_of(at), kind)) found = *target;
   }
   return "";
 }
 
-bool is_alias(const std::string& path, std::string_view name) { return !aliased_name(path, name).empty(); }
-
 /// Adds the plugin files of a directory. Their names are sorted, so that the order doesn't depend on the file system.
-void scan(const SearchDirectory& directory, PluginListing& listing) {
+void scan(const SearchDirectory& directory, PluginKind kind, PluginListing& listing) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.path.c_str()), &::closedir);
   if (open == nullptr) {
     listing.problems.push_back({directory.path, std::strerror(errno)});
@@ -199,19 +199,21 @@ void scan(const SearchDirectory& directory, PluginListing& listing) {
       break;
     }
     const std::string_view file = entry->d_name;
-    if (const auto name = name_in_file_name(file)) {
+    if (const auto name = name_in_file_name(file, kind)) {
       names.emplace_back(*name);
-    } else if (file.starts_with("libanyplace_backend_") && file.ends_with(".so")) {
+    } else if (file.starts_with(plugin_file_prefix(kind)) && file.ends_with(".so")) {
       listing.problems.push_back(
           {directory.path + "/" + std::string(file),
-           "it is left out: a plugin is named libanyplace_backend_<name>.so, and a name is [a-z][a-z0-9_]* "
-           "with 31 characters at most"});
+           fmt::format("it is left out: a plugin is named {}<name>.so, and a name is [a-z][a-z0-9_]* "
+                       "with 31 characters at most",
+                       plugin_file_prefix(kind))});
     }
   }
   std::sort(names.begin(), names.end());
   for (std::string& name : names) {
-    std::string path = directory.path + "/" + plugin_file_name(name);
-    if (!is_alias(path, name)) listing.files.push_back({std::move(name), std::move(path), directory.source});
+    std::string path = directory.path + "/" + plugin_file_name(name, kind);
+    if (!aliased_name(path, name, kind).empty()) continue;
+    listing.files.push_back({std::move(name), std::move(path), directory.source, kind});
   }
 }
 
@@ -229,11 +231,11 @@ SearchPath search_path() {
   return path;
 }
 
-PluginListing list_plugins() {
+PluginListing list_plugins(PluginKind kind) {
   SearchPath path = search_path();
-  PluginListing listing{registered_files(), std::move(path.problems)};
+  PluginListing listing{registered_files(kind), std::move(path.problems)};
   for (const SearchDirectory& directory : path.directories) {
-    if (directory.is_there) scan(directory, listing);
+    if (directory.is_there) scan(directory, kind, listing);
   }
   // A registered file may be in a searched directory, too. It is listed once, where it comes first.
   std::set<std::string> seen;
@@ -242,15 +244,15 @@ PluginListing list_plugins() {
 }
 
 std::vector<PluginFile> find_plugins(std::string_view name) {
-  std::vector<PluginFile> files = registered_files();
+  std::vector<PluginFile> files = registered_files(PluginKind::backend);
   std::erase_if(files, [&](const PluginFile& file) { return file.name != name; });
   for (const SearchDirectory& directory : search_path().directories) {
     std::string path = directory.path + "/" + plugin_file_name(name);
     mode_t mode = 0;
     const bool known =
         std::any_of(files.begin(), files.end(), [&](const PluginFile& file) { return file.path == path; });
-    if (known || !exists(path, &mode) || is_alias(path, name)) continue;
-    files.push_back({std::string(name), std::move(path), directory.source});
+    if (known || !exists(path, &mode) || !aliased_name(path, name).empty()) continue;
+    files.push_back({std::string(name), std::move(path), directory.source, PluginKind::backend});
   }
   return files;
 }

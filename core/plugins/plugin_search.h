@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "anyplace/plugins.h"
+#include "plugins/names.h"
 
 namespace anyplace::detail {
 
@@ -17,6 +18,7 @@ struct PluginFile {
   std::string name;
   std::string path;  ///< absolute
   PluginCandidate::Source source = PluginCandidate::Source::installed;
+  PluginKind kind = PluginKind::backend;
 };
 
 struct SearchDirectory {
@@ -38,10 +40,10 @@ struct PluginListing {
   std::vector<PluginDirectoryProblem> problems;
 };
 
-/// All plugin files in the directories, without symbolic links that are aliases.
-PluginListing list_plugins();
+/// All plugin files of the kind in the directories, without symbolic links that are aliases.
+PluginListing list_plugins(PluginKind kind = PluginKind::backend);
 
-/// The files for one name, in search order, without reading directories.
+/// The files for a backend's name, in search order, without reading directories.
 std::vector<PluginFile> find_plugins(std::string_view name);
 
 /// The backend that a vendor's symbolic link libanyplace_backend_<name>.so makes `name` an alias of; empty if none

@@ -94,7 +94,8 @@ void register_plugin(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string_view file = std::string_view(path).substr(slash == std::string::npos ? 0 : slash + 1);
   const std::optional<std::string_view> name = detail::name_in_file_name(file);
-  if (!name) {
+  const std::optional<std::string_view> engine = detail::name_in_file_name(file, detail::PluginKind::engine);
+  if (!name && !engine) {
     refuse_path(path,
                 fmt::format("a plugin's file is named libanyplace_backend_<name>.so, where <name> is [a-z][a-z0-9_]* "
                             "with {} characters at most",
@@ -104,7 +105,12 @@ void register_plugin(const std::string& path) {
   struct stat status {};
   if (::stat(whole.c_str(), &status) != 0) refuse_path(path, std::strerror(errno));
   if (S_ISDIR(status.st_mode)) refuse_path(path, "it is a directory");
-  detail::register_candidate(std::string(*name), whole);
+  if (engine) {
+    detail::add_registered(
+        {std::string(*engine), whole, PluginCandidate::Source::registered, detail::PluginKind::engine});
+  } else {
+    detail::register_candidate(std::string(*name), whole);
+  }
 }
 
 std::vector<std::string> backend_names() {

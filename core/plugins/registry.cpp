@@ -253,7 +253,7 @@ void register_candidate(const std::string& name, const std::string& path) {
       entry.all_refused = entry.all_refused && entry.verdicts.contains(path);
     }
   }
-  add_registered({name, path, PluginCandidate::Source::registered});
+  add_registered({name, path, PluginCandidate::Source::registered, PluginKind::backend});
 }
 
 }  // namespace anyplace::detail

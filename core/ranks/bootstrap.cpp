@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank this process is, from the environment, and meeting over a file and over MPI.
+// Which rank this process is, from the environment, and meeting over a file and over an engine's world.
 #include "ranks/bootstrap.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -16,8 +17,9 @@
 #include <utility>
 
 #include "anyplace/communicator.h"
-#include "ranks/engine.h"
-#include "ranks/mpi_runtime.h"
+#include "ranks/engine_error.h"
+#include "ranks/engine_group.h"
+#include "ranks/host_runtime.h"
 #include "runtime/call.h"
 #include "runtime/text.h"
 
@@ -34,7 +36,7 @@ std::shared_ptr<const detail::BootstrapPlan> share(detail::BootstrapPlan plan) {
 using Kind = detail::BootstrapPlan::Kind;
 
 Bootstrap Bootstrap::automatic() { return Bootstrap(share({})); }
-Bootstrap Bootstrap::mpi() { return Bootstrap(share({.kind = Kind::mpi})); }
+Bootstrap Bootstrap::mpi() { return Bootstrap(share({.kind = Kind::launcher, .engine = "mpi"})); }
 Bootstrap Bootstrap::environment() {
   return Bootstrap(share(detail::plan_of_environment("", "Bootstrap::environment")));
 }
@@ -78,6 +80,16 @@ int number_of(const char* name, int least, int most, const std::string& place, c
 
 constexpr int most_ranks = 1 << 20;
 
+/// The engine whose launcher has started this process; null if none has.
+const Engine* launched_engine() {
+  for (const Engine* const engine : engines()) {
+    for (const std::string& variable : engine->launcher_variables) {
+      if (std::getenv(variable.c_str()) != nullptr) return engine;
+    }
+  }
+  return nullptr;
+}
+
 void require_rank(const BootstrapPlan& plan, const std::string& place, const char* operation) {
   if (plan.size < 1 || plan.size > most_ranks) {
     fail(ErrorCode::invalid_argument, place, operation,
@@ -114,11 +126,10 @@ BootstrapPlan plan_of_environment(const std::string& place, const char* operatio
 BootstrapPlan decide(const BootstrapPlan& plan, const std::string& place, const char* operation) {
   BootstrapPlan decided = plan;
   if (plan.kind == BootstrapPlan::Kind::automatic) {
-    for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"}) {
-      if (std::getenv(name) != nullptr) {
-        decided.kind = BootstrapPlan::Kind::mpi;
-        return decided;
-      }
+    if (const Engine* const engine = launched_engine()) {
+      decided.kind = BootstrapPlan::Kind::launcher;
+      decided.engine = engine->name;
+      return decided;
     }
     if (std::getenv("RANK") == nullptr && std::getenv("WORLD_SIZE") == nullptr) {
       fail(ErrorCode::invalid_argument, place, operation,
@@ -128,7 +139,7 @@ BootstrapPlan decide(const BootstrapPlan& plan, const std::string& place, const 
     }
     decided = plan_of_environment(place, operation);
   }
-  if (decided.kind != BootstrapPlan::Kind::mpi) require_rank(decided, place, operation);
+  if (decided.kind != BootstrapPlan::Kind::launcher) require_rank(decided, place, operation);
   return decided;
 }
 
@@ -285,24 +296,77 @@ class MeetingFiles {
 
 Bytes meet_by_file(const BootstrapPlan& plan, const Meeting& meeting) { return MeetingFiles(plan, meeting).meet(); }
 
-// ---- Over MPI ------------------------------------------------------------------------------------------------------
+// ---- Over an engine's world ----------------------------------------------------------------------------------------
+namespace {
 
-Bytes meet_by_mpi(const Meeting& meeting) {
-  MpiRuntime& runtime = MpiRuntime::get(meeting.place, meeting.operation, meeting.timeout);
-  constexpr std::size_t room = 1024;
-  Bytes bytes = runtime.world_rank() == 0 ? meeting.make() : Bytes();
-  std::uint64_t size = bytes.size();
-  bytes.resize(room);
-  const Deadline deadline(to_timeout_ns(meeting.timeout));
-  const MpiLibrary& mpi = runtime.mpi();
-  const auto share = [&](void* data, int count) {
-    runtime.run([&](MpiHandle* request) { return mpi.Ibcast(data, count, mpi.byte, 0, runtime.world(), request); },
-                deadline, meeting.place, meeting.operation, "meet", meeting.timeout);
+HostRuntime& runtime_of(const BootstrapPlan& plan, const Meeting& meeting) {
+  for (const Engine* const engine : engines()) {
+    if (engine->name != plan.engine || !engine->has_world()) continue;
+    return HostRuntime::get(*engine, meeting.place, meeting.operation, meeting.timeout);
+  }
+  fail(
+      ErrorCode::library_missing, meeting.place, meeting.operation,
+      fmt::format("the engine {}, which counts the ranks, isn't there\ninstall its plugin, {}\n`anyplace doctor` lists "
+                  "the engines",
+                  plan.engine, plugin_file_name(plan.engine, PluginKind::engine)));
+}
+
+Bytes meet_in_world(HostRuntime& runtime, const Meeting& meeting) {
+  struct Shared {
+    std::uint64_t size = 0;
+    std::byte bytes[ANYPLACE_ENGINE_ID_BYTES] = {};
   };
-  share(&size, sizeof(size));
-  share(bytes.data(), room);
-  bytes.resize(std::min<std::size_t>(size, room));
-  return bytes;
+  auto shared = std::make_unique<Shared>();
+  if (runtime.world().rank == 0) {
+    const Bytes made = meeting.make();
+    shared->size = made.size();
+    std::copy(made.begin(), made.end(), shared->bytes);  // at most an id's bytes
+  }
+  Part part;
+  part.what = Collective::broadcast;
+  part.count = sizeof(Shared);
+  part.source = part.destination = reinterpret_cast<std::uintptr_t>(shared.get());
+  try {
+    runtime.run(runtime.world().group, part, Deadline(to_timeout_ns(meeting.timeout)), meeting.place, meeting.operation,
+                "meet", meeting.timeout);
+  } catch (...) {
+    static_cast<void>(shared.release());  // the engine may still write to it
+    throw;
+  }
+  return {shared->bytes, shared->bytes + std::min<std::uint64_t>(shared->size, sizeof(shared->bytes))};
+}
+
+}  // namespace
+
+MetRanks meet(const Engine& engine, const anyplace_engine_device& device, const BootstrapPlan& plan, Meeting meeting) {
+  meeting.make = [&] {
+    anyplace_engine_id id{};
+    id.struct_size = sizeof(id);
+    const anyplace_status status = engine.table.identify(engine.table.self, &device, &id);
+    if (status != ANYPLACE_STATUS_OK) {
+      throw engine_error(engine, status, take_message(), meeting.place, meeting.operation,
+                         "can't make the communicator");
+    }
+    const auto* const bytes = reinterpret_cast<const std::byte*>(id.bytes);
+    return Bytes(bytes, bytes + std::min<std::size_t>(id.byte_count, sizeof(id.bytes)));
+  };
+  MetRanks met{plan.rank, plan.size, {}};
+  Bytes bytes;
+  if (plan.kind == BootstrapPlan::Kind::launcher) {
+    HostRuntime& runtime = runtime_of(plan, meeting);
+    runtime.allow(meeting.timeout);
+    met.rank = runtime.world().rank;
+    met.size = runtime.world().size;
+    bytes = meet_in_world(runtime, meeting);
+  } else if (plan.kind == BootstrapPlan::Kind::alone) {
+    bytes = meeting.make();
+  } else {
+    bytes = plan.kind == BootstrapPlan::Kind::tcp ? meet_by_tcp(plan, meeting) : meet_by_file(plan, meeting);
+  }
+  met.id.struct_size = sizeof(met.id);
+  met.id.byte_count = static_cast<std::uint32_t>(std::min(bytes.size(), sizeof(met.id.bytes)));
+  for (std::uint32_t i = 0; i < met.id.byte_count; ++i) met.id.bytes[i] = std::to_integer<std::uint8_t>(bytes[i]);
+  return met;
 }
 
 }  // namespace detail

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "ranks/bootstrap.h"
-#include "ranks/engine.h"
+#include "ranks/engine_group.h"
 #include "runtime/call.h"
 #include "runtime/no_destructor.h"
 #include "runtime/text.h"

@@ -10,7 +10,7 @@
 
 #include "memory/address_side.h"
 #include "memory/memory_state.h"
-#include "ranks/engine.h"
+#include "ranks/engine_group.h"
 #include "ranks/engines.h"
 #include "ranks/open_groups.h"
 #include "ranks/part.h"
@@ -23,7 +23,7 @@ namespace detail {
 
 struct CommunicatorState {
   std::shared_ptr<EngineGroup> group;
-  const char* engine = "none";
+  std::string engine = "none";
 };
 
 Error timeout_error(const std::string& place, const char* operation, const std::string& what,
@@ -153,7 +153,7 @@ Communicator::Communicator(const Device& device, const Bootstrap& bootstrap, Com
   auto state = std::make_shared<detail::CommunicatorState>();
   detail::MadeGroup made = detail::make_group(*device.state(), bootstrap.plan(), options, operation);
   state->group = std::move(made.group);
-  state->engine = made.engine;
+  state->engine = std::move(made.engine);
   state_ = std::move(state);
 }
 

@@ -3,16 +3,17 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "anyplace/communicator.h"
 #include "ranks/bootstrap.h"
-#include "ranks/engine.h"
+#include "ranks/engine_group.h"
 
 namespace anyplace::detail {
 
 struct MadeGroup {
   std::shared_ptr<EngineGroup> group;
-  const char* engine = "none";
+  std::string engine = "none";
 };
 
 /// Meets the other ranks and makes their group. Throws as Communicator's constructor.

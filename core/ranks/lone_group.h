@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "ranks/engine.h"
+#include "ranks/engine_group.h"
 
 namespace anyplace::detail {
 

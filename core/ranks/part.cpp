@@ -66,6 +66,35 @@ std::uint64_t Part::destination_bytes(int rank, int size) const noexcept {
   }
 }
 
+// Numbers cross the boundary as they are.
+#define ANYPLACE_SAME_TYPE(upper, lower, number, bytes) \
+  static_assert(static_cast<int>(DType::lower) == (number) && size_of(DType::lower) == (bytes));
+ANYPLACE_DTYPE_LIST(ANYPLACE_SAME_TYPE)
+#undef ANYPLACE_SAME_TYPE
+#define ANYPLACE_SAME_REDUCTION(upper, lower, number) static_assert(static_cast<int>(Reduction::lower) == (number));
+ANYPLACE_REDUCTION_LIST(ANYPLACE_SAME_REDUCTION)
+#undef ANYPLACE_SAME_REDUCTION
+#define ANYPLACE_SAME_COLLECTIVE(upper, lower, number) static_assert(static_cast<int>(Collective::lower) == (number));
+ANYPLACE_COLLECTIVE_LIST(ANYPLACE_SAME_COLLECTIVE)
+#undef ANYPLACE_SAME_COLLECTIVE
+
+anyplace_engine_part crossing_part(const Part& part) noexcept {
+  return {static_cast<std::uint32_t>(part.what),
+          static_cast<std::uint32_t>(part.type),
+          static_cast<std::uint32_t>(part.reduction),
+          part.root,
+          part.count,
+          part.destination,
+          part.source};
+}
+
+std::vector<anyplace_engine_part> crossing_parts(const std::vector<Part>& parts) {
+  std::vector<anyplace_engine_part> crossing;
+  crossing.reserve(parts.size());
+  for (const Part& part : parts) crossing.push_back(crossing_part(part));
+  return crossing;
+}
+
 std::string describe(const Part& part) {
   if (part.what == Collective::barrier) return "barrier";
   std::string text = fmt::format("{} of {} {}", to_string(part.what), part.count, anyplace::to_string(part.type));

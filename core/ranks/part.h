@@ -4,8 +4,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "anyplace/backend/abi.h"
+#include "anyplace/backend/engine.h"
 #include "anyplace/communicator.h"
 
 namespace anyplace::detail {
@@ -47,10 +48,9 @@ struct Part {
   std::uint64_t destination_bytes(int rank, int size) const noexcept;
 };
 
-/// An address as an engine takes it.
-inline void* pointer(anyplace_address address) noexcept {
-  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
-}
+/// The part as it crosses to an engine.
+anyplace_engine_part crossing_part(const Part& part) noexcept;
+std::vector<anyplace_engine_part> crossing_parts(const std::vector<Part>& parts);
 
 /// "all_reduce of 4 f32 (sum)", for people.
 std::string describe(const Part& part);

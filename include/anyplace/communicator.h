@@ -256,9 +256,11 @@ struct CommunicatorEngine {
   bool usable = false;
   std::string version;  ///< as the engine tells it; "" if it isn't usable
   std::string reason;   ///< why it isn't usable, and which package has it; "" if it is
+  std::string plugin;   ///< the file of its plugin, which is found as a backend's is (plugins.h)
 };
 
-/// All engines that anyplace knows of. Opens those that are installed, and starts none of them.
+/// All plugins of engines that are found, those that name all backends that they serve before the others, with the
+/// libraries that they open. Starts none of them. An engine whose plugin is refused serves "" and says why.
 ANYPLACE_API std::vector<CommunicatorEngine> communicator_engines();
 
 }  // namespace anyplace

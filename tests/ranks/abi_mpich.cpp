@@ -4,12 +4,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "mpi/mpi_library.h"
 #include "ranks/abi_compare.h"
-#include "ranks/mpi_library.h"
 
 namespace abi_mpich {
 
-using namespace anyplace::detail;
+using namespace anyplace::mpi;
 
 #define COMPARE_MPI(name, parameters)                                                                        \
   static_assert(abi_test::SameFunction<MpiHandle, decltype(MpiLibrary::name), decltype(&MPI_##name)>::value, \

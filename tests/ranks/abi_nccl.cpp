@@ -4,12 +4,12 @@
 
 #include <catch2/catch.hpp>
 
+#include "nccl/nccl_library.h"
 #include "ranks/abi_compare.h"
-#include "ranks/nccl_library.h"
 
 namespace abi_nccl {
 
-namespace ours = anyplace::detail;
+namespace ours = anyplace::nccl;
 
 struct NoHandle {};
 #define COMPARE_NCCL(name, required, result, parameters) \

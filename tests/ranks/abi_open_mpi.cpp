@@ -5,12 +5,12 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "mpi/mpi_library.h"
 #include "ranks/abi_compare.h"
-#include "ranks/mpi_library.h"
 
 namespace abi_open_mpi {
 
-using namespace anyplace::detail;
+using namespace anyplace::mpi;
 
 #define COMPARE_MPI(name, parameters)                                                                        \
   static_assert(abi_test::SameFunction<MpiHandle, decltype(MpiLibrary::name), decltype(&MPI_##name)>::value, \

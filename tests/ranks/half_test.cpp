@@ -3,11 +3,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "ranks/half.h"
+#include "mpi/half.h"
 
 namespace half_test {
 
-using namespace anyplace::detail;
+using namespace anyplace::mpi;
 
 TEST_CASE("Given every half then it is the same after a way over float") {
   bool same = true;

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "anyplace/anyplace.h"
-#include "ranks/pieces.h"
+#include "mpi/pieces.h"
 
 namespace {
 
@@ -429,29 +429,32 @@ void endless(const Rank& me) {
   std::printf("%s\n", error.what());
 }
 
-using detail::Collective;
-using detail::Part;
+using mpi::fits;
+using mpi::in_pieces;
+using Part = anyplace_engine_part;
 
 /// The part by the public call of it.
 void call(const Rank& me, const Part& part) {
   const Address to(part.destination), from(part.source);
-  switch (part.what) {
-    case Collective::all_gather:
-      return me.all.all_gather(me.stream, to, from, part.count, part.type);
-    case Collective::all_to_all:
-      return me.all.all_to_all(me.stream, to, from, part.count, part.type);
-    case Collective::reduce_scatter:
-      return me.all.reduce_scatter(me.stream, to, from, part.count, part.type, part.reduction);
-    case Collective::broadcast:
-      return me.all.broadcast(me.stream, to, part.count, part.type, part.root);
-    case Collective::reduce:
-      return me.all.reduce(me.stream, to, from, part.count, part.type, part.root, part.reduction);
-    case Collective::send:
-      return me.all.send(me.stream, from, part.count, part.type, part.root);
-    case Collective::recv:
-      return me.all.recv(me.stream, to, part.count, part.type, part.root);
+  const auto type = static_cast<DType>(part.type);
+  const auto reduction = static_cast<Reduction>(part.reduction);
+  switch (part.collective) {
+    case ANYPLACE_COLLECTIVE_ALL_GATHER:
+      return me.all.all_gather(me.stream, to, from, part.count, type);
+    case ANYPLACE_COLLECTIVE_ALL_TO_ALL:
+      return me.all.all_to_all(me.stream, to, from, part.count, type);
+    case ANYPLACE_COLLECTIVE_REDUCE_SCATTER:
+      return me.all.reduce_scatter(me.stream, to, from, part.count, type, reduction);
+    case ANYPLACE_COLLECTIVE_BROADCAST:
+      return me.all.broadcast(me.stream, to, part.count, type, part.root);
+    case ANYPLACE_COLLECTIVE_REDUCE:
+      return me.all.reduce(me.stream, to, from, part.count, type, part.root, reduction);
+    case ANYPLACE_COLLECTIVE_SEND:
+      return me.all.send(me.stream, from, part.count, type, part.root);
+    case ANYPLACE_COLLECTIVE_RECV:
+      return me.all.recv(me.stream, to, part.count, type, part.root);
     default:
-      return me.all.all_reduce(me.stream, to, from, part.count, part.type, part.reduction);
+      return me.all.all_reduce(me.stream, to, from, part.count, type, reduction);
   }
 }
 
@@ -462,20 +465,26 @@ void pieces(const Rank& me) {
   const std::uint64_t all = count * static_cast<std::uint64_t>(size);
   std::vector<float> given;
   for (std::uint64_t i = 0; i < all; ++i) given.push_back(static_cast<float>(rank * 1000) + static_cast<float>(i));
-  const std::vector<std::pair<Collective, const char*>> operations{{Collective::all_gather, "all_gather"},
-                                                                   {Collective::all_to_all, "all_to_all"},
-                                                                   {Collective::reduce_scatter, "reduce_scatter"},
-                                                                   {Collective::broadcast, "broadcast"},
-                                                                   {Collective::reduce, "reduce"},
-                                                                   {Collective::all_reduce, "all_reduce"}};
+  const std::vector<std::pair<std::uint32_t, const char*>> operations{
+      {ANYPLACE_COLLECTIVE_ALL_GATHER, "all_gather"},
+      {ANYPLACE_COLLECTIVE_ALL_TO_ALL, "all_to_all"},
+      {ANYPLACE_COLLECTIVE_REDUCE_SCATTER, "reduce_scatter"},
+      {ANYPLACE_COLLECTIVE_BROADCAST, "broadcast"},
+      {ANYPLACE_COLLECTIVE_REDUCE, "reduce"},
+      {ANYPLACE_COLLECTIVE_ALL_REDUCE, "all_reduce"}};
   for (const auto& [what, name] : operations) {
     std::vector<float> results[2];
     for (const bool cut : {false, true}) {
       const Buffer source = Buffer::of<float>(me.stream, all), out = me.filled(-1, all);
       me.stream.copy(source, given);
-      const bool in_place = what == Collective::broadcast;
-      const Part whole{
-          what, DType::f32, Reduction::sum, 1, count, in_place ? source.address() : out.address(), source.address()};
+      const bool in_place = what == ANYPLACE_COLLECTIVE_BROADCAST;
+      const Part whole{what,
+                       ANYPLACE_DTYPE_F32,
+                       ANYPLACE_REDUCTION_SUM,
+                       1,
+                       count,
+                       in_place ? source.address() : out.address(),
+                       source.address()};
       me.all.group_start();
       const std::vector<Part> parts = cut ? in_pieces(whole, most, rank, size) : std::vector<Part>{whole};
       require(parts.size() > 1 || !cut, "it is cut");

@@ -3,11 +3,12 @@
 
 #include <iterator>
 
-#include "ranks/half.h"
+#include "mpi/half.h"
 
 namespace anyplace::doubles::nccl {
 
-using namespace anyplace::detail;
+using namespace anyplace::mpi;
+using namespace anyplace::nccl;
 
 std::string text_of(const Call& call) {
   constexpr const char* names[] = {"ncclAllReduce",     "ncclReduce", "ncclBroadcast", "ncclAllGather",

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ranks/nccl_library.h"
+#include "nccl/nccl_library.h"
 
 namespace anyplace::doubles::nccl {
 

@@ -13,7 +13,7 @@
 
 namespace anyplace::doubles::nccl {
 
-using namespace anyplace::detail;
+using namespace anyplace::nccl;
 
 namespace {
 

@@ -15,7 +15,7 @@
 
 namespace anyplace::doubles::nccl {
 
-using namespace anyplace::detail;
+using namespace anyplace::nccl;
 
 namespace {
 

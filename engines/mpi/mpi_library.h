@@ -13,9 +13,7 @@
 #include <cstdint>
 #include <string>
 
-#include "anyplace/communicator.h"
-
-namespace anyplace::detail {
+namespace anyplace::mpi {
 
 static_assert(std::endian::native == std::endian::little && sizeof(void*) == 8,
               "an MPI handle that is an int is passed as the lower half of 64 bits");
@@ -120,7 +118,10 @@ struct MpiLibrary {
   void* status_ignore() const noexcept { return reinterpret_cast<void*>(abi.status_ignore); }
 };
 
-/// The library, opened once. Null where there is none that can be used; then status.reason says why.
-const MpiLibrary* mpi_library(CommunicatorEngine& status);
+/// What is looked for first.
+inline constexpr const char* open_mpi_file = "libmpi.so.40";
+/// Opens the library unless `library` has it, which is written once. False where there is none that can be used; then
+/// `reason` says why. Throws bad_alloc.
+bool open_mpi_library(const MpiLibrary*& library, std::string& reason);
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::mpi

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ranks/mpi_library.h"
+#include "mpi_library.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <link.h>
 
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
-#include "runtime/no_destructor.h"
-#include "runtime/text.h"
-
-namespace anyplace::detail {
+namespace anyplace::mpi {
 namespace {
 
 struct Candidate {
   const char* file;
   bool is_open_mpi;
 };
-constexpr Candidate open_mpi{"libmpi.so.40", true};
+constexpr Candidate open_mpi{open_mpi_file, true};
 constexpr Candidate mpich{"libmpi.so.12", false};
 constexpr Candidate debian_mpich{"libmpich.so.12", false};
 
@@ -68,7 +65,7 @@ std::unique_ptr<MpiLibrary> open_candidate(const Candidate& candidate, std::stri
   void* const handle = dlopen(candidate.file, RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
     const char* const said = dlerror();
-    reason = std::string(bounded(said == nullptr ? candidate.file : said));
+    reason = said == nullptr ? candidate.file : said;
     return nullptr;
   }
   auto library = std::make_unique<MpiLibrary>();
@@ -76,48 +73,37 @@ std::unique_ptr<MpiLibrary> open_candidate(const Candidate& candidate, std::stri
   library->path = path_of(handle, candidate.file);
   std::string missing;
   if (!read_entries(handle, *library, missing) || !read_handles(handle, *library, missing)) {
-    reason = fmt::format("{} lacks {}: it is older than MPI 3.0, or another library", library->path, missing);
+    reason = library->path + " lacks " + missing + ": it is older than MPI 3.0, or another library";
     return nullptr;
   }
   std::vector<char> text(mpi_text_room);
   int length = 0;
   if (library->Get_library_version(text.data(), &length) == mpi_success) {
     const std::string_view whole(text.data());
-    library->version = one_line(whole.substr(0, whole.find_first_of(",\n")));
+    library->version = whole.substr(0, whole.find_first_of(",\n"));
   }
   library->Query_cuda_support = reinterpret_cast<int (*)()>(dlsym(handle, "MPIX_Query_cuda_support"));
   return library;
 }
 
-struct OpenedMpi {
-  std::mutex mutex;  // guards library; libraries are opened under it
-  std::unique_ptr<MpiLibrary> library;
-};
-NoDestructor<OpenedMpi> opened_mpi;
+constinit std::mutex opening;  // libraries are opened under it
 
 }  // namespace
 
-const MpiLibrary* mpi_library(CommunicatorEngine& status) {
-  status = {"mpi", "cpu_sim, and every backend without an engine", open_mpi.file, false, "", ""};
-  const std::lock_guard lock(opened_mpi.value.mutex);
-  if (!opened_mpi.value.library) {
-    std::string reasons;
-    for (const Candidate& candidate : candidates()) {
-      std::string reason;
-      opened_mpi.value.library = open_candidate(candidate, reason);
-      if (opened_mpi.value.library) break;
-      reasons += (reasons.empty() ? "" : "; ") + reason;
+bool open_mpi_library(const MpiLibrary*& library, std::string& reason) {
+  const std::lock_guard lock(opening);
+  if (library != nullptr) return true;
+  std::string reasons;
+  for (const Candidate& candidate : candidates()) {
+    std::string why;
+    if (std::unique_ptr<MpiLibrary> opened = open_candidate(candidate, why)) {
+      library = opened.release();  // never freed: it is called until the process has ended
+      return true;
     }
-    if (!opened_mpi.value.library) {
-      status.reason = reasons + "; Debian: apt-get install libopenmpi3 openmpi-bin, or libmpich12 mpich";
-      return nullptr;
-    }
+    reasons += (reasons.empty() ? "" : "; ") + why;
   }
-  const MpiLibrary& library = *opened_mpi.value.library;
-  status.library = library.path;
-  status.usable = true;
-  status.version = library.version;
-  return &library;
+  reason = reasons + "; Debian: apt-get install libopenmpi3 openmpi-bin, or libmpich12 mpich";
+  return false;
 }
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::mpi

@@ -7,28 +7,26 @@
 // saturate where it adds them by vectors, and wrap in the rest.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 
-#include "ranks/mpi_library.h"
-#include "ranks/part.h"
+#include "anyplace/backend/engine.h"
+#include "mpi_library.h"
 
-namespace anyplace::detail {
-
-inline constexpr std::size_t dtype_count = static_cast<std::size_t>(DType::boolean) + 1;
+namespace anyplace::mpi {
 
 /// MPI's operations of our own: made once MPI is initialised. Those of a type are sum, prod, min, max; 0 is MPI's.
 struct MpiOwnOps {
-  MpiHandle of_type[dtype_count][4] = {};
+  MpiHandle of_type[ANYPLACE_DTYPE_COUNT][4] = {};
 };
 
 /// False if MPI refused one.
 bool make_own_ops(const MpiLibrary& mpi, MpiOwnOps& ops) noexcept;
 
-MpiHandle mpi_type(const MpiLibrary& mpi, DType type) noexcept;
+MpiHandle mpi_type(const MpiLibrary& mpi, std::uint32_t type) noexcept;
 /// Of avg it is the sum.
-MpiHandle mpi_op(const MpiLibrary& mpi, const MpiOwnOps& own, DType type, Reduction reduction) noexcept;
+MpiHandle mpi_op(const MpiLibrary& mpi, const MpiOwnOps& own, std::uint32_t type, std::uint32_t reduction) noexcept;
 
 /// Divides `count` elements of a type that has avg.
-void divide(void* elements, std::uint64_t count, DType type, int by) noexcept;
+void divide(void* elements, std::uint64_t count, std::uint32_t type, int by) noexcept;
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::mpi

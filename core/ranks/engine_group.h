@@ -77,6 +77,9 @@ class EngineGroup {
   std::atomic<bool> failed_{false};  ///< whether there is one
 };
 
+/// The device as it crosses to an engine. May make the vendor's context.
+anyplace_engine_device crossing_device(DeviceState& device);
+
 /// The Error of a wait for other ranks that took longer than it may. `what` is what they were to do.
 Error timeout_error(const std::string& place, const char* operation, const std::string& what,
                     std::chrono::nanoseconds timeout);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ranks/mpi_types.h"
+#include "mpi_types.h"
 
 #include <array>
 #include <cmath>
@@ -8,9 +8,9 @@
 #include <limits>
 #include <type_traits>
 
-#include "ranks/half.h"
+#include "half.h"
 
-namespace anyplace::detail {
+namespace anyplace::mpi {
 namespace {
 
 // ---- Elements, as the operations have them
@@ -40,19 +40,19 @@ struct Bf16 {
 
 /// A NaN where either is one, always the same; -0 is less than 0. Without branches, so that loops of it are done by
 /// vectors.
-template <Reduction reduction, class T>
+template <std::uint32_t reduction, class T>
 T extreme(T a, T b) noexcept {
-  constexpr bool least = reduction == Reduction::min;
+  constexpr bool least = reduction == ANYPLACE_REDUCTION_MIN;
   const T of_equals = std::signbit(a) == least ? a : b;
   const T of_numbers = a == b ? of_equals : (a < b) == least ? a : b;
   return std::isunordered(a, b) ? std::numeric_limits<T>::quiet_NaN() : of_numbers;
 }
 
 /// Integers wrap around.
-template <Reduction reduction, class T>
+template <std::uint32_t reduction, class T>
 T combined(T a, T b) noexcept {
-  constexpr bool is_sum = reduction == Reduction::sum;
-  if constexpr (reduction == Reduction::min || reduction == Reduction::max) {
+  constexpr bool is_sum = reduction == ANYPLACE_REDUCTION_SUM;
+  if constexpr (reduction == ANYPLACE_REDUCTION_MIN || reduction == ANYPLACE_REDUCTION_MAX) {
     return extreme<reduction>(a, b);
   } else if constexpr (std::is_integral_v<T>) {
     const auto x = static_cast<unsigned>(a), y = static_cast<unsigned>(b);
@@ -63,7 +63,7 @@ T combined(T a, T b) noexcept {
   }
 }
 
-template <class Element, Reduction reduction>
+template <class Element, std::uint32_t reduction>
 void reduce_own(void* in, void* inout, int* count, MpiHandle* /*type*/) noexcept {
   const auto* const from = static_cast<const typename Element::Stored*>(in);
   auto* const to = static_cast<typename Element::Stored*>(inout);
@@ -73,34 +73,34 @@ void reduce_own(void* in, void* inout, int* count, MpiHandle* /*type*/) noexcept
 }
 
 struct OwnOp {
-  DType type;
-  Reduction reduction;
+  std::uint32_t type;
+  std::uint32_t reduction;
   MpiUserFunction function;
 };
 template <class Element>
-constexpr std::array<OwnOp, 2> sums(DType type) {
-  return {{{type, Reduction::sum, reduce_own<Element, Reduction::sum>},
-           {type, Reduction::prod, reduce_own<Element, Reduction::prod>}}};
+constexpr std::array<OwnOp, 2> sums(std::uint32_t type) {
+  return {{{type, ANYPLACE_REDUCTION_SUM, reduce_own<Element, ANYPLACE_REDUCTION_SUM>},
+           {type, ANYPLACE_REDUCTION_PROD, reduce_own<Element, ANYPLACE_REDUCTION_PROD>}}};
 }
 template <class Element>
-constexpr std::array<OwnOp, 2> extremes(DType type) {
-  return {{{type, Reduction::min, reduce_own<Element, Reduction::min>},
-           {type, Reduction::max, reduce_own<Element, Reduction::max>}}};
+constexpr std::array<OwnOp, 2> extremes(std::uint32_t type) {
+  return {{{type, ANYPLACE_REDUCTION_MIN, reduce_own<Element, ANYPLACE_REDUCTION_MIN>},
+           {type, ANYPLACE_REDUCTION_MAX, reduce_own<Element, ANYPLACE_REDUCTION_MAX>}}};
 }
 constexpr std::array<OwnOp, 2> own_ops[] = {
-    sums<F16>(DType::f16),
-    extremes<F16>(DType::f16),
-    sums<Bf16>(DType::bf16),
-    extremes<Bf16>(DType::bf16),
-    extremes<Plain<float>>(DType::f32),
-    extremes<Plain<double>>(DType::f64),
-    sums<Plain<std::int8_t>>(DType::i8),
-    sums<Plain<std::uint8_t>>(DType::u8),
-    sums<Plain<std::int16_t>>(DType::i16),
-    sums<Plain<std::uint16_t>>(DType::u16),
+    sums<F16>(ANYPLACE_DTYPE_F16),
+    extremes<F16>(ANYPLACE_DTYPE_F16),
+    sums<Bf16>(ANYPLACE_DTYPE_BF16),
+    extremes<Bf16>(ANYPLACE_DTYPE_BF16),
+    extremes<Plain<float>>(ANYPLACE_DTYPE_F32),
+    extremes<Plain<double>>(ANYPLACE_DTYPE_F64),
+    sums<Plain<std::int8_t>>(ANYPLACE_DTYPE_I8),
+    sums<Plain<std::uint8_t>>(ANYPLACE_DTYPE_U8),
+    sums<Plain<std::int16_t>>(ANYPLACE_DTYPE_I16),
+    sums<Plain<std::uint16_t>>(ANYPLACE_DTYPE_U16),
 };
 
-MpiHandle& own_op(MpiOwnOps& ops, DType type, Reduction reduction) noexcept {
+MpiHandle& own_op(MpiOwnOps& ops, std::uint32_t type, std::uint32_t reduction) noexcept {
   return ops.of_type[static_cast<std::size_t>(type)][static_cast<std::size_t>(reduction)];
 }
 
@@ -130,72 +130,72 @@ bool make_own_ops(const MpiLibrary& mpi, MpiOwnOps& ops) noexcept {
   return true;
 }
 
-MpiHandle mpi_type(const MpiLibrary& mpi, DType type) noexcept {
+MpiHandle mpi_type(const MpiLibrary& mpi, std::uint32_t type) noexcept {
   switch (type) {
-    case DType::f16:
-    case DType::bf16:
-    case DType::u16:
+    case ANYPLACE_DTYPE_F16:
+    case ANYPLACE_DTYPE_BF16:
+    case ANYPLACE_DTYPE_U16:
       return mpi.u16;
-    case DType::f32:
+    case ANYPLACE_DTYPE_F32:
       return mpi.f32;
-    case DType::f64:
+    case ANYPLACE_DTYPE_F64:
       return mpi.f64;
-    case DType::c64:
+    case ANYPLACE_DTYPE_C64:
       return mpi.c64;
-    case DType::c128:
+    case ANYPLACE_DTYPE_C128:
       return mpi.c128;
-    case DType::i8:
+    case ANYPLACE_DTYPE_I8:
       return mpi.i8;
-    case DType::i16:
+    case ANYPLACE_DTYPE_I16:
       return mpi.i16;
-    case DType::i32:
+    case ANYPLACE_DTYPE_I32:
       return mpi.i32;
-    case DType::i64:
+    case ANYPLACE_DTYPE_I64:
       return mpi.i64;
-    case DType::u8:
-    case DType::boolean:
+    case ANYPLACE_DTYPE_U8:
+    case ANYPLACE_DTYPE_BOOLEAN:
       return mpi.u8;
-    case DType::u32:
+    case ANYPLACE_DTYPE_U32:
       return mpi.u32;
-    case DType::u64:
+    case ANYPLACE_DTYPE_U64:
       return mpi.u64;
   }
   return mpi.byte;
 }
 
-MpiHandle mpi_op(const MpiLibrary& mpi, const MpiOwnOps& own, DType type, Reduction reduction) noexcept {
-  const Reduction plain = reduction == Reduction::avg ? Reduction::sum : reduction;
+MpiHandle mpi_op(const MpiLibrary& mpi, const MpiOwnOps& own, std::uint32_t type, std::uint32_t reduction) noexcept {
+  const std::uint32_t plain = reduction == ANYPLACE_REDUCTION_AVG ? std::uint32_t{ANYPLACE_REDUCTION_SUM} : reduction;
   const MpiHandle ours = own.of_type[static_cast<std::size_t>(type)][static_cast<std::size_t>(plain)];
   if (ours != 0) return ours;
   switch (plain) {
-    case Reduction::prod:
+    case ANYPLACE_REDUCTION_PROD:
       return mpi.prod;
-    case Reduction::min:
+    case ANYPLACE_REDUCTION_MIN:
       return mpi.min;
-    case Reduction::max:
+    case ANYPLACE_REDUCTION_MAX:
       return mpi.max;
     default:
       return mpi.sum;
   }
 }
 
-void divide(void* elements, std::uint64_t count, DType type, int by) noexcept {
+void divide(void* elements, std::uint64_t count, std::uint32_t type, int by) noexcept {
   switch (type) {
-    case DType::f16:
+    case ANYPLACE_DTYPE_F16:
       return divide_half<F16>(elements, count, by);
-    case DType::bf16:
+    case ANYPLACE_DTYPE_BF16:
       return divide_half<Bf16>(elements, count, by);
-    case DType::f32:
+    case ANYPLACE_DTYPE_F32:
       return divide_plain<float>(elements, count, by);
-    case DType::f64:
+    case ANYPLACE_DTYPE_F64:
       return divide_plain<double>(elements, count, by);
-    case DType::c64:
+    case ANYPLACE_DTYPE_C64:
       return divide_plain<float>(elements, count * 2, by);
-    case DType::c128:
+    case ANYPLACE_DTYPE_C128:
       return divide_plain<double>(elements, count * 2, by);
     default:
       return;
   }
 }
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::mpi

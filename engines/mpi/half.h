@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace anyplace::detail {
+namespace anyplace::mpi {
 
 inline float from_bf16(std::uint16_t bits) noexcept { return std::bit_cast<float>(std::uint32_t{bits} << 16); }
 
@@ -39,4 +39,4 @@ inline std::uint16_t to_f16(float value) noexcept {
   return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3f000000u));
 }
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::mpi

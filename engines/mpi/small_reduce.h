@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "ranks/mpi_library.h"
+#include "mpi_library.h"
 
-namespace anyplace::detail {
+namespace anyplace::mpi {
 
 /// More bytes than this are MPI's own business.
 inline constexpr std::uint64_t small_reduce_bytes = 8192;
@@ -71,4 +71,4 @@ class SmallReduce {
   std::vector<std::byte> received_;
 };
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::mpi

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ranks/vendor_scope.h"
+#include "vendor_scope.h"
 
 #include <dlfcn.h>
 
-#include "plugins/device_properties.h"
-#include "runtime/call.h"
+#include <cstdint>
+#include <string_view>
 
-namespace anyplace::detail {
+namespace anyplace::engines {
 namespace {
 
 /// Of the driver that the backend has loaded; null if it hasn't.
@@ -43,13 +43,12 @@ const Hip& hip() noexcept {
 
 }  // namespace
 
-VendorScope::VendorScope(DeviceState& device) {
-  const std::string& backend = device.backend->name;
+VendorScope::VendorScope(const anyplace_engine_device& device) noexcept {
+  const std::string_view backend = device.backend;
   if (backend == "cuda" && cuda().push != nullptr && cuda().pop != nullptr) {
-    std::uint64_t context = 0;
-    check(device.table->device_native(device.self, device.index, ANYPLACE_NATIVE_CONTEXT, &context), device,
-          "Communicator");
-    if (cuda().push(reinterpret_cast<void*>(static_cast<std::uintptr_t>(context))) == 0) kind_ = Kind::cuda;
+    if (cuda().push(reinterpret_cast<void*>(static_cast<std::uintptr_t>(device.native_context))) == 0) {
+      kind_ = Kind::cuda;
+    }
   } else if (backend == "hip" && hip().get != nullptr && hip().set != nullptr) {
     if (hip().get(&before_) == 0 && hip().set(device.index) == 0) kind_ = Kind::hip;
   }
@@ -61,4 +60,4 @@ VendorScope::~VendorScope() {
   if (kind_ == Kind::hip) hip().set(before_);
 }
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::engines

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ranks/small_reduce.h"
+#include "small_reduce.h"
 
 #include <bit>
 #include <cstring>
 
-namespace anyplace::detail {
+namespace anyplace::mpi {
 
 SmallPlan::SmallPlan(int rank, int size) {
   const auto power = static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
@@ -83,4 +83,4 @@ bool SmallReduce::look(int& code) noexcept {
   }
 }
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::mpi

@@ -3,14 +3,14 @@
 // ask that, not anyplace, which device they work on.
 #pragma once
 
-#include "runtime/backend.h"
+#include "anyplace/backend/engine.h"
 
-namespace anyplace::detail {
+namespace anyplace::engines {
 
 class VendorScope {
  public:
-  /// Does nothing for a backend that isn't cuda or hip. Throws what making the device's context throws.
-  explicit VendorScope(DeviceState& device);
+  /// Does nothing for a backend that isn't cuda or hip.
+  explicit VendorScope(const anyplace_engine_device& device) noexcept;
   VendorScope(const VendorScope&) = delete;  // restores once
   VendorScope& operator=(const VendorScope&) = delete;
   ~VendorScope();
@@ -20,4 +20,4 @@ class VendorScope {
   int before_ = 0;  ///< hip's device
 };
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::engines

@@ -7,20 +7,20 @@
 #include <cstddef>
 #include <string>
 
-#include "anyplace/communicator.h"
+namespace anyplace::nccl {
 
-namespace anyplace::detail {
-
-struct NcclFlavor {
+/// What is different between the two engines that are built of this source.
+struct Flavor {
   const char* engine;
   const char* backend;
   const char* library;
   const char* package;
 };
-inline constexpr NcclFlavor nccl_flavors[] = {
-    {"nccl", "cuda", "libnccl.so.2", "NVIDIA: apt-get install libnccl2"},
-    {"rccl", "hip", "librccl.so.1", "AMD: apt-get install rccl; Debian: librccl1"},
-};
+#if defined(ANYPLACE_ENGINE_IS_RCCL)
+inline constexpr Flavor flavor{"rccl", "hip", "librccl.so.1", "AMD: apt-get install rccl; Debian: librccl1"};
+#else
+inline constexpr Flavor flavor{"nccl", "cuda", "libnccl.so.2", "NVIDIA: apt-get install libnccl2"};
+#endif
 
 struct NcclComm;  // ncclComm
 struct NcclUniqueId {
@@ -83,7 +83,6 @@ inline constexpr int nccl_least_version = 21000;
   X(ncclRecv, 1, int, (void* destination, std::size_t count, int type, int peer, NcclComm* comm, void* stream))
 
 struct NcclLibrary {
-  const NcclFlavor* flavor = nullptr;
   std::string path;
   int version = 0;
 #define ANYPLACE_NCCL_MEMBER(name, required, result, parameters) result(*name) parameters = nullptr;
@@ -91,7 +90,12 @@ struct NcclLibrary {
 #undef ANYPLACE_NCCL_MEMBER
 };
 
-/// The library, opened once. Null where there is none that can be used; then status.reason says why.
-const NcclLibrary* nccl_library(const NcclFlavor& flavor, CommunicatorEngine& status);
+/// "2.21.5" of 22105.
+std::string version_text(int version);
+/// Null until it was opened. Written once, by the first open_nccl() that succeeds.
+extern const NcclLibrary* nccl;
+/// Opens the library unless that was done. False where there is none that can be used; then `reason` says why. Throws
+/// bad_alloc.
+bool open_nccl(std::string& reason);
 
-}  // namespace anyplace::detail
+}  // namespace anyplace::nccl

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// HostGroup: a communicator over an engine on the host, and HostJob, one piece of work of a stream that it does.
+//
+// A job waits until its stream's earlier work is done and the group's earlier jobs have started, so that all ranks
+// start a group's jobs in the order of the calls; then it is started, tested, and ends: its stream, which was held,
+// goes on. What is in memory of a device that the engine can't reach is copied to pinned host memory before and back
+// afterwards, as work of the stream.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "anyplace/memory.h"
+#include "ranks/bootstrap.h"
+#include "ranks/engine_group.h"
+#include "ranks/host_progress.h"
+#include "ranks/host_runtime.h"
+#include "streams/cross_wait.h"
+
+namespace anyplace::detail {
+
+/// What ranks compare before they start a job, where they were asked to: equal at all of them.
+struct JobHeader {
+  std::uint64_t sequence = 0;
+  std::uint64_t count = 0;
+  std::uint64_t rest = 0;  ///< of the job's other parts
+  std::int32_t root = 0;
+  std::uint8_t what = 0;
+  std::uint8_t type = 0;
+  std::uint8_t reduction = 0;
+  std::uint8_t parts = 0;
+};
+
+struct HostJob {
+  std::vector<Part> parts;  ///< their addresses are the host's, or the engine reaches them
+  std::vector<HostBuffer> staged;
+  std::vector<std::vector<std::byte>> staged_plainly;
+  std::uint64_t stream_id = 0;
+  std::shared_ptr<CrossWait> wait;
+  std::shared_ptr<HostJob> next;   ///< becomes ready when this is done. Under Calls.
+  std::atomic<bool> ready{false};  ///< the stream's earlier work is done
+
+  // -- Under HostProgress::Calls.
+  enum class State { queued, checking, running, done } state = State::queued;
+  Deadline::Clock::time_point deadline{};
+  anyplace_operation operation = 0;  ///< of the engine's, that was started last
+  bool is_under_way = false;         ///< the engine may use the memory
+  bool has_more_to_start = false;    ///< which comes before what later jobs start
+  JobHeader header;
+  std::vector<JobHeader> headers;  ///< all ranks'
+};
+
+class HostGroup final : public EngineGroup, public std::enable_shared_from_this<HostGroup> {
+ public:
+  HostGroup(HostRuntime& runtime, const anyplace_engine_group& made, DeviceState& device,
+            std::chrono::nanoseconds timeout);
+  ~HostGroup() override;
+
+  void require(const Part& part, const char* operation) const override;
+  void submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) override;
+  bool submit_at_once(const Pin<StreamState>& stream, const Part& part, const char* operation) override;
+  std::shared_ptr<EngineGroup> split(int color, int key, const char* operation) override;
+  bool idle() override;
+  bool wait(const Deadline& deadline) override;
+  void end(const Error& error) noexcept override;
+
+  using Signals = std::vector<std::shared_ptr<CrossWait>>;
+  /// One look at the jobs, by a thread that waits for one or by another. Under Calls. What is done is added to `done`,
+  /// for signal(). True if a job is started.
+  bool step(Deadline::Clock::time_point now, bool by_waiter, Signals& done) noexcept;
+  /// Under Calls.
+  bool has_jobs() const noexcept { return !jobs_.empty(); }
+  /// Lets the streams go on. Not under Calls.
+  void signal(const Signals& done) const noexcept;
+
+ private:
+  bool stages(anyplace_address address) const noexcept;
+  void stage(HostJob& job, const Pin<StreamState>& stream);
+  void unstage(const HostJob& job, const std::vector<Part>& parts, StreamView stream) const;
+  anyplace_address host_memory(HostJob& job, std::uint64_t bytes) const;
+  void arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream, const char* operation);
+  void enlist(const std::shared_ptr<HostJob>& job, StreamState& stream, const char* operation);
+  bool is_at_once(const std::vector<Part>& parts) const noexcept;
+  bool test_for_a_while(anyplace_operation operation) const;
+  // -- Under Calls.
+  void start(HostJob& job);
+  void start_parts(HostJob& job);
+  void start_check(HostJob& job);
+  void compare_headers(const HostJob& job) const;
+  std::uint32_t test_operation(anyplace_operation operation) const;
+  bool test(HostJob& job);
+  void finish(HostJob& job) const noexcept;
+  /// Fails, and takes all jobs out.
+  void give_up(const Error& error, Signals& done) noexcept;
+
+  HostRuntime& runtime_;
+  const anyplace_engine_table& table_;
+  const anyplace_group group_;
+  const bool checks_;               ///< ANYPLACE_COMMUNICATOR_CHECK
+  const bool takes_device_memory_;  ///< the engine does
+  const std::uint64_t at_once_bytes_;
+  // -- Under HostProgress::Calls.
+  std::deque<std::shared_ptr<HostJob>> jobs_;
+  std::uint64_t sequence_ = 0;
+  std::chrono::microseconds patience_;  ///< with an all_reduce that may be over at once, before it becomes a job
+  bool listed_ = false;                 ///< among those that progress is made with
+  friend class HostProgress;
+};
+
+/// Makes a communicator of the plan's ranks, or of the engine's world.
+std::shared_ptr<EngineGroup> make_host_group(const Engine& engine, DeviceState& device, const BootstrapPlan& plan,
+                                             std::chrono::nanoseconds timeout, const char* operation);
+
+}  // namespace anyplace::detail

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/stream_group.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "anyplace/memory.h"
+#include "memory/address_book.h"
+#include "plugins/device_properties.h"
+#include "ranks/call_bounded.h"
+#include "ranks/engine_error.h"
+#include "ranks/host_runtime.h"
+#include "runtime/call.h"
+#include "runtime/service.h"
+#include "runtime/shortage.h"
+#include "streams/event_state.h"
+
+namespace anyplace::detail {
+namespace {
+
+constexpr const char* group_operation = "Communicator";
+
+class StreamGroup final : public EngineGroup, public std::enable_shared_from_this<StreamGroup> {
+ public:
+  StreamGroup(const Engine& engine, const anyplace_engine_group& made, DeviceState& device,
+              std::chrono::nanoseconds timeout)
+      : EngineGroup(device, made.rank, made.size, timeout),
+        engine_(engine),
+        table_(engine.table),
+        group_(made.group),
+        scratch_(Device(&device), ANYPLACE_ENGINE_SCRATCH_BYTES) {}
+  ~StreamGroup() override;
+
+  void require(const Part& part, const char* operation) const override;
+  void submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) override;
+  std::shared_ptr<EngineGroup> split(int color, int key, const char* operation) override;
+  bool idle() override { return wait(Deadline(0)); }
+  bool wait(const Deadline& deadline) override;
+  void end(const Error& error) noexcept override;
+
+ private:
+  struct Pending {
+    std::shared_ptr<EventState> before, after;
+    std::string what;
+    std::uint64_t stream_id = 0;
+    bool begun = false;
+    Deadline::Clock::time_point deadline{};
+  };
+
+  void require_device_memory(const Part& part, const char* operation) const;
+  std::string advice_on_memory(const std::vector<Part>& parts) const;
+  void enqueue(std::uint64_t native, const std::vector<Part>& parts);
+  void watch(Pending pending);
+  bool look() noexcept;
+  void look_closely();
+  void abort_group() noexcept;
+
+  const Engine& engine_;
+  const anyplace_engine_table& table_;
+  ServiceRoom room_{group_operation};
+  std::mutex group_mutex_;    // guards group_ and every call with it; pending_mutex_ is taken after it
+  anyplace_group group_;      ///< 0 once it was aborted
+  const Buffer scratch_;      ///< what a barrier works on
+  std::mutex pending_mutex_;  // guards what follows; the backend's event_query is called under it
+  std::deque<Pending> pending_;
+  bool watched_ = false;  ///< the polling thread looks
+};
+
+StreamGroup::~StreamGroup() {
+  const anyplace_group group = std::exchange(group_, 0);
+  if (group == 0 || !backends_callable()) return;
+  // It may wait for what the engine still does, which whoever ends this mustn't.
+  post_to_service([table = &table_, group] { table->group_destroy(table->self, group); });
+}
+
+/// "the engine that takes it, or " for texts; empty where there is none.
+std::string other_engine(const Engine& engine) {
+  const Engine* const other = engine_for_others();
+  if (other == nullptr || other == &engine) return "";
+  return fmt::format("make the communicator with the engine {}, or ", other->name);
+}
+
+/// Memory that is known to be the host's is refused; of memory that nobody knows, the engine says so.
+void StreamGroup::require_device_memory(const Part& part, const char* operation) const {
+  for (const bool is_source : {true, false}) {
+    const std::uint64_t bytes = is_source ? part.source_bytes(rank(), size()) : part.destination_bytes(rank(), size());
+    const AddressKind kind =
+        bytes == 0 ? AddressKind::device : find_address(is_source ? part.source : part.destination, &device()).kind;
+    if (kind != AddressKind::pinned && kind != AddressKind::registered) continue;
+    fail(ErrorCode::invalid_argument, device().place, operation,
+         fmt::format("the {} is memory of the host, and {} takes its device's alone\n{}copy to a buffer of {}\nsee "
+                     "docs/ranks.md",
+                     is_source ? "source" : "destination", engine_.name, other_engine(engine_), device().place));
+  }
+}
+
+/// Empty unless an address is of no memory that anyplace knows.
+std::string StreamGroup::advice_on_memory(const std::vector<Part>& parts) const {
+  for (const Part& part : parts) {
+    for (const bool is_source : {true, false}) {
+      const std::uint64_t bytes =
+          is_source ? part.source_bytes(rank(), size()) : part.destination_bytes(rank(), size());
+      const anyplace_address address = is_source ? part.source : part.destination;
+      if (bytes == 0 || find_address(address, &device()).kind != AddressKind::unknown) continue;
+      return fmt::format(
+          "the {} {:#x} of {} is of no memory that was made here: if it is the host's, {}copy to a buffer of {}",
+          is_source ? "source" : "destination", address, describe(part), other_engine(engine_), device().place);
+    }
+  }
+  return "";
+}
+
+void StreamGroup::require(const Part& part, const char* operation) const {
+  require_device_memory(part, operation);
+  if (table_.part_check == nullptr) return;
+  const anyplace_engine_part crossing = crossing_part(part);
+  check_engine(engine_, table_.part_check(table_.self, &crossing), device().place, operation);
+}
+
+// ---- Submitting ----------------------------------------------------------------------------------------------------
+
+void StreamGroup::enqueue(std::uint64_t native, const std::vector<Part>& parts) {
+  std::vector<anyplace_engine_part> crossing = crossing_parts(parts);
+  for (anyplace_engine_part& part : crossing) {
+    if (part.collective == ANYPLACE_COLLECTIVE_BARRIER) part.source = part.destination = scratch_.address();
+  }
+  const std::lock_guard lock(group_mutex_);
+  if (group_ == 0) return;  // it has failed meanwhile, which the stream has as its fault
+  const anyplace_status status =
+      table_.group_enqueue(table_.self, group_, native, crossing.data(), static_cast<std::uint32_t>(crossing.size()),
+                           sizeof(crossing.front()));
+  if (status == ANYPLACE_STATUS_OK) return;
+  Message message = take_message();
+  throw engine_error(engine_, status, std::move(message), device().place, group_operation, "failed",
+                     status == ANYPLACE_STATUS_BACKEND_FAILED ? advice_on_memory(parts) : "");
+}
+
+void StreamGroup::submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) {
+  DeviceState& state = device();
+  std::uint64_t native = 0;
+  detail::check(state.table->stream_native(state.self, stream->handle, &native), state, operation);
+  Pending pending;
+  pending.what = "do " + describe(parts.front());
+  pending.stream_id = stream->id;
+  pending.before = make_event(state, 0, operation);
+  pending.after = make_event(state, 0, operation);
+  record(*pending.before, *stream, operation);
+  const auto self = shared_from_this();
+  const bool held = stream->held.load(std::memory_order_acquire) && hold_back(*stream, [self, native, parts] {
+                      self->enqueue(native, parts);
+                      return anyplace_status{ANYPLACE_STATUS_OK};
+                    });
+  if (!held) enqueue(native, parts);
+  record(*pending.after, *stream, operation);
+  watch(std::move(pending));
+}
+
+// ---- Watching ------------------------------------------------------------------------------------------------------
+
+void StreamGroup::watch(Pending pending) {
+  auto self = std::make_unique<std::shared_ptr<StreamGroup>>(shared_from_this());
+  const std::lock_guard lock(pending_mutex_);
+  pending_.push_back(std::move(pending));
+  if (std::exchange(watched_, true)) return;
+  poll_in_service([group = self.release()] {
+    if (!(*group)->look()) return false;
+    delete group;
+    return true;
+  });
+}
+
+/// True if there is nothing to look at any more.
+bool StreamGroup::look() noexcept {
+  try {
+    look_closely();
+  } catch (const Error& error) {
+    // The engine's abort may wait for its own threads, which the polling thread mustn't.
+    if (fail_with(error)) {
+      HostRuntime::give_up_all();  // of the ranks that a launcher has started
+      auto* const group = new (std::nothrow) std::shared_ptr<StreamGroup>(shared_from_this());
+      if (group == nullptr) return false;
+      post_to_service([group] {
+        (*group)->abort_group();
+        delete group;
+      });
+    }
+  } catch (const std::exception&) {  // there is no memory: it looks again
+  }
+  const std::lock_guard lock(pending_mutex_);
+  if (!pending_.empty() && !failure()) return false;
+  watched_ = false;
+  return true;
+}
+
+void StreamGroup::look_closely() {
+  {
+    const std::unique_lock lock(group_mutex_, std::try_to_lock);
+    if (lock && group_ != 0) {
+      check_engine(engine_, table_.group_error(table_.self, group_), device().place, group_operation);
+    }
+  }
+  const std::lock_guard lock(pending_mutex_);
+  while (!pending_.empty() && query(*pending_.front().after, group_operation)) pending_.pop_front();
+  if (pending_.empty()) return;
+  Pending& first = pending_.front();
+  const auto now = Deadline::Clock::now();
+  if (!first.begun && query(*first.before, group_operation)) {
+    first.begun = true;
+    first.deadline = now + timeout();
+  }
+  if (first.begun && now >= first.deadline) {
+    throw timeout_error(device().place, group_operation, first.what, timeout());
+  }
+}
+
+/// Gives the failure to the streams, and lets them go on.
+void StreamGroup::abort_group() noexcept {
+  const std::optional<Error> error = failure();
+  {
+    const std::lock_guard lock(pending_mutex_);
+    for (const Pending& pending : pending_) {
+      bool done = false;  // and not noticed yet
+      try {
+        done = query(*pending.after, group_operation);
+      } catch (const std::exception&) {  // the device is lost
+      }
+      if (!done) record_fault(pending.stream_id, *error);
+    }
+    pending_.clear();
+  }
+  const std::lock_guard lock(group_mutex_);
+  const anyplace_group group = std::exchange(group_, 0);
+  if (group != 0) table_.group_abort(table_.self, group);
+}
+
+void StreamGroup::end(const Error& error) noexcept {
+  fail_with(error);
+  abort_group();
+}
+
+bool StreamGroup::wait(const Deadline& deadline) {
+  while (true) {
+    std::shared_ptr<EventState> first;
+    {
+      const std::lock_guard lock(pending_mutex_);
+      if (pending_.empty() || failure()) return true;
+      first = pending_.front().after;
+    }
+    if (!synchronize(*first, deadline.left(), group_operation)) return failure().has_value();
+    const std::lock_guard lock(pending_mutex_);
+    if (!pending_.empty() && pending_.front().after == first) pending_.pop_front();
+  }
+}
+
+// ---- Making --------------------------------------------------------------------------------------------------------
+
+/// What a call of the engine that may wait for ever gives, on its own thread.
+struct Made {
+  anyplace_status status = ANYPLACE_STATUS_OK;
+  Message message;
+  anyplace_engine_group group{};
+
+  template <class Call>
+  void by(const Call& call) {
+    group.struct_size = sizeof(group);
+    take_message();
+    status = call(&group);
+    message = take_message();
+  }
+};
+
+void require_made(const Engine& engine, const Made& made, const std::string& place, const char* operation) {
+  if (made.status == ANYPLACE_STATUS_OK) return;
+  throw engine_error(engine, made.status, made.message, place, operation, "can't make the communicator");
+}
+
+std::shared_ptr<EngineGroup> StreamGroup::split(int color, int key, const char* operation) {
+  const auto made = std::make_shared<Made>();
+  const bool done = call_bounded(Deadline(to_timeout_ns(timeout())), [self = shared_from_this(), made, color, key] {
+    const std::lock_guard lock(self->group_mutex_);
+    made->by([&](anyplace_engine_group* out) -> anyplace_status {
+      if (self->group_ == 0) return ANYPLACE_STATUS_INVALID_HANDLE;  // it has failed meanwhile
+      return self->table_.group_split(self->table_.self, self->group_, color, key, out);
+    });
+  });
+  if (!done) throw timeout_error(device().place, operation, "split the communicator", timeout());
+  require_made(engine_, *made, device().place, operation);
+  if (made->group.group == 0) return nullptr;
+  return std::make_shared<StreamGroup>(engine_, made->group, device(), timeout());
+}
+
+}  // namespace
+
+std::shared_ptr<EngineGroup> make_stream_group(const Engine& engine, DeviceState& device, const BootstrapPlan& plan,
+                                               std::chrono::nanoseconds timeout, const char* operation) {
+  require_library(engine, device.place, operation);
+  struct Asked {
+    anyplace_engine_device device;
+    MetRanks met;
+    Made made;
+  };
+  const auto asked = std::make_shared<Asked>(Asked{crossing_device(device), {}, {}});
+  asked->met = meet(engine, asked->device, plan, {device.place, operation, timeout, {}});
+  const bool done = call_bounded(Deadline(to_timeout_ns(timeout)), [asked, &table = engine.table] {
+    anyplace_engine_group_desc desc{};
+    desc.struct_size = sizeof(desc);
+    desc.rank = asked->met.rank;
+    desc.size = asked->met.size;
+    desc.device = &asked->device;
+    desc.id = &asked->met.id;
+    asked->made.by([&](anyplace_engine_group* out) { return table.group_create(table.self, &desc, out); });
+  });
+  if (!done) throw timeout_error(device.place, operation, "make the communicator", timeout);
+  require_made(engine, asked->made, device.place, operation);
+  return std::make_shared<StreamGroup>(engine, asked->made.group, device, timeout);
+}
+
+}  // namespace anyplace::detail
