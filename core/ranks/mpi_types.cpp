@@ -8,32 +8,19 @@
 #include <limits>
 #include <type_traits>
 
-#include "ranks/half.h"
+#include "runtime/half.h"
 
 namespace anyplace::detail {
 namespace {
 
-// ---- Elements, as the operations have them
-// ---------------------------------------------------------------------------
+// ---- Elements, as the operations have them -------------------------------------------------------------------------
 
 template <class T>
 struct Plain {
-  using Stored = T;
+  using Element = T;
   using Value = T;
   static T load(T value) noexcept { return value; }
   static T store(T value) noexcept { return value; }
-};
-struct F16 {
-  using Stored = std::uint16_t;
-  using Value = float;
-  static float load(std::uint16_t bits) noexcept { return from_f16(bits); }
-  static std::uint16_t store(float value) noexcept { return to_f16(value); }
-};
-struct Bf16 {
-  using Stored = std::uint16_t;
-  using Value = float;
-  static float load(std::uint16_t bits) noexcept { return from_bf16(bits); }
-  static std::uint16_t store(float value) noexcept { return to_bf16(value); }
 };
 
 // ---- Operations: their results don't depend on which operand is the first ------------------------------------------
@@ -63,12 +50,12 @@ T combined(T a, T b) noexcept {
   }
 }
 
-template <class Element, Reduction reduction>
+template <class Format, Reduction reduction>
 void reduce_own(void* in, void* inout, int* count, MpiHandle* /*type*/) noexcept {
-  const auto* const from = static_cast<const typename Element::Stored*>(in);
-  auto* const to = static_cast<typename Element::Stored*>(inout);
+  const auto* const from = static_cast<const typename Format::Element*>(in);
+  auto* const to = static_cast<typename Format::Element*>(inout);
   for (int i = 0; i < *count; ++i) {
-    to[i] = Element::store(combined<reduction, typename Element::Value>(Element::load(from[i]), Element::load(to[i])));
+    to[i] = Format::store(combined<reduction, typename Format::Value>(Format::load(from[i]), Format::load(to[i])));
   }
 }
 
@@ -77,21 +64,21 @@ struct OwnOp {
   Reduction reduction;
   MpiUserFunction function;
 };
-template <class Element>
+template <class Format>
 constexpr std::array<OwnOp, 2> sums(DType type) {
-  return {{{type, Reduction::sum, reduce_own<Element, Reduction::sum>},
-           {type, Reduction::prod, reduce_own<Element, Reduction::prod>}}};
+  return {{{type, Reduction::sum, reduce_own<Format, Reduction::sum>},
+           {type, Reduction::prod, reduce_own<Format, Reduction::prod>}}};
 }
-template <class Element>
+template <class Format>
 constexpr std::array<OwnOp, 2> extremes(DType type) {
-  return {{{type, Reduction::min, reduce_own<Element, Reduction::min>},
-           {type, Reduction::max, reduce_own<Element, Reduction::max>}}};
+  return {{{type, Reduction::min, reduce_own<Format, Reduction::min>},
+           {type, Reduction::max, reduce_own<Format, Reduction::max>}}};
 }
 constexpr std::array<OwnOp, 2> own_ops[] = {
-    sums<F16>(DType::f16),
-    extremes<F16>(DType::f16),
-    sums<Bf16>(DType::bf16),
-    extremes<Bf16>(DType::bf16),
+    sums<Binary16>(DType::f16),
+    extremes<Binary16>(DType::f16),
+    sums<Bfloat16>(DType::bf16),
+    extremes<Bfloat16>(DType::bf16),
     extremes<Plain<float>>(DType::f32),
     extremes<Plain<double>>(DType::f64),
     sums<Plain<std::int8_t>>(DType::i8),
@@ -104,8 +91,7 @@ MpiHandle& own_op(MpiOwnOps& ops, DType type, Reduction reduction) noexcept {
   return ops.of_type[static_cast<std::size_t>(type)][static_cast<std::size_t>(reduction)];
 }
 
-// ---- Averages
-// --------------------------------------------------------------------------------------------------------
+// ---- Averages ------------------------------------------------------------------------------------------------------
 
 template <class T>
 void divide_plain(void* elements, std::uint64_t count, int by) noexcept {
@@ -113,10 +99,10 @@ void divide_plain(void* elements, std::uint64_t count, int by) noexcept {
   for (std::uint64_t i = 0; i < count; ++i) values[i] /= static_cast<T>(by);
 }
 
-template <class Half>
+template <class Format>
 void divide_half(void* elements, std::uint64_t count, int by) noexcept {
   auto* const values = static_cast<std::uint16_t*>(elements);
-  for (std::uint64_t i = 0; i < count; ++i) values[i] = Half::store(Half::load(values[i]) / static_cast<float>(by));
+  for (std::uint64_t i = 0; i < count; ++i) values[i] = Format::store(Format::load(values[i]) / static_cast<float>(by));
 }
 
 }  // namespace
@@ -182,9 +168,9 @@ MpiHandle mpi_op(const MpiLibrary& mpi, const MpiOwnOps& own, DType type, Reduct
 void divide(void* elements, std::uint64_t count, DType type, int by) noexcept {
   switch (type) {
     case DType::f16:
-      return divide_half<F16>(elements, count, by);
+      return divide_half<Binary16>(elements, count, by);
     case DType::bf16:
-      return divide_half<Bf16>(elements, count, by);
+      return divide_half<Bfloat16>(elements, count, by);
     case DType::f32:
       return divide_plain<float>(elements, count, by);
     case DType::f64:
