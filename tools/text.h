@@ -16,6 +16,9 @@ namespace anyplace::tool {
 /// On one line: control characters, which could move the cursor or change colours, are shown as \xNN. UTF-8 is left.
 std::string printable(std::string_view text);
 
+/// The first 60 bytes in single quotes, made printable: for errors that show what was given.
+std::string in_quotes(std::string_view text);
+
 /// "1.0 GiB", "512 B"; "unknown" for nothing.
 std::string bytes_text(const std::optional<std::uint64_t>& bytes);
 

@@ -17,9 +17,9 @@
 #include "memory/allocator/summary.h"
 #include "memory/allocator/whole_file.h"
 #include "memory/deferred_free.h"
-#include "plugins/names.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"
+#include "runtime/edit_distance.h"
 #include "runtime/text.h"
 #include "streams/captured.h"
 
