@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// JsonWriter: the same tree as JSON (RFC 8259), in ASCII but for what the texts have. Integers are written in full,
+// JsonWriter writes the tree as JSON (RFC 8259), in ASCII but for what the texts have. Integers are written in full,
 // also beyond 2^53: a reader that makes doubles of them loses their last digits, JSON doesn't.
+//
+// It is the core's only writer of JSON. A JSON library would make the library depend on a package for one file that is
+// as long as this one, would keep the whole tree in memory, and would end lines elsewhere: a segment and an event begin
+// a line here, so that files can be read and compared by line.
 #pragma once
 
 #include <vector>
