@@ -30,8 +30,8 @@ namespace {
 
 // ---- Which device's ------------------------------------------------------------------------------------------------
 
-/// Gives the backend's own name, as far as it can be told without loading anything: an alias that is a symbolic link is
-/// given as it is.
+/// Gives the backend's own name, as far as it can be told without loading anything. An alias that is a symbolic link is
+/// followed by the names of the files alone.
 std::string own_name(const std::string& name) {
   std::string real(without_table_alias(name));
   if (real == name && loaded_backend(name) == nullptr) {
