@@ -291,8 +291,7 @@ ConformanceCommand::ConformanceCommand(CLI::App& app)
   command_->add_option("--exclude", options_.exclude, "No case with this text in its name, group or bullet");
   command_->add_option("--seed", options_.seed, "The seed for the order of the cases and for random data (default 1)")
       ->check([](const std::string& text) {
-        return parse_number(text) ? std::string()
-                                  : "'" + printable(text.substr(0, 60)) + "' is no number from 0 to 2^64 - 1";
+        return parse_number(text) ? std::string() : in_quotes(text) + " is no number from 0 to 2^64 - 1";
       });
   command_->add_option("--jobs", options_.jobs, "Cases at the same time (default 1)")->check(CLI::Range(1u, 256u));
   command_->add_option("--timeout", seconds_, "Seconds that each case is given (default 20)")

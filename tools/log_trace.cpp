@@ -29,18 +29,17 @@ struct Line {
   std::uint64_t bytes = 0;
 };
 
-std::string quoted(std::string_view text) { return "'" + printable(text.substr(0, 60)) + "'"; }
-
 std::uint64_t number(std::string_view field, int base, const char* what) {
   std::string_view digits = field;
   if (base == 16) {
-    if (!digits.starts_with("0x")) throw InputError(std::string(what) + " " + quoted(field) + " doesn't begin with 0x");
+    if (!digits.starts_with("0x"))
+      throw InputError(std::string(what) + " " + in_quotes(field) + " doesn't begin with 0x");
     digits.remove_prefix(2);
   }
   std::uint64_t value = 0;
   const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
   if (failed != std::errc() || end != digits.data() + digits.size()) {
-    throw InputError(std::string(what) + " " + quoted(field) + " is no number from 0 to 2^64 - 1");
+    throw InputError(std::string(what) + " " + in_quotes(field) + " is no number from 0 to 2^64 - 1");
   }
   return value;
 }
@@ -49,18 +48,18 @@ Line parse(std::string_view text) {
   std::array<std::string_view, 5> fields;
   std::size_t count = 0;
   for (std::string_view rest = text;; ++count) {
-    if (count == fields.size()) throw InputError(quoted(text) + " has more than five fields; " + form);
+    if (count == fields.size()) throw InputError(in_quotes(text) + " has more than five fields; " + form);
     const std::size_t comma = rest.find(',');
     fields[count] = rest.substr(0, comma);
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
-  if (++count < fields.size()) throw InputError(quoted(text) + " is cut off; " + form);
+  if (++count < fields.size()) throw InputError(in_quotes(text) + " is cut off; " + form);
   Line line;
   for (const std::string_view kind : kinds) {
     if (fields[0] == kind) line.what = kind;
   }
-  if (line.what.empty()) throw InputError(quoted(text) + " begins with no known word; " + form);
+  if (line.what.empty()) throw InputError(in_quotes(text) + " begins with no known word; " + form);
   line.thread = number(fields[1], 10, "the thread");
   line.stream = number(fields[2], 10, "the stream");
   line.address = number(fields[3], 16, "the address");

@@ -85,7 +85,7 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
     text += printable(error.what()) + "\n";
   } else {
     const std::string meant = nearest(first, commands);
-    text += "there is no command '" + printable(first.substr(0, 60)) + "'";
+    text += "there is no command " + in_quotes(first);
     text += meant.empty() ? "\n" : "; did you mean '" + meant + "'?\n";
   }
   if (is_command) {
@@ -115,8 +115,8 @@ std::string read_probe_timeout(const std::string& option, std::chrono::milliseco
   double seconds = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (failed != std::errc() || end != text.data() + text.size() || !(seconds >= 1 && seconds <= 3600)) {
-    return std::string(option.empty() ? "ANYPLACE_PROBE_TIMEOUT" : "--probe-timeout") + " is '" +
-           printable(text.substr(0, 60)) + "'; it takes a number of seconds, 1 to 3600";
+    return std::string(option.empty() ? "ANYPLACE_PROBE_TIMEOUT" : "--probe-timeout") + " is " + in_quotes(text) +
+           "; it takes a number of seconds, 1 to 3600";
   }
   timeout = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   return "";

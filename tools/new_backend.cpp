@@ -56,8 +56,8 @@ std::string taken_by_anyplace(const std::string& name) {
 /// The reason why the name can't be used, and what would be right; "" if it can.
 std::string name_problem(const std::string& name) {
   if (!is_backend_name(name)) {
-    return "'" + printable(name.substr(0, 60)) +
-           "' is no name for a backend; one starts with a letter a to z, goes on with such letters, digits and _, and "
+    return in_quotes(name) +
+           " is no name for a backend; one starts with a letter a to z, goes on with such letters, digits and _, and "
            "has " +
            std::to_string(longest_name) + " characters at most";
   }

@@ -268,11 +268,11 @@ ReplayCommand::ReplayCommand(CLI::App& app)
     : command_(app.add_subcommand("replay", "Replays a trace of allocations and shows what it took")) {
   const auto number = [](const std::string& text) {
     if (parse_number(text)) return std::string();
-    return "'" + printable(text.substr(0, 60)) + "' is no number from 0 to 2^64 - 1";
+    return in_quotes(text) + " is no number from 0 to 2^64 - 1";
   };
   const auto size = [](const std::string& text) {
     if (parse_size(text)) return std::string();
-    return "'" + printable(text.substr(0, 60)) + "' is no size: bytes, or a number with KiB, MiB, GiB or TiB";
+    return in_quotes(text) + " is no size: bytes, or a number with KiB, MiB, GiB or TiB";
   };
   CLI::Option* const trace =
       command_->add_option("TRACE", trace_, "The trace: a file, plain or packed by gzip, or - for standard input");

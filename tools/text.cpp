@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdio>
 
+#include "core/runtime/edit_distance.h"
+
 namespace anyplace::tool {
 namespace {
 
@@ -12,22 +14,6 @@ namespace {
 std::size_t width(std::string_view text) noexcept {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-/// How many insertions, deletions and replacements turn `a` into `b` (Levenshtein).
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row.back();
 }
 
 }  // namespace
@@ -51,6 +37,8 @@ std::string printable(std::string_view text) {
   }
   return result;
 }
+
+std::string in_quotes(std::string_view text) { return "'" + printable(text.substr(0, 60)) + "'"; }
 
 std::string bytes_text(const std::optional<std::uint64_t>& bytes) {
   if (!bytes) return "unknown";
@@ -115,7 +103,7 @@ std::string nearest(std::string_view text, const std::vector<std::string>& known
   // A long text is no typing error, and measuring it would cost its length times the name's.
   if (text.size() > 64) return best;
   for (const std::string& name : known) {
-    const std::size_t d = distance(text, name);
+    const std::size_t d = detail::edit_distance(text, name);
     if (d < best_distance) {
       best = name;
       best_distance = d;

@@ -17,6 +17,9 @@ namespace anyplace::tool {
 /// stays.
 std::string printable(std::string_view text);
 
+/// The first 60 bytes in single quotes, made printable: for errors that show what was given.
+std::string in_quotes(std::string_view text);
+
 /// A size: "1.0 GiB", "512 B"; "unknown" for nothing.
 std::string bytes_text(const std::optional<std::uint64_t>& bytes);
 

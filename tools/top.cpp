@@ -195,8 +195,7 @@ Answer TopCommand::run(std::chrono::milliseconds probe_timeout, bool output_clos
   if (command_->get_option("--interval")->count() > 0) {
     const std::optional<double> seconds = parse_interval(interval_);
     if (!seconds) {
-      return top_usage("--interval is '" + printable(interval_.substr(0, 60)) +
-                       "'; it takes a number of seconds, 0.1 to 3600");
+      return top_usage("--interval is " + in_quotes(interval_) + "; it takes a number of seconds, 0.1 to 3600");
     }
     plan.interval = std::chrono::milliseconds(static_cast<std::int64_t>(*seconds * 1000));
     plan.every = "every " + interval_ + " s";
@@ -206,7 +205,7 @@ Answer TopCommand::run(std::chrono::milliseconds probe_timeout, bool output_clos
   if (count_option_->count() > 0) {
     const std::optional<std::uint64_t> count = parse_number(count_);
     if (!count || *count == 0) {
-      return top_usage("--count is '" + printable(count_.substr(0, 60)) + "'; it takes a number from 1 on, of 64 bits");
+      return top_usage("--count is " + in_quotes(count_) + "; it takes a number from 1 on, of 64 bits");
     }
     plan.count = *count;
   }

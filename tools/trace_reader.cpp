@@ -30,16 +30,14 @@ struct Line {
   std::optional<std::uint64_t> stream;
 };
 
-std::string quoted(std::string_view text) { return "'" + printable(text.substr(0, 60)) + "'"; }
-
 std::uint64_t number(std::string_view field, const char* what) {
   std::uint64_t value = 0;
   const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (failed == std::errc::result_out_of_range) {
-    throw InputError(std::string(what) + " " + quoted(field) + " is too large; it must be below 2^64");
+    throw InputError(std::string(what) + " " + in_quotes(field) + " is too large; it must be below 2^64");
   }
   if (failed != std::errc() || end != field.data() + field.size()) {
-    throw InputError(std::string(what) + " " + quoted(field) + " isn't a number from 0 on");
+    throw InputError(std::string(what) + " " + in_quotes(field) + " isn't a number from 0 on");
   }
   return value;
 }
@@ -48,15 +46,15 @@ Line parse(std::string_view text) {
   std::array<std::string_view, 4> fields;
   std::size_t count = 0;
   for (std::string_view rest = text;; ++count) {
-    if (count == fields.size()) throw InputError(quoted(text) + " has more than four fields; " + form);
+    if (count == fields.size()) throw InputError(in_quotes(text) + " has more than four fields; " + form);
     const std::size_t comma = rest.find(',');
     fields[count] = rest.substr(0, comma);
     if (comma == std::string_view::npos) break;
     rest.remove_prefix(comma + 1);
   }
   ++count;
-  if (fields[0] != "a" && fields[0] != "f") throw InputError(quoted(text) + " doesn't begin with a, or f,; " + form);
-  if (count < 3) throw InputError(quoted(text) + " is cut off; " + form);
+  if (fields[0] != "a" && fields[0] != "f") throw InputError(in_quotes(text) + " doesn't begin with a, or f,; " + form);
+  if (count < 3) throw InputError(in_quotes(text) + " is cut off; " + form);
   Line line;
   line.allocates = fields[0] == "a";
   line.id = number(fields[1], "the id");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// broadcast(): a copy to each device, on the device's own stream, all from the source. No tree and no ring: a chain was
-// measured on cpu_sim, and was mostly slower (bench/README.md).
+// broadcast() copies from the source to each device, on the device's own stream. There is no tree and no ring, because
+// a chain was measured on cpu_sim and was mostly slower (bench/README.md).
 #include <fmt/format.h>
 
 #include "anyplace/comm.h"

@@ -32,7 +32,7 @@ void require_array(const ArrayView& array, const std::string& name, const char* 
   const ArrayPlace place = array.place();
   if (!place.is_host()) require_usable(place.device(), operation);
   try {
-    static_cast<void>(array.address());  // a buffer that is gone throws
+    static_cast<void>(array.address());  // throws if the buffer is gone
   } catch (const Error& error) {
     throw renamed(error, operation);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The collectives of many small arrays: those of one type lie together in a buffer, which goes as one. A group ends
-// before it would be larger than the caller wants; an array that is larger alone is a group of its own, and isn't
+// The collectives of many small arrays. Those of one type are put together in a buffer, which is sent as one. A group
+// ends before it would be larger than the caller wants; an array that is larger alone is a group of its own, and isn't
 // copied.
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace detail;
 
-/// Numbers of arrays.
+/// A group is the indices of its arrays.
 using Group = std::vector<std::size_t>;
 
 std::vector<Group> group(const std::vector<Array>& arrays, std::uint64_t buffer_size) {
@@ -25,7 +25,7 @@ std::vector<Group> group(const std::vector<Array>& arrays, std::uint64_t buffer_
     std::uint64_t bytes;
   };
   std::vector<Group> groups;
-  std::vector<Open> open;  // one for each type
+  std::vector<Open> open;  // there is one for each type
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     Open* found = nullptr;
     for (Open& each : open) {
@@ -45,7 +45,7 @@ std::vector<Group> group(const std::vector<Array>& arrays, std::uint64_t buffer_
   return groups;
 }
 
-/// The arrays one behind the other, in one dimension, on the current stream of their device.
+/// Puts the arrays one behind the other, in one dimension, on the current stream of their device.
 Array flatten(const std::vector<Array>& arrays, const Group& group) {
   const Array& first = arrays[group.front()];
   const StreamView stream = current_stream_of_array(first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of reduce_add on a device: loaded at its first sum, and kept until its backend ends.
+// The kernels of reduce_add on a device. They are loaded at its first sum, and kept until its backend ends.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace anyplace::detail {
 
-/// The kernel of kernels.cu that adds elements of the type. Nothing where the device takes none of the images. Throws
-/// what else goes wrong with loading them.
+/// Gives the kernel of kernels.cu that adds elements of the type, or nothing where the device takes none of the images.
+/// Throws if loading them fails otherwise.
 std::optional<KernelView> sum_kernel(DeviceState& device, DType dtype, const char* operation);
 
-/// How many threads add `bytes` bytes of each input: what suits the device; the sums don't depend on it.
+/// Says how many threads add `bytes` bytes of each input, which is what suits the device. The sums don't depend on it.
 LaunchConfig sum_shape(DeviceState& device, std::uint64_t bytes, const char* operation);
 
 }  // namespace anyplace::detail

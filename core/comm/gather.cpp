@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gather(): each array is copied to its part of the result, on the stream of its own device.
+// gather() copies each array to its part of the result, on the stream of its own device.
 #include <fmt/format.h>
 
 #include "anyplace/comm.h"
@@ -14,7 +14,7 @@ using namespace detail;
 
 constexpr const char* gather_operation = "comm::gather";
 
-/// Of the result.
+/// Gives the extents of the result.
 Extents require_gatherable(const std::vector<Array>& arrays, std::int64_t dim) {
   if (arrays.empty()) refuse(gather_operation, {}, "there are no arrays\ngive at least one to gather from");
   for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -64,7 +64,7 @@ Array gather(const std::vector<Array>& arrays, std::int64_t dim, const GatherTar
   const auto at = static_cast<std::int64_t>(require_dim(arrays.front(), dim, gather_operation));
   require_target(arrays, shape, target);
   const ArrayPlace place = place_of(arrays, target);
-  // Memory of the host is used in the order of the first array's stream: others join it.
+  // Memory of the host is used in the order of the first array's stream, and the other streams join that one.
   const StreamView stream = current_stream(place.is_host() ? arrays.front().device() : place.device());
   std::vector<StreamView> streams{stream};
   for (const Array& array : arrays) streams.push_back(current_stream_of_array(array));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The kernels of reduce_add: up to eight arrays are added in one pass, so that each is read once and the sum written
-// once. One kernel for each way of adding (sums.h); complex numbers are twice as many real ones.
+// once. There is one kernel for each way of adding (sums.h); complex numbers are added as twice as many real ones.
 //
-// On a device a thread adds 16 bytes of each array at a time where all begin at a multiple of that (`packs`: how many
-// such), and the rest one by one. On the host each thread has a range of its
-// own, and a block has one thread.
+// On a device a thread adds 16 bytes of each array at a time where all begin at a multiple of that, of which there are
+// `packs`, and the rest one by one. On the host a block has one thread, and each thread adds a range of its own.
 #include <anyplace/device_code.h>
 
 #include "sums.h"
@@ -22,16 +21,14 @@ struct Inputs {
 
 template <class Sum>
 void add_all(typename Sum::Element* out, const Inputs<Sum>& inputs, uint32_t count, uint64_t, uint64_t size) {
-  // Ranges begin at multiples of a cache line, if the arrays do.
+  // Ranges begin at multiples of a cache line if the arrays do.
   constexpr uint64_t line = 64 / sizeof(typename Sum::Element);
   const uint64_t lines = (size + line - 1) / line;
   const uint64_t threads = static_cast<uint64_t>(gridDim.x) * blockDim.x;
   const uint64_t thread = static_cast<uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const uint64_t begin = lines * thread / threads * line;
   const uint64_t end = lines * (thread + 1) / threads * line;
-  constexpr uint64_t larger_than_caches = 4 << 20;
-  const bool past_caches = size * sizeof(typename Sum::Element) > larger_than_caches;
-  add_range<Sum>(out, inputs.of, count, begin, end < size ? end : size, past_caches);
+  add_range<Sum>(out, inputs.of, count, begin, end < size ? end : size);
 }
 
 #else
@@ -76,7 +73,8 @@ __device__ __forceinline__ void add_all(typename Sum::Element* out, const Inputs
 }  // namespace
 }  // namespace anyplace::sums
 
-// Null for an input that there isn't: a device follows each address by itself, which it couldn't in a struct.
+// An input that there isn't is null. Each address is an argument of its own, because not every device follows addresses
+// in a struct.
 #define ANYPLACE_SUM_KERNEL(name, Sum)                                                                                \
   extern "C" __global__ void name(Sum::Element* out, const Sum::Element* a, const Sum::Element* b,                    \
                                   const Sum::Element* c, const Sum::Element* d, const Sum::Element* e,                \
@@ -86,13 +84,14 @@ __device__ __forceinline__ void add_all(typename Sum::Element* out, const Inputs
     anyplace::sums::add_all<Sum>(out, inputs, count, packs, size);                                                    \
   }
 
+using anyplace::backend::Bfloat16;
+using anyplace::backend::Binary16;
 using anyplace::sums::Boolean;
-using anyplace::sums::Brain;
-using anyplace::sums::Half;
 using anyplace::sums::Plain;
+using anyplace::sums::Rounded;
 
-ANYPLACE_SUM_KERNEL(add_f16, Half)
-ANYPLACE_SUM_KERNEL(add_bf16, Brain)
+ANYPLACE_SUM_KERNEL(add_f16, Rounded<Binary16>)
+ANYPLACE_SUM_KERNEL(add_bf16, Rounded<Bfloat16>)
 ANYPLACE_SUM_KERNEL(add_f32, Plain<float>)
 ANYPLACE_SUM_KERNEL(add_f64, Plain<double>)
 ANYPLACE_SUM_KERNEL(add_8, Plain<uint8_t>)

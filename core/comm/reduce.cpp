@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// reduce_add(): all inputs in one pass on the destination. Where its kernels are the host's threads they read the
-// memory of every device of the backend, wherever it is; elsewhere what isn't on the destination is copied there
-// before: peer access, where there is any, needn't cover memory of pools. A destination that takes no image of the
-// kernels has the sum made by the host (add_on_host).
+// reduce_add() adds all inputs in one pass on the destination. Where kernels run on the host's threads, they read the
+// memory of every device of the backend, wherever it is. Elsewhere what isn't on the destination is copied there
+// before, because peer access, where there is any, needn't cover memory of pools. If the destination takes no image of
+// the kernels, the host adds (add_on_host).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr const char* reduce_operation = "comm::reduce_add";
 
 constexpr bool is_complex(DType dtype) noexcept { return dtype == DType::c64 || dtype == DType::c128; }
 
-/// Elements of a kernel's: complex numbers are two.
+/// Says how many elements a kernel adds: a complex number is two.
 std::uint64_t units_of(const ArrayView& array) noexcept {
   return static_cast<std::uint64_t>(array.size()) * (is_complex(array.dtype()) ? 2 : 1);
 }
@@ -44,7 +44,7 @@ bool reads_directly(const Device& to, const Device& from) {
   return one_memory;
 }
 
-/// The input as the kernel reads it: contiguous, and where it can be read in the order of `stream`.
+/// Gives the input as the kernel reads it: contiguous, and where it can be read in the order of `stream`.
 Array bring(const Array& input, const Device& destination, const StreamView& stream) {
   const StreamView own = current_stream_of_array(input);
   if (reads_directly(destination, input.device())) {
@@ -83,11 +83,11 @@ void add_on_device(const StreamView& stream, KernelView kernel, const Device& de
   while (next < near.size()) {
     std::array<Pointer, sums::most_inputs> in{};
     std::uint32_t count = 0;
-    if (next != 0) in[count++] = pointer_of(result);  // the sum so far
+    if (next != 0) in[count++] = pointer_of(result);  // this is the sum so far
     while (count < in.size() && next < near.size()) in[count++] = pointer_of(near[next++]);
     launch_pass(stream, kernel, shape, result, in, count);
   }
-  // What was read where it is may be written again, or go, in the order of its own stream.
+  // Inputs that were read in place may be written again, or be freed, in the order of their own streams.
   for (const Array& input : inputs) order(current_stream_of_array(input), stream);
 }
 
@@ -106,7 +106,7 @@ void add_plain(const std::vector<Array>& arrays) {
     std::uint32_t count = 0;
     if (next != 0) in[count++] = out;
     while (count < sums::most_inputs && next < arrays.size()) in[count++] = elements(arrays[next++]);
-    sums::add_range<Sum>(out, in, count, 0, units_of(arrays.front()), false);
+    sums::add_range<Sum>(out, in, count, 0, units_of(arrays.front()));
   }
 }
 
@@ -114,9 +114,9 @@ void add_plain(const std::vector<Array>& arrays) {
 void add_arrays(const std::vector<Array>& arrays) {
   switch (arrays.front().dtype()) {
     case DType::f16:
-      return add_plain<sums::Half>(arrays);
+      return add_plain<sums::Rounded<backend::Binary16>>(arrays);
     case DType::bf16:
-      return add_plain<sums::Brain>(arrays);
+      return add_plain<sums::Rounded<backend::Bfloat16>>(arrays);
     case DType::f32:
     case DType::c64:
       return add_plain<sums::Plain<float>>(arrays);
@@ -140,8 +140,8 @@ void add_arrays(const std::vector<Array>& arrays) {
   }
 }
 
-/// Through memory of the host, and on a thread of the runtime's; where the device has no host functions, or might read
-/// memory of the host before it is written, the caller waits and adds.
+/// Adds in memory of the host, on a thread of the runtime's. Where the device has no host functions, or might read
+/// memory of the host before it is written, the calling thread waits and adds.
 void add_on_host(const StreamView& stream, const Device& destination, const Array& result,
                  const std::vector<Array>& inputs) {
   auto staged = std::make_shared<std::vector<Array>>();
@@ -153,7 +153,7 @@ void add_on_host(const StreamView& stream, const Device& destination, const Arra
   if (destination.has(Capability::host_functions) && reads_in_order) {
     stream.launch_host_func([staged] { add_arrays(*staged); });
     copy(stream, result, staged->front());
-    stream.launch_host_func([staged] {});  // keeps it until it was read
+    stream.launch_host_func([staged] {});  // keeps the memory until it was read
   } else {
     stream.synchronize();
     add_arrays(*staged);

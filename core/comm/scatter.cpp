@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// scatter(): pieces along a dimension, each copied on the stream of the device that gets it.
+// scatter() copies pieces along a dimension, each on the stream of the device that gets it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ void require_sum(const std::vector<std::int64_t>& sizes, const Array& array, std
                      fits ? std::to_string(sum) : "more than 2^63", dim, array.shape()[dim]));
 }
 
-/// Of new arrays.
+/// Gives the extents of the pieces that become new arrays.
 std::vector<std::int64_t> sizes_of_pieces(const Array& array, std::size_t dim, const Targets& targets,
                                           const ScatterOptions& options) {
   const std::size_t devices = targets.devices.size();
@@ -43,7 +43,7 @@ std::vector<std::int64_t> sizes_of_pieces(const Array& array, std::size_t dim, c
     require_sum(options.chunk_sizes, array, dim, "the chunk_sizes");
     return options.chunk_sizes;
   }
-  // As torch's chunk() divides: all of the size that they need to be so many, until nothing is left.
+  // torch's chunk() divides like this: pieces have the size that makes so many of them, until nothing is left.
   const std::int64_t extent = array.shape()[dim];
   const auto count = static_cast<std::int64_t>(devices);
   const std::int64_t size = std::max<std::int64_t>(extent / count + (extent % count != 0 ? 1 : 0), 1);
@@ -80,7 +80,7 @@ std::vector<Device> devices_of(const Targets& targets) {
   return devices;
 }
 
-/// One for each device.
+/// Gives one stream for each device.
 std::vector<StreamView> streams_of(const std::vector<Device>& devices, const std::vector<StreamView>& given) {
   if (!given.empty() && given.size() != devices.size()) {
     refuse(

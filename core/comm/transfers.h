@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The order between the streams of a collective. A side is an array's memory with the stream that it is used in the
-// order of. A copy runs on one side's stream: that waits for the other side's before, and the other waits for it
-// afterwards, by events, so the host doesn't.
+// order of. A copy runs on one side's stream, which waits for the other side's stream before; the other one waits for
+// it afterwards. They wait by events, so the host doesn't.
 #pragma once
 
 #include <vector>
@@ -11,19 +11,20 @@
 
 namespace anyplace::detail {
 
-/// Memory, and the stream in whose order it is used: null for memory of the host that nothing else writes.
+/// The stream is the one in whose order the array's memory is used. It is null for memory of the host that nothing else
+/// writes.
 struct CommSide {
   ArrayView array;
   StreamView stream;
 };
 
-/// The calling thread's current stream of the array's device; null for the host's.
+/// Gives the calling thread's current stream of the array's device; null for an array of the host.
 StreamView current_stream_of_array(const ArrayView& array);
 
-/// `later` comes after what `earlier` was given up to now. Nothing for null streams and for a stream itself.
+/// Makes `later` wait for what `earlier` was given up to now. Does nothing if one is null or both are the same.
 void order(const StreamView& later, const StreamView& earlier);
 
-/// Where one of the streams is captured, makes the others part of the capture, and ends their part with finish(). The
+/// Where one of the streams is captured, Joined makes the others part of the capture. finish() ends their part: the
 /// captured stream then waits for them, as a capture demands. Null streams are skipped.
 class Joined {
  public:
@@ -35,12 +36,12 @@ class Joined {
   std::vector<StreamView> joined_;
 };
 
-/// Copies on the destination's stream; on the source's if the destination's is null.
+/// Copies on the destination's stream, or on the source's if the destination's is null.
 void transfer_to(const CommSide& destination, const CommSide& source);
-/// Copies on the source's stream; on the destination's if the source's is null.
+/// Copies on the source's stream, or on the destination's if the source's is null.
 void transfer_from(const CommSide& destination, const CommSide& source);
 
-/// The array itself if it is contiguous, else a copy on its device, made on the stream.
+/// Gives the array itself if it is contiguous, else a copy on its device, which is made on the stream.
 Array contiguous(const Array& array, const StreamView& stream);
 
 }  // namespace anyplace::detail

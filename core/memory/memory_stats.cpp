@@ -17,9 +17,9 @@
 #include "memory/figures/summary.h"
 #include "memory/figures/whole_file.h"
 #include "memory/host_pool.h"
-#include "plugins/names.h"
 #include "runtime/backend.h"
 #include "runtime/call.h"
+#include "runtime/edit_distance.h"
 #include "runtime/text.h"
 #include "streams/captured.h"
 

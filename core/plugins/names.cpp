@@ -6,6 +6,7 @@
 #include <set>
 
 #include "plugins/plugin_search.h"
+#include "runtime/edit_distance.h"
 #include "runtime/process.h"
 #include "runtime/text.h"
 
@@ -100,25 +101,6 @@ std::optional<std::string_view> name_in_file_name(std::string_view file_name, Pl
   file_name.remove_suffix(file_suffix.size());
   if (!is_valid_name(file_name)) return std::nullopt;
   return file_name;
-}
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // Optimal string alignment: three rows of the usual table.
-  std::vector<std::size_t> before(b.size() + 1), previous(b.size() + 1), current(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) previous[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    current[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = previous[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      current[j] = std::min({changed, previous[j] + 1, current[j - 1] + 1});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        current[j] = std::min(current[j], before[j - 2] + 1);
-      }
-    }
-    before.swap(previous);
-    previous.swap(current);
-  }
-  return previous[b.size()];
 }
 
 std::string suggestion(std::string_view text) {

@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "anyplace/plugins.h"
 
@@ -46,8 +45,5 @@ std::optional<std::string_view> name_in_file_name(std::string_view file_name,
 /// "did you mean "cuda"?" if a known name (a backend's, an alias, a plugin's file) is near to `text`, else the known
 /// names.
 std::string suggestion(std::string_view text);
-
-/// How many characters have to be changed, inserted, removed or swapped with their neighbour to get from a to b.
-std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace anyplace::detail

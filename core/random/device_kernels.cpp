@@ -25,7 +25,7 @@ LaunchConfig random_shape(DeviceState& device, std::uint64_t groups, const char*
   const anyplace_device_properties& properties = properties_of(device, operation);
   const std::uint64_t most_blocks = std::max<std::uint64_t>(properties.max_grid[0], 1);
   if (has_capability(device, Capability::host_kernels, operation)) {
-    // A thread goes over many groups by itself. Fewer blocks than this, and processors would have nothing to do.
+    // A thread goes over many groups by itself. With fewer blocks than this, processors would have nothing to do.
     constexpr std::uint64_t groups_of_a_block = 512;
     const std::uint64_t blocks = (groups + groups_of_a_block - 1) / groups_of_a_block;
     return {static_cast<std::uint32_t>(std::clamp<std::uint64_t>(blocks, 1, most_blocks)), 1};

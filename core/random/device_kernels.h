@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The generators' kernels on a device: loaded at the device's first fill, and kept until its backend ends.
+// The generators' kernels on a device. They are loaded at the device's first fill, and kept until its backend ends.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace anyplace::detail {
 
-/// A kernel of kernels.cu. Loads them if need be. Throws invalid_image for a device that takes none of the images.
+/// Gives a kernel of kernels.cu. Loads them all if they aren't. Throws invalid_image for a device that takes none of
+/// the images.
 KernelView random_kernel(DeviceState& device, const char* name, const char* operation);
 
-/// How many threads fill `groups` groups: what suits the device, which the numbers don't depend on.
+/// Says how many threads fill `groups` groups, which is what suits the device. The numbers don't depend on it.
 LaunchConfig random_shape(DeviceState& device, std::uint64_t groups, const char* operation);
 
 }  // namespace anyplace::detail

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of random words: for each distribution a struct that makes the elements of `lanes` counters. Element e
-// of lane i is out[e][i]. All lanes do the same, without branches.
+// What becomes of random words. Each distribution is a struct that makes the elements of `lanes` counters: element e of
+// lane i is out[e][i]. All lanes do the same, without branches, so that the host's compiler can make vectors of them.
 //
-// `Element` is what is stored, `per` how many of them a counter gives. Sixteen-bit floating point is stored as
-// uint16_t: Half and Brain say which it is.
+// `Element` is what is stored, and `per` is how many of them a counter gives. Both formats of 16 bits are stored as
+// uint16_t: Binary16 and Bfloat16 (kit/half.h) say which it is.
 #pragma once
 
+#include "anyplace/backend/kit/half.h"
 #include "fixed_math.h"
 #include "philox.h"
 
@@ -14,78 +15,59 @@ namespace anyplace::random {
 
 // ---- How a value is stored -----------------------------------------------------------------------------------------
 
+using backend::Bfloat16;
+using backend::Binary16;
+
 struct Single {
   using Value = float;
   using Element = float;
-  ANYPLACE_RANDOM_METHOD static float store(float x) { return x; }
+  ANYPLACE_DEVICE_INLINE static float store(float x) { return x; }
 };
 struct Double {
   using Value = double;
   using Element = double;
-  ANYPLACE_RANDOM_METHOD static double store(double x) { return x; }
-};
-/// IEEE 754 binary16, rounded to the nearest, ties to even; too large is infinity. Not for NaN.
-struct Half {
-  using Value = float;
-  using Element = uint16_t;
-  ANYPLACE_RANDOM_METHOD static uint16_t store(float x) {
-    const uint32_t bits = same_bits<uint32_t>(x);
-    const uint32_t size = bits & 0x7fffffffu;
-    // The sum's last bit is worth what a subnormal's is, so the addition rounds.
-    const uint32_t small = same_bits<uint32_t>(same_bits<float>(size) + 0.5f) - 0x3f000000u;
-    const uint32_t plain = (size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13;
-    const uint32_t rounded = size >= 0x47800000u ? 0x7c00u : size < 0x38800000u ? small : plain;
-    return static_cast<uint16_t>(rounded | (bits >> 16 & 0x8000u));
-  }
-};
-/// The upper half of a float, rounded likewise.
-struct Brain {
-  using Value = float;
-  using Element = uint16_t;
-  ANYPLACE_RANDOM_METHOD static uint16_t store(float x) {
-    const uint32_t bits = same_bits<uint32_t>(x);
-    return static_cast<uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
-  }
+  ANYPLACE_DEVICE_INLINE static double store(double x) { return x; }
 };
 
 // ---- Fractions -----------------------------------------------------------------------------------------------------
 
-/// 24 bits of a word: 0 to 1 - 2^-24.
-ANYPLACE_RANDOM_FUNCTION float fraction(uint32_t word) {
+/// Gives 0 to 1 - 2^-24, of 24 bits of a word.
+ANYPLACE_DEVICE_INLINE float fraction(uint32_t word) {
   return static_cast<float>(static_cast<int32_t>(word >> 8)) * 0x1p-24f;
 }
-/// 53 bits of two words: 0 to 1 - 2^-53. Each half is converted exactly.
-ANYPLACE_RANDOM_FUNCTION double fraction(uint32_t high, uint32_t low) {
+/// Gives 0 to 1 - 2^-53, of 53 bits of two words. Each half is converted exactly.
+ANYPLACE_DEVICE_INLINE double fraction(uint32_t high, uint32_t low) {
   return static_cast<double>(static_cast<int32_t>(high >> 5)) * 0x1p-27 +
          static_cast<double>(static_cast<int32_t>(low >> 6)) * 0x1p-53;
 }
-/// Above 0 and below 1, for a logarithm: small numbers keep all their bits, so that it has a long tail.
-ANYPLACE_RANDOM_FUNCTION float inner_fraction(uint32_t word) {
+/// Gives a number above 0 and below 1, for a logarithm. Small numbers keep all their bits, so that the logarithm has a
+/// long tail.
+ANYPLACE_DEVICE_INLINE float inner_fraction(uint32_t word) {
   const float x = static_cast<float>(static_cast<int32_t>(word >> 1)) * 0x1p-31f + 0x1p-32f;
   return x < 0x1.fffffep-1f ? x : 0x1.fffffep-1f;
 }
-ANYPLACE_RANDOM_FUNCTION double inner_fraction(uint32_t high, uint32_t low) {
+ANYPLACE_DEVICE_INLINE double inner_fraction(uint32_t high, uint32_t low) {
   const double x = fraction(high, low) + 0x1p-54;
   return x < 0x1.fffffffffffffp-1 ? x : 0x1.fffffffffffffp-1;
 }
 
-/// `parts` words for each value: two for double, one for what is made of float.
+/// How values are made of words: a double takes two of them, and what is made of float takes one.
 template <class Value>
 struct Draw;
 template <>
 struct Draw<float> {
   static constexpr int per = 4;
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD static float fraction_at(const Words<lanes>& words, int e, int i) {
+  ANYPLACE_DEVICE_INLINE static float fraction_at(const Words<lanes>& words, int e, int i) {
     return fraction(words.word[e][i]);
   }
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD static float inner_at(const Words<lanes>& words, int e, int i) {
+  ANYPLACE_DEVICE_INLINE static float inner_at(const Words<lanes>& words, int e, int i) {
     return inner_fraction(words.word[e][i]);
   }
-  /// A quarter of a turn, and -1/2 to 1/2 of one more.
+  /// The first two bits say how many quarters of a turn, and the others add -1/2 to 1/2 of a quarter.
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD static SinCos<float> turn_at(const Words<lanes>& words, int e, int i) {
+  ANYPLACE_DEVICE_INLINE static SinCos<float> turn_at(const Words<lanes>& words, int e, int i) {
     const uint32_t word = words.word[e][i];
     return sin_cos(word >> 30, static_cast<float>(static_cast<int32_t>(word << 2)) * 0x1p-32f);
   }
@@ -94,15 +76,15 @@ template <>
 struct Draw<double> {
   static constexpr int per = 2;
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD static double fraction_at(const Words<lanes>& words, int e, int i) {
+  ANYPLACE_DEVICE_INLINE static double fraction_at(const Words<lanes>& words, int e, int i) {
     return fraction(words.word[2 * e][i], words.word[2 * e + 1][i]);
   }
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD static double inner_at(const Words<lanes>& words, int e, int i) {
+  ANYPLACE_DEVICE_INLINE static double inner_at(const Words<lanes>& words, int e, int i) {
     return inner_fraction(words.word[2 * e][i], words.word[2 * e + 1][i]);
   }
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD static SinCos<double> turn_at(const Words<lanes>& words, int e, int i) {
+  ANYPLACE_DEVICE_INLINE static SinCos<double> turn_at(const Words<lanes>& words, int e, int i) {
     const uint32_t high = words.word[2 * e][i], low = words.word[2 * e + 1][i];
     const double t = static_cast<double>(static_cast<int32_t>(high << 2)) * 0x1p-32 +
                      static_cast<double>(static_cast<int32_t>(low >> 6)) * 0x1p-56;
@@ -110,9 +92,9 @@ struct Draw<double> {
   }
 };
 
-/// Elements of counters of which each has `per` for every lane: `element(e, i)` is element e of lane i.
+/// Makes `per` elements for every lane: `element(e, i)` is element e of lane i.
 template <int per, int lanes, class Element, class Make>
-ANYPLACE_RANDOM_FUNCTION void make_each(Element (*out)[lanes], const Make& element) {
+ANYPLACE_DEVICE_INLINE void make_each(Element (*out)[lanes], const Make& element) {
   for (int e = 0; e < per; ++e) {
     for (int i = 0; i < lanes; ++i) out[e][i] = element(e, i);
   }
@@ -120,7 +102,7 @@ ANYPLACE_RANDOM_FUNCTION void make_each(Element (*out)[lanes], const Make& eleme
 
 // ---- Distributions -------------------------------------------------------------------------------------------------
 
-/// From `low` on, and never above `most`, which is the largest number below the upper end.
+/// Numbers are `low` or more, and never above `most`, which is the largest number below the upper end.
 template <class Store>
 struct Uniform {
   using Value = typename Store::Value;
@@ -129,7 +111,7 @@ struct Uniform {
   Value low, width, most;
 
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
+  ANYPLACE_DEVICE_INLINE void make(const Words<lanes>& words, Element (*out)[lanes]) const {
     make_each<per>(out, [&](int e, int i) {
       const Value x = low + Draw<Value>::fraction_at(words, e, i) * width;
       return Store::store(x < most ? x : most);
@@ -137,7 +119,7 @@ struct Uniform {
   }
 };
 
-/// Box and Muller's: two at a time.
+/// The method is Box and Muller's, which makes two numbers at a time.
 template <class Store>
 struct Normal {
   using Value = typename Store::Value;
@@ -146,7 +128,7 @@ struct Normal {
   Value mean, deviation;
 
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
+  ANYPLACE_DEVICE_INLINE void make(const Words<lanes>& words, Element (*out)[lanes]) const {
     for (int e = 0; e < per; e += 2) {
       for (int i = 0; i < lanes; ++i) {
         const Value radius = root_of(Value(-2) * log_of(Draw<Value>::inner_at(words, e, i)));
@@ -158,7 +140,7 @@ struct Normal {
   }
 };
 
-/// `scale` is 1 / rate.
+/// The rate is 1 / `scale`.
 template <class Store>
 struct Exponential {
   using Value = typename Store::Value;
@@ -167,14 +149,14 @@ struct Exponential {
   Value scale;
 
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
+  ANYPLACE_DEVICE_INLINE void make(const Words<lanes>& words, Element (*out)[lanes]) const {
     make_each<per>(out,
                    [&](int e, int i) { return Store::store(-log_of(Draw<Value>::inner_at(words, e, i)) * scale); });
   }
 };
 
-/// `first` plus a whole number below `count`, which is 2^32 at most: floor(count x / 2^64) of 64 random bits x. Numbers
-/// are added modulo 2^64, so `Number`s with a sign work the same.
+/// Numbers are `first` plus a whole number below `count`, which is 2^32 at most: floor(count x / 2^64) of 64 random
+/// bits x. They are added modulo 2^64, so a `Number` with a sign works the same.
 template <class Number>
 struct Integers {
   using Element = Number;
@@ -182,7 +164,7 @@ struct Integers {
   uint64_t first, count;
 
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
+  ANYPLACE_DEVICE_INLINE void make(const Words<lanes>& words, Element (*out)[lanes]) const {
     make_each<per>(out, [&](int e, int i) {
       const uint64_t high = words.word[2 * e][i], low = words.word[2 * e + 1][i];
       return static_cast<Number>(first + ((high * count + (low * count >> 32)) >> 32));
@@ -190,22 +172,22 @@ struct Integers {
   }
 };
 
-/// The upper 64 bits of a product of 128.
-ANYPLACE_RANDOM_FUNCTION uint64_t upper_product(uint64_t a, uint64_t b) {
+/// Gives the upper 64 bits of a product of 128.
+ANYPLACE_DEVICE_INLINE uint64_t upper_product(uint64_t a, uint64_t b) {
   const uint64_t a1 = a >> 32, a0 = a & 0xffffffffu, b1 = b >> 32, b0 = b & 0xffffffffu;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
   const uint64_t other = a0 * b1 + (middle & 0xffffffffu);
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-/// The same of 128 random bits, for counts above 2^32; 0 stands for 2^64.
+/// Integers for counts above 2^32, which takes 128 random bits for each number. A count of 0 stands for 2^64.
 struct WideIntegers {
   using Element = uint64_t;
   static constexpr int per = 1;
   uint64_t first, count;
 
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
+  ANYPLACE_DEVICE_INLINE void make(const Words<lanes>& words, Element (*out)[lanes]) const {
     for (int i = 0; i < lanes; ++i) {
       const uint64_t high = static_cast<uint64_t>(words.word[0][i]) << 32 | words.word[1][i];
       const uint64_t low = static_cast<uint64_t>(words.word[2][i]) << 32 | words.word[3][i];
@@ -216,7 +198,7 @@ struct WideIntegers {
   }
 };
 
-/// `one` where a word is `last` at most, else 0.
+/// A number is `one` where its word is `last` at most, else 0.
 template <class Number>
 struct Bernoulli {
   using Element = Number;
@@ -225,7 +207,7 @@ struct Bernoulli {
   uint32_t last;
 
   template <int lanes>
-  ANYPLACE_RANDOM_METHOD void make(const Words<lanes>& words, Element (*out)[lanes]) const {
+  ANYPLACE_DEVICE_INLINE void make(const Words<lanes>& words, Element (*out)[lanes]) const {
     const Number hit = static_cast<Number>(one);
     make_each<per>(out, [&](int e, int i) { return words.word[e][i] <= last ? hit : Number(0); });
   }

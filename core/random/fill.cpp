@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The public fills. Each says what its kernel is called, what parameters that takes and how many elements a Philox
-// counter gives; the rest is the same for all: what is refused, what the generator gives, and the launch.
+// counter gives. RandomFill does what is the same for all: it refuses what is wrong, takes numbers from the generator
+// and launches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "anyplace/backend/kit/half.h"
 #include "anyplace/random.h"
 #include "anyplace/stream.h"
 #include "kernels/drawing.h"
@@ -38,7 +40,7 @@ struct RandomFill {
   [[noreturn]] void refuse(const std::string& text) const {
     fail(ErrorCode::invalid_argument, generator->place(), operation, text + "\nsee docs/random.md");
   }
-  /// Throws unless the distribution has the type, whose list is for the error.
+  /// Throws unless the type is one of `types`, which are those that the distribution has.
   void require_type(std::initializer_list<DType> types, const char* distribution) const {
     std::string names;
     for (const DType type : types) {
@@ -75,14 +77,14 @@ struct RandomFill {
     return found;
   }
 
-  /// What a kernel of `per` elements for each counter takes: whole groups of 16 counters of 4 words.
+  /// A kernel that makes `per` elements of a counter takes whole groups of 16 counters, which have 4 words each.
   static std::uint64_t words_of(std::int64_t count, std::uint64_t per) noexcept { return groups_of(count, per) * 64; }
   static std::uint64_t groups_of(std::int64_t count, std::uint64_t per) noexcept {
     const std::uint64_t group = per * 16;
     return (static_cast<std::uint64_t>(count) + group - 1) / group;
   }
 
-  /// What has to be known before the parameters are looked at. False if there is nothing to fill.
+  /// Checks stream, device and memory, before the parameters are looked at. False if there is nothing to fill.
   bool begin() const {
     const Pin<StreamState> pinned = streams().pin(stream.id(), operation);
     require_same_device(*pinned->device, "stream");
@@ -101,7 +103,7 @@ struct RandomFill {
     const Memory to = memory(device);
     const KernelView kernel = random_kernel(device, kernel_name, operation);
     const LaunchConfig shape = random_shape(device, groups_of(target.count(), per), operation);
-    // What is captured takes its numbers at each launch of the graph.
+    // A captured launch takes its numbers at each launch of the graph.
     const bool captured = pinned->captured.load(std::memory_order_acquire);
     const GeneratorState::Numbers numbers = captured ? generator->now() : generator->take(words);
 
@@ -158,33 +160,32 @@ namespace {
 
 // ---- Floating-point parameters -------------------------------------------------------------------------------------
 
-/// The number of a type of 16 bits that is nearest to a float, as a float: `kept` bits of its significand behind the
-/// point, and no exponent below `least`, where numbers lie equally far apart.
-float rounded_to(float x, int kept, int least) {
-  if (x == 0.0f || !std::isfinite(x)) return x;
-  const int exponent = std::max(std::ilogb(x), least);
-  return std::ldexp(std::nearbyint(std::ldexp(x, kept - exponent)), exponent - kept);
+/// Gives the number of the format that is nearest to a float, or infinity if that is too large.
+template <class Format>
+float rounded_to(float x) {
+  return Format::load(Format::store(x));
 }
 
-constexpr float most_half = 65504.0f;
+/// Gives the largest number of the format that is less than `x`, which is one of the format's, too.
+template <class Format>
+float below(float x) {
+  const auto bits = Format::store(x);
+  if (x == 0.0f) return -Format::load(1);
+  // The bits count up from zero in either direction.
+  return Format::load(static_cast<std::uint16_t>(x > 0 ? bits - 1 : bits + 1));
+}
 
-/// As an element of the type has it; infinite if it is too large.
+/// Gives the value that an element of the type has; infinite if `x` is too large for the type.
 float as_element(DType type, float x) {
-  if (type == DType::bf16) return rounded_to(x, 7, -126);
-  if (type != DType::f16) return x;
-  const float rounded = rounded_to(x, 10, -14);
-  return std::fabs(rounded) > most_half ? std::copysign(std::numeric_limits<float>::infinity(), x) : rounded;
+  if (type == DType::bf16) return rounded_to<backend::Bfloat16>(x);
+  return type == DType::f16 ? rounded_to<backend::Binary16>(x) : x;
 }
 
-/// The largest element below `x`, which is one.
+/// Gives the largest element below `x`, which is a value of the type, too.
 float below_element(DType type, float x) {
-  if (type == DType::f32) return std::nextafter(x, -std::numeric_limits<float>::infinity());
-  const int kept = type == DType::bf16 ? 7 : 10, least = type == DType::bf16 ? -126 : -14;
-  if (x == 0.0f) return -std::ldexp(1.0f, least - kept);
-  const int exponent = std::max(std::ilogb(x), least);
-  // Below a power of two, numbers lie half as far apart.
-  const bool power = x > 0 && std::ldexp(1.0f, exponent) == x && exponent > least;
-  return x - std::ldexp(1.0f, exponent - kept - (power ? 1 : 0));
+  if (type == DType::bf16) return below<backend::Bfloat16>(x);
+  if (type == DType::f16) return below<backend::Binary16>(x);
+  return std::nextafter(x, -std::numeric_limits<float>::infinity());
 }
 
 template <class Value>
@@ -218,7 +219,7 @@ Ends<Value> ends_of(const RandomFill& fill, double low, double high) {
     return {from, width, std::nextafter(to, -std::numeric_limits<double>::infinity())};
 }
 
-/// Throws unless `x`, which is finite, is finite as what the kernel computes with.
+/// Gives `x`, which is finite, as what the kernel computes with. Throws unless it is finite then, too.
 template <class Value>
 Value as_value(const RandomFill& fill, double x, const char* what) {
   const auto value = static_cast<Value>(x);
@@ -231,12 +232,12 @@ Value as_value(const RandomFill& fill, double x, const char* what) {
 
 constexpr std::initializer_list<DType> floating = {DType::f16, DType::bf16, DType::f32, DType::f64};
 
-/// "uniform_f32"
+/// Gives "uniform_f32" for ("uniform", DType::f32).
 std::string name_of(const char* distribution, DType type) {
   return fmt::format("{}_{}", distribution, to_string(type));
 }
 
-/// "integers_32"
+/// Gives "integers_32" for ("integers", DType::i32).
 std::string name_of_bits(const char* distribution, DType type) {
   return fmt::format("{}_{}", distribution, size_of(type) * 8);
 }
@@ -274,7 +275,7 @@ void require_within(const RandomFill& fill, RandomInteger number) {
 
 // ---- Bernoulli -----------------------------------------------------------------------------------------------------
 
-/// The bits of a 1.
+/// Gives the bits of a 1.
 std::uint64_t one_of(DType type) noexcept {
   switch (type) {
     case DType::f16:
@@ -365,7 +366,7 @@ void Generator::integers(const StreamView& stream, const RandomTarget& target, R
   detail::require_within(fill, last);
   if (!fill.begin()) return;
   const std::uint64_t from = first.bits();
-  const std::uint64_t numbers = last.bits() - from + 1;  // 0 for all of 64 bits
+  const std::uint64_t numbers = last.bits() - from + 1;  // 0 stands for 2^64
   if (numbers == 0 || numbers > std::uint64_t{1} << 32) {
     fill.launch("integers_wide", 1, RandomFill::words_of(target.count(), 1), from, numbers);
   } else {
@@ -381,7 +382,7 @@ void Generator::bernoulli(const StreamView& stream, const RandomTarget& target, 
   fill.require_type({DType::boolean, DType::u8, DType::f16, DType::bf16, DType::f32, DType::f64}, "bernoulli");
   if (!(p >= 0 && p <= 1)) fill.refuse(fmt::format("the probability is {}\nit is from 0 to 1", p));
   if (!fill.begin()) return;
-  const auto hits = static_cast<std::uint64_t>(std::nearbyint(p * 0x1p32));  // of all 2^32 words
+  const auto hits = static_cast<std::uint64_t>(std::nearbyint(p * 0x1p32));  // so many of all 2^32 words
   const std::uint64_t one = hits == 0 ? 0 : detail::one_of(target.type());
   const auto last = static_cast<std::uint32_t>(hits == 0 ? 0 : hits - 1);
   const std::string name = detail::name_of_bits("bernoulli", target.type());

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Logarithm, sine and cosine by a fixed sequence of IEEE additions, multiplications and divisions, so that every device
-// and every compiler gives the same bits: no library's function, and no multiplication fused with an addition (the
-// kernels are compiled with PLAIN_FLOAT). Nothing here branches, so that the host's compiler can make vectors of it.
+// Logarithm, sine and cosine are computed by a fixed sequence of IEEE additions, multiplications and divisions, so that
+// every device and every compiler gives the same bits. No library's function is called, and no multiplication is fused
+// with an addition (the kernels are compiled with PLAIN_FLOAT). Nothing here branches, so that the host's compiler can
+// make vectors of it.
 //
-// The series are Taylor's, to the term that is lost in rounding. How far the results are from the true values is what
-// tests/random measures and docs/random.md says.
+// The series are Taylor's, up to the term that is lost in rounding. tests/random measures how far the results are from
+// the true values, and docs/random.md says it.
 #pragma once
 
 #include <stdint.h>
@@ -15,26 +16,26 @@
 namespace anyplace::random {
 
 template <class To, class From>
-ANYPLACE_RANDOM_FUNCTION To same_bits(From from) {
+ANYPLACE_DEVICE_INLINE To same_bits(From from) {
   static_assert(sizeof(To) == sizeof(From), "");
   return __builtin_bit_cast(To, from);
 }
 
-/// A polynomial in x of these coefficients, by Horner's rule: a + x (b + x (...)).
+/// Computes the polynomial in x of these coefficients by Horner's rule: a + x (b + x (...)).
 template <class T>
-ANYPLACE_RANDOM_FUNCTION T series(T, T last) {
+ANYPLACE_DEVICE_INLINE T series(T, T last) {
   return last;
 }
 template <class T, class... More>
-ANYPLACE_RANDOM_FUNCTION T series(T x, T first, More... more) {
+ANYPLACE_DEVICE_INLINE T series(T x, T first, More... more) {
   return first + x * series(x, more...);
 }
 
-/// ln x of a normal number that is greater than 0.
+/// Computes ln x of a normal number that is greater than 0.
 ///
 /// x is m 2^e with m from sqrt(1/2) to sqrt(2); ln m is 2 artanh(s) with s = f / (2 + f) and f = m - 1. The sum is
 /// arranged so that f itself, the largest part, isn't rounded (as fdlibm's e_log.c explains).
-ANYPLACE_RANDOM_FUNCTION float log_of(float x) {
+ANYPLACE_DEVICE_INLINE float log_of(float x) {
   constexpr uint32_t half_root = 0x3f3504f3;  // sqrt(1/2)
   const uint32_t above = same_bits<uint32_t>(x) - half_root;
   const float e = static_cast<float>(static_cast<int32_t>(above) >> 23);
@@ -44,10 +45,11 @@ ANYPLACE_RANDOM_FUNCTION float log_of(float x) {
   const float r = z * series(z, 0.666666667f, 0.4f, 0.285714286f, 0.222222222f, 0.181818182f);
   const float half_square = 0.5f * f * f;
   const float low = s * (half_square + r) + e * 9.05800061e-6f;
-  return e * 0.693138123f - ((half_square - low) - f);  // the two parts of ln 2: the first has 17 bits
+  // ln 2 is added in two parts, of which the first has 17 bits, so that its product with e is exact.
+  return e * 0.693138123f - ((half_square - low) - f);
 }
 
-ANYPLACE_RANDOM_FUNCTION double log_of(double x) {
+ANYPLACE_DEVICE_INLINE double log_of(double x) {
   constexpr uint64_t half_root = 0x3fe6a09e667f3bcdull;  // sqrt(1/2)
   const uint64_t above = same_bits<uint64_t>(x) - half_root;
   const double e = static_cast<double>(static_cast<int32_t>(static_cast<uint32_t>(above >> 32)) >> 20);
@@ -58,7 +60,8 @@ ANYPLACE_RANDOM_FUNCTION double log_of(double x) {
                               2.0 / 17.0, 2.0 / 19.0, 2.0 / 21.0);
   const double half_square = 0.5 * f * f;
   const double low = s * (half_square + r) + e * 0x1.a39ef35793c76p-33;
-  return e * 0x1.62e42feep-1 - ((half_square - low) - f);  // the first part of ln 2 has 32 bits
+  // The first part of ln 2 has 32 bits, so that its product with e is exact.
+  return e * 0x1.62e42feep-1 - ((half_square - low) - f);
 }
 
 template <class T>
@@ -67,15 +70,15 @@ struct SinCos {
   T cosine;
 };
 
-/// Sine and cosine of `t` quarters of a turn, with t from -1/2 to 1/2.
-ANYPLACE_RANDOM_FUNCTION SinCos<float> sin_cos_within(float t) {
+/// Computes sine and cosine of `t` quarters of a turn, with t from -1/2 to 1/2.
+ANYPLACE_DEVICE_INLINE SinCos<float> sin_cos_within(float t) {
   const float w = t * t;
   const float s = series(w, 1.57079633f, -0.645964098f, 0.0796926262f, -0.00468175414f, 0.00016044118f);
   const float c = series(w, 1.0f, -1.23370055f, 0.253669508f, -0.0208634807f, 0.000919260274f, -2.52020424e-5f);
   return {t * s, c};
 }
 
-ANYPLACE_RANDOM_FUNCTION SinCos<double> sin_cos_within(double t) {
+ANYPLACE_DEVICE_INLINE SinCos<double> sin_cos_within(double t) {
   const double w = t * t;
   const double s = series(w, 0x1.921fb54442d18p+0, -0x1.4abbce625be53p-1, 0x1.466bc6775aae2p-4, -0x1.32d2cce62bd86p-8,
                           0x1.50783487ee782p-13, -0x1.e3074fde8871fp-19, 0x1.e8f434d018d63p-25, -0x1.6fadb9f155744p-31,
@@ -86,9 +89,9 @@ ANYPLACE_RANDOM_FUNCTION SinCos<double> sin_cos_within(double t) {
   return {t * s, c};
 }
 
-/// The same of `quarter` quarters more, of which the lowest two bits count.
+/// Computes sine and cosine of `quarter` + `t` quarters of a turn. Only the lowest two bits of `quarter` count.
 template <class T>
-ANYPLACE_RANDOM_FUNCTION SinCos<T> sin_cos(uint32_t quarter, T t) {
+ANYPLACE_DEVICE_INLINE SinCos<T> sin_cos(uint32_t quarter, T t) {
   const SinCos<T> within = sin_cos_within(t);
   const bool odd = (quarter & 1u) != 0;
   const T sine = odd ? within.cosine : within.sine;
@@ -96,16 +99,16 @@ ANYPLACE_RANDOM_FUNCTION SinCos<T> sin_cos(uint32_t quarter, T t) {
   return {(quarter & 2u) != 0 ? -sine : sine, ((quarter + 1u) & 2u) != 0 ? -cosine : cosine};
 }
 
-/// IEEE's square root, which is rounded correctly everywhere.
+/// Computes IEEE's square root, which is rounded correctly everywhere.
 #if defined(__CUDA_ARCH__) && !defined(ANYPLACE_BARE_DEVICE)
-ANYPLACE_RANDOM_FUNCTION float root_of(float x) { return __fsqrt_rn(x); }
-ANYPLACE_RANDOM_FUNCTION double root_of(double x) { return __dsqrt_rn(x); }
+ANYPLACE_DEVICE_INLINE float root_of(float x) { return __fsqrt_rn(x); }
+ANYPLACE_DEVICE_INLINE double root_of(double x) { return __dsqrt_rn(x); }
 #elif defined(ANYPLACE_BARE_DEVICE)
-ANYPLACE_RANDOM_FUNCTION float root_of(float x) { return sqrtf(x); }
-ANYPLACE_RANDOM_FUNCTION double root_of(double x) { return sqrt(x); }
+ANYPLACE_DEVICE_INLINE float root_of(float x) { return sqrtf(x); }
+ANYPLACE_DEVICE_INLINE double root_of(double x) { return sqrt(x); }
 #else
-ANYPLACE_RANDOM_FUNCTION float root_of(float x) { return __builtin_sqrtf(x); }
-ANYPLACE_RANDOM_FUNCTION double root_of(double x) { return __builtin_sqrt(x); }
+ANYPLACE_DEVICE_INLINE float root_of(float x) { return __builtin_sqrtf(x); }
+ANYPLACE_DEVICE_INLINE double root_of(double x) { return __builtin_sqrt(x); }
 #endif
 
 }  // namespace anyplace::random

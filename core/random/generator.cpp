@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Generators: seeds, states, and the devices' own. The fills are in fill.cpp.
+// Generators: their seeds and states, and the one that each device has. The fills are in fill.cpp.
 //
-// The devices' generators are kept by name, apart from the devices: seeding one mustn't load its backend.
+// The devices' generators are kept by name, apart from the devices, because seeding one may not load its backend.
 #include <fmt/format.h>
 
 #include <array>
@@ -30,7 +30,8 @@ namespace {
 
 // ---- Which device's ------------------------------------------------------------------------------------------------
 
-/// The backend's own name, as far as it can be told without loading anything: what a link says isn't opened.
+/// Gives the backend's own name, as far as it can be told without loading anything. An alias that is a symbolic link is
+/// followed by the names of the files alone.
 std::string own_name(const std::string& name) {
   std::string real(without_table_alias(name));
   if (real == name && loaded_backend(name) == nullptr) {
@@ -54,7 +55,7 @@ Key key_of(const Place& place) {
   return {std::move(backend), current};
 }
 
-/// Throws invalid_argument for what is no name.
+/// Throws invalid_argument for text that is no name.
 std::string backend_named(std::string_view text, const char* operation) {
   const std::string name(text);
   const std::string problem = name == automatic_name ? "\"auto\" stands for one device" : name_problem(name);
@@ -65,7 +66,7 @@ std::string backend_named(std::string_view text, const char* operation) {
   return own_name(name);
 }
 
-/// 53 bits, so that a double holds it, as torch's.
+/// Gives a seed of 53 bits, as torch does, so that a double holds it.
 std::uint64_t random_seed() {
   std::random_device source;
   const std::uint64_t high = source(), low = source();
@@ -77,18 +78,18 @@ std::uint64_t random_seed() {
 using State = std::shared_ptr<GeneratorState>;
 
 struct Defaults {
-  std::mutex mutex;  // guards what follows; a generator's own is taken under it
+  std::mutex mutex;  // guards what follows; generators' own mutexes are taken under it
   std::map<Key, State> generators;
-  std::map<std::string, std::uint64_t> seeds;  ///< of whole backends, for generators that aren't there yet
+  std::map<std::string, std::uint64_t> seeds;  ///< for generators that aren't there yet, by backend
 };
 
-/// Never destroyed.
+/// The table is never destroyed, because generators may be used until the process ends.
 Defaults& defaults() {
   static NoDestructor<Defaults> all;
   return all.value;
 }
 
-/// Under the lock.
+/// The caller holds the table's mutex.
 State& find_or_make(Defaults& all, const Key& key) {
   State& state = all.generators[key];
   if (state == nullptr) {
@@ -114,8 +115,8 @@ void seed_backend(const std::string& backend, std::uint64_t seed) {
   }
 }
 
-/// Throws capturing if the calling thread captures on that device (any of the backend's, if `index` is negative): what
-/// is set then would have no part in the graph, whose launches draw from the state of their moment.
+/// Throws capturing if the calling thread captures on that device, or on any of the backend's if `index` is negative.
+/// What is set then would have no part in the graph, because each launch draws from the state of its moment.
 void refuse_in_capture(const std::string& backend, int index, const char* operation) {
   if (!captures_here(backend, index)) return;
   fail(
@@ -130,7 +131,7 @@ void refuse_in_capture(const GeneratorState& state, const char* operation) {
 
 // ---- States as bytes -----------------------------------------------------------------------------------------------
 
-// What kind of generator it is, the seed, the offset; numbers with their lowest byte first.
+// The bytes say what kind of generator it is, the seed and the offset. Numbers have their lowest byte first.
 constexpr std::array<char, 8> state_mark{'p', 'h', 'i', 'l', 'o', 'x', '1', '0'};
 constexpr std::size_t state_bytes = 24;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GeneratorState: a seed, and the offset at which the next fill begins. It belongs to a device by name: there may be no
-// such device, and its backend needn't be loaded.
+// GeneratorState has a seed, and the offset at which the next fill begins. It belongs to a device by name: there may be
+// no such device, and its backend needn't be loaded.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace anyplace::detail {
 
 /// Offsets count words of 32 bits, modulo 2^64. They are multiples of four, as a Philox counter gives four words.
 struct GeneratorState {
-  const std::string backend;  ///< its own name, no alias
+  const std::string backend;  ///< the backend's own name, not an alias
   const int index;
 
   GeneratorState(std::string of_backend, int of_index, std::uint64_t with_seed)
@@ -37,7 +37,7 @@ struct GeneratorState {
     const std::lock_guard lock(mutex_);
     offset_ = offset;
   }
-  /// The caller's alone: the next `words` from the offset on.
+  /// Takes the next `words` words from the offset on, which nobody else gets.
   Numbers take(std::uint64_t words) {
     const std::lock_guard lock(mutex_);
     const Numbers taken{seed_, offset_};
@@ -48,7 +48,7 @@ struct GeneratorState {
   std::string place() const { return backend + ":" + std::to_string(index); }
 
  private:
-  mutable std::mutex mutex_;  // guards seed_ and offset_; a leaf
+  mutable std::mutex mutex_;  // guards seed_ and offset_, and is a leaf
   std::uint64_t seed_;
   std::uint64_t offset_ = 0;
 };

@@ -7,16 +7,16 @@
 // vector on the host. What an element is depends on its number, the seed and the offset alone, and not on how many
 // threads there are.
 //
-// Every kernel takes where to write, how many elements, the device's copy of seed and offset or null, and seed and
-// offset as values: those behind the pointer are for graphs, whose launches have others each time. Offsets count words
-// of 32 bits; a counter has four.
+// Every kernel takes where to write, how many elements, the address of the device's copy of seed and offset or null, and
+// seed and offset as values. Graphs use the copy, because their launches have other numbers each time. Offsets count
+// words of 32 bits; a counter has four.
 #include <anyplace/device_code.h>
 
 #include "distributions.h"
 #include "permutation.h"
 
-#if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
-#include "philox_x86.h"
+#if defined(ANYPLACE_DEVICE_CODE_ON_HOST) && defined(__x86_64__)
+#include "philox_avx2.h"
 #endif
 
 namespace anyplace::random {
@@ -29,18 +29,18 @@ struct Start {
   uint64_t block;
 };
 
-ANYPLACE_RANDOM_FUNCTION Start start_of(const uint64_t* state, uint64_t seed, uint64_t offset) {
+ANYPLACE_DEVICE_INLINE Start start_of(const uint64_t* state, uint64_t seed, uint64_t offset) {
   if (state == nullptr) return {seed, offset / 4};
   return {state[0], (state[1] + offset) / 4};
 }
 
 #if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
 
-/// Whole groups [first, last) and, where `count` ends within the last, a part of it. `philox_of` is philox_from(),
-/// or makes the same.
+/// Fills the groups [first, last), the last one only as far as there are elements. `philox_of` is philox_from(), or
+/// makes the same.
 template <auto philox_of, class Distribution>
-ANYPLACE_RANDOM_FUNCTION void fill_groups(typename Distribution::Element* out, uint64_t count, Start start,
-                                          uint64_t first, uint64_t last, Distribution distribution) {
+ANYPLACE_DEVICE_INLINE void fill_groups(typename Distribution::Element* out, uint64_t count, Start start,
+                                        uint64_t first, uint64_t last, Distribution distribution) {
   using Element = typename Distribution::Element;
   constexpr uint64_t group_size = group_lanes * Distribution::per;
   for (uint64_t group = first; group < last; ++group) {
@@ -57,18 +57,8 @@ ANYPLACE_RANDOM_FUNCTION void fill_groups(typename Distribution::Element* out, u
   }
 }
 
-template <class Distribution>
-void fill_plain(typename Distribution::Element* out, uint64_t count, Start start, uint64_t first, uint64_t last,
-                const Distribution& distribution) {
 #if defined(__x86_64__)
-  fill_groups<philox_16_sse2>(out, count, start, first, last, distribution);
-#else
-  fill_groups<philox_from<group_lanes>>(out, count, start, first, last, distribution);
-#endif
-}
-
-#if defined(__x86_64__)
-/// The same with vectors twice as long, and no instruction that fuses: the same bits.
+/// Does the same with vectors twice as long. No instruction of AVX2 fuses, so the bits are the same, too.
 template <class Distribution>
 __attribute__((target("avx2"))) void fill_avx2(typename Distribution::Element* out, uint64_t count, Start start,
                                                uint64_t first, uint64_t last, const Distribution& distribution) {
@@ -90,14 +80,14 @@ void fill(typename Distribution::Element* out, int64_t elements, Start start, co
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) return fill_avx2(out, count, start, first, last, distribution);
 #endif
-  fill_plain(out, count, start, first, last, distribution);
+  fill_groups<philox_from<group_lanes>>(out, count, start, first, last, distribution);
 }
 
 #else
 
 template <class Distribution>
-ANYPLACE_RANDOM_FUNCTION void fill(typename Distribution::Element* out, int64_t elements, Start start,
-                                   const Distribution& distribution) {
+ANYPLACE_DEVICE_INLINE void fill(typename Distribution::Element* out, int64_t elements, Start start,
+                                 const Distribution& distribution) {
   using Element = typename Distribution::Element;
   constexpr uint64_t group_size = group_lanes * Distribution::per;
   const uint64_t count = static_cast<uint64_t>(elements);
@@ -122,16 +112,11 @@ ANYPLACE_RANDOM_FUNCTION void fill(typename Distribution::Element* out, int64_t 
 #if defined(ANYPLACE_DEVICE_CODE_ON_HOST)
 
 template <class Number>
-ANYPLACE_RANDOM_FUNCTION void permute_batches(Number* out, int64_t first, int64_t last, const Cipher& cipher) {
+ANYPLACE_DEVICE_INLINE void permute_batches(Number* out, int64_t first, int64_t last, const Cipher& cipher) {
   for (int64_t at = first; at < last; at += Cipher::batch) {
     const int64_t size = last - at < Cipher::batch ? last - at : Cipher::batch;
     cipher.encrypt(static_cast<uint64_t>(at), static_cast<int>(size), out + at);
   }
-}
-
-template <class Number>
-void permute_plain(Number* out, int64_t first, int64_t last, const Cipher& cipher) {
-  permute_batches(out, first, last, cipher);
 }
 
 #if defined(__x86_64__)
@@ -141,31 +126,31 @@ __attribute__((target("avx2"))) void permute_avx2(Number* out, int64_t first, in
 }
 #endif
 
-/// Each thread has a range of its own.
+/// Each thread fills a range of its own.
 template <class Number>
-ANYPLACE_RANDOM_FUNCTION void permute_large(Number* out, int64_t count, int64_t thread, int64_t threads,
-                                            const Cipher& cipher) {
+ANYPLACE_DEVICE_INLINE void permute_large(Number* out, int64_t count, int64_t thread, int64_t threads,
+                                          const Cipher& cipher) {
   const int64_t each = (count + threads - 1) / threads;
   const int64_t first = thread * each, last = first + each < count ? first + each : count;
   if (first >= last) return;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) return permute_avx2(out, first, last, cipher);
 #endif
-  permute_plain(out, first, last, cipher);
+  permute_batches(out, first, last, cipher);
 }
 
 #else
 
 template <class Number>
-ANYPLACE_RANDOM_FUNCTION void permute_large(Number* out, int64_t count, int64_t thread, int64_t threads,
-                                            const Cipher& cipher) {
+ANYPLACE_DEVICE_INLINE void permute_large(Number* out, int64_t count, int64_t thread, int64_t threads,
+                                          const Cipher& cipher) {
   for (int64_t i = thread; i < count; i += threads) out[i] = static_cast<Number>(cipher(static_cast<uint64_t>(i)));
 }
 
 #endif
 
 template <class Number>
-ANYPLACE_RANDOM_FUNCTION void permute(Number* out, int64_t count, Start start) {
+ANYPLACE_DEVICE_INLINE void permute(Number* out, int64_t count, Start start) {
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int64_t thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (count <= shuffled) {
@@ -195,8 +180,8 @@ ANYPLACE_RANDOM_FUNCTION void permute(Number* out, int64_t count, Start start) {
   extern "C" __global__ void exponential_##name(element* out, int64_t count, ANYPLACE_RANDOM_START, value scale) { \
     ANYPLACE_RANDOM_FILL(Exponential<::anyplace::random::store>{scale});                                           \
   }
-ANYPLACE_RANDOM_FLOATING(f16, Half, uint16_t, float)
-ANYPLACE_RANDOM_FLOATING(bf16, Brain, uint16_t, float)
+ANYPLACE_RANDOM_FLOATING(f16, Binary16, uint16_t, float)
+ANYPLACE_RANDOM_FLOATING(bf16, Bfloat16, uint16_t, float)
 ANYPLACE_RANDOM_FLOATING(f32, Single, float, float)
 ANYPLACE_RANDOM_FLOATING(f64, Double, double, double)
 
@@ -224,7 +209,7 @@ extern "C" __global__ void permutation_32(int32_t* out, int64_t count, ANYPLACE_
 extern "C" __global__ void permutation_64(int64_t* out, int64_t count, ANYPLACE_RANDOM_START) {
   ::anyplace::random::permute(out, count, ::anyplace::random::start_of(state, seed, offset));
 }
-/// What launches of a graph read: its one thread writes it ahead of each.
+/// Writes what the launches of a graph read. It is launched with one thread ahead of each of them.
 extern "C" __global__ void set_state(uint64_t* state, uint64_t seed, uint64_t offset) {
   if (blockIdx.x != 0 || threadIdx.x != 0) return;
   state[0] = seed;

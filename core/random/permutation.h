@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Permutations of 0 to n - 1, each element on its own.
+// Permutations of 0 to n - 1.
 //
-// Up to `shuffled` elements are shuffled as Fisher and Yates do, by one thread: every order is as likely as any other.
-// More are a Feistel network over the least 2^bits that is n or more, with keys of random words; what falls beyond n
-// goes through it again until it doesn't (Black and Rogaway: "Ciphers with Arbitrary Finite Domains", CT-RSA 2002). An
-// element is its own place encrypted, so no thread waits for another.
+// Up to `shuffled` elements are shuffled by one thread as Fisher and Yates do, so that every order is as likely as any
+// other. If there are more, an element is its own index encrypted, so no thread waits for another. The cipher is a
+// Feistel network over the least 2^bits that is n or more, with keys of random words. What falls beyond n goes through
+// it again until it doesn't (Black and Rogaway: "Ciphers with Arbitrary Finite Domains", CT-RSA 2002).
 #pragma once
 
 #include "philox.h"
@@ -13,11 +13,12 @@
 namespace anyplace::random {
 
 inline constexpr int64_t shuffled = 256;
-/// The Philox counters that a permutation uses, whatever its size.
+/// A permutation uses so many Philox counters, whatever its size.
 inline constexpr uint64_t permutation_blocks = shuffled / 2;
 
-/// As Integers: floor(count x / 2^64) of the 64 bits x that counter `at` / 2 has in its words `at` % 2 times 2.
-ANYPLACE_RANDOM_FUNCTION uint64_t below(uint64_t count, uint64_t at, uint64_t first_block, uint64_t key) {
+/// Gives a number below `count`, as Integers does: floor(count x / 2^64). The 64 bits x are the first or the second
+/// half of counter `at` / 2, for an even or an odd `at`.
+ANYPLACE_DEVICE_INLINE uint64_t below(uint64_t count, uint64_t at, uint64_t first_block, uint64_t key) {
   Words<1> words;
   philox_from(words, first_block + at / 2, key);
   const uint64_t high = at % 2 == 0 ? words.word[0][0] : words.word[2][0];
@@ -26,7 +27,7 @@ ANYPLACE_RANDOM_FUNCTION uint64_t below(uint64_t count, uint64_t at, uint64_t fi
 }
 
 template <class Number>
-ANYPLACE_RANDOM_FUNCTION void shuffle(Number* out, int64_t count, uint64_t first_block, uint64_t key) {
+ANYPLACE_DEVICE_INLINE void shuffle(Number* out, int64_t count, uint64_t first_block, uint64_t key) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t other =
         static_cast<int64_t>(below(static_cast<uint64_t>(i) + 1, static_cast<uint64_t>(i), first_block, key));
@@ -35,10 +36,10 @@ ANYPLACE_RANDOM_FUNCTION void shuffle(Number* out, int64_t count, uint64_t first
   }
 }
 
-/// A bijection of the numbers below `count`.
+/// Maps the numbers below `count` to each other, one to one.
 class Cipher {
  public:
-  ANYPLACE_RANDOM_METHOD Cipher(uint64_t count, uint64_t first_block, uint64_t key) : count_(count) {
+  ANYPLACE_DEVICE_INLINE Cipher(uint64_t count, uint64_t first_block, uint64_t key) : count_(count) {
     int bits = 2;
     while (bits < 64 && (uint64_t{1} << bits) < count) ++bits;
     right_bits_ = bits / 2;
@@ -51,16 +52,16 @@ class Cipher {
     }
   }
 
-  ANYPLACE_RANDOM_METHOD uint64_t operator()(uint64_t x) const {
+  ANYPLACE_DEVICE_INLINE uint64_t operator()(uint64_t x) const {
     do x = encrypted(x);
     while (x >= count_);
     return x;
   }
 
-  /// The same of `size` numbers from `first` on, at most `batch`, into `out`: all go through the network side by side,
-  /// as vectors on the host; then those that fell beyond the count do so again.
+  /// Encrypts `size` numbers from `first` on, at most `batch`, into `out`. All go through the network side by side, so
+  /// that the host's compiler makes vectors of them; then those that fell beyond the count go through it again.
   template <class Number>
-  ANYPLACE_RANDOM_METHOD void encrypt(uint64_t first, int size, Number* out) const {
+  ANYPLACE_DEVICE_INLINE void encrypt(uint64_t first, int size, Number* out) const {
     uint32_t left[batch] = {}, right[batch] = {};
     int place[batch];
     for (int i = 0; i < size; ++i) {
@@ -72,7 +73,8 @@ class Cipher {
     while (size != 0) {
       for (int begin = 0; begin < size; begin += lanes) encrypt_lanes(left + begin, right + begin);
       int beyond = 0;
-      for (int i = 0; i < size; ++i) {  // without a branch, which would be guessed wrongly half of the time
+      // This loop has no branch on x, which the processor would guess wrongly half of the time.
+      for (int i = 0; i < size; ++i) {
         const uint64_t x = static_cast<uint64_t>(left[i]) << right_bits_ | right[i];
         out[place[i]] = static_cast<Number>(x);
         left[beyond] = left[i];
@@ -91,11 +93,11 @@ class Cipher {
   static constexpr int lanes = 64;
   static_assert(batch % lanes == 0, "the last lanes of a batch may be none of its numbers, but are its memory");
 
-  ANYPLACE_RANDOM_METHOD static uint32_t mask(int bits) {
+  ANYPLACE_DEVICE_INLINE static uint32_t mask(int bits) {
     return bits >= 32 ? 0xffffffffu : (uint32_t{1} << bits) - 1u;
   }
-  /// Each of its bits depends on each of x and of the two keys.
-  ANYPLACE_RANDOM_METHOD static uint32_t mixed(uint32_t x, uint32_t before, uint32_t between) {
+  /// Mixes x with two keys: each bit of the result depends on each bit of x and of the keys.
+  ANYPLACE_DEVICE_INLINE static uint32_t mixed(uint32_t x, uint32_t before, uint32_t between) {
     x = (x ^ before) * 0x9E3779B1u;
     x ^= x >> 15;
     x = (x + between) * 0x85EBCA77u;
@@ -103,7 +105,7 @@ class Cipher {
     x *= 0xC2B2AE3Du;
     return x ^ x >> 16;
   }
-  ANYPLACE_RANDOM_METHOD uint64_t encrypted(uint64_t x) const {
+  ANYPLACE_DEVICE_INLINE uint64_t encrypted(uint64_t x) const {
     uint32_t left = static_cast<uint32_t>(x >> right_bits_), right = static_cast<uint32_t>(x) & right_mask_;
     for (int i = 0; i < rounds; i += 2) {
       left ^= mixed(right, keys_[2 * i], keys_[2 * i + 1]) & left_mask_;
@@ -112,7 +114,7 @@ class Cipher {
     return static_cast<uint64_t>(left) << right_bits_ | right;
   }
 
-  ANYPLACE_RANDOM_METHOD void encrypt_lanes(uint32_t* __restrict__ left, uint32_t* __restrict__ right) const {
+  ANYPLACE_DEVICE_INLINE void encrypt_lanes(uint32_t* __restrict__ left, uint32_t* __restrict__ right) const {
     for (int i = 0; i < rounds; i += 2) {
       const uint32_t* const key = keys_ + 2 * i;
       const uint32_t a = key[0], b = key[1], c = key[2], d = key[3];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this room does at the moments of runtime/subsystem.h.
+// This says what the room does at the moments of runtime/subsystem.h.
 #pragma once
 
 #include "runtime/subsystem.h"

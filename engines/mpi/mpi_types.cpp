@@ -8,32 +8,19 @@
 #include <limits>
 #include <type_traits>
 
-#include "half.h"
+#include "anyplace/backend/kit/half.h"
 
 namespace anyplace::mpi {
 namespace {
 
-// ---- Elements, as the operations have them
-// ---------------------------------------------------------------------------
+// ---- Elements, as the operations have them -------------------------------------------------------------------------
 
 template <class T>
 struct Plain {
-  using Stored = T;
+  using Element = T;
   using Value = T;
   static T load(T value) noexcept { return value; }
   static T store(T value) noexcept { return value; }
-};
-struct F16 {
-  using Stored = std::uint16_t;
-  using Value = float;
-  static float load(std::uint16_t bits) noexcept { return from_f16(bits); }
-  static std::uint16_t store(float value) noexcept { return to_f16(value); }
-};
-struct Bf16 {
-  using Stored = std::uint16_t;
-  using Value = float;
-  static float load(std::uint16_t bits) noexcept { return from_bf16(bits); }
-  static std::uint16_t store(float value) noexcept { return to_bf16(value); }
 };
 
 // ---- Operations: their results don't depend on which operand is the first ------------------------------------------
@@ -63,12 +50,12 @@ T combined(T a, T b) noexcept {
   }
 }
 
-template <class Element, std::uint32_t reduction>
+template <class Format, std::uint32_t reduction>
 void reduce_own(void* in, void* inout, int* count, MpiHandle* /*type*/) noexcept {
-  const auto* const from = static_cast<const typename Element::Stored*>(in);
-  auto* const to = static_cast<typename Element::Stored*>(inout);
+  const auto* const from = static_cast<const typename Format::Element*>(in);
+  auto* const to = static_cast<typename Format::Element*>(inout);
   for (int i = 0; i < *count; ++i) {
-    to[i] = Element::store(combined<reduction, typename Element::Value>(Element::load(from[i]), Element::load(to[i])));
+    to[i] = Format::store(combined<reduction, typename Format::Value>(Format::load(from[i]), Format::load(to[i])));
   }
 }
 
@@ -77,35 +64,29 @@ struct OwnOp {
   std::uint32_t reduction;
   MpiUserFunction function;
 };
-template <class Element>
+template <class Format>
 constexpr std::array<OwnOp, 2> sums(std::uint32_t type) {
-  return {{{type, ANYPLACE_REDUCTION_SUM, reduce_own<Element, ANYPLACE_REDUCTION_SUM>},
-           {type, ANYPLACE_REDUCTION_PROD, reduce_own<Element, ANYPLACE_REDUCTION_PROD>}}};
+  return {{{type, ANYPLACE_REDUCTION_SUM, reduce_own<Format, ANYPLACE_REDUCTION_SUM>},
+           {type, ANYPLACE_REDUCTION_PROD, reduce_own<Format, ANYPLACE_REDUCTION_PROD>}}};
 }
-template <class Element>
+template <class Format>
 constexpr std::array<OwnOp, 2> extremes(std::uint32_t type) {
-  return {{{type, ANYPLACE_REDUCTION_MIN, reduce_own<Element, ANYPLACE_REDUCTION_MIN>},
-           {type, ANYPLACE_REDUCTION_MAX, reduce_own<Element, ANYPLACE_REDUCTION_MAX>}}};
+  return {{{type, ANYPLACE_REDUCTION_MIN, reduce_own<Format, ANYPLACE_REDUCTION_MIN>},
+           {type, ANYPLACE_REDUCTION_MAX, reduce_own<Format, ANYPLACE_REDUCTION_MAX>}}};
 }
 constexpr std::array<OwnOp, 2> own_ops[] = {
-    sums<F16>(ANYPLACE_DTYPE_F16),
-    extremes<F16>(ANYPLACE_DTYPE_F16),
-    sums<Bf16>(ANYPLACE_DTYPE_BF16),
-    extremes<Bf16>(ANYPLACE_DTYPE_BF16),
-    extremes<Plain<float>>(ANYPLACE_DTYPE_F32),
-    extremes<Plain<double>>(ANYPLACE_DTYPE_F64),
-    sums<Plain<std::int8_t>>(ANYPLACE_DTYPE_I8),
-    sums<Plain<std::uint8_t>>(ANYPLACE_DTYPE_U8),
-    sums<Plain<std::int16_t>>(ANYPLACE_DTYPE_I16),
-    sums<Plain<std::uint16_t>>(ANYPLACE_DTYPE_U16),
+    sums<backend::Binary16>(ANYPLACE_DTYPE_F16),   extremes<backend::Binary16>(ANYPLACE_DTYPE_F16),
+    sums<backend::Bfloat16>(ANYPLACE_DTYPE_BF16),  extremes<backend::Bfloat16>(ANYPLACE_DTYPE_BF16),
+    extremes<Plain<float>>(ANYPLACE_DTYPE_F32),    extremes<Plain<double>>(ANYPLACE_DTYPE_F64),
+    sums<Plain<std::int8_t>>(ANYPLACE_DTYPE_I8),   sums<Plain<std::uint8_t>>(ANYPLACE_DTYPE_U8),
+    sums<Plain<std::int16_t>>(ANYPLACE_DTYPE_I16), sums<Plain<std::uint16_t>>(ANYPLACE_DTYPE_U16),
 };
 
 MpiHandle& own_op(MpiOwnOps& ops, std::uint32_t type, std::uint32_t reduction) noexcept {
   return ops.of_type[static_cast<std::size_t>(type)][static_cast<std::size_t>(reduction)];
 }
 
-// ---- Averages
-// --------------------------------------------------------------------------------------------------------
+// ---- Averages ------------------------------------------------------------------------------------------------------
 
 template <class T>
 void divide_plain(void* elements, std::uint64_t count, int by) noexcept {
@@ -113,10 +94,10 @@ void divide_plain(void* elements, std::uint64_t count, int by) noexcept {
   for (std::uint64_t i = 0; i < count; ++i) values[i] /= static_cast<T>(by);
 }
 
-template <class Half>
+template <class Format>
 void divide_half(void* elements, std::uint64_t count, int by) noexcept {
   auto* const values = static_cast<std::uint16_t*>(elements);
-  for (std::uint64_t i = 0; i < count; ++i) values[i] = Half::store(Half::load(values[i]) / static_cast<float>(by));
+  for (std::uint64_t i = 0; i < count; ++i) values[i] = Format::store(Format::load(values[i]) / static_cast<float>(by));
 }
 
 }  // namespace
@@ -182,9 +163,9 @@ MpiHandle mpi_op(const MpiLibrary& mpi, const MpiOwnOps& own, std::uint32_t type
 void divide(void* elements, std::uint64_t count, std::uint32_t type, int by) noexcept {
   switch (type) {
     case ANYPLACE_DTYPE_F16:
-      return divide_half<F16>(elements, count, by);
+      return divide_half<backend::Binary16>(elements, count, by);
     case ANYPLACE_DTYPE_BF16:
-      return divide_half<Bf16>(elements, count, by);
+      return divide_half<backend::Bfloat16>(elements, count, by);
     case ANYPLACE_DTYPE_F32:
       return divide_plain<float>(elements, count, by);
     case ANYPLACE_DTYPE_F64:

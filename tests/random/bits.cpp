@@ -32,16 +32,16 @@ std::uint64_t digest(const Distribution& distribution) {
 
 std::vector<std::uint64_t> RANDOM_BITS_NAME();
 std::vector<std::uint64_t> RANDOM_BITS_NAME() {
-  return {digest(Uniform<Half>{-1.5f, 3.25f, 1.749f}),
-          digest(Uniform<Brain>{-1.5f, 3.25f, 1.74f}),
+  return {digest(Uniform<Binary16>{-1.5f, 3.25f, 1.749f}),
+          digest(Uniform<Bfloat16>{-1.5f, 3.25f, 1.74f}),
           digest(Uniform<Single>{-1.1f, 3.3f, 2.19999f}),
           digest(Uniform<Double>{-1.1, 3.3, 2.19999}),
-          digest(Normal<Half>{0.1f, 1.7f}),
-          digest(Normal<Brain>{0.1f, 1.7f}),
+          digest(Normal<Binary16>{0.1f, 1.7f}),
+          digest(Normal<Bfloat16>{0.1f, 1.7f}),
           digest(Normal<Single>{0.1f, 1.7f}),
           digest(Normal<Double>{0.1, 1.7}),
-          digest(Exponential<Half>{0.7f}),
-          digest(Exponential<Brain>{0.7f}),
+          digest(Exponential<Binary16>{0.7f}),
+          digest(Exponential<Bfloat16>{0.7f}),
           digest(Exponential<Single>{0.7f}),
           digest(Exponential<Double>{0.7}),
           digest(Integers<std::uint8_t>{3, 100}),

@@ -50,8 +50,8 @@ TEST_CASE("Uniform elements are made of their own words", "[place]") {
   const auto fill = [](const Generator& generator, const StreamView& stream, const RandomTarget& target) {
     generator.uniform(stream, target, -1.5, 2.5);
   };
-  check_fill<std::uint16_t>(DType::f16, Uniform<random::Half>{-1.5f, 4.0f, 2.498046875f}, fill);
-  check_fill<std::uint16_t>(DType::bf16, Uniform<random::Brain>{-1.5f, 4.0f, 2.484375f}, fill);
+  check_fill<std::uint16_t>(DType::f16, Uniform<random::Binary16>{-1.5f, 4.0f, 2.498046875f}, fill);
+  check_fill<std::uint16_t>(DType::bf16, Uniform<random::Bfloat16>{-1.5f, 4.0f, 2.484375f}, fill);
   check_fill<float>(DType::f32, Uniform<random::Single>{-1.5f, 4.0f, std::nextafter(2.5f, 0.0f)}, fill);
   check_fill<double>(DType::f64, Uniform<random::Double>{-1.5, 4.0, std::nextafter(2.5, 0.0)}, fill);
 }
@@ -60,8 +60,8 @@ TEST_CASE("Normal elements are made of their own words", "[place]") {
   const auto fill = [](const Generator& generator, const StreamView& stream, const RandomTarget& target) {
     generator.normal(stream, target, 0.25, 3.0);
   };
-  check_fill<std::uint16_t>(DType::f16, Normal<random::Half>{0.25f, 3.0f}, fill);
-  check_fill<std::uint16_t>(DType::bf16, Normal<random::Brain>{0.25f, 3.0f}, fill);
+  check_fill<std::uint16_t>(DType::f16, Normal<random::Binary16>{0.25f, 3.0f}, fill);
+  check_fill<std::uint16_t>(DType::bf16, Normal<random::Bfloat16>{0.25f, 3.0f}, fill);
   check_fill<float>(DType::f32, Normal<random::Single>{0.25f, 3.0f}, fill);
   check_fill<double>(DType::f64, Normal<random::Double>{0.25, 3.0}, fill);
 }
@@ -70,8 +70,8 @@ TEST_CASE("Exponential elements are made of their own words", "[place]") {
   const auto fill = [](const Generator& generator, const StreamView& stream, const RandomTarget& target) {
     generator.exponential(stream, target, 2.0);
   };
-  check_fill<std::uint16_t>(DType::f16, Exponential<random::Half>{0.5f}, fill);
-  check_fill<std::uint16_t>(DType::bf16, Exponential<random::Brain>{0.5f}, fill);
+  check_fill<std::uint16_t>(DType::f16, Exponential<random::Binary16>{0.5f}, fill);
+  check_fill<std::uint16_t>(DType::bf16, Exponential<random::Bfloat16>{0.5f}, fill);
   check_fill<float>(DType::f32, Exponential<random::Single>{0.5f}, fill);
   check_fill<double>(DType::f64, Exponential<random::Double>{0.5}, fill);
 }

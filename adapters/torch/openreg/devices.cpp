@@ -6,23 +6,13 @@
 #include <string_view>
 #include <vector>
 
+#include "place_list.h"
 #include "runtime.h"
 
 namespace openreg_anyplace {
 namespace {
 
 thread_local int current = 0;
-
-void add(std::vector<anyplace::Device>& all, std::string_view entry) {
-  const anyplace::Place place(entry);
-  using Kind = anyplace::Place::Kind;
-  if (place.kind() == Kind::automatic || place.kind() == Kind::current) {
-    const auto backend = place.kind() == Kind::current ? place.backend() : anyplace::Device(place).backend();
-    for (const anyplace::Device& device : anyplace::devices(backend)) all.push_back(device);
-  } else {
-    all.push_back(anyplace::Device(place));
-  }
-}
 
 /// Looked for once; a failure is met again at the next call. Never destroyed: the interface is used until the process
 /// ends.
@@ -31,10 +21,9 @@ const std::vector<anyplace::Device>& devices() {
     const char* variable = std::getenv("ANYPLACE_TORCH_PLACES");
     const std::string text = variable == nullptr ? "auto" : variable;
     std::vector<anyplace::Device> found;
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(',', begin), text.size());
-      if (end > begin) add(found, std::string_view(text).substr(begin, end - begin));
-      begin = end + 1;
+    for (const std::string& entry : anyplace_adapters::entries_of(text)) {
+      if (entry.empty()) continue;
+      for (const anyplace::Device& device : anyplace_adapters::devices_of(entry)) found.push_back(device);
     }
     if (found.empty()) throw std::runtime_error("ANYPLACE_TORCH_PLACES names no place");
     return new std::vector<anyplace::Device>(std::move(found));

@@ -2,6 +2,10 @@
 //
 // JsonWriter: writes the tree as JSON (RFC 8259), in ASCII except for what texts contain. Integers are written in full,
 // also beyond 2^53: readers that convert them to doubles lose the last digits.
+//
+// It is the core's only writer of JSON. A JSON library would make the library depend on a package for one file that is
+// as long as this one, would keep the whole tree in memory, and would end lines elsewhere: a segment and an event begin
+// a line here, so that files can be read and compared by line.
 #pragma once
 
 #include <vector>

@@ -3,11 +3,10 @@
 
 #include <iterator>
 
-#include "mpi/half.h"
+#include "anyplace/backend/kit/half.h"
 
 namespace anyplace::doubles::nccl {
 
-using namespace anyplace::mpi;
 using namespace anyplace::nccl;
 
 std::string text_of(const Call& call) {
@@ -42,14 +41,6 @@ struct Plain {
     return value;
   }
 };
-struct F16 {
-  static float load(std::uint16_t bits) noexcept { return from_f16(bits); }
-  static std::uint16_t store(float value) noexcept { return to_f16(value); }
-};
-struct Bf16 {
-  static float load(std::uint16_t bits) noexcept { return from_bf16(bits); }
-  static std::uint16_t store(float value) noexcept { return to_bf16(value); }
-};
 
 template <class T, class As>
 struct Elements {
@@ -79,13 +70,13 @@ void each(void* data, const void* other, std::uint64_t count, int type, Function
     case nccl_uint64:
       return Elements<std::uint64_t, Plain>::each(data, other, count, function);
     case nccl_float16:
-      return Elements<std::uint16_t, F16>::each(data, other, count, function);
+      return Elements<std::uint16_t, backend::Binary16>::each(data, other, count, function);
     case nccl_float32:
       return Elements<float, Plain>::each(data, other, count, function);
     case nccl_float64:
       return Elements<double, Plain>::each(data, other, count, function);
     case nccl_bfloat16:
-      return Elements<std::uint16_t, Bf16>::each(data, other, count, function);
+      return Elements<std::uint16_t, backend::Bfloat16>::each(data, other, count, function);
     default:
       return;
   }

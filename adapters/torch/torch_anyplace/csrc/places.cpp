@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "errors.h"
+#include "place_list.h"
 
 namespace anyplace_torch {
 
@@ -30,37 +31,11 @@ std::mutex lock;
 /// Set once. Never destroyed: streams and memory of torch's may end after this library's destructors ran.
 std::atomic<const std::vector<DevicePlace>*> found{nullptr};
 
-std::vector<std::string> entries_of(const std::string& text) {
-  std::vector<std::string> entries;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::size_t first = text.find_first_not_of(" \t", begin);
-    if (first != std::string::npos && first < end) {
-      const std::size_t last = text.find_last_not_of(" \t", end - 1);
-      entries.push_back(text.substr(first, last - first + 1));
-    }
-    begin = end + 1;
-  }
-  return entries;
-}
-
-/// A name alone is every device of that backend, and "auto" every one of the backend that it finds.
-std::vector<anyplace::Device> devices_of(const std::string& entry) {
-  const anyplace::Place place(entry);
-  if (place.kind() == anyplace::Place::Kind::automatic) return anyplace::devices(anyplace::Device(place).backend());
-  if (place.kind() == anyplace::Place::Kind::current) {
-    auto all = anyplace::devices(place.backend());
-    if (all.empty()) return {anyplace::Device(place)};  // throws, and says why there are none
-    return all;
-  }
-  return {anyplace::Device(place)};
-}
-
 const std::vector<DevicePlace>* look() {
   const char* variable = std::getenv(kVariable);
   const std::string text = variable == nullptr ? "auto" : variable;
-  const auto entries = entries_of(text);
+  std::vector<std::string> entries = anyplace_adapters::entries_of(text);
+  std::erase(entries, "");
   TORCH_CHECK(!entries.empty(), kVariable,
               " is set and names no place; for example cpu_sim, or cuda:1,cuda:0; unset it for the ",
               "devices that `auto` finds");
@@ -68,7 +43,7 @@ const std::vector<DevicePlace>* look() {
   for (const std::string& entry : entries) {
     std::vector<anyplace::Device> devices;
     try {
-      devices = devices_of(entry);
+      devices = anyplace_adapters::devices_of(entry);
     } catch (const anyplace::Error& error) {
       TORCH_CHECK(false, variable == nullptr ? "" : kVariable, variable == nullptr ? "" : "=",
                   variable == nullptr ? "" : text, variable == nullptr ? "" : ": ", error.what());
