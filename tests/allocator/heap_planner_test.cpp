@@ -2,7 +2,6 @@
 // The heap's planner: which moves it plans for a state that was made by hand. No source is involved.
 #include "memory/allocator/heap_planner.h"
 
-#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "heap_layout.h"
@@ -100,9 +99,9 @@ TEST_CASE("HeapPlanner: free memory beside a hole serves with it, and only what 
 }
 
 TEST_CASE("HeapPlanner: a large arena that grows maps a 128th ahead of need") {
-  // Behind three pages of a request the limit leaves so many.
-  const std::uint64_t limit = GENERATE(1000, 259 + 2, 259 + 1, 259);
-  const std::uint64_t most = std::min<std::uint64_t>(limit - 259, 2);
+  // Of the 16 or 32 pages that the lower limits leave behind three of a request a 16th is mapped ahead.
+  const std::uint64_t limit = GENERATE(1000, 259 + 32, 259 + 16, 259 + 15, 259);
+  const std::uint64_t most = limit < 259 + 16 ? 0 : limit < 259 + 32 ? 1 : 2;
   Desk desk(true, limited(limit));
   Arena& arena = desk.arena(1);
   Segment& range = desk.range(arena, 1000);
@@ -153,6 +152,14 @@ TEST_CASE("HeapPlanner: a large arena that grows maps a 128th ahead of need") {
     desk.range(desk.arena(2), 100);
     CHECK(desk.plan(desk.arena(2), page).ahead == 0);
   }
+}
+
+TEST_CASE("HeapPlanner: never more than 64 MiB are mapped ahead") {
+  Desk desk;
+  Segment& range = desk.range(desk.arena(1), 10'000);
+  desk.hold(range, 0, 8192);
+  desk.take_pages(range, 0, 8192);
+  CHECK(desk.plan(desk.arena(1), page).ahead == 32);
 }
 
 TEST_CASE("HeapPlanner: what the limit doesn't leave isn't planned") {
@@ -267,6 +274,12 @@ TEST_CASE("HeapPlanner: growing is allowed up to a part of the most that was han
     CHECK(creates(27));
     CHECK_FALSE(creates(28));
   }
+  SECTION("more still in waves of several streams") {
+    desk.state.usage.waves = 1;
+    desk.state.usage.streams = 2;
+    CHECK(creates(68));
+    CHECK_FALSE(creates(69));
+  }
   SECTION("and more where much was moved, up to a sixteenth") {
     desk.state.usage.moved = 640 * page;
     CHECK(creates(22));
@@ -313,6 +326,25 @@ TEST_CASE("HeapPlanner: what the source didn't give is made up for by moving") {
   const Plan& refused = desk.plan(desk.arena(1), 5 * page, Reach::scavenge, {.refused = true, .pages = 0});
   CHECK(desk.moves(refused).empty());
   CHECK(desk.place(refused) == "refused");
+}
+
+TEST_CASE("HeapPlanner: at the last resort a place that takes up fewer free pages is tried, too") {
+  Desk desk(true, limited(4));
+  Segment& shared = desk.range(desk.arena(1), 5);
+  desk.hold(shared, 0, 1);
+  desk.take(shared, 0, page / 2);
+  // Four pages would do here, and two of them come home without a call. But only three are free.
+  Segment& range = desk.range(desk.arena(1), 4);
+  desk.hold(range, 0, 2);
+  Segment& other = desk.range(desk.arena(2), 100);
+  desk.move(range, 0, 2, other, 0);
+  desk.hold(other, 2, 1);
+  // Behind the half page three suffice.
+  const std::uint64_t bytes = 3 * page + page / 2;
+  CHECK(desk.place(desk.plan(desk.arena(1), bytes)) == "refused");
+  const Plan& plan = desk.plan(desk.arena(1), bytes, Reach::scavenge);
+  CHECK(desk.moves(plan) == Lines{"map A 1+3", "leave C 0+3", "back A 1+3"});
+  CHECK(plan.place.begin == shared.address + page / 2);
 }
 
 TEST_CASE("HeapPlanner: where there are too many mappings, pages that move end theirs, last of all") {

@@ -196,13 +196,16 @@ Block* Heap::Parts::carve(Block* block, anyplace_address begin, std::uint64_t by
 Block* Heap::Parts::take_by_plan(Arena& arena, std::uint64_t bytes, Reach reach) {
   const PagesAtHand rest(executor);
   SourceNews news;
+  bool has_spoilt = false;  // one attempt more: a source that can't unmap at all isn't asked again and again
   for (;;) {
     const Plan& plan = planner.plan_take(arena, bytes, reach, news);
     const HeapExecutor::Outcome outcome = executor.run(plan, &arena);
-    if (outcome != HeapExecutor::Outcome::done) {
+    if (outcome == HeapExecutor::Outcome::spoilt && !has_spoilt) {
+      has_spoilt = true;
+    } else if (outcome != HeapExecutor::Outcome::done) {
       // Another plan is made if it can help: without the pages that the request doesn't need or, as the last resort,
       // with pages from elsewhere.
-      if (outcome == HeapExecutor::Outcome::failed || news.refused) return nullptr;
+      if (outcome != HeapExecutor::Outcome::short_of_memory || news.refused) return nullptr;
       if (reach != Reach::scavenge && plan.ahead == 0) return nullptr;
       news.refused = true;
       news.pages = executor.pages_at_hand();

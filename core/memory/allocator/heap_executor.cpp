@@ -34,6 +34,7 @@ HeapExecutor::Outcome HeapExecutor::run(const Plan& plan, Arena* arena) {
     // remaining moves are skipped, because what failed once may fail each time.
     if (changed_blocks_) break;
     undo(plan, i);
+    if (move.kind == MoveKind::unmap) return Outcome::spoilt;
     return lacked_memory(move) ? Outcome::short_of_memory : Outcome::failed;
   }
   state_.usage.moved += plan.moved << state_.page_shift;

@@ -23,6 +23,7 @@ class HeapExecutor {
   enum class Outcome {
     done,
     short_of_memory,  ///< The source had no memory. What it did give is at hand for another plan.
+    spoilt,           ///< An unmap failed. Its addresses can't be used any more, so another plan has another place.
     failed,
   };
 

@@ -163,7 +163,9 @@ void HeapState::account(Arena& arena, Segment& segment, std::int64_t bytes) noex
   if (segment.reserved == 0) stats.add(StatKind::segment, small, 1);
   segment.reserved += change;
   if (segment.reserved == 0) stats.add(StatKind::segment, small, -1);
+  if (arena.reserved == 0 && !small) ++usage.streams;
   arena.reserved += change;
+  if (arena.reserved == 0 && !small) --usage.streams;
   arena.pool->reserved += change;
   reserved += change;
   stats.add(StatKind::reserved_bytes, small, bytes);

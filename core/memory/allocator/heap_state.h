@@ -18,15 +18,15 @@
 
 namespace anyplace::detail {
 
-/// How the program uses its memory, as far as the planner looks at it. Half and three quarters tell ebbs and waves
-/// apart, because steps of training come down to a fraction and up to the same most again: those of the GPT-2 traces
-/// begin with 0.21 (context 1024) and 0.41 (512) of their most.
+/// How the program uses its memory, for the planner. The half and the three quarters that define ebbs and waves are
+/// guesses: the memory of a training step falls to a fraction and rises to the same maximum again.
 struct Usage {
   std::uint64_t handed_out = 0;  ///< bytes
   std::uint64_t most_handed_out = 0;
-  bool ebb = false;         ///< less than half of the most was handed out since the last wave
-  std::uint64_t waves = 0;  ///< how often it came to three quarters of the most again after an ebb
-  std::uint64_t moved = 0;  ///< bytes of free memory that went from one place to another
+  bool ebb = false;           ///< since the last wave less than half of the most was handed out
+  std::uint64_t waves = 0;    ///< how often it rose to three quarters of the most after an ebb
+  std::uint64_t moved = 0;    ///< bytes of free memory that moved from one place to another
+  std::uint64_t streams = 0;  ///< arenas for large requests that have memory
 
   void hand_out(std::uint64_t bytes) noexcept {
     handed_out += bytes;

@@ -81,7 +81,9 @@ class TableSource final : public MemorySource {
     return SourceResult::done;
   }
   bool unmap(anyplace_address address, std::uint64_t bytes) noexcept override {
-    return given_back(table().virtual_unmap(device_.self, device_.index, address, bytes));
+    const anyplace_status status = table().virtual_unmap(device_.self, device_.index, address, bytes);
+    if (status != ANYPLACE_STATUS_OK) last_status_ = status;  // for a request that fails with it
+    return given_back(status);
   }
 
  private:
