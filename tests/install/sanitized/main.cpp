@@ -187,8 +187,11 @@ void race_with_function(const Device& device) {
 void race_of_blocks(const Device& device) {
   const Stream stream(device);
   const Module module(device, sanitized_kernels);
-  const Buffer data(stream, sizeof(unsigned));
-  for (int round = 0; round < 20; ++round) stream.launch(module.kernel("trample"), {100'000, 1}, data);
+  const Buffer data(stream, 17 * sizeof(unsigned));
+  for (int round = 0; round < 20; ++round) {
+    stream.memset8(data, 0);
+    stream.launch(module.kernel("trample"), {1'000, 1}, data);
+  }
   stream.synchronize();
 }
 
