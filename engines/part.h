@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both engines ask of an operation that crosses the boundary.
+// The engines ask these functions about an operation that crosses the boundary.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace anyplace::engines {
 
-/// Bytes of an element.
+/// Returns the bytes of an element of the type.
 inline std::uint64_t bytes_of(std::uint32_t type) noexcept {
 #define ANYPLACE_BYTES(upper, lower, number, bytes) bytes,
   constexpr std::uint64_t all[] = {ANYPLACE_DTYPE_LIST(ANYPLACE_BYTES)};
@@ -25,14 +25,14 @@ inline bool is_between_two(const anyplace_engine_part& part) noexcept {
   return part.collective == ANYPLACE_COLLECTIVE_SEND || part.collective == ANYPLACE_COLLECTIVE_RECV;
 }
 
-/// The part with that index of an array with a stride.
+/// Returns part `index` of an array whose elements begin `stride` bytes apart.
 inline const anyplace_engine_part& part_of(const anyplace_engine_part* parts, std::uint32_t index,
                                            std::uint32_t stride) noexcept {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(parts);
   return *reinterpret_cast<const anyplace_engine_part*>(bytes + std::uint64_t{index} * stride);
 }
 
-/// An address as a library takes it.
+/// Returns the address as the pointer that libraries take.
 inline void* pointer(anyplace_address address) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }

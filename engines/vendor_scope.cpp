@@ -9,7 +9,7 @@
 namespace anyplace::engines {
 namespace {
 
-/// Of the driver that the backend has loaded; null if it hasn't.
+/// Returns a function of a library that the backend has loaded; null if it hasn't loaded the library.
 template <class Function>
 Function loaded(const char* library, const char* name) noexcept {
   void* const handle = dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);

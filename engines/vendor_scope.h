@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// VendorScope: a device is the calling thread's own, as the vendor's runtime has it, for a scope. Engines of vendors
-// ask that, not anyplace, which device they work on.
+// VendorScope makes a device the calling thread's current one in the vendor's runtime, for a scope. Vendors' libraries
+// ask that runtime, and not anyplace, which device they work on.
 #pragma once
 
 #include "anyplace/backend/engine.h"
@@ -17,7 +17,7 @@ class VendorScope {
 
  private:
   enum class Kind { none, cuda, hip } kind_ = Kind::none;
-  int before_ = 0;  ///< hip's device
+  int before_ = 0;  ///< HIP's current device before the scope
 };
 
 }  // namespace anyplace::engines

@@ -12,7 +12,7 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-/// The records that the graph's waits are for lie behind it.
+/// A LaunchGraph is the command of one launch. Behind it in the queue lie the records that the graph's waits are for.
 class LaunchGraph final : public Command {
  public:
   LaunchGraph(Ref<GraphRun> run, std::uint64_t cookie) noexcept : run_(std::move(run)), cookie_(cookie) {}
@@ -39,7 +39,7 @@ void Graph::update(const anyplace_graph_desc& desc) {
   Ref<GraphRun> run = make_ref<GraphRun>(host_, engine_, device_, desc);
   std::vector<Record> waits(run->wait_count());
   const std::lock_guard lock(mutex_);
-  std::swap(run_, run);  // The earlier one is let go of after the lock, as it was declared before it.
+  std::swap(run_, run);  // The earlier run is released after the lock, because `run` was declared before it.
   waits_.swap(waits);
 }
 

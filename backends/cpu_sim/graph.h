@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Graph is what a handle of graph_create stands for: the work of the launches made from now on. A launch is one
-// command of its stream, which shares the work with the graph: so an update, and the graph's end, leave earlier
-// launches what they had.
+// A Graph is what a handle of graph_create stands for: the work of the launches that are made from now on. A launch is
+// one command of its stream, which shares the work with the graph. So earlier launches keep the work that they had when
+// the graph is updated or ends.
 #pragma once
 
 #include <anyplace/backend/device_backend.h>
@@ -32,7 +32,7 @@ class Graph {
   Device& device_;
   std::mutex mutex_;           // It is taken before all locks of stream.h.
   Ref<GraphRun> run_;          // mutex_ guards it.
-  std::vector<Record> waits_;  // mutex_ guards it; the waits of the launch that is being submitted are for these.
+  std::vector<Record> waits_;  // mutex_ guards it; it has the records of read_waits() for one launch.
 };
 
 }  // namespace anyplace::cpu_sim

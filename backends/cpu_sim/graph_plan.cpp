@@ -59,7 +59,7 @@ class GraphPlan::Compiler {
     anyplace_graph_node given{};
     std::uint32_t successors = 0;
     std::uint32_t chain = none;
-    std::uint32_t next = none;  // It is in the same chain.
+    std::uint32_t next = none;  // This node comes next in the same chain.
   };
 
   void check_dependencies() {
@@ -203,7 +203,7 @@ class GraphPlan::Compiler {
     plan_.has_spread |= step.kind == Step::spread;
   }
 
-  /// It lives as long as the plan, and owns nothing that would have to be destroyed.
+  /// Makes a T that lives as long as the plan. It isn't destroyed, so it may own nothing.
   template <class T, class... Args>
   T& make(Args&&... args) {
     return *::new (plan_.memory_.allocate(sizeof(T), alignof(T))) T(std::forward<Args>(args)...);

@@ -3,10 +3,11 @@
 // A GraphPlan is a graph's nodes, compiled once into what a launch runs. It never changes, except for what a launch
 // writes into its steps (Launch::set_cookie).
 //
-// A plan is made of chains. A chain is a row of nodes that nothing else comes between: each but the first comes
-// after the one before it alone, and each but the last has that one successor. So nothing is lost when one thread runs
-// it from beginning to end, and what orders nodes costs something once per chain. A host function, and a wait for an
-// event, is a chain of its own, because no worker runs it.
+// A plan is made of chains. A chain is a row of nodes in which each but the first comes after the node before it and
+// after no other, and each but the last has the next node as its only successor. Nodes of a chain could never run at
+// the same time, so nothing is lost when one thread runs it from beginning to end, and ordering costs something once
+// per chain and not once per node. A host function, and a wait for an event, is a chain of its own, because no worker
+// runs it.
 //
 // Chains are in an order in which they can run: each comes after those that it depends on.
 #pragma once
@@ -34,7 +35,7 @@ class GraphPlan {
       launch,  // It launches one block of the size `packed` of `kernel`, without arguments.
       copy,    // One thread copies `bytes` from `source` to `address`.
       fill,    // One thread fills `count` elements of `bytes` bytes each at `address` with the value `packed`.
-      work,    // One thread runs all units of `work_`.
+      work,    // One thread runs all units of `work_`, which are `bytes`.
       spread,  // Several threads run the units of `work_`.
       record   // It records records[packed].
     };
@@ -57,7 +58,7 @@ class GraphPlan {
     enum Kind : std::uint32_t { steps, host_function, wait };
     Kind kind = steps;
     std::uint32_t dependencies = 0;  // It comes after so many chains.
-    std::uint32_t begin = 0;         // Its steps begin here; of another kind, it is its number among those.
+    std::uint32_t begin = 0;         // Its steps begin here. For another kind it is an index in host_calls or waits.
     std::uint32_t end = 0;
     std::uint32_t first_successor = 0;  // It is an index in successors.
     std::uint32_t last_successor = 0;   // It is the one behind the last.
@@ -90,8 +91,8 @@ class GraphPlan {
 
  private:
   class Compiler;
-  std::pmr::monotonic_buffer_resource memory_;  // It has the steps' work.
-  std::vector<Ref<Kernel>> kernels_;            // It has all that steps launch.
+  std::pmr::monotonic_buffer_resource memory_;  // The steps' work lies in it.
+  std::vector<Ref<Kernel>> kernels_;            // It keeps all kernels alive that steps launch.
 };
 
 }  // namespace anyplace::cpu_sim

@@ -15,7 +15,8 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-// A thread that could yield to streams as urgent reads the clock at every so many steps only.
+// A thread that could yield to a task as urgent reads the clock only every clock_steps-th time, because that takes
+// time.
 constexpr unsigned clock_steps = 4;
 // A worker that sleeps is woken if the owner needs at least long_chain_ns for a chain, and wake_ns for what is left.
 constexpr std::int64_t long_chain_ns = 1'000;
@@ -133,7 +134,7 @@ bool GraphRun::work(Item item, End end, Worker worker) noexcept {
 }
 
 /// Tells others that the owner has completed a chain. After 1, 2, 4, 8 and so on chains it wakes a worker that sleeps
-/// if the chains are long: threads that find little to do poll at longer and longer intervals.
+/// if the chains are long, because threads that find little to do poll at longer and longer intervals.
 void GraphRun::count_chain(Worker& worker) noexcept {
   job_->count_piece();
   const std::uint32_t chains = ++worker.chains;
@@ -147,7 +148,7 @@ void GraphRun::count_chain(Worker& worker) noexcept {
   if (each >= long_chain_ns && each * (plan_.size() - chains) > wake_ns) scheduler_->wake_worker();
 }
 
-/// Enters what became of the item that the caller worked on, and changes `item` to what the caller goes on with.
+/// Notes how the work on the caller's item ended, and changes `item` to what the caller goes on with.
 void GraphRun::settle(Item& item, End end, Deferred& deferred) noexcept {
   if (item.chain == none) return;
   const std::uint32_t chain = item.chain;
@@ -249,8 +250,8 @@ bool GraphRun::leave() noexcept {
   return true;
 }
 
-/// A user calls this, or one that has left: what is started here, and the job, are users themselves. If there are none,
-/// the object may be gone.
+/// Starts what was deferred. The caller is a user, or has left: what it starts here, and the job, are users themselves
+/// and keep the launch alive. If it starts nothing, the object may be gone and isn't touched.
 void GraphRun::carry_out(const Deferred& deferred) noexcept {
   if (deferred.starts == none && !deferred.enqueues_job) return;
   SpreadJob& job = *job_;
@@ -289,7 +290,7 @@ HostWork* GraphRun::call_host_function(std::uint32_t number) noexcept {
   {
     const std::lock_guard lock(lock_);
     complete(called.chain);
-    // This thread calls a host function that became ready next.
+    // If a host function has become ready, this thread calls it next.
     if (starts_ != none && plan_.chains[starts_].kind == Chain::host_function) {
       const std::uint32_t chain = std::exchange(starts_, progress_[starts_].next_start);
       next = &calls_[plan_.chains[chain].begin];

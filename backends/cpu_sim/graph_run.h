@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A GraphRun is a plan, and what the one launch of it that runs needs. A launch is one command of its stream (graph.h),
-// and allocates nothing.
+// A GraphRun is a plan together with what a launch of it needs while it runs; one launch runs at a time. A launch is
+// one command of its stream (graph.h), and allocates nothing.
 //
 // A launch is run by counting: each chain has the number of chains that it still waits for, and those that wait for
 // none are in a list of ready chains, all under lock_. The thread that executes the stream, the owner, runs one ready
@@ -56,16 +56,16 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   using Step = GraphPlan::Step;
   static constexpr std::uint32_t none = UINT32_MAX;
 
-  /// A RecordPoint is an event that the graph records. Each launch is one number more on its timeline.
+  /// A RecordPoint is an event that the graph records. Each launch advances its timeline by one.
   struct RecordPoint {
     Timeline* timeline;
     std::uint64_t submitted;
     Ref<Stamp> stamp;  // It is null for an event without timing, and the same for all launches.
   };
-  /// A Spread is a step of a chain that is spread.
+  /// A Spread is what a chain needs while one of its steps is spread.
   struct Spread {
     Ranges ranges;
-    std::uint32_t users = 0;  // lock_ guards it; so many threads run ranges.
+    std::uint32_t users = 0;  // lock_ guards it; it counts the threads that run ranges.
   };
   class Call final : public HostWork {
    public:
@@ -90,10 +90,10 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   struct Worker {
     bool is_owner = false;
     bool began = false;         // It says whether the thread has run a step.
-    unsigned looks = 0;         // So often the thread has found a task that it could yield to.
+    unsigned looks = 0;         // It counts how often the thread has found a task that it could yield to.
     std::int64_t began_ns = 0;  // The thread found such a task first at this time.
-    std::uint32_t chains = 0;   // The owner has completed so many.
-    std::int64_t first_ns = 0;  // The owner had completed its first chain at this time.
+    std::uint32_t chains = 0;   // It counts the chains that the owner has completed.
+    std::int64_t first_ns = 0;  // count_chain() has first read the clock at this time.
   };
   /// An Item is what a thread works on: a chain, or ranges of the chain's next step.
   struct Item {
@@ -110,7 +110,7 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   /// Deferred is what is decided under lock_ and done after it was released.
   struct Deferred {
     bool enqueues_job = false;
-    std::uint32_t starts = none;  // These host functions and waits are started: a list by next_start.
+    std::uint32_t starts = none;  // carry_out() starts these host functions and waits, a list by next_start.
   };
 
   ~GraphRun();
@@ -143,9 +143,9 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
 
   /// Progressing is what a chain needs while the launch runs.
   struct Progressing {
-    std::uint32_t missing = 0;     // lock_ guards it; the chain waits for so many others.
-    std::uint32_t step = 0;        // The thread that works on the chain writes it; the chain goes on there.
-    std::uint32_t next_start = 0;  // lock_ guards it, until the chain is started.
+    std::uint32_t missing = 0;     // lock_ guards it; it counts the chains that this one still waits for.
+    std::uint32_t step = 0;        // The thread that works on the chain writes it; the chain goes on with this step.
+    std::uint32_t next_start = 0;  // lock_ guards it until the chain is started; it links a list of chains to start.
   };
 
   GraphPlan plan_;

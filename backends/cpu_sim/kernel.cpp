@@ -60,7 +60,7 @@ bool within_limits(const anyplace_launch& launch) noexcept {
          is_block(launch.block) && launch.shared_bytes <= max_shared_bytes;
 }
 
-/// Throws which number of the launch is over which limit.
+/// Throws Failure if a number of the launch is over its limit, and says which number and limit.
 void check_limits(const anyplace_launch& launch) {
   if (within_limits(launch)) [[likely]]
     return;
@@ -76,8 +76,8 @@ void check_limits(const anyplace_launch& launch) {
   check_limit("shared_bytes", launch.shared_bytes, 0, max_shared_bytes);
 }
 
-/// Throws why the argument is invalid. It is apart from is_argument() to keep the making of messages out of a launch's
-/// code.
+/// Throws Failure that says why the argument is invalid. It is apart from is_argument() to keep the making of messages
+/// out of a launch's code.
 [[gnu::noinline, gnu::cold]] void refuse_argument(const anyplace_argument& argument, std::uint32_t i) {
   const std::string name = "argument " + std::to_string(i);
   if (argument.kind != ANYPLACE_ARGUMENT_VALUE && argument.kind != ANYPLACE_ARGUMENT_ADDRESS) {
@@ -329,8 +329,8 @@ constexpr std::uint64_t kind_and_size(std::uint32_t kind, std::uint32_t size) no
   return kind | std::uint64_t{size} << 32;
 }
 
-/// Describes the arguments of a launch in `out`, and their values' size in `bytes`. Returns false if they are too many,
-/// of other sizes, or not known to be right.
+/// Describes the arguments of a launch in `out`, and adds up the bytes of their values in `bytes`. Returns false if
+/// they are too many, of other sizes than 4 and 8, or not known to be right.
 bool pack_arguments(const Kernel& kernel, Device& device, const anyplace_launch& launch, PackedArguments& out,
                     std::uint32_t& bytes) noexcept {
   const std::uint32_t count = launch.argument_count;

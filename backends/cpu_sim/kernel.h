@@ -70,9 +70,9 @@ class Kernel final : public RefCounted<Kernel> {
   /// arguments.
   void run_one_block(anyplace_block& block, PackedArguments* arguments, std::uint64_t cookie) noexcept;
 
-  /// Runs so many blocks one after the other, `block` and those behind it, until one sets `stop`; `block` goes along.
-  /// A block that fails sets it. The one that sets it first reports the fault for `cookie`, on its own thread, because
-  /// the kernel may have left a message there.
+  /// Runs `blocks` blocks one after the other, from `block` on, until one sets `stop`. `block` is moved to each of
+  /// them. A block that fails sets it. The one that sets it first reports the fault for `cookie`, on its own thread,
+  /// because the kernel may have left a message there.
   void run_blocks(anyplace_block& block, std::uint64_t blocks, void* const* arguments, const std::uint32_t* sizes,
                   std::uint32_t count, std::uint64_t cookie, std::atomic<bool>& stop) noexcept;
 

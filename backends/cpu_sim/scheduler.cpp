@@ -12,16 +12,16 @@
 namespace anyplace::cpu_sim {
 namespace {
 
-constexpr std::int64_t spin_ns = 20'000;      // An idle worker polls so long without sleeping.
-constexpr std::int64_t poll_ns = 1'500;       // So long passes between two polls during that time.
-constexpr std::int64_t reserve_ns = 200'000;  // So long passes between two polls of a reserve.
+constexpr std::int64_t spin_ns = 20'000;      // An idle worker first polls for this time without sleeping.
+constexpr std::int64_t poll_ns = 1'500;       // This time passes between two of these polls.
+constexpr std::int64_t reserve_ns = 200'000;  // This time passes between two polls of a reserve.
 // After this time without a submission an idle worker sleeps until it is woken.
 constexpr std::int64_t quiet_ns = 2'000'000;
-constexpr std::int64_t long_slice_ns = 100'000;  // A reserve that ran so long a slice takes the next task.
+constexpr std::int64_t long_slice_ns = 100'000;  // A reserve takes the next task at once only after a longer slice.
 // A slice is short if it takes at most this and short_command_ns for each command.
 constexpr std::int64_t short_slice_ns = 300;
 constexpr std::int64_t short_command_ns = 200;
-constexpr std::int64_t longest_pause_ns = 50'000;  // The pause after a short slice is at most so long.
+constexpr std::int64_t longest_pause_ns = 50'000;  // The pause after a short slice is never longer.
 constexpr std::int64_t spin_pause_ns = 6'000;      // Pauses up to this long are spent without sleeping.
 
 void spin_until(std::int64_t ns) noexcept {
@@ -217,7 +217,7 @@ bool Scheduler::withdraw(Task& task) noexcept {
   std::lock_guard lock(lock_);
   if (!task.queued()) return false;
   ready_.take(task);
-  // Nothing starves any more that a worker could take instead.
+  // In an empty queue no task starves any more.
   if (ready_.size() == 0) starving_.store(false, std::memory_order_relaxed);
   return true;
 }
@@ -354,7 +354,7 @@ void Scheduler::sleep(Worker& self) noexcept {
   self.parker.park(Deadline::never());
   std::lock_guard lock(lock_);
   if (!self.asleep) return;
-  // It is still in the list: it was woken by an old token or by stop().
+  // Nobody has removed it from the list: it was woken by stop(), or by an unpark() from before it slept.
   Worker** link = &sleepers_;
   while (*link != &self) link = &(*link)->next;
   *link = self.next;
@@ -381,8 +381,8 @@ Task* Scheduler::wait_for_task(Worker& self) noexcept {
       // From now on hosts claim nothing until a worker has taken a task.
       const bool starves = task == nullptr && found == Found::twice && ready_.size() > 0;
       if (starves) starving_.store(true, std::memory_order_relaxed);
-      // If there is no room, a reserve that has said so sleeps until there is: each poll takes time from a thread that
-      // works.
+      // A reserve that has set starving_ sleeps while no further thread may run tasks, because each of its polls takes
+      // time from a thread that works.
       sleeps = idle && (found == Found::nothing || (starves && self.reserve));
       if (sleeps) {
         self.asleep = true;

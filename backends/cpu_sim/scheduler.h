@@ -61,12 +61,12 @@ class Scheduler {
   // -- Readying a task. Any thread may do so, after start().
   /// Readies a task whose slice is over, or which has something new to do.
   void enqueue(Task& task) noexcept { ready(task, plain); }
-  /// Does the same when a host submitted something to an idle task.
+  /// Readies a task that was idle, because a host has submitted something to it.
   void enqueue_submitted(Task& task) noexcept { ready(task, by_host); }
-  /// Does the same when the task waited for another task's completion, which has come: it goes first.
+  /// Readies a task that waited for another task's completion, which has come. It goes first.
   void enqueue_woken(Task& task) noexcept { ready(task, woken); }
-  /// Readies a task again that the caller was given to run, and wakes nobody: the caller returns to this scheduler
-  /// next, which does. The caller may hold a lock.
+  /// Makes a task ready again that the caller was given to run. It wakes no worker, because the caller returns to this
+  /// scheduler next, and that does. The caller may hold a lock.
   void put_back(Task& task) noexcept;
   /// Takes a task out of the ready queue without running it. Returns false if it isn't there.
   bool withdraw(Task& task) noexcept;
@@ -84,8 +84,8 @@ class Scheduler {
     return false;
   }
   void end_polling() noexcept { hosts_polling_.fetch_sub(1, std::memory_order_relaxed); }
-  /// Wakes a worker that pauses, because a host waits for a ready task that it can't run itself, or because a ready
-  /// task has work for long.
+  /// Wakes a worker that pauses between polls. It is called if a host waits for a ready task that it can't run itself,
+  /// or if a ready task has enough work left to be worth it.
   void wake_worker() noexcept;
   /// Returns whether limit() threads run tasks now. If so, a thread that goes on with its task keeps other ready tasks
   /// from running. This is a hint.
@@ -99,7 +99,7 @@ class Scheduler {
   std::uint32_t host_actions() const noexcept { return host_actions_.load(std::memory_order_relaxed); }
   bool others_ready() const noexcept { return ready_.ready_levels() != 0; }
   bool as_urgent(unsigned level) const noexcept { return (ready_.ready_levels() & (1u << level)) != 0; }
-  /// Returns the same for tasks other than `task`.
+  /// Returns whether tasks other than `task` are ready of which one may be as urgent.
   bool others_as_urgent(const Task& task) const noexcept {
     return as_urgent(task.level()) && (!task.queued() || ready_.size() > 1);
   }
@@ -122,9 +122,9 @@ class Scheduler {
     std::atomic<std::int64_t> worked_ns{0};    // It has the time of the slices that are over.
     std::atomic<std::int64_t> slice_began{0};  // It is 0 between tasks.
     // Only the worker itself uses these.
-    std::int64_t pause_ns = 0;       // It pauses so long before its next poll.
-    std::uint32_t host_actions = 0;  // It is host_actions_ after its last task.
-    std::uint64_t waited_for = 0;    // This push had waited longest at its last poll.
+    std::int64_t pause_ns = 0;       // This is how long it pauses before its next poll.
+    std::uint32_t host_actions = 0;  // host_actions_ had this value after its last task.
+    std::uint64_t waited_for = 0;    // oldest_push() returned this number at its last poll.
     bool asleep = false;             // lock_ guards it; it says whether sleepers_ has the worker.
     Worker* next = nullptr;          // lock_ guards it; it is the next one in sleepers_.
   };
@@ -164,15 +164,15 @@ class Scheduler {
   std::int64_t reported_worked_ns_ = 0;           // threads_mutex_ guards it; worked_ns() returned it last.
 
   alignas(64) SpinLock lock_;
-  ReadyQueue ready_;                            // lock_ guards it.
-  Worker* sleepers_ = nullptr;                  // lock_ guards it.
-  Worker* last_poller_ = nullptr;               // lock_ guards it; this one began to poll last.
-  std::uint32_t started_ = 0;                   // lock_ guards it; so many workers are started or being started.
-  std::uint32_t polling_ = 0;                   // lock_ guards it; so many idle workers poll or are about to.
-  std::uint32_t reserves_polling_ = 0;          // lock_ guards it.
-  std::atomic<std::uint32_t> running_{0};       // It is written under lock_; so many threads have a task.
-  std::atomic<std::uint32_t> pushes_{0};        // It is written under lock_; so many tasks were ever readied.
-  std::atomic<std::uint32_t> host_actions_{0};  // It is written under lock_; so many did hosts ever ready or claim.
+  ReadyQueue ready_;                       // lock_ guards it.
+  Worker* sleepers_ = nullptr;             // lock_ guards it.
+  Worker* last_poller_ = nullptr;          // lock_ guards it; this worker began to poll last.
+  std::uint32_t started_ = 0;              // lock_ guards it; it counts the workers that are started or being started.
+  std::uint32_t polling_ = 0;              // lock_ guards it; it counts the idle workers that poll or are about to.
+  std::uint32_t reserves_polling_ = 0;     // lock_ guards it; it counts the reserves that poll or are about to.
+  std::atomic<std::uint32_t> running_{0};  // It is written under lock_; it counts the threads that have a task.
+  std::atomic<std::uint32_t> pushes_{0};   // It is written under lock_; it counts the tasks that were ever readied.
+  std::atomic<std::uint32_t> host_actions_{0};  // It is written under lock_; it counts what hosts readied or claimed.
   std::atomic<bool> starving_{false};           // It is written under lock_; hosts claim nothing while it is set.
   std::atomic<bool> stopping_{false};           // It is written under lock_.
 

@@ -54,7 +54,7 @@ class Ranges {
   Spreadable* work_ = nullptr;
   Spreadable::Extent extent_{};
   std::atomic<std::uint64_t> next_{0};  // No thread has taken this unit yet, nor those behind it; it may pass the end.
-  std::atomic<std::uint64_t> wanted_{0};  // So many units take range_ns; it is 0 before a range was measured.
+  std::atomic<std::uint64_t> wanted_{0};  // This many units take range_ns; it is 0 before a range was measured.
   std::atomic<bool> stop_{false};
 };
 

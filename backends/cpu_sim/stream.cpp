@@ -210,7 +210,7 @@ Stream::End Stream::run_slice(Slice& slice) noexcept {
   std::uint64_t retired = timeline_.value();
   backend::acquire_from_sanitizer(&timeline_);
   backend::acquire_from_sanitizer(&submitted_);
-  unsigned shared = 0;  // So many commands were run while streams as urgent were ready.
+  unsigned shared = 0;  // It counts the commands that were run while streams as urgent were ready.
   std::int64_t began = 0;
   for (;;) {
     if (retired >= seen_) {

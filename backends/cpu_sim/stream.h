@@ -114,7 +114,7 @@ class Stream final : public Task {
       return asked_for();
     return ordered([this] { return asked_for(); });
   }
-  /// Holds back what is submitted later until another stream's timeline reaches `target`.
+  /// Holds back what is submitted later until the record is complete.
   void submit_wait(const Record& record);
 
   /// Keeps a reference to the kernel until everything that is submitted now is done; keeps none if it is done already.
@@ -127,8 +127,8 @@ class Stream final : public Task {
   Done run() noexcept override;
   /// Completes the command whose execution was passed on (Progress::elsewhere), and passes the stream on.
   void finish_elsewhere() noexcept;
-  /// Does the same for the host thread. If the host thread executes the next command as well, it keeps the stream, and
-  /// that command's work is returned.
+  /// Does what finish_elsewhere() does, when the host thread has executed the command. If the host thread executes the
+  /// next command as well, it keeps the stream, and that command's work is returned.
   HostWork* finish_host_function() noexcept;
   /// Parks this stream until `timeline` reaches `target`. Returns false if it has been reached.
   bool park(Timeline& timeline, std::uint64_t target) noexcept { return timeline.park(wakeup_, target); }
@@ -140,8 +140,8 @@ class Stream final : public Task {
   /// Runs this stream's commands up to the target, if it is ready. Returns false if it isn't, or if another
   /// thread has it.
   bool help(std::uint64_t target) noexcept;
-  /// Dependencies are what the stream is or was parked on, and the last waits that were submitted among its commands up
-  /// to `target`.
+  /// Dependencies are the record that the stream is or was parked on, and those of the last waits that were submitted
+  /// among its commands up to `target`.
   struct Dependencies {
     static constexpr unsigned most = 5;
     Record records[most];
@@ -179,7 +179,7 @@ class Stream final : public Task {
     {
       std::lock_guard lock(lock_);
       was_active = active_.load(std::memory_order_relaxed);
-      if (!was_active) scheduler_.start();  // It comes first: what is submitted must be sure to run.
+      if (!was_active) scheduler_.start();  // It comes first, so that nothing is submitted that no thread would run.
       write();
       number = submitted_.load(std::memory_order_relaxed) + 1;
       asked_for_.store(number, std::memory_order_relaxed);
@@ -194,9 +194,9 @@ class Stream final : public Task {
   /// One thread's uninterrupted execution of the stream's commands.
   struct Slice {
     std::uint64_t target;        // The slice ends at this number.
-    bool by_host;                // A host thread that helps runs it.
-    std::uint64_t commands = 0;  // So many commands were run.
-    Stream* next = nullptr;      // This one woke that stream; the caller has to run or ready it.
+    bool by_host;                // It says whether a host thread that helps runs the slice.
+    std::uint64_t commands = 0;  // It counts the commands that were run.
+    Stream* next = nullptr;      // The slice has woken this stream; the caller has to run or ready it.
   };
   std::uint64_t push_wait(const Record& record);
   End run_slice(Slice& slice) noexcept;
@@ -223,7 +223,7 @@ class Stream final : public Task {
 
   // The owner and waiting threads use these.
   alignas(64) Timeline timeline_{this};
-  std::uint64_t seen_ = 0;  // It is submitted_ when that was read last.
+  std::uint64_t seen_ = 0;  // The owner has read this from submitted_.
   Scheduler& scheduler_;
   CommandQueue::Front front_;
   RecordCell waits_for_;
@@ -244,9 +244,9 @@ class Stream final : public Task {
   std::uint64_t id_ = 0;  // It is written under the pool's lock; 0 means that the first handle is gone.
 
   // Device::mutex_ guards these.
-  Link<Stream> in_device_{this};   // It is in the list of all streams of the device.
-  Link<Stream> in_pending_{this};  // The null stream has yet to be ordered after its work.
-  std::uint64_t null_seen_ = 0;    // It is ordered after this number of the null stream.
+  Link<Stream> in_device_{this};   // It links the stream into the list of all streams of the device.
+  Link<Stream> in_pending_{this};  // It links the streams whose work the null stream has yet to be ordered after.
+  std::uint64_t null_seen_ = 0;    // The stream is ordered after this number of the null stream.
 
   Stream* next_free_ = nullptr;  // The pool's lock guards it.
   Stream* next_made_ = nullptr;  // The pool's lock guards it.

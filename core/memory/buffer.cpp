@@ -288,7 +288,7 @@ void BufferView::record_stream(const StreamView& stream) const {
   const detail::PinnedRange range = detail::pin_range(*this, operation);
   if (!range.buffer || range.buffer->home.get() == user.get()) return;
   if (detail::is_from<detail::WrappedMemory>(range.buffer->origin))
-    return;  // the user frees it, when no stream uses it
+    return;  // the user frees it, and sees to it that no stream uses it then
   detail::add_use(*range.buffer, std::move(user));
 }
 

@@ -32,7 +32,7 @@ void align(BufferState& buffer, std::uint64_t alignment) noexcept {
   buffer.address += buffer.lead;
 }
 
-/// As allocate_for(), with the alignment that the device gives.
+/// Does what allocate_for() does, but with no more alignment than the device gives.
 void allocate_unaligned(BufferState& buffer, StreamState& stream, bool shareable, const char* operation) {
   DeviceState& device = *buffer.device;
   const std::uint64_t bytes = buffer.allocated();

@@ -33,7 +33,7 @@ namespace {
 
 constexpr const char* freeing = "Buffer: freeing memory";
 
-/// Guards the kept buffers, and the member `sharing` of buffers while it is set. The backend's memory_export is called
+/// Guards the kept buffers, and the member `exported` of buffers while it is set. The backend's memory_export is called
 /// under it.
 std::mutex sharing_mutex;
 // The buffers that were freed while other processes had them open. Guarded by sharing_mutex.
@@ -42,7 +42,8 @@ std::atomic<std::size_t> kept_count{0};  // how many those are
 // Calls that have taken kept buffers out in order to look at them. Guarded by sharing_mutex.
 int collecting = 0;
 std::condition_variable collected;  // notified when `collecting` falls
-/// How many such calls this thread is in: a free may run an application's allocator, which may make another.
+/// How many such calls this thread is in. There may be several, because a free may run an application's allocator,
+/// which may make another such call.
 thread_local constinit int collecting_here = 0;
 
 /// Guards `open_memory`. The backend's memory_import and memory_import_end are called under it, so that memory isn't
@@ -56,7 +57,7 @@ std::map<OpenKey, OpenMemory>& open_memory() {
 
 // ---- Memory of this process ----------------------------------------------------------------------------------------
 
-/// Makes what the buffer needs to be shared, unless it has it. The buffer is pinned.
+/// Exports the buffer's memory unless that was done, and returns what the export needs. The buffer is pinned.
 const BufferExport& shared(BufferState& buffer, const char* operation) {
   DeviceState& device = *buffer.device;
   const std::lock_guard lock(sharing_mutex);
@@ -230,7 +231,7 @@ BufferView import_on(const StreamView& view, std::span<const std::byte> handle, 
 
 }  // namespace
 
-/// The memory stays open until the work that uses it is done.
+/// Leaves the memory open until the work that uses it is done, and has the polling thread look for that.
 void ImportedMemory::free(std::unique_ptr<BufferState> buffer) noexcept {
   ending.fetch_add(1, std::memory_order_seq_cst);
   free_later(std::move(buffer));
@@ -238,10 +239,10 @@ void ImportedMemory::free(std::unique_ptr<BufferState> buffer) noexcept {
   poll_in_service([] { return watch_ends(); });
 }
 
-/// Only now may the other process free the memory.
+/// Closes the memory, since no work uses it any more. The other process may free it only after this.
 void ImportedMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
   close(*std::get<ImportedMemory>(buffer->origin).import->open);
-  buffer.reset();  // with it this process's word that it has the memory open
+  buffer.reset();  // this also withdraws this process's mark on the memory (SharedUse)
   ending.fetch_sub(1, std::memory_order_seq_cst);
 }
 

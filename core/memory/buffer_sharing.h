@@ -17,7 +17,7 @@ namespace anyplace::detail {
 
 struct OpenMemory;
 
-/// Of the process whose memory it is.
+/// The process that owns the memory has one for each buffer that it exported.
 struct BufferExport {
   BufferExport(const std::string& place, const char* operation) : room(operation), share(place, operation) {}
   ServiceRoom room;
@@ -25,7 +25,7 @@ struct BufferExport {
   anyplace_ipc_handle handle{};
 };
 
-/// Of the others.
+/// Another process has one for each buffer that it imported.
 struct BufferImport {
   explicit BufferImport(const char* operation) : room(operation) {}
   ServiceRoom room;
@@ -33,15 +33,16 @@ struct BufferImport {
   OpenMemory* open = nullptr;
 };
 
-/// Whether to wait for other threads that are in collect_shared_buffers(): the buffers that they have taken out aren't
-/// seen otherwise.
+/// Says whether collect_shared_buffers() waits for other threads that are in it: the buffers that those have taken out
+/// are missed otherwise.
 enum class Others { missed, waited_for };
 
-/// Frees the buffers of the device that were kept for other processes and that none has open any more. Returns how many
-/// bytes are still kept. Must not be called inside callbacks.
+/// Frees the buffers, of all devices, that were kept for other processes and that none has open any more. Returns how
+/// many bytes of `device` are still kept. Must not be called inside callbacks.
 std::uint64_t collect_shared_buffers(DeviceState& device, Others others = Others::missed) noexcept;
 
-/// Whether buffers of the device are kept for other processes.
+/// Returns whether any buffers are kept for other processes. They may be another device's, because there is one list
+/// for all.
 bool keeps_shared_buffers(const DeviceState& device) noexcept;
 
 }  // namespace anyplace::detail

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BufferState: the object of a buffer's handle; and the functions through which buffers get their memory: from the
-// device's caching allocator, from an allocator that the application put in its place, or from the backend itself.
+// BufferState is the object of a buffer's handle. Below it are the functions through which buffers get their memory:
+// from the device's caching allocator, from an allocator that the application put in its place, or from the backend
+// itself.
 //
 // Invariant: a buffer pins its own stream and every stream that record_stream named. So the backend's streams still
 // exist when the buffer is freed, even if the user has destroyed them, and the free can always be put in their order.
@@ -25,7 +26,7 @@ namespace anyplace::detail {
 
 struct BufferExport;
 
-/// Ends what a buffer keeps for other processes that have its memory, too (buffer_sharing.h).
+/// Destroys what a buffer keeps for the processes that have its memory, too (buffer_sharing.h).
 struct EndBufferExport {
   void operator()(BufferExport* exported) const noexcept;
 };
@@ -39,7 +40,7 @@ struct BufferState {
   anyplace_address address = 0;
   std::uint64_t bytes = 0;
   std::uint32_t kind = ANYPLACE_MEMORY_DEVICE;
-  /// The additional bytes for an alignment beyond the device's own: those before `address`, and all of them.
+  /// An alignment beyond the device's own takes `slack` additional bytes, of which `lead` lie before `address`.
   std::uint64_t lead = 0;
   std::uint64_t slack = 0;
   bool booked = false;  ///< entered in the address book
@@ -49,7 +50,8 @@ struct BufferState {
   std::unique_ptr<BufferExport, EndBufferExport> exported;
 
   std::mutex uses_mutex;  // guards uses and sweep_at; a leaf
-  /// The other streams, of any device, that use the buffer; each is in it once (rarely twice).
+  /// The other streams, of any device, that use the buffer. Each is in it once, or twice if it was added while
+  /// sweep_uses() had taken the others out.
   std::vector<Pin<StreamState>> uses;
   std::size_t sweep_at = first_sweep_at;  ///< the number of uses at which sweep_uses() removes finished ones
 
@@ -83,7 +85,7 @@ struct PinnedRange {
 /// Throws invalid_handle, or invalid_argument for a view that reaches beyond its buffer.
 PinnedRange pin_range(const BufferView& view, const char* operation);
 
-/// Adds a stream whose work uses the memory, unless it is known. The caller keeps the buffer from being freed
+/// Adds a stream whose work uses the memory, unless the buffer has it. The caller keeps the buffer from being freed
 /// meanwhile. Throws bad_alloc.
 void add_use(BufferState& buffer, Pin<StreamState> user);
 /// Removes the uses by streams that have no work left.
@@ -96,11 +98,13 @@ void keep_while_shared(std::unique_ptr<BufferState>& buffer) noexcept;
 /// Makes the handle of a buffer that has its memory. Throws if there is no room for a handle.
 std::uint64_t open_buffer(std::unique_ptr<BufferState> state, const char* operation);
 
-/// Fills in where the buffer's memory is, from wherever the device's buffers get theirs: memory that `stream` may use
-/// at once, and others after it. device, kind and bytes are set; bytes isn't 0. The options were checked, and their
-/// kind is the buffer's. Throws out_of_memory with the figures, and what an application's own allocator throws.
+/// Allocates the buffer's memory from wherever the device's buffers get theirs, and fills in where it is. `stream` may
+/// use the memory at once, other streams after it. The caller has set device, kind and bytes, which isn't 0, and has
+/// checked the options, whose kind is the buffer's. Throws out_of_memory with the figures, and what an application's
+/// own allocator throws.
 void allocate_for(BufferState& buffer, StreamState& stream, const BufferOptions& options, const char* operation);
-/// The same where the caching allocator has the memory at hand; false, and nothing is done, where it hasn't.
+/// Does what allocate_for() does if the caching allocator has the memory at hand. If it hasn't, returns false and
+/// allocates nothing.
 bool allocate_cached_for(BufferState& buffer, StreamState& stream, const BufferOptions& options, const char* operation);
 
 /// Enters memory that the allocators don't know into the address book. Throws bad_alloc.
@@ -123,12 +127,12 @@ inline void give_memory_back(std::unique_ptr<BufferState> buffer) noexcept {
 anyplace_address allocate_device_memory(StreamState& stream, std::uint32_t kind, std::uint64_t bytes,
                                         const char* operation);
 
-/// A copy of the Error, with figures.
+/// Returns a copy of the Error, with figures.
 Error with_figures(const Error& plain, const MemoryFigures& figures);
 
-/// The Error of an out_of_memory that a backend just returned. Figures that `figures` lacks come from the device: free
-/// and, if that is less, limit. If `text` isn't null, the core itself refused the allocation for that reason. Takes the
-/// thread's message.
+/// Returns the Error of an out_of_memory that a backend has just returned. Figures that `figures` lacks come from the
+/// device: free and, if that is less, limit. If `text` isn't null, the core itself refused the allocation for that
+/// reason. Takes the thread's message.
 Error out_of_memory_error(DeviceState& device, MemoryFigures figures, const char* text, const char* operation);
 
 }  // namespace anyplace::detail

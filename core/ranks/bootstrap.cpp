@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rank this process is, from the environment, and meeting over a file and over an engine's world.
+// Finds out which rank this process is from the environment, and meets other ranks over a file or over an engine's
+// world.
 #include "ranks/bootstrap.h"
 
 #include <fcntl.h>
@@ -53,7 +54,7 @@ namespace {
 
 constexpr const char* see_launchers = "\nsee docs/ranks.md for mpirun, torchrun and files";
 
-/// A whole number within the limits. Throws.
+/// Returns the whole number that the variable has. Throws invalid_argument unless it is from `least` to `most`.
 int number_of(const char* name, int least, int most, const std::string& place, const char* operation) {
   const char* const text = std::getenv(name);
   if (text == nullptr || *text == '\0') {
@@ -80,7 +81,7 @@ int number_of(const char* name, int least, int most, const std::string& place, c
 
 constexpr int most_ranks = 1 << 20;
 
-/// The engine whose launcher has started this process; null if none has.
+/// Returns the engine whose launcher has started this process; null if none has.
 const Engine* launched_engine() {
   for (const Engine* const engine : engines()) {
     for (const std::string& variable : engine->launcher_variables) {
@@ -115,7 +116,7 @@ BootstrapPlan plan_of_environment(const std::string& place, const char* operatio
                      see_launchers));
   }
   plan.address = address;
-  // torchrun's agent listens on MASTER_PORT itself.
+  // torchrun's agent listens on MASTER_PORT itself, so rank 0 takes the next port.
   const char* const agent = std::getenv("TORCHELASTIC_USE_AGENT_STORE");
   const bool taken = agent != nullptr && std::strcmp(agent, "True") == 0;
   plan.port = static_cast<std::uint16_t>(number_of("MASTER_PORT", 1, taken ? 65534 : 65535, place, operation) +
@@ -193,7 +194,7 @@ class MeetingFiles {
   [[noreturn]] void refuse(const std::string& text) const {
     fail(ErrorCode::invalid_argument, meeting_.place, meeting_.operation, text);
   }
-  /// Throws what another rank found wrong.
+  /// Throws invalid_argument with what another rank has found wrong, if one has.
   void look_for_refusal() const {
     if (exists(refusal())) refuse(text_in(read(refusal())));
   }
@@ -211,7 +212,7 @@ class MeetingFiles {
     refuse(text);
   }
 
-  /// Of rank 0.
+  /// Meets the others as rank 0.
   Bytes gather() {
     const Bytes bytes = meeting_.make();
     for (int rank = 1; rank < plan_.size; ++rank) await(of(rank, ""), rank);
@@ -227,19 +228,20 @@ class MeetingFiles {
     if (!wrong.empty()) refuse(wrong);
     return bytes;
   }
-  /// Of the others.
+  /// Meets the others as a rank other than 0.
   Bytes visit() {
     await(plan_.path, 0);
     Bytes bytes = read(plan_.path);
     write_new(own(".read"), {});
-    arrived_ = false;  // rank 0 removes what is there
+    arrived_ = false;  // rank 0 removes the files
     if (bytes.empty()) refuse(plan_.path, EIO);
     const bool refused = bytes[0] != std::byte{0};
     bytes.erase(bytes.begin());
     if (refused) refuse(text_in(bytes));
     return bytes;
   }
-  /// All ranks say how many they are. "" if they agree.
+  /// Compares the numbers of ranks that the others have written to their files. Returns what is wrong; "" if they
+  /// agree.
   std::string wrong_size() const {
     for (int rank = 1; rank < plan_.size; ++rank) {
       const std::string said = text_in(read(of(rank, "")));
@@ -260,9 +262,10 @@ class MeetingFiles {
       std::this_thread::sleep_for(file_pause);
     }
   }
-  /// Makes the file with all that is in it at once. False if there is one.
+  /// Makes the file appear with all its bytes at once, so that no rank reads a part of them. Returns false if the file
+  /// exists.
   bool write_new(const std::string& path, const Bytes& bytes) const {
-    // Threads of one process may meet with one rank, too.
+    // Two threads of one process may meet with the same rank, so the process's id doesn't suffice.
     static std::atomic<unsigned> files{0};
     const std::string other = fmt::format("{}.new.{}.{}.{}", path, plan_.rank, ::getpid(), ++files);
     const int file = ::open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -289,7 +292,7 @@ class MeetingFiles {
   const BootstrapPlan& plan_;
   const Meeting& meeting_;
   const Deadline deadline_;
-  bool arrived_ = false;  ///< own files may be there
+  bool arrived_ = false;  ///< this rank's own files may exist
 };
 
 }  // namespace
@@ -320,7 +323,7 @@ Bytes meet_in_world(HostRuntime& runtime, const Meeting& meeting) {
   if (runtime.world().rank == 0) {
     const Bytes made = meeting.make();
     shared->size = made.size();
-    std::copy(made.begin(), made.end(), shared->bytes);  // at most an id's bytes
+    std::copy(made.begin(), made.end(), shared->bytes);  // an id has at most so many bytes
   }
   Part part;
   part.what = Collective::broadcast;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Meeting over TCP. Rank 0 listens; each other rank connects, says who it is, and gets rank 0's bytes once all have
-// come, or what is wrong. Ranks that are early, by a communicator, are told to come again.
+// Ranks meet over TCP. Rank 0 listens; each other rank connects, says who it is, and gets rank 0's bytes once all have
+// come, or is told what is wrong. A rank that makes a later communicator than rank 0 does is told to come again.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -32,12 +32,12 @@ constexpr std::uint64_t magic = 0x314b4e4152594e41;  // "ANYRANK1", as bytes
 constexpr std::chrono::milliseconds again_after{5};
 constexpr std::uint32_t most_reply = 64 * 1024;
 
-/// What a rank says first. All machines are little-endian.
+/// The first bytes that a rank sends. All machines are little-endian.
 struct Hello {
   std::uint64_t magic = 0;
   std::uint32_t size = 0;
   std::uint32_t rank = 0;
-  std::uint64_t number = 0;  ///< of the communicators that were made over this address
+  std::uint64_t number = 0;  ///< how many communicators it has made over this address, with this one
 };
 enum class Answer : std::uint32_t { bytes = 0, come_again = 1, wrong = 2 };
 struct Reply {
@@ -65,7 +65,7 @@ class Socket {
   int descriptor_;
 };
 
-/// False if time ran out.
+/// Waits until the socket has one of the events. Returns false if time ran out.
 bool wait_for(const Socket& socket, short events, const Deadline& deadline) {
   pollfd one{socket.get(), events, 0};
   constexpr std::chrono::milliseconds longest{1000};
@@ -77,7 +77,7 @@ bool wait_for(const Socket& socket, short events, const Deadline& deadline) {
   }
 }
 
-/// False if the other side has ended or time ran out.
+/// Sends all bytes. Returns false if the other side has ended or time ran out.
 bool send_all(const Socket& socket, const void* data, std::size_t size, const Deadline& deadline) {
   const auto* bytes = static_cast<const char*>(data);
   while (size != 0) {
@@ -113,7 +113,7 @@ void reply(const Socket& socket, Answer answer, const void* data, std::size_t si
   if (send_all(socket, &head, sizeof(head), deadline)) send_all(socket, data, size, deadline);
 }
 
-/// How many communicators this process has made over an address.
+/// Counts a communicator that this process makes over the plan's address. Returns how many those are now.
 std::uint64_t next_number(const BootstrapPlan& plan) {
   struct Numbers {
     std::mutex mutex;  // guards of_address; a leaf
@@ -175,7 +175,8 @@ class Listener {
            ::listen(listening_.get(), SOMAXCONN) == 0;
   }
 
-  /// Takes what comes next: a connection, or a hello of one. What is wrong with it; "" if nothing.
+  /// Waits for what comes next, a connection or bytes of a connection's hello, and takes it. Returns what is wrong with
+  /// a rank; "" if nothing is.
   std::string take_one() {
     std::vector<pollfd> all{{listening_.get(), POLLIN, 0}};
     for (const Guest& guest : guests_) all.push_back({guest.socket.get(), POLLIN, 0});
@@ -215,7 +216,7 @@ class Listener {
     if (got > 0 && guest.got < sizeof(Hello)) return "";
     Guest said = std::move(guest);
     guests_.erase(guests_.begin() + static_cast<std::ptrdiff_t>(index));
-    if (got <= 0 || said.hello.magic != magic) return "";  // nobody of ours
+    if (got <= 0 || said.hello.magic != magic) return "";  // it is no rank of a communicator
     return seat(std::move(said));
   }
 
@@ -251,7 +252,7 @@ class Listener {
   const std::uint64_t number_;
   const Deadline deadline_;
   Socket listening_;
-  std::vector<Guest> guests_;  ///< who they are isn't known yet
+  std::vector<Guest> guests_;  ///< the connections whose hello isn't complete yet
   std::map<int, Socket> present_;
 };
 
@@ -306,7 +307,7 @@ class Visitor {
     return Socket();
   }
 
-  /// False: come again.
+  /// Returns false if the caller has to come again: rank 0 said so, or the connection has ended.
   bool ask(const Socket& socket, Bytes& bytes) const {
     const Hello hello{magic, static_cast<std::uint32_t>(plan_.size), static_cast<std::uint32_t>(plan_.rank), number_};
     Reply head;

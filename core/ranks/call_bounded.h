@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BoundedCall: a call of an engine's that waits for other ranks and can't be given a limit, on a thread of its own.
+// BoundedCall makes a call of an engine's on a thread of its own, because the call waits for other ranks and can't be
+// given a limit.
 #pragma once
 
 #include <pthread.h>
@@ -17,23 +18,23 @@
 
 namespace anyplace::detail {
 
-/// A call on a thread of its own, which blocks all signals. Where it isn't waited for to its end it is left to itself,
-/// with what it captured, and may be waited for again.
+/// A call on a thread of its own, which blocks all signals. If nobody waits for its end, the thread goes on and keeps
+/// what the function has captured; wait() may be called again later.
 class BoundedCall {
  public:
   /// Throws std::system_error if there is no thread.
   explicit BoundedCall(std::function<void()> function) : shared_(std::make_shared<Shared>()) {
     shared_->function = std::move(function);
-    const NoSignals scope;  // the thread's mask is its maker's
+    const NoSignals scope;  // a thread inherits the mask of its maker
     std::thread([shared = shared_] {
       shared->function();
-      shared->function = nullptr;  // it may own the call
+      shared->function = nullptr;  // what it captured may own this BoundedCall
       const std::lock_guard lock(shared->mutex);
       shared->done = true;
       shared->changed.notify_all();
     }).detach();
   }
-  /// False if it still runs at the deadline.
+  /// Waits for the end of the call. Returns false if it still runs at the deadline.
   bool wait(const Deadline& deadline) const {
     std::unique_lock lock(shared_->mutex);
     return wait_for_condition(shared_->changed, lock, deadline, [this] { return shared_->done; });
@@ -58,7 +59,7 @@ class BoundedCall {
   const std::shared_ptr<Shared> shared_;
 };
 
-/// The same, waited for once. False: it still runs, and is left to itself.
+/// Makes a BoundedCall and waits for it once. Returns false if it still runs at the deadline; then it is left running.
 inline bool call_bounded(const Deadline& deadline, std::function<void()> function) {
   return BoundedCall(std::move(function)).wait(deadline);
 }

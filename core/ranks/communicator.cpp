@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicator: the checks that no engine has to make, and groups of operations.
+// Communicator makes the checks that are the same for all engines, and collects groups of operations.
 #include "anyplace/communicator.h"
 
 #include <fmt/format.h>
@@ -50,7 +50,7 @@ CommunicatorState& require_state(const std::shared_ptr<CommunicatorState>& state
   return *state;
 }
 
-/// The same, of one that hasn't failed and wasn't aborted.
+/// Returns require_state(), and also throws if the communicator has failed, was aborted, or its device can't be used.
 CommunicatorState& require_working(const std::shared_ptr<CommunicatorState>& state, const char* operation) {
   CommunicatorState& working = require_state(state, operation);
   if (const std::optional<Error> failed = working.group->failure()) throw renamed(*failed, operation);
@@ -65,7 +65,8 @@ void require_root(const Part& part, const EngineGroup& group, const char* operat
                    group.size() - 1));
 }
 
-/// The memory is there, as far as is known, and the two sides are the same or apart.
+/// Throws invalid_argument unless the memory is there, as far as is known, and source and destination are in place or
+/// don't overlap.
 void require_memory(const Part& part, const EngineGroup& group, StreamState& stream, const char* operation) {
   DeviceState& device = group.device();
   const int rank = group.rank(), size = group.size();
@@ -74,7 +75,7 @@ void require_memory(const Part& part, const EngineGroup& group, StreamState& str
   for (const bool is_source : {true, false}) {
     const std::uint64_t bytes = is_source ? sent : received;
     if (bytes == 0) continue;
-    if (!is_source && part.source == part.destination && received <= sent) continue;  // it was looked at
+    if (!is_source && part.source == part.destination && received <= sent) continue;  // it was checked as the source
     const AddressSide side(is_source ? "source" : "destination", is_source ? part.source : part.destination, device);
     side.require(bytes, device, operation);
     if (side.device() != nullptr && side.device() != &device) {
@@ -329,10 +330,11 @@ void Communicator::require(const BufferView& buffer, std::uint64_t bytes) const 
 Address Communicator::used(const BufferView& buffer, const StreamView& stream) const {
   if (!buffer) return Address();
   const detail::PinnedRange range = detail::pin_range(buffer, "Communicator");
-  // The stream's own buffers, which most are, are kept anyway. This is most of what a small operation costs here.
+  // Most buffers are the stream's own, which are kept for its work anyway. This is most of what a small operation costs
+  // here.
   if (range.buffer && range.buffer->home && range.buffer->home->id == stream.id()) return Address(range.address);
   const detail::CommunicatorState& state = require_working(state_, "Communicator");
-  // A stream of another device is refused with the operation, which names both.
+  // A stream of another device is refused later, by the operation itself, whose error names both devices.
   if (stream && stream.device().state() == &state.group->device()) buffer.record_stream(stream);
   return Address(range.address);
 }

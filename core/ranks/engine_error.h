@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Errors of what an engine returns and leaves as its message.
+// Makes Errors of the statuses that engines return and of the messages that they leave.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace anyplace::detail {
 
-/// The Error of an engine's status with the message that came with it. `what` is said of the engine where its vendor
-/// gave a code or a name; `remedy` then, too, where it isn't empty.
+/// Returns the Error of an engine's status and of the message that came with it. If the vendor gave a code or a name,
+/// the Error says `what` about the engine, and has `remedy` unless that is empty. Otherwise neither is used.
 Error engine_error(const Engine& engine, anyplace_status status, Message message, const std::string& place,
                    const char* operation, const char* what = "failed", std::string remedy = {});
 
-/// Throws it, with the message that the engine left on this thread.
+/// Throws engine_error() of the message that the engine left on this thread.
 [[noreturn]] void raise_engine_error(const Engine& engine, anyplace_status status, const std::string& place,
                                      const char* operation);
 inline void check_engine(const Engine& engine, anyplace_status status, const std::string& place,
@@ -25,7 +25,7 @@ inline void check_engine(const Engine& engine, anyplace_status status, const std
 
 /// Opens the engine's library. Throws library_missing, with the engine's reason and what to do.
 anyplace_engine_library require_library(const Engine& engine, const std::string& place, const char* operation);
-/// The same for those who only look: false, with the reason.
+/// Opens the engine's library, for lists of engines. Returns false, with the reason, if it can't be opened.
 bool open_library(const Engine& engine, anyplace_engine_library& library, std::string& reason);
 
 }  // namespace anyplace::detail

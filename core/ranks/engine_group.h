@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// EngineGroup: a communicator as its engine has it. The room's other half, communicator.cpp, has checked what it
-// passes.
+// EngineGroup is what an engine makes of a communicator. communicator.cpp, the room's other half, checks the arguments
+// before it calls one.
 //
-// Invariant: a group fails once, for good, with the first Error; what is pending then ends with it.
+// Invariant: a group fails once, for good, with the first Error; its pending operations then end with that Error.
 #pragma once
 
 #include <atomic>
@@ -34,21 +34,24 @@ class EngineGroup {
   int size() const noexcept { return size_; }
   std::chrono::nanoseconds timeout() const noexcept { return timeout_; }
 
-  /// Throws unsupported, or invalid_argument, for what the engine can't do.
+  /// Throws unsupported or invalid_argument for a part that the engine can't do.
   virtual void require(const Part& part, const char* operation) const = 0;
-  /// Makes the parts, at least one, one piece of work of the stream, which is of the device and isn't captured.
+  /// Makes the parts, of which there is at least one, one piece of work of the stream. The stream is of the group's
+  /// device and isn't captured.
   virtual void submit(const Pin<StreamState>& stream, const std::vector<Part>& parts, const char* operation) = 0;
-  /// The same of one part, if the engine can do it faster without a piece of work: if not, false, and nothing was done.
+  /// Submits one part in a faster way than submit(), if the engine has one for it. Returns false, and has done nothing,
+  /// if it hasn't.
   virtual bool submit_at_once(const Pin<StreamState>& /*stream*/, const Part& /*part*/, const char* /*operation*/) {
     return false;
   }
-  /// Null for a negative color. Waits for the other ranks, at most the timeout.
+  /// Makes a group of the ranks with the same color; returns null for a negative color. Waits for the other ranks, at
+  /// most the timeout.
   virtual std::shared_ptr<EngineGroup> split(int color, int key, const char* operation) = 0;
-  /// Whether nothing is pending.
+  /// Returns whether no operation is pending.
   virtual bool idle() = 0;
-  /// Waits until it is; false if time ran out.
+  /// Waits until the group is idle. Returns false if time ran out.
   virtual bool wait(const Deadline& deadline) = 0;
-  /// Fails with `error`, and ends what is pending.
+  /// Makes the group fail with `error`, and ends its pending operations.
   virtual void end(const Error& error) noexcept = 0;
 
   std::optional<Error> failure() const {
@@ -58,7 +61,7 @@ class EngineGroup {
   }
 
  protected:
-  /// False if it had failed before.
+  /// Stores the failure. Returns false if the group had failed before.
   bool fail_with(const Error& error) noexcept {
     const std::lock_guard lock(failure_mutex_);
     if (failure_) return false;
@@ -74,13 +77,14 @@ class EngineGroup {
   const std::chrono::nanoseconds timeout_;
   mutable std::mutex failure_mutex_;  // guards failure_; a leaf
   std::optional<Error> failure_;
-  std::atomic<bool> failed_{false};  ///< whether there is one
+  std::atomic<bool> failed_{false};  ///< whether failure_ is set
 };
 
-/// The device as it crosses to an engine. May make the vendor's context.
+/// Returns the device in the form in which engines get it. May make the vendor's context.
 anyplace_engine_device crossing_device(DeviceState& device);
 
-/// The Error of a wait for other ranks that took longer than it may. `what` is what they were to do.
+/// Returns the Error of a wait for other ranks that took longer than it may. `what` is what they were to do: it ends
+/// the sentence "not all ranks came to".
 Error timeout_error(const std::string& place, const char* operation, const std::string& what,
                     std::chrono::nanoseconds timeout);
 

@@ -27,9 +27,10 @@ namespace anyplace::detail {
 namespace {
 
 struct Loaded {
-  std::unique_ptr<Engine> engine = std::make_unique<Engine>();  ///< also of a refused one, which keeps its host
+  /// It is kept even if the plugin is refused, because the plugin may have stored the host's address.
+  std::unique_ptr<Engine> engine = std::make_unique<Engine>();
   std::optional<Refusal> refusal;
-  bool is_done = false;  ///< false after a shortage: the next call goes on
+  bool is_done = false;  ///< false after a shortage; the next call then loads the plugin again
 };
 struct Plugins {
   std::mutex mutex;  // guards what follows; plugins are loaded under it
@@ -69,7 +70,7 @@ std::vector<std::string> words(std::string_view text) {
 }
 
 std::optional<Refusal> load(Engine& engine) {
-  // As load_plugin(): the plugin may not call anyplace.
+  // As in load_plugin(), the plugin may not call anyplace.
   const CallbackScope scope;
   const OpenedFile opened = open_plugin(engine.path, engine.name, &engine);
   if (opened.handle == nullptr) return opened.refusal;
@@ -90,7 +91,7 @@ std::optional<Refusal> load(Engine& engine) {
   engine.backends = words(engine.table.backends);
   engine.serves_others = std::erase(engine.backends, "*") != 0;
   engine.launcher_variables = words(engine.table.launcher_variables);
-  // As for a backend: this handler runs before the destructors that the plugin has registered by now.
+  // As with a backend, this handler runs before the destructors that the plugin has registered by now.
   if (std::atexit(shut_down_at_exit) != 0) throw std::bad_alloc();
   return std::nullopt;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which engines of communicators there are, and why a file was refused. Their plugins are found and checked as
-// backends' are (plugins/registry.h), but all at once: which of them serves a backend only they know. That opens no
-// vendor's library.
+// Finds the plugins of engines, and remembers why a file was refused. They are found and checked as backends' are
+// (plugins/registry.h), but all at once, because only a plugin's table tells which backends it serves. Loading them
+// opens no vendor's library.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ namespace anyplace::detail {
 /// An engine whose plugin was accepted. Never destroyed.
 struct Engine {
   std::string name;
-  std::string path;                   ///< of its plugin
-  std::vector<std::string> backends;  ///< that it names
+  std::string path;                   ///< where its plugin is
+  std::vector<std::string> backends;  ///< the backends that its table names
   bool serves_others = false;         ///< it is chosen for backends that no other engine names
   std::vector<std::string> launcher_variables;
   anyplace_engine_host host{};
@@ -31,7 +31,7 @@ struct Engine {
   bool has_world() const noexcept { return table.begin != nullptr; }
 };
 
-/// What an engine calls as anyplace_engine_host::ended. Set by host_runtime.cpp, before an engine can call it.
+/// The function that anyplace_engine_host::ended calls. host_runtime.cpp sets it before an engine can call it.
 extern std::atomic<void (*)(const Engine& engine, const char* text) noexcept> engine_ended;
 
 /// A plugin's file, and what became of it.
@@ -41,14 +41,16 @@ struct EngineCandidate {
   Refusal refusal = {};
 };
 
-/// All files, in the order in which engines are chosen: those that name all backends that they serve come before the
-/// others, else the order of the search. Loads what isn't loaded; an engine that was accepted once stays the one of its
-/// name. Throws shortages (runtime/shortage.h), after which the next call goes on.
+/// Returns all files in the order in which engines are chosen. The engines that name all backends that they serve come
+/// before those that serve "*"; otherwise the order of the search is kept. Loads the plugins that aren't loaded yet.
+/// Once an engine was accepted, no other file of its name is. Throws shortages (runtime/shortage.h); the next call then
+/// loads what is left.
 std::vector<EngineCandidate> engine_candidates();
 
-/// The accepted ones of them.
+/// Returns the accepted engines, in the order of engine_candidates().
 std::vector<const Engine*> engines();
-/// The engine that takes what another one doesn't, since it serves every backend; null if there is none.
+/// Returns the first engine that serves every backend, which errors propose for what another engine can't do. Returns
+/// null if there is none.
 const Engine* engine_for_others();
 
 }  // namespace anyplace::detail

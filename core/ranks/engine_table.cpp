@@ -13,7 +13,7 @@ namespace {
 
 using Table = anyplace_engine_table;
 
-/// The table and its list are in one order, and the list leaves out nothing.
+/// The assertions below this check that the table and its list are in one order, and that the list leaves out nothing.
 enum Index : std::size_t {
 #define ANYPLACE_ENGINE_INDEX(entry, has) index_of_##entry,
   ANYPLACE_ENGINE_ENTRY_LIST(ANYPLACE_ENGINE_INDEX)

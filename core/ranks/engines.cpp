@@ -17,7 +17,7 @@ namespace anyplace {
 namespace detail {
 namespace {
 
-/// "a, b and c" of names, with that word before the last.
+/// Joins the names to "a, b and c", with `word` in the place of "and".
 std::string listed(const std::vector<std::string>& names, const char* word) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -27,7 +27,8 @@ std::string listed(const std::vector<std::string>& names, const char* word) {
   return text;
 }
 
-/// The first engine that names the backend, else the first that serves those that none names; null if there is neither.
+/// Returns the first engine that names the backend, else the first that serves those that none names; null if there is
+/// neither.
 const Engine* engine_of(const std::vector<const Engine*>& all, const std::string& backend) {
   for (const Engine* const engine : all) {
     if (engine->names(backend)) return engine;
@@ -62,8 +63,8 @@ const Engine* engine_of(const std::vector<const Engine*>& all, const std::string
                    listed(names, "and")));
 }
 
-/// The engine that was asked for, or that of the backend. Throws for one that there isn't, or that can't serve the
-/// device.
+/// Returns the engine with that name or, if `name` is empty, the engine of the device's backend. Throws if there is
+/// none, or if it can't serve the device.
 const Engine& chosen_engine(const DeviceState& device, const std::string& name, const char* operation) {
   const std::vector<const Engine*> all = engines();
   const std::string& backend = device.backend->name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which engine a backend has, and making a group of it.
+// Chooses the engine of a device, and makes groups with it.
 #pragma once
 
 #include <memory>

@@ -21,11 +21,11 @@
 namespace anyplace::detail {
 namespace {
 
-/// How long an all_reduce that may be over at once is looked at before the call that submits it returns: the most where
-/// a thread waited for the last one that became a job, less each time that nobody did. Beside what a job costs, a
-/// stream that is held and a thread that looks after it, most of it is little: where ranks share cores it is less.
+/// submit_at_once() tests an all_reduce for `patience_` before it makes it a job, because a job costs a stream that is
+/// held and a thread that looks after it. The patience becomes the longest when a thread that waited has seen such a
+/// job done, and a fourth of what it was, but not less than the shortest, when another thread has.
 constexpr std::chrono::microseconds shortest_patience{20}, longest_patience{2000};
-/// So many looks are made between two looks at the clock.
+/// So many tests are made between two looks at the clock.
 constexpr int looks_at_a_time = 8;
 
 void help() noexcept { HostProgress::get().help(); }
@@ -73,8 +73,9 @@ anyplace_address HostGroup::host_memory(HostJob& job, std::uint64_t bytes) const
   return reinterpret_cast<std::uintptr_t>(job.staged_plainly.back().data());
 }
 
-/// Puts the host's memory in place of the device's, and copies what is sent. A destination that is partly kept as it
-/// was (all_gather in place) is copied as a whole.
+/// Puts host memory in the place of the device's in the job's parts, and copies what the rank sends to it. After an
+/// all_gather in place, unstage() copies the whole destination back, with the rank's own elements, which the engine has
+/// gathered, too.
 void HostGroup::stage(HostJob& job, const Pin<StreamState>& stream) {
   const StreamView view(stream->id);
   for (Part& part : job.parts) {
@@ -94,7 +95,7 @@ void HostGroup::stage(HostJob& job, const Pin<StreamState>& stream) {
   }
 }
 
-/// Copies what was received to the device, as work behind the stream's wait.
+/// Copies what was received to the device. The copies are work of the stream that comes after its wait for the job.
 void HostGroup::unstage(const HostJob& job, const std::vector<Part>& parts, StreamView stream) const {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::uint64_t received = parts[i].destination_bytes(rank(), size());
@@ -103,7 +104,7 @@ void HostGroup::unstage(const HostJob& job, const std::vector<Part>& parts, Stre
   }
 }
 
-/// Sets job->ready once the stream's earlier work is done. Under Calls.
+/// Sets job->ready once the stream's earlier work is done. Called under Calls.
 void HostGroup::arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<StreamState>& stream,
                               const char* operation) {
   const auto last = HostProgress::get().last_of(stream->id);
@@ -140,7 +141,7 @@ void HostGroup::arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<Str
   poll_in_service([asked] {
     try {
       if (!query(*asked->event, "Communicator")) return false;
-    } catch (const std::exception&) {  // the device is lost, which the job notices
+    } catch (const std::exception&) {  // the device is lost, which step() notices
     }
     asked->job->ready = true;
     HostProgress::get().wake();
@@ -149,7 +150,7 @@ void HostGroup::arrange_ready(const std::shared_ptr<HostJob>& job, const Pin<Str
   });
 }
 
-/// Adds the job, and holds the stream until it is done. Under Calls.
+/// Adds the job, and holds the stream until it is done. Called under Calls.
 void HostGroup::enlist(const std::shared_ptr<HostJob>& job, StreamState& stream, const char* operation) {
   std::shared_ptr<HostJob>& last = HostProgress::get().last_of(stream.id);
   jobs_.push_back(job);
@@ -188,8 +189,9 @@ bool HostGroup::is_at_once(const std::vector<Part>& parts) const noexcept {
          first.count * size_of(first.type) <= at_once_bytes_;
 }
 
-/// An all_reduce of a few bytes, of memory that the engine reaches, in a stream that is idle: where the ranks are in
-/// step it is over a few looks later, which takes less time than a job. If it isn't, it becomes one.
+/// If the ranks are in step, an all_reduce of a few bytes is over after a few tests, which take less time than a job
+/// does. So it is tested here at once, if the engine reaches its memory and the stream is idle. If it isn't over soon,
+/// it becomes a job that has been started.
 bool HostGroup::submit_at_once(const Pin<StreamState>& stream, const Part& part, const char* operation) {
   if (part.what != Collective::all_reduce || part.count * size_of(part.type) > at_once_bytes_) return false;
   if (!takes_device_memory_ || checks_) return false;
@@ -232,7 +234,7 @@ bool HostGroup::test_for_a_while(anyplace_operation operation) const {
     }
     return false;
   };
-  if (looks()) return true;  // the clock isn't looked at before
+  if (looks()) return true;  // these tests need no look at the clock
   const auto until = Deadline::Clock::now() + patience_;
   do {
     if (looks()) return true;
@@ -273,7 +275,7 @@ bool HostGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& d
         throw timeout_error(device().place, "Communicator", "do " + describe(job->parts.front()), timeout());
       }
     }
-    // What is done may have others before it that aren't: those of other streams.
+    // A job may be done before an earlier one of another stream is, so all are looked at.
     for (auto job = jobs_.begin(); job != jobs_.end();) {
       if ((*job)->state != HostJob::State::done) {
         ++job;
@@ -283,7 +285,8 @@ bool HostGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& d
       job = jobs_.erase(job);
     }
   } catch (const Error& error) {
-    // All ranks know that they call different operations. Of whatever else fails the others know nothing.
+    // invalid_argument says that the ranks call different operations, which all of them have found out. Of any other
+    // failure the other ranks know nothing, so they are ended at exit.
     if (error.code() != ErrorCode::invalid_argument) runtime_.give_up();
     give_up(error, done);
   } catch (const std::exception&) {
@@ -312,7 +315,7 @@ void HostGroup::start_parts(HostJob& job) {
       device().place, "Communicator");
 }
 
-/// Gathers what all ranks are about to do.
+/// Starts to gather the headers of all ranks, which say what each is about to do.
 void HostGroup::start_check(HostJob& job) {
   bool first = true;
   for (const Part& part : job.parts) {
@@ -372,7 +375,8 @@ std::uint32_t HostGroup::test_operation(anyplace_operation operation) const {
   return state;
 }
 
-/// Whether all that was started is done. Starts the parts of a job that was checked.
+/// Tests the job's operation. Returns whether the job is done. When the headers are gathered, it compares them and
+/// starts the parts.
 bool HostGroup::test(HostJob& job) {
   while (true) {
     const std::uint32_t state = test_operation(job.operation);
@@ -395,7 +399,7 @@ void HostGroup::finish(HostJob& job) const noexcept {
 // ---- Ending --------------------------------------------------------------------------------------------------------
 namespace {
 
-/// Jobs that an engine may still work on, with the memory that it would use. Never freed.
+/// These jobs have memory that an engine may still use, so they are never freed.
 struct Abandoned {
   std::mutex mutex;  // guards jobs; a leaf
   std::vector<std::shared_ptr<HostJob>> jobs;

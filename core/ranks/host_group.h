@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostGroup: a communicator over an engine on the host, and HostJob, one piece of work of a stream that it does.
+// HostGroup is a communicator over an engine on the host. A HostJob is one piece of a stream's work that it does.
 //
 // A job waits until its stream's earlier work is done and the group's earlier jobs have started, so that all ranks
-// start a group's jobs in the order of the calls; then it is started, tested, and ends: its stream, which was held,
-// goes on. What is in memory of a device that the engine can't reach is copied to pinned host memory before and back
+// start a group's jobs in the order of the calls. Then it is started and tested until it is done, and its stream, which
+// was held, goes on. Data in device memory that the engine can't reach is copied to pinned host memory before and back
 // afterwards, as work of the stream.
 #pragma once
 
@@ -23,11 +23,12 @@
 
 namespace anyplace::detail {
 
-/// What ranks compare before they start a job, where they were asked to: equal at all of them.
+/// With ANYPLACE_COMMUNICATOR_CHECK=1 the ranks compare these before they start a job; they have to be equal at all
+/// ranks. Most members describe the job's first part that isn't a send or a recv.
 struct JobHeader {
   std::uint64_t sequence = 0;
   std::uint64_t count = 0;
-  std::uint64_t rest = 0;  ///< of the job's other parts
+  std::uint64_t rest = 0;  ///< a hash of the job's other parts
   std::int32_t root = 0;
   std::uint8_t what = 0;
   std::uint8_t type = 0;
@@ -36,22 +37,22 @@ struct JobHeader {
 };
 
 struct HostJob {
-  std::vector<Part> parts;  ///< their addresses are the host's, or the engine reaches them
+  std::vector<Part> parts;  ///< with addresses that the engine reaches
   std::vector<HostBuffer> staged;
   std::vector<std::vector<std::byte>> staged_plainly;
   std::uint64_t stream_id = 0;
   std::shared_ptr<CrossWait> wait;
-  std::shared_ptr<HostJob> next;   ///< becomes ready when this is done. Under Calls.
+  std::shared_ptr<HostJob> next;   ///< it becomes ready when this one is done; used under Calls
   std::atomic<bool> ready{false};  ///< the stream's earlier work is done
 
   // -- Under HostProgress::Calls.
   enum class State { queued, checking, running, done } state = State::queued;
   Deadline::Clock::time_point deadline{};
-  anyplace_operation operation = 0;  ///< of the engine's, that was started last
+  anyplace_operation operation = 0;  ///< the engine's operation that was started last
   bool is_under_way = false;         ///< the engine may use the memory
-  bool has_more_to_start = false;    ///< which comes before what later jobs start
+  bool has_more_to_start = false;    ///< no later job may start before it has
   JobHeader header;
-  std::vector<JobHeader> headers;  ///< all ranks'
+  std::vector<JobHeader> headers;  ///< those of all ranks, once they were gathered
 };
 
 class HostGroup final : public EngineGroup, public std::enable_shared_from_this<HostGroup> {
@@ -69,12 +70,13 @@ class HostGroup final : public EngineGroup, public std::enable_shared_from_this<
   void end(const Error& error) noexcept override;
 
   using Signals = std::vector<std::shared_ptr<CrossWait>>;
-  /// One look at the jobs, by a thread that waits for one or by another. Under Calls. What is done is added to `done`,
-  /// for signal(). True if a job is started.
+  /// Tests the jobs that are started once, and starts those that may start. `by_waiter` says that the calling thread
+  /// waits for work of the engines. Called under Calls. Adds the waits of the jobs that are done to `done`, which the
+  /// caller then gives to signal(). Returns whether it has tested a job and jobs are left.
   bool step(Deadline::Clock::time_point now, bool by_waiter, Signals& done) noexcept;
-  /// Under Calls.
+  /// Called under Calls.
   bool has_jobs() const noexcept { return !jobs_.empty(); }
-  /// Lets the streams go on. Not under Calls.
+  /// Lets the streams of jobs that are done go on. Not called under Calls.
   void signal(const Signals& done) const noexcept;
 
  private:
@@ -94,20 +96,20 @@ class HostGroup final : public EngineGroup, public std::enable_shared_from_this<
   std::uint32_t test_operation(anyplace_operation operation) const;
   bool test(HostJob& job);
   void finish(HostJob& job) const noexcept;
-  /// Fails, and takes all jobs out.
+  /// Makes the group fail with `error`, and removes all jobs, whose waits it adds to `done`.
   void give_up(const Error& error, Signals& done) noexcept;
 
   HostRuntime& runtime_;
   const anyplace_engine_table& table_;
   const anyplace_group group_;
   const bool checks_;               ///< ANYPLACE_COMMUNICATOR_CHECK
-  const bool takes_device_memory_;  ///< the engine does
+  const bool takes_device_memory_;  ///< the engine reaches the device's memory
   const std::uint64_t at_once_bytes_;
   // -- Under HostProgress::Calls.
   std::deque<std::shared_ptr<HostJob>> jobs_;
   std::uint64_t sequence_ = 0;
-  std::chrono::microseconds patience_;  ///< with an all_reduce that may be over at once, before it becomes a job
-  bool listed_ = false;                 ///< among those that progress is made with
+  std::chrono::microseconds patience_;  ///< how long submit_at_once() tests an operation before it becomes a job
+  bool listed_ = false;                 ///< whether HostProgress has the group in its list
   friend class HostProgress;
 };
 

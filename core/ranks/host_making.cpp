@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How communicators over engines on the host are made.
+// Makes communicators over engines on the host.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -14,9 +14,10 @@
 namespace anyplace::detail {
 namespace {
 
-/// Makes a group with `make`, which is given where to put it and waits for the others of `parent`. They have all come
-/// when it is called, where there is a parent, but may end in it: so it is left to itself where it takes longer than
-/// the timeout. `make` keeps what it uses. Where the engine is called by one thread at a time, the call is made here
+/// Makes a group by calling `make`, which waits for the other ranks and puts the group where its argument points. If
+/// there is a `parent`, all its ranks pass a barrier first, so that a rank can be missing only if it ends during the
+/// call. The call is made on a thread of its own, and is left running if it takes longer than the timeout; so `make`
+/// has to own what it uses. If the engine may be called by one thread at a time only, the call is made here instead,
 /// and has no limit.
 template <class Make>
 anyplace_engine_group make_group(HostRuntime& runtime, std::optional<anyplace_group> parent,

@@ -19,9 +19,11 @@ namespace anyplace::detail {
 namespace {
 
 using Clock = Deadline::Clock;
-/// While somebody helps, the progress thread leaves it to them.
+/// The progress thread sleeps this long, and tests nothing, while other threads are in help() or have been within this
+/// time.
 constexpr std::chrono::microseconds pause_while_helped{2000};
-/// So long it looks now and then after the last job, before it has to be woken.
+/// After the last job it looks for new ones so many times, with these sleeps between, before it waits until it is
+/// woken.
 constexpr int looks_before_sleep = 100;
 
 NoDestructor<HostProgress> only;  // its thread may outlive main
@@ -96,7 +98,7 @@ bool HostProgress::step(bool by_waiter) noexcept {
       if (!signals.empty()) {
         done.emplace_back(groups_[i], std::move(signals));
       } else if (over) {
-        done.emplace_back(groups_[i], HostGroup::Signals());  // its end takes the lock
+        done.emplace_back(groups_[i], HostGroup::Signals());  // it is kept, because its destructor takes the lock
       }
       if (over) {
         groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -116,7 +118,8 @@ void HostProgress::help() noexcept {
   helpers_.fetch_sub(1, std::memory_order_relaxed);
   if (running) return;
   std::unique_lock lock(calls_);
-  // Nothing of the engines' is under way: what is to come becomes ready, or is over already.
+  // No operation is started. wake() ends this wait when a job becomes ready; the limit is for a job that became ready,
+  // or was done, just before it.
   if (!groups_.empty()) changed_.wait_for(lock, std::chrono::milliseconds(1));
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// HostProgress: who makes progress with the operations of engines on the host.
+// HostProgress makes progress with the operations of engines on the host.
 //
-// All calls of these engines are made under one lock, so that an engine needs none, and none of them waits for another
-// rank: operations are started and tested again and again. So a communicator never stands in another one's way,
-// whatever the order in which the ranks use them. Whoever waits for an operation tests it on its own thread; while
-// nobody does, the progress thread tests. What does wait for other ranks (begin, group_create, group_split) is called
-// without the lock, where the engine allows that, on a thread of its own (host_making.cpp).
+// The engines are called under one lock, so that an engine needs none, and no call under it waits for another rank:
+// operations are started and tested again and again. So a communicator never stands in another one's way, whatever the
+// order in which the ranks use them. A thread that waits for an operation tests it itself; while no thread waits, the
+// progress thread tests. Calls that have to wait for other ranks (begin, group_create, group_split) are made without
+// the lock, on a thread of their own, where the engine allows that (host_making.cpp).
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,8 @@ class HostProgress {
  public:
   static HostProgress& get() noexcept;
 
-  /// The lock of the engines' calls. Those who only look again and again let others go first.
+  /// Holds the lock of the engines' calls. While a thread waits for it here, threads that only test let that one go
+  /// first (lock_to_look()).
   class Calls {
    public:
     Calls() : lock_(get().calls_, std::defer_lock) {
@@ -41,23 +42,24 @@ class HostProgress {
    private:
     std::unique_lock<std::mutex> lock_;
   };
-  /// The lock, for a look that lets others go first.
+  /// Takes the lock for a test, and lets the threads that wait for it in Calls go first.
   std::unique_lock<std::mutex> lock_to_look() noexcept;
-  /// The lock, if whoever has it gives it back within a second.
+  /// Takes the lock. Returns without it if another thread keeps it for longer than a second.
   std::unique_lock<std::mutex> lock_soon() noexcept;
 
   /// Starts the progress thread unless it runs. Throws out_of_memory.
   void start(const std::string& place, const char* operation);
-  /// Adds a group with pending jobs to those that progress is made with. Under Calls.
+  /// Adds a group with pending jobs to those that step() goes through. Called under Calls.
   void add(std::shared_ptr<HostGroup> group);
-  /// The last job of a stream that isn't done, by any group. Under Calls.
+  /// The last job of the stream, whatever its group; null if the stream has none that isn't done. Called under Calls.
   std::shared_ptr<HostJob>& last_of(std::uint64_t stream_id) { return last_[stream_id]; }
   void forget_last(std::uint64_t stream_id, const HostJob* job);
-  /// Something became ready: the progress thread looks.
+  /// Wakes the progress thread, and threads in help(), because a job became ready.
   void wake() noexcept { changed_.notify_all(); }
-  /// One look at everything. True if something is started and not done.
+  /// Calls step() of every group in the list once. Returns whether one of them returned true.
   bool step(bool by_waiter) noexcept;
-  /// Tests what is started. By a thread that waits.
+  /// Calls step() for a thread that waits for an operation. If nothing is started, it also waits a little, so that the
+  /// caller can call it again and again.
   void help() noexcept;
   /// At exit: waits until nothing is pending, and ends the progress thread. False if time ran out.
   bool drain(const Deadline& deadline) noexcept;
@@ -71,7 +73,7 @@ class HostProgress {
 
   std::mutex calls_;  // guards what follows, and the jobs of all groups; Holds::mutex is taken after it
   std::condition_variable changed_;
-  std::vector<std::shared_ptr<HostGroup>> groups_;  ///< with pending jobs
+  std::vector<std::shared_ptr<HostGroup>> groups_;  ///< those that have pending jobs
   std::map<std::uint64_t, std::shared_ptr<HostJob>> last_;
   bool thread_sleeps_ = false;
   bool stopping_ = false;

@@ -19,7 +19,7 @@
 namespace anyplace::detail {
 namespace {
 
-/// All runtimes, none of which ever goes.
+/// The first in the list of all runtimes, which are never freed.
 std::atomic<HostRuntime*> first{nullptr};
 
 bool lock_until(std::unique_lock<std::timed_mutex>& lock, const Deadline& deadline) {
@@ -30,13 +30,13 @@ bool lock_until(std::unique_lock<std::timed_mutex>& lock, const Deadline& deadli
 
 }  // namespace
 
-/// The engine's begin, which waits for all ranks: they may come at any time or never. A communicator whose time is over
-/// before they have leaves it to the next one.
+/// A call of the engine's begin, which waits for all ranks, and they may come at any time or never. If a communicator's
+/// timeout passes before that, the call goes on, and the next communicator waits for it.
 struct HostRuntime::Beginning {
   anyplace_status status = ANYPLACE_STATUS_OK;
   Message message;
   anyplace_engine_world world{};
-  std::optional<BoundedCall> call;  ///< makes what is above
+  std::optional<BoundedCall> call;  ///< fills the members above
 };
 
 // ---- Making --------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ void HostRuntime::begin(const std::string& place, const char* operation, std::ch
   require_library(engine_, place, operation);
   if (engine_.has_world()) begin_world(place, operation, timeout);
   HostProgress::get().start(place, operation);
-  // Runs before the core's own handler, which was registered when the backend was loaded.
+  // It runs before the core's own handler, which was registered when the backend was loaded.
   on_exit([](int status, void* runtime) { static_cast<HostRuntime*>(runtime)->finish(status); }, this);
   begun_.store(true, std::memory_order_release);
 }
@@ -87,7 +87,7 @@ void HostRuntime::begin_world(const std::string& place, const char* operation, s
     auto made = std::make_shared<Beginning>();
     made->world.struct_size = sizeof(made->world);
     made->world.group.struct_size = sizeof(made->world.group);
-    sigset_t mask;  // of the engine's threads, and of the processes that it starts
+    sigset_t mask;  // for the engine's threads, and for the processes that it starts
     pthread_sigmask(SIG_SETMASK, nullptr, &mask);
     const auto wait_for_all = [made = made.get(), mask, table = &engine_.table] {
       sigset_t before;
@@ -164,11 +164,11 @@ void HostRuntime::end(const Engine& engine, const char* text) noexcept {
   if (runtime == nullptr || runtime->is_over()) return;
   try {
     runtime->over_text_ = text == nullptr ? "" : text;
-  } catch (const std::exception&) {  // without memory the code's own text is said
+  } catch (const std::exception&) {  // without memory the Error has the code's own text
   }
   runtime->over_.store(true, std::memory_order_release);
-  // Those who are inside of the engine come out first. One that frees a group may wait there for a lock that the
-  // engine's end has: then the next look ends what is pending.
+  // This waits until other threads have left the engine. One that frees a group may wait there for a lock that the
+  // caller of this has; then this gives up after a second, and the next step() ends the pending operations.
   if (!HostProgress::get().lock_soon()) return;
   HostProgress::get().step(false);
 }
@@ -185,7 +185,7 @@ void HostRuntime::end_all_ranks(int code) noexcept {
 
 void HostRuntime::finish(int status) noexcept {
   if (!process_running() || in_callback()) return;
-  const int code = status & 0xff;  // as the parent gets it
+  const int code = status & 0xff;  // the parent process gets no other bits
   const bool broken = broken_.load(std::memory_order_relaxed);
   if (engine_.has_world() && world().size > 1 && (code != 0 || broken)) end_all_ranks(code != 0 ? code : 1);
   const std::chrono::nanoseconds timeout(longest_timeout_.load(std::memory_order_relaxed));
@@ -193,10 +193,11 @@ void HostRuntime::finish(int status) noexcept {
   if (!HostProgress::get().drain(deadline)) return;
   if (world_.begun_here == 0 || is_over() || broken_.load(std::memory_order_relaxed)) return;
   try {
-    // The end waits for the others without a limit, so it is made sure first that they come.
+    // The engine's finish waits for the other ranks without a limit, so a barrier with a limit makes sure first that
+    // they come.
     run(world().group, Part(), deadline, "", "exit", "end", timeout);
     table().finish(table().self);
-  } catch (const std::exception&) {  // a rank is missing: there is nobody to end the world with
+  } catch (const std::exception&) {  // a rank is missing, so the world can't be ended
   }
 }
 

@@ -70,13 +70,13 @@ class LoneGroup final : public EngineGroup {
     fail(ErrorCode::invalid_argument, device().place, operation,
          "a rank that is alone sends to itself: each send needs a recv of the same count and type in the same group");
   }
-  /// Remembers that there is work on the stream.
+  /// Records an event behind the work, for which wait() waits.
   void note(StreamState& stream, const char* operation) {
     const std::shared_ptr<EventState> event = make_event(device(), 0, operation);
     record(*event, stream, operation);
     const std::lock_guard lock(mutex_);
     pending_.push_back(event);
-    if (pending_.size() > most_pending) {  // the oldest are surely done, or waiting for one of the last tells of them
+    if (pending_.size() > most_pending) {  // events that are complete aren't needed any more
       std::erase_if(pending_,
                     [&](const std::shared_ptr<EventState>& old) { return old != event && query(*old, operation); });
     }

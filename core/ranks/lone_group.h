@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A communicator of one rank without an engine: what it sends is what it gets, by copies of the stream's.
+// A communicator of one rank needs no engine: it copies what the rank sends to where the rank receives it, as work of
+// the stream.
 #pragma once
 
 #include <memory>

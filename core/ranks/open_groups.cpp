@@ -10,7 +10,7 @@
 namespace anyplace::detail {
 namespace {
 
-/// Null on threads that never opened one: an operation looks no further there.
+/// It is null on threads that never opened a group, so that an operation finds out fast that there is none.
 constinit thread_local std::vector<OpenGroup>* own_groups = nullptr;
 void free_groups() noexcept { delete std::exchange(own_groups, nullptr); }
 constinit thread_local ThreadEndTask groups_end{free_groups};

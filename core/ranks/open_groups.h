@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OpenGroup: what a thread has called of a communicator between group_start and group_end. It is that thread's alone,
-// and goes with the thread.
+// OpenGroup has the operations that a thread has called between group_start and group_end of a communicator. It belongs
+// to that thread alone, and ends with it.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,14 @@ struct OpenGroup {
   std::weak_ptr<CommunicatorState> of;
   std::vector<std::size_t> starts;  ///< for each group_start that has no group_end yet, how many parts there were
   std::vector<Part> parts;
-  std::uint64_t stream_id = 0;  ///< of the parts
+  std::uint64_t stream_id = 0;  ///< the stream of all parts
 };
 
 /// The calling thread's group of the communicator; null if it has none open. Valid until the next of these calls.
 OpenGroup* find_open_group(const std::shared_ptr<CommunicatorState>& state) noexcept;
-/// The same, opened if there is none.
+/// Returns the calling thread's group of the communicator, and opens one if there is none.
 OpenGroup& open_group(const std::shared_ptr<CommunicatorState>& state);
-/// Takes it out.
+/// Removes the group from the thread's groups and returns it.
 OpenGroup close_group(OpenGroup* group) noexcept;
 
 }  // namespace anyplace::detail

@@ -66,7 +66,7 @@ std::uint64_t Part::destination_bytes(int rank, int size) const noexcept {
   }
 }
 
-// Numbers cross the boundary as they are.
+// The enums' numbers have to be those of engine.h, because they cross the boundary as they are.
 #define ANYPLACE_SAME_TYPE(upper, lower, number, bytes) \
   static_assert(static_cast<int>(DType::lower) == (number) && size_of(DType::lower) == (bytes));
 ANYPLACE_DTYPE_LIST(ANYPLACE_SAME_TYPE)
@@ -112,7 +112,7 @@ std::string describe(const Part& part) {
 
 namespace {
 
-/// The reductions that a type has, in words.
+/// Returns the reductions that a type has, in words.
 const char* reductions_of(DType type) noexcept {
   switch (type) {
     case DType::f16:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part: one operation of a communicator as a value, and what its counts come to.
+// Part is one operation of a communicator as a value, and computes how many bytes its counts are.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Part {
   Reduction reduction = Reduction::sum;
   std::int32_t root = 0;  ///< or the peer of send and recv
   std::uint64_t count = 0;
-  /// Of broadcast both are the same.
+  /// A broadcast has the same address in both.
   anyplace_address destination = 0;
   anyplace_address source = 0;
 
@@ -43,19 +43,19 @@ struct Part {
     return what == Collective::reduce || what == Collective::broadcast || is_between_two();
   }
   bool is_between_two() const noexcept { return what == Collective::send || what == Collective::recv; }
-  /// Bytes that the rank reads, and those that it writes.
+  /// Return how many bytes the rank reads, and how many it writes.
   std::uint64_t source_bytes(int rank, int size) const noexcept;
   std::uint64_t destination_bytes(int rank, int size) const noexcept;
 };
 
-/// The part as it crosses to an engine.
+/// Returns the part in the form in which engines get it.
 anyplace_engine_part crossing_part(const Part& part) noexcept;
 std::vector<anyplace_engine_part> crossing_parts(const std::vector<Part>& parts);
 
 /// "all_reduce of 4 f32 (sum)", for people.
 std::string describe(const Part& part);
 
-/// Throws invalid_argument for a type that hasn't the reduction, whatever the engine.
+/// Throws invalid_argument if the part's type hasn't its reduction with any engine.
 void require_reduction(const Part& part, const std::string& place, const char* operation);
 
 }  // namespace anyplace::detail

@@ -64,27 +64,29 @@ class StreamGroup final : public EngineGroup, public std::enable_shared_from_thi
   ServiceRoom room_{group_operation};
   std::mutex group_mutex_;    // guards group_ and every call with it; pending_mutex_ is taken after it
   anyplace_group group_;      ///< 0 once it was aborted
-  const Buffer scratch_;      ///< what a barrier works on
+  const Buffer scratch_;      ///< the memory that a barrier works on
   std::mutex pending_mutex_;  // guards what follows; the backend's event_query is called under it
   std::deque<Pending> pending_;
-  bool watched_ = false;  ///< the polling thread looks
+  bool watched_ = false;  ///< the polling thread calls look()
 };
 
 StreamGroup::~StreamGroup() {
   const anyplace_group group = std::exchange(group_, 0);
   if (group == 0 || !backends_callable()) return;
-  // It may wait for what the engine still does, which whoever ends this mustn't.
+  // group_destroy may wait for what the engine still does, and the thread that destroys this mustn't wait. So the
+  // service thread calls it.
   post_to_service([table = &table_, group] { table->group_destroy(table->self, group); });
 }
 
-/// "the engine that takes it, or " for texts; empty where there is none.
+/// Returns the part of a text that proposes an engine for every backend; empty if there is no other one.
 std::string other_engine(const Engine& engine) {
   const Engine* const other = engine_for_others();
   if (other == nullptr || other == &engine) return "";
   return fmt::format("make the communicator with the engine {}, or ", other->name);
 }
 
-/// Memory that is known to be the host's is refused; of memory that nobody knows, the engine says so.
+/// Refuses memory that is known to be the host's. Memory that anyplace doesn't know is left to the engine, which
+/// refuses it itself if it can't use it.
 void StreamGroup::require_device_memory(const Part& part, const char* operation) const {
   for (const bool is_source : {true, false}) {
     const std::uint64_t bytes = is_source ? part.source_bytes(rank(), size()) : part.destination_bytes(rank(), size());
@@ -98,7 +100,7 @@ void StreamGroup::require_device_memory(const Part& part, const char* operation)
   }
 }
 
-/// Empty unless an address is of no memory that anyplace knows.
+/// Returns a remedy that names the first address that anyplace doesn't know; empty if it knows all of them.
 std::string StreamGroup::advice_on_memory(const std::vector<Part>& parts) const {
   for (const Part& part : parts) {
     for (const bool is_source : {true, false}) {
@@ -129,7 +131,7 @@ void StreamGroup::enqueue(std::uint64_t native, const std::vector<Part>& parts) 
     if (part.collective == ANYPLACE_COLLECTIVE_BARRIER) part.source = part.destination = scratch_.address();
   }
   const std::lock_guard lock(group_mutex_);
-  if (group_ == 0) return;  // it has failed meanwhile, which the stream has as its fault
+  if (group_ == 0) return;  // the group has failed meanwhile, and the stream has got its fault
   const anyplace_status status =
       table_.group_enqueue(table_.self, group_, native, crossing.data(), static_cast<std::uint32_t>(crossing.size()),
                            sizeof(crossing.front()));
@@ -173,14 +175,14 @@ void StreamGroup::watch(Pending pending) {
   });
 }
 
-/// True if there is nothing to look at any more.
+/// Watches the pending operations once, on the polling thread. Returns true if there is nothing to watch any more.
 bool StreamGroup::look() noexcept {
   try {
     look_closely();
   } catch (const Error& error) {
     // The engine's abort may wait for its own threads, which the polling thread mustn't.
     if (fail_with(error)) {
-      HostRuntime::give_up_all();  // of the ranks that a launcher has started
+      HostRuntime::give_up_all();  // the other ranks of a world would wait for this one
       auto* const group = new (std::nothrow) std::shared_ptr<StreamGroup>(shared_from_this());
       if (group == nullptr) return false;
       post_to_service([group] {
@@ -188,7 +190,7 @@ bool StreamGroup::look() noexcept {
         delete group;
       });
     }
-  } catch (const std::exception&) {  // there is no memory: it looks again
+  } catch (const std::exception&) {  // without memory it looks again later
   }
   const std::lock_guard lock(pending_mutex_);
   if (!pending_.empty() && !failure()) return false;
@@ -223,7 +225,7 @@ void StreamGroup::abort_group() noexcept {
   {
     const std::lock_guard lock(pending_mutex_);
     for (const Pending& pending : pending_) {
-      bool done = false;  // and not noticed yet
+      bool done = false;  // it may be done without look() having noticed
       try {
         done = query(*pending.after, group_operation);
       } catch (const std::exception&) {  // the device is lost
@@ -258,7 +260,7 @@ bool StreamGroup::wait(const Deadline& deadline) {
 
 // ---- Making --------------------------------------------------------------------------------------------------------
 
-/// What a call of the engine that may wait for ever gives, on its own thread.
+/// The result of a call of the engine that may wait for ever, and so is made on a thread of its own.
 struct Made {
   anyplace_status status = ANYPLACE_STATUS_OK;
   Message message;

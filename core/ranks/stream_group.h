@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A communicator over an engine that works on the vendor's stream: its operations are enqueued there, and the polling
-// thread watches what is pending: an error that the engine reports, and the time that it takes. Then the engine's group
-// is aborted, which lets the streams go on.
+// A communicator over an engine that works on the vendor's stream. Its operations are enqueued there, and the polling
+// thread watches the pending ones. If the engine reports an error, or one of them takes longer than the timeout, the
+// engine's group is aborted, which lets the streams go on.
 #pragma once
 
 #include <memory>

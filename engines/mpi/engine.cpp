@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The engine mpi, as the core calls it: operations are started and tested. Who waits for them, for how long, and what
-// becomes of a failure is the core's.
+// The engine mpi, as the core calls it: operations are started and tested. The core decides who waits for them and for
+// how long, and what becomes of a failure.
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -19,7 +19,7 @@ namespace {
 Group& of(anyplace_group group) noexcept { return *reinterpret_cast<Group*>(group); }
 Operation& operation_of(anyplace_operation operation) noexcept { return *reinterpret_cast<Operation*>(operation); }
 
-/// Calls what may run out of memory, the only exception that there is here.
+/// Calls `call`, whose only exception is that memory runs out, and returns a status for that, too.
 template <class Call>
 anyplace_status guarded(const Call& call) noexcept {
   try {
@@ -59,7 +59,7 @@ anyplace_status may_wait_elsewhere(void* /*self*/, std::int32_t* yes) {
 
 // ---- Groups --------------------------------------------------------------------------------------------------------
 
-/// Hands out the group of a communicator that was just made.
+/// Makes the group of a communicator that was just made, and hands it out.
 anyplace_status hand_out(MpiHandle comm, const anyplace_engine_device* device, anyplace_engine_group* out) {
   const MpiLibrary& mpi = *runtime().mpi;
   int rank = 0, size = 0;
@@ -119,7 +119,8 @@ anyplace_status operation_start(void* /*self*/, anyplace_group group, const anyp
     if (!operation) operation = std::make_unique<Operation>(mine);
     operation->parts.resize(count);
     for (std::uint32_t i = 0; i < count; ++i) operation->parts[i] = engines::part_of(parts, i, stride);
-    // MPI may write to what was started before a failure, for ever: the operation isn't freed then.
+    // If start() fails, MPI may still write, at any time, to the parts that were started before; so the operation isn't
+    // freed then.
     Operation& started = *operation.release();
     const anyplace_status status = runtime().outcome(started.start());
     if (status == ANYPLACE_STATUS_OK) *out = reinterpret_cast<anyplace_operation>(&started);

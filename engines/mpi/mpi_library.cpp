@@ -21,7 +21,8 @@ constexpr Candidate open_mpi{open_mpi_file, true};
 constexpr Candidate mpich{"libmpi.so.12", false};
 constexpr Candidate debian_mpich{"libmpich.so.12", false};
 
-/// The launcher's library first, so that a process doesn't start alone in the other one's world.
+/// Returns the libraries to try, the launcher's first: with the other one the process would start alone, in a world of
+/// its own.
 std::vector<Candidate> candidates() {
   const bool by_mpich = std::getenv("PMI_RANK") != nullptr && std::getenv("OMPI_COMM_WORLD_RANK") == nullptr;
   if (by_mpich) return {mpich, debian_mpich, open_mpi};
@@ -34,8 +35,8 @@ std::string path_of(void* handle, const char* otherwise) {
   return map->l_name;
 }
 
-/// An object of Open MPI's as the process has it: a program that is linked with MPI has it in its own memory, by a copy
-/// relocation, and the library uses that one.
+/// Returns the address of an object of Open MPI's. A program that is linked with MPI may have the object in its own
+/// memory, by a copy relocation, and the library then uses that one; so the process is asked before the library.
 MpiHandle object_address(void* handle, const char* name) noexcept {
   void* const first = dlsym(RTLD_DEFAULT, name);
   return reinterpret_cast<std::uintptr_t>(first != nullptr ? first : dlsym(handle, name));

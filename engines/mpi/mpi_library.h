@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MpiLibrary: the functions and constants of the MPI library that is installed, opened at run time.
+// MpiLibrary has the functions and constants of the MPI library that is installed, which is opened at run time.
 //
 // MPI fixes an interface for the compiler, not for the linker: its handles are addresses of exported objects in Open
 // MPI and integers in MPICH. So there is a table for each of the two: Open MPI 2 to 5 (libmpi.so.40) and MPICH's ABI
 // (libmpi.so.12, libmpich.so.12), which Intel MPI and MVAPICH2 have, too. tests/ranks compares both with the packages'
-// headers. A handle is 64 bits here: what an int is among them is in its lower half, in memory and in registers, on the
-// little-endian machines that we build for.
+// headers. A handle is 64 bits here. MPICH's handles, which are ints, are its lower half, in memory and in registers,
+// on the little-endian machines that anyplace is built for.
 #pragma once
 
 #include <bit>
@@ -86,12 +86,12 @@ using MpiDeleteAttribute = int (*)(MpiHandle comm, int key, void* value, void* e
   X(u32, ompi_mpi_uint32_t, 0x4c00043d)                \
   X(u64, ompi_mpi_uint64_t, 0x4c00083e)
 
-// What both have as a number. MPI_STATUS_IGNORE and MPI_IN_PLACE are addresses.
+// These constants are the same numbers in both. MPI_STATUS_IGNORE and MPI_IN_PLACE are addresses, which differ.
 inline constexpr int mpi_success = 0;
 inline constexpr int mpi_undefined = -32766;
 inline constexpr int mpi_thread_serialized = 2;
 inline constexpr int mpi_thread_multiple = 3;
-/// Room for the texts of either: MPICH's are longer.
+/// The room that the texts of both fit into: MPICH's are longer.
 inline constexpr int mpi_text_room = 8192;
 
 struct MpiAbi {
@@ -118,10 +118,10 @@ struct MpiLibrary {
   void* status_ignore() const noexcept { return reinterpret_cast<void*>(abi.status_ignore); }
 };
 
-/// What is looked for first.
+/// Open MPI's file, which is tried first unless MPICH's launcher has started the process.
 inline constexpr const char* open_mpi_file = "libmpi.so.40";
-/// Opens the library unless `library` has it, which is written once. False where there is none that can be used; then
-/// `reason` says why. Throws bad_alloc.
+/// Opens an MPI library and sets `library` to it, which is done once: nothing happens if it is set. Returns false if
+/// there is none that can be used; then `reason` says why. Throws bad_alloc.
 bool open_mpi_library(const MpiLibrary*& library, std::string& reason);
 
 }  // namespace anyplace::mpi

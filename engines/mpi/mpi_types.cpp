@@ -25,8 +25,8 @@ struct Plain {
 
 // ---- Operations: their results don't depend on which operand is the first ------------------------------------------
 
-/// A NaN where either is one, always the same; -0 is less than 0. Without branches, so that loops of it are done by
-/// vectors.
+/// Returns the lesser or the greater of two values. The result is always the same NaN if either is a NaN, and -0 is
+/// less than 0. There are no branches, so that loops of it are done by vectors.
 template <std::uint32_t reduction, class T>
 T extreme(T a, T b) noexcept {
   constexpr bool least = reduction == ANYPLACE_REDUCTION_MIN;

@@ -16,11 +16,12 @@ using engines::bytes_of;
 using engines::pointer;
 using engines::VendorScope;
 
-/// Tags: of sends and receives, of what an operation of all ranks is cut into, and from `first_small_tag` on of
-/// small_reduce.h, as many as operations that are never under way at a time. MPI has 32767 at least.
+/// The tags of MPI's messages. Sends and receives of the application have message_tag, and those that an operation of
+/// all ranks is cut into have piece_tag. small_reduce.h uses the small_tags tags from first_small_tag on in turn: so
+/// many operations are never under way at a time. MPI has 32767 tags at least.
 constexpr int message_tag = 0, piece_tag = 1;
 constexpr std::uint64_t first_small_tag = 2, small_tags = 16384;
-/// MPI's counts are ints. A multiple of what caches and vectors like.
+/// MPI's counts are ints. A power of two is a multiple of what caches and vectors like.
 constexpr std::uint64_t most_elements = std::uint64_t{1} << 30;
 /// Open MPI's MPI_Iallreduce allocates as much again as it reduces, and touches it for the first time. Pieces of this
 /// size reuse that memory, and stay in the cache: 128 MiB of four ranks took three quarters of the time of one piece.
@@ -83,7 +84,7 @@ void Operation::start_small() {
   is_small = true;
 }
 
-/// The next piece of a large all_reduce.
+/// Starts the next piece of a large all_reduce.
 int Operation::start_piece() {
   anyplace_engine_part piece = parts.front();
   const std::uint64_t element = bytes_of(piece.type);
@@ -110,7 +111,7 @@ int Operation::start_part(const anyplace_engine_part& part, int tag) {
   switch (part.collective) {
     case ANYPLACE_COLLECTIVE_ALL_REDUCE:
       return mpi.Iallreduce(from, to, count, type, op, comm, request);
-    case ANYPLACE_COLLECTIVE_REDUCE:  // in place is the root's alone
+    case ANYPLACE_COLLECTIVE_REDUCE:  // only the root may pass MPI_IN_PLACE
       return mpi.Ireduce(is_root ? from : plain, to, count, type, op, part.root, comm, request);
     case ANYPLACE_COLLECTIVE_BROADCAST:
       return mpi.Ibcast(is_root ? pointer(part.source) : to, count, type, part.root, comm, request);

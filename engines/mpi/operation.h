@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Group: ranks of a communicator of MPI's; Operation: what was started in one, as requests of MPI's that are tested.
+// A Group has the ranks of an MPI communicator. An Operation is what was started in one: requests of MPI's, which are
+// tested.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ struct Group {
   bool is_foreign = false;           ///< MPI reaches the memory of the device, and the host doesn't
   bool takes_device_memory = false;  ///< MPI reaches the memory of the device
   const SmallPlan small_plan;
-  std::uint64_t sequence = 0;        ///< of operations, the same at all ranks
+  std::uint64_t sequence = 0;        ///< how many operations were started; the same at all ranks
   std::unique_ptr<Operation> spare;  ///< for the next operation, so that a small one allocates nothing
 
   void describe(anyplace_engine_group& out) noexcept;
@@ -39,12 +40,12 @@ struct Operation {
   std::vector<anyplace_engine_part> parts;
   std::vector<MpiHandle> requests;
   bool is_small = false;
-  SmallReduce small;        ///< an all_reduce that is done that way
-  std::uint64_t begun = 0;  ///< elements of an all_reduce that is done piece by piece; 0: it isn't
+  SmallReduce small;        ///< does the all_reduce if is_small
+  std::uint64_t begun = 0;  ///< elements of a large all_reduce in pieces that were started; otherwise 0
 
-  /// Starts `parts`. Codes are MPI's.
+  /// Starts `parts`. Returns a code of MPI's, as test() does.
   int start();
-  /// One look. `state` is ANYPLACE_OPERATION_*.
+  /// Tests once, and starts what comes next. Sets `state` to ANYPLACE_OPERATION_*.
   int test(std::uint32_t& state);
 
  private:

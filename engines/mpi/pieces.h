@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// in_pieces: an operation with more elements than an engine counts, as operations that it can count. All ranks make the
-// same of the same operation, and start the pieces in their order.
+// in_pieces() splits an operation with more elements than an engine can count into operations that it can. All ranks
+// split an operation in the same way, and start its pieces in the same order.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace anyplace::mpi {
 
-/// Whether the engine counts the elements of all ranks together.
+/// Returns whether one side of the operation has `count` elements for each rank, which the engine counts together.
 inline bool counts_all(std::uint32_t what) noexcept {
   return what == ANYPLACE_COLLECTIVE_ALL_GATHER || what == ANYPLACE_COLLECTIVE_REDUCE_SCATTER ||
          what == ANYPLACE_COLLECTIVE_ALL_TO_ALL;
@@ -22,9 +22,10 @@ inline bool fits(const anyplace_engine_part& part, std::uint64_t most, int size)
   return part.count <= (counts_all(part.collective) ? most / static_cast<std::uint64_t>(size) : most);
 }
 
-/// The part as parts of at most `most` elements, as rank `rank` of `size` does them. What counts the elements of all
-/// ranks becomes a reduction to each rank, or sends and receives between each two, its own too; all_gather in place
-/// leaves out its own. A reduction's average is left to the caller, who divides `part`'s destination.
+/// Returns the part as parts of at most `most` elements, as rank `rank` of `size` does them. An operation that
+/// counts_all() becomes a reduction to each rank, or a receive and a send between each two ranks, and between a rank
+/// and itself; an all_gather in place leaves out the latter. The pieces of an average are to be added up only: the
+/// caller then divides `part`'s destination.
 inline std::vector<anyplace_engine_part> in_pieces(const anyplace_engine_part& part, std::uint64_t most, int rank,
                                                    int size) {
   std::vector<anyplace_engine_part> pieces;

@@ -15,7 +15,7 @@ constexpr const char* one_thread_text =
     "MPI was initialised for calls of one thread alone\ninitialise it with MPI_Init_thread and MPI_THREAD_MULTIPLE, "
     "or leave that to anyplace\nsee docs/ranks.md";
 
-/// Attributes aren't copied to duplicates of MPI_COMM_SELF.
+/// MPI calls this when MPI_COMM_SELF is duplicated: the attribute isn't copied to the duplicate.
 int copy_nothing(MpiHandle /*comm*/, int /*key*/, void* /*extra*/, void* /*in*/, void* /*out*/, int* flag) noexcept {
   *flag = 0;
   return mpi_success;

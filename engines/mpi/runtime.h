@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runtime: MPI in this process: its start, its end, and the program's own MPI_Finalize.
+// Runtime is MPI in this process: it starts and ends MPI, and notices when the program itself calls MPI_Finalize.
 //
-// MPI tells of that one by deleting an attribute of MPI_COMM_SELF first. Nothing of MPI is called any more then.
+// MPI_Finalize first deletes an attribute of MPI_COMM_SELF that the engine has set, and so calls the engine. From then
+// on the engine calls nothing of MPI.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,7 @@ struct Runtime {
   const anyplace_engine_host* host = nullptr;
   const MpiLibrary* mpi = nullptr;  ///< written once, by the first open() that succeeds
   MpiOwnOps own_ops;
-  MpiHandle world = 0;  ///< a duplicate of the world, which is the application's
+  MpiHandle world = 0;  ///< a duplicate of MPI_COMM_WORLD, which the application uses
   int world_rank = 0;
   int world_size = 1;
   bool cuda_aware = false;  ///< MPI reaches memory of CUDA's devices
@@ -30,18 +31,19 @@ struct Runtime {
   anyplace_status open(anyplace_engine_library& out);
   /// MPI_Init_thread, unless the program has called it, and MPI_Comm_dup of the world. Waits for all ranks.
   anyplace_status begin() noexcept;
-  /// Whether MPI_Init_thread and what waits for other ranks may be called beside other calls.
+  /// Returns whether MPI_Init_thread, and calls that wait for other ranks, may be made while other threads are inside
+  /// MPI.
   bool allows_others() noexcept;
-  /// The status of a code of MPI's, with MPI's text as the message.
+  /// Returns the status for a code of MPI's, and leaves MPI's text as the message.
   anyplace_status outcome(int code) const noexcept;
-  /// The status, with a text of our own as the message.
+  /// Returns the status, and leaves `text` as the message.
   anyplace_status refuse(anyplace_status status, const char* text) const noexcept;
 
  private:
   int make_world() noexcept;
 };
 
-/// The only one. MPI is once in a process.
+/// Returns the only Runtime, since a process has MPI once.
 Runtime& runtime() noexcept;
 
 }  // namespace anyplace::mpi

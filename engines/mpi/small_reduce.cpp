@@ -68,7 +68,7 @@ int SmallReduce::combine(const SmallPlan::Step& step) noexcept {
 bool SmallReduce::look(int& code) noexcept {
   while (true) {
     code = test(receive_, is_receiving_);
-    // Each test looks at all that comes: one is enough while there is something to wait for.
+    // Each MPI_Test makes progress with all requests, so one test is enough while the receive is open.
     if (code == mpi_success && !is_receiving_) code = test(send_, is_sending_);
     if (code != mpi_success) return true;
     if (is_pending()) return false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SmallReduce: an all_reduce of a few bytes, by recursive doubling over MPI's sends and receives. Open MPI's
-// MPI_Iallreduce takes several times as long for these as its MPI_Allreduce, which can't be left when a rank is
-// missing.
+// SmallReduce does an all_reduce of a few bytes by recursive doubling over MPI's sends and receives. Open MPI's
+// MPI_Iallreduce takes several times as long for these as its MPI_Allreduce does, but a thread can't leave
+// MPI_Allreduce when a rank is missing.
 //
-// Ranks beyond the largest power of two give theirs to a neighbour first and get the result from it at the end. Every
-// rank combines the same values in the same order, the lower ranks' first, so that all get the same bits: a sum of two
-// NaNs is the first one.
+// If the number of ranks is no power of two, as many ranks as are too many give their values to a neighbour first and
+// get the result from it at the end. Every rank combines the same values in the same order, the lower ranks' first, so
+// that all get the same bits although the order matters: the sum of two NaNs is the first one.
 #pragma once
 
 #include <cstddef>
@@ -17,42 +17,43 @@
 
 namespace anyplace::mpi {
 
-/// More bytes than this are MPI's own business.
+/// An all_reduce of more bytes than this is done by MPI's own.
 inline constexpr std::uint64_t small_reduce_bytes = 8192;
 
-/// What one rank does: the same for all operations of a group.
+/// A SmallPlan has the steps of one rank, which are the same for all operations of a group.
 struct SmallPlan {
   struct Step {
     int send_to = -1;
     int receive_from = -1;
-    bool reduces = false;      ///< what comes is combined; else it is the result
-    bool comes_first = false;  ///< it is the first operand
+    bool reduces = false;      ///< the received data is combined; otherwise it is the result
+    bool comes_first = false;  ///< the received data is the first operand
   };
   std::vector<Step> steps;
 
   SmallPlan(int rank, int size);
 };
 
-/// May be used again after its end, so that an operation allocates nothing. Isn't destroyed while is_pending().
+/// A SmallReduce may be used again after the end of an operation, so that the next one allocates nothing. It isn't
+/// destroyed while is_pending().
 class SmallReduce {
  public:
   struct Operation {
-    void* data = nullptr;  ///< holds what the rank gives, and the result at the end
+    void* data = nullptr;  ///< the rank's own values, and at the end the result
     int count = 0;
     MpiHandle type = 0;
     MpiHandle op = 0;
     MpiHandle comm = 0;
-    int tag = 0;  ///< that no other operation has which is under way
+    int tag = 0;  ///< a tag that no other operation under way has
   };
 
-  /// Both outlive it.
+  /// Both have to outlive the object.
   SmallReduce(const MpiLibrary& mpi, const SmallPlan& plan) noexcept : mpi_(mpi), plan_(plan) {}
 
-  /// What look() does from now on. `bytes` are the operation's.
+  /// Sets the operation that look() does from now on; its data has `bytes` bytes.
   void begin(const Operation& operation, std::uint64_t bytes);
   /// Tests what was started, and starts what comes next. True when all of it is done, or `code` isn't MPI's success.
   bool look(int& code) noexcept;
-  /// Whether MPI may still use the operation's memory.
+  /// Returns whether MPI may still use the operation's memory.
   bool is_pending() const noexcept { return is_sending_ || is_receiving_; }
 
  private:
@@ -65,7 +66,7 @@ class SmallReduce {
   Operation operation_;
   std::uint64_t bytes_ = 0;
   std::size_t next_ = 0;
-  bool has_received_ = false;  ///< what is to be combined
+  bool has_received_ = false;  ///< whether received_ is combined once the receive is done
   bool is_sending_ = false, is_receiving_ = false;
   MpiHandle send_ = 0, receive_ = 0;
   std::vector<std::byte> received_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The engines nccl and rccl: operations are enqueued on the vendor's stream. The library is nccl_library.h's; what is
-// waited for, for how long, and what becomes of a failure is the core's.
+// The engines nccl and rccl: operations are enqueued on the vendor's stream. nccl_library.h has the library. The core
+// decides who waits and for how long, and what becomes of a failure.
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -39,7 +39,7 @@ anyplace_status refuse(anyplace_status status, const std::string& text) noexcept
   return status;
 }
 
-/// The status of a result, with what the library says of it. `comm` may be null.
+/// Returns the status of a result, and leaves what the library says of it as the message. `comm` may be null.
 anyplace_status outcome(int result, NcclComm* comm) noexcept {
   if (result == nccl_success || result == nccl_in_progress) return ANYPLACE_STATUS_OK;
   const char* const last = nccl->ncclGetLastError == nullptr ? nullptr : nccl->ncclGetLastError(comm);
@@ -49,7 +49,7 @@ anyplace_status outcome(int result, NcclComm* comm) noexcept {
                                         : ANYPLACE_STATUS_BACKEND_FAILED;
 }
 
-/// Calls what may run out of memory, the only exception that there is here.
+/// Calls `call`, whose only exception is that memory runs out, and returns a status for that, too.
 template <class Call>
 anyplace_status guarded(const Call& call) noexcept {
   try {
@@ -61,7 +61,8 @@ anyplace_status guarded(const Call& call) noexcept {
 
 // ---- Types ---------------------------------------------------------------------------------------------------------
 
-/// A type of ours as the library counts it; a negative one that it hasn't.
+/// An element's type as the library has it: each element is `per_element` elements of the library's `type`, which is
+/// negative if the library hasn't the type.
 struct Counted {
   int type = -1;
   std::uint64_t per_element = 1;
@@ -113,7 +114,7 @@ const char* name_of_reduction(std::uint32_t reduction) noexcept {
   return names[reduction];
 }
 
-/// What is only moved goes as bytes.
+/// Data that is only moved goes as bytes, so that it may have any type.
 Counted type_of(const anyplace_engine_part& part) noexcept {
   if (reduces(part)) return reduced_type(part.type);
   return {nccl_int8, bytes_of(part.type)};
@@ -174,7 +175,7 @@ anyplace_status group_split(void* /*self*/, anyplace_group group, std::int32_t c
     const int result = nccl->ncclCommSplit(whole.comm, color < 0 ? -1 : color, key, &made->comm, nullptr);
     if (const anyplace_status status = outcome(result, nullptr); status != ANYPLACE_STATUS_OK) return status;
     if (made->comm == nullptr) return ANYPLACE_STATUS_OK;
-    // The ranks of the new one: NCCL orders them by key, then by the old rank, as is said here; it tells them itself.
+    // NCCL orders the new group's ranks by key, then by the old rank, as engine.h asks, and tells this rank's number.
     nccl->ncclCommUserRank(made->comm, &out->rank);
     nccl->ncclCommCount(made->comm, &made->size);
     out->size = made->size;
@@ -249,7 +250,7 @@ int enqueue(const Group& group, const anyplace_engine_part& part, void* stream) 
       return nccl->ncclSend(from, count, type.type, part.root, comm, stream);
     case ANYPLACE_COLLECTIVE_RECV:
       return nccl->ncclRecv(to, count, type.type, part.root, comm, stream);
-    default:  // a barrier: every rank's byte is needed for the result
+    default:  // a barrier is a sum of a byte of every rank, so it ends when all have come
       return nccl->ncclAllReduce(from, to, 1, nccl_int8, nccl_sum, comm, stream);
   }
 }
@@ -265,7 +266,7 @@ anyplace_status group_enqueue(void* /*self*/, anyplace_group group, std::uint64_
     result = enqueue(mine, part_of(parts, i, stride), stream);
   }
   const int ended = nccl->ncclGroupEnd();
-  // An address that the driver doesn't know is told of by either.
+  // Either call may be the one that reports an address that the driver doesn't know; that result is the one to return.
   return outcome(ended == nccl_unhandled_cuda_error || result == nccl_success ? ended : result, mine.comm);
 }
 

@@ -43,7 +43,7 @@ constinit std::mutex opening;  // guards writing nccl; the library is opened und
 constinit const NcclLibrary* nccl = nullptr;  // never freed: it is called until the process has ended
 
 std::string version_text(int version) {
-  // 2.9 and later: 2 * 10000 + minor * 100 + patch. Before: 2 * 1000.
+  // Since 2.9 a version is major * 10000 + minor * 100 + patch; before, it was major * 1000 + minor * 100 + patch.
   const int major = version < 10000 ? 1000 : 10000;
   return std::to_string(version / major) + "." + std::to_string(version / 100 % (major / 100)) + "." +
          std::to_string(version % 100);

@@ -9,7 +9,7 @@
 
 namespace anyplace::nccl {
 
-/// What is different between the two engines that are built of this source.
+/// A Flavor has what differs between the two engines that are built of this source.
 struct Flavor {
   const char* engine;
   const char* backend;
@@ -51,8 +51,8 @@ enum NcclType : int {
 };
 enum NcclOp : int { nccl_sum = 0, nccl_prod = 1, nccl_max = 2, nccl_min = 3, nccl_avg = 4 };
 
-// X(name, least version that has it, result, parameters). 21000 is 2.10.0, since which there are bfloat16 and avg;
-// ncclCommSplit came with 2.18.1 and is asked for when it is needed.
+// X(name, 1 if the library has to have it, result, parameters). 21000 is 2.10.0, since which there are bfloat16 and
+// avg. ncclCommSplit came with 2.18.1, so a split finds out whether it is there.
 inline constexpr int nccl_least_version = 21000;
 #define ANYPLACE_NCCL_ENTRIES(X)                                                                                  \
   X(ncclGetVersion, 1, int, (int* version))                                                                       \
@@ -90,12 +90,12 @@ struct NcclLibrary {
 #undef ANYPLACE_NCCL_MEMBER
 };
 
-/// "2.21.5" of 22105.
+/// Returns "2.21.5" for 22105.
 std::string version_text(int version);
-/// Null until it was opened. Written once, by the first open_nccl() that succeeds.
+/// The library, null until it was opened. It is written once, by the first open_nccl() that succeeds.
 extern const NcclLibrary* nccl;
-/// Opens the library unless that was done. False where there is none that can be used; then `reason` says why. Throws
-/// bad_alloc.
+/// Opens the library unless that was done. Returns false if there is none that can be used; then `reason` says why.
+/// Throws bad_alloc.
 bool open_nccl(std::string& reason);
 
 }  // namespace anyplace::nccl
