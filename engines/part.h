@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines ask these functions about an operation that crosses the boundary.
+// What both engines do with what crosses the boundary: questions about an operation, and a guard for their entries.
 #pragma once
 
 #include <cstdint>
+#include <exception>
 
 #include "anyplace/backend/engine.h"
 
@@ -35,6 +36,16 @@ inline const anyplace_engine_part& part_of(const anyplace_engine_part* parts, st
 /// Returns the address as the pointer that libraries take.
 inline void* pointer(anyplace_address address) noexcept {
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
+/// Calls `call`, whose only exception is that memory runs out, and returns a status for that, too.
+template <class Call>
+anyplace_status guarded(const Call& call) noexcept {
+  try {
+    return call();
+  } catch (const std::exception&) {
+    return ANYPLACE_STATUS_OUT_OF_MEMORY;
+  }
 }
 
 }  // namespace anyplace::engines

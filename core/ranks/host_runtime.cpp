@@ -22,12 +22,6 @@ namespace {
 /// The first in the list of all runtimes, which are never freed.
 std::atomic<HostRuntime*> first{nullptr};
 
-bool lock_until(std::unique_lock<std::timed_mutex>& lock, const Deadline& deadline) {
-  if (!deadline.forever()) return lock.try_lock_until(deadline.at());
-  lock.lock();
-  return true;
-}
-
 }  // namespace
 
 /// A call of the engine's begin, which waits for all ranks, and they may come at any time or never. If a communicator's
@@ -64,7 +58,9 @@ HostRuntime& HostRuntime::get(const Engine& engine, const std::string& place, co
   HostRuntime& runtime = of(engine);
   if (!runtime.begun_.load(std::memory_order_acquire)) {
     std::unique_lock lock(runtime.making_, std::defer_lock);
-    if (!lock_until(lock, Deadline(to_timeout_ns(timeout)))) {
+    // It is polled because ThreadSanitizer doesn't know how a std::timed_mutex is locked. Only the first communicators
+    // of an engine can find it locked.
+    if (!poll_until(Deadline(to_timeout_ns(timeout)), [&lock] { return lock.try_lock(); })) {
       throw timeout_error(place, operation, fmt::format("start {}", engine.table.title), timeout);
     }
     if (!runtime.begun_.load(std::memory_order_acquire)) runtime.begin(place, operation, timeout);

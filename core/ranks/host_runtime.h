@@ -74,7 +74,7 @@ class HostRuntime {
   struct Beginning;
   const Engine& engine_;
   HostRuntime* next_ = nullptr;  ///< the next one in the list of all runtimes
-  std::timed_mutex making_;      // guards beginning_, and world_ until begun_
+  std::mutex making_;            // guards beginning_, and world_ until begun_
   std::shared_ptr<Beginning> beginning_;
   anyplace_engine_world world_{};
   std::atomic<bool> begun_{false};

@@ -16,18 +16,10 @@
 namespace anyplace::mpi {
 namespace {
 
+using engines::guarded;
+
 Group& of(anyplace_group group) noexcept { return *reinterpret_cast<Group*>(group); }
 Operation& operation_of(anyplace_operation operation) noexcept { return *reinterpret_cast<Operation*>(operation); }
-
-/// Calls `call`, whose only exception is that memory runs out, and returns a status for that, too.
-template <class Call>
-anyplace_status guarded(const Call& call) noexcept {
-  try {
-    return call();
-  } catch (const std::exception&) {
-    return ANYPLACE_STATUS_OUT_OF_MEMORY;
-  }
-}
 
 anyplace_status library(void* /*self*/, anyplace_engine_library* out) {
   return guarded([&] { return runtime().open(*out); });

@@ -18,6 +18,7 @@ namespace anyplace::nccl {
 namespace {
 
 using engines::bytes_of;
+using engines::guarded;
 using engines::part_of;
 using engines::pointer;
 using engines::reduces;
@@ -47,16 +48,6 @@ anyplace_status outcome(int result, NcclComm* comm) noexcept {
   return result == nccl_remote_error    ? ANYPLACE_STATUS_PEER_GONE
          : result == nccl_invalid_usage ? ANYPLACE_STATUS_INVALID_ARGUMENT
                                         : ANYPLACE_STATUS_BACKEND_FAILED;
-}
-
-/// Calls `call`, whose only exception is that memory runs out, and returns a status for that, too.
-template <class Call>
-anyplace_status guarded(const Call& call) noexcept {
-  try {
-    return call();
-  } catch (const std::exception&) {
-    return ANYPLACE_STATUS_OUT_OF_MEMORY;
-  }
 }
 
 // ---- Types ---------------------------------------------------------------------------------------------------------
