@@ -47,7 +47,7 @@ TEST_CASE("A library that has a device but does nothing is found out and crashes
   const Run info = info_with("idle", "1");
   INFO(info.out << info.err);
   CHECK(info.status <= 1);
-  const Run suite = run_command({"conformance", "--place", "hip:0", "--filter", "fills"},
+  const Run suite = run_command({"conformance", "--place", "hip:0", "--filter", "fills", "--timeout", "300"},
                                 {{"LD_LIBRARY_PATH", IDLE_FOLDER "/idle"}, {"IDLE_HIP_DEVICES", "1"}});
   INFO(suite.out << suite.err);
   CHECK(suite.status == 1);
