@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <new>
@@ -51,21 +52,43 @@ class StreamGroup final : public EngineGroup, public std::enable_shared_from_thi
     Deadline::Clock::time_point deadline{};
   };
 
+  /// The right to call the engine with the group, which one thread has at a time.
+  class Entry {
+   public:
+    /// Has no group if it was aborted; also if another thread has the right, unless this one `may_wait` for it. A split
+    /// whose other ranks never come keeps the right for good; the failure of the group ends the waits for it.
+    Entry(StreamGroup& of, bool may_wait);
+    Entry(const Entry&) = delete;  // its end gives the right back
+    Entry& operator=(const Entry&) = delete;
+    ~Entry();
+    /// Returns the group; 0 if this has none.
+    anyplace_group group() const noexcept { return group_; }
+
+   private:
+    StreamGroup& of_;
+    anyplace_group group_ = 0;
+  };
+
   void require_device_memory(const Part& part, const char* operation) const;
   std::string advice_on_memory(const std::vector<Part>& parts) const;
   void enqueue(std::uint64_t native, const std::vector<Part>& parts);
   void watch(Pending pending);
   bool look() noexcept;
   void look_closely();
+  bool post_abort() noexcept;
   void abort_group() noexcept;
+  void end_group(std::unique_lock<std::mutex> lock) noexcept;
 
   const Engine& engine_;
   const anyplace_engine_table& table_;
   ServiceRoom room_{group_operation};
-  std::mutex group_mutex_;    // guards group_ and every call with it; pending_mutex_ is taken after it
+  std::mutex group_mutex_;  // guards the four below; a leaf
+  std::condition_variable group_free_;
   anyplace_group group_;      ///< 0 once it was aborted
+  bool has_entry_ = false;    ///< there is an Entry that has the group
+  bool is_to_abort_ = false;  ///< there is to be no other Entry, and the one that there is aborts the group at its end
   const Buffer scratch_;      ///< the memory that a barrier works on
-  std::mutex pending_mutex_;  // guards what follows; the backend's event_query is called under it
+  std::mutex pending_mutex_;  // guards the two below; the backend's event_query is called under it
   std::deque<Pending> pending_;
   bool watched_ = false;  ///< the polling thread calls look()
 };
@@ -123,6 +146,33 @@ void StreamGroup::require(const Part& part, const char* operation) const {
   check_engine(engine_, table_.part_check(table_.self, &crossing), device().place, operation);
 }
 
+// ---- The engine's entries ------------------------------------------------------------------------------------------
+
+StreamGroup::Entry::Entry(StreamGroup& of, bool may_wait) : of_(of) {
+  std::unique_lock lock(of_.group_mutex_);
+  if (may_wait) of_.group_free_.wait(lock, [&] { return !of_.has_entry_ || of_.is_to_abort_; });
+  if (of_.has_entry_ || of_.is_to_abort_) return;
+  of_.has_entry_ = true;
+  group_ = of_.group_;
+}
+
+StreamGroup::Entry::~Entry() {
+  if (group_ == 0) return;
+  std::unique_lock lock(of_.group_mutex_);
+  of_.has_entry_ = false;
+  if (of_.is_to_abort_) {
+    of_.end_group(std::move(lock));
+  } else {
+    of_.group_free_.notify_one();
+  }
+}
+
+void StreamGroup::end_group(std::unique_lock<std::mutex> lock) noexcept {
+  const anyplace_group group = std::exchange(group_, 0);
+  lock.unlock();
+  if (group != 0) table_.group_abort(table_.self, group);
+}
+
 // ---- Submitting ----------------------------------------------------------------------------------------------------
 
 void StreamGroup::enqueue(std::uint64_t native, const std::vector<Part>& parts) {
@@ -130,11 +180,11 @@ void StreamGroup::enqueue(std::uint64_t native, const std::vector<Part>& parts) 
   for (anyplace_engine_part& part : crossing) {
     if (part.collective == ANYPLACE_COLLECTIVE_BARRIER) part.source = part.destination = scratch_.address();
   }
-  const std::lock_guard lock(group_mutex_);
-  if (group_ == 0) return;  // the group has failed meanwhile, and the stream has got its fault
+  const Entry entry(*this, true);
+  if (entry.group() == 0) return;  // the group has failed meanwhile, and the stream has got its fault
   const anyplace_status status =
-      table_.group_enqueue(table_.self, group_, native, crossing.data(), static_cast<std::uint32_t>(crossing.size()),
-                           sizeof(crossing.front()));
+      table_.group_enqueue(table_.self, entry.group(), native, crossing.data(),
+                           static_cast<std::uint32_t>(crossing.size()), sizeof(crossing.front()));
   if (status == ANYPLACE_STATUS_OK) return;
   Message message = take_message();
   throw engine_error(engine_, status, std::move(message), device().place, group_operation, "failed",
@@ -177,33 +227,35 @@ void StreamGroup::watch(Pending pending) {
 
 /// Watches the pending operations once, on the polling thread. Returns true if there is nothing to watch any more.
 bool StreamGroup::look() noexcept {
+  bool is_over = false;
   try {
-    look_closely();
+    if (!failure()) look_closely();
   } catch (const Error& error) {
-    // The engine's abort may wait for its own threads, which the polling thread mustn't.
-    if (fail_with(error)) {
-      HostRuntime::give_up_all();  // the other ranks of a world would wait for this one
-      auto* const group = new (std::nothrow) std::shared_ptr<StreamGroup>(shared_from_this());
-      if (group == nullptr) return false;
-      post_to_service([group] {
-        (*group)->abort_group();
-        delete group;
-      });
-    }
-  } catch (const std::exception&) {  // without memory it looks again later
+    if (fail_with(error)) HostRuntime::give_up_all();  // the other ranks of a world would wait for this one
+  } catch (const std::exception&) {                    // without memory it looks again later
   }
+  if (failure()) is_over = post_abort();
   const std::lock_guard lock(pending_mutex_);
-  if (!pending_.empty() && !failure()) return false;
+  if (!pending_.empty() && !is_over) return false;
   watched_ = false;
   return true;
 }
 
+/// Makes the service thread abort the group, because the engine's abort may wait for its own threads, which the polling
+/// thread mustn't. Returns false if there is no memory for that.
+bool StreamGroup::post_abort() noexcept {
+  auto* const group = new (std::nothrow) std::shared_ptr<StreamGroup>(shared_from_this());
+  if (group == nullptr) return false;
+  post_to_service([group] {
+    (*group)->abort_group();
+    delete group;
+  });
+  return true;
+}
+
 void StreamGroup::look_closely() {
-  {
-    const std::unique_lock lock(group_mutex_, std::try_to_lock);
-    if (lock && group_ != 0) {
-      check_engine(engine_, table_.group_error(table_.self, group_), device().place, group_operation);
-    }
+  if (const Entry entry(*this, false); entry.group() != 0) {
+    check_engine(engine_, table_.group_error(table_.self, entry.group()), device().place, group_operation);
   }
   const std::lock_guard lock(pending_mutex_);
   while (!pending_.empty() && query(*pending_.front().after, group_operation)) pending_.pop_front();
@@ -219,7 +271,7 @@ void StreamGroup::look_closely() {
   }
 }
 
-/// Gives the failure to the streams, and lets them go on.
+/// Gives the failure to the streams, and lets them go on: at once, or when the thread that is in an entry leaves it.
 void StreamGroup::abort_group() noexcept {
   const std::optional<Error> error = failure();
   {
@@ -234,9 +286,10 @@ void StreamGroup::abort_group() noexcept {
     }
     pending_.clear();
   }
-  const std::lock_guard lock(group_mutex_);
-  const anyplace_group group = std::exchange(group_, 0);
-  if (group != 0) table_.group_abort(table_.self, group);
+  std::unique_lock lock(group_mutex_);
+  is_to_abort_ = true;
+  group_free_.notify_all();
+  if (!has_entry_) end_group(std::move(lock));
 }
 
 void StreamGroup::end(const Error& error) noexcept {
@@ -260,12 +313,26 @@ bool StreamGroup::wait(const Deadline& deadline) {
 
 // ---- Making --------------------------------------------------------------------------------------------------------
 
-/// The result of a call of the engine that may wait for ever, and so is made on a thread of its own.
+/// The result of a call of the engine that may wait for ever, and so is made on a thread of its own. A group that comes
+/// when nobody waits for it any more is aborted.
 struct Made {
+  const anyplace_engine_table& table;
   anyplace_status status = ANYPLACE_STATUS_OK;
   Message message;
   anyplace_engine_group group{};
 
+  explicit Made(const anyplace_engine_table& its) noexcept : table(its) {}
+  Made(const Made&) = delete;  // it owns the group
+  Made& operator=(const Made&) = delete;
+  ~Made() {
+    if (group.group != 0 && backends_callable()) table.group_abort(table.self, group.group);
+  }
+  /// Returns the group, and no longer owns it.
+  anyplace_engine_group take() noexcept {
+    const anyplace_engine_group taken = group;
+    group.group = 0;
+    return taken;
+  }
   template <class Call>
   void by(const Call& call) {
     group.struct_size = sizeof(group);
@@ -281,18 +348,23 @@ void require_made(const Engine& engine, const Made& made, const std::string& pla
 }
 
 std::shared_ptr<EngineGroup> StreamGroup::split(int color, int key, const char* operation) {
-  const auto made = std::make_shared<Made>();
+  const auto made = std::make_shared<Made>(table_);
   const bool done = call_bounded(Deadline(to_timeout_ns(timeout())), [self = shared_from_this(), made, color, key] {
-    const std::lock_guard lock(self->group_mutex_);
+    const Entry entry(*self, true);
     made->by([&](anyplace_engine_group* out) -> anyplace_status {
-      if (self->group_ == 0) return ANYPLACE_STATUS_INVALID_HANDLE;  // it has failed meanwhile
-      return self->table_.group_split(self->table_.self, self->group_, color, key, out);
+      if (entry.group() == 0) return ANYPLACE_STATUS_INVALID_HANDLE;  // it has failed meanwhile
+      return self->table_.group_split(self->table_.self, entry.group(), color, key, out);
     });
   });
-  if (!done) throw timeout_error(device().place, operation, "split the communicator", timeout());
+  if (!done) {
+    const Error error = timeout_error(device().place, operation, "split the communicator", timeout());
+    HostRuntime::give_up_all();
+    end(error);
+    throw error;
+  }
   require_made(engine_, *made, device().place, operation);
   if (made->group.group == 0) return nullptr;
-  return std::make_shared<StreamGroup>(engine_, made->group, device(), timeout());
+  return std::make_shared<StreamGroup>(engine_, made->take(), device(), timeout());
 }
 
 }  // namespace
@@ -302,10 +374,11 @@ std::shared_ptr<EngineGroup> make_stream_group(const Engine& engine, DeviceState
   require_library(engine, device.place, operation);
   struct Asked {
     anyplace_engine_device device;
-    MetRanks met;
     Made made;
+    MetRanks met{};
+    Asked(const anyplace_engine_device& its, const anyplace_engine_table& table) : device(its), made(table) {}
   };
-  const auto asked = std::make_shared<Asked>(Asked{crossing_device(device), {}, {}});
+  const auto asked = std::make_shared<Asked>(crossing_device(device), engine.table);
   asked->met = meet(engine, asked->device, plan, {device.place, operation, timeout, {}});
   const bool done = call_bounded(Deadline(to_timeout_ns(timeout)), [asked, &table = engine.table] {
     anyplace_engine_group_desc desc{};
@@ -318,7 +391,7 @@ std::shared_ptr<EngineGroup> make_stream_group(const Engine& engine, DeviceState
   });
   if (!done) throw timeout_error(device.place, operation, "make the communicator", timeout);
   require_made(engine, asked->made, device.place, operation);
-  return std::make_shared<StreamGroup>(engine, asked->made.group, device, timeout);
+  return std::make_shared<StreamGroup>(engine, asked->made.take(), device, timeout);
 }
 
 }  // namespace anyplace::detail

@@ -97,6 +97,11 @@ TEST_CASE("Given NCCL operations that wait then abort ends them at once") {
   if (has_doubles()) require_right(work(2, "aborted"));
 }
 
+TEST_CASE("Given a split that a rank doesn't come to in time then the communicator has failed, and nothing waits",
+          "[alone]") {
+  if (has_doubles()) require_right(work(2, "late_to_split"));
+}
+
 TEST_CASE("Given a rank that is killed at 100 random points then the other one gets an Error each time", "[alone]") {
   if (!has_doubles()) return;
   constexpr std::size_t kills = 100;

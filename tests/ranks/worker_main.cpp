@@ -507,6 +507,32 @@ void dies_in_split(const Rank& me) {
   ::_exit(error.code() == ErrorCode::timeout ? 0 : 1);
 }
 
+/// Rank 1 comes to a split when rank 0 has waited for it in vain. Rank 0's communicator has failed then, and nothing of
+/// it waits any more.
+void late_to_split(const Rank& me) {
+  const int rank = me.all.rank();
+  const auto split = [&] { static_cast<void>(me.all.split(0, rank)); };
+  if (rank == 0) {
+    const Buffer data = me.filled(1);
+    for (const std::function<void()>& call : std::vector<std::function<void()>>{
+             split, split, [&] { me.all.all_reduce(me.stream, data.as<float>(), data.as<float>()); },
+             [&] { me.all.synchronize(); }}) {
+      const Error error = error_of(call);
+      require(error.code() == ErrorCode::timeout, "it has failed");
+      require(std::string(error.what()).find("split the communicator") != std::string::npos, "which says why");
+    }
+    me.all.abort();
+    require(me.read(data, me.stream).front() == 1, "the stream goes on");
+  }
+  me.first.barrier(me.stream);
+  me.stream.synchronize();
+  if (rank == 1) split();  // it finds the call that rank 0 has left behind
+  me.first.barrier(me.stream);
+  me.stream.synchronize();
+  std::fflush(stdout);
+  ::_exit(0);  // rank 0's thread may be on its way out of the split
+}
+
 void meet(const Rank& me) {
   me.all.barrier(me.stream);
   me.stream.synchronize();
@@ -571,6 +597,7 @@ int main(int count, char** arguments) {
       {"of_host", {of_host, patience}},
       {"pieces", {pieces, patience}},
       {"dies_in_split", {dies_in_split, seconds(5)}},
+      {"late_to_split", {late_to_split, seconds(5)}},
   };
   const std::map<std::string, void (*)(const std::string&)> without_communicator{{"late", late}, {"absent", absent}};
   const auto mode = modes.find(arguments[3]);
