@@ -9,7 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "kernels/image_format.h"
 #include "kernels/kernel_state.h"
 #include "kernels/load_module.h"
+#include "kernels/spirv.h"
 #include "plugins/device_properties.h"
 #include "runtime/no_destructor.h"
 #include "runtime/service.h"
@@ -104,15 +107,13 @@ std::uint32_t format_for(DeviceState& device, std::span<const std::byte> image, 
        fmt::format("the image is {}\nthis device takes {}", found.description, describe_formats(accepted)));
 }
 
-std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, const DeviceState& device,
-                                                  const char* operation) {
+/// Throws if the options aren't ones that a module can have.
+void check_options(const ModuleOptions& options, const DeviceState& device, const char* operation) {
   const auto refuse = [&](const std::string& why) { fail(ErrorCode::invalid_argument, device.place, operation, why); };
   if (options.compiler_options.find('\0') != std::string::npos) refuse("the compiler options contain a NUL");
   if (options.metadata.size() > max_kernels_with_metadata) {
     refuse(fmt::format("metadata of {} kernels\nthe limit is {}", options.metadata.size(), max_kernels_with_metadata));
   }
-  std::vector<anyplace_kernel_metadata> metadata;
-  metadata.reserve(options.metadata.size());
   for (const KernelMetadata& kernel : options.metadata) {
     if (kernel.name.empty() || kernel.name.find('\0') != std::string::npos) {
       refuse("the metadata name a kernel whose name is empty or contains a NUL");
@@ -121,6 +122,27 @@ std::vector<anyplace_kernel_metadata> metadata_of(const ModuleOptions& options, 
       refuse(fmt::format("the metadata of kernel {} say shared_argument {}; it is an argument's index, or -1 for none",
                          kernel.name, kernel.shared_argument));
     }
+  }
+}
+
+/// What is known of the image's kernels: what the user says, and for others what SPIR-V itself says.
+std::vector<KernelMetadata> known_of(std::span<const std::byte> image, std::uint32_t format,
+                                     const ModuleOptions& options) {
+  std::vector<KernelMetadata> known = options.metadata;
+  if (format != ANYPLACE_IMAGE_SPIRV) return known;
+  std::set<std::string_view> named;
+  for (const KernelMetadata& kernel : options.metadata) named.insert(kernel.name);
+  for (KernelMetadata& found : shared_arguments_in_spirv(image)) {
+    if (named.count(found.name) == 0) known.push_back(std::move(found));
+  }
+  return known;
+}
+
+/// The same for a backend, as long as `kernels` is there.
+std::vector<anyplace_kernel_metadata> metadata_of(const std::vector<KernelMetadata>& kernels) {
+  std::vector<anyplace_kernel_metadata> metadata;
+  metadata.reserve(kernels.size());
+  for (const KernelMetadata& kernel : kernels) {
     anyplace_kernel_metadata entry{};
     entry.struct_size = sizeof(entry);
     entry.shared_argument = kernel.shared_argument;
@@ -139,10 +161,12 @@ std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image,
   if (image.data() == nullptr && !image.empty()) {
     fail(ErrorCode::invalid_argument, device.place, operation, "the image's pointer is null");
   }
-  const std::vector<anyplace_kernel_metadata> metadata = metadata_of(options, device, operation);
+  check_options(options, device, operation);
   anyplace_module_desc desc{};
   desc.struct_size = sizeof(desc);
   desc.format = format_for(device, image, operation);
+  const std::vector<KernelMetadata> known = known_of(image, desc.format, options);
+  const std::vector<anyplace_kernel_metadata> metadata = metadata_of(known);
   desc.image = image.data();
   desc.image_bytes = image.size();
   desc.metadata = metadata.empty() ? nullptr : metadata.data();

@@ -338,7 +338,7 @@ class ANYPLACE_API Kernel : public KernelView {
   KernelView view() const noexcept { return *this; }
 };
 
-/// Facts about a kernel that the format of its image can't express.
+/// Facts about a kernel that its image doesn't express. Those of SPIR-V needn't be given: Module finds them there.
 struct KernelMetadata {
   std::string name;
   int shared_argument = -1;  ///< the index of the argument that is the dynamic shared memory, if it is one
