@@ -2,7 +2,7 @@
 #                      [NAME name]
 #                      [IMAGES format[@architecture]:file...]
 #                      [CUDA_ARCHITECTURES 80 90...] [PORTABLE_PTX]
-#                      [HIP_ARCHITECTURES gfx90a...] [PLAIN_FLOAT]
+#                      [HIP_ARCHITECTURES gfx90a...] [PLAIN_FLOAT] [WITHOUT_DOUBLES]
 #                      [INCLUDE_DIRECTORIES folder...] [DEFINITIONS name[=value]...])
 #
 # Compiles kernels written once (anyplace/device_code.h, docs/kernels.md) for every kind of device that there is a compiler
@@ -16,6 +16,8 @@
 #   cubin           one for each of CUDA_ARCHITECTURES, by nvcc
 #   hsaco           one for all HIP_ARCHITECTURES, by hipcc, else by Clang
 #   spirv           by Clang and llvm-spirv, unless IMAGES names one
+# WITHOUT_DOUBLES: there is a second image in SPIR-V, compiled with ANYPLACE_NO_DOUBLES defined, for devices that compute no
+# doubles. They refuse a whole image in which any kernel does.
 # PLAIN_FLOAT: no compiler fuses a multiplication and an addition, so that results have the same bits everywhere.
 # IMAGES adds files that were made otherwise, in any format of DeviceProperties::image_formats.
 #
@@ -394,13 +396,24 @@ function(_anyplace_kernels_spirv)
   if(arg_PLAIN_FLOAT)
     set(contract off)
   endif()
-  set(bitcode ${folder}/${name}.bc)
-  set(file ${folder}/${name}.spv)
-  _anyplace_kernels_make(${bitcode} ${ANYPLACE_KERNELS_CLANG_SPIRV} ${clang_plain})
-  add_custom_command(OUTPUT ${file}
-                     COMMAND ${ANYPLACE_KERNELS_LLVM_SPIRV} --spirv-fp-contract=${contract} -o ${file} ${bitcode}
-                     DEPENDS ${bitcode} VERBATIM COMMAND_EXPAND_LISTS)
-  set(images ${images} "spirv@@${file}" PARENT_SCOPE)
+  set(forms ${name})
+  if(arg_WITHOUT_DOUBLES)
+    list(APPEND forms ${name}.no_doubles)
+  endif()
+  foreach(form IN LISTS forms)
+    set(bitcode ${folder}/${form}.bc)
+    set(file ${folder}/${form}.spv)
+    set(defined)
+    if(form MATCHES "no_doubles$")
+      set(defined -DANYPLACE_NO_DOUBLES=1)
+    endif()
+    _anyplace_kernels_make(${bitcode} ${ANYPLACE_KERNELS_CLANG_SPIRV} ${clang_plain} ${defined})
+    add_custom_command(OUTPUT ${file}
+                       COMMAND ${ANYPLACE_KERNELS_LLVM_SPIRV} --spirv-fp-contract=${contract} -o ${file} ${bitcode}
+                       DEPENDS ${bitcode} VERBATIM COMMAND_EXPAND_LISTS)
+    list(APPEND images "spirv@@${file}")
+  endforeach()
+  set(images ${images} PARENT_SCOPE)
 endfunction()
 
 # The host's image as SPIR-V of a version that no driver takes, for tests over a double of Level Zero.
@@ -485,7 +498,7 @@ function(_anyplace_kernels_check_arguments)
 endfunction()
 
 function(anyplace_add_kernels target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX;PLAIN_FLOAT" "NAME"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "PORTABLE_PTX;PLAIN_FLOAT;WITHOUT_DOUBLES" "NAME"
     "SOURCES;IMAGES;CUDA_ARCHITECTURES;HIP_ARCHITECTURES;INCLUDE_DIRECTORIES;DEFINITIONS")
   set(name "${arg_NAME}")
   if(NOT name)

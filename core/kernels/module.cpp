@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "anyplace/kernel.h"
+#include "kernels/doubles.h"
 #include "kernels/image_format.h"
 #include "kernels/kernel_state.h"
 #include "kernels/load_module.h"
@@ -107,6 +108,15 @@ std::uint32_t format_for(DeviceState& device, std::span<const std::byte> image, 
        fmt::format("the image is {}\nthis device takes {}", found.description, describe_formats(accepted)));
 }
 
+/// Throws invalid_image if the image is of a format that the device takes, but needs what the device lacks.
+void require_doubles(DeviceState& device, std::span<const std::byte> image, std::uint32_t format,
+                     const char* operation) {
+  if (format != ANYPLACE_IMAGE_SPIRV || !lacks_doubles(device, operation)) return;
+  if (!spirv_needs_doubles(image)) return;
+  fail(ErrorCode::invalid_image, device.place, operation,
+       "the SPIR-V computes with double (capability Float64)\nthis device computes no doubles");
+}
+
 /// Throws if the options aren't ones that a module can have.
 void check_options(const ModuleOptions& options, const DeviceState& device, const char* operation) {
   const auto refuse = [&](const std::string& why) { fail(ErrorCode::invalid_argument, device.place, operation, why); };
@@ -165,6 +175,7 @@ std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image,
   anyplace_module_desc desc{};
   desc.struct_size = sizeof(desc);
   desc.format = format_for(device, image, operation);
+  require_doubles(device, image, desc.format, operation);
   const std::vector<KernelMetadata> known = known_of(image, desc.format, options);
   const std::vector<anyplace_kernel_metadata> metadata = metadata_of(known);
   desc.image = image.data();

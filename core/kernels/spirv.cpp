@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Numbers are those of the SPIR-V specification 1.6, sections 2.3 (physical layout), 3.3 (execution models), 3.7
-// (storage classes) and 3.42 (instructions).
+// (storage classes), 3.31 (capabilities) and 3.42 (instructions).
 #include "kernels/spirv.h"
 
 #include <cstdint>
@@ -21,11 +21,13 @@ using SpirvWords = std::span<const SpirvWord>;
 constexpr SpirvWord magic = 0x07230203;
 constexpr std::size_t header_words = 5;
 constexpr SpirvWord op_entry_point = 15;
+constexpr SpirvWord op_capability = 17;
 constexpr SpirvWord op_type_pointer = 32;
 constexpr SpirvWord op_function = 54;
 constexpr SpirvWord op_function_parameter = 55;
 constexpr SpirvWord model_kernel = 6;
 constexpr SpirvWord storage_workgroup = 4;
+constexpr SpirvWord capability_float64 = 10;
 
 /// The image's words in this machine's byte order; none if it isn't SPIR-V 1.
 std::vector<SpirvWord> words_of(std::span<const std::byte> image) {
@@ -50,6 +52,18 @@ std::string text_of(SpirvWords words) {
     }
   }
   return text;
+}
+
+/// Calls visit(words) for each instruction, up to the image's end or to what isn't one.
+template <class Visit>
+void for_each_instruction(std::span<const std::byte> image, Visit visit) {
+  const std::vector<SpirvWord> words = words_of(image);
+  for (std::size_t at = header_words; at < words.size();) {
+    const std::size_t length = words[at] >> 16;
+    if (length == 0 || length > words.size() - at) return;
+    visit(SpirvWords(words).subspan(at, length));
+    at += length;
+  }
 }
 
 struct Reader {
@@ -89,20 +103,23 @@ struct Reader {
 }  // namespace
 
 std::vector<KernelMetadata> shared_arguments_in_spirv(std::span<const std::byte> image) {
-  const std::vector<SpirvWord> words = words_of(image);
   Reader reader;
-  for (std::size_t at = header_words; at < words.size();) {
-    const std::size_t length = words[at] >> 16;
-    if (length == 0 || length > words.size() - at) break;
-    reader.read(SpirvWords(words).subspan(at, length));
-    at += length;
-  }
+  for_each_instruction(image, [&](SpirvWords instruction) { reader.read(instruction); });
   std::vector<KernelMetadata> found;
   for (const auto& [name, function] : reader.kernels) {
     const int index = reader.shared_argument(function);
     if (index >= 0 && !name.empty()) found.push_back({name, index});
   }
   return found;
+}
+
+bool spirv_needs_doubles(std::span<const std::byte> image) {
+  bool needs = false;
+  for_each_instruction(image, [&](SpirvWords instruction) {
+    needs = needs || ((instruction[0] & 0xffff) == op_capability && instruction.size() == 2 &&
+                      instruction[1] == capability_float64);
+  });
+  return needs;
 }
 
 }  // namespace anyplace::detail

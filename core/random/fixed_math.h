@@ -22,14 +22,39 @@ ANYPLACE_DEVICE_INLINE To same_bits(From from) {
 }
 
 /// Compute IEEE's square root and quotient, which are rounded correctly everywhere. In SPIR-V those of floats may be
-/// wrong by some units in the last place, but those of doubles may not. A double has more than twice the digits of a
-/// float, so that rounding twice gives what rounding once does.
+/// wrong by some units in the last place, but a fused multiplication and addition may not: what it leaves of x - a b
+/// says which neighbour is the right one.
 #if defined(__SPIRV__)
-ANYPLACE_DEVICE_INLINE float root_of(float x) { return static_cast<float>(sqrt(static_cast<double>(x))); }
-ANYPLACE_DEVICE_INLINE double root_of(double x) { return sqrt(x); }
-ANYPLACE_DEVICE_INLINE float quotient(float a, float b) {
-  return static_cast<float>(static_cast<double>(a) / static_cast<double>(b));
+ANYPLACE_DEVICE_INLINE float neighbour(float x, int32_t distance) {
+  return same_bits<float>(same_bits<uint32_t>(x) + static_cast<uint32_t>(distance));
 }
+constexpr int most_steps = 4;  // OpenCL's bounds are 2.5 units for a quotient and 3 for a square root
+ANYPLACE_DEVICE_INLINE float root_of(float x) {
+  float root = sqrtf(x);
+  for (int i = 0; i < most_steps; ++i) {
+    const float above = neighbour(root, 1), below = neighbour(root, -1);
+    if (fmaf(-root, above, x) > 0.0f) {
+      root = above;
+    } else if (fmaf(-root, below, x) <= 0.0f) {
+      root = below;
+    }
+  }
+  return root;
+}
+ANYPLACE_DEVICE_INLINE float quotient(float a, float b) {
+  float ratio = a / b;
+  for (int i = 0; i < most_steps; ++i) {
+    const float rest = fabsf(fmaf(-ratio, b, a));
+    const float above = neighbour(ratio, 1), below = neighbour(ratio, -1);
+    if (fabsf(fmaf(-above, b, a)) < rest) {
+      ratio = above;
+    } else if (fabsf(fmaf(-below, b, a)) < rest) {
+      ratio = below;
+    }
+  }
+  return ratio;
+}
+ANYPLACE_DEVICE_INLINE double root_of(double x) { return sqrt(x); }
 #else
 #if defined(__CUDA_ARCH__) && !defined(ANYPLACE_BARE_DEVICE)
 ANYPLACE_DEVICE_INLINE float root_of(float x) { return __fsqrt_rn(x); }

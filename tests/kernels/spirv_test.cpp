@@ -11,6 +11,7 @@
 namespace spirv_test {
 
 using anyplace::detail::shared_arguments_in_spirv;
+using anyplace::detail::spirv_needs_doubles;
 
 namespace {
 
@@ -61,6 +62,16 @@ TEST_CASE("Of two parameters that point to shared memory none is told from the o
   Words words = two_kernels();
   words[words.size() - 6] = 4;  // the type of %13
   CHECK(found_in(words).empty());
+}
+
+TEST_CASE("Whether doubles are computed with is what the image declares") {
+  Words words = two_kernels();
+  const auto needs = [&] { return spirv_needs_doubles(std::as_bytes(std::span(words))); };
+  CHECK(!needs());
+  words.insert(words.begin() + 5, {op(2, 17), 10});  // OpCapability Float64
+  CHECK(needs());
+  words[6] = 9;  // Float16
+  CHECK(!needs());
 }
 
 TEST_CASE("Only SPIR-V 1 is read") {
