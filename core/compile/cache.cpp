@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/cache.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/auxv.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "anyplace/version.h"
+#include "compile/records.h"
+#include "compile/sha256.h"
+#include "compile/whole_file.h"
+
+namespace anyplace::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* version_of_entries = "anyplace kernels 1";
+constexpr std::uint64_t default_limit = std::uint64_t{1} << 30;
+constexpr std::size_t entry_limit = std::size_t{2} << 30;
+constexpr std::size_t header_limit = std::size_t{64} << 20;
+constexpr std::size_t digits_of_folder = 2;  ///< a folder has the entries whose keys begin alike
+constexpr std::string_view entry_suffix = ".kernels";
+
+/// A variable's value as an absolute path; "" if it is none, or the process runs with raised privileges.
+std::string path_variable(const char* name) {
+  const char* const value = ::secure_getenv(name);
+  return value != nullptr && *value == '/' ? value : "";
+}
+
+/// Whether nobody but this user, or root, can have written the file or folder.
+bool is_trusted(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return false;
+  const bool is_owned = status.st_uid == ::geteuid() || status.st_uid == 0;
+  return is_owned && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0 && !S_ISLNK(status.st_mode);
+}
+
+bool make_folder(const std::string& path) {
+  std::error_code error;
+  const fs::path parent = fs::path(path).parent_path();
+  if (!parent.empty()) fs::create_directories(parent, error);
+  return ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+}
+
+std::string place_of(const std::string& folder, const std::string& key) {
+  return fmt::format("{}/{}/{}", folder, key.substr(0, digits_of_folder), key.substr(digits_of_folder));
+}
+
+/// The bytes of an entry whose checksum is right.
+std::optional<std::string> checked_entry(const std::string& path) {
+  if (!is_trusted(path)) return std::nullopt;
+  std::optional<std::string> text = read_whole_file(path, entry_limit);
+  if (!text) return std::nullopt;
+  const auto records = read_records(*text);
+  if (!records || records->size() != 3) return std::nullopt;
+  const auto& [version, sum, content] = std::tie((*records)[0], (*records)[1], (*records)[2]);
+  if (version.second != version_of_entries || sum.second != sha256(content.second)) return std::nullopt;
+  return std::string(content.second);
+}
+
+std::optional<CompileResult> result_in(const std::string& path) {
+  const std::optional<std::string> content = checked_entry(path);
+  if (!content) return std::nullopt;
+  std::optional<CompileResult> result = result_of(*content);
+  if (!result) return std::nullopt;
+  // A header is "<sum> <path>".
+  constexpr std::size_t sum_digits = 64;
+  for (const std::string& header : result->headers) {
+    if (header.size() <= sum_digits + 1) return std::nullopt;
+    const std::optional<std::string> text = read_whole_file(header.substr(sum_digits + 1), header_limit);
+    if (!text || std::string_view(header).substr(0, sum_digits) != sha256(*text)) return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace
+
+// ---- Locks ---------------------------------------------------------------------------------------------------------
+
+CacheLock::CacheLock(CacheLock&& other) noexcept
+    : file_(std::exchange(other.file_, -1)), path_(std::move(other.path_)) {}
+
+CacheLock::~CacheLock() {
+  if (file_ < 0) return;
+  ::unlink(path_.c_str());  // before the lock ends: who locks it then sees that the file is gone, and makes another
+  ::close(file_);
+}
+
+CacheLock KernelCache::lock(const std::string& key, const Deadline& deadline) const {
+  const std::string path = place_of(folder_, key) + ".lock";
+  while (!folder_.empty()) {
+    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file < 0) break;
+    while (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && deadline.left() != 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // flock() has no limit of time
+    }
+    struct stat locked {};
+    struct stat there {};
+    const bool is_it = ::fstat(file, &locked) == 0 && ::stat(path.c_str(), &there) == 0 &&
+                       locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
+    if (is_it) return CacheLock(file, path);
+    ::close(file);
+    if (deadline.left() == 0) break;
+  }
+  return {};
+}
+
+// ---- Finding and keeping -------------------------------------------------------------------------------------------
+
+std::optional<KernelCache> KernelCache::find() {
+  if (::getauxval(AT_SECURE) != 0) return std::nullopt;  // the user's folders aren't to be trusted
+  KernelCache cache;
+  const char* const value = std::getenv("ANYPLACE_CACHE");
+  if (value != nullptr && std::string_view(value) == "off") return std::nullopt;
+  cache.folder_ = path_variable("ANYPLACE_CACHE");
+  if (cache.folder_.empty()) {
+    std::string home = path_variable("XDG_CACHE_HOME");
+    if (home.empty() && !path_variable("HOME").empty()) home = path_variable("HOME") + "/.cache";
+    if (!home.empty()) cache.folder_ = home + "/anyplace/kernels";
+  }
+  if (!cache.folder_.empty() && !(make_folder(cache.folder_) && is_trusted(cache.folder_))) cache.folder_.clear();
+  cache.shared_folder_ = path_variable("ANYPLACE_CACHE_SHARED");
+  if (!cache.shared_folder_.empty() && !is_trusted(cache.shared_folder_)) cache.shared_folder_.clear();
+  cache.limit_bytes_ = default_limit;
+  if (const char* const limit = std::getenv("ANYPLACE_CACHE_BYTES")) {
+    std::from_chars(limit, limit + std::strlen(limit), cache.limit_bytes_);
+  }
+  return cache;
+}
+
+std::string KernelCache::key_of(const CompileJob& job, const std::string& compiler, const std::string& version) {
+  CompileJob known = job;
+  known.plugin.clear();  // where it is makes no difference
+  std::string all;
+  add_record(all, "entries", version_of_entries);
+  add_record(all, "anyplace", ANYPLACE_VERSION);  // which has the dialect's headers
+  add_record(all, "compiler", compiler);
+  add_record(all, "version", version);
+  add_record(all, "job", to_records(known));
+  return sha256(all);
+}
+
+std::optional<CompileResult> KernelCache::read(const std::string& key) const {
+  for (const std::string& folder : {folder_, shared_folder_}) {
+    if (folder.empty()) continue;
+    const std::string path = place_of(folder, key) + std::string(entry_suffix);
+    std::optional<CompileResult> result = result_in(path);
+    if (!result) continue;
+    ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // the least recently used goes first
+    return result;
+  }
+  return std::nullopt;
+}
+
+void KernelCache::keep(const std::string& key, const CompileResult& result) const {
+  if (folder_.empty()) return;
+  CompileResult kept = result;
+  for (std::string& header : kept.headers) {
+    const std::optional<std::string> text = read_whole_file(header, header_limit);
+    if (!text) return;  // nobody could tell whether it is the same later
+    header = sha256(*text) + " " + header;
+  }
+  const std::string content = to_records(kept);
+  std::string entry;
+  add_record(entry, "version", version_of_entries);
+  add_record(entry, "sum", sha256(content));
+  add_record(entry, "content", content);
+  if (entry.size() > limit_bytes_) return;
+  const std::string path = place_of(folder_, key) + std::string(entry_suffix);
+  const std::string made = fmt::format("{}.{}.new", path, ::getpid());
+  if (!make_folder(fs::path(path).parent_path())) return;
+  if (write_whole_file(made, entry) != 0 || ::rename(made.c_str(), path.c_str()) != 0) {
+    ::unlink(made.c_str());
+    return;
+  }
+  std::vector<Entry> all = entries();
+  std::uint64_t bytes = 0;
+  for (const Entry& one : all) bytes += one.bytes;
+  for (const Entry& one : all) {
+    if (bytes <= limit_bytes_) break;
+    if (one.path != path && ::unlink(one.path.c_str()) == 0) bytes -= one.bytes;
+  }
+}
+
+std::vector<KernelCache::Entry> KernelCache::entries() const {
+  std::vector<Entry> all;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    struct stat status {};
+    const std::string path = it->path();
+    if (!std::string_view(path).ends_with(entry_suffix) || ::lstat(path.c_str(), &status) != 0) continue;
+    if (!S_ISREG(status.st_mode)) continue;
+    all.push_back({path, static_cast<std::uint64_t>(status.st_size),
+                   status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec});
+  }
+  std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.used_ns < b.used_ns; });
+  return all;
+}
+
+bool KernelCache::is_good(const std::string& path) { return checked_entry(path).has_value(); }
+
+}  // namespace anyplace::detail

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cache of compiled kernels: a folder with a file for each image, named by the SHA-256 of everything that the image
+// was made of. docs/kernels.md has the folder, the variables and the rules for users.
+//
+// Invariants: an entry is complete, because it is renamed into place, and it is used only if its own checksum and those
+// of the headers that were read are right. Nothing that goes wrong with the cache is an error: then it is as if it were
+// empty.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/job.h"
+#include "runtime/deadline.h"
+
+namespace anyplace::detail {
+
+/// Holds a key while it is compiled, so that of several processes and threads one compiles and the others find its
+/// entry.
+class CacheLock {
+ public:
+  CacheLock() = default;
+  explicit CacheLock(int file, std::string path) noexcept : file_(file), path_(std::move(path)) {}
+  CacheLock(CacheLock&& other) noexcept;
+  CacheLock& operator=(CacheLock&&) = delete;
+  ~CacheLock();
+
+ private:
+  int file_ = -1;
+  std::string path_;
+};
+
+class KernelCache {
+ public:
+  /// The cache that the environment says; null for none. Reads the environment at each call.
+  static std::optional<KernelCache> find();
+
+  /// What the images of a job are known by. `compiler` and `version` are the compiler's name and its library's version.
+  static std::string key_of(const CompileJob& job, const std::string& compiler, const std::string& version);
+
+  /// Returns the entry of a key, if there is a good one.
+  std::optional<CompileResult> read(const std::string& key) const;
+  /// Waits until nobody else holds the key, at most until the deadline, and holds it. Holds nothing where that can't
+  /// be.
+  CacheLock lock(const std::string& key, const Deadline& deadline) const;
+  /// Keeps a result, and makes room for it.
+  void keep(const std::string& key, const CompileResult& result) const;
+
+  /// The folder that is written to; empty if there is none.
+  const std::string& folder() const noexcept { return folder_; }
+
+  struct Entry {
+    std::string path;
+    std::uint64_t bytes = 0;
+    std::int64_t used_ns = 0;  ///< when it was last used, since 1970
+  };
+  /// All entries of the folder, the least recently used first.
+  std::vector<Entry> entries() const;
+  /// Whether the file is a good entry.
+  static bool is_good(const std::string& path);
+
+ private:
+  std::string folder_;         ///< read and written
+  std::string shared_folder_;  ///< read only
+  std::uint64_t limit_bytes_ = 0;
+};
+
+}  // namespace anyplace::detail
