@@ -11,6 +11,8 @@
 namespace anyplace::compilers {
 namespace {
 
+constexpr std::uint32_t dialect_standard = 20;  ///< the dialect itself is written in it for the host
+
 std::string compiler_path() {
   if (const char* const named = ::secure_getenv("ANYPLACE_CXX"); named != nullptr && *named != '\0') {
     return *named == '/' ? std::string(named) : find_program(named);
@@ -57,7 +59,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write " + unit);
   }
   std::vector<std::string> words{request->library};
-  for (std::string& word : common_words(*request)) words.push_back(std::move(word));
+  for (std::string& word : common_words(*request, dialect_standard)) words.push_back(std::move(word));
   const bool is_debug = has_flag(*request, ANYPLACE_COMPILE_DEBUG);
   words.insert(words.end(),
                {is_debug ? "-g" : "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-fvisibility-inlines-hidden",

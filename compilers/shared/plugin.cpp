@@ -128,8 +128,8 @@ void report_headers(const std::string& dependencies, const anyplace_compile_requ
   end_path();
 }
 
-std::vector<std::string> common_words(const anyplace_compile_request& request) {
-  std::vector<std::string> words{std::string("-std=c++") + std::to_string(request.standard),
+std::vector<std::string> common_words(const anyplace_compile_request& request, std::uint32_t least_standard) {
+  std::vector<std::string> words{std::string("-std=c++") + std::to_string(std::max(request.standard, least_standard)),
                                  std::string("-I") + request.headers};
   for (const char* const folder : includes_of(request)) words.push_back(std::string("-I") + folder);
   for (const char* const define : defines_of(request)) words.push_back(std::string("-D") + define);

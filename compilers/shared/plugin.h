@@ -58,6 +58,6 @@ void report_headers(const std::string& dependencies, const anyplace_compile_requ
                     const anyplace_compile_sink& sink);
 
 /// The words -I and -D of the request, as every compiler but NVRTC has them.
-std::vector<std::string> common_words(const anyplace_compile_request& request);
+std::vector<std::string> common_words(const anyplace_compile_request& request, std::uint32_t least_standard = 17);
 
 }  // namespace anyplace::compilers

@@ -38,7 +38,7 @@ namespace anyplace {
 
 struct CompileOptions {
   std::string name = "kernels.cu";         ///< the name of the source in messages
-  int standard = 20;                       ///< of C++: 17 or 20
+  int standard = 20;                       ///< of C++: 17 or 20; compilers may take a newer one
   std::vector<std::string> defines = {};   ///< "NAME" or "NAME=VALUE"
   std::vector<std::string> includes = {};  ///< folders with headers, in the order of the search
   bool fast_math = false;                  ///< less exact arithmetic
