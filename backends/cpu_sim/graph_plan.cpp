@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
 
+#include "anyplace/backend/kit/graph_nodes.h"
 #include "copy.h"
 #include "engine.h"
 #include "failure.h"
@@ -17,14 +17,6 @@ namespace anyplace::cpu_sim {
 namespace {
 
 constexpr std::uint32_t none = UINT32_MAX;
-
-/// Returns a struct of the core's, with zeros for what an older core doesn't have.
-template <class T>
-T widened(const T& given) noexcept {
-  T wide{};
-  std::memcpy(&wide, &given, std::min<std::size_t>(given.struct_size, sizeof(T)));
-  return wide;
-}
 
 bool is_step(std::uint32_t kind) noexcept {
   return kind != ANYPLACE_GRAPH_NODE_HOST_FUNCTION && kind != ANYPLACE_GRAPH_NODE_EVENT_WAIT;
@@ -43,11 +35,7 @@ class GraphPlan::Compiler {
 
   void compile() {
     if (desc_.node_count == 0 || desc_.nodes == nullptr || desc_.node_stride == 0) bad_argument("a graph has no nodes");
-    const auto* at = reinterpret_cast<const std::byte*>(desc_.nodes);
-    for (Node& node : nodes_) {
-      std::memcpy(&node.given, at, std::min<std::size_t>(desc_.node_stride, sizeof(node.given)));
-      at += desc_.node_stride;
-    }
+    for (std::uint32_t i = 0; i < desc_.node_count; ++i) nodes_[i].given = backend::node_at(desc_, i);
     check_dependencies();
     make_chains();
     for (Chain& chain : plan_.chains) fill(chain);
@@ -125,10 +113,10 @@ class GraphPlan::Compiler {
         return;
       case ANYPLACE_GRAPH_NODE_KERNEL:
         if (node.launch == nullptr) bad_node(i, "lacks its launch");
-        return add_launch(*backend::from_handle<Kernel>(node.kernel), widened(*node.launch));
+        return add_launch(*backend::from_handle<Kernel>(node.kernel), backend::widened(node.launch));
       case ANYPLACE_GRAPH_NODE_COPY:
         if (node.copy == nullptr) bad_node(i, "lacks its copy");
-        return add_copy(node, widened(*node.copy));
+        return add_copy(node, backend::widened(node.copy));
       case ANYPLACE_GRAPH_NODE_MEMSET:
         return add_fill(node);
       case ANYPLACE_GRAPH_NODE_EVENT_RECORD: {

@@ -142,9 +142,10 @@ void GraphRun::count_chain(Worker& worker) noexcept {
   const std::int64_t now = now_ns();
   if (worker.first_ns == 0) {
     worker.first_ns = now;
+    worker.first_chains = chains;
     return;
   }
-  const std::int64_t each = (now - worker.first_ns) / (chains - 1);
+  const std::int64_t each = (now - worker.first_ns) / (chains - worker.first_chains);
   if (each >= long_chain_ns && each * (plan_.size() - chains) > wake_ns) scheduler_->wake_worker();
 }
 

@@ -89,11 +89,12 @@ class GraphRun final : public RefCounted<GraphRun>, private JointWork {
   /// A Worker is what a thread remembers while it works on the launch.
   struct Worker {
     bool is_owner = false;
-    bool began = false;         // It says whether the thread has run a step.
-    unsigned looks = 0;         // It counts how often the thread has found a task that it could yield to.
-    std::int64_t began_ns = 0;  // The thread found such a task first at this time.
-    std::uint32_t chains = 0;   // It counts the chains that the owner has completed.
-    std::int64_t first_ns = 0;  // count_chain() has first read the clock at this time.
+    bool began = false;              // It says whether the thread has run a step.
+    unsigned looks = 0;              // It counts how often the thread has found a task that it could yield to.
+    std::int64_t began_ns = 0;       // The thread found such a task first at this time.
+    std::uint32_t chains = 0;        // It counts the chains that the owner has completed.
+    std::int64_t first_ns = 0;       // count_chain() has first read the clock at this time.
+    std::uint32_t first_chains = 0;  // The thread had completed so many chains then.
   };
   /// An Item is what a thread works on: a chain, or ranges of the chain's next step.
   struct Item {

@@ -56,9 +56,7 @@ void Scheduler::start_first() {
     ++polling_;
   }
   try {
-    workers_.push_back(std::make_unique<Worker>(false));
-    Worker& worker = *workers_.back();
-    threads_.push_back(start_thread("cpu_sim worker", [this, &worker] { work(worker); }));
+    add_worker(false);
   } catch (...) {
     std::lock_guard lock(lock_);
     --started_;
@@ -70,9 +68,17 @@ void Scheduler::start_first() {
 
 void Scheduler::start_worker(bool reserve) {
   std::lock_guard threads_lock(threads_mutex_);
-  workers_.push_back(std::make_unique<Worker>(reserve));
-  Worker& worker = *workers_.back();
-  threads_.push_back(start_thread("cpu_sim worker", [this, &worker] { work(worker); }));
+  add_worker(reserve);
+}
+
+/// Adds a worker with its thread. Called under threads_mutex_. If this throws, there is neither.
+void Scheduler::add_worker(bool reserve) {
+  // Nothing may throw once the thread runs.
+  threads_.reserve(threads_.size() + 1);
+  workers_.reserve(workers_.size() + 1);
+  auto worker = std::make_unique<Worker>(reserve);
+  threads_.push_back(start_thread("cpu_sim worker", [this, &own = *worker] { work(own); }));
+  workers_.push_back(std::move(worker));
 }
 
 bool Scheduler::stop(const Deadline& deadline) {

@@ -142,6 +142,7 @@ class Scheduler {
   void carry_out(const Wakeup& wakeup) noexcept;
   void start_first();
   void start_worker(bool reserve);
+  void add_worker(bool reserve);
   std::uint32_t started() noexcept;
   void work(Worker& self) noexcept;
   Task* take(Wakeup* wakeup) noexcept;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "thread.h"
 
-#include <pthread.h>
 #include <sched.h>
 
-#include <system_error>
 #include <utility>
 
-#include "anyplace/backend/kit/signals_blocked.h"
-#include "failure.h"
+#include "anyplace/backend/kit/start_thread.h"
 #include "fault_report.h"
 
 namespace anyplace::cpu_sim {
@@ -19,18 +16,11 @@ constinit thread_local bool own_thread = false;
 }  // namespace
 
 std::thread start_thread(const char* name, std::function<void()> body) {
-  const anyplace::backend::SignalsBlocked blocked;
-  try {
-    return std::thread([name, run = std::move(body)] {
-      own_thread = true;
-      pthread_setname_np(pthread_self(), name);
-      const SignalStack signal_stack;
-      run();
-    });
-  } catch (const std::system_error& error) {
-    throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, std::string("no thread could be started: ") + error.what(),
-                  error.code().value(), "pthread_create");
-  }
+  return backend::start_thread(name, [run = std::move(body)] {
+    own_thread = true;
+    const SignalStack signal_stack;
+    run();
+  });
 }
 
 void give_up_core(std::int64_t polled_ns) noexcept {

@@ -4,8 +4,7 @@
 //
 // Two entries are null, and the core does without: device_reset, because resetting a primary context would destroy what
 // other libraries have in it, and kernel_from_host.
-#include "anyplace/backend/kit/class_backend.h"
-#include "anyplace/backend/kit/hidden_devices.h"
+#include "anyplace/backend/kit/context_backend.h"
 #include "anyplace/version.h"
 #include "copy.h"
 #include "graph.h"
@@ -24,7 +23,7 @@ void stay_out_of_captures() noexcept {
 
 }  // namespace
 
-/// The `Parts` of anyplace/backend/kit/class_backend.h.
+/// The `Parts` of anyplace/backend/kit/context_backend.h.
 struct Parts {
   using Device = cuda::Device;
   using Copies = cuda::Copies;
@@ -33,12 +32,13 @@ struct Parts {
   using Module = cuda::Module;
   using Kernel = cuda::Kernel;
 
+  static constexpr auto& hiding_variables = cuda::hiding_variables;
   static constexpr auto& milliseconds_between = cuda::milliseconds_between;
 };
 
-class CudaBackend final : public backend::ClassBackend<Parts> {
+class CudaBackend final : public backend::ContextBackend<Parts> {
  public:
-  explicit CudaBackend(backend::Host host) : ClassBackend("anyplace-cuda"), host_(host) {
+  explicit CudaBackend(backend::Host host) : ContextBackend(host, "anyplace-cuda") {
     load_driver();
     int count = 0;
     Results::check(driver().DeviceGetCount(&count), "cuDeviceGetCount");
@@ -49,22 +49,13 @@ class CudaBackend final : public backend::ClassBackend<Parts> {
     }
   }
 
-  std::int32_t device_count() override {
-    backend::note_hidden_devices(host_, hiding_variables);
-    return ClassBackend::device_count();
-  }
   std::uint64_t device_native(std::int32_t device, std::uint32_t kind) override {
     if (kind == ANYPLACE_NATIVE_CONTEXT) return backend::to_handle(at(device).context());
     return static_cast<std::uint64_t>(at(device).id());
   }
 
-  void device_sample(std::int32_t device, anyplace_device_sample& out) override { at(device).sample(out); }
-  std::vector<anyplace_process> list_processes(std::int32_t device) override { return at(device).processes(); }
-
  private:
   void thread_begins() noexcept override { stay_out_of_captures(); }
-
-  backend::Host host_;
 };
 
 }  // namespace anyplace::cuda

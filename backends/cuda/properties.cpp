@@ -65,7 +65,7 @@ std::string pci_text(CUdevice device) {
 }  // namespace
 
 std::uint64_t Device::capabilities() const {
-  std::uint64_t all = backend::class_backend_capabilities;
+  std::uint64_t all = backend::context_backend_capabilities;
   const auto add = [&](bool there, unsigned number) { all |= there ? bit(number) : 0; };
   add(driver().EventElapsedTime != nullptr || driver().EventElapsedTime_v2 != nullptr,
       ANYPLACE_CAPABILITY_BIT_TIMED_EVENTS);

@@ -55,12 +55,12 @@ Stream* Stream::make(Device& device, const anyplace_stream_desc& desc) {
   return take_over(device, native);
 }
 
-Stream* Stream::make_null(Device& device) {
+Stream* Stream::make_null(Device& device, const anyplace_stream_desc&) {
   device.context();
   return new Stream(device, CU_STREAM_LEGACY, StreamOwner::others);
 }
 
-Stream* Stream::adopt(Device& device, std::uint64_t native) {
+Stream* Stream::adopt(Device& device, std::uint64_t native, const anyplace_stream_desc&) {
   auto* const stream = backend::from_handle<CUstream_st>(native);
   if (stream == CU_STREAM_PER_THREAD) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,

@@ -47,9 +47,9 @@ class Stream : public backend::StreamBase<Device, Stream> {
 
   // -- These throw.
   static Stream* make(Device& device, const anyplace_stream_desc& desc);
-  static Stream* make_null(Device& device);
+  static Stream* make_null(Device& device, const anyplace_stream_desc& desc);
   /// Wraps a CUstream of the device's primary context. Throws INVALID_ARGUMENT for one that isn't.
-  static Stream* adopt(Device& device, std::uint64_t native);
+  static Stream* adopt(Device& device, std::uint64_t native, const anyplace_stream_desc& desc);
 
  private:
   // These repeat a call that failed. By the manual a stream's own context counts, except for the null stream. If a

@@ -4,8 +4,7 @@
 //
 // Two entries are null, and the core does without: device_reset, because hipDeviceReset would destroy what other
 // libraries have on the device, and kernel_from_host.
-#include "anyplace/backend/kit/class_backend.h"
-#include "anyplace/backend/kit/hidden_devices.h"
+#include "anyplace/backend/kit/context_backend.h"
 #include "anyplace/version.h"
 #include "copy.h"
 #include "graph.h"
@@ -26,7 +25,7 @@ void stay_out_of_captures() noexcept {
 
 }  // namespace
 
-/// The `Parts` of anyplace/backend/kit/class_backend.h.
+/// The `Parts` of anyplace/backend/kit/context_backend.h.
 struct Parts {
   using Device = hip::Device;
   using Copies = hip::Copies;
@@ -35,12 +34,13 @@ struct Parts {
   using Module = hip::Module;
   using Kernel = hip::Kernel;
 
+  static constexpr auto& hiding_variables = hip::hiding_variables;
   static constexpr auto& milliseconds_between = hip::milliseconds_between;
 };
 
-class HipBackend final : public backend::ClassBackend<Parts> {
+class HipBackend final : public backend::ContextBackend<Parts> {
  public:
-  explicit HipBackend(backend::Host host) : ClassBackend("anyplace-hip"), host_(host) {
+  explicit HipBackend(backend::Host host) : ContextBackend(host, "anyplace-hip") {
     load_driver();
     int count = 0;
     Results::check(driver().GetDeviceCount(&count), "hipGetDeviceCount");
@@ -49,22 +49,13 @@ class HipBackend final : public backend::ClassBackend<Parts> {
     }
   }
 
-  std::int32_t device_count() override {
-    backend::note_hidden_devices(host_, hiding_variables);
-    return ClassBackend::device_count();
-  }
   std::uint64_t device_native(std::int32_t device, std::uint32_t kind) override {
     if (kind == ANYPLACE_NATIVE_CONTEXT) return backend::to_handle(at(device).native_context());
     return static_cast<std::uint64_t>(at(device).id());
   }
 
-  void device_sample(std::int32_t device, anyplace_device_sample& out) override { at(device).sample(out); }
-  std::vector<anyplace_process> list_processes(std::int32_t device) override { return at(device).processes(); }
-
  private:
   void thread_begins() noexcept override { stay_out_of_captures(); }
-
-  backend::Host host_;
 };
 
 }  // namespace anyplace::hip

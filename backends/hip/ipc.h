@@ -12,7 +12,7 @@
 
 namespace anyplace::hip {
 
-/// The `Ipc` of anyplace/backend/kit/class_backend.h.
+/// The `Ipc` of anyplace/backend/kit/context_backend.h.
 struct Ipc {
   /// Whether the driver has what export_event() and import_event() need.
   static bool has_events() noexcept;

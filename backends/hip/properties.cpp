@@ -111,7 +111,7 @@ bool has_native_context(hipDevice_t device) {
 }  // namespace
 
 std::uint64_t Device::capabilities() {
-  std::uint64_t all = backend::class_backend_capabilities;
+  std::uint64_t all = backend::context_backend_capabilities;
   const auto add = [&](bool there, unsigned number) { all |= there ? bit(number) : 0; };
   int least = 0;
   int greatest = 0;

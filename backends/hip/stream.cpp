@@ -47,12 +47,12 @@ Stream* Stream::make(Device& device, const anyplace_stream_desc& desc) {
   return take_over(device, native);
 }
 
-Stream* Stream::make_null(Device& device) {
+Stream* Stream::make_null(Device& device, const anyplace_stream_desc&) {
   device.context();
   return new Stream(device, nullptr, StreamOwner::others);
 }
 
-Stream* Stream::adopt(Device& device, std::uint64_t native) {
+Stream* Stream::adopt(Device& device, std::uint64_t native, const anyplace_stream_desc&) {
   auto* const stream = backend::from_handle<ihipStream_t>(native);
   if (stream == per_thread) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,

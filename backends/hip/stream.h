@@ -37,9 +37,9 @@ class Stream : public backend::StreamBase<Device, Stream> {
 
   // -- These throw.
   static Stream* make(Device& device, const anyplace_stream_desc& desc);
-  static Stream* make_null(Device& device);
+  static Stream* make_null(Device& device, const anyplace_stream_desc& desc);
   /// Wraps a hipStream_t of the device. Throws INVALID_ARGUMENT for one that isn't.
-  static Stream* adopt(Device& device, std::uint64_t native);
+  static Stream* adopt(Device& device, std::uint64_t native, const anyplace_stream_desc& desc);
 
  private:
   /// Makes a call whose stream argument tells the context.

@@ -44,7 +44,7 @@ ze_context_handle_t Context::make() {
   ze_context_desc_t desc{};
   desc.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC;
   ze_context_handle_t made = nullptr;
-  check(api().ContextCreate(driver_, &desc, &made), "zeContextCreate");
+  Results::check(api().ContextCreate(driver_, &desc, &made), "zeContextCreate");
   check_made(made, "zeContextCreate");
   native_.store(made, std::memory_order_release);
   return made;

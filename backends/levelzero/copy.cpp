@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "anyplace/backend/kit/refusals.h"
 #include "device.h"
 #include "stream.h"
 
@@ -15,10 +16,6 @@ namespace {
 
 using anyplace::backend::from_handle;
 using anyplace::backend::to_handle;
-
-[[noreturn]] void refuse_kind(std::uint32_t kind) {
-  refuse(ANYPLACE_STATUS_UNSUPPORTED, "Level Zero has no copy of kind " + std::to_string(kind));
-}
 
 /// Copies between addresses that the device can reach.
 void copy_within_reach(Submission& on, anyplace_address destination, anyplace_address source, std::uint64_t bytes) {
@@ -107,14 +104,14 @@ bool needs_staging(const Stream& stream, anyplace_address destination, anyplace_
     case ANYPLACE_COPY_DEVICE_TO_DEVICE:
       return false;
     default:
-      refuse_kind(kind);
+      backend::refuse_copy_kind("Level Zero", kind);
   }
 }
 
 }  // namespace
 
-void copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
-          std::uint32_t kind) {
+void Copies::copy(Stream& stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
+                  std::uint32_t kind) {
   const bool staged = needs_staging(stream, destination, source, kind);
   Submission on(stream);
   if (staged) {
@@ -124,7 +121,7 @@ void copy(Stream& stream, anyplace_address destination, anyplace_address source,
   }
 }
 
-void copy_2d(Stream& stream, const anyplace_copy_2d& copy) {
+void Copies::copy_2d(Stream& stream, const anyplace_copy_2d& copy) {
   const Lines to{copy.destination, copy.destination_pitch};
   const Lines from{copy.source, copy.source_pitch};
   const bool staged = needs_staging(stream, copy.destination, copy.source, copy.kind);
@@ -141,8 +138,8 @@ void copy_2d(Stream& stream, const anyplace_copy_2d& copy) {
   }
 }
 
-void copy_peer(Stream& stream, const Device& destination_device, anyplace_address destination,
-               const Device& source_device, anyplace_address source, std::uint64_t bytes) {
+void Copies::copy_peer(Stream& stream, const Device& destination_device, anyplace_address destination,
+                       const Device& source_device, anyplace_address source, std::uint64_t bytes) {
   if (&destination_device.driver_context() != &source_device.driver_context()) {
     refuse(ANYPLACE_STATUS_UNSUPPORTED, "the two devices have different drivers, which can't copy between them");
   }
@@ -179,15 +176,16 @@ void fill_by_copies(Submission& on, anyplace_address address, std::uint32_t valu
 
 }  // namespace
 
-std::uint32_t fill_pattern_bytes(std::uint32_t value, std::uint32_t width) noexcept {
-  return is_one_byte_repeated(value, width) ? 1 : width;
-}
-
-void fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width, std::uint64_t count) {
+std::uint32_t fill_pattern_bytes(std::uint32_t value, std::uint32_t width) {
   if (width != 1 && width != 2 && width != 4) {
     refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
            "elements of " + std::to_string(width) + " bytes; 1, 2 or 4 are filled with");
   }
+  return is_one_byte_repeated(value, width) ? 1 : width;
+}
+
+void Copies::fill(Stream& stream, anyplace_address address, std::uint32_t value, std::uint32_t width,
+                  std::uint64_t count) {
   const std::uint64_t bytes = count * width;
   const std::uint32_t pattern_bytes = fill_pattern_bytes(value, width);
   Submission on(stream);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A device's loss, its queues, and waiting for it. Its properties are in properties.cpp.
+// A device's loss, its queues, its peers, and waiting for it. Its properties are in properties.cpp.
 #include "device.h"
 
 namespace anyplace::levelzero {
@@ -17,6 +17,23 @@ std::uint32_t Device::queue_group() const {
 
 std::uint32_t Device::next_queue() noexcept {
   return facts().queues == 0 ? 0 : next_queue_.fetch_add(1, std::memory_order_relaxed) % facts().queues;
+}
+
+// ---- Peer access ---------------------------------------------------------------------------------------------------
+
+bool Device::can_access(Device& peer) {
+  if (&driver_context() != &peer.driver_context()) return false;
+  ze_bool_t can = 0;
+  const ze_result_t result = api().DeviceCanAccessPeer(native(), peer.native(), &can);
+  if (result != ZE_RESULT_SUCCESS) fail_with(result, "zeDeviceCanAccessPeer", peer);
+  return can != 0;
+}
+
+void Device::share_with(Device& reader) {
+  reader.require();
+  if (reader.can_access(*this)) return;
+  refuse(ANYPLACE_STATUS_UNSUPPORTED,
+         reader.place() + " can't reach the memory of " + place() + " (zeDeviceCanAccessPeer)");
 }
 
 // ---- Waiting and ending --------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "device_base.h"
 #include "memory.h"
@@ -24,8 +25,14 @@
 
 namespace anyplace::levelzero {
 
+class Event;
+
 class Device final : public DeviceBase {
  public:
+  using Stream = levelzero::Stream;
+  using Event = levelzero::Event;
+  using VirtualMemory = levelzero::VirtualMemory;
+
   using DeviceBase::DeviceBase;
 
   Work& work() noexcept { return work_; }
@@ -36,7 +43,6 @@ class Device final : public DeviceBase {
   SharedMemory& shared_memory() noexcept { return shared_memory_; }
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
   RetiredModules& retired_modules() noexcept { return retired_modules_; }
-  Sysman& sysman() noexcept { return sysman_; }
 
   // -- Queues.
   /// Throws UNSUPPORTED if the device has no queue group for compute.
@@ -53,8 +59,16 @@ class Device final : public DeviceBase {
   /// The newest SPIR-V version that the device takes, as ZE_MAKE_VERSION makes it; 0 if it isn't known.
   std::uint32_t spirv_version() const;
   void memory_info(anyplace_memory_info& out) const;
+  void sample(anyplace_device_sample& out);
+  std::vector<anyplace_process> processes() { return sysman_.processes(); }
   /// Waits for all that was submitted before the call. Returns false if time ran out.
   bool synchronize(std::uint64_t timeout_ns);
+
+  // -- Peer access. Where a device can access a peer, the access is always enabled.
+  bool can_access(Device& peer);
+  /// Throws UNSUPPORTED if `reader` can't access this device's memory.
+  void share_with(Device& reader);
+  static void end_sharing_with(Device& reader) { reader.require(); }
 
   /// Whether every device can copy to and from every other one. It is set once all devices are known.
   bool peers_can_copy = false;

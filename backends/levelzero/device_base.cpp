@@ -12,22 +12,21 @@ void DeviceBase::check_end(ze_result_t result, const char* call) {
 }
 
 void DeviceBase::fail(ze_result_t result, const char* call) {
-  if (is_loss(result)) lose(result);
+  if (Results::is_sticky(result)) lose(result);
   if (lost()) {
-    fail_call(lost_.load(std::memory_order_relaxed), call, ANYPLACE_STATUS_DEVICE_LOST,
-              "the device can't be used any more in this process");
+    Results::fail(lost_.load(std::memory_order_relaxed), call, ANYPLACE_STATUS_DEVICE_LOST,
+                  "the device can't be used any more in this process");
   }
-  fail_call(result, call);
+  Results::fail(result, call);
 }
 
 void DeviceBase::fail_with(ze_result_t result, const char* call, DeviceBase& other) {
-  if (is_loss(result) && &other != this) {
+  if (Results::is_sticky(result) && &other != this) {
     other.check_health();
     check_health();
     if (other.lost() && !lost()) {
-      fail_call(
-          result, call, ANYPLACE_STATUS_BACKEND_FAILED,
-          "not this device, but levelzero:" + std::to_string(other.index()) + " is lost, which has a part in this");
+      Results::fail(result, call, ANYPLACE_STATUS_BACKEND_FAILED,
+                    "not this device, but " + other.place() + " is lost, which has a part in this");
     }
   }
   fail(result, call);
@@ -35,8 +34,8 @@ void DeviceBase::fail_with(ze_result_t result, const char* call, DeviceBase& oth
 
 void DeviceBase::require_other(const DeviceBase& other) {
   if (&other == this || !other.lost()) return;
-  fail_call(other.loss(), "levelzero:" + std::to_string(other.index()), ANYPLACE_STATUS_BACKEND_FAILED,
-            "that device, which has a part in this call, failed for good earlier in this process; this one didn't");
+  Results::fail(other.loss(), other.place().c_str(), ANYPLACE_STATUS_BACKEND_FAILED,
+                "that device, which has a part in this call, failed for good earlier in this process; this one didn't");
 }
 
 void DeviceBase::lose(ze_result_t result) noexcept {
@@ -49,7 +48,7 @@ void DeviceBase::lose(ze_result_t result) noexcept {
 void DeviceBase::check_health() noexcept {
   if (lost()) return;
   const ze_result_t result = api().DeviceGetStatus(native_);
-  if (is_loss(result)) lose(result);
+  if (Results::is_sticky(result)) lose(result);
 }
 
 }  // namespace anyplace::levelzero

@@ -39,6 +39,8 @@ class DeviceBase {
   const anyplace::backend::Host& host() const noexcept { return host_; }
   ze_device_handle_t native() const noexcept { return native_; }
   std::int32_t index() const noexcept { return index_; }
+  /// Such as "levelzero:0".
+  std::string place() const { return "levelzero:" + std::to_string(index_); }
   const Facts& facts() const noexcept { return facts_; }
   Context& driver_context() const noexcept { return context_; }
 

@@ -49,15 +49,16 @@ void start(const VendorLibrary& library) {
   const ze_result_t result = api().Init(0);
   if (result == ZE_RESULT_SUCCESS) return;
   if (result == ZE_RESULT_ERROR_UNINITIALIZED) {
-    fail_call(result, "zeInit", ANYPLACE_STATUS_NO_DRIVER,
-              library.path() +
-                  " finds no driver that works: install the device's (for Intel's GPUs libze_intel_gpu.so.1, in the "
-                  "package libze-intel-gpu1 or intel-level-zero-gpu), and see that this user may open "
-                  "/dev/dri/renderD* (often: be in the group render); in a container, start it with --device /dev/dri");
+    Results::fail(
+        result, "zeInit", ANYPLACE_STATUS_NO_DRIVER,
+        library.path() +
+            " finds no driver that works: install the device's (for Intel's GPUs libze_intel_gpu.so.1, in the "
+            "package libze-intel-gpu1 or intel-level-zero-gpu), and see that this user may open "
+            "/dev/dri/renderD* (often: be in the group render); in a container, start it with --device /dev/dri");
   }
-  anyplace_status status = status_of(result);
+  anyplace_status status = Results::status_of(result);
   if (status != ANYPLACE_STATUS_LIBRARY_MISSING) status = ANYPLACE_STATUS_NO_DRIVER;
-  fail_call(result, "zeInit", status, "asked through " + library.path());
+  Results::fail(result, "zeInit", status, "asked through " + library.path());
 }
 
 }  // namespace

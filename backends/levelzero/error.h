@@ -1,42 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The meaning of each ze_result_t: a table with its status, name and text, because Level Zero has no function for
-// these. Device::check uses it for failures of a device; it also marks the device lost.
+// Maps each ze_result_t to a status, and says whether the device is lost with it. A failure that belongs to a device
+// goes through DeviceBase::check, which also marks the device as lost.
 #pragma once
 
 #include <level_zero/ze_api.h>
 
+#include <span>
 #include <string>
 
-#include "anyplace/backend/device_backend.h"
+#include "anyplace/backend/kit/results.h"
 
 namespace anyplace::levelzero {
 
-using anyplace::backend::Failure;
+using backend::Failure;
+using backend::refuse;
 
-/// The status of a result that isn't success: BACKEND_FAILED if the table lacks the result.
-anyplace_status status_of(ze_result_t result) noexcept;
+/// The `Vendor` of anyplace/backend/kit/results.h. Level Zero has no function for names and texts, so the table has
+/// them.
+struct ErrorCalls {
+  using Result = ze_result_t;
 
-/// Whether the result means, by the specification, that the device can't be used any more.
-bool is_loss(ze_result_t result) noexcept;
-
-/// Such as "ZE_RESULT_ERROR_DEVICE_LOST"; the number in hexadecimal where the table has no name.
-std::string name_of(ze_result_t result);
-std::string text_of(ze_result_t result);
-
-/// Throws a Failure without a vendor's code; the text is the backend's own.
-[[noreturn]] void refuse(anyplace_status status, const std::string& text);
-
-/// Throws the Failure of a result that `call` returned. `more` is added to the table's text.
-[[noreturn]] void fail_call(ze_result_t result, const std::string& call, anyplace_status status,
-                            const std::string& more = {});
-[[noreturn]] void fail_call(ze_result_t result, const char* call);
-
-/// Throws if the result isn't success. Used for calls that belong to no device.
-inline void check(ze_result_t result, const char* call) {
-  if (result != ZE_RESULT_SUCCESS) [[unlikely]]
-    fail_call(result, call);
-}
+  static std::span<const backend::ResultRow> rows() noexcept;
+  /// Returns the number in hexadecimal where the table has no name for the result.
+  static std::string name_of(ze_result_t result);
+  static std::string text_of(ze_result_t result);
+};
+using Results = backend::Results<ErrorCalls>;
 
 /// Throws if a call that returned success made no object: a driver that does nothing returns success, too.
 inline void check_made(const void* handle, const char* call) {

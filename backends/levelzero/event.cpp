@@ -2,7 +2,6 @@
 #include "event.h"
 
 #include <atomic>
-#include <string>
 #include <utility>
 
 #include "device.h"
@@ -82,8 +81,7 @@ bool Event::synchronize(std::uint64_t timeout_ns) const {
 
 double Event::milliseconds_to(const Event& end) const {
   if (&device_ != &end.device_) {
-    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the events are of levelzero:" + std::to_string(device_.index()) +
-                                                 " and levelzero:" + std::to_string(end.device_.index()) +
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the events are of " + device_.place() + " and " + end.device_.place() +
                                                  "; each device counts by a timer of its own");
   }
   const SignalRef from = recorded();
@@ -96,7 +94,7 @@ double Event::milliseconds_to(const Event& end) const {
   return milliseconds_between(start_ticks, end_ticks, device_.facts().timestamp_bits, device_.facts().ticks_per_second);
 }
 
-ze_event_handle_t Event::native() {
+ze_event_handle_t Event::hand_out() {
   const std::lock_guard lock(mutex_);
   if (!signal_) {
     // The event was never recorded, or was recorded on a stream without work. So it is complete, and a signalled event

@@ -41,7 +41,8 @@ class Event {
   /// Both events have timing and are complete.
   double milliseconds_to(const Event& end) const;
   /// The ze_event of the most recent record, good until the next one.
-  ze_event_handle_t native();
+  ze_event_handle_t hand_out();
+  void destroy() const noexcept {}  ///< the destructor does all, and none of it fails
 
  private:
   Device& device_;

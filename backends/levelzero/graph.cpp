@@ -2,12 +2,12 @@
 #include "graph.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 
-#include "anyplace/backend/device_backend.h"
+#include "anyplace/backend/kit/graph_nodes.h"
+#include "anyplace/backend/kit/refusals.h"
 #include "copy.h"
 #include "device.h"
 #include "kernel.h"
@@ -222,21 +222,14 @@ namespace {
   refuse(ANYPLACE_STATUS_UNSUPPORTED, "a closed command list can't have " + what);
 }
 
-/// Copies a struct of an older core, which is shorter: the missing fields read as 0.
-template <class Struct>
-Struct widened(const Struct* given) {
-  return anyplace::backend::detail::Crossing<const Struct&>::widened(given);
-}
-
 bool fits_a_region(std::uint64_t value) { return value <= std::numeric_limits<std::uint32_t>::max(); }
 
 }  // namespace
 
 void Graph::keep_launch(Node& node, const anyplace_launch& launch) {
   node.launch = launch;
-  const auto* at = reinterpret_cast<const std::byte*>(launch.arguments);
-  for (std::uint32_t i = 0; i < launch.argument_count; ++i, at += launch.argument_stride) {
-    const auto& given = *reinterpret_cast<const anyplace_argument*>(at);
+  for (std::uint32_t i = 0; i < launch.argument_count; ++i) {
+    const anyplace_argument& given = backend::argument_at(launch, i);
     const auto* const value = static_cast<const std::byte*>(given.value);
     node.values.emplace_back(value, value + given.size);
     node.arguments.push_back({given.kind, given.size, node.values.back().data()});
@@ -246,17 +239,15 @@ void Graph::keep_launch(Node& node, const anyplace_launch& launch) {
 }
 
 Graph::Node Graph::copy_of(const anyplace_graph_desc& desc, std::uint32_t index) {
-  anyplace_graph_node given{};
-  std::memcpy(&given, reinterpret_cast<const std::byte*>(desc.nodes) + std::size_t{index} * desc.node_stride,
-              std::min<std::size_t>(desc.node_stride, sizeof(given)));
+  const anyplace_graph_node given = backend::node_at(desc, index);
   Node node;
   node.kind = given.kind;
   node.after.assign(given.dependencies, given.dependencies + given.dependency_count);
   if (given.kind == ANYPLACE_GRAPH_NODE_KERNEL) {
     node.kernel = from_handle<Kernel>(given.kernel);
-    keep_launch(node, widened(given.launch));
+    keep_launch(node, backend::widened(given.launch));
   } else if (given.kind == ANYPLACE_GRAPH_NODE_COPY) {
-    node.copy = widened(given.copy);
+    node.copy = backend::widened(given.copy);
     if (given.destination_device != given.source_device) refuse_node("a copy between two devices");
     if (node.copy.width == 0 || node.copy.rows == 0) node.kind = ANYPLACE_GRAPH_NODE_EMPTY;
   } else if (given.kind == ANYPLACE_GRAPH_NODE_MEMSET) {
@@ -288,10 +279,6 @@ void Graph::require_copy(const Node& node) const {
 }
 
 void Graph::require_fill(const Node& node) const {
-  if (node.width != 1 && node.width != 2 && node.width != 4) {
-    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-           "elements of " + std::to_string(node.width) + " bytes; 1, 2 or 4 are filled with");
-  }
   if (fill_pattern_bytes(node.value, node.width) > device_.facts().longest_fill_pattern) {
     refuse_node("a fill with a pattern that is longer than the queue takes");
   }
@@ -344,6 +331,10 @@ void Graph::destroy(Graph* graph) {
   ended->device_.check_end(failure.result, failure.call);
 }
 
+void Graph::update(const anyplace_graph_desc&) {
+  refuse(ANYPLACE_STATUS_UNSUPPORTED, "a closed command list can't be changed: another graph has to be made");
+}
+
 // ---- Launching -----------------------------------------------------------------------------------------------------
 
 /// Returns null if all lists are in use and there are most_lists of them.
@@ -371,11 +362,11 @@ void Graph::launch_one_by_one(Stream& stream) {
     if (node.kind == ANYPLACE_GRAPH_NODE_KERNEL) {
       node.kernel->launch(stream, node.launch);
     } else if (node.kind == ANYPLACE_GRAPH_NODE_COPY && node.copy.rows == 1) {
-      copy(stream, node.copy.destination, node.copy.source, node.copy.width, node.copy.kind);
+      Copies::copy(stream, node.copy.destination, node.copy.source, node.copy.width, node.copy.kind);
     } else if (node.kind == ANYPLACE_GRAPH_NODE_COPY) {
-      copy_2d(stream, node.copy);
+      Copies::copy_2d(stream, node.copy);
     } else if (node.kind == ANYPLACE_GRAPH_NODE_MEMSET) {
-      fill(stream, node.address, node.value, node.width, node.count);
+      Copies::fill(stream, node.address, node.value, node.width, node.count);
     }
   }
 }

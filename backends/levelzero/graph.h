@@ -42,6 +42,8 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
   ~Graph();
 
+  /// Throws UNSUPPORTED.
+  static void update(const anyplace_graph_desc& desc);
   void launch(Stream& stream);
   /// Destroys the graph, when no launch is pending.
   static void destroy(Graph* graph);

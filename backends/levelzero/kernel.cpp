@@ -4,16 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "anyplace/backend/kit/refusals.h"
 #include "device_base.h"
 #include "stream.h"
 
 namespace anyplace::levelzero {
 namespace {
-
-const anyplace_argument& argument_at(const anyplace_launch& launch, std::size_t i) {
-  return *reinterpret_cast<const anyplace_argument*>(reinterpret_cast<const std::byte*>(launch.arguments) +
-                                                     i * launch.argument_stride);
-}
 
 std::string triple(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
   return std::to_string(x) + " x " + std::to_string(y) + " x " + std::to_string(z);
@@ -28,7 +24,7 @@ Kernel::Kernel(DeviceBase& device, ze_module_handle_t module, const char* name, 
   desc.pKernelName = name;
   const ze_result_t result = api().KernelCreate(module, &desc, &native_);
   if (result == ZE_RESULT_ERROR_INVALID_KERNEL_NAME || result == ZE_RESULT_ERROR_INVALID_FUNCTION_NAME) {
-    fail_call(
+    Results::fail(
         result, "zeKernelCreate", ANYPLACE_STATUS_NO_SUCH_KERNEL,
         std::string("the module has no kernel \"") + name + "\"; compilers mangle names that aren't extern \"C\"");
   }
@@ -121,12 +117,12 @@ void Kernel::set_arguments(const anyplace_launch& launch) {
   std::uint32_t index = 0;
   for (std::size_t i = 0; i < launch.argument_count; ++i, ++index) {
     if (static_cast<int>(index) == shared_argument_) ++index;
-    const anyplace_argument& argument = argument_at(launch, i);
+    const anyplace_argument& argument = backend::argument_at(launch, i);
     const ze_result_t result = api().KernelSetArgumentValue(native_, index, argument.size, argument.value);
     if (result == ZE_RESULT_ERROR_INVALID_KERNEL_ARGUMENT_SIZE) [[unlikely]] {
-      fail_call(result, "zeKernelSetArgumentValue", ANYPLACE_STATUS_INVALID_ARGUMENT,
-                "argument " + std::to_string(i) + " of kernel " + name_ + " has " + std::to_string(argument.size) +
-                    " bytes; the kernel's parameter hasn't");
+      Results::fail(result, "zeKernelSetArgumentValue", ANYPLACE_STATUS_INVALID_ARGUMENT,
+                    "argument " + std::to_string(i) + " of kernel " + name_ + " has " + std::to_string(argument.size) +
+                        " bytes; the kernel's parameter hasn't");
     }
     device_.check(result, "zeKernelSetArgumentValue");
   }

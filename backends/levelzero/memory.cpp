@@ -46,8 +46,8 @@ void Memory::refuse_size(ze_result_t result, const char* call, std::uint64_t byt
   const bool too_big = result == ZE_RESULT_ERROR_UNSUPPORTED_SIZE ||
                        (largest != 0 && bytes > largest && result == ZE_RESULT_ERROR_INVALID_ARGUMENT);
   if (!too_big) device_.fail(result, call);
-  fail_call(result, call, ANYPLACE_STATUS_OUT_OF_MEMORY,
-            std::to_string(bytes) + " bytes in one piece; the device gives at most " + std::to_string(largest));
+  Results::fail(result, call, ANYPLACE_STATUS_OUT_OF_MEMORY,
+                std::to_string(bytes) + " bytes in one piece; the device gives at most " + std::to_string(largest));
 }
 
 anyplace_address Memory::allocate(std::uint32_t kind, std::uint64_t bytes) {

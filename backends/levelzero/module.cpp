@@ -54,8 +54,8 @@ std::string log_text(ze_module_build_log_handle_t log) {
 
 [[noreturn]] void fail_build(Device& device, const anyplace_module_desc& desc, ze_result_t result,
                              const std::string& log) {
-  if (is_loss(result) || device.lost()) device.fail(result, "zeModuleCreate");
-  anyplace_status status = status_of(result);
+  if (Results::is_sticky(result) || device.lost()) device.fail(result, "zeModuleCreate");
+  anyplace_status status = Results::status_of(result);
   // This backend makes all other arguments, so only the image or the options can be invalid.
   if (status == ANYPLACE_STATUS_INVALID_ARGUMENT || status == ANYPLACE_STATUS_UNSUPPORTED) {
     status = ANYPLACE_STATUS_INVALID_IMAGE;
@@ -68,7 +68,7 @@ std::string log_text(ze_module_build_log_handle_t log) {
                : "the driver takes SPIR-V for OpenCL kernels up to version " + version_text(device.spirv_version());
   }
   if (!log.empty()) more += (more.empty() ? "the compiler's log:\n" : "; the compiler's log:\n") + log;
-  fail_call(result, "zeModuleCreate", status, more);
+  Results::fail(result, "zeModuleCreate", status, more);
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ void Module::global(const char* name, anyplace_global& out) const {
   void* address = nullptr;
   const ze_result_t result = api().ModuleGetGlobalPointer(native_, name, &bytes, &address);
   if (result == ZE_RESULT_ERROR_INVALID_GLOBAL_NAME) {
-    fail_call(
+    Results::fail(
         result, "zeModuleGetGlobalPointer", ANYPLACE_STATUS_NO_SUCH_GLOBAL,
         std::string("the module has no variable \"") + name + "\"; compilers mangle names that aren't extern \"C\"");
   }

@@ -8,15 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "anyplace/backend/kit/properties.h"
+#include "anyplace/backend/kit/sampled.h"
 #include "device.h"
 #include "graph.h"
 
 namespace anyplace::levelzero {
 namespace {
 
+using anyplace::backend::bit;
 using anyplace::backend::set_text;
-
-constexpr std::uint64_t bit(unsigned number) { return std::uint64_t{1} << number; }
 
 /// Level Zero's priorities are low, normal and high.
 constexpr std::int32_t least_priority = 1, greatest_priority = -1;
@@ -34,19 +35,20 @@ void read_properties(ze_device_handle_t device, const Context& context, Facts& f
                                                                    : ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES;
   DeviceIpVersion ip{structure_type_device_ip_version, nullptr, 0};
   if (context.has_extension(device_ip_version_extension)) facts.properties.pNext = &ip;
-  check(api().DeviceGetProperties(device, &facts.properties), "zeDeviceGetProperties");
+  Results::check(api().DeviceGetProperties(device, &facts.properties), "zeDeviceGetProperties");
   facts.properties.pNext = nullptr;
   facts.ip_version = ip.ipVersion;
 }
 
 void read_queue_groups(ze_device_handle_t device, Facts& facts) {
   std::uint32_t count = 0;
-  check(api().DeviceGetCommandQueueGroupProperties(device, &count, nullptr), "zeDeviceGetCommandQueueGroupProperties");
+  Results::check(api().DeviceGetCommandQueueGroupProperties(device, &count, nullptr),
+                 "zeDeviceGetCommandQueueGroupProperties");
   std::vector<ze_command_queue_group_properties_t> groups(count);
   for (auto& group : groups) group.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES;
   if (count == 0) return;
-  check(api().DeviceGetCommandQueueGroupProperties(device, &count, groups.data()),
-        "zeDeviceGetCommandQueueGroupProperties");
+  Results::check(api().DeviceGetCommandQueueGroupProperties(device, &count, groups.data()),
+                 "zeDeviceGetCommandQueueGroupProperties");
   for (std::uint32_t i = 0; i < std::min<std::size_t>(count, groups.size()); ++i) {
     // Queue groups that can only copy aren't used, because a stream needs both.
     constexpr auto wanted = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE | ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
@@ -119,7 +121,7 @@ namespace {
 void read_module_features(ze_device_handle_t device, anyplace_device_properties& out) {
   ze_device_module_properties_t properties{};
   properties.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES;
-  check(api().DeviceGetModuleProperties(device, &properties), "zeDeviceGetModuleProperties");
+  Results::check(api().DeviceGetModuleProperties(device, &properties), "zeDeviceGetModuleProperties");
   constexpr std::pair<ze_device_module_flags_t, std::uint32_t> features[] = {
       {ZE_DEVICE_MODULE_FLAG_FP16, ANYPLACE_FEATURE_FLOAT16},
       {ZE_DEVICE_MODULE_FLAG_FP64, ANYPLACE_FEATURE_FLOAT64},
@@ -136,9 +138,9 @@ Facts read_facts(ze_device_handle_t device, const Context& context) {
   Facts facts;
   read_properties(device, context, facts);
   facts.compute.stype = ZE_STRUCTURE_TYPE_DEVICE_COMPUTE_PROPERTIES;
-  check(api().DeviceGetComputeProperties(device, &facts.compute), "zeDeviceGetComputeProperties");
+  Results::check(api().DeviceGetComputeProperties(device, &facts.compute), "zeDeviceGetComputeProperties");
   facts.access.stype = ZE_STRUCTURE_TYPE_DEVICE_MEMORY_ACCESS_PROPERTIES;
-  check(api().DeviceGetMemoryAccessProperties(device, &facts.access), "zeDeviceGetMemoryAccessProperties");
+  Results::check(api().DeviceGetMemoryAccessProperties(device, &facts.access), "zeDeviceGetMemoryAccessProperties");
   facts.total_memory = read_total_memory(device);
   facts.shares_memory = shares_memory(context);
   read_queue_groups(device, facts);
@@ -231,6 +233,15 @@ std::uint32_t Device::spirv_version() const {
 void Device::memory_info(anyplace_memory_info& out) const {
   out.free_bytes = ANYPLACE_UNKNOWN;
   out.total_bytes = facts().total_memory;
+}
+
+void Device::sample(anyplace_device_sample& out) {
+  sysman_.sample(out);
+  // If the management interface knows nothing of the device, the device's own properties have to do.
+  const bool known = (out.known & bit(ANYPLACE_SAMPLE_BIT_MEMORY_TOTAL_BYTES)) != 0;
+  if (!known && facts().total_memory != ANYPLACE_UNKNOWN) {
+    backend::Sampled(out).memory_total_bytes(facts().total_memory);
+  }
 }
 
 }  // namespace anyplace::levelzero

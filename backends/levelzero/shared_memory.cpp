@@ -62,7 +62,7 @@ SharedMemory::Exported SharedMemory::get_handle(anyplace_address start) {
   const ze_result_t result = api().MemGetIpcHandle(device_.context(), from_handle<const void>(start), &made.handle);
   if (result != ZE_RESULT_SUCCESS) backend::require_descriptor("sharing a buffer");
   if (result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE || result == ZE_RESULT_ERROR_INVALID_ARGUMENT) {
-    fail_call(result, "zeMemGetIpcHandle", ANYPLACE_STATUS_UNSUPPORTED);
+    Results::fail(result, "zeMemGetIpcHandle", ANYPLACE_STATUS_UNSUPPORTED);
   }
   device_.check(result, "zeMemGetIpcHandle");
   if (names_its_process(made.handle)) return made;

@@ -32,7 +32,7 @@ bool Signal::is_complete() {
 bool Signal::is_complete_for_sure() noexcept {
   if (is_known_complete()) return true;
   const ze_result_t result = api().EventQueryStatus(native_);
-  if (is_loss(result)) device_->lose(result);
+  if (Results::is_sticky(result)) device_->lose(result);
   if (result != ZE_RESULT_SUCCESS || device_->lost()) return false;
   set_complete();
   return true;
@@ -65,7 +65,7 @@ ze_result_t Signal::signal_from_host() noexcept {
   ze_result_t result = ZE_RESULT_SUCCESS;
   for (int i = 0; i < attempts; ++i) {
     result = api().EventHostSignal(native_);
-    if (result == ZE_RESULT_SUCCESS || is_loss(result)) break;
+    if (result == ZE_RESULT_SUCCESS || Results::is_sticky(result)) break;
   }
   return result;
 }
@@ -118,7 +118,7 @@ void SignalPool::give(Signal& signal) noexcept {
       idle_ = &signal;
     }
   }
-  if (is_loss(result)) device_.lose(result);
+  if (Results::is_sticky(result)) device_.lose(result);
 }
 
 void SignalPool::add_page() {

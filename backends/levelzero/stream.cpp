@@ -49,10 +49,10 @@ void Stream::report_if_released(const SignalRef& signal) noexcept {
   const DeviceBase& other = signal->device();
   if (&other == &device_ || !other.lost() || signal->is_known_complete()) return;
   try {
-    const std::string text = "the stream waited for work of levelzero:" + std::to_string(other.index()) +
+    const std::string text = "the stream waited for work of " + other.place() +
                              ", which was lost: it waits no longer, and what comes after may not find that work done";
     device_.host().stream_fault(cookie_, ANYPLACE_STATUS_BACKEND_FAILED, text.c_str(), other.loss(),
-                                name_of(other.loss()).c_str());
+                                Results::name_of(other.loss()).c_str());
   } catch (...) {  // there is no memory for the message
     device_.host().stream_fault(cookie_, ANYPLACE_STATUS_BACKEND_FAILED, "a device that was waited for was lost");
   }
@@ -147,6 +147,11 @@ void Submission::append_host_step(Waiter& waiter, Waiter::Step step) {
   job->before = stream_.marker_locked();
   stream_.wait_for_step(after);
   waiter.add(std::move(job));
+}
+
+void Stream::launch_host_function(anyplace_host_function function, void* user) {
+  Submission(*this).append_host_step(device_.host_functions(),
+                                     [function, user](anyplace_status status) { function(user, status); });
 }
 
 // ---- Markers -------------------------------------------------------------------------------------------------------
@@ -277,7 +282,7 @@ IdleList make_list(Device& device, std::int32_t priority) {
     result = api().CommandListCreateImmediate(context, device.native(), &desc, &list);
   }
   if (refuses_value(result) && order == StreamOrder::in_order) {
-    fail_call(
+    Results::fail(
         result, "zeCommandListCreateImmediate", ANYPLACE_STATUS_UNSUPPORTED,
         "ANYPLACE_LEVELZERO_IN_ORDER=1 insists on lists that keep their order, which this driver hasn't: unset it");
   }
@@ -286,7 +291,7 @@ IdleList make_list(Device& device, std::int32_t priority) {
   return {list, order, priority};
 }
 
-Stream* make(Device& device, std::int32_t priority, StreamKind kind, std::uint64_t cookie) {
+Stream* make_of_kind(Device& device, std::int32_t priority, StreamKind kind, std::uint64_t cookie) {
   device.work().sweep();
   const IdleList list = make_list(device, std::clamp(priority, -1, 1));
   try {
@@ -301,16 +306,16 @@ Stream* make(Device& device, std::int32_t priority, StreamKind kind, std::uint64
 
 }  // namespace
 
-Stream* make_stream(Device& device, const anyplace_stream_desc& desc) {
+Stream* Stream::make(Device& device, const anyplace_stream_desc& desc) {
   const bool blocking = (desc.flags & ANYPLACE_STREAM_BLOCKING) != 0;
-  return make(device, desc.priority, blocking ? StreamKind::blocking : StreamKind::plain, desc.cookie);
+  return make_of_kind(device, desc.priority, blocking ? StreamKind::blocking : StreamKind::plain, desc.cookie);
 }
 
-Stream* make_null_stream(Device& device, const anyplace_stream_desc& desc) {
-  return make(device, 0, StreamKind::null, desc.cookie);
+Stream* Stream::make_null(Device& device, const anyplace_stream_desc& desc) {
+  return make_of_kind(device, 0, StreamKind::null, desc.cookie);
 }
 
-Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream_desc& desc) {
+Stream* Stream::adopt(Device& device, std::uint64_t native, const anyplace_stream_desc& desc) {
   // The driver would use any number as an address. Small numbers can't be addresses; they are other vendors' names of
   // default streams.
   constexpr std::uint64_t lowest_address = 4096;
@@ -334,8 +339,8 @@ Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream
   ze_device_handle_t of = device.native();
   if (api().CommandListGetDeviceHandle != nullptr && api().CommandListGetDeviceHandle(list, &of) == ZE_RESULT_SUCCESS &&
       of != device.native()) {
-    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the command list is of another device than levelzero:" +
-                                                 std::to_string(device.index()) + "; wrap it for its own");
+    refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+           "the command list is of another device than " + device.place() + "; wrap it for its own");
   }
   return device.work().add_or_share(
       std::make_unique<Stream>(device, IdleList{list, StreamOrder::adopted, 0}, StreamKind::plain, desc.cookie));

@@ -51,11 +51,21 @@ class Stream {
   StreamKind kind() const noexcept { return kind_; }
   std::uint64_t cookie() const noexcept { return cookie_; }
 
+  // -- These throw.
+  static Stream* make(Device& device, const anyplace_stream_desc& desc);
+  static Stream* make_null(Device& device, const anyplace_stream_desc& desc);
+  /// Wraps an immediate command list of the user's. Throws INVALID_ARGUMENT if the handle is found not to be one.
+  static Stream* adopt(Device& device, std::uint64_t native, const anyplace_stream_desc& desc);
+  /// Does what Work::remove does.
+  void destroy() { device_.work().remove(*this); }
+
   /// Makes later commands wait for the signal, which may be of any driver.
   void wait(const SignalRef& signal);
   /// Makes later commands wait for a signal that the host will signal. `begin` arranges that afterwards; if it throws,
   /// the signal is signalled at once.
   void wait_for_host(const SignalRef& signal, const std::function<void()>& begin);
+
+  void launch_host_function(anyplace_host_function function, void* user);
 
   /// A signal that is signalled when everything submitted so far is done. Null if nothing was submitted.
   SignalRef marker();
@@ -152,12 +162,6 @@ class Submission {
   const LegacyTurn turn_;
   const std::lock_guard<std::mutex> lock_;
 };
-
-/// Makes a stream of the device. Throws.
-Stream* make_stream(Device& device, const anyplace_stream_desc& desc);
-Stream* make_null_stream(Device& device, const anyplace_stream_desc& desc);
-/// Wraps an immediate command list of the user's. Throws INVALID_ARGUMENT if the handle is found not to be one.
-Stream* adopt_stream(Device& device, std::uint64_t native, const anyplace_stream_desc& desc);
 
 // ---- Inline --------------------------------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ Interface begin() {
     return made;
   }
   if (const ze_result_t result = entries.Init(0); result != ZE_RESULT_SUCCESS) {
-    made.text = library.path() + ": zesInit gives " + name_of(result) +
+    made.text = library.path() + ": zesInit gives " + Results::name_of(result) +
                 ": see that the driver's system management is installed, and that this user may read /sys/class/drm";
     return made;
   }
@@ -265,10 +265,10 @@ class Questions {
   bool ask(ze_result_t(ZE_APICALL* entry)(Parameters...), const char* call, Arguments... arguments) {
     if (entry == nullptr) return false;
     const ze_result_t result = entry(arguments...);
-    if (is_loss(result)) device_.fail(result, call);
+    if (Results::is_sticky(result)) device_.fail(result, call);
     const bool expected = result == ZE_RESULT_SUCCESS || result == ZE_RESULT_ERROR_UNSUPPORTED_FEATURE ||
                           result == ZE_RESULT_ERROR_NOT_AVAILABLE || result == ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS;
-    if (!expected && failed_.empty()) failed_ = std::string("; ") + call + " gives " + name_of(result);
+    if (!expected && failed_.empty()) failed_ = std::string("; ") + call + " gives " + Results::name_of(result);
     return result == ZE_RESULT_SUCCESS;
   }
   template <class Handle, class Enumerate>
@@ -423,7 +423,7 @@ std::vector<anyplace_process> Sysman::processes() {
     count = static_cast<std::uint32_t>(states.size());
     const ze_result_t result = interface().entries.DeviceProcessesGetState(handle, &count, states.data());
     if (result == ZE_RESULT_ERROR_INVALID_SIZE) continue;
-    if (is_loss(result)) device_.fail(result, "zesDeviceProcessesGetState");
+    if (Results::is_sticky(result)) device_.fail(result, "zesDeviceProcessesGetState");
     if (result != ZE_RESULT_SUCCESS) break;
     states.resize(std::min<std::size_t>(count, states.size()));
     told = true;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "anyplace/backend/kit/virtual_memory.h"
 #include "device_base.h"
 
 namespace anyplace::levelzero {
@@ -29,8 +30,8 @@ PhysicalMemory::PhysicalMemory(DeviceBase& device, std::uint64_t bytes) : device
   desc.size = bytes;
   const ze_result_t result = api().PhysicalMemCreate(device.context(), device.native(), &desc, &native_);
   if (result == ZE_RESULT_ERROR_UNSUPPORTED_SIZE) {
-    fail_call(result, "zePhysicalMemCreate", ANYPLACE_STATUS_OUT_OF_MEMORY,
-              std::to_string(bytes) + " bytes in one piece");
+    Results::fail(result, "zePhysicalMemCreate", ANYPLACE_STATUS_OUT_OF_MEMORY,
+                  std::to_string(bytes) + " bytes in one piece");
   }
   device.check(result, "zePhysicalMemCreate");
   check_made(native_, "zePhysicalMemCreate");
@@ -56,6 +57,15 @@ bool VirtualMemory::is_offered() noexcept {
     return wish != nullptr && std::strcmp(wish, "1") == 0;
   }();
   return wanted && is_supported();
+}
+
+void VirtualMemory::require_supported() {
+  if (!is_supported()) refuse(ANYPLACE_STATUS_UNSUPPORTED, "the Level Zero loader is too old for virtual memory");
+  if (!is_offered()) {
+    refuse(ANYPLACE_STATUS_UNSUPPORTED,
+           "virtual memory is not offered: that memory can be mapped at several addresses at once has not been seen on "
+           "a device; ANYPLACE_LEVELZERO_VIRTUAL_MEMORY=1 offers it");
+  }
 }
 
 /// The page size depends on the size of the memory. The largest page size suits all memory.
@@ -85,8 +95,8 @@ anyplace_address VirtualMemory::reserve(std::uint64_t bytes) {
     result = api().VirtualMemReserve(device_.context(), reinterpret_cast<void*>(wished_address), bytes, &made);
   }
   if (result == ZE_RESULT_ERROR_UNSUPPORTED_SIZE) {
-    fail_call(result, "zeVirtualMemReserve", ANYPLACE_STATUS_OUT_OF_MEMORY,
-              std::to_string(bytes) + " bytes of addresses");
+    Results::fail(result, "zeVirtualMemReserve", ANYPLACE_STATUS_OUT_OF_MEMORY,
+                  std::to_string(bytes) + " bytes of addresses");
   }
   device_.check(result, "zeVirtualMemReserve");
   check_made(made, "zeVirtualMemReserve");
@@ -151,22 +161,9 @@ void VirtualMemory::map(anyplace_address address, const PhysicalRef& physical) {
   device_.fail(result, "zeVirtualMemMap");
 }
 
-void VirtualMemory::require_whole_mappings(anyplace_address address, std::uint64_t bytes) const {
-  auto mapping = mappings_.find(address);
-  std::uint64_t covered = 0;
-  while (covered < bytes && mapping != mappings_.end() && mapping->first == address + covered) {
-    covered += mapping->second.memory->bytes();
-    ++mapping;
-  }
-  if (covered == bytes) return;
-  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-         "the " + std::to_string(bytes) + " bytes from address " + std::to_string(address) +
-             " are not one mapping, nor several that adjoin, each whole: unmap what was mapped");
-}
-
 void VirtualMemory::unmap(anyplace_address address, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  require_whole_mappings(address, bytes);
+  backend::require_whole_mappings(mappings_, address, bytes, [](const Mapping& one) { return one.memory->bytes(); });
   FirstFailure failure;
   for (std::uint64_t done = 0; done < bytes;) {
     const auto mapping = mappings_.find(address + done);

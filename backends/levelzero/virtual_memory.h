@@ -45,6 +45,8 @@ using PhysicalRef = std::shared_ptr<PhysicalMemory>;
 
 class VirtualMemory {
  public:
+  using Physical = PhysicalRef;
+
   explicit VirtualMemory(DeviceBase& device) noexcept : device_(device) {}
   VirtualMemory(const VirtualMemory&) = delete;  // one per device
   VirtualMemory& operator=(const VirtualMemory&) = delete;
@@ -54,6 +56,8 @@ class VirtualMemory {
   /// Whether it is supported and the user asks for it (ANYPLACE_LEVELZERO_VIRTUAL_MEMORY=1). If not, nothing below is
   /// called.
   static bool is_offered() noexcept;
+  /// Throws UNSUPPORTED, with the reason, unless it is offered.
+  static void require_supported();
 
   std::uint64_t granularity();
   anyplace_address reserve(std::uint64_t bytes);
@@ -77,7 +81,6 @@ class VirtualMemory {
     ze_result_t failed = ZE_RESULT_SUCCESS;  ///< the failure of zeVirtualMemUnmap
   };
 
-  void require_whole_mappings(anyplace_address address, std::uint64_t bytes) const;
   ze_result_t unmap(anyplace_address address, Mapping& mapping) noexcept;
 
   DeviceBase& device_;

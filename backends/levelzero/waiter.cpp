@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "waiter.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
-#include "anyplace/backend/kit/signals_blocked.h"
+#include "anyplace/backend/kit/start_thread.h"
 #include "device_base.h"
 
 namespace anyplace::levelzero {
@@ -40,16 +37,7 @@ void Waiter::add(JobRef job) noexcept {
 void Waiter::start() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable() || stopping_) return;
-  const anyplace::backend::SignalsBlocked blocked;
-  try {
-    thread_ = std::thread([this] {
-      pthread_setname_np(pthread_self(), name_);
-      run();
-    });
-  } catch (const std::system_error& error) {
-    throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, std::string("no thread could be started: ") + error.what(),
-                  error.code().value(), "pthread_create");
-  }
+  thread_ = backend::start_thread(name_, [this] { run(); });
 }
 
 void Waiter::wake() noexcept {
@@ -138,8 +126,8 @@ void Waiter::report_loss(const Job& job, const DeviceBase& lost) const noexcept 
     return;
   }
   try {
-    const std::string text = "levelzero:" + std::to_string(lost.index()) + ": " + text_of(lost.loss());
-    device_.host().stream_fault(job.cookie, status, text.c_str(), lost.loss(), name_of(lost.loss()).c_str());
+    const std::string text = lost.place() + ": " + Results::text_of(lost.loss());
+    device_.host().stream_fault(job.cookie, status, text.c_str(), lost.loss(), Results::name_of(lost.loss()).c_str());
   } catch (...) {  // there is no memory for the message
     device_.host().stream_fault(job.cookie, status, "a device was lost");
   }

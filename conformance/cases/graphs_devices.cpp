@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Graphs and several devices: copies between devices and waits for another device's events are nodes like others, and a
-// graph belongs to one device.
-#include <atomic>
-
+// Graphs and several devices: copies between devices are nodes like others, and a graph belongs to one device. Waits
+// for another device's events are in graphs_events.cpp.
 #include "support.h"
 
 namespace anyplace::conformance::graphs_devices_cases {
@@ -100,77 +98,6 @@ ANYPLACE_CASE("graphs", "graphs.update", "copies between devices change for late
   Bytes expected;
   for (const int value : {0, 1, 2, 1, 2, 3}) expected.insert(expected.end(), bytes, static_cast<std::uint8_t>(value));
   CHECK_BYTES(read(stream, seen), expected);
-}
-
-// ---- Events
-
-ANYPLACE_CASE("graphs", "graphs.events", "a node waits for the most recent record of another device's event",
-              Capability::host_functions, second_device) {
-  const Device device = run.device();
-  Handover handover(run.second(), device);
-  const Event event = CALL(Event(run.second()));
-  Graph graph(device);
-  graph.add_copy(graph.add_event_wait({}, event), handover.destination, handover.source);
-  const GraphExec exec = CALL(graph.instantiate());
-  // Without a record there is no wait.
-  CALL(exec.launch(handover.consumer));
-  CHECK_BYTES(read(handover.consumer, handover.destination), Bytes(Handover::bytes, 1));
-  handover.hold_and_fill();
-  CALL(event.record(handover.producer));
-  CALL(exec.launch(handover.consumer));
-  CHECK_STAYS_FALSE(handover.consumer.query() || read(handover.destination) != Bytes(Handover::bytes, 1));
-  handover.gate.open();
-  CHECK_BYTES(read(handover.consumer, handover.destination), Bytes(Handover::bytes, 2));
-}
-
-ANYPLACE_CASE("graphs", "graphs.events", "a launch doesn't wait for what another device records after it",
-              Capability::host_functions, second_device) {
-  HostGate gate;
-  const Device device = run.device();
-  const Stream stream = CALL(Stream(device));
-  const Stream elsewhere = CALL(Stream(run.second()));
-  const Buffer buffer = filled(stream, bytes, 1);
-  const Event event = CALL(Event(run.second()));
-  Graph graph(device);
-  graph.add_memset8(graph.add_event_wait({}, event), buffer, 2);
-  const GraphExec exec = CALL(graph.instantiate());
-  CALL(event.record(elsewhere));
-  CALL(exec.launch(stream));
-  gate.hold(elsewhere);
-  CALL(event.record(elsewhere));
-  CHECK(CALL(stream.synchronize(1h)));
-  CHECK_BYTES(read(buffer), all_of(2));
-  gate.open();
-  CALL(elsewhere.synchronize());
-}
-
-ANYPLACE_CASE("graphs", "graphs.events", "another device waits for what a graph records, each time",
-              Capability::host_functions, second_device) {
-  const Device device = run.device();
-  const Stream stream = CALL(Stream(device));
-  const Stream elsewhere = CALL(Stream(run.second()));
-  const Buffer source = filled(stream, bytes, 0);
-  const Buffer destination = filled(elsewhere, bytes, 0);
-  const Event event = CALL(Event(device));
-  std::atomic<const Signal*> open{nullptr};
-  Graph graph(device);
-  const GraphNode held = graph.add_host_function({}, [&open] { open.load()->wait(); });
-  graph.add_event_record(graph.add_memset8(held, source, 2), event);
-  const GraphExec exec = CALL(graph.instantiate());
-  for (int round = 0; round < 2; ++round) {
-    const Signal signal;
-    open = &signal;
-    CALL(stream.memset8(source, 1));
-    CALL(elsewhere.memset8(destination, 0));
-    CALL(elsewhere.synchronize());
-    CALL(exec.launch(stream));
-    CALL(elsewhere.wait_event(event));
-    CALL(elsewhere.copy(destination, source));
-    CHECK_STAYS_FALSE(elsewhere.query() || read(destination) != all_of(0));
-    signal.set();
-    CHECK_BYTES(read(elsewhere, destination), all_of(2));
-    CALL(stream.synchronize());
-  }
 }
 
 // ---- The graph's device

@@ -61,26 +61,35 @@ void check_all_texts(Caller caller = {}) {
 
 // ---- Texts of fixed size
 
+/// For each device: `body` gets its number, and a struct to be filled in which nothing is zero.
+template <class Filled, class Body>
+void for_each_device(const TableBackend& backend, const Body& body) {
+  std::int32_t count = 0;
+  MUST(backend, device_count, &count);
+  for (std::int32_t device = 0; device < count; ++device) {
+    Filled filled;
+    std::memset(&filled, 0xa5, sizeof(filled));
+    filled.struct_size = sizeof(filled);
+    body(device, filled);
+  }
+}
+
 ANYPLACE_CASE("texts", "texts.whole", "the names of a backend and its devices are UTF-8 that ends with NUL") {
   TableBackend::note_texts();
   const TableBackend backend(run);
   check_line(backend.table().name, "the table's name");
   check_line(backend.table().version, "the table's version");
   check_line(backend.table().description, "the table's description");
-  std::int32_t count = 0;
-  MUST(backend, device_count, &count);
-  for (std::int32_t device = 0; device < count; ++device) {
-    anyplace_device_properties properties;
-    std::memset(&properties, 0xa5, sizeof(properties));
-    properties.struct_size = sizeof(properties);
-    MUST(backend, device_properties, device, &properties);
-    check_line(properties.name, "a device's name");
-    check_line(properties.vendor, "a device's vendor");
-    check_line(properties.architecture, "a device's architecture");
-    check_line(properties.driver_version, "a device's driver version");
-    check_line(properties.uuid, "a device's uuid");
-    check_line(properties.pci, "a device's PCI address");
-  }
+  for_each_device<anyplace_device_properties>(backend,
+                                              [&](std::int32_t device, anyplace_device_properties& properties) {
+                                                MUST(backend, device_properties, device, &properties);
+                                                check_line(properties.name, "a device's name");
+                                                check_line(properties.vendor, "a device's vendor");
+                                                check_line(properties.architecture, "a device's architecture");
+                                                check_line(properties.driver_version, "a device's driver version");
+                                                check_line(properties.uuid, "a device's uuid");
+                                                check_line(properties.pci, "a device's PCI address");
+                                              });
   check_all_texts();
 }
 
@@ -88,15 +97,10 @@ ANYPLACE_CASE("texts", "texts.whole", "the source of a device's figures is UTF-8
               Capability::monitoring) {
   TableBackend::note_texts();
   const TableBackend backend(run);
-  std::int32_t count = 0;
-  MUST(backend, device_count, &count);
-  for (std::int32_t device = 0; device < count; ++device) {
-    anyplace_device_sample taken;
-    std::memset(&taken, 0xa5, sizeof(taken));
-    taken.struct_size = sizeof(taken);
+  for_each_device<anyplace_device_sample>(backend, [&](std::int32_t device, anyplace_device_sample& taken) {
     MUST(backend, device_sample, device, &taken);
     check_array(taken.source, "the source of a device's figures");
-  }
+  });
   check_all_texts();
 }
 

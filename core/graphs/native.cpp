@@ -103,7 +103,7 @@ std::unique_ptr<NativeGraph> NativeGraph::make(std::shared_ptr<const GraphConten
 NativeGraph::~NativeGraph() {
   if (handle_ == 0 || !backends_callable()) return;
   const anyplace_status status = device_->table->graph_destroy(device_->self, handle_);
-  if (!device_->lost.load(std::memory_order_relaxed)) check_quietly(status, *device_, "~GraphExec");
+  check_given_back(status, *device_, "~GraphExec");
 }
 
 std::shared_ptr<const void> NativeGraph::update(std::shared_ptr<const GraphContent> content, const char* operation) {

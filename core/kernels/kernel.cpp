@@ -41,7 +41,7 @@ void KernelState::dispose(KernelState* kernel) noexcept {
   if (owner->module || !backends_callable()) return;  // the backend's kernel of a module is destroyed with its module
   DeviceState& device = *owner->device;
   const anyplace_status status = device.table->kernel_destroy(device.self, owner->handle);
-  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "~Kernel");
+  check_given_back(status, device, "~Kernel");
 }
 
 void set_limits(KernelState& kernel, const char* operation) {

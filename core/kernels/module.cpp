@@ -41,7 +41,7 @@ void ModuleState::dispose(ModuleState* module) noexcept {
   if (!backends_callable()) return;
   DeviceState& device = *owner->device;
   const anyplace_status status = device.table->module_unload(device.self, owner->handle);
-  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "~Module");
+  check_given_back(status, device, "~Module");
 }
 
 namespace {

@@ -172,7 +172,7 @@ void close(OpenMemory& memory) noexcept {
   DeviceState& device = *memory.device;
   const anyplace_status status = device.table->memory_import_end(device.self, device.index, memory.address);
   // Closing memory of a lost device may fail, which isn't reported.
-  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, freeing);
+  check_given_back(status, device, freeing);
   std::erase_if(open_memory(), [&](const auto& each) { return &each.second == &memory; });
 }
 

@@ -151,7 +151,7 @@ void RawMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
   const anyplace_status status =
       device.table->memory_free(device.self, device.index, buffer->kind, buffer->allocation());
   // Freeing memory of a lost device may fail, and that isn't reported.
-  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, operation);
+  check_given_back(status, device, operation);
 }
 
 }  // namespace anyplace::detail

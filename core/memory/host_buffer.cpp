@@ -30,7 +30,7 @@ constexpr auto registrations = detail::DeviceAddresses::List::registrations;
 void unregister(detail::DeviceState& device, void* data) noexcept {
   if (!detail::backends_callable()) return;
   const anyplace_status status = device.table->host_unregister(device.self, device.index, data);
-  if (!device.lost.load(std::memory_order_relaxed)) detail::check_quietly(status, device, release_registration);
+  detail::check_given_back(status, device, release_registration);
 }
 
 }  // namespace

@@ -342,7 +342,7 @@ HostPool::Chain HostPool::give_back(Chain blocks,
     const anyplace_status status =
         device_.table->memory_free(device_.self, device_.index, ANYPLACE_MEMORY_PINNED, block->address);
     // On a lost device the status has no meaning.
-    if (!device_.lost.load(std::memory_order_relaxed)) check_quietly(status, device_, free_operation);
+    check_given_back(status, device_, free_operation);
   }
   return blocks;
 }

@@ -285,13 +285,11 @@ bool HostGroup::step(Deadline::Clock::time_point now, bool by_waiter, Signals& d
       job = jobs_.erase(job);
     }
   } catch (const Error& error) {
-    // invalid_argument says that the ranks call different operations, which all of them have found out. Of any other
-    // failure the other ranks know nothing, so they are ended at exit.
-    if (error.code() != ErrorCode::invalid_argument) runtime_.give_up();
-    give_up(error, done);
+    if (!all_ranks_know_) runtime_.give_up();  // the others would wait for this one, so they are ended at exit
+    end_jobs(error, done);
   } catch (const std::exception&) {
     runtime_.give_up();
-    give_up(no_memory_error(), done);
+    end_jobs(no_memory_error(), done);
   }
   return running && !jobs_.empty();
 }
@@ -350,7 +348,7 @@ void HostGroup::start_check(HostJob& job) {
                  device().place, "Communicator");
 }
 
-void HostGroup::compare_headers(const HostJob& job) const {
+void HostGroup::compare_headers(const HostJob& job) {
   const auto named = [](const JobHeader& header) {
     Part part;
     part.what = static_cast<Collective>(header.what);
@@ -362,6 +360,7 @@ void HostGroup::compare_headers(const HostJob& job) const {
   };
   for (std::size_t rank = 1; rank < job.headers.size(); ++rank) {
     if (std::memcmp(&job.headers[rank], &job.headers[0], sizeof(JobHeader)) == 0) continue;
+    all_ranks_know_ = true;  // each has the headers of all
     fail(ErrorCode::invalid_argument, device().place, "Communicator",
          fmt::format("the ranks call different operations: as number {}, rank 0 calls {}, and rank {} calls {}\nall "
                      "ranks call the same ones in the same order\nsee docs/ranks.md",
@@ -408,7 +407,7 @@ NoDestructor<Abandoned> abandoned;
 
 }  // namespace
 
-void HostGroup::give_up(const Error& error, Signals& done) noexcept {
+void HostGroup::end_jobs(const Error& error, Signals& done) noexcept {
   fail_with(error);
   for (const std::shared_ptr<HostJob>& job : jobs_) {
     done.push_back(job->wait);
@@ -427,7 +426,7 @@ void HostGroup::end(const Error& error) noexcept {
   Signals done;
   {
     const HostProgress::Calls calls;
-    give_up(error, done);
+    end_jobs(error, done);
   }
   signal(done);
 }

@@ -92,12 +92,12 @@ class HostGroup final : public EngineGroup, public std::enable_shared_from_this<
   void start(HostJob& job);
   void start_parts(HostJob& job);
   void start_check(HostJob& job);
-  void compare_headers(const HostJob& job) const;
+  void compare_headers(const HostJob& job);
   std::uint32_t test_operation(anyplace_operation operation) const;
   bool test(HostJob& job);
   void finish(HostJob& job) const noexcept;
   /// Makes the group fail with `error`, and removes all jobs, whose waits it adds to `done`.
-  void give_up(const Error& error, Signals& done) noexcept;
+  void end_jobs(const Error& error, Signals& done) noexcept;
 
   HostRuntime& runtime_;
   const anyplace_engine_table& table_;
@@ -110,6 +110,7 @@ class HostGroup final : public EngineGroup, public std::enable_shared_from_this<
   std::uint64_t sequence_ = 0;
   std::chrono::microseconds patience_;  ///< how long submit_at_once() tests an operation before it becomes a job
   bool listed_ = false;                 ///< whether HostProgress has the group in its list
+  bool all_ranks_know_ = false;  ///< the ranks call different operations, which each has found out; nobody waits then
   friend class HostProgress;
 };
 

@@ -39,6 +39,8 @@ struct DeviceState {
   /// The first Error with the vendor's reason for the loss; null if there was none. Later device_lost errors repeat
   /// that reason. Never freed.
   std::atomic<const Error*> loss{nullptr};
+  /// Somebody was told of the loss: an Error said it, or the error handler got it.
+  mutable std::atomic<bool> loss_is_told{false};
   /// Set when a stream is made on the device: then there may be work to wait for at exit.
   std::atomic<bool> used{false};
 

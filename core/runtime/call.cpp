@@ -86,6 +86,7 @@ void refuse_call(const char* operation) {
 }
 
 void refuse_lost(const DeviceState& device, const char* operation) {
+  device.loss_is_told = true;
   ErrorDetails details;
   details.code = ErrorCode::device_lost;
   details.place = device.place;
@@ -159,12 +160,24 @@ void keep_loss(DeviceState& device, const Error& error) {
 }
 
 void raise(anyplace_status status, DeviceState& device, const char* operation) {
+  if (status == ANYPLACE_STATUS_DEVICE_LOST) device.loss_is_told = true;
   throw make_error(status, device, operation);
 }
 
 void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept {
   if (status == ANYPLACE_STATUS_OK) return;
+  if (status == ANYPLACE_STATUS_DEVICE_LOST) device.loss_is_told = true;
   report(error_or_shortage([&] { return make_error(status, device, operation); }));
+}
+
+void check_given_back(anyplace_status status, DeviceState& device, const char* operation) noexcept {
+  if (status == ANYPLACE_STATUS_OK) return;
+  const bool is_loss = status == ANYPLACE_STATUS_DEVICE_LOST;
+  if (device.lost.load(std::memory_order_relaxed) && (!is_loss || device.loss_is_told)) {
+    static_cast<void>(take_message());
+  } else {
+    check_quietly(status, device, operation);
+  }
 }
 
 void note_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept {

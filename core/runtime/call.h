@@ -65,6 +65,9 @@ inline void check(anyplace_status status, const Object& object, const char* oper
 
 /// For destructors and background threads: gives a failure to the error handler instead of throwing it.
 void check_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept;
+/// As check_quietly(), for an entry that gives something back: on a lost device its failure means nothing, so it is
+/// reported only as the loss, if nobody was told of that.
+void check_given_back(anyplace_status status, DeviceState& device, const char* operation) noexcept;
 /// For a call that goes on although a part of it failed: takes the message away and reports nothing. A loss is kept
 /// with the vendor's reason.
 void note_quietly(anyplace_status status, DeviceState& device, const char* operation) noexcept;

@@ -63,7 +63,7 @@ void destroy_gate(DeviceState& device, anyplace_gate handle) noexcept {
     return;
   }
   const anyplace_status status = device.table->gate_destroy(device.self, handle);
-  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "Stream::wait_event");
+  check_given_back(status, device, "Stream::wait_event");
 }
 
 }  // namespace

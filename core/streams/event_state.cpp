@@ -36,7 +36,7 @@ void destroy_event(DeviceState& device, anyplace_event handle) noexcept {
   }
   const anyplace_status status = device.table->event_destroy(device.self, handle);
   // Destroying a lost device's event may fail, and that isn't reported.
-  if (!device.lost.load(std::memory_order_relaxed)) check_quietly(status, device, "Event::~Event");
+  check_given_back(status, device, "Event::~Event");
 }
 
 std::unique_ptr<EventState> make_event(DeviceState& device, std::uint32_t flags, const char* operation) {

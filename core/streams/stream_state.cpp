@@ -29,7 +29,7 @@ StreamState::~StreamState() {
   if (handle == 0 || is_default || !backends_callable()) return;
   const anyplace_status status = device->table->stream_destroy(device->self, handle);
   // Destroying a lost device's stream may fail, and that isn't reported.
-  if (!device->lost.load(std::memory_order_relaxed)) check_quietly(status, *device, "Stream::~Stream");
+  check_given_back(status, *device, "Stream::~Stream");
 }
 
 // ---- Making --------------------------------------------------------------------------------------------------------

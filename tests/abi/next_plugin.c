@@ -18,8 +18,7 @@ static anyplace_status next_device_properties_entry(void* self, int32_t device, 
   memset(&own, 0, sizeof(own));
   tiny_properties(&own.today);
   own.graph_nodes = 1000;
-  own.today.struct_size = out->struct_size < sizeof(own) ? out->struct_size : (uint32_t)sizeof(own);
-  memcpy(out, &own, own.today.struct_size);
+  least_give(out, out->struct_size, &own, sizeof(own));
   return ANYPLACE_STATUS_OK;
 }
 
@@ -27,8 +26,7 @@ static anyplace_status next_device_memory_entry(void* self, int32_t device, anyp
   (void)self;
   (void)device;
   next_memory_info own = {{0, 0, ANYPLACE_UNKNOWN, TINY_TOTAL}, 12345};
-  own.today.struct_size = out->struct_size < sizeof(own) ? out->struct_size : (uint32_t)sizeof(own);
-  memcpy(out, &own, own.today.struct_size);
+  least_give(out, out->struct_size, &own, sizeof(own));
   return ANYPLACE_STATUS_OK;
 }
 
@@ -39,10 +37,8 @@ anyplace_status anyplace_backend_entry(const anyplace_host* host, anyplace_backe
   own.today.device_properties = next_device_properties_entry;
   own.today.device_memory = next_device_memory_entry;
   own.graph_create = next_graph_create;
-  own.graph_launch = tiny_two_handles;
-  own.today.abi_major = ANYPLACE_ABI_MAJOR;
+  own.graph_launch = least_two_handles;
   own.today.abi_minor = NEXT_ABI_MINOR;
-  own.today.struct_size = table->struct_size < sizeof(own) ? table->struct_size : (uint32_t)sizeof(own);
-  memcpy(table, &own, own.today.struct_size);
+  least_give(table, table->struct_size, &own, sizeof(own));
   return ANYPLACE_STATUS_OK;
 }

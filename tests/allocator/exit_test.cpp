@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "memory/memory_support.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace exit_test {
 
@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t mib = 1024 * 1024;
 
 /// What a process says that ends when `body` returns. A minute is less than giving everything back would take.
-test::ChildResult ended(const std::function<void()>& body) {
+test::Ended ended(const std::function<void()>& body) {
   return test::in_child(
       [&] {
         body();
@@ -49,29 +49,29 @@ void leave_much_to_give_back(const char* segments) {
 
 TEST_CASE("A process that only has memory to give back ends without a word") {
   const std::string segments = GENERATE("virtual", "classic");
-  const test::ChildResult result = ended([&] { leave_much_to_give_back(segments.c_str()); });
-  CHECK_FALSE(result.timed_out);
+  const test::Ended result = ended([&] { leave_much_to_give_back(segments.c_str()); });
+  CHECK_FALSE(result.hung);
   CHECK(result.signal == 0);
   CHECK(result.status == 0);
-  CHECK(result.output == "");
+  CHECK(result.out == "");
 }
 
 TEST_CASE("A process that only has pinned memory to give back ends without a word") {
-  const test::ChildResult result = ended([] {
+  const test::Ended result = ended([] {
     const Device device("sim_full:0");
     std::vector<HostBuffer> all;
     for (int i = 0; i < 100; ++i) all.emplace_back(device, 4096);
     controls_of(device).slow_give_back_ms = 1000;
   });
-  CHECK_FALSE(result.timed_out);
+  CHECK_FALSE(result.hung);
   CHECK(result.status == 0);
-  CHECK(result.output == "");
+  CHECK(result.out == "");
 }
 
 TEST_CASE("A process that ends while a kernel runs leaves the kernel its memory, and says that it runs") {
   const std::string segments = GENERATE("virtual", "classic");
   const bool in_pool = GENERATE(false, true);
-  const test::ChildResult result = ended([&] {
+  const test::Ended result = ended([&] {
     const Device device("cpu_sim:0");
     configure_allocator(device, AllocatorConfig::parse("segments:" + segments));
     const Stream stream(device);
@@ -90,11 +90,11 @@ TEST_CASE("A process that ends while a kernel runs leaves the kernel its memory,
     stream.launch(endless, {1, 1});
     while (!begun) std::this_thread::yield();
   });
-  INFO(result.output);
-  CHECK_FALSE(result.timed_out);
+  INFO(result.out);
+  CHECK_FALSE(result.hung);
   CHECK(result.signal == 0);
   CHECK(result.status == 0);
-  CHECK_THAT(result.output, Catch::Contains("left behind"));
+  CHECK_THAT(result.out, Catch::Contains("left behind"));
 }
 
 }  // namespace exit_test

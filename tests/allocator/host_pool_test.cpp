@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "memory/memory_support.h"
-#include "support/child.h"
 #include "support/environment.h"
+#include "support/process.h"
 
 namespace host_pool_test {
 
@@ -217,7 +217,7 @@ TEST_CASE("Threads share what is kept of pinned memory") {
 }
 
 TEST_CASE("Pinned memory that is kept goes back before the process ends") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     const Device device("sim_full:0");
     controls_of(device).tell_at_shutdown = true;
     const HostBuffer first(device, 5000);
@@ -225,7 +225,7 @@ TEST_CASE("Pinned memory that is kept goes back before the process ends") {
     return 0;
   });
   CHECK(child.status == 0);
-  CHECK_THAT(child.output, Catch::Contains("pinned allocations 2, frees 2"));
+  CHECK_THAT(child.out, Catch::Contains("pinned allocations 2, frees 2"));
 }
 
 }  // namespace host_pool_test

@@ -15,7 +15,7 @@
 #include <thread>
 
 #include "memory/memory_support.h"
-#include "support/child.h"
+#include "support/process.h"
 #include "support/turn.h"
 
 namespace refused_fence_test {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "memory/memory_support.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace shortage_test {
 
@@ -313,16 +313,15 @@ TEST_CASE("A limit that is less than what is taken from the device at a time say
                            Case{"virtual", "3", 3 * mib, "4194304 bytes"}, Case{"classic", "1", 100, "2097152 bytes"},
                            Case{"classic", "10", 5 * mib, "20971520 bytes"});
   // A process for each: what a device is configured to be it stays.
-  const test::ChildResult result = test::in_child([&] {
+  const test::Ended result = test::in_child([&] {
     const Device device = device_of_256_mib(of.segments, std::string(",limit_mb:") + of.limit);
     const Stream stream(device);
     std::puts(out_of_memory(stream, of.bytes).text().c_str());
     return 0;
   });
   CHECK(result.status == 0);
-  CHECK_THAT(result.output, Catch::Contains(of.at_a_time) && Catch::Contains("at a time") &&
-                                Catch::Contains("limit_mb") &&
-                                Catch::Contains(std::to_string(std::stoull(of.limit) * mib) + " bytes"));
+  CHECK_THAT(result.out, Catch::Contains(of.at_a_time) && Catch::Contains("at a time") && Catch::Contains("limit_mb") &&
+                             Catch::Contains(std::to_string(std::stoull(of.limit) * mib) + " bytes"));
 }
 
 TEST_CASE("A pool's limit that is less than what is taken from the device at a time says so") {

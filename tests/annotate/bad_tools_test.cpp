@@ -17,18 +17,18 @@ namespace {
 /// Runs `once`: it succeeds, with one warning, which says that. What it printed.
 std::string warned(const Variables& variables, const std::string& text, bool listening = false) {
   const Ended ended = run_peer("once", variables);
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK(ended.status == 0);
   std::size_t warnings = 0;
-  for (std::size_t at = 0; (at = ended.output.find("anyplace: warning: ", at)) != std::string::npos; ++at) ++warnings;
+  for (std::size_t at = 0; (at = ended.out.find("anyplace: warning: ", at)) != std::string::npos; ++at) ++warnings;
   CHECK(warnings == 1);
-  const std::size_t start = ended.output.find("anyplace: warning: ");
-  const std::string line = ended.output.substr(start, ended.output.find('\n', start) - start);
+  const std::size_t start = ended.out.find("anyplace: warning: ");
+  const std::string line = ended.out.substr(start, ended.out.find('\n', start) - start);
   INFO(line);
   CHECK(line.find(text) != std::string::npos);
   CHECK(line.find("docs/annotations.md") != std::string::npos);
-  CHECK(ended.output.find(listening ? "listening: 1\n" : "listening: 0\n") != std::string::npos);
-  return ended.output;
+  CHECK(ended.out.find(listening ? "listening: 1\n" : "listening: 0\n") != std::string::npos);
+  return ended.out;
 }
 
 void warned_of_nvtx(const std::string& path, const std::string& text, const std::string& mode = "") {
@@ -104,9 +104,9 @@ TEST_CASE("A bad tool keeps no other from hearing") {
   Variables variables = tools.all();
   variables["NVTX_INJECTION64_PATH"] = "/nowhere/tool.so";
   const Ended ended = run_peer("once", variables);
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK(ended.status == 0);
-  CHECK(ended.output.find("listening: 1\n") != std::string::npos);
+  CHECK(ended.out.find("listening: 1\n") != std::string::npos);
   CHECK(tools.nvtx().empty());
   CHECK(tools.roctx().size() == 4);
   CHECK(tools.itt().size() == 4);
@@ -125,10 +125,10 @@ TEST_CASE("A value that ANYPLACE_ANNOTATE doesn't know is one warning, and auto"
     Variables variables = tools.all();
     variables["ANYPLACE_ANNOTATE"] = value;
     const Ended ended = run_peer("once", variables);
-    INFO(ended.output);
+    INFO(ended.out);
     CHECK(ended.status == 0);
-    CHECK(ended.output.find("anyplace: warning: ANYPLACE_ANNOTATE is \"" + std::string(value)) == 0);
-    CHECK(ended.output.find("listening: 1\n") != std::string::npos);
+    CHECK(ended.out.find("anyplace: warning: ANYPLACE_ANNOTATE is \"" + std::string(value)) == 0);
+    CHECK(ended.out.find("listening: 1\n") != std::string::npos);
     CHECK(tools.nvtx().size() == 4);
   }
 }

@@ -12,11 +12,11 @@ using namespace annotate_test;
 namespace {
 
 std::string doctor(const Variables& variables) {
-  const Ended ended = test::Program({ANYPLACE_COMMAND, "doctor"}, variables).end();
+  const Ended ended = test::Process({ANYPLACE_COMMAND, "doctor"}, variables).end();
   CHECK(ended.status == 0);
-  const std::size_t start = ended.output.find("listeners of annotations\n");
+  const std::size_t start = ended.out.find("listeners of annotations\n");
   REQUIRE(start != std::string::npos);
-  return ended.output.substr(start, ended.output.find("result\n", start) - start);
+  return ended.out.substr(start, ended.out.find("result\n", start) - start);
 }
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

@@ -26,7 +26,7 @@ Ended run_pipeline(const Tools& tools, std::vector<std::string> options) {
   Variables variables = tools.all();
   variables["ANYPLACE_ANNOTATE"] = "nvtx,roctx,itt";
   variables["LD_LIBRARY_PATH"] = ROCTX_FOLDER;
-  return test::Program(options, variables).end();
+  return test::Process(options, variables).end();
 }
 
 /// What each thread did in its order, with names: "push frame", "pop", "mark blurred".
@@ -77,9 +77,9 @@ std::ptrdiff_t count(const Calls& calls, const std::string& call) {
 TEST_CASE("Tools of all kinds see the same nested ranges of image_pipeline, and the marks of its streams") {
   const Tools tools;
   const Ended ended = run_pipeline(tools, {"--annotate", "--streams", "2"});
-  INFO(ended.output);
+  INFO(ended.out);
   REQUIRE(ended.status == 0);
-  CHECK(ended.output.find("annotations go to nvtx, roctx, itt\n") != std::string::npos);
+  CHECK(ended.out.find("annotations go to nvtx, roctx, itt\n") != std::string::npos);
   const Calls ranges = ranges_of(tools.nvtx());
   const std::ptrdiff_t tiles = count(ranges, "frame/tile");
   CHECK(count(ranges, "frame") == 1);
@@ -100,7 +100,7 @@ TEST_CASE("Tools of all kinds see the same nested ranges of image_pipeline, and 
 TEST_CASE("Marks of image_pipeline's graphs are heard at each launch") {
   const Tools tools;
   const Ended ended = run_pipeline(tools, {"--annotate", "--graph", "--frames", "2"});
-  INFO(ended.output);
+  INFO(ended.out);
   REQUIRE(ended.status == 0);
   const Calls ranges = ranges_of(tools.nvtx());
   const std::ptrdiff_t tiles = count(ranges, "capture/tile");
@@ -114,7 +114,7 @@ TEST_CASE("Marks of image_pipeline's graphs are heard at each launch") {
 TEST_CASE("Without --annotate image_pipeline tells tools nothing") {
   const Tools tools;
   const Ended ended = run_pipeline(tools, {});
-  INFO(ended.output);
+  INFO(ended.out);
   REQUIRE(ended.status == 0);
   CHECK(tools.nvtx().empty());
   CHECK(tools.roctx().empty());

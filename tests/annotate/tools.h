@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "support/program.h"
+#include "support/process.h"
 #include "support/temp_dir.h"
 
 namespace annotate_test {
@@ -71,7 +71,7 @@ struct Tools {
 };
 
 inline Ended run_peer(const char* scenario, const Variables& variables) {
-  return test::Program({ANNOTATE_PEER, scenario}, variables).end();
+  return test::Process({ANNOTATE_PEER, scenario}, variables).end();
 }
 
 }  // namespace annotate_test

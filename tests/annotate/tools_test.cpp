@@ -15,9 +15,9 @@ using Calls = std::vector<std::string>;
 namespace {
 
 void require_quiet(const Ended& ended) {
-  INFO(ended.output);
+  INFO(ended.out);
   REQUIRE(ended.status == 0);
-  REQUIRE(ended.output.empty());
+  REQUIRE(ended.out.empty());
 }
 
 /// The only call with that name.
@@ -72,7 +72,7 @@ TEST_CASE("A tool of NVTX that takes plain calls alone hears names") {
 
 TEST_CASE("A tool of NVTX that is linked with the program hears") {
   const Tools tools;
-  require_quiet(test::Program({ANNOTATE_PEER_LINKED, "tour"}, tools.none()).end());
+  require_quiet(test::Process({ANNOTATE_PEER_LINKED, "tour"}, tools.none()).end());
   CHECK(tools.nvtx().size() == 12);
 }
 
@@ -177,7 +177,7 @@ TEST_CASE("Ranges that are open at the end of a thread or of the process stay op
 TEST_CASE("A forked child is silent") {
   const Tools tools;
   const Ended ended = run_peer("fork", tools.all());
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK(ended.status == 0);
   CHECK_FALSE(ended.hung);
   for (const Recorded& one : tools.nvtx()) REQUIRE(one.name.find("child") == std::string::npos);
@@ -190,7 +190,7 @@ TEST_CASE("Without a listener nothing is allocated") {
   const Tools tools;
   const Ended ended = run_peer("nobody", tools.none());
   CHECK(ended.status == 0);
-  CHECK(ended.output == "allocations: 0\n");
+  CHECK(ended.out == "allocations: 0\n");
 }
 
 }  // namespace tools_test

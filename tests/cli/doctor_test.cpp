@@ -26,7 +26,7 @@ json plugin_at(const json& answer, const std::string& path) {
 
 json diagnosis(const PluginFolder& folder, const Variables& more = {}) {
   Variables variables{{"ANYPLACE_BACKEND_PATH", folder.path()}};
-  variables.insert(variables.end(), more.begin(), more.end());
+  variables.insert(more.begin(), more.end());
   return run_command({"doctor", "--json"}, variables).json();
 }
 

@@ -4,24 +4,21 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "support/process.h"
 
 namespace anyplace::test {
 
+using ::test::Variables;
+
 enum class Output { kept, full, closed, broken_pipe };
 
-struct Run {
-  int status = -1;  ///< the exit status; 128 + the signal that ended it
-  std::string out;
-  std::string err;
-
-  /// Throws, which fails the test, if it isn't JSON.
+struct Run : ::test::Ended {
+  /// Throws, which fails the test, if `out` isn't JSON.
   /// For files that include <nlohmann/json.hpp>, which takes the compiler seconds.
   nlohmann::json json() const;
 };
-
-using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// With the environment of the test, less everything that starts with ANYPLACE_, plus `variables`.
 Run run_command(const std::vector<std::string>& arguments, const Variables& variables = {},

@@ -14,8 +14,8 @@
 
 #include "cuda_and_hip/support.h"
 #include "doubles/monitoring/control.hpp"
-#include "support/child.h"
 #include "support/environment.h"
+#include "support/process.h"
 
 namespace monitor_test {
 
@@ -299,7 +299,7 @@ TEST_CASE("Any call of NVML's for processes that fails is an error of its own or
 
 TEST_CASE("A process may exit while its threads sample") {
   for (int i = 0; i < 10; ++i) {
-    const test::ChildResult result = test::in_child([] {
+    const test::Ended result = test::in_child([] {
       test::set_env("CUDA_DOUBLE_DEVICES", "2");
       static const Double& cuda = *new Double;
       static_cast<void>(cuda);
@@ -316,7 +316,7 @@ TEST_CASE("A process may exit while its threads sample") {
       while (sampled < 100) std::this_thread::yield();
       return 0;
     });
-    CHECK(result.output == "");
+    CHECK(result.out == "");
     CHECK(result.signal == 0);
     CHECK(result.status == 0);
   }

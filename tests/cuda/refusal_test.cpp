@@ -2,6 +2,7 @@
 //
 // Drivers that the backend can't work with, and those that it can work with in part. Each is a child: a process loads
 // one driver.
+#include <cstdio>
 #include "cuda/driver.h"
 #include "cuda_and_hip/outcome.h"
 
@@ -100,7 +101,7 @@ TEST_CASE("A driver that lacks a function that is not needed works without its c
 }
 
 TEST_CASE("A driver from before cuGetProcAddress is asked through its exported symbols") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     // Under the name that the backend opens there is then this one.
     if (dlopen(ANYPLACE_CUDA_OLD_DRIVER, RTLD_NOW | RTLD_LOCAL) == nullptr) return 1;
     const Device device("cuda:0");
@@ -113,9 +114,9 @@ TEST_CASE("A driver from before cuGetProcAddress is asked through its exported s
     std::printf("%s\n", device.properties().driver_version.c_str());
     return back == std::vector<std::uint32_t>(1024, 4) ? 0 : 2;
   });
-  INFO(child.output);
+  INFO(child.out);
   CHECK(child.status == 0);
-  CHECK(child.output == "11.2\n");
+  CHECK(child.out == "11.2\n");
 }
 
 TEST_CASE("Each older driver from CUDA 11 on is taken") {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MIG instances by uuid, and what the driver says of a device.
+#include <cstdio>
 #include "cuda_and_hip/support.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace selector_test {
 
@@ -23,12 +24,12 @@ TEST_CASE("A MIG instance is found by its uuid as nvidia-smi prints it") {
 
 TEST_CASE("The instance that CUDA_VISIBLE_DEVICES names by its uuid has that uuid") {
   std::string uuid;
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     test::set_env("CUDA_DOUBLE_MIG", "1");
     std::printf("%s", Device("cuda:1").properties().uuid.c_str());
     return 0;
   });
-  uuid = child.output;
+  uuid = child.out;
   const Double cuda({{"CUDA_DOUBLE_MIG", "1"}, {"CUDA_VISIBLE_DEVICES", uuid.c_str()}});
   REQUIRE(anyplace::device_count("cuda") == 1);
   CHECK(Device("cuda:uuid=" + uuid).index() == 0);

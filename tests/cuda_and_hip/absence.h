@@ -9,8 +9,8 @@
 
 #include "anyplace/anyplace.h"
 #include "cli/run_command.h"
-#include "support/child.h"
 #include "support/errors.h"
+#include "support/process.h"
 
 namespace vendor_test {
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "graphs.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace graph_failure_test {
 
@@ -66,7 +66,7 @@ struct Outcome {
   bool reached = false;
 };
 Outcome outcome_of(const char* entry, std::uint64_t nth, int code, anyplace_status expected) {
-  const test::ChildResult child = test::in_child([&] {
+  const test::Ended child = test::in_child([&] {
     const Double driver;
     std::uint64_t made = 0;
     {
@@ -90,8 +90,8 @@ Outcome outcome_of(const char* entry, std::uint64_t nth, int code, anyplace_stat
     if (driver.misuses() != 0) std::printf("misuse: %s\n", driver.misuse_text().c_str());
     return made != 0 ? 0 : 3;
   });
-  Outcome outcome{child.output, child.status == 0};
-  if (child.timed_out) outcome.wrong += "it hangs";
+  Outcome outcome{child.out, child.status == 0};
+  if (child.hung) outcome.wrong += "it hangs";
   if (child.signal != 0) outcome.wrong += "signal " + std::to_string(child.signal);
   return outcome;
 }

@@ -10,7 +10,7 @@
 
 #include "anyplace/plugins.h"
 #include "cuda_and_hip/support.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace vendor_test {
 
@@ -19,7 +19,7 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 /// What a process with that environment gets for device 0: "ok" and the capabilities, or the code of the refusal and
 /// why.
 inline std::string outcome_with(const Environment& environment) {
-  const test::ChildResult child = test::in_child([&] {
+  const test::Ended child = test::in_child([&] {
     for (const auto& [name, value] : environment) test::set_env(name.c_str(), value);
     try {
       const Device device(place(0));
@@ -37,9 +37,9 @@ inline std::string outcome_with(const Environment& environment) {
     }
     return 0;
   });
-  CHECK_FALSE(child.timed_out);
+  CHECK_FALSE(child.hung);
   CHECK(child.signal == 0);
-  return child.output;
+  return child.out;
 }
 
 /// Refused with that code, and both the Error and the list of candidates say why.

@@ -4,11 +4,13 @@
 // destroyed streams leave behind.
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
 #include "support.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace stream_test {
 
@@ -147,7 +149,7 @@ TEST_CASE("Recording and waiting and asking are one call of the vendor each") {
 }
 
 TEST_CASE("Events that never complete hold up neither queries nor waits with a limit nor the end of the process") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     const anyplace::doubles::Control driver(library_name, true);
     const Device device(place(0));
     static Stream& kept = *new Stream(device);
@@ -168,10 +170,10 @@ TEST_CASE("Events that never complete hold up neither queries nor waits with a l
     std::exit(0);
     return 0;
   });
-  INFO(child.output);
-  CHECK_FALSE(child.timed_out);
+  INFO(child.out);
+  CHECK_FALSE(child.hung);
   CHECK(child.signal == 0);
-  CHECK_THAT(child.output, contains("not done"));
+  CHECK_THAT(child.out, contains("not done"));
 }
 
 }  // namespace stream_test

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "double_control.hpp"
-#include "support/child.h"
+#include "support/process.h"
 #include "support/environment.h"
 #include "support/temp_dir.h"
 

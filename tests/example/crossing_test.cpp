@@ -13,9 +13,9 @@
 #include "crossing_kernels.h"
 #include "doubles/double_control.hpp"
 #include "over_doubles.h"
-#include "support/child.h"
 #include "support/environment.h"
 #include "support/host_gate.h"
+#include "support/process.h"
 
 namespace crossing_test {
 
@@ -94,15 +94,15 @@ void check_crossing(Over over, const std::vector<std::string>& places) {
   const Folder folder;
   for (const char* const seed : {"0", "1", "2", "3"}) {
     over.seed = seed;
-    const test::ChildResult child = test::in_child([&] {
+    const test::Ended child = test::in_child([&] {
       for (const auto& [name, value] : variables_of(over, folder)) test::set_env(name.c_str(), value);
       // What is loaded already is what the backends find.
       for (const std::string& library : libraries_of(over)) anyplace::doubles::Control(library.c_str(), true);
       return go_round(places);
     });
-    INFO("seed " << seed << ": " << child.output);
+    INFO("seed " << seed << ": " << child.out);
     CHECK(child.status == 0);
-    CHECK(child.output.empty());
+    CHECK(child.out.empty());
     check_reports(over, folder);
   }
 }

@@ -18,7 +18,7 @@ constexpr std::uint32_t tile = image_pipeline::tile_size;
 RunOptions over_the_double(const Folder& folder, const std::pair<std::string, std::string>& more) {
   RunOptions options;
   options.variables = variables_of({{"cuda"}}, folder);
-  options.variables.push_back(more);
+  options.variables.insert(more);
   return options;
 }
 

@@ -33,7 +33,7 @@ void check_orders(LevelZero form) {
 }
 
 /// That can't succeed; an output doesn't come of it.
-Run refused(const Folder& folder, std::vector<std::pair<std::string, std::string>> variables) {
+Run refused(const Folder& folder, test::Variables variables) {
   const std::string in = folder.write("in.png", encode(noise(2 * tile, tile, Color::grey)));
   RunOptions options;
   options.variables = std::move(variables);
@@ -63,7 +63,7 @@ TEST_CASE("A driver never sees SPIR-V of a major version that it does not take")
   if (!is_built(over)) return;
   const Folder folder;
   auto variables = variables_of(over, folder);
-  std::erase_if(variables, [](const auto& one) { return one.first == "LEVELZERO_DOUBLE_SPIRV"; });
+  variables.erase("LEVELZERO_DOUBLE_SPIRV");
   const Run run = refused(folder, variables);
   INFO(run.err);
   CHECK(contains(run.err, "spirv: the image is SPIR-V 255.0, and the driver takes 1.2"));
@@ -79,7 +79,7 @@ TEST_CASE("A launch that the Level Zero driver refuses ends the program with the
   if (!is_built(over)) return;
   const Folder folder;
   auto variables = variables_of(over, folder);
-  variables.emplace_back("LEVELZERO_DOUBLE_FAIL", "zeCommandListAppendLaunchKernel:2:1879048193");
+  variables.emplace("LEVELZERO_DOUBLE_FAIL", "zeCommandListAppendLaunchKernel:2:1879048193");
   const Run run = refused(folder, variables);
   INFO(run.err);
   CHECK(contains(run.err, "ZE_RESULT_ERROR_DEVICE_LOST"));

@@ -44,23 +44,22 @@ bool is_built(const Over& over) {
   return true;
 }
 
-std::vector<std::pair<std::string, std::string>> variables_of(const Over& over, const Folder& folder) {
-  std::vector<std::pair<std::string, std::string>> variables{{"HIP_DOUBLE_ARCH", "gfx000"},
-                                                             {"LEVELZERO_DOUBLE_SPIRV", "255.0"}};
+test::Variables variables_of(const Over& over, const Folder& folder) {
+  test::Variables variables{{"HIP_DOUBLE_ARCH", "gfx000"}, {"LEVELZERO_DOUBLE_SPIRV", "255.0"}};
   std::string libraries;
   for (const std::string& backend : over.backends) {
     const std::string at(location(backend, over.form));
     if (is_driver(backend, over.form)) {
-      variables.insert(variables.end(), {{"ZE_ENABLE_ALT_DRIVERS", at},
-                                         {"ZE_ENABLE_VALIDATION_LAYER", "1"},
-                                         {"ZE_ENABLE_PARAMETER_VALIDATION", "1"}});
+      variables.insert({{"ZE_ENABLE_ALT_DRIVERS", at},
+                        {"ZE_ENABLE_VALIDATION_LAYER", "1"},
+                        {"ZE_ENABLE_PARAMETER_VALIDATION", "1"}});
     } else {
       libraries += (libraries.empty() ? "" : ":") + at;
     }
-    variables.emplace_back(prefix_of(backend) + "_SEED", over.seed);
-    variables.emplace_back(prefix_of(backend) + "_REPORT", report_of(backend, folder));
+    variables.emplace(prefix_of(backend) + "_SEED", over.seed);
+    variables.emplace(prefix_of(backend) + "_REPORT", report_of(backend, folder));
   }
-  if (!libraries.empty()) variables.emplace_back("LD_LIBRARY_PATH", libraries);
+  if (!libraries.empty()) variables.emplace("LD_LIBRARY_PATH", libraries);
   return variables;
 }
 

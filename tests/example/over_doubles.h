@@ -27,7 +27,7 @@ struct Over {
 bool is_built(const Over& over);
 
 /// The variables that bring a process over them; each double writes its report into the folder.
-std::vector<std::pair<std::string, std::string>> variables_of(const Over& over, const Folder& folder);
+test::Variables variables_of(const Over& over, const Folder& folder);
 
 /// The doubles themselves, for a process that loads them before its backends look for theirs.
 std::vector<std::string> libraries_of(const Over& over);

@@ -4,24 +4,20 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "support/process.h"
 #include "support/temp_dir.h"
 
 namespace example_test {
 
-struct Run {
-  int status = -1;  ///< the exit status; 128 + the signal that ended it
-  std::string out;
-  std::string err;
-};
+using Run = test::Ended;
 
 struct RunOptions {
-  std::vector<std::pair<std::string, std::string>> variables;  ///< added to the environment
-  long file_size_limit = 0;                                    ///< bytes that a file may grow to; 0: no limit
-  bool terminal = false;                                       ///< standard error is a terminal
-  bool obeys_permissions = false;                              ///< also as root
+  test::Variables variables;       ///< added to the environment
+  long file_size_limit = 0;        ///< bytes that a file may grow to; 0: no limit
+  bool terminal = false;           ///< standard error is a terminal
+  bool obeys_permissions = false;  ///< also as root
 };
 
 /// With the environment of the test, less everything that starts with ANYPLACE_.

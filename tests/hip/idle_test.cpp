@@ -19,7 +19,7 @@ using Catch::Contains;
 
 Run info_with(const char* folder, const char* devices = nullptr) {
   anyplace::test::Variables variables{{"LD_LIBRARY_PATH", std::string(IDLE_FOLDER "/") + folder}};
-  if (devices != nullptr) variables.emplace_back("IDLE_HIP_DEVICES", devices);
+  if (devices != nullptr) variables.emplace("IDLE_HIP_DEVICES", devices);
   return run_command({"info", "hip:0"}, variables);
 }
 

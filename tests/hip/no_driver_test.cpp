@@ -18,7 +18,7 @@ using namespace vendor_test;
 
 /// Of the libraries that the backend takes, what a process gets; "" for none. In a child, so that none is loaded here.
 std::string library_of_machine() {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     for (const char* name : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"}) {
       if (dlopen(name, RTLD_NOW | RTLD_LOCAL) == nullptr) continue;
       std::printf("%s", name);
@@ -26,7 +26,7 @@ std::string library_of_machine() {
     }
     return 0;
   });
-  return child.output;
+  return child.out;
 }
 
 bool has_device() { return access("/dev/kfd", F_OK) == 0; }

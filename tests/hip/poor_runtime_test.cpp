@@ -4,13 +4,14 @@
 // answer that they aren't there, memory that is aligned to less than anyplace promises. What needs them is unsupported,
 // and everything else works.
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/run_command.h"
 #include "cuda_and_hip/support.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace poor_runtime_test {
 
@@ -51,7 +52,7 @@ bool works(const Device& device) {
 
 /// Whether it works in a process with that environment, and what it printed if it doesn't.
 std::string outcome_with(const std::vector<std::pair<std::string, std::string>>& environment) {
-  const test::ChildResult child = test::in_child([&] {
+  const test::Ended child = test::in_child([&] {
     for (const auto& [name, value] : environment) test::set_env(name.c_str(), value);
     const anyplace::doubles::Control hip(library_name, true);
     try {
@@ -64,8 +65,8 @@ std::string outcome_with(const std::vector<std::pair<std::string, std::string>>&
     if (hip.misuses() != 0) std::printf("misuse: %s", hip.misuse_text().c_str());
     return 0;
   });
-  if (child.timed_out) return "timed out";
-  return child.signal == 0 ? child.output : "signal " + std::to_string(child.signal);
+  if (child.hung) return "timed out";
+  return child.signal == 0 ? child.out : "signal " + std::to_string(child.signal);
 }
 
 bool has(const Device& device, Capability capability) { return device.has(capability); }

@@ -13,10 +13,10 @@
 
 #include "ipc/hex.h"
 #include "ipc/peer.h"
-#include "support/child.h"
 #include "support/errors.h"
 #include "support/few_descriptors.h"
 #include "support/host_gate.h"
+#include "support/process.h"
 
 namespace buffer_test {
 
@@ -272,7 +272,7 @@ TEST_CASE("Given no descriptor left then sharing and opening a buffer say descri
   peer.must("buffer b " + std::to_string(bytes));
   const std::vector<std::byte> theirs = peer.handle("export b");
   const std::string place = test::place_of_test();
-  const test::ChildResult result = test::in_child([&] {
+  const test::Ended result = test::in_child([&] {
     const Stream stream{Device(place)};
     const Buffer first(stream, bytes), second(stream, bytes);
     first.export_handle();  // what a process has for all that it shares is made once
@@ -296,7 +296,7 @@ TEST_CASE("Given no descriptor left then sharing and opening a buffer say descri
     std::fflush(stdout);
     return 0;
   });
-  CHECK(result.output == "");
+  CHECK(result.out == "");
   CHECK(result.status == 0);
 }
 

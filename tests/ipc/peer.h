@@ -5,18 +5,13 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <fcntl.h>
-
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -24,8 +19,7 @@
 
 #include "ipc/hex.h"
 #include "ipc/ping_pong.h"
-
-extern char** environ;
+#include "support/process.h"
 
 namespace test {
 
@@ -37,31 +31,9 @@ inline std::string place_of_test(int index = 0) {
 
 class Peer {
  public:
-  explicit Peer(const std::string& place = place_of_test()) {
-    int to_peer[2];
-    int from_peer[2];
-    if (pipe2(to_peer, O_CLOEXEC) != 0 || pipe2(from_peer, O_CLOEXEC) != 0) throw std::runtime_error("pipe2 failed");
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, to_peer[0], 0);
-    posix_spawn_file_actions_adddup2(&actions, from_peer[1], 1);
-    std::string program = IPC_PEER;
-    std::string argument = place;
-    char* const arguments[] = {program.data(), argument.data(), nullptr};
-    const int error = posix_spawn(&pid_, IPC_PEER, &actions, nullptr, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(to_peer[0]);
-    close(from_peer[1]);
-    pipes_ = {from_peer[0], to_peer[1]};
-    if (error != 0) throw std::runtime_error("ipc_peer wasn't started");
+  explicit Peer(const std::string& place = place_of_test())
+      : process_({IPC_PEER, place}, {}, {Streams::kept, Streams::kept, Streams::own}) {
     signal(SIGPIPE, SIG_IGN);
-  }
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
-  ~Peer() {
-    kill();
-    close(pipes_.in);
-    close(pipes_.out);
   }
 
   /// Sends a command and returns the answer, whatever it is.
@@ -80,7 +52,7 @@ class Peer {
 
   void say(const std::string& command) {
     const std::string line = command + "\n";
-    if (write(pipes_.out, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
+    if (write(process_.in(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
       throw std::runtime_error("the peer has ended");
     }
   }
@@ -88,30 +60,23 @@ class Peer {
     constexpr int most_ms = 120'000;
     std::string line;
     for (;;) {
-      pollfd readable{pipes_.in, POLLIN, 0};
+      pollfd readable{process_.out(), POLLIN, 0};
       if (poll(&readable, 1, most_ms) == 0) throw std::runtime_error("the peer doesn't answer");
       char letter = 0;
-      if (read(pipes_.in, &letter, 1) != 1) throw std::runtime_error("the peer has ended");
+      if (read(process_.out(), &letter, 1) != 1) throw std::runtime_error("the peer has ended");
       if (letter == '\n') return line;
       line += letter;
     }
   }
 
-  const Pipes& pipes() const noexcept { return pipes_; }
-  pid_t pid() const noexcept { return pid_; }
+  Pipes pipes() const noexcept { return {process_.out(), process_.in()}; }
+  pid_t pid() const noexcept { return process_.pid(); }
 
   /// Ends it at once, and waits for that. Any thread, once.
-  void kill() noexcept {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = 0;
-  }
+  void kill() noexcept { process_.kill(); }
 
  private:
-  pid_t pid_ = 0;
-  Pipes pipes_{-1, -1};
+  Process process_;
 };
 
 /// What of files and shared memory a process has.

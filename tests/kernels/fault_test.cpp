@@ -2,12 +2,13 @@
 // What is said when a kernel on cpu_sim ends the process, and that it ends as it would have without that.
 #include <setjmp.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstring>
 
 #include "memory/memory_support.h"
-#include "support/child.h"
 #include "support/environment.h"
+#include "support/process.h"
 
 namespace fault_test {
 
@@ -38,9 +39,9 @@ int stray() {
   return 0;
 }
 
-void died_of(const test::ChildResult& child, int signal) {
-  INFO(child.output);
-  CHECK_FALSE(child.timed_out);
+void died_of(const test::Ended& child, int signal) {
+  INFO(child.out);
+  CHECK_FALSE(child.hung);
   if (sanitized) {
     CHECK(child.status != 0);
   } else {
@@ -51,14 +52,14 @@ void died_of(const test::ChildResult& child, int signal) {
 }  // namespace
 
 TEST_CASE("A module's kernel that leaves its memory is named with its block and the process dies of the signal") {
-  const test::ChildResult child = test::in_child(stray);
+  const test::Ended child = test::in_child(stray);
   died_of(child, SIGSEGV);
-  CHECK_THAT(child.output, Catch::Contains("anyplace: cpu_sim: SIGSEGV at address 0x1230 in the kernel stray, "
-                                           "block (0, 5, 0)"));
+  CHECK_THAT(child.out, Catch::Contains("anyplace: cpu_sim: SIGSEGV at address 0x1230 in the kernel stray, "
+                                        "block (0, 5, 0)"));
 }
 
 TEST_CASE("A callable that leaves its memory is told with its block") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     const Device device("cpu_sim:0");
     const Stream stream(device);
     const Kernel kernel(device, [](const Block& block, std::uint64_t where) {
@@ -69,11 +70,11 @@ TEST_CASE("A callable that leaves its memory is told with its block") {
     return 0;
   });
   died_of(child, SIGSEGV);
-  CHECK_THAT(child.output, Catch::Contains("SIGSEGV at address 0x4560 in the kernel (a callable), block (2, 0, 0)"));
+  CHECK_THAT(child.out, Catch::Contains("SIGSEGV at address 0x4560 in the kernel (a callable), block (2, 0, 0)"));
 }
 
 TEST_CASE("A division by zero in a kernel is told as well") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     const Device device("cpu_sim:0");
     const Stream stream(device);
     const Module module = Module::from_file(device, KERNEL_TEST_MODULE);
@@ -83,26 +84,26 @@ TEST_CASE("A division by zero in a kernel is told as well") {
   });
 #if defined(__x86_64__)
   died_of(child, SIGFPE);
-  CHECK_THAT(child.output, Catch::Contains("SIGFPE") && Catch::Contains("in the kernel divide, block (0, 0, 0)"));
+  CHECK_THAT(child.out, Catch::Contains("SIGFPE") && Catch::Contains("in the kernel divide, block (0, 0, 0)"));
 #endif
 }
 
 TEST_CASE("Left off, signals are left alone") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     test::set_env("ANYPLACE_CPU_SIM_FAULTS", "off");
     return stray();
   });
   died_of(child, SIGSEGV);
-  CHECK_THAT(child.output, !Catch::Contains("in the kernel"));
+  CHECK_THAT(child.out, !Catch::Contains("in the kernel"));
 }
 
 TEST_CASE("Another word than report and off is refused with what is allowed") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     test::set_env("ANYPLACE_CPU_SIM_FAULTS", "loud");
     return stray();
   });
   CHECK(child.status == 99);
-  CHECK_THAT(child.output,
+  CHECK_THAT(child.out,
              Catch::Contains("ANYPLACE_CPU_SIM_FAULTS is \"loud\"") && Catch::Contains("allowed is report or off"));
 }
 
@@ -117,20 +118,20 @@ void exit_with_seven(int, siginfo_t* info, void*) {
 }  // namespace
 
 TEST_CASE("An application's own handler gets a kernel's fault as it would have") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     struct sigaction action {};
     action.sa_sigaction = exit_with_seven;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, nullptr);
     return stray();
   });
-  INFO(child.output);
+  INFO(child.out);
   CHECK(child.status == 7);
-  CHECK_THAT(child.output, Catch::Contains("in the kernel stray, block (0, 5, 0)"));
+  CHECK_THAT(child.out, Catch::Contains("in the kernel stray, block (0, 5, 0)"));
 }
 
 TEST_CASE("A fault outside of kernels is the application's alone") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     struct sigaction action {};
     action.sa_handler = jump_out;
     action.sa_flags = SA_NODEFER;
@@ -148,13 +149,13 @@ TEST_CASE("A fault outside of kernels is the application's alone") {
     }
     return 5;
   });
-  INFO(child.output);
+  INFO(child.out);
   CHECK(child.status == 5);
-  CHECK_THAT(child.output, !Catch::Contains("anyplace"));
+  CHECK_THAT(child.out, !Catch::Contains("anyplace"));
 }
 
 TEST_CASE("A signal that was sent is none of a kernel's, and does what it did") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     const Device device("cpu_sim:0");
     const Stream stream(device);
     const Kernel kernel(device, [](const Block&) { ::raise(SIGBUS); });
@@ -163,11 +164,11 @@ TEST_CASE("A signal that was sent is none of a kernel's, and does what it did") 
     return 0;
   });
   died_of(child, SIGBUS);
-  CHECK_THAT(child.output, !Catch::Contains("in the kernel"));
+  CHECK_THAT(child.out, !Catch::Contains("in the kernel"));
 }
 
 TEST_CASE("A process without kernels keeps its handlers") {
-  const test::ChildResult child = test::in_child([] {
+  const test::Ended child = test::in_child([] {
     struct sigaction before {};
     sigaction(SIGSEGV, nullptr, &before);
     const Device device("cpu_sim:0");

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "support.h"
-#include "support/child.h"
 #include "support/host_gate.h"
+#include "support/process.h"
 
 namespace exit_test {
 
@@ -34,7 +34,7 @@ struct Left {
 };
 
 /// Submits, in a child, and exits.
-test::ChildResult exit_with(const std::function<void(Left&)>& submit) {
+test::Ended exit_with(const std::function<void(Left&)>& submit) {
   return test::in_child([&] {
     static Left* left = nullptr;
     left = new Left;
@@ -49,11 +49,11 @@ test::ChildResult exit_with(const std::function<void(Left&)>& submit) {
   });
 }
 
-void check_left_behind(const test::ChildResult& result) {
-  INFO(result.output);
-  CHECK_FALSE(result.timed_out);
+void check_left_behind(const test::Ended& result) {
+  INFO(result.out);
+  CHECK_FALSE(result.hung);
   CHECK(result.signal == 0);
-  CHECK_THAT(result.output, Contains("left behind") && !Contains("had ended"));
+  CHECK_THAT(result.out, Contains("left behind") && !Contains("had ended"));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "support.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace loss_test {
 
@@ -99,7 +99,7 @@ TEST_CASE("A call that succeeds and makes nothing is a failure of the driver") {
       GENERATE("zeContextCreate", "zeCommandListCreateImmediate", "zeEventPoolCreate", "zeEventCreate",
                "zeMemAllocDevice", "zeMemAllocHost", "zeModuleCreate", "zeKernelCreate");
   // The double reads its environment once, so each has a process.
-  const test::ChildResult result = test::in_child([entry] {
+  const test::Ended result = test::in_child([entry] {
     const Double ze({{"LEVELZERO_DOUBLE_NOTHING", entry}});
     const auto error = test::error_of([] {
       const Device device("levelzero:0");
@@ -112,14 +112,14 @@ TEST_CASE("A call that succeeds and makes nothing is a failure of the driver") {
     if (!error || error->code() != ErrorCode::backend_failed) return 1;
     return std::string(error->what()).find(entry) != std::string::npos ? 0 : 2;
   });
-  INFO(entry << ": " << result.output);
-  CHECK(!result.timed_out);
+  INFO(entry << ": " << result.out);
+  CHECK(!result.hung);
   CHECK(result.signal == 0);
   CHECK(result.status == 0);
 }
 
 TEST_CASE("Where events never complete questions are answered and nothing hangs for ever") {
-  const test::ChildResult result = test::in_child([] {
+  const test::Ended result = test::in_child([] {
     const Double ze({{"LEVELZERO_DOUBLE_STUCK", "1"}});
     const Device device("levelzero:0");
     auto stream = std::make_unique<Stream>(device);
@@ -134,11 +134,11 @@ TEST_CASE("Where events never complete questions are answered and nothing hangs 
     stream.reset();
     return 0;
   });
-  INFO(result.output);
-  CHECK(!result.timed_out);
+  INFO(result.out);
+  CHECK(!result.hung);
   CHECK(result.signal == 0);
   CHECK(result.status == 0);
-  CHECK_THAT(result.output, Contains("left behind"));
+  CHECK_THAT(result.out, Contains("left behind"));
 }
 
 }  // namespace loss_test

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "cli/run_command.h"
-#include "support/child.h"
+#include "support/process.h"
 #include "support/temp_dir.h"
 
 namespace refusal_test {

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "anyplace/anyplace.h"
-#include "loader/child.h"
 #include "loader/files.h"
 
 namespace exit_cases {
@@ -22,10 +21,10 @@ using anyplace::Device;
 using anyplace::ErrorCode;
 using anyplace::Event;
 using anyplace::Stream;
-using anyplace_test::ChildResult;
 using anyplace_test::Folder;
 using anyplace_test::run_child;
 using Catch::Matchers::Contains;
+using test::Ended;
 
 namespace {
 
@@ -37,7 +36,7 @@ std::optional<Stream> outlives_backends;
 }  // namespace
 
 TEST_CASE("A process that used a device and has nothing pending exits silently") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     {
       const Stream stream(Device("cpu_sim:0"));
       Buffer buffer(stream, 1000);
@@ -46,12 +45,12 @@ TEST_CASE("A process that used a device and has nothing pending exits silently")
     }
     std::exit(0);
   });
-  CHECK(result.errors == "");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "");
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("Work that is pending at exit completes") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     {
       const Stream destroyed(Device("cpu_sim:0"));
       for (int i = 0; i < 500; ++i) destroyed.launch_host_func([] { say("x"); });
@@ -60,12 +59,12 @@ TEST_CASE("Work that is pending at exit completes") {
     }
     std::exit(0);
   });
-  CHECK(result.errors == std::string(1000, 'x'));
-  CHECK(result.exited_with(0));
+  CHECK(result.err == std::string(1000, 'x'));
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("Handles that are destroyed in host functions at exit are destroyed") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     {
       const Device device("cpu_sim:0");
       const Stream stream(device);
@@ -77,12 +76,12 @@ TEST_CASE("Handles that are destroyed in host functions at exit are destroyed") 
     }
     std::exit(0);
   });
-  CHECK(result.errors == std::string(50, 'x'));
-  CHECK(result.exited_with(0));
+  CHECK(result.err == std::string(50, 'x'));
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("A host function that calls the API while the process exits gets not_permitted") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     {
       const Stream stream(Device("cpu_sim:0"));
       stream.launch_host_func([] {
@@ -95,22 +94,22 @@ TEST_CASE("A host function that calls the API while the process exits gets not_p
     }
     std::exit(0);
   });
-  CHECK(result.errors == "not_permitted");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "not_permitted");
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("Handles that outlive the backends are destroyed silently") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     outlives_backends.emplace(Device("cpu_sim:0"));
     outlives_backends->launch_host_func([] { say("x"); });
     std::exit(0);
   });
-  CHECK(result.errors == "x");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "x");
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("A call after the backends were shut down fails with shut_down") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     std::atexit([] {
       try {
         const Device device("cpu_sim:0");
@@ -121,12 +120,12 @@ TEST_CASE("A call after the backends were shut down fails with shut_down") {
     Stream(Device("cpu_sim:0")).synchronize();
     std::exit(0);
   });
-  CHECK(result.errors == "shut_down");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "shut_down");
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("A host function that never ends is left behind and said in one line") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     const Stream stream(Device("cpu_sim:0"));
     int never[2] = {-1, -1};
     if (::pipe(never) != 0) ::_exit(1);
@@ -136,9 +135,9 @@ TEST_CASE("A host function that never ends is left behind and said in one line")
     });
     std::exit(7);
   });
-  CHECK_THAT(result.errors, Contains("cpu_sim") && Contains("left behind"));
-  CHECK(result.errors.find('\n') == result.errors.size() - 1);
-  CHECK(result.exited_with(7));
+  CHECK_THAT(result.err, Contains("cpu_sim") && Contains("left behind"));
+  CHECK(result.err.find('\n') == result.err.size() - 1);
+  CHECK(result.status == 7);
 }
 
 TEST_CASE("What a backend's shutdown says goes to the error handler") {
@@ -146,7 +145,7 @@ TEST_CASE("What a backend's shutdown says goes to the error handler") {
   anyplace_test::add_mimic(folder, "sulky", "shutdown=" + std::to_string(ANYPLACE_STATUS_TIMEOUT));
   anyplace_test::add_mimic(folder, "broken", "shutdown=" + std::to_string(ANYPLACE_STATUS_BACKEND_FAILED));
   anyplace_test::search_in(folder.path());
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     anyplace::set_error_handler([](const anyplace::Error& error) {
       say((error.place() + "=" + anyplace::to_string(error.code()) + ";").c_str());
     });
@@ -155,28 +154,28 @@ TEST_CASE("What a backend's shutdown says goes to the error handler") {
     (void)anyplace::device_count("cpu_sim");
     std::exit(0);
   });
-  CHECK(result.errors == "broken=backend_failed;sulky=timeout;");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "broken=backend_failed;sulky=timeout;");
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("A backend without a shutdown is left in peace") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     anyplace_test::search_in(std::string(ANYPLACE_TEST_PLUGINS) + "/plain");
     const Stream stream(Device("plain:0"));
     std::exit(0);
   });
-  CHECK(result.errors == "");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "");
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("A process that exits inside a host function ends and says what it leaves behind") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     const Stream stream(Device("cpu_sim:0"));
     stream.launch_host_func([] { std::exit(5); });
     for (;;) ::pause();
   });
-  CHECK_THAT(result.errors, Contains("exit was called inside a host function"));
-  CHECK(result.exited_with(5));
+  CHECK_THAT(result.err, Contains("exit was called inside a host function"));
+  CHECK(result.status == 5);
 }
 
 }  // namespace exit_cases

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the tests of names and plugins need: a directory of their own, plugin files made from good ones, the environment
-// that names them, and the Error that a call throws.
+// that names them, the Error that a call throws, and a forked child.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -14,6 +14,7 @@
 
 #include "anyplace/anyplace.h"
 #include "support/errors.h"
+#include "support/process.h"
 #include "support/temp_dir.h"
 
 namespace anyplace_test {
@@ -66,6 +67,11 @@ inline std::optional<anyplace::PluginCandidate> candidate_at(const std::string& 
     if (candidate.path == path) return candidate;
   }
   return std::nullopt;
+}
+
+/// Runs `body` in a forked child, which must end itself. What it writes to standard error is kept.
+inline test::Ended run_child(const std::function<void()>& body) {
+  return test::Process(body, {.out = test::Streams::own, .err = test::Streams::kept}).end();
 }
 
 }  // namespace anyplace_test

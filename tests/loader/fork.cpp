@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "anyplace/anyplace.h"
-#include "loader/child.h"
 #include "loader/files.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -41,8 +40,8 @@ using anyplace::Event;
 using anyplace::HostBuffer;
 using anyplace::Kernel;
 using anyplace::Stream;
-using anyplace_test::ChildResult;
 using anyplace_test::run_child;
+using test::Ended;
 
 namespace {
 
@@ -170,9 +169,9 @@ int calls_that_are_not_refused(Handles& handles) {
 TEST_CASE("Every call in a forked child fails with forked") {
   Handles handles;
   handles.stream.synchronize();
-  const ChildResult result = run_child([&] { ::_exit(calls_that_are_not_refused(handles)); });
-  CHECK(result.errors == "");
-  CHECK(result.exited_with(0));
+  const Ended result = run_child([&] { ::_exit(calls_that_are_not_refused(handles)); });
+  CHECK(result.err == "");
+  CHECK(result.status == 0);
   // The parent is none the worse.
   handles.stream.launch(handles.kernel, {1, 1}, 5);
   handles.stream.synchronize();
@@ -180,7 +179,7 @@ TEST_CASE("Every call in a forked child fails with forked") {
 
 TEST_CASE("A place is still text in a forked child") {
   const Device device("cpu_sim:0");
-  const ChildResult result = run_child([&] {
+  const Ended result = run_child([&] {
     const bool good = anyplace::Place("gpu:1").backend() == "cuda" && device.to_string() == "cpu_sim:0";
     try {
       const anyplace::Place bad("cpu-sim:0");
@@ -189,8 +188,8 @@ TEST_CASE("A place is still text in a forked child") {
     }
     ::_exit(2);
   });
-  CHECK(result.exited_with(0));
-  CHECK(result.errors == "");
+  CHECK(result.status == 0);
+  CHECK(result.err == "");
 }
 
 TEST_CASE("Destructors in a forked child do nothing silently") {
@@ -198,12 +197,12 @@ TEST_CASE("Destructors in a forked child do nothing silently") {
   std::promise<void> open;
   handles->stream.launch_host_func([done = open.get_future().share()] { done.wait(); });
   handles->stream.memset8(handles->buffer, 7);
-  const ChildResult result = run_child([&] {
+  const Ended result = run_child([&] {
     handles.reset();
     ::_exit(0);
   });
-  CHECK(result.errors == "");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "");
+  CHECK(result.status == 0);
   open.set_value();
   handles->stream.synchronize();
 }
@@ -212,24 +211,24 @@ TEST_CASE("A forked child ends by exit without hanging while the parent has work
   Handles handles;
   std::promise<void> open;
   handles.stream.launch_host_func([done = open.get_future().share()] { done.wait(); });
-  const ChildResult result = run_child([] { std::exit(0); });
-  CHECK(result.errors == "");
-  CHECK(result.exited_with(0));
+  const Ended result = run_child([] { std::exit(0); });
+  CHECK(result.err == "");
+  CHECK(result.status == 0);
   open.set_value();
   handles.stream.synchronize();
 }
 
 TEST_CASE("A grandchild is forked too") {
   Handles handles;
-  const ChildResult result = run_child([&] {
-    const ChildResult inner = run_child([&] { ::_exit(calls_that_are_not_refused(handles)); });
-    ::_exit(inner.exited_with(0) ? 0 : 1);
+  const Ended result = run_child([&] {
+    const Ended inner = run_child([&] { ::_exit(calls_that_are_not_refused(handles)); });
+    ::_exit(inner.status == 0 ? 0 : 1);
   });
-  CHECK(result.exited_with(0));
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("A child forked before the first use has devices of its own") {
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     {
       Stream stream(Device("cpu_sim:0"));
       stream.launch_host_func([] {});
@@ -237,8 +236,8 @@ TEST_CASE("A child forked before the first use has devices of its own") {
     }
     std::exit(0);
   });
-  CHECK(result.errors == "");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "");
+  CHECK(result.status == 0);
   Stream stream(Device("cpu_sim:0"));
   stream.synchronize();
 }
@@ -246,11 +245,11 @@ TEST_CASE("A child forked before the first use has devices of its own") {
 TEST_CASE("Names and plugin files asked about before a fork don't count as use") {
   (void)anyplace::plugin_candidates();
   CHECK(anyplace_test::device_error("nothing_like_it:0").code() == ErrorCode::no_such_backend);
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     Stream(Device("cpu_sim:0")).synchronize();
     std::exit(0);
   });
-  CHECK(result.exited_with(0));
+  CHECK(result.status == 0);
 }
 
 namespace {
@@ -277,15 +276,15 @@ TEST_CASE("Asking for a backend that is refused doesn't count as use") {
   for (const char* const name : {"absent", "wrong", "uncounted", "missing"}) {
     INFO(name);
     anyplace_test::error_of([&] { anyplace::device_count(name); });
-    const ChildResult result = run_child(use_cpu_sim);
-    CHECK(result.errors == "");
-    CHECK(result.exited_with(0));
+    const Ended result = run_child(use_cpu_sim);
+    CHECK(result.err == "");
+    CHECK(result.status == 0);
   }
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     const anyplace::Error error = anyplace_test::device_error("absent:0");
     ::_exit(std::string(error.what()).find("the vendor says no") != std::string::npos ? 0 : 1);
   });
-  CHECK(result.exited_with(0));
+  CHECK(result.status == 0);
   Stream(Device("cpu_sim:0")).synchronize();
 }
 
@@ -296,9 +295,9 @@ TEST_CASE("A backend that was accepted counts as initialised after one that was 
   anyplace_test::search_in(folder.path());
   anyplace_test::device_error("absent:0");
   CHECK(anyplace::device_count("there") == 1);
-  const ChildResult result =
+  const Ended result =
       run_child([] { ::_exit(anyplace_test::device_error("cpu_sim:0").code() == ErrorCode::forked ? 0 : 1); });
-  CHECK(result.exited_with(0));
+  CHECK(result.status == 0);
 }
 
 TEST_CASE("A fork while another thread loads a backend gives a child whose calls are refused") {
@@ -310,7 +309,7 @@ TEST_CASE("A fork while another thread loads a backend gives a child whose calls
   // The open returns when the entry of `slow` has opened the other end; it stays in there until this one is closed.
   const int gate = ::open(folder.file("gate").c_str(), O_WRONLY | O_CLOEXEC);
   CHECK(gate >= 0);
-  const ChildResult result = run_child([] {
+  const Ended result = run_child([] {
     for (const char* const place : {"slow:0", "cpu_sim:0"}) {
       if (anyplace_test::device_error(place).code() != ErrorCode::forked) ::_exit(1);
     }
@@ -318,8 +317,8 @@ TEST_CASE("A fork while another thread loads a backend gives a child whose calls
   });
   ::close(gate);
   loading.join();
-  CHECK(result.errors == "");
-  CHECK(result.exited_with(0));
+  CHECK(result.err == "");
+  CHECK(result.status == 0);
   Stream(Device("cpu_sim:0")).synchronize();
 }
 

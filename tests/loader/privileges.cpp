@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "loader/child.h"
 #include "loader/files.h"
 
 namespace privileges_cases {
@@ -31,13 +30,13 @@ gid_t another_group() {
 
 /// What the program says, run from `path`.
 std::string said_by(const std::string& path) {
-  const anyplace_test::ChildResult result = anyplace_test::run_child([&] {
+  const test::Ended result = anyplace_test::run_child([&] {
     ::dup2(2, 1);
     ::execl(path.c_str(), path.c_str(), nullptr);
     ::_exit(1);
   });
-  CHECK(result.exited_with(0));
-  return result.errors;
+  CHECK(result.status == 0);
+  return result.err;
 }
 
 }  // namespace

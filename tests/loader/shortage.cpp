@@ -31,7 +31,7 @@ TEST_CASE("Given too few descriptors when auto looks for a device then it doesn'
 TEST_CASE("Given a switch in the environment that is neither 0 nor 1 then it is said once what is allowed") {
   for (const char* const name : {"ANYPLACE_MEMBARRIER", "ANYPLACE_LOG"}) {
     for (const char* const text : {"yes", "2", "01", "on ", "\xff\n"}) {
-      const test::ChildResult result = test::in_child([&] {
+      const test::Ended result = test::in_child([&] {
         test::set_env(name, text);
         for (int i = 0; i < 2; ++i) {
           const anyplace::Stream stream{anyplace::Device("cpu_sim:0")};
@@ -39,22 +39,22 @@ TEST_CASE("Given a switch in the environment that is neither 0 nor 1 then it is 
         }
         return 0;
       });
-      INFO(name << "=" << text << ": " << result.output);
+      INFO(name << "=" << text << ": " << result.out);
       CHECK(result.status == 0);
-      CHECK(result.output.find(name) != std::string::npos);
-      CHECK(result.output.find("allowed are 0 (off) and 1 (on)") != std::string::npos);
-      CHECK(result.output.find(name) == result.output.rfind(name));
+      CHECK(result.out.find(name) != std::string::npos);
+      CHECK(result.out.find("allowed are 0 (off) and 1 (on)") != std::string::npos);
+      CHECK(result.out.find(name) == result.out.rfind(name));
     }
     for (const char* const text : {"", "0", "1"}) {
-      const test::ChildResult result = test::in_child([&] {
+      const test::Ended result = test::in_child([&] {
         test::set_env(name, text);
         const anyplace::Stream stream{anyplace::Device("cpu_sim:0")};
         stream.synchronize();
         return 0;
       });
-      INFO(name << "=" << text << ": " << result.output);
+      INFO(name << "=" << text << ": " << result.out);
       CHECK(result.status == 0);
-      CHECK(result.output.find(name) == std::string::npos);
+      CHECK(result.out.find(name) == std::string::npos);
     }
   }
 }

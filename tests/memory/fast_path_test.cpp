@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "memory/memory_support.h"
-#include "support/child.h"
 #include "support/errors.h"
+#include "support/process.h"
 #include "support/threads.h"
 
 namespace fast_path_test {
@@ -196,10 +196,10 @@ TEST_CASE("In a forked child a buffer's address is not told") {
   warm_up(stream);
   const Buffer buffer(stream, 64);
   REQUIRE(buffer.address() != 0);
-  const test::ChildResult result = test::in_child(
+  const test::Ended result = test::in_child(
       [&] { return code_of([&] { static_cast<void>(buffer.address()); }) == ErrorCode::forked ? 0 : 1; });
-  INFO(result.output);
-  REQUIRE_FALSE(result.timed_out);
+  INFO(result.out);
+  REQUIRE_FALSE(result.hung);
   REQUIRE(result.status == 0);
 }
 

@@ -43,7 +43,7 @@ Run conform(const std::string& plugin, const std::string& mutation, std::vector<
   std::vector<std::string> arguments{"conformance", "--place", "mutant:0", "--plugin", plugin, "--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   anyplace::test::Variables variables;
-  if (!mutation.empty()) variables.emplace_back("ANYPLACE_TEST_MUTANT", mutation);
+  if (!mutation.empty()) variables.emplace("ANYPLACE_TEST_MUTANT", mutation);
   return anyplace::test::run_command(arguments, variables);
 }
 

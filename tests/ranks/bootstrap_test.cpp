@@ -17,7 +17,7 @@ namespace bootstrap_test {
 
 using namespace anyplace;
 using test::Ended;
-using test::Program;
+using test::Process;
 using test::Variables;
 
 /// Ranks of cuda, whose engine is NCCL's double: it needs no launcher.
@@ -43,9 +43,9 @@ TEST_CASE("Given RANK and MASTER_ADDR as torchrun sets them then ranks meet, aga
     Variables variables = with_nccl;
     variables["TORCHELASTIC_USE_AGENT_STORE"] = agent;
     for (const Ended& ended : test::run_ranks(3, meet, variables)) {
-      INFO(ended.output);
+      INFO(ended.out);
       CHECK(ended.status == 0);
-      CHECK(ended.output.find("of 3 has met the others twice") != std::string::npos);
+      CHECK(ended.out.find("of 3 has met the others twice") != std::string::npos);
     }
   }
 }
@@ -53,30 +53,30 @@ TEST_CASE("Given RANK and MASTER_ADDR as torchrun sets them then ranks meet, aga
 TEST_CASE("Given a rank twice then both are told") {
   if (!has_doubles()) return;
   const int port = test::free_port();
-  std::vector<Program> programs;
+  std::vector<Process> programs;
   for (const char* const rank : {"0", "1", "1"}) programs.emplace_back(meet, of_rank(rank, "3", port));
   const Ended first = programs[0].end();
-  INFO(first.output);
+  INFO(first.out);
   CHECK(first.status == 1);
-  CHECK(first.output.find("invalid_argument: two processes are rank 1; give each a rank of its own, of 0 to 2") !=
+  CHECK(first.out.find("invalid_argument: two processes are rank 1; give each a rank of its own, of 0 to 2") !=
         std::string::npos);
   for (const int i : {1, 2}) {
     const Ended other = programs[static_cast<std::size_t>(i)].end();
-    INFO(other.output);
-    CHECK(other.output.find("two processes are rank 1") != std::string::npos);
+    INFO(other.out);
+    CHECK(other.out.find("two processes are rank 1") != std::string::npos);
   }
 }
 
 TEST_CASE("Given other sizes then all are told") {
   if (!has_doubles()) return;
   const int port = test::free_port();
-  Program zero(meet, of_rank("0", "2", port));
-  Program one(meet, of_rank("1", "3", port));
-  for (Program* const program : {&zero, &one}) {
+  Process zero(meet, of_rank("0", "2", port));
+  Process one(meet, of_rank("1", "3", port));
+  for (Process* const program : {&zero, &one}) {
     const Ended ended = program->end();
-    INFO(ended.output);
+    INFO(ended.out);
     CHECK(ended.status == 1);
-    CHECK(ended.output.find("rank 0 says that there are 2 ranks, and rank 1 says 3") != std::string::npos);
+    CHECK(ended.out.find("rank 0 says that there are 2 ranks, and rank 1 says 3") != std::string::npos);
   }
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("Given a meeting over a file that timed out then nothing of it is left
     INFO(error.what());
     CHECK(std::filesystem::is_empty(folder.path()));
   }
-  Program peer({RANKS_PEER, path}, {});
+  Process peer({RANKS_PEER, path}, {});
   const Communicator both(device, Bootstrap::file(0, 2, path), {.timeout = std::chrono::seconds(60)});
   CHECK(both.size() == 2);
   CHECK(std::filesystem::is_empty(folder.path()));
@@ -207,8 +207,8 @@ TEST_CASE("Given a rank twice over files then all that are there are told, also 
 
 /// Runs a command as root of namespaces of its own. False where there can be none.
 bool can_unshare() {
-  return Program({"unshare", "--user", "--map-root-user", "--net", "--mount", "true"}, {}).end().status == 0 &&
-         Program({"ip", "-V"}, {}).end().status == 0;
+  return Process({"unshare", "--user", "--map-root-user", "--net", "--mount", "true"}, {}).end().status == 0 &&
+         Process({"ip", "-V"}, {}).end().status == 0;
 }
 
 TEST_CASE("Given ranks on two hosts of one network then they meet over TCP") {
@@ -230,13 +230,13 @@ TEST_CASE("Given ranks on two hosts of one network then they meet over TCP") {
       "RANK=1 nsenter --net=/proc/$other/ns/net \"$0\" cuda:0 - meet & second=$!\n"
       "RANK=0 \"$0\" cuda:0 - meet\n"
       "wait $second; kill $other\n";
-  Program both({"unshare", "--user", "--map-root-user", "--net", "--mount", "bash", "-c", script, RANKS_WORKER},
+  Process both({"unshare", "--user", "--map-root-user", "--net", "--mount", "bash", "-c", script, RANKS_WORKER},
                with_nccl);
   const Ended ended = both.end();
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK(ended.status == 0);
-  CHECK(ended.output.find("rank 0 of 2 has met the others twice") != std::string::npos);
-  CHECK(ended.output.find("rank 1 of 2 has met the others twice") != std::string::npos);
+  CHECK(ended.out.find("rank 0 of 2 has met the others twice") != std::string::npos);
+  CHECK(ended.out.find("rank 1 of 2 has met the others twice") != std::string::npos);
 }
 
 TEST_CASE("Given a Bootstrap that was moved from then it says the same as before") {

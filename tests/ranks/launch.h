@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/program.h"
+#include "support/process.h"
 #include "support/temp_dir.h"
 
 namespace test {
@@ -34,7 +34,7 @@ inline int free_port() {
 /// Ranks as torchrun starts them. Their ends in the order of ranks.
 inline std::vector<Ended> run_ranks(int size, const std::vector<std::string>& words, const Variables& variables = {}) {
   const std::string port = std::to_string(free_port());
-  std::vector<Program> programs;
+  std::vector<Process> programs;
   for (int rank = 0; rank < size; ++rank) {
     Variables all = variables;
     all.insert({{"RANK", std::to_string(rank)},
@@ -44,7 +44,7 @@ inline std::vector<Ended> run_ranks(int size, const std::vector<std::string>& wo
     programs.emplace_back(words, all);
   }
   std::vector<Ended> ends;
-  for (Program& program : programs) ends.push_back(program.end());
+  for (Process& program : programs) ends.push_back(program.end());
   return ends;
 }
 
@@ -60,7 +60,7 @@ inline bool has_mpirun() {
 /// at the same time.
 struct Mpirun {
   TempDir session;
-  Program program;
+  Process program;
   Mpirun(int size, const std::vector<std::string>& words, const Variables& variables = {},
          const std::vector<std::string>& more = {})
       : program(command(size, words, more), all_variables(variables)) {}

@@ -15,7 +15,7 @@ using test::run_mpi;
 using test::Variables;
 
 void require_right(const Ended& ended) {
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
   CHECK(ended.status == 0);
 }
@@ -29,7 +29,7 @@ TEST_CASE("Given 2, 4 and 8 ranks on cpu_sim then every operation with every typ
   for (const int size : {2, 4, 8}) {
     const Ended ended = run_mpi(size, {RANKS_DEMO, "--place", "cpu_sim", "--check"});
     require_right(ended);
-    CHECK(ended.output.find(std::to_string(size) + " ranks on cpu_sim:0 over mpi: 300 operations right, 0 left out") !=
+    CHECK(ended.out.find(std::to_string(size) + " ranks on cpu_sim:0 over mpi: 300 operations right, 0 left out") !=
           std::string::npos);
   }
 }
@@ -59,9 +59,9 @@ TEST_CASE("Given a rank that is killed while a communicator is split then the ot
   }
   const Ended ended = run_mpi(2, {RANKS_WORKER, "cpu_sim", "mpi", "dies_in_split"}, {{"LD_LIBRARY_PATH", RANKS_DYING}},
                               {"--enable-recovery"});
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
-  CHECK(ended.output.find("not all ranks came to make the communicator within 5 s") != std::string::npos);
+  CHECK(ended.out.find("not all ranks came to make the communicator within 5 s") != std::string::npos);
 }
 
 TEST_CASE("Given two communicators that ranks use in opposite orders then neither blocks the other") {
@@ -75,20 +75,19 @@ TEST_CASE("Given colors and keys then split makes MPI communicators of them") {
 TEST_CASE("Given ranks that call different MPI operations then the Error names both") {
   if (!test::has_mpirun()) return;
   const Ended ended = work(3, "mismatch");
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
-  CHECK(
-      ended.output.find("rank 0 calls all_reduce of 1000 f32 (sum), and rank 1 calls broadcast of 1000 f32 (root 0)") !=
-      std::string::npos);
-  CHECK(ended.output.find("not so") == std::string::npos);
+  CHECK(ended.out.find("rank 0 calls all_reduce of 1000 f32 (sum), and rank 1 calls broadcast of 1000 f32 (root 0)") !=
+        std::string::npos);
+  CHECK(ended.out.find("not so") == std::string::npos);
 }
 
 TEST_CASE("Given an MPI rank that never calls then the others get a timeout") {
   if (!test::has_mpirun()) return;
   const Ended ended = work(2, "silent");
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
-  CHECK(ended.output.find("timeout: not all ranks came to do all_reduce of 1000 f32 (sum) within 5 s") !=
+  CHECK(ended.out.find("timeout: not all ranks came to do all_reduce of 1000 f32 (sum) within 5 s") !=
         std::string::npos);
 }
 
@@ -96,21 +95,20 @@ TEST_CASE("Given an MPI rank that is killed then the others get an Error and end
   if (!test::has_mpirun()) return;
   // mpirun ends all ranks with one that dies, unless it is told to recover.
   const Ended ended = work(3, "killed", {"--enable-recovery"});
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
   std::size_t errors = 0;
-  for (std::size_t at = 0; (at = ended.output.find("not all ranks came to do", at)) != std::string::npos; ++at)
-    ++errors;
+  for (std::size_t at = 0; (at = ended.out.find("not all ranks came to do", at)) != std::string::npos; ++at) ++errors;
   CHECK(errors == 2);
 }
 
 TEST_CASE("Given MPI operations that wait then abort ends them at once") {
   if (!test::has_mpirun()) return;
   const Ended ended = work(2, "aborted");
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
-  CHECK(ended.output.find("not so") == std::string::npos);
-  CHECK(ended.output.find("nothing was thrown") == std::string::npos);
+  CHECK(ended.out.find("not so") == std::string::npos);
+  CHECK(ended.out.find("nothing was thrown") == std::string::npos);
 }
 
 TEST_CASE(
@@ -131,27 +129,27 @@ TEST_CASE("Given an MPI rank that has ended before its first communicator then t
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const test::Mpirun mpirun(2, {RANKS_WORKER, "cpu_sim", "mpi", "absent"}, {{"RANKS_PIPE", pipe}});
   const Ended ended = test::read_to_end(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
-  CHECK(ended.output.find("timeout: not all ranks came to start MPI within 0.05 s") != std::string::npos);
+  CHECK(ended.out.find("timeout: not all ranks came to start MPI within 0.05 s") != std::string::npos);
 }
 
 TEST_CASE("Given an MPI rank that exits with a status then the others are ended, and what it has printed is there") {
   if (!test::has_mpirun()) return;
   const Ended ended = work(3, "returns_status");
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
   CHECK(ended.status == 3);
-  CHECK(ended.output.find("rank 1 has found something wrong") != std::string::npos);
+  CHECK(ended.out.find("rank 1 has found something wrong") != std::string::npos);
 }
 
 TEST_CASE("Given an MPI rank that exits after its communicator has failed then the others are ended") {
   if (!test::has_mpirun()) return;
   const Ended ended = work(3, "returns_after_failure");
-  INFO(ended.output);
+  INFO(ended.out);
   CHECK_FALSE(ended.hung);
   CHECK(ended.status != 0);
-  CHECK(ended.output.find("not all ranks came to do all_reduce") != std::string::npos);
+  CHECK(ended.out.find("not all ranks came to do all_reduce") != std::string::npos);
 }
 
 TEST_CASE("Given NaNs and zeros of both signs then min and max are the same bits at every rank, whatever the count") {
@@ -182,7 +180,7 @@ TEST_CASE("Given the doubles' devices and MPI then operations go through pinned 
   const Variables variables{{"LD_LIBRARY_PATH", RANKS_CUDA_DOUBLE}};
   const Ended ended = run_mpi(2, {RANKS_DEMO, "--place", "cuda:0", "--engine", "mpi", "--check"}, variables);
   require_right(ended);
-  CHECK(ended.output.find("over mpi: 300 operations right, 0 left out") != std::string::npos);
+  CHECK(ended.out.find("over mpi: 300 operations right, 0 left out") != std::string::npos);
   require_right(run_mpi(2, {RANKS_WORKER, "cuda:0", "mpi", "order"}, variables));
 }
 
@@ -191,7 +189,7 @@ TEST_CASE("Given 1, 2 and 4 ranks that train together then all end with the same
   for (const int size : {1, 2, 4}) {
     const Ended ended = run_mpi(size, {RANKS_TRAINING, "cpu_sim"}, {{"ANYPLACE_COMMUNICATOR_CHECK", "0"}});
     require_right(ended);
-    CHECK(ended.output.find("the same weights everywhere") != std::string::npos);
+    CHECK(ended.out.find("the same weights everywhere") != std::string::npos);
   }
 }
 
@@ -209,7 +207,7 @@ TEST_CASE("Given MPICH then its library is opened, and its ranks do the same") {
                                              {RANKS_WORKER, "cpu_sim", "mpi", "split"}}) {
     std::vector<std::string> all{RANKS_MPIRUN_MPICH, "-n", "3"};
     all.insert(all.end(), words.begin(), words.end());
-    require_right(test::Program(all, {{"ANYPLACE_COMMUNICATOR_CHECK", "1"}}).end());
+    require_right(test::Process(all, {{"ANYPLACE_COMMUNICATOR_CHECK", "1"}}).end());
   }
 }
 
@@ -217,9 +215,9 @@ TEST_CASE("Given the environment's ranks without mpirun then the engine mpi says
   if (!test::has_mpirun()) return;
   const std::vector<Ended> ends = test::run_ranks(2, {RANKS_WORKER, "cpu_sim", "mpi", "meet"});
   for (const Ended& ended : ends) {
-    INFO(ended.output);
+    INFO(ended.out);
     CHECK(ended.status == 1);
-    CHECK(ended.output.find("start the program with mpirun -n 2") != std::string::npos);
+    CHECK(ended.out.find("start the program with mpirun -n 2") != std::string::npos);
   }
 }
 

@@ -16,7 +16,7 @@ namespace nccl_test {
 
 using namespace anyplace;
 using test::Ended;
-using test::Program;
+using test::Process;
 using test::run_ranks;
 using test::Variables;
 
@@ -30,7 +30,7 @@ bool has_doubles() {
 
 void require_right(const std::vector<Ended>& ends) {
   for (const Ended& ended : ends) {
-    INFO(ended.output);
+    INFO(ended.out);
     CHECK_FALSE(ended.hung);
     CHECK(ended.status == 0);
   }
@@ -45,7 +45,7 @@ TEST_CASE("Given 2 and 4 ranks on cuda then every operation that NCCL has is rig
   for (const int size : {2, 4}) {
     const std::vector<Ended> ends = run_ranks(size, {RANKS_DEMO, "--place", "cuda:0", "--check"}, with_nccl);
     require_right(ends);
-    CHECK(ends[0].output.find("over nccl: 260 operations right, 40 left out") != std::string::npos);
+    CHECK(ends[0].out.find("over nccl: 260 operations right, 40 left out") != std::string::npos);
   }
 }
 
@@ -57,7 +57,7 @@ TEST_CASE("Given 2 ranks on hip then every operation that RCCL has is right") {
   const Variables with_rccl{{"LD_LIBRARY_PATH", RANKS_HIP_DOUBLE ":" RANKS_RCCL_DOUBLE}};
   const std::vector<Ended> ends = run_ranks(2, {RANKS_DEMO, "--place", "hip:0", "--check"}, with_rccl);
   require_right(ends);
-  CHECK(ends[0].output.find("over rccl: 260 operations right, 40 left out") != std::string::npos);
+  CHECK(ends[0].out.find("over rccl: 260 operations right, 40 left out") != std::string::npos);
 }
 
 TEST_CASE("Given work before and behind then an NCCL operation is between them") {
@@ -76,17 +76,17 @@ TEST_CASE("Given ranks that call different NCCL operations then the Error names 
   if (!has_doubles()) return;
   const std::vector<Ended> ends = work(2, "mismatch");
   require_right(ends);
-  CHECK(ends[0].output.find("rank 0 calls ncclAllReduce of 1000 ncclFloat32 (ncclSum), rank 1 calls ncclBroadcast of "
-                            "4000 ncclInt8, root 0") != std::string::npos);
+  CHECK(ends[0].out.find("rank 0 calls ncclAllReduce of 1000 ncclFloat32 (ncclSum), rank 1 calls ncclBroadcast of "
+                         "4000 ncclInt8, root 0") != std::string::npos);
 }
 
 TEST_CASE("Given an NCCL rank that is killed then the other gets a timeout", "[alone]") {
   if (!has_doubles()) return;
   const std::vector<Ended> ends = work(2, "killed");
-  INFO(ends[0].output);
+  INFO(ends[0].out);
   CHECK_FALSE(ends[0].hung);
   CHECK(ends[0].status == 0);
-  CHECK(ends[0].output.find("not all ranks came to do all_reduce of 20000 f32 (max) within 5 s") != std::string::npos);
+  CHECK(ends[0].out.find("not all ranks came to do all_reduce of 20000 f32 (max) within 5 s") != std::string::npos);
 }
 
 TEST_CASE("Given memory of the host then NCCL isn't handed it, and the Error says what takes it") {
@@ -117,12 +117,11 @@ TEST_CASE("Given a rank that is killed at 100 random points then the other one g
     const auto moment = std::chrono::microseconds(random() % 3000);
     if (!turn.takes(i)) continue;
     const std::string file = (folder.path() / std::to_string(i)).string();
-    Program peer({RANKS_PEER, file}, with_nccl);
+    Process peer({RANKS_PEER, file}, with_nccl);
     const Communicator all(device, Bootstrap::file(0, 2, file), {.timeout = std::chrono::minutes(2)});
     std::thread killer([&] {
       std::this_thread::sleep_for(moment);
-      peer.kill();
-      peer.end();  // until then its number is still a process's
+      peer.kill();  // and waits for its end: until then its number is still a process's
     });
     const Error error = test::required_error([&] {
       while (true) {

@@ -10,8 +10,8 @@
 #include <string>
 
 #include "streams/plugins/forward.h"
-#include "support/child.h"
 #include "support/host_gate.h"
+#include "support/process.h"
 
 namespace exit_test {
 
@@ -44,29 +44,29 @@ void hold_a_stream() {
 }  // namespace
 
 TEST_CASE("Given a held stream when the process exits and what it waits for completes then its work does too") {
-  const test::ChildResult result = test::in_child([] {
+  const test::Ended result = test::in_child([] {
     hold_a_stream();
     // Registered after the backends' own handler, hence run before it.
     std::atexit([] { at_exit->gate.open(); });
     return 0;
   });
-  INFO(result.output);
-  REQUIRE_FALSE(result.timed_out);
+  INFO(result.out);
+  REQUIRE_FALSE(result.hung);
   REQUIRE(result.signal == 0);
   REQUIRE(result.status == 0);
-  REQUIRE(result.output.find("done") != std::string::npos);
+  REQUIRE(result.out.find("done") != std::string::npos);
 }
 
 TEST_CASE("Given a held stream when the process exits and it never may go on then the exit is bounded and says so") {
-  const test::ChildResult result = test::in_child([] {
+  const test::Ended result = test::in_child([] {
     hold_a_stream();
     return 0;
   });
-  INFO(result.output);
-  REQUIRE_FALSE(result.timed_out);
+  INFO(result.out);
+  REQUIRE_FALSE(result.hung);
   REQUIRE(result.signal == 0);
-  REQUIRE(result.output.find("done") == std::string::npos);
-  REQUIRE(result.output.find("left behind") != std::string::npos);
+  REQUIRE(result.out.find("done") == std::string::npos);
+  REQUIRE(result.out.find("left behind") != std::string::npos);
 }
 
 }  // namespace exit_test

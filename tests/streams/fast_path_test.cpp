@@ -22,9 +22,9 @@
 
 #include "streams/plugins/forward.h"
 #include "streams/plugins/fragile.h"
-#include "support/child.h"
 #include "support/errors.h"
 #include "support/host_gate.h"
+#include "support/process.h"
 
 namespace fast_path_test {
 
@@ -405,7 +405,7 @@ TEST_CASE("Given a process whose threads are on the fast path when it forks then
   new_fragile();
   const Handles handles;
   handles.warm_up();
-  const test::ChildResult result = test::in_child([&] {
+  const test::Ended result = test::in_child([&] {
     int wrong = 0;
     for (const auto& [name, call] : handles.calls()) {
       if (code_of(call) != ErrorCode::forked) ++wrong;
@@ -419,8 +419,8 @@ TEST_CASE("Given a process whose threads are on the fast path when it forks then
 #endif
     return wrong;
   });
-  INFO(result.output);
-  REQUIRE_FALSE(result.timed_out);
+  INFO(result.out);
+  REQUIRE_FALSE(result.hung);
   REQUIRE(result.status == 0);
   handles.warm_up();
 }
@@ -437,7 +437,7 @@ struct Exiting {
 }  // namespace
 
 TEST_CASE("Given a thread on the fast path when the process exits then its calls say that the backends are shut down") {
-  const test::ChildResult result = test::in_child([] {
+  const test::Ended result = test::in_child([] {
     new_fragile();
     // Registered before the backends' own handler, hence run after it.
     static Exiting* exiting = nullptr;
@@ -455,8 +455,8 @@ TEST_CASE("Given a thread on the fast path when the process exits then its calls
     while (!exiting->warm) std::this_thread::yield();
     return 0;
   });
-  INFO(result.output);
-  REQUIRE_FALSE(result.timed_out);
+  INFO(result.out);
+  REQUIRE_FALSE(result.hung);
   REQUIRE(result.signal == 0);
   REQUIRE(result.status == 0);
 }

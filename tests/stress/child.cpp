@@ -2,9 +2,7 @@
 #include "child.h"
 
 #include <dlfcn.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -16,10 +14,12 @@
 #include <stdexcept>
 
 #include "executor.h"
+#include "support/process.h"
 
 namespace stress {
 namespace {
 
+/// Output that grows without end is cut.
 constexpr std::size_t most_text = 1 << 20;
 
 /// The double of a backend's library, with the prefix of its variables; empty where it isn't built or needed.
@@ -58,45 +58,8 @@ void load_doubles(const std::vector<std::string>& places, const Bed& bed) {
   }
 }
 
-/// Output that grows without end is cut.
-void append(std::string& text, const char* bytes, std::size_t count) {
-  if (text.size() < most_text) text.append(bytes, count);
-}
-
-struct Ended {
-  bool timed_out = false;
-  int status = 0;  ///< as waitpid gives it
-  std::string output;
-};
-
-/// Reads until nobody can write any more, or the time is over.
-void read_all(int from, std::chrono::steady_clock::time_point deadline, Ended& ended) {
-  while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-    pollfd readable{from, POLLIN, 0};
-    if (left <= 0 || ::poll(&readable, 1, static_cast<int>(left)) == 0) {
-      ended.timed_out = true;
-      return;
-    }
-    char bytes[4096];
-    const ssize_t count = ::read(from, bytes, sizeof(bytes));
-    if (count <= 0) return;
-    append(ended.output, bytes, static_cast<std::size_t>(count));
-  }
-}
-
-Ended in_child(const std::function<void()>& body, std::chrono::seconds limit) {
-  int ends[2];
-  if (::pipe(ends) != 0) throw std::runtime_error("pipe failed");
-  std::fflush(nullptr);
-  const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("fork failed");
-  if (child == 0) {
-    ::dup2(ends[1], 1);
-    ::dup2(ends[1], 2);
-    ::close(ends[0]);
-    ::close(ends[1]);
+test::Ended in_child(const std::function<void()>& body, std::chrono::seconds limit) {
+  test::Process child([&] {
     ::signal(SIGUSR1, [](int) { tell_progress(); });
     try {
       body();
@@ -104,19 +67,9 @@ Ended in_child(const std::function<void()>& body, std::chrono::seconds limit) {
       found("error", exception.what());
     }
     std::exit(0);
-  }
-  ::close(ends[1]);
-  Ended ended;
-  read_all(ends[0], std::chrono::steady_clock::now() + limit, ended);
-  if (ended.timed_out) {
-    ::kill(child, SIGUSR1);
-    Ended last;
-    read_all(ends[0], std::chrono::steady_clock::now() + std::chrono::seconds(1), last);
-    ended.output += last.output;
-    ::kill(child, SIGKILL);
-  }
-  ::close(ends[0]);
-  ::waitpid(child, &ended.status, 0);
+  });
+  test::Ended ended = child.end(limit, SIGUSR1);
+  if (ended.out.size() > most_text) ended.out.resize(most_text);
   return ended;
 }
 
@@ -145,24 +98,24 @@ void read_reports(const Plan& plan, const Bed& bed, bool late_exit, Outcome& out
 }
 
 /// Takes that line out of what was said.
-bool said_late_exit(Ended& ended) {
-  const std::size_t at = ended.output.find(late_exit_line);
+bool said_late_exit(test::Ended& ended) {
+  const std::size_t at = ended.out.find(late_exit_line);
   if (at == std::string::npos) return false;
-  ended.output.erase(at, late_exit_line.size());
+  ended.out.erase(at, late_exit_line.size());
   return true;
 }
 
-Outcome outcome_of(const Ended& ended) {
-  Outcome outcome{{}, ended.output};
-  if (ended.timed_out) {
+Outcome outcome_of(const test::Ended& ended) {
+  Outcome outcome{{}, ended.out};
+  if (ended.hung) {
     outcome.finding = "hang";
-  } else if (WIFSIGNALED(ended.status)) {
-    outcome.finding = "signal " + std::to_string(WTERMSIG(ended.status));
-  } else if (WEXITSTATUS(ended.status) == found_status) {
-    outcome.finding = said_finding(ended.output);
-  } else if (WEXITSTATUS(ended.status) != 0) {
-    outcome.finding = "status " + std::to_string(WEXITSTATUS(ended.status));
-  } else if (!ended.output.empty()) {
+  } else if (ended.signal != 0) {
+    outcome.finding = "signal " + std::to_string(ended.signal);
+  } else if (ended.status == found_status) {
+    outcome.finding = said_finding(ended.out);
+  } else if (ended.status != 0) {
+    outcome.finding = "status " + std::to_string(ended.status);
+  } else if (!ended.out.empty()) {
     outcome.finding = "output";
   }
   return outcome;
@@ -173,7 +126,7 @@ Outcome outcome_of(const Ended& ended) {
 std::string backend_of(const std::string& place) { return place.substr(0, place.find(':')); }
 
 std::vector<Traits> ask_in_child(const std::vector<std::string>& places, const Bed& bed) {
-  const Ended ended = in_child(
+  const test::Ended ended = in_child(
       [&] {
         load_doubles(places, bed);
         for (const Traits& traits : ask_traits(places)) {
@@ -185,19 +138,19 @@ std::vector<Traits> ask_in_child(const std::vector<std::string>& places, const B
       },
       bed.limit);
   std::vector<Traits> all;
-  std::istringstream words(ended.output);
+  std::istringstream words(ended.out);
   for (Traits traits; words >> traits.backend >> traits.blocking_streams >> traits.managed >> traits.pinned >>
                       traits.host_register >> traits.host_functions >> traits.timed_events >> traits.modules >>
                       traits.host_kernels >> traits.least_priority >> traits.greatest_priority >> traits.memory;) {
     all.push_back(traits);
   }
-  if (ended.timed_out || ended.status != 0 || all.size() != places.size()) throw std::runtime_error(ended.output);
+  if (ended.hung || ended.status != 0 || all.size() != places.size()) throw std::runtime_error(ended.out);
   return all;
 }
 
 Outcome run_in_child(const Plan& plan, const std::vector<Traits>& traits, const Bed& bed) {
   for (const std::string& backend : backends_of(plan.round.places)) ::unlink(report_of(bed, backend).c_str());
-  Ended ended = in_child(
+  test::Ended ended = in_child(
       [&] {
         for (const auto& [name, value] : plan.round.settings) ::setenv(name.c_str(), value.c_str(), 1);
         load_doubles(plan.round.places, bed);

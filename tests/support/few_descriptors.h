@@ -11,7 +11,7 @@
 #include <string>
 
 #include "anyplace/anyplace.h"
-#include "support/child.h"
+#include "support/process.h"
 
 namespace test {
 
@@ -49,7 +49,7 @@ inline void allow_descriptors() {
 /// succeeded, "refused" if it failed with out_of_memory and said that too many files were open; else what it did. The
 /// second one is to succeed.
 inline std::string use_with_descriptors(const std::string& place, int left) {
-  const ChildResult result = in_child([&] {
+  const Ended result = in_child([&] {
     leave_descriptors(left);
     std::string said = "used";
     try {
@@ -74,9 +74,9 @@ inline std::string use_with_descriptors(const std::string& place, int left) {
     std::fflush(stdout);
     return 0;
   });
-  if (result.timed_out) return "it hung";
+  if (result.hung) return "it hung";
   if (result.signal != 0) return "it died of signal " + std::to_string(result.signal);
-  return result.output;
+  return result.out;
 }
 
 }  // namespace test

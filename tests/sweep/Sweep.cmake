@@ -1,6 +1,6 @@
 # Each call of a pipeline to a vendor fails at each of its uses, over the vendor's double: sweep.cpp.
 add_executable(sweep ${CMAKE_CURRENT_LIST_DIR}/sweep.cpp)
-target_link_libraries(sweep PRIVATE Threads::Threads)
+target_link_libraries(sweep PRIVATE anyplace_test_process Threads::Threads)
 target_include_directories(sweep PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(sweep PRIVATE ANYPLACE_LOST_ORDER="${CMAKE_CURRENT_LIST_DIR}/lost_order.supp")
 add_executable(sweep_pipeline ${CMAKE_CURRENT_LIST_DIR}/pipeline.cpp ${CMAKE_CURRENT_LIST_DIR}/steps.cpp
@@ -13,7 +13,7 @@ add_dependencies(sweep_pipeline anyplace_backend_cpu_sim)
 if(TARGET anyplace_conformance_kernels)
   add_executable(sweep_shortage ${CMAKE_CURRENT_LIST_DIR}/shortage.cpp ${CMAKE_CURRENT_LIST_DIR}/failing.cpp
     ${CMAKE_CURRENT_LIST_DIR}/everything.cpp ${CMAKE_CURRENT_LIST_DIR}/steps.cpp)
-  target_link_libraries(sweep_shortage PRIVATE anyplace::anyplace Threads::Threads ${CMAKE_DL_LIBS})
+  target_link_libraries(sweep_shortage PRIVATE anyplace_test_process anyplace::anyplace Threads::Threads ${CMAKE_DL_LIBS})
   if(ANYPLACE_SANITIZE)
     # Optimised, so that it calls none of the templates that other files have with the sanitizer in them.
     set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/failing.cpp PROPERTIES

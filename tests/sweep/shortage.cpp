@@ -168,7 +168,8 @@ bool attempt(const Options& options, const sweep::Part& part) {
 
 // ---- What to think of it -------------------------------------------------------------------------------------------
 
-struct Child : sweep::Process {
+struct Child : sweep::Child {
+  using sweep::Child::Child;
   const char* part = nullptr;
   long first = 0;
 };
@@ -179,18 +180,18 @@ struct Tally {
 };
 
 long failures_in(const Child& child) {
-  const std::size_t at = child.said.rfind(" calls, failed ");
-  return at == std::string::npos ? -1 : std::atol(child.said.c_str() + at + 15);
+  const std::size_t at = child.ended.out.rfind(" calls, failed ");
+  return at == std::string::npos ? -1 : std::atol(child.ended.out.c_str() + at + 15);
 }
 
 /// What became of it; begins with "WRONG" if that is not as it should be.
 std::string ending_of(const Child& child) {
-  if (child.hung) return "WRONG: it hung";
+  if (child.ended.hung) return "WRONG: it hung";
   // It has no other answer to an allocation that fails while it meets a new thread.
-  if (child.said.find("CHECK failed: sanitizer_") != std::string::npos) return "the sanitizer itself gave up";
-  if (WIFSIGNALED(child.status)) return std::string("WRONG: it died of ") + strsignal(WTERMSIG(child.status));
-  if (WEXITSTATUS(child.status) != 0) return "WRONG: it ended with status " + std::to_string(WEXITSTATUS(child.status));
-  std::istringstream lines(child.said);
+  if (child.ended.out.find("CHECK failed: sanitizer_") != std::string::npos) return "the sanitizer itself gave up";
+  if (child.ended.signal != 0) return std::string("WRONG: it died of ") + strsignal(child.ended.signal);
+  if (child.ended.status != 0) return "WRONG: it ended with status " + std::to_string(child.ended.status);
+  std::istringstream lines(child.ended.out);
   std::string first, last;
   bool reported = false;
   for (std::string line; std::getline(lines, line);) {
@@ -218,7 +219,7 @@ void judge(const Options& options, const Child& child, Tally& tally) {
   if (ending.rfind("WRONG", 0) != 0) return;
   ++tally.wrong;
   std::printf("%s, call %ld: %s\n", child.part, child.first, ending.c_str());
-  if (tally.wrong <= 5 || options.show) std::printf("%s\n", child.said.c_str());
+  if (tally.wrong <= 5 || options.show) std::printf("%s\n", child.ended.out.c_str());
   std::fflush(stdout);
 }
 
@@ -231,10 +232,9 @@ void sweep_part(const Options& options, const sweep::Part& part, Tally& tally) {
     return !ended;
   };
   const auto start = [&] {
-    Child child;
+    Child child(test::Process([&] { run_child(options, part, next); }));
     child.part = part.name;
     child.first = next;
-    sweep::start(child, [&] { run_child(options, part, child.first); });
     next += options.step();
     return child;
   };

@@ -84,7 +84,8 @@ Options parse(int argc, char** argv) {
 
 // ---- One run -------------------------------------------------------------------------------------------------------
 
-struct Run : sweep::Process {
+struct Run : sweep::Child {
+  using sweep::Child::Child;
   std::string report;
   Case what;
   std::map<std::string, unsigned> calls;  ///< of each entry
@@ -94,25 +95,22 @@ struct Run : sweep::Process {
 };
 
 /// The order that a lost device was to keep is lost with it: lost_order.supp.
-void expect_lost_order() {
+std::string options_for_lost_order() {
   const char* const before = std::getenv("TSAN_OPTIONS");
-  const std::string with = std::string(before != nullptr ? before : "") + " suppressions='" ANYPLACE_LOST_ORDER "'";
-  setenv("TSAN_OPTIONS", with.c_str(), 1);
+  return std::string(before != nullptr ? before : "") + " suppressions='" ANYPLACE_LOST_ORDER "'";
 }
 
 Run start(const Options& options, const Case& what, const std::string& report) {
-  Run run;
-  run.what = what;
+  test::Variables variables{{options.variables + "_REPORT", report}};
+  if (what.nth != 0) {
+    variables[options.variables + "_FAIL"] =
+        what.entry + ":" + std::to_string(what.nth) + ":" + std::to_string(what.failure.code);
+  }
+  if (what.failure.word == "device_lost") variables["TSAN_OPTIONS"] = options_for_lost_order();
+  const Words words{options.pipeline, options.place, options.other, options.module};
+  Run run(test::Process(words, variables));
   run.report = report;
-  const std::string failure =
-      what.nth == 0 ? "" : what.entry + ":" + std::to_string(what.nth) + ":" + std::to_string(what.failure.code);
-  sweep::start(run, [&] {
-    setenv((options.variables + "_REPORT").c_str(), report.c_str(), 1);
-    if (!failure.empty()) setenv((options.variables + "_FAIL").c_str(), failure.c_str(), 1);
-    if (what.failure.word == "device_lost") expect_lost_order();
-    execl(options.pipeline.c_str(), options.pipeline.c_str(), options.place.c_str(), options.other.c_str(),
-          options.module.c_str(), static_cast<char*>(nullptr));
-  });
+  run.what = what;
   return run;
 }
 
@@ -163,11 +161,9 @@ bool is_silent(const Options& options, const std::string& entry) {
 /// Empty if all is well.
 std::string verdict(const Options& options, const Run& run) {
   const Case& what = run.what;
-  if (run.hung) return "it hung";
-  if (!WIFEXITED(run.status) || WEXITSTATUS(run.status) != 0) {
-    return "it ended with wait status " + std::to_string(run.status);
-  }
-  const Ending ending = ending_of(run.said);
+  if (run.ended.hung) return "it hung";
+  if (run.ended.status != 0) return "it ended with status " + std::to_string(run.ended.status);
+  const Ending ending = ending_of(run.ended.out);
   if (!run.live.empty()) return "left alive: " + run.live.front();
   if (!run.misuse.empty()) return "misuse: " + run.misuse.front();
   if (ending.outcome != "success" && ending.outcome != "error") return "the outcome is '" + ending.outcome + "'";
@@ -183,7 +179,7 @@ std::string verdict(const Options& options, const Run& run) {
     if (is_it(ending.word, ending.vendor_code) || refused) return "";
     // The loss of a device that has a part in another's call is no loss of that one.
     const bool of_a_peer = what.failure.word == "device_lost" && ending.word == "backend_failed" &&
-                           run.said.find("has a part in this") != std::string::npos;
+                           run.ended.out.find("has a part in this") != std::string::npos;
     if (of_a_peer) return "";
     return "the Error is " + ending.word + " with vendor code " + std::to_string(ending.vendor_code);
   }
@@ -209,12 +205,12 @@ void judge(const Options& options, Run& run, Tally& tally) {
   ++tally.runs;
   const std::string problem = verdict(options, run);
   if (problem.empty()) {
-    ++(ending_of(run.said).outcome == "success" ? tally.succeeded : tally.failed_well);
+    ++(ending_of(run.ended.out).outcome == "success" ? tally.succeeded : tally.failed_well);
     return;
   }
   ++tally.wrong;
   std::printf("WRONG %s: %s\n", describe(run.what).c_str(), problem.c_str());
-  if (tally.wrong <= 5) std::printf("%s\n", run.said.c_str());
+  if (tally.wrong <= 5) std::printf("%s\n", run.ended.out.c_str());
   std::fflush(stdout);
 }
 

@@ -149,15 +149,10 @@ class TableSource final : public MemorySource {
     mark_lost(device_);
   }
 
-  /// Checks an entry that gives something back. It may be called on a lost device, but its status has no meaning then.
+  /// Checks an entry that gives something back. It may be called on a lost device.
   bool given_back(anyplace_status status) noexcept {
-    if (status == ANYPLACE_STATUS_OK) return true;
-    if (device_.lost.load(std::memory_order_relaxed)) {
-      static_cast<void>(take_message());
-    } else {
-      check_quietly(status, device_, by_allocator);
-    }
-    return false;
+    check_given_back(status, device_, by_allocator);
+    return status == ANYPLACE_STATUS_OK;
   }
 
   DeviceState& device_;

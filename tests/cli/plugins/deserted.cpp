@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Works, and has no device.
-#include "null_backend.h"
+#include "support/least_backend.h"
 
-class Deserted final : public anyplace::test::NullBackend {
+class Deserted final : public test::LeastBackend {
  public:
   explicit Deserted(anyplace::backend::Host) {}
+  int32_t device_count() override { return 0; }
 };
 
 ANYPLACE_EXPORT_BACKEND(Deserted, "deserted", "1.0", "Has no device")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Refuses itself the way a real backend does on a machine without its vendor's driver.
-#include "null_backend.h"
+#include "support/least_backend.h"
 
-class NeedsVendor final : public anyplace::test::NullBackend {
+class NeedsVendor final : public test::LeastBackend {
  public:
   explicit NeedsVendor(anyplace::backend::Host) {
     throw anyplace::backend::Failure(ANYPLACE_STATUS_LIBRARY_MISSING, "libneeded.so.1: cannot open shared object file");

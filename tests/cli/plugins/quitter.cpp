@@ -2,9 +2,9 @@
 // Ends the process, with success, when it is entered.
 #include <unistd.h>
 
-#include "null_backend.h"
+#include "support/least_backend.h"
 
-class Quitter final : public anyplace::test::NullBackend {
+class Quitter final : public test::LeastBackend {
  public:
   explicit Quitter(anyplace::backend::Host) { _exit(0); }
 };

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "null_backend.h"
+#include "support/least_backend.h"
 
-class Scribbler final : public anyplace::test::NullBackend {
+class Scribbler final : public test::LeastBackend {
  public:
   explicit Scribbler(anyplace::backend::Host) {
     constexpr char nonsense[] = "{\"SCRIBBLE\n";

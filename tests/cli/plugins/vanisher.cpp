@@ -4,14 +4,14 @@
 
 #include <atomic>
 
-#include "null_backend.h"
+#include "support/least_backend.h"
 
-class Vanisher final : public anyplace::test::NullBackend {
+class Vanisher final : public test::LeastBackend {
  public:
   explicit Vanisher(anyplace::backend::Host) {}
   int32_t device_count() override { return 2; }
   void device_properties(int32_t device, anyplace_device_properties& out) override {
-    NullBackend::device_properties(device, out);
+    LeastBackend::device_properties(device, out);
     out.capabilities = std::uint64_t{1} << ANYPLACE_CAPABILITY_BIT_MONITORING;
   }
   void device_sample(int32_t device, anyplace_device_sample& out) override {

@@ -3,6 +3,7 @@
 // How the environment configures the double, what of the driver can be missing, and how the process ends.
 #include <dlfcn.h>
 
+#include <csignal>
 #include <cstdio>
 
 #include "test_support.h"
@@ -40,7 +41,7 @@ std::string pci_of(int device) {
 }
 
 /// What a process prints that sets the variable and initialises.
-test::ChildResult initialised_with(const char* name, const std::string& value) {
+test::Ended initialised_with(const char* name, const std::string& value) {
   return test::in_child([&] {
     test::set_env(name, value);
     return static_cast<int>(cuInit(0)) & 0xff;
@@ -63,7 +64,7 @@ TEST_CASE("a variable that can not be read ends the process with a message") {
     INFO(name << "=" << value);
     const auto result = initialised_with(name, value);
     CHECK(result.signal == SIGABRT);
-    CHECK_THAT(result.output, Catch::Contains(std::string("CUDA double: ") + name));
+    CHECK_THAT(result.out, Catch::Contains(std::string("CUDA double: ") + name));
   }
 }
 
@@ -77,9 +78,9 @@ TEST_CASE("visible devices are chosen by index or the beginning of a uuid, up to
       return 0;
     });
   };
-  CHECK(chosen("2,0").output == "0000:19:00.0 0000:17:00.0 ");
-  CHECK(chosen("GPU-d1b1e00c").output == "0000:18:00.0 ");
-  CHECK(chosen("1,7,0").output == "0000:18:00.0 ");
+  CHECK(chosen("2,0").out == "0000:19:00.0 0000:17:00.0 ");
+  CHECK(chosen("GPU-d1b1e00c").out == "0000:18:00.0 ");
+  CHECK(chosen("1,7,0").out == "0000:18:00.0 ");
 }
 
 TEST_CASE("a function is found in the form of the version asked for") {
@@ -145,10 +146,10 @@ TEST_CASE("the order between streams is drawn by chance and given by the seed") 
   const auto again = test::in_child([] { return print_order("1"); });
   const auto second = test::in_child([] { return print_order("2"); });
   REQUIRE(first.status == 0);
-  CHECK_FALSE(first.output.empty());
-  CHECK(first.output == again.output);
-  CHECK(first.output != second.output);
-  CHECK(first.output != "0 1 2 3 4 5 6 7 8 9 10 11 ");
+  CHECK_FALSE(first.out.empty());
+  CHECK(first.out == again.out);
+  CHECK(first.out != second.out);
+  CHECK(first.out != "0 1 2 3 4 5 6 7 8 9 10 11 ");
 }
 
 TEST_CASE("pageable memory is read and written in the call, or in its stream's turn so that a missing wait shows") {
@@ -172,8 +173,8 @@ TEST_CASE("pageable memory is read and written in the call, or in its stream's t
       return 0;
     });
   };
-  CHECK(copied(false).output == "1 1");
-  CHECK(copied(true).output == "0 2");
+  CHECK(copied(false).out == "1 1");
+  CHECK(copied(true).out == "0 2");
 }
 
 TEST_CASE("calls behind the end of the driver say so") {
@@ -186,7 +187,7 @@ TEST_CASE("calls behind the end of the driver say so") {
     return 0;
   });
   CHECK(result.status == 0);
-  CHECK(result.output == "4 4\n");
+  CHECK(result.out == "4 4\n");
 }
 
 TEST_CASE("a forked child has no driver") {
@@ -207,7 +208,7 @@ TEST_CASE("misuse is printed at once where that is asked for") {
     cuMemFree(0x1000);
     return 0;
   });
-  CHECK_THAT(result.output, Catch::Contains("misuse: cuMemFree of what is no allocation"));
+  CHECK_THAT(result.out, Catch::Contains("misuse: cuMemFree of what is no allocation"));
 }
 
 TEST_CASE("a report of calls and leaks and misuse is written at the end of the process") {

@@ -2,6 +2,7 @@
 //
 // Handles, memory, copies, modules, launches and graphs that aren't what they should be, and the code that each is
 // refused with. What HIP's double shares with CUDA's (engine/runtime) is tested there.
+#include <thread>
 #include "stand_in.h"
 #include "test_support.h"
 
@@ -203,7 +204,7 @@ TEST_CASE("the device that is lost by a sticky code is the one that the call is 
 }
 
 TEST_CASE("the last error is what the last call returned up to HIP 6 and the last error from 7 on") {
-  const test::ChildResult seven = test::in_child([] {
+  const test::Ended seven = test::in_child([] {
     test::set_env("HIP_DOUBLE_VERSION", "70051831");
     const bool kept = hipSetDevice(9) != hipSuccess && hipSetDevice(0) == hipSuccess;
     return kept && hipGetLastError() == hipErrorInvalidDevice && hipGetLastError() == hipSuccess ? 7 : 1;

@@ -54,9 +54,9 @@ TEST_CASE("an environment that can't be read ends the process with what would be
       {"LEVELZERO_DOUBLE_FAIL", "zeInit:once"}, {"LEVELZERO_DOUBLE_SEED", "-1"}};
   for (const auto& [name, value] : wrong) {
     INFO(name << "=" << value);
-    const test::ChildResult ended = with(name, value);
+    const test::Ended ended = with(name, value);
     CHECK(ended.signal == SIGABRT);
-    CHECK_THAT(ended.output, Contains(name));
+    CHECK_THAT(ended.out, Contains(name));
   }
   CHECK(with("LEVELZERO_DOUBLE_MEMORY", "64M").status == 0);
 }
@@ -94,12 +94,12 @@ TEST_CASE("a driver with a fragile end ends the process of who calls it then and
       return 0;
     });
   };
-  const test::ChildResult quiet = child(false, false);
+  const test::Ended quiet = child(false, false);
   CHECK(quiet.status == 0);
-  CHECK(quiet.output == "");
-  for (const test::ChildResult& loud : {child(true, false), child(false, true)}) {
+  CHECK(quiet.out == "");
+  for (const test::Ended& loud : {child(true, false), child(false, true)}) {
     CHECK(loud.signal == SIGABRT);
-    CHECK_THAT(loud.output, Contains("when the driver had ended"));
+    CHECK_THAT(loud.out, Contains("when the driver had ended"));
   }
 }
 

@@ -49,14 +49,13 @@ static void mimic_find_out(void) {
 }
 
 static anyplace_status mimic_fail(const char* status) {
-  plain_host->leave_message(plain_host->context, 35, "MIMIC_ERROR", "the vendor says no");
-  return (anyplace_status)atoi(status);
+  return least_refuse((anyplace_status)atoi(status), 35, "MIMIC_ERROR", "the vendor says no");
 }
 
 static anyplace_status mimic_device_count(void* self, int32_t* count) {
   const char* number = mimic_value("count");
   if (mimic_value("count_status") != NULL) return mimic_fail(mimic_value("count_status"));
-  if (number == NULL) return plain_device_count(self, count);
+  if (number == NULL) return least_device_count(self, count);
   *count = (int32_t)strtol(number, NULL, 10);
   return ANYPLACE_STATUS_OK;
 }
@@ -70,7 +69,7 @@ static anyplace_status mimic_device_properties(void* self, int32_t device, anypl
 static anyplace_status mimic_stream_query(void* self, anyplace_stream stream, int32_t* done) {
   if (mimic_is("lose")) return mimic_fail("12");
   if (mimic_is("strange")) return mimic_fail("4711");
-  return plain_query(self, stream, done);
+  return least_query(self, stream, done);
 }
 
 static anyplace_status mimic_shutdown(void* self, uint64_t timeout_ns) {
@@ -122,20 +121,20 @@ anyplace_status anyplace_backend_entry(const anyplace_host* host, anyplace_backe
     anyplace_backend_table table;
     void (*of_the_next_minor[4])(void);
   } filled;
-  plain_host = host;
+  least_host = host;
   mimic_find_out();
   if (mimic_value("status") != NULL) return mimic_fail(mimic_value("status"));
   if (mimic_value("wait") != NULL) mimic_wait(mimic_value("wait"));
   if (mimic_value("once") != NULL && mimic_was_here(mimic_value("once"))) return mimic_fail("21");
   memset(&filled, 0, sizeof(filled));
-  plain_fill(&filled.table, mimic_name);
+  plain_fill(host, mimic_name, &filled.table);
   filled.table.device_count = mimic_device_count;
   filled.table.device_properties = mimic_device_properties;
   filled.table.stream_query = mimic_stream_query;
   mimic_distort(&filled.table);
   const uint32_t room = table->struct_size;
   const uint32_t own = mimic_is("minor") ? sizeof(filled) : sizeof(filled.table);
-  plain_give(table, room, &filled, own);
+  least_give(table, room, &filled, own);
   if (mimic_is("overrun")) ((char*)table)[room] = 0;
   if (mimic_value("size") != NULL) table->struct_size = (uint32_t)strtoul(mimic_value("size"), NULL, 10);
   return ANYPLACE_STATUS_OK;

@@ -4,9 +4,9 @@
 // what it leads to is never freed, so that a use after the end is counted and not a crash.
 #include "fragile.h"
 
-#include <anyplace/backend/device_backend.h>
-
 #include <deque>
+
+#include "support/least_backend.h"
 
 namespace {
 
@@ -18,7 +18,7 @@ struct Object {
   std::atomic<bool> alive{true};
 };
 
-class FragileBackend final : public anyplace::backend::DeviceBackend {
+class FragileBackend final : public test::LeastBackend {
  public:
   explicit FragileBackend(anyplace::backend::Host) {
     const char* const address = std::getenv(test::Fragile::variable);
@@ -27,19 +27,14 @@ class FragileBackend final : public anyplace::backend::DeviceBackend {
   }
 
   int32_t device_count() override { return 2; }
-  void device_properties(int32_t, anyplace_device_properties& out) override {
+  void device_properties(int32_t device, anyplace_device_properties& out) override {
+    LeastBackend::device_properties(device, out);
     anyplace::backend::set_text(out.name, "Fragile");
     out.capabilities = uint64_t{1} << ANYPLACE_CAPABILITY_BIT_MODULES;
     out.image_formats = uint64_t{1} << ANYPLACE_IMAGE_PTX;
-    out.total_memory = ANYPLACE_UNKNOWN;
-    out.address_alignment = 256;
     for (int i = 0; i < 3; ++i) out.max_grid[i] = out.max_block[i] = 64;
     out.max_threads_per_block = 64;
   }
-  void device_memory(int32_t, anyplace_memory_info& out) override {
-    out.free_bytes = out.total_bytes = ANYPLACE_UNKNOWN;
-  }
-  bool device_synchronize(int32_t, uint64_t) override { return true; }
 
   anyplace_stream stream_create(int32_t, const anyplace_stream_desc&) override { return make(); }
   anyplace_stream stream_default(int32_t, const anyplace_stream_desc&) override { return make(); }
@@ -69,9 +64,6 @@ class FragileBackend final : public anyplace::backend::DeviceBackend {
   anyplace_address memory_allocate(int32_t, uint32_t, uint64_t) override {
     throw anyplace::backend::Failure(ANYPLACE_STATUS_OUT_OF_MEMORY, "there is none");
   }
-  void memory_free(int32_t, uint32_t, anyplace_address) override {}
-  void memory_copy(anyplace_stream, anyplace_address, anyplace_address, uint64_t, uint32_t) override {}
-  void memory_set(anyplace_stream, anyplace_address, uint32_t, uint32_t, uint64_t) override {}
 
   anyplace_module module_load(int32_t, const anyplace_module_desc&) override { return make(); }
   void module_unload(anyplace_module module) override { end(module); }

@@ -1,86 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ClassBackend: implements DeviceBackend's methods with classes, for a vendor whose driver has one object for each of
-// anyplace's (CUDA, HIP). A handle is the address of its object. Methods that aren't overridden here, such as
-// device_reset and kernel_from_host, become null entries. The derived class implements device_native.
+// anyplace's. A handle is the address of its object. It has the methods that are the same for all such vendors;
+// context_backend.h adds those that CUDA and HIP have in common. The derived class fills devices_ and implements the
+// others, stream_wait_event and shutdown among them. A method that no class overrides, such as device_reset, becomes a
+// null entry.
 //
-// `Parts` names the classes and functions that it uses; backends/cuda/backend.cpp has an example.
+// `Parts` names the classes that it uses; backends/levelzero/backend.cpp has an example. Their members do what the
+// entries of the same names do, and throw. Those whose names or parameters differ from the entries':
 //
-//   Device, Module, Kernel      types; Device is one as class_device.h makes it, Module one as module.h does
-//   Device::Stream has, beside what work.h asks for, device(), synchronize(timeout), wait(const Event&),
-//                               wait(const Gate&) and destroy(); and these, which are static and throw:
-//                               make(Device&, const anyplace_stream_desc&), make_null(Device&), adopt(Device&, native)
-//   double milliseconds_between(const Event&, const Event&)      of two events of one device; static
-//   Kernel has, beside what module.h asks for, native(), attributes(anyplace_kernel_attributes&) and
-//                               occupancy(threads, shared_bytes); they throw
-//   Copies                      as copies.h makes it
-//   Graph                       as graph.h makes it, of the same Device
-//   Ipc                         has the entries for several processes, except those for mapped memory, which
-//                               mapped_sharing.h has; its members are static and throw:
-//                               export_memory(Device&, address, anyplace_ipc_handle&),
-//                               import_memory(Device&, const anyplace_ipc_handle&), end_import(Device&, address),
-//                               export_event(Event&, anyplace_ipc_handle&),
-//                               Event* import_event(Device&, const anyplace_ipc_handle&)
+//   const char* hiding_variables[]   the environment's variables that hide devices, for hidden_devices.h
+//   Device                  has can_access(Device& peer), and share_with(Device& reader) and end_sharing_with(Device&
+//                           reader) for peer access to its memory; lost(); and these types:
+//   Device::Stream          has launch_host_function(function, user), and the static make(Device&, desc),
+//                           make_null(Device&, desc) and adopt(Device&, native, desc)
+//   Device::Event           constructed of (Device&, flags). hand_out() gives the vendor's event, which the caller may
+//                           keep; destroy() is called before the destructor, because it may throw
+//   Device::VirtualMemory   as virtual_memory.h makes it, or with the same members but map_all
+//   Module                  constructed of (Device&, desc); has kernel, global, native and a static unload(Module*)
+//   Graph                   constructed of (Device&, desc); has a static destroy(Graph*)
+//   Copies                  as copies.h makes it
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <vector>
 
 #include "../device_backend.h"
 #include "deadline.h"
-#include "mapped_sharing.h"
-#include "results.h"
-#include "watcher.h"
+#include "hidden_devices.h"
 
 namespace anyplace::backend {
 
 template <class Parts>
-class ClassBackend : public DeviceBackend, private Watched {
+class ClassBackend : public DeviceBackend {
  public:
   using Device = typename Parts::Device;
   using Stream = typename Device::Stream;
   using Event = typename Device::Event;
-  using Gate = typename Device::Gates::Gate;
+  using VirtualMemory = typename Device::VirtualMemory;
+  using PhysicalMemory = typename VirtualMemory::Physical;
   using Module = typename Parts::Module;
   using Kernel = typename Parts::Kernel;
   using Graph = typename Parts::Graph;
-  using VirtualMemory = typename Device::VirtualMemory;
-  using PhysicalMemory = typename VirtualMemory::Physical;
-  using MappedSharing = typename Device::MappedSharing;
-
-  bool shutdown(std::uint64_t timeout_ns) override {
-    const Deadline deadline(timeout_ns);
-    descriptor_server().stop();
-    for (const auto& device : devices_) {
-      if (!finish(*device, deadline)) return false;
-    }
-    watcher_.stop();
-    std::exception_ptr failed;
-    for (const auto& device : devices_) {
-      try {
-        device->close();
-      } catch (const Failure&) {
-        if (failed == nullptr) failed = std::current_exception();
-      }
-    }
-    if (failed != nullptr) std::rethrow_exception(failed);
-    return true;
-  }
 
   // -- Devices.
-  std::int32_t device_count() override { return static_cast<std::int32_t>(devices_.size()); }
+  std::int32_t device_count() override {
+    note_hidden_devices(host_, Parts::hiding_variables);
+    return static_cast<std::int32_t>(devices_.size());
+  }
   void device_properties(std::int32_t device, anyplace_device_properties& out) override { at(device).properties(out); }
   void device_memory(std::int32_t device, anyplace_memory_info& out) override { at(device).memory_info(out); }
   bool device_synchronize(std::int32_t device, std::uint64_t timeout_ns) override {
     return at(device).synchronize(timeout_ns);
   }
+  void device_sample(std::int32_t device, anyplace_device_sample& out) override { at(device).sample(out); }
+  std::vector<anyplace_process> list_processes(std::int32_t device) override { return at(device).processes(); }
 
   // -- Peer access.
   bool peer_query(std::int32_t device, std::int32_t peer) override {
-    return device != peer && Device::Sharing::can_access(at(device), at(peer));
+    return device != peer && at(device).can_access(at(peer));
   }
   void peer_enable(std::int32_t device, std::int32_t peer) override { at(peer).share_with(at(device)); }
   void peer_disable(std::int32_t device, std::int32_t peer) override { at(peer).end_sharing_with(at(device)); }
@@ -89,11 +68,12 @@ class ClassBackend : public DeviceBackend, private Watched {
   anyplace_stream stream_create(std::int32_t device, const anyplace_stream_desc& desc) override {
     return to_handle(Stream::make(at(device), desc));
   }
-  anyplace_stream stream_default(std::int32_t device, const anyplace_stream_desc&) override {
-    return to_handle(Stream::make_null(at(device)));
+  anyplace_stream stream_default(std::int32_t device, const anyplace_stream_desc& desc) override {
+    return to_handle(Stream::make_null(at(device), desc));
   }
-  anyplace_stream stream_from_native(std::int32_t device, std::uint64_t native, const anyplace_stream_desc&) override {
-    return to_handle(Stream::adopt(at(device), native));
+  anyplace_stream stream_from_native(std::int32_t device, std::uint64_t native,
+                                     const anyplace_stream_desc& desc) override {
+    return to_handle(Stream::adopt(at(device), native, desc));
   }
   std::uint64_t stream_native(anyplace_stream stream) override { return to_handle(stream_at(stream).native()); }
   void stream_destroy(anyplace_stream stream) override { stream_at(stream).destroy(); }
@@ -101,23 +81,8 @@ class ClassBackend : public DeviceBackend, private Watched {
   bool stream_synchronize(anyplace_stream stream, std::uint64_t timeout_ns) override {
     return stream_at(stream).synchronize(timeout_ns);
   }
-  void stream_wait_event(anyplace_stream stream, anyplace_event event) override {
-    stream_at(stream).wait(event_at(event));
-  }
   void stream_host_function(anyplace_stream stream, anyplace_host_function function, void* user) override {
-    const Stream& on = stream_at(stream);
-    on.device().host_functions().launch(on.native(), function, user);
-  }
-
-  // -- Gates.
-  anyplace_gate gate_create(std::int32_t device) override { return to_handle(at(device).gates().create()); }
-  void gate_open(anyplace_gate gate) override { from_handle<Gate>(gate)->open(); }
-  void gate_destroy(anyplace_gate gate) override {
-    Gate& ended = *from_handle<Gate>(gate);
-    ended.owner->destroy(ended);
-  }
-  void stream_wait_gate(anyplace_stream stream, anyplace_gate gate) override {
-    stream_at(stream).wait(*from_handle<Gate>(gate));
+    stream_at(stream).launch_host_function(function, user);
   }
 
   // -- Events.
@@ -135,23 +100,7 @@ class ClassBackend : public DeviceBackend, private Watched {
   bool event_synchronize(anyplace_event event, std::uint64_t timeout_ns) override {
     return event_at(event).synchronize(timeout_ns);
   }
-  double event_elapsed(anyplace_event start, anyplace_event end) override {
-    const Event& from = event_at(start);
-    const Event& to = event_at(end);
-    if (&from.device() != &to.device()) {
-      refuse(ANYPLACE_STATUS_INVALID_ARGUMENT, "the events are of " + from.device().place() + " and " +
-                                                   to.device().place() +
-                                                   "; time is measured between events of one "
-                                                   "device");
-    }
-    return Parts::milliseconds_between(from, to);
-  }
   std::uint64_t event_native(anyplace_event event) override { return to_handle(event_at(event).hand_out()); }
-
-  anyplace_event event_from_native(std::int32_t device, std::uint64_t native, std::uint32_t) override {
-    const auto wrapped = reinterpret_cast<typename Event::Native>(static_cast<std::uintptr_t>(native));
-    return to_handle(new Event(at(device), typename Event::Borrowed{wrapped}));
-  }
 
   // -- Memory.
   anyplace_address memory_allocate(std::int32_t device, std::uint32_t kind, std::uint64_t bytes) override {
@@ -160,18 +109,6 @@ class ClassBackend : public DeviceBackend, private Watched {
   void memory_free(std::int32_t device, std::uint32_t kind, anyplace_address address) override {
     at(device).memory().free(kind, address);
   }
-  anyplace_address memory_allocate_async(anyplace_stream stream, std::uint64_t bytes) override {
-    const Stream& on = stream_at(stream);
-    return on.device().memory().allocate_async(on.native(), bytes);
-  }
-  void memory_free_async(anyplace_stream stream, anyplace_address address) override {
-    const Stream& on = stream_at(stream);
-    on.device().memory().free_async(on.native(), address);
-  }
-  void host_register(std::int32_t device, void* address, std::uint64_t bytes) override {
-    at(device).memory().register_host(address, bytes);
-  }
-  void host_unregister(std::int32_t device, void* address) override { at(device).memory().unregister_host(address); }
 
   // -- Copies and fills.
   void memory_copy(anyplace_stream stream, anyplace_address destination, anyplace_address source, std::uint64_t bytes,
@@ -210,9 +147,6 @@ class ClassBackend : public DeviceBackend, private Watched {
   void kernel_attributes(anyplace_kernel kernel, anyplace_kernel_attributes& out) override {
     from_handle<Kernel>(kernel)->attributes(out);
   }
-  std::uint32_t kernel_occupancy(anyplace_kernel kernel, std::uint32_t threads, std::uint64_t shared_bytes) override {
-    return from_handle<Kernel>(kernel)->occupancy(threads, shared_bytes);
-  }
   [[gnu::always_inline]] void kernel_launch(anyplace_stream stream, anyplace_kernel kernel,
                                             const anyplace_launch& launch) override {
     from_handle<Kernel>(kernel)->launch(stream_at(stream), launch);
@@ -250,71 +184,20 @@ class ClassBackend : public DeviceBackend, private Watched {
   void virtual_unmap(std::int32_t device, anyplace_address address, std::uint64_t bytes) override {
     virtual_memory_of(device).unmap(address, bytes);
   }
-  void virtual_map_all(std::int32_t device, anyplace_address address, const anyplace_physical* physicals,
-                       std::uint64_t count) override {
-    virtual_memory_of(device).map_all(address, count, [physicals](std::uint64_t i) -> const PhysicalMemory& {
-      return *from_handle<PhysicalMemory>(physicals[i]);
-    });
-  }
-
-  // -- Sharing between processes.
-  void memory_export(std::int32_t device, anyplace_address address, std::uint64_t bytes,
-                     anyplace_ipc_handle& out) override {
-    if (at(device).mapped_sharing().export_memory(address, bytes, out)) return;
-    Parts::Ipc::export_memory(at(device), address, out);
-  }
-  void memory_export_end(std::int32_t device, anyplace_address, const anyplace_ipc_handle& handle) override {
-    if (MappedSharing::is_mapped(handle)) at(device).mapped_sharing().end_export(handle);
-  }
-  anyplace_address memory_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
-    if (MappedSharing::is_mapped(handle)) return at(device).mapped_sharing().import_memory(handle);
-    return Parts::Ipc::import_memory(at(device), handle);
-  }
-  void memory_import_end(std::int32_t device, anyplace_address address) override {
-    if (!at(device).mapped_sharing().end_import(address)) Parts::Ipc::end_import(at(device), address);
-  }
-  void event_export(anyplace_event event, anyplace_ipc_handle& out) override {
-    Parts::Ipc::export_event(event_at(event), out);
-  }
-  anyplace_event event_import(std::int32_t device, const anyplace_ipc_handle& handle) override {
-    return to_handle(Parts::Ipc::import_event(at(device), handle));
-  }
 
  protected:
-  /// The parameters are those of Watcher's constructor.
-  explicit ClassBackend(const char* thread_name) noexcept : watcher_(thread_name, *this) {}
+  explicit ClassBackend(Host host) noexcept : host_(host) {}
 
   Device& at(std::int32_t device) { return *devices_.at(static_cast<std::size_t>(device)); }
-
-  Watcher watcher_;
-  std::vector<std::unique_ptr<Device>> devices_;  ///< filled by the derived class's constructor
-
- private:
-  // -- The methods of Watched. The vendor doesn't report a failed device on its own and then drops its host functions.
-  void look(bool ask_vendor) noexcept override {
-    for (const auto& device : devices_) {
-      device->host_functions().settle_if_lost(ask_vendor);
-      device->work().sweep();
-    }
-  }
-  bool anything_pending() const noexcept override {
-    return std::any_of(devices_.begin(), devices_.end(), [](const auto& device) {
-      return device->host_functions().any_pending() || device->work().any_retired();
-    });
-  }
-
   static Stream& stream_at(anyplace_stream stream) { return *from_handle<Stream>(stream); }
   static Event& event_at(anyplace_event event) { return *from_handle<Event>(event); }
-
+  /// Throws UNSUPPORTED if the device has no virtual memory.
   VirtualMemory& virtual_memory_of(std::int32_t device) {
     VirtualMemory& memory = at(device).virtual_memory();
-    if (!memory.is_supported()) {
-      throw Failure(ANYPLACE_STATUS_UNSUPPORTED, "this device, or its driver, has no virtual memory management");
-    }
+    memory.require_supported();
     return memory;
   }
-
-  /// Waits for the device if anything was submitted to it. Returns false if time ran out.
+  /// For shutdown: waits for the device if anything was submitted to it. Returns false if time ran out.
   static bool finish(Device& device, const Deadline& deadline) {
     if (device.lost()) return true;
     try {
@@ -323,6 +206,9 @@ class ClassBackend : public DeviceBackend, private Watched {
       return true;  // a device that fails here has nothing more to wait for
     }
   }
+
+  const Host host_;
+  std::vector<std::unique_ptr<Device>> devices_;  ///< filled by the derived class's constructor
 };
 
 }  // namespace anyplace::backend

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ClassDevice: a device with everything that a backend keeps for it, made of the kit's other headers. It is most of
-// what ClassBackend asks of a Device: the vendor's own class derives from it and adds properties() and memory_info().
+// what ContextBackend asks of a Device: the vendor's own class derives from it and adds properties(), memory_info(),
+// sample() and processes().
 //
 // Lock order: Graph's mutex is taken before RetiredModules', that before Work's, that before EventPool's.
 // MappedSharing's and Sharing's are each taken before VirtualMemory's. Under Module's and Gates' no other mutex of the
@@ -91,6 +92,7 @@ class ClassDevice : public WorkCalls::Device {
   Sharing& sharing() noexcept { return sharing_; }
   RetiredModules& retired_modules() noexcept { return retired_modules_; }
 
+  bool can_access(ClassDevice& peer) { return Sharing::can_access(*this, peer); }
   /// Gives `reader` access to all memory of this device; end_sharing_with() takes it back.
   void share_with(ClassDevice& reader) {
     sharing_.enable(reader, [&](const auto& access) { set_access(access, reader); });

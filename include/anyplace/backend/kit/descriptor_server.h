@@ -9,17 +9,15 @@
 #pragma once
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
 
 #include <map>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "descriptors.h"
-#include "signals_blocked.h"
+#include "start_thread.h"
 
 namespace anyplace::backend {
 
@@ -94,12 +92,11 @@ class DescriptorServer {
       return;
     }
     try {
-      const SignalsBlocked blocked;
-      thread_ = std::thread([this, wake_number = wake.number(), listening_number = listening.number()] {
-        pthread_setname_np(pthread_self(), "anyplace-share");
-        serve(wake_number, listening_number);
-      });
-    } catch (const std::system_error&) {
+      thread_ =
+          start_thread("anyplace-share", [this, wake_number = wake.number(), listening_number = listening.number()] {
+            serve(wake_number, listening_number);
+          });
+    } catch (const Failure&) {
       return;
     }
     wake_ = std::move(wake);

@@ -88,9 +88,11 @@ class DeviceBase {
       fail(result, call);
   }
   void check(const Called<Result>& made) { check(made.result, made.call); }
-  /// For calls that end something: throws nothing if the device was lost before or the process is exiting.
+  /// For calls that end something, which aren't made on a device that is known to be lost: throws nothing if the
+  /// process is exiting. A loss that another thread has noted meanwhile is thrown, too, since nobody may have been told
+  /// of it.
   void check_end(Result result, const char* call) {
-    if (result != Result{} && !Vendor::is_exit(result) && !lost()) fail(result, call);
+    if (result != Result{} && !Vendor::is_exit(result)) fail(result, call);
   }
   /// Throws. A sticky result loses the device, unless it belongs to another context that is current to the thread.
   [[noreturn]] void fail(Result result, const char* call);

@@ -30,7 +30,7 @@
 #include "process_access.h"
 #include "results.h"
 #include "shared_arena.h"
-#include "signals_blocked.h"
+#include "start_thread.h"
 
 namespace anyplace::backend {
 
@@ -365,16 +365,7 @@ inline void EventArena::wake_when_over(const SharedRecord& record, Sleeper& slee
     const std::lock_guard lock(watch_mutex_);
     sleeping_.reserve(sleeping_.size() + 1);
     if (!watching_) {
-      const SignalsBlocked blocked;
-      try {
-        std::thread([self = shared_from_this()] {
-          pthread_setname_np(pthread_self(), "anyplace-events");
-          self->watch();
-        }).detach();
-      } catch (const std::system_error& error) {
-        throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, std::string("no thread could be started: ") + error.what(),
-                      error.code().value(), "pthread_create");
-      }
+      start_thread("anyplace-events", [self = shared_from_this()] { self->watch(); }).detach();
     }
     watching_ = true;
     sleeping_.push_back({record, &sleeper});

@@ -29,10 +29,8 @@
 //   Place is Vendor::Place, an aggregate of { Native graph; const Node* after; std::size_t count; Node* made; }
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,6 +38,7 @@
 
 #include "../device_backend.h"
 #include "graph_host_calls.h"
+#include "graph_nodes.h"
 #include "refusals.h"
 #include "results.h"
 
@@ -202,19 +201,6 @@ class Graph {
       const auto event = from_handle<typename Vendor::Event>(node.event)->hand_out();
       device_.check(node.kind == ANYPLACE_GRAPH_NODE_EVENT_RECORD ? Vendor::add_record(place, event)
                                                                   : Vendor::add_wait(place, event));
-    }
-
-    /// Copies a struct of an older core, which is shorter: the missing fields read as 0.
-    template <class Struct>
-    static Struct widened(const Struct* given) {
-      return detail::Crossing<const Struct&>::widened(given);
-    }
-    static anyplace_graph_node node_at(const anyplace_graph_desc& desc, std::uint32_t index) {
-      anyplace_graph_node node{};
-      const auto* const bytes = reinterpret_cast<const std::byte*>(desc.nodes);
-      std::memcpy(&node, bytes + std::size_t{index} * desc.node_stride,
-                  std::min<std::size_t>(desc.node_stride, sizeof(node)));
-      return node;
     }
 
     Device& device_;

@@ -16,8 +16,8 @@ namespace anyplace::backend {
 /// The bit of a number, in capabilities and in image_formats.
 constexpr std::uint64_t bit(unsigned number) noexcept { return std::uint64_t{1} << number; }
 
-/// The capabilities of every device of a ClassBackend.
-constexpr std::uint64_t class_backend_capabilities =
+/// The capabilities of every device of a ContextBackend.
+constexpr std::uint64_t context_backend_capabilities =
     bit(ANYPLACE_CAPABILITY_BIT_BLOCKING_STREAMS) | bit(ANYPLACE_CAPABILITY_BIT_PINNED_MEMORY) |
     bit(ANYPLACE_CAPABILITY_BIT_COPY_2D) | bit(ANYPLACE_CAPABILITY_BIT_PEER_COPY) |
     bit(ANYPLACE_CAPABILITY_BIT_PEER_ACCESS) | bit(ANYPLACE_CAPABILITY_BIT_MODULES);

@@ -23,7 +23,8 @@ struct ResultRow {
   int result;
   const char* name;
   anyplace_status status;
-  bool sticky;  ///< the device can't be used any more after it
+  bool sticky;            ///< the device can't be used any more after it
+  const char* text = "";  ///< for a vendor whose driver has no texts
 };
 
 /// The result of a vendor's call, and the call's name, such as "cuMemMap".

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "../abi.h"
 #include "work.h"
 
 namespace anyplace::backend {
@@ -33,6 +34,9 @@ class StreamBase {
   bool is_null() const noexcept { return is_null_; }
   /// Whether the vendor's stream was made here and is destroyed here.
   bool is_ours() const noexcept { return owner_ == StreamOwner::backend; }
+  void launch_host_function(anyplace_host_function function, void* user) const {
+    device_.host_functions().launch(native_, function, user);
+  }
   /// Does what Work::end does.
   void destroy() {
     const std::unique_ptr<Stream> ended(static_cast<Stream*>(this));

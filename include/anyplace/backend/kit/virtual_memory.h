@@ -44,6 +44,22 @@
 
 namespace anyplace::backend {
 
+/// Throws INVALID_ARGUMENT unless the range is one mapping or several that adjoin, each whole. `mappings` is a map by
+/// address, and bytes_of(value) is the size of a mapping.
+template <class Mappings, class BytesOf>
+void require_whole_mappings(const Mappings& mappings, anyplace_address address, std::uint64_t bytes,
+                            BytesOf&& bytes_of) {
+  std::uint64_t covered = 0;
+  for (auto mapping = mappings.find(address);
+       covered < bytes && mapping != mappings.end() && mapping->first == address + covered; ++mapping) {
+    covered += bytes_of(mapping->second);
+  }
+  if (covered == bytes) return;
+  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
+         "the " + std::to_string(bytes) + " bytes from address " + std::to_string(address) +
+             " are not one mapping, nor several that adjoin, each whole: unmap what was mapped");
+}
+
 /// Thread-safe.
 template <class Vendor>
 class VirtualMemory {
@@ -70,6 +86,11 @@ class VirtualMemory {
 
   /// Whether the driver and the device have it. If not, nothing below may be called.
   bool is_supported() const noexcept { return is_supported_; }
+  /// Throws UNSUPPORTED unless they have it.
+  void require_supported() const {
+    if (is_supported_) return;
+    refuse(ANYPLACE_STATUS_UNSUPPORTED, "this device, or its driver, has no virtual memory management");
+  }
   /// Whether new memory can be exported to other processes.
   bool is_shareable() const noexcept { return is_shareable_.load(std::memory_order_relaxed); }
 
@@ -136,7 +157,6 @@ class VirtualMemory {
   }
 
  private:
-  void require_whole_mappings(anyplace_address address, std::uint64_t bytes) const;
   Called<Result> give_access(anyplace_address address, std::uint64_t bytes, const std::vector<Access>& readers) const;
   void undo_mapping(anyplace_address begin, anyplace_address end) noexcept;
 
@@ -220,24 +240,10 @@ void VirtualMemory<Vendor>::undo_mapping(anyplace_address begin, anyplace_addres
 }
 
 template <class Vendor>
-void VirtualMemory<Vendor>::require_whole_mappings(anyplace_address address, std::uint64_t bytes) const {
-  auto mapping = mappings_.find(address);
-  std::uint64_t covered = 0;
-  while (covered < bytes && mapping != mappings_.end() && mapping->first == address + covered) {
-    covered += mapping->second;
-    ++mapping;
-  }
-  if (covered == bytes) return;
-  refuse(ANYPLACE_STATUS_INVALID_ARGUMENT,
-         "the " + std::to_string(bytes) + " bytes from address " + std::to_string(address) +
-             " are not one mapping, nor several that adjoin, each whole: unmap what was mapped");
-}
-
-template <class Vendor>
 void VirtualMemory<Vendor>::unmap(anyplace_address address, std::uint64_t bytes) {
   const typename Vendor::End scope(device_);
   const std::lock_guard lock(mutex_);
-  require_whole_mappings(address, bytes);
+  require_whole_mappings(mappings_, address, bytes, [](std::uint64_t mapped) { return mapped; });
   const auto last = mappings_.lower_bound(address + bytes);
   scope.end([&] {
     Called<Result> first_failure{};

@@ -4,18 +4,13 @@
 // While something is pending it looks, less and less often; otherwise it sleeps.
 #pragma once
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <string>
-#include <system_error>
 #include <thread>
 
-#include "../device_backend.h"
-#include "signals_blocked.h"
+#include "start_thread.h"
 
 namespace anyplace::backend {
 
@@ -62,16 +57,7 @@ class Watcher {
 inline void Watcher::start() {
   const std::lock_guard lock(mutex_);
   if (thread_.joinable() || stopping_) return;
-  const SignalsBlocked blocked;
-  try {
-    thread_ = std::thread([this] {
-      pthread_setname_np(pthread_self(), name_);
-      run();
-    });
-  } catch (const std::system_error& error) {
-    throw Failure(ANYPLACE_STATUS_BACKEND_FAILED, std::string("no thread could be started: ") + error.what(),
-                  error.code().value(), "pthread_create");
-  }
+  thread_ = start_thread(name_, [this] { run(); });
 }
 
 inline void Watcher::wake() noexcept {
