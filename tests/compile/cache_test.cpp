@@ -151,7 +151,7 @@ TEST_CASE("Sixteen processes that want the same kernel at once compile it once")
   for (int i = 0; i < 16; ++i) {
     const pid_t child = ::fork();
     if (child == 0) {
-      const auto error = test::error_of(compile_once);
+      const auto error = test::error_of([] { compile_once(); });
       if (error) std::fprintf(stderr, "%s\n", error->what());
       ::_exit(error ? 1 : 0);
     }
