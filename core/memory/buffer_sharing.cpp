@@ -171,7 +171,6 @@ void close(OpenMemory& memory) noexcept {
   if (--memory.buffers != 0) return;
   DeviceState& device = *memory.device;
   const anyplace_status status = device.table->memory_import_end(device.self, device.index, memory.address);
-  // Closing memory of a lost device may fail, which isn't reported.
   check_given_back(status, device, freeing);
   std::erase_if(open_memory(), [&](const auto& each) { return &each.second == &memory; });
 }

@@ -150,7 +150,6 @@ void RawMemory::give_back(std::unique_ptr<BufferState> buffer) noexcept {
   if (in_order && free_in_order(*buffer, operation)) return;
   const anyplace_status status =
       device.table->memory_free(device.self, device.index, buffer->kind, buffer->allocation());
-  // Freeing memory of a lost device may fail, and that isn't reported.
   check_given_back(status, device, operation);
 }
 

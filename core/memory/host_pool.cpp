@@ -341,7 +341,6 @@ HostPool::Chain HostPool::give_back(Chain blocks,
     }
     const anyplace_status status =
         device_.table->memory_free(device_.self, device_.index, ANYPLACE_MEMORY_PINNED, block->address);
-    // On a lost device the status has no meaning.
     check_given_back(status, device_, free_operation);
   }
   return blocks;

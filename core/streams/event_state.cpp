@@ -35,7 +35,6 @@ void destroy_event(DeviceState& device, anyplace_event handle) noexcept {
     return;
   }
   const anyplace_status status = device.table->event_destroy(device.self, handle);
-  // Destroying a lost device's event may fail, and that isn't reported.
   check_given_back(status, device, "Event::~Event");
 }
 

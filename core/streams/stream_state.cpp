@@ -28,7 +28,6 @@ StreamState::StreamState() : hold(std::make_unique<Hold>()) {}
 StreamState::~StreamState() {
   if (handle == 0 || is_default || !backends_callable()) return;
   const anyplace_status status = device->table->stream_destroy(device->self, handle);
-  // Destroying a lost device's stream may fail, and that isn't reported.
   check_given_back(status, *device, "Stream::~Stream");
 }
 
