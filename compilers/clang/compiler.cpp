@@ -64,7 +64,7 @@ std::string unit_of(const anyplace_compile_request& request) {
   unit += std::string_view(request.source, request.source_bytes);
   std::size_t number = 0;
   for (const char* const expression : expressions_of(request)) {
-    unit += "\n#line 1 \"the name expression " + std::string(expression) + "\"\n";
+    unit += "\n#line 1 \"the name expression " + in_literal(expression) + "\"\n";
     unit += "extern \"C\" __device__ const void* const anyplace_expression_" + std::to_string(number++) +
             " = (const void*)&" + expression + ";\n";
   }
@@ -98,7 +98,7 @@ anyplace_status lower_names(const std::vector<std::string>& words, const std::st
   const std::string made = std::string(request.folder) + "/made.ll";
   std::vector<std::string> all = words;
   all.insert(all.end(), {"-S", "-emit-llvm", "-w", "-o", made, unit});
-  if (run_program(all, request.folder, sink) != 0) return ANYPLACE_STATUS_COMPILE_FAILED;
+  if (const anyplace_status status = compile_by_program(all, request, sink)) return status;
   std::string text;
   if (!read_file(made, text)) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't read " + made);
   std::size_t number = 0;
@@ -128,9 +128,7 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   std::vector<std::string> all = words;
   if (request->format == ANYPLACE_IMAGE_PTX) all.push_back("-S");
   all.insert(all.end(), {"-o", made, unit});
-  const int status = run_program(all, folder, *sink);
-  if (status == 127) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't start " + std::string(request->library));
-  if (status != 0) return ANYPLACE_STATUS_COMPILE_FAILED;
+  if (const anyplace_status status = compile_by_program(all, *request, *sink)) return status;
   if (const anyplace_status named = lower_names(words, unit, *request, *sink)) return named;
   report_headers(dependencies, *request, *sink);
   std::string image;
@@ -144,9 +142,9 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
 
 extern "C" anyplace_status anyplace_compiler_entry(const anyplace_compiler_host* host, anyplace_compiler_table* table) {
   using namespace anyplace::compilers;
-  table->library = library;
-  table->supports = supports;
-  table->compile = compile;
+  table->library = guarded<library>;
+  table->supports = guarded<supports>;
+  table->compile = guarded<compile>;
   return fill_table(host, *table, "clang", "Clang, without a vendor's headers: PTX and code objects",
                     1u << ANYPLACE_IMAGE_PTX | 1u << ANYPLACE_IMAGE_HSACO, 1);
 }

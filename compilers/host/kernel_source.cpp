@@ -3,11 +3,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
+#include <vector>
 
 namespace anyplace::compilers {
 namespace {
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+/// Bytes of UTF-8 are a part of words.
+bool is_word(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) != 0 || c == '_' || byte >= 0x80;
+}
 
 /// Cuts C++ into words, literals and single characters.
 class Tokens {
@@ -45,7 +51,8 @@ class Tokens {
   std::string_view token() {
     const std::size_t begin = at_;
     if (is_word(text_[at_])) {
-      while (at_ < text_.size() && is_word(text_[at_])) ++at_;
+      const bool is_number = std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
+      while (at_ < text_.size() && (is_word(text_[at_]) || (is_number && text_[at_] == '\''))) ++at_;  // 1'000
       const std::string_view word = text_.substr(begin, at_ - begin);
       const bool is_raw = word == "R" || word == "u8R" || word == "LR" || word == "uR" || word == "UR";
       if (is_raw && begins("\"")) skip_raw();
@@ -53,8 +60,10 @@ class Tokens {
     }
     if (text_[at_] == '"' || text_[at_] == '\'') {
       const char quote = text_[at_++];
-      while (at_ < text_.size() && text_[at_] != quote) at_ += text_[at_] == '\\' ? 2 : 1;
-      at_ = std::min(at_ + 1, text_.size());
+      // The line's end closes what isn't closed, as in "#error it isn't there".
+      while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\n') at_ += text_[at_] == '\\' ? 2 : 1;
+      if (at_ < text_.size() && text_[at_] == quote) ++at_;
+      at_ = std::min(at_, text_.size());
       return text_.substr(begin, at_ - begin);
     }
     ++at_;
@@ -75,10 +84,6 @@ class Tokens {
   bool in_directive_ = false;
 };
 
-void add(std::vector<std::string>& names, std::string_view name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
-}
-
 /// Reads what is between __global__ and the parameters: `void __launch_bounds__(256) name(`. Returns the name; empty if
 /// that is no function.
 std::string_view function_name(Tokens& tokens) {
@@ -96,46 +101,115 @@ std::string_view function_name(Tokens& tokens) {
   return {};
 }
 
-/// Puts `static` over the text from `first` to `last`, which are at least as long, and keeps its lines.
-void make_static(std::string& text, std::size_t first, std::size_t last) {
-  constexpr std::string_view word = "static";
-  for (std::size_t i = first; i < last; ++i) {
-    if (i < first + word.size()) {
-      text[i] = word[i - first];
-    } else if (text[i] != '\n') {
-      text[i] = ' ';
-    }
+/// Copies the source, with changes in it, and knows the line that a message about a place names.
+class Copy {
+ public:
+  Copy(std::string_view source, std::string_view name) : source_(source), file_("\"" + std::string(name) + "\"") {}
+
+  /// Writes all that is in front of the place.
+  void advance(std::size_t to) {
+    const std::string_view piece = source_.substr(at_, to - at_);
+    line_ += std::count(piece.begin(), piece.end(), '\n');
+    text += piece;
+    at_ = to;
   }
+  /// A #line of the source, at which the copy is: its next line has the number, and the file unless that is empty.
+  void renumber(std::string_view number, std::string_view file) {
+    line_ = std::strtol(std::string(number).c_str(), nullptr, 10) - 1;
+    if (file.starts_with('"')) file_ = file;
+  }
+  /// Defines a macro in front of the place, so that what depends on it is there if the place is.
+  void define(const std::string& macro) {
+    const std::size_t line_begin = source_.rfind('\n', at_ == 0 ? 0 : at_ - 1);
+    const std::size_t column = at_ - (line_begin == source_.npos || at_ == 0 ? 0 : line_begin + 1);
+    text += "\n#define " + macro + " 1\n#line " + std::to_string(line_) + " " + file_ + "\n" + std::string(column, ' ');
+  }
+  /// Writes `word` in place of what goes to `end`, which is at least as long, and keeps its lines.
+  void replace(std::size_t end, std::string_view word) {
+    std::string piece(source_.substr(at_, end - at_));
+    line_ += std::count(piece.begin(), piece.end(), '\n');
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+      if (i < word.size()) {
+        piece[i] = word[i];
+      } else if (piece[i] != '\n') {
+        piece[i] = ' ';
+      }
+    }
+    text += piece;
+    at_ = end;
+  }
+
+  std::string text;
+
+ private:
+  const std::string_view source_;
+  std::string file_;  ///< as a literal
+  std::size_t at_ = 0;
+  std::ptrdiff_t line_ = 1;
+};
+
+std::string macro_of(const std::string& kernel) { return "ANYPLACE_SOURCE_HAS_" + kernel; }
+
+void add(std::vector<std::string>& names, std::string_view name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+}
+
+/// The names in the parentheses behind ANYPLACE_EXPORT_KERNELS.
+std::vector<std::string> exported_names(Tokens& tokens) {
+  std::vector<std::string> names;
+  for (std::string_view token; !(token = tokens.next()).empty() && token != ")";) {
+    if (is_word(token.front())) names.emplace_back(token);
+  }
+  return names;
 }
 
 }  // namespace
 
-KernelSource read_kernels(std::string_view source) {
-  KernelSource found{std::string(source), {}};
+KernelSource read_kernels(std::string_view source, std::string_view name_in_messages) {
+  Copy copy(source, name_in_messages);
+  std::vector<std::string> names;
   Tokens tokens(source);
   std::string_view before, last, token;
   std::vector<bool> c_blocks;  // of each open brace: whether extern "C" is in front of it
   const auto place = [&](std::string_view of) { return static_cast<std::size_t>(of.data() - source.data()); };
+  const auto found = [&](const std::string& name) {
+    copy.define(macro_of(name));
+    add(names, name);
+  };
   while (!(token = tokens.next()).empty()) {
     const bool is_c = before == "extern" && last == "\"C\"";
     if (token == "{") c_blocks.push_back(is_c);
     if (token == "}" && !c_blocks.empty()) c_blocks.pop_back();
+    if (last == "#" && token == "line" && tokens.in_directive()) {
+      const std::string_view number = tokens.next();
+      Tokens ahead = tokens;
+      const std::string_view file = ahead.next();
+      copy.advance(place(token));
+      copy.renumber(number, ahead.in_directive() ? file : std::string_view());
+    }
     if (token == "ANYPLACE_EXPORT_KERNELS" && !tokens.in_directive()) {
-      while (!(token = tokens.next()).empty() && token != ")") {
-        if (is_word(token.front())) add(found.names, token);
-      }
+      copy.advance(place(token));
+      for (const std::string& name : exported_names(tokens)) found(name);
     }
     const bool in_c = std::find(c_blocks.begin(), c_blocks.end(), true) != c_blocks.end();
     if (token == "__global__" && (is_c || in_c)) {
-      make_static(found.text, place(is_c ? before : token), place(token) + token.size());
-      const bool is_macro = tokens.in_directive();
-      const std::string_view name = is_macro ? std::string_view() : function_name(tokens);
-      if (!name.empty()) add(found.names, name);
+      const std::size_t end = place(token) + token.size();
+      copy.advance(place(is_c ? before : token));
+      if (!tokens.in_directive()) {  // not of a macro
+        Tokens ahead = tokens;
+        if (const std::string_view name = function_name(ahead); !name.empty()) found(std::string(name));
+      }
+      copy.replace(end, "static");
     }
     before = last;
     last = token;
   }
-  return found;
+  copy.advance(source.size());
+  std::string exports;
+  for (const std::string& name : names) {
+    exports += "#ifdef " + macro_of(name) + "\nANYPLACE_EXPORT_KERNEL(" + name + ")\n#endif\n";
+  }
+  return {std::move(copy.text), std::move(exports)};
 }
 
 }  // namespace anyplace::compilers

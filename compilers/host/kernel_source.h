@@ -4,19 +4,20 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace anyplace::compilers {
 
 struct KernelSource {
   /// The source, in which kernels that were `extern "C" __global__` are `static`: the function that is exported has the
-  /// kernel's name. Every line is where it was.
+  /// kernel's name. Every line has the number that it had.
   std::string text;
-  /// The names of those kernels, and of those that ANYPLACE_EXPORT_KERNELS names, each once.
-  std::vector<std::string> names;
+  /// What stands behind it to export those kernels, and those that ANYPLACE_EXPORT_KERNELS names. One that the
+  /// preprocessor leaves out isn't exported.
+  std::string exports;
 };
 
 /// Comments and literals are skipped. A kernel that a macro makes is found only if ANYPLACE_EXPORT_KERNELS names it.
-KernelSource read_kernels(std::string_view source);
+/// `name` is the source's in messages.
+KernelSource read_kernels(std::string_view source, std::string_view name);
 
 }  // namespace anyplace::compilers

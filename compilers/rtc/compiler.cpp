@@ -2,13 +2,15 @@
 //
 // The compilers "nvrtc" and "hiprtc": the vendors' own for source at run time, which make PTX and code objects.
 // rtc_library.h has the library.
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "included.h"
 #include "plugin.h"
 #include "rtc_library.h"
 
@@ -113,12 +115,21 @@ std::vector<std::string> options_for(const RtcLibrary& rtc, const anyplace_compi
   }
   options.push_back("-I" + headers);
   for (const char* const folder : includes_of(request)) options.push_back(std::string("-I") + folder);
-  options.push_back("-I" + headers + "/rtc");  // behind the caller's own
+  options.push_back(std::string("-I") + request.folder + "/standard");  // behind the caller's own
   for (const char* const define : defines_of(request)) options.push_back(std::string("-D") + define);
   if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) options.push_back(is_hip ? "-ffast-math" : "--use_fast_math");
   if (has_flag(request, ANYPLACE_COMPILE_DEBUG)) options.push_back(is_hip ? "-g" : "--device-debug");
   for (const char* const option : options_of(request)) options.push_back(option);
   return options;
+}
+
+/// These compilers have no standard library, and all that sources use of it is in the dialect: its headers are empty.
+bool write_standard_headers(const std::string& folder) {
+  if (::mkdir((folder + "/standard").c_str(), 0700) != 0) return false;
+  for (const char* const name : {"cmath", "cstddef", "cstdint", "math.h", "stddef.h", "stdint.h"}) {
+    if (!write_file(folder + "/standard/" + name, "#pragma once\n")) return false;
+  }
+  return true;
 }
 
 anyplace_status failed(const RtcLibrary& rtc, const char* call, int result) {
@@ -131,6 +142,9 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   if (opened == nullptr) return refuse(ANYPLACE_STATUS_LIBRARY_MISSING, reason);
   const RtcLibrary& rtc = *opened;
   if (const anyplace_status status = architecture_option(rtc, request->architecture, option)) return status;
+  if (!write_standard_headers(request->folder)) {
+    return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string("can't write below ") + request->folder);
+  }
   Program program(rtc);
   const std::string source(request->source, request->source_bytes);
   if (const int result = rtc.CreateProgram(&program.handle, source.c_str(), request->name, 0, nullptr, nullptr)) {
@@ -153,8 +167,9 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
     log.resize(log.find('\0') == log.npos ? log.size() : log.find('\0'));
     sink->log(sink->context, log.data(), log.size());
   }
-  if (compiled == rtc_compile_error) return ANYPLACE_STATUS_COMPILE_FAILED;
+  if (compiled == rtc_compile_error || compiled == rtc_invalid_option) return ANYPLACE_STATUS_COMPILE_FAILED;
   if (compiled != rtc_success) return failed(rtc, "CompileProgram", compiled);
+  report_included(*request, *sink);
   for (const char* const expression : expressions_of(*request)) {
     const char* name = nullptr;
     if (const int result = rtc.GetLoweredName(program.handle, expression, &name)) {
@@ -177,8 +192,8 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
 
 extern "C" anyplace_status anyplace_compiler_entry(const anyplace_compiler_host* host, anyplace_compiler_table* table) {
   using namespace anyplace::compilers;
-  table->library = library;
-  table->supports = supports;
-  table->compile = compile;
+  table->library = guarded<library>;
+  table->supports = guarded<supports>;
+  table->compile = guarded<compile>;
   return fill_table(host, *table, compiler_name, description, 1u << made_format, 0);
 }

@@ -59,8 +59,12 @@ std::string find_program(const std::string& name) {
 std::string identity_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return "gone";
-  return std::to_string(status.st_size) + " bytes of " + std::to_string(status.st_mtim.tv_sec) + "." +
-         std::to_string(status.st_mtim.tv_nsec);
+  std::string identity = std::to_string(status.st_size) + " bytes of " + std::to_string(status.st_mtim.tv_sec) + "." +
+                         std::to_string(status.st_mtim.tv_nsec);
+  for (const char* const name : {"CPATH", "CPLUS_INCLUDE_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH"}) {
+    if (const char* const value = ::secure_getenv(name)) identity += std::string(", ") + name + "=" + value;
+  }
+  return identity;
 }
 
 int run_program(const std::vector<std::string>& words, const std::string& folder, const anyplace_compile_sink& sink) {
@@ -89,6 +93,17 @@ int run_program(const std::vector<std::string>& words, const std::string& folder
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+anyplace_status compile_by_program(const std::vector<std::string>& words, const anyplace_compile_request& request,
+                                   const anyplace_compile_sink& sink) {
+  const int status = run_program(words, request.folder, sink);
+  if (status == 127) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't start " + words.front());
+  if (status > 128) {
+    return refuse(ANYPLACE_STATUS_BACKEND_FAILED,
+                  words.front() + " was ended by signal " + std::to_string(status - 128));
+  }
+  return status == 0 ? ANYPLACE_STATUS_OK : ANYPLACE_STATUS_COMPILE_FAILED;
 }
 
 bool read_file(const std::string& path, std::string& bytes) {
@@ -126,6 +141,15 @@ void report_headers(const std::string& dependencies, const anyplace_compile_requ
     }
   }
   end_path();
+}
+
+std::string in_literal(std::string_view text) {
+  std::string literal;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') literal += '\\';
+    literal += c;
+  }
+  return literal;
 }
 
 std::vector<std::string> common_words(const anyplace_compile_request& request, std::uint32_t least_standard) {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/auxv.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,10 +18,11 @@
 #include <thread>
 #include <utility>
 
-#include "anyplace/version.h"
+#include "compile/dialect_headers.h"
 #include "compile/records.h"
 #include "compile/sha256.h"
 #include "compile/whole_file.h"
+#include "runtime/no_destructor.h"
 
 namespace anyplace::detail {
 namespace {
@@ -35,11 +35,28 @@ constexpr std::size_t entry_limit = std::size_t{2} << 30;
 constexpr std::size_t header_limit = std::size_t{64} << 20;
 constexpr std::size_t digits_of_folder = 2;  ///< a folder has the entries whose keys begin alike
 constexpr std::string_view entry_suffix = ".kernels";
+constexpr std::string_view unfinished_suffix = ".new";  ///< behind the entry's
 
 /// A variable's value as an absolute path; "" if it is none, or the process runs with raised privileges.
 std::string path_variable(const char* name) {
   const char* const value = ::secure_getenv(name);
   return value != nullptr && *value == '/' ? value : "";
+}
+
+/// Is another text when the file is another one.
+std::string identity_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return "";
+  return fmt::format("{} {}.{}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+const std::string& sum_of_dialect() {
+  static const NoDestructor<std::string> sum([] {
+    std::string all;
+    for (const auto& [name, text] : dialect_headers) add_record(all, name, text);
+    return sha256(all);
+  }());
+  return sum.value;
 }
 
 /// Whether nobody but this user, or root, can have written the file or folder.
@@ -92,32 +109,49 @@ std::optional<CompileResult> result_in(const std::string& path) {
 
 // ---- Locks ---------------------------------------------------------------------------------------------------------
 
-CacheLock::CacheLock(CacheLock&& other) noexcept
-    : file_(std::exchange(other.file_, -1)), path_(std::move(other.path_)) {}
+namespace {
+
+// Locks of a description of the file ("open file description"), not of a process: so they are between threads, too.
+bool set_lock(int file, std::int64_t place, short kind) {
+  struct flock one {};
+  one.l_type = kind;
+  one.l_whence = SEEK_SET;
+  one.l_start = place;
+  one.l_len = 1;
+  return ::fcntl(file, F_OFD_SETLK, &one) == 0;
+}
+
+std::int64_t place_in_locks(const std::string& key) {
+  constexpr std::size_t digits = 15;  // of 4 bits: it stays positive
+  std::int64_t place = 0;
+  std::from_chars(key.data(), key.data() + digits, place, 16);
+  return place;
+}
+
+}  // namespace
+
+CacheLock::CacheLock(CacheLock&& other) noexcept : file_(std::exchange(other.file_, -1)), place_(other.place_) {}
 
 CacheLock::~CacheLock() {
   if (file_ < 0) return;
-  ::unlink(path_.c_str());  // before the lock ends: who locks it then sees that the file is gone, and makes another
+  set_lock(file_, place_, F_UNLCK);  // a process that was forked meanwhile has the description, too
   ::close(file_);
 }
 
 CacheLock KernelCache::lock(const std::string& key, const Deadline& deadline) const {
-  const std::string path = place_of(folder_, key) + ".lock";
-  while (!folder_.empty()) {
-    const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (file < 0) break;
-    while (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK && deadline.left() != 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));  // flock() has no limit of time
+  if (folder_.empty()) return {};
+  const std::string path = folder_ + "/locks";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return {};
+  const std::int64_t place = place_in_locks(key);
+  while (!set_lock(file, place, F_WRLCK)) {
+    if ((errno != EAGAIN && errno != EACCES && errno != EINTR) || deadline.left() == 0) {
+      ::close(file);
+      return {};
     }
-    struct stat locked {};
-    struct stat there {};
-    const bool is_it = ::fstat(file, &locked) == 0 && ::stat(path.c_str(), &there) == 0 &&
-                       locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
-    if (is_it) return CacheLock(file, path);
-    ::close(file);
-    if (deadline.left() == 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // waiting for a lock has no limit of time
   }
-  return {};
+  return CacheLock(file, place);
 }
 
 // ---- Finding and keeping -------------------------------------------------------------------------------------------
@@ -145,10 +179,10 @@ std::optional<KernelCache> KernelCache::find() {
 
 std::string KernelCache::key_of(const CompileJob& job, const std::string& compiler, const std::string& version) {
   CompileJob known = job;
-  known.plugin.clear();  // where it is makes no difference
+  known.plugin = identity_of(job.plugin);  // where it is makes no difference
   std::string all;
   add_record(all, "entries", version_of_entries);
-  add_record(all, "anyplace", ANYPLACE_VERSION);  // which has the dialect's headers
+  add_record(all, "headers", sum_of_dialect());
   add_record(all, "compiler", compiler);
   add_record(all, "version", version);
   add_record(all, "job", to_records(known));
@@ -167,8 +201,8 @@ std::optional<CompileResult> KernelCache::read(const std::string& key) const {
   return std::nullopt;
 }
 
-void KernelCache::keep(const std::string& key, const CompileResult& result) const {
-  if (folder_.empty()) return;
+void KernelCache::keep(const CacheLock& lock, const std::string& key, const CompileResult& result) const {
+  if (!lock.holds()) return;
   CompileResult kept = result;
   for (std::string& header : kept.headers) {
     const std::optional<std::string> text = read_whole_file(header, header_limit);
@@ -182,18 +216,22 @@ void KernelCache::keep(const std::string& key, const CompileResult& result) cons
   add_record(entry, "content", content);
   if (entry.size() > limit_bytes_) return;
   const std::string path = place_of(folder_, key) + std::string(entry_suffix);
-  const std::string made = fmt::format("{}.{}.new", path, ::getpid());
+  const std::string made = path + std::string(unfinished_suffix);
   if (!make_folder(fs::path(path).parent_path())) return;
   if (write_whole_file(made, entry) != 0 || ::rename(made.c_str(), path.c_str()) != 0) {
     ::unlink(made.c_str());
     return;
   }
+  make_room(path);
+}
+
+void KernelCache::make_room(const std::string& newest) const {
   std::vector<Entry> all = entries();
   std::uint64_t bytes = 0;
   for (const Entry& one : all) bytes += one.bytes;
   for (const Entry& one : all) {
     if (bytes <= limit_bytes_) break;
-    if (one.path != path && ::unlink(one.path.c_str()) == 0) bytes -= one.bytes;
+    if (one.path != newest && ::unlink(one.path.c_str()) == 0) bytes -= one.bytes;
   }
 }
 

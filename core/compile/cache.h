@@ -23,14 +23,15 @@ namespace anyplace::detail {
 class CacheLock {
  public:
   CacheLock() = default;
-  explicit CacheLock(int file, std::string path) noexcept : file_(file), path_(std::move(path)) {}
+  CacheLock(int file, std::int64_t place) noexcept : file_(file), place_(place) {}
   CacheLock(CacheLock&& other) noexcept;
   CacheLock& operator=(CacheLock&&) = delete;
   ~CacheLock();
+  bool holds() const noexcept { return file_ >= 0; }
 
  private:
   int file_ = -1;
-  std::string path_;
+  std::int64_t place_ = 0;  ///< the byte of the file that is locked
 };
 
 class KernelCache {
@@ -44,10 +45,11 @@ class KernelCache {
   /// Returns the entry of a key, if there is a good one.
   std::optional<CompileResult> read(const std::string& key) const;
   /// Waits until nobody else holds the key, at most until the deadline, and holds it. Holds nothing where that can't
-  /// be.
+  /// be. All keys are bytes of one file, "locks", which stays: so no lock is left by a process that is killed.
   CacheLock lock(const std::string& key, const Deadline& deadline) const;
-  /// Keeps a result, and makes room for it.
-  void keep(const std::string& key, const CompileResult& result) const;
+  /// Keeps a result, and makes room for it. Does nothing without the lock of the key: whoever has that is the only one
+  /// who writes the entry.
+  void keep(const CacheLock& lock, const std::string& key, const CompileResult& result) const;
 
   /// The folder that is written to; empty if there is none.
   const std::string& folder() const noexcept { return folder_; }
@@ -63,6 +65,8 @@ class KernelCache {
   static bool is_good(const std::string& path);
 
  private:
+  void make_room(const std::string& newest) const;
+
   std::string folder_;         ///< read and written
   std::string shared_folder_;  ///< read only
   std::uint64_t limit_bytes_ = 0;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,7 @@ constexpr std::size_t source_limit = std::size_t{64} << 20;
 [[noreturn]] void refuse(const std::string& why) { fail(ErrorCode::invalid_argument, "", "compile", why); }
 
 void require_text(const std::string& text, const char* what) {
-  if (text.find('\0') != std::string::npos) refuse(fmt::format("{} {} contains a NUL", what, quoted(text)));
+  if (text.find('\0') != std::string::npos) refuse(fmt::format("{} {} contains a NUL", what, detail::quoted(text)));
 }
 
 void require_options(std::string_view source, const CompileOptions& options) {
@@ -59,7 +60,7 @@ void require_options(std::string_view source, const CompileOptions& options) {
   }
   if (options.timeout <= std::chrono::nanoseconds(0)) refuse("the timeout isn't more than 0");
   if (options.name.find_first_of(std::string("\0\n\"\\", 4)) != std::string::npos) {
-    refuse(fmt::format("the name {} has a NUL, a line end, a quote or a backslash in it", quoted(options.name)));
+    refuse(fmt::format("the name {} has a NUL, a line end, a quote or a backslash in it", detail::quoted(options.name)));
   }
   for (const std::string& define : options.defines) {
     require_text(define, "the definition");
@@ -72,7 +73,7 @@ void require_options(std::string_view source, const CompileOptions& options) {
   for (const std::string& expression : options.name_expressions) {
     if (expression.empty()) refuse("a name expression is empty");
     if (expression.find_first_of(std::string("\0\n", 2)) != std::string::npos) {
-      refuse(fmt::format("the name expression {} contains a NUL or a line end", quoted(expression)));
+      refuse(fmt::format("the name expression {} contains a NUL or a line end", detail::quoted(expression)));
     }
   }
   for (const std::string& option : options.compiler_options) require_text(option, "the option");
@@ -129,7 +130,7 @@ std::vector<const CompilerPlugin*> chosen_compilers(const CompileOptions& option
     const auto found = std::find_if(all.begin(), all.end(), [&](const auto* one) { return one->name == name; });
     if (found == all.end()) {
       refuse(fmt::format("{} names the compiler {}\nthere is {}\nanyplace doctor lists them",
-                         is_option ? "CompileOptions::compiler" : "ANYPLACE_COMPILERS", quoted(name),
+                         is_option ? "CompileOptions::compiler" : "ANYPLACE_COMPILERS", detail::quoted(name),
                          known.empty() ? "none" : known));
     }
     chosen.push_back(*found);
@@ -166,9 +167,10 @@ class Compilation {
     job_.source = source;
     job_.name = options.name.empty() ? "kernels.cu" : options.name;
     job_.standard = static_cast<std::uint32_t>(options.standard);
-    job_.flags = (options.fast_math ? ANYPLACE_COMPILE_FAST_MATH : 0u) | (options.debug ? ANYPLACE_COMPILE_DEBUG : 0u);
+    job_.flags = (options.fast_math ? std::uint32_t{ANYPLACE_COMPILE_FAST_MATH} : 0) |
+                 (options.debug ? std::uint32_t{ANYPLACE_COMPILE_DEBUG} : 0);
     job_.defines = options.defines;
-    job_.includes = options.includes;
+    for (const std::string& folder : options.includes) job_.includes.push_back(std::filesystem::absolute(folder));
     job_.expressions = options.name_expressions;
     job_.options = options.compiler_options;
     if (options.cached) cache_ = KernelCache::find();
@@ -218,28 +220,40 @@ class Compilation {
       return std::nullopt;
     }
     if (result.status == ANYPLACE_STATUS_COMPILE_FAILED) {
-      throw Error({.code = ErrorCode::compile_failed,
-                   .place = target.text,
-                   .operation = "compile",
-                   .text = fmt::format("{} can't compile the source", compiler.name),
-                   .vendor_text = result.log});
+      ErrorDetails details;
+      details.code = ErrorCode::compile_failed;
+      details.place = target.text;
+      details.operation = "compile";
+      details.text = fmt::format("{} can't compile the source", compiler.name);
+      details.vendor_text = result.log;
+      throw Error(std::move(details));
     }
     if (result.status != ANYPLACE_STATUS_OK) {
-      fail(static_cast<ErrorCode>(result.status), target.text, "compile",
-           fmt::format("the compiler {} failed: {}", compiler.name, one_line(result.message)));
+      Message message;
+      message.text = fmt::format("the compiler {} failed: {}", compiler.name, one_line(result.message));
+      throw error_of(result.status, std::move(message), target.text, "compile");
+    }
+    if (result.image.empty()) {
+      fail(ErrorCode::backend_failed, target.text, "compile",
+           fmt::format("the compiler {} succeeded and gave no image", compiler.name));
     }
     return result;
   }
 
   CompileResult cached_or_made(const CompilerPlugin& compiler, const CompilerLibrary& library) const {
-    if (!cache_) return run_compiler(job_, options_.timeout, options_.memory_limit, compiler.name);
+    if (!cache_) return make_anew(compiler);
     const std::string key = KernelCache::key_of(job_, compiler.name, library.path + " " + library.version);
     if (std::optional<CompileResult> found = cache_->read(key)) return std::move(*found);
     const CacheLock lock = cache_->lock(key, Deadline(to_timeout_ns(options_.timeout)));
     if (std::optional<CompileResult> found = cache_->read(key)) return std::move(*found);
-    CompileResult result = run_compiler(job_, options_.timeout, options_.memory_limit, compiler.name);
-    if (result.status == ANYPLACE_STATUS_OK) cache_->keep(key, result);
+    CompileResult result = make_anew(compiler);
+    if (result.status == ANYPLACE_STATUS_OK) cache_->keep(lock, key, result);
     return result;
+  }
+
+  CompileResult make_anew(const CompilerPlugin& compiler) const {
+    if (options_.in_process) return compile_here(job_, compiler.table);
+    return compile_in_helper(job_, {options_.timeout, options_.memory_limit}, compiler.name);
   }
 
   const CompileOptions& options_;

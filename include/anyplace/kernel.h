@@ -368,10 +368,10 @@ class ANYPLACE_API Module {
   /// order. One that the device refuses as invalid_image gives way to the next. If none is left, throws invalid_image,
   /// which says the reason for each; other errors are thrown as they come.
   Module(const Device& device, const KernelImages& images, const ModuleOptions& options = {});
-  /// Loads a module from a file. Throws as the constructor does, and invalid_argument if the file can't be read.
   /// Compiles CUDA C++ for this device, and loads what comes out (compile.h). Throws what compile() throws.
   static Module compile(const Device& device, std::string_view source, const CompileOptions& options);
   static Module compile(const Device& device, std::string_view source);
+  /// Loads a module from a file. Throws as the constructor does, and invalid_argument if the file can't be read.
   static Module from_file(const Device& device, const std::string& path, const ModuleOptions& options = {});
   Module(Module&& other) noexcept;
   Module& operator=(Module&& other) noexcept;

@@ -91,6 +91,16 @@ TEST_CASE("Without a compiler the Error says what to install") {
   INFO(error.what());
   CHECK(error.code() == ErrorCode::unsupported);
   CHECK(std::string(error.what()).find("apt-get install g++") != std::string::npos);
+  const struct {
+    const char *format, *compiler, *says;
+  } others[] = {{"ptx", "clang", "apt-get install clang-14"}, {"hsaco", "clang", "lld-14"}};
+  for (const auto& one : others) {
+    const std::string targets[] = {one.format};
+    const Error other =
+        required_error([&] { static_cast<void>(compile(doubles_it, targets, {.compiler = one.compiler})); });
+    INFO(other.what());
+    CHECK(std::string(other.what()).find(one.says) != std::string::npos);
+  }
 }
 
 TEST_CASE("A compiler that hangs is ended at the timeout, with what it has started") {
@@ -106,7 +116,7 @@ TEST_CASE("A compiler that hangs is ended at the timeout, with what it has start
   CHECK(cache.files().empty());
 }
 
-TEST_CASE("A compiler that crashes, or prints without end, is an Error with the beginning of what it said") {
+TEST_CASE("A program that crashes, or prints without end, is an Error with the beginning of what it said") {
   const OwnCache cache;
   {
     const ScriptedCompiler compiler("echo before the crash; kill -SEGV $$");
@@ -124,14 +134,38 @@ TEST_CASE("A compiler that crashes, or prints without end, is an Error with the 
   }
 }
 
-TEST_CASE("Source that needs more memory than the limit is an Error") {
+TEST_CASE("A template without end, an #error and an option that nobody knows are compile_failed, with the log") {
   const OwnCache cache;
-  const char* const source =
+  const char* const endless =
       "template <int depth> struct Deep { static constexpr auto value = Deep<depth + 1>::value; };\n"
       "extern \"C\" __global__ void deep(int* x) { *x = Deep<0>::value; }\n";
-  const Error error = compile_error(source, {.memory_limit = std::uint64_t{1} << 30});
-  INFO(error.what());
-  CHECK((error.code() == ErrorCode::compile_failed || error.code() == ErrorCode::backend_failed));
+  CHECK(compile_error(endless).vendor_text().find("Deep<") != std::string::npos);
+  CHECK(compile_error("#error it can't be\n").vendor_text().find("kernels.cu:1:") != std::string::npos);
+  const Error option =
+      compile_error(doubles_it, {.compiler_options = {"--no-such-option"}, .compiler = "host"});
+  CHECK(option.code() == ErrorCode::compile_failed);
+  CHECK(option.vendor_text().find("no-such-option") != std::string::npos);
+}
+
+TEST_CASE("A source without a kernel makes a module without one") {
+  const OwnCache cache;
+  const Module module = Module::compile(Device("cpu_sim:0"), "int x;\n");
+  CHECK(test::code_of([&] { static_cast<void>(module.kernel("x")); }) == ErrorCode::no_such_kernel);
+}
+
+TEST_CASE("An architecture that can't be is an Error that names it") {
+  const OwnCache cache;
+  for (const Compiler& one : compilers()) {
+    if (!one.usable || one.name == "host") continue;
+    const bool is_ptx = one.formats.front() == "ptx";
+    const std::string targets[] = {is_ptx ? "sm_1" : "gfx1"};
+    INFO(one.name);
+    const Error error =
+        required_error([&] { static_cast<void>(compile(doubles_it, targets, {.compiler = one.name})); });
+    const std::string all = error.what() + error.vendor_text();
+    INFO(all);
+    CHECK(all.find(targets[0]) != std::string::npos);
+  }
 }
 
 TEST_CASE("An include that includes itself ends") {

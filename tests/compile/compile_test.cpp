@@ -52,6 +52,30 @@ TEST_CASE("Kernels in a block of C linkage, of a macro and with launch bounds ar
   }
 }
 
+TEST_CASE("What the preprocessor leaves out is no kernel, and the caller's lines keep their numbers") {
+  const OwnCache cache;
+  const Device device("cpu_sim:0");
+  const std::string source =
+      "#if 0  // isn't it\n"
+      "extern \"C\" __global__ void nothing(float* data) { *data = 0; }\n"
+      "#else\n"
+      "constexpr int million = 1'000'000;\n"
+      "extern \"C\" __global__ void gr\u00f6\u00dfer(float* data, unsigned count) {  // \u00fc\n"
+      "  if (threadIdx.x < count) data[threadIdx.x] *= million / 500'000;\n"
+      "}\n"
+      "#endif\n";
+  const Module module = Module::compile(device, source);
+  CHECK(run(device, module, "gr\u00f6\u00dfer") == doubled);
+  CHECK(test::code_of([&] { static_cast<void>(module.kernel("nothing")); }) == ErrorCode::no_such_kernel);
+  const auto log_of = [&](const std::string& text) {
+    return test::required_error([&] { static_cast<void>(Module::compile(device, text)); }).vendor_text();
+  };
+  CHECK(log_of(source + "wrong;\n").find("kernels.cu:9:1:") != std::string::npos);
+  CHECK(log_of("int x; extern \"C\" __global__ void f(wrong* y) {}\n").find("kernels.cu:1:") != std::string::npos);
+  const std::string renumbered = "#line 40 \"other.cu\"\nextern \"C\" __global__ void f(int* y) {\n  wrong;\n}\n";
+  CHECK(log_of(renumbered).find("other.cu:41:3:") != std::string::npos);
+}
+
 TEST_CASE("A kernel that is a template is found by its name expression") {
   const OwnCache cache;
   const Device device("cpu_sim:0");

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "anyplace/anyplace.h"
@@ -35,11 +36,12 @@ struct OwnCache {
     test::unset_env("ANYPLACE_COMPILERS");
   }
   std::string path() const { return (folder.path() / "cache").string(); }
+  /// All files in it but that of the locks, which stays.
   std::vector<std::string> files() const {
     std::vector<std::string> all;
     if (!std::filesystem::exists(path())) return all;
     for (const auto& one : std::filesystem::recursive_directory_iterator(path())) {
-      if (one.is_regular_file()) all.push_back(one.path().string());
+      if (one.is_regular_file() && one.path().filename() != "locks") all.push_back(one.path().string());
     }
     return all;
   }
@@ -63,7 +65,22 @@ struct ScriptedCompiler {
     return lines;
   }
 };
+/// Writes nothing but a copy of a file in place of what is to be made.
+inline std::string copies(const std::string& file) {
+  return "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && made=$2; shift; done; exec cp '" + file + "' \"$made\"";
+}
 inline const char* const as_it_is = "exec $CXX \"$@\"";
+
+/// A plugin of tests/compile/plugins.
+inline std::string plugin_file(const std::string& name) {
+  return std::string(ANYPLACE_TEST_PLUGINS) + "/" + name + "/libanyplace_compiler_" + name + ".so";
+}
+
+/// Waits until it is so. The case's limit of time ends what never is.
+template <class Condition>
+void wait_until(const Condition& condition) {
+  while (!condition()) std::this_thread::yield();
+}
 
 /// What the kernel makes of 1, 2 and 3.
 inline std::vector<float> run(const Device& device, const Module& module, const std::string& kernel) {

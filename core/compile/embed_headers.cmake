@@ -1,4 +1,4 @@
-# Writes OUT, a C++ source with the texts of HEADERS: name@file each (headers.h).
+# Writes OUT, a C++ source with the texts of HEADERS: name@file each (dialect_headers.h).
 cmake_minimum_required(VERSION 3.25)
 set(entries)
 foreach(header IN LISTS HEADERS)
@@ -10,13 +10,13 @@ foreach(header IN LISTS HEADERS)
   string(APPEND entries "    {\"${name}\", R\"anyplace(${text})anyplace\"},\n")
 endforeach()
 file(WRITE "${OUT}" "// Made by embed_headers.cmake.
-#include \"headers.h\"
+#include \"compile/dialect_headers.h\"
 
-namespace anyplace::compilers {
+namespace anyplace::detail {
 namespace {
 constexpr std::pair<const char*, const char*> texts[] = {
 ${entries}};
 }  // namespace
 const std::span<const std::pair<const char*, const char*>> dialect_headers = texts;
-}  // namespace anyplace::compilers
+}  // namespace anyplace::detail
 ")
