@@ -247,7 +247,7 @@ class Compilation {
     const CacheLock lock = cache_->lock(key, Deadline(to_timeout_ns(options_.timeout)));
     if (std::optional<CompileResult> found = cache_->read(key)) return std::move(*found);
     CompileResult result = make_anew(compiler);
-    if (result.status == ANYPLACE_STATUS_OK) cache_->keep(lock, key, result);
+    if (result.status == ANYPLACE_STATUS_OK && !result.image.empty()) cache_->keep(lock, key, result);
     return result;
   }
 

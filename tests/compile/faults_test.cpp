@@ -19,8 +19,8 @@ std::string image_of(const CompiledKernels& kernels) {
 
 struct Faults {
   OwnCache cache;
-  std::string made;  ///< what every compilation has to give
   std::string targets[1] = {"cpu_sim"};
+  std::string made;  ///< what every compilation has to give
 
   Faults() : made(image_of(compile(doubles_it, targets, {.cached = false}))) {}
 
