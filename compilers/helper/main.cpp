@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// anyplace_compile_helper: the processes in which a compiler's plugin compiles. A crash, an endless template or a library
-// that calls exit ends them and nothing else. The core starts it (core/compile/run.cpp), limits its time, and sends
-// SIGTERM when that is over.
+// anyplace_compile_helper: the processes in which a compiler's plugin compiles. A crash, an endless template or a
+// library that calls exit ends them and nothing else. The core starts it (core/compile/run.cpp), limits its time, and
+// sends SIGTERM when that is over.
 //
 //   anyplace_compile_helper FOLDER MEMORY APPLICATION
 //
-// FOLDER has the file "request" (core/compile/job.h), the dialect's "headers", and an empty "compiler"; it gets "result".
-// MEMORY is a number of bytes, and APPLICATION the number of the process that starts this one.
+// FOLDER has the file "request" (core/compile/job.h), the dialect's "headers", and an empty "compiler"; it gets
+// "result". MEMORY is a number of bytes, and APPLICATION the number of the process that starts this one.
 #include <dlfcn.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -16,8 +16,8 @@ struct Ended {
   std::string said;
 };
 
-/// Runs `body` in a forked process, and ends all processes of its group behind it. Deletes the folder and doesn't return
-/// if `application`, which has started this process, ends or sends SIGTERM before.
+/// Runs `body` in a forked process, and ends all processes of its group behind it. Deletes the folder and doesn't
+/// return if `application`, which has started this process, ends or sends SIGTERM before.
 Ended supervise(pid_t application, const std::string& folder, void (*body)());
 
 }  // namespace anyplace::compilers

@@ -7,7 +7,8 @@
 namespace anyplace::compilers {
 
 /// Calls sink.header for every file in the request's folders that an #include names, whatever the conditions around it
-/// say. An #include of a macro could name anything: for that the sink gets the name of no file, so the image isn't kept.
+/// say. An #include of a macro could name anything: for that the sink gets the name of no file, so the image isn't
+/// kept.
 void report_included(const anyplace_compile_request& request, const anyplace_compile_sink& sink);
 
 }  // namespace anyplace::compilers

@@ -12,7 +12,7 @@ namespace anyplace::compilers {
 struct RtcProgram;
 constexpr int rtc_success = 0;
 constexpr int rtc_invalid_option = 5;  ///< NVRTC_ERROR_INVALID_OPTION, HIPRTC_ERROR_INVALID_OPTION
-constexpr int rtc_compile_error = 6;  ///< NVRTC_ERROR_COMPILATION, HIPRTC_ERROR_COMPILATION
+constexpr int rtc_compile_error = 6;   ///< NVRTC_ERROR_COMPILATION, HIPRTC_ERROR_COMPILATION
 
 // X(name without prefix, 1 if the library has to have it, result, parameters)
 #define ANYPLACE_RTC_ENTRIES(X)                                                                                 \

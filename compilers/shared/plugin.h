@@ -63,7 +63,8 @@ inline constexpr auto guarded = Guarded<entry>::function;
 
 /// The path of a program in PATH; "" if there is none. With raised privileges PATH is /usr/bin:/bin.
 std::string find_program(const std::string& name);
-/// What a compiler is, for the cache: its file's size and time of change, and the variables that lead it to other files.
+/// What a compiler is, for the cache: its file's size and time of change, and the variables that lead it to other
+/// files.
 std::string identity_of(const std::string& path);
 
 /// Runs a program, waits for it, and gives what it says to the sink's log. Returns its exit status, 128 + the signal

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls a compiler's plugin for a job: in anyplace_compile_helper, and in the application's process if it asks for that.
+// Calls a compiler's plugin for a job: in anyplace_compile_helper, and in the application's process if it asks for
+// that.
 #pragma once
 
 #include <string>

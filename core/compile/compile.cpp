@@ -60,7 +60,8 @@ void require_options(std::string_view source, const CompileOptions& options) {
   }
   if (options.timeout <= std::chrono::nanoseconds(0)) refuse("the timeout isn't more than 0");
   if (options.name.find_first_of(std::string("\0\n\"\\", 4)) != std::string::npos) {
-    refuse(fmt::format("the name {} has a NUL, a line end, a quote or a backslash in it", detail::quoted(options.name)));
+    refuse(
+        fmt::format("the name {} has a NUL, a line end, a quote or a backslash in it", detail::quoted(options.name)));
   }
   for (const std::string& define : options.defines) {
     require_text(define, "the definition");

@@ -57,7 +57,8 @@ std::string table_problem(const anyplace_compiler_table& table, std::uint32_t ro
                                                         : nullptr;
   if (open != nullptr) return fmt::format("the {} in its table doesn't end with a NUL", open);
   if (name != table.name) {
-    return fmt::format("its table says that its name is {}, and its file says {}", quoted(table.name), detail::quoted(name));
+    return fmt::format("its table says that its name is {}, and its file says {}", quoted(table.name),
+                       detail::quoted(name));
   }
   if (table.formats == 0) return "its table names no format that it makes";
   const char* const lacks = table.library == nullptr ? "library" : table.compile == nullptr ? "compile" : nullptr;

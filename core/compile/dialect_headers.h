@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The headers of the dialect (anyplace/device_code.h), which a machine that only runs programs needn't have. CMake makes
-// the texts of the files (embed_headers.cmake).
+// The headers of the dialect (anyplace/device_code.h), which a machine that only runs programs needn't have. CMake
+// makes the texts of the files (embed_headers.cmake).
 #pragma once
 
 #include <span>

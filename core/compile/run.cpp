@@ -117,8 +117,8 @@ class HelperProcess {
     ::posix_spawnattr_setsigdefault(&attributes, &all);
     ::posix_spawnattr_setpgroup(&attributes, 0);
     ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    const int error = ::posix_spawn(&process_, pointers.front(), &actions, &attributes, pointers.data(),
-                                    environment_of_helper());
+    const int error =
+        ::posix_spawn(&process_, pointers.front(), &actions, &attributes, pointers.data(), environment_of_helper());
     ::posix_spawn_file_actions_destroy(&actions);
     ::posix_spawnattr_destroy(&attributes);
     if (error != 0) fail_to_run("can't start " + words.front(), error);
@@ -167,8 +167,7 @@ std::string helper_path() {
 CompileResult compile_in_helper(const CompileJob& job, const HelperLimits& limits, const std::string& compiler) {
   const WorkFolder folder;
   folder.write("request", to_records(job));
-  HelperProcess helper(
-      {helper_path(), folder.path(), std::to_string(limits.memory_bytes), std::to_string(::getpid())});
+  HelperProcess helper({helper_path(), folder.path(), std::to_string(limits.memory_bytes), std::to_string(::getpid())});
   if (!helper.wait(Deadline(to_timeout_ns(limits.timeout)))) {
     fail(ErrorCode::timeout, "", operation,
          fmt::format("the compiler {} didn't end within {} s\nCompileOptions::timeout says how long to wait", compiler,

@@ -18,8 +18,8 @@ struct HelperLimits {
   std::chrono::nanoseconds timeout;
   std::uint64_t memory_bytes;
 };
-/// Compiles, and waits for the end. Throws timeout, out_of_memory, and backend_failed if the process can't be started. If
-/// it ends in another way than by its result, the result is BACKEND_FAILED, with what it has printed.
+/// Compiles, and waits for the end. Throws timeout, out_of_memory, and backend_failed if the process can't be started.
+/// If it ends in another way than by its result, the result is BACKEND_FAILED, with what it has printed.
 CompileResult compile_in_helper(const CompileJob& job, const HelperLimits& limits, const std::string& compiler);
 /// Compiles on this thread, without limits.
 CompileResult compile_here(const CompileJob& job, const anyplace_compiler_table& table);

@@ -16,8 +16,8 @@
 //
 // What compiles is a plugin for each compiler, of which the first one is taken that makes an image which the device
 // takes: NVRTC or Clang for cuda, hipRTC or Clang for hip, Clang with llvm-spirv for levelzero, the host's C++ compiler
-// for cpu_sim. It runs in a process of its own unless CompileOptions::in_process says otherwise. What it makes is kept in a cache on disk (docs/kernels.md), so the same
-// source is compiled once.
+// for cpu_sim. It runs in a process of its own unless CompileOptions::in_process says otherwise. What it makes is kept
+// in a cache on disk (docs/kernels.md), so the same source is compiled once.
 //
 // Thread safety: everything here may be called from any thread.
 #pragma once
@@ -54,7 +54,7 @@ struct CompileOptions {
   /// Compiles on the calling thread, in a process that may not start a helper. A compiler that crashes then ends the
   /// application, and the timeout and the limit of memory don't hold.
   bool in_process = false;
-  bool cached = true;                                          ///< false: neither read from the cache nor kept there
+  bool cached = true;  ///< false: neither read from the cache nor kept there
 };
 
 /// Images of one source, which it owns. Can be moved and copied; copies share the images.
@@ -78,8 +78,8 @@ class ANYPLACE_API CompiledKernels {
 /// Compiles for each target, which is a place ("cuda:0"), an architecture ("sm_80", "gfx90a"), an image format ("ptx",
 /// "spirv") or a backend's name ("cpu_sim"). Throws compile_failed with the compiler's whole log if the source can't be
 /// compiled; invalid_argument for options that can't be; unsupported for a target that no compiler is there for, which
-/// says for each one what is missing; timeout; out_of_memory; backend_failed if the compiler crashes; library_missing if
-/// anyplace_compile_helper isn't where the plugins are.
+/// says for each one what is missing; timeout; out_of_memory; backend_failed if the compiler crashes; library_missing
+/// if anyplace_compile_helper isn't where the plugins are.
 ANYPLACE_API CompiledKernels compile(std::string_view source, std::span<const std::string> targets,
                                      const CompileOptions& options = {});
 

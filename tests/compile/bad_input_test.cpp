@@ -141,8 +141,7 @@ TEST_CASE("A template without end, an #error and an option that nobody knows are
       "extern \"C\" __global__ void deep(int* x) { *x = Deep<0>::value; }\n";
   CHECK(compile_error(endless).vendor_text().find("Deep<") != std::string::npos);
   CHECK(compile_error("#error it can't be\n").vendor_text().find("kernels.cu:1:") != std::string::npos);
-  const Error option =
-      compile_error(doubles_it, {.compiler_options = {"--no-such-option"}, .compiler = "host"});
+  const Error option = compile_error(doubles_it, {.compiler_options = {"--no-such-option"}, .compiler = "host"});
   CHECK(option.code() == ErrorCode::compile_failed);
   CHECK(option.vendor_text().find("no-such-option") != std::string::npos);
 }

@@ -46,7 +46,8 @@ TEST_CASE("A process that is killed while it compiles leaves nothing") {
   check_nothing_is_left([] { ::raise(SIGKILL); });
 }
 
-TEST_CASE("A process that forks while it compiles keeps nobody from compiling, and the forked one may do what it likes") {
+TEST_CASE(
+    "A process that forks while it compiles keeps nobody from compiling, and the forked one may do what it likes") {
   const OwnCache cache;
   const test::TempDir folder;
   const std::string go = folder.file("go");
@@ -72,8 +73,7 @@ TEST_CASE("An application that ignores its children's ends, or waits for them it
   const Device device("cpu_sim:0");
   ::signal(SIGCHLD, SIG_IGN);
   CHECK_NOTHROW(Module::compile(device, doubles_it));
-  CHECK(test::code_of([&] { static_cast<void>(Module::compile(device, "#error no\n")); }) ==
-        ErrorCode::compile_failed);
+  CHECK(test::code_of([&] { static_cast<void>(Module::compile(device, "#error no\n")); }) == ErrorCode::compile_failed);
 }
 
 }  // namespace compile_ends

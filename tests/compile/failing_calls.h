@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// System calls that fail on demand, those on files below one folder. A program that is linked with failing_calls.cpp has
-// its own open, read and so on, which libraries that are loaded later use, too; they pass on to the system's.
+// System calls that fail on demand, those on files below one folder. A program that is linked with failing_calls.cpp
+// has its own open, read and so on, which libraries that are loaded later use, too; they pass on to the system's.
 #pragma once
 
 #include <string>

@@ -80,8 +80,8 @@ TEST_CASE("With raised privileges no variable leads to a compiler, a cache or a 
   std::filesystem::create_directory(folder.file("temporary"));
   REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
   REQUIRE(::chmod(program.c_str(), 02755) == 0);
-  const test::Variables variables{{"PATH", "/nowhere"}, {"TMPDIR", "/nowhere"}, {"CPATH", "/nowhere"},
-                                  {"GCC_EXEC_PREFIX", "/nowhere/"}};
+  const test::Variables variables{
+      {"PATH", "/nowhere"}, {"TMPDIR", "/nowhere"}, {"CPATH", "/nowhere"}, {"GCC_EXEC_PREFIX", "/nowhere/"}};
   const test::Ended ended = test::Process({program, "--place", "cpu_sim:0", formula}, variables).end();
   INFO(ended.out);
   if (compiler.starts() != 0) WARN("not checked: the temporary directory doesn't let programs raise their privileges");

@@ -24,8 +24,7 @@ struct Unruly {
 
   Error error_of(const std::string& source, CompileOptions options = {}) const {
     options.compiler = "unruly";
-    Error error =
-        required_error([&] { static_cast<void>(Module::compile(Device("cpu_sim:0"), source, options)); });
+    Error error = required_error([&] { static_cast<void>(Module::compile(Device("cpu_sim:0"), source, options)); });
     INFO(error.what());
     CHECK(cache.files().empty());
     return error;
@@ -107,9 +106,8 @@ TEST_CASE("In the application's process a compiler compiles as well, and what it
   CHECK(run(device, module, "twice") == std::vector<float>{2, 4, 6});
   CHECK(unruly.error_of("log", {.in_process = true}).code() == ErrorCode::compile_failed);
   CHECK(says(unruly.error_of("what?", {.in_process = true}), "it doesn't know the word"));
-  const Error error = required_error([&] {
-    static_cast<void>(Module::compile(device, "#error it can't be\n", {.in_process = true}));
-  });
+  const Error error =
+      required_error([&] { static_cast<void>(Module::compile(device, "#error it can't be\n", {.in_process = true})); });
   CHECK(error.vendor_text().find("kernels.cu:1:") != std::string::npos);
 }
 

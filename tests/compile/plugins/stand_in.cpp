@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A compiler for the vendors' doubles (tests/doubles), which run kernels that the host's compiler has made: it puts them
-// into PTX, a code object or SPIR-V.
+// A compiler for the vendors' doubles (tests/doubles), which run kernels that the host's compiler has made: it puts
+// them into PTX, a code object or SPIR-V.
 #include <optional>
 #include <string>
 

@@ -83,7 +83,8 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
 
 }  // namespace
 
-extern "C" anyplace_status anyplace_compiler_entry(const anyplace_compiler_host* given, anyplace_compiler_table* table) {
+extern "C" anyplace_status anyplace_compiler_entry(const anyplace_compiler_host* given,
+                                                   anyplace_compiler_table* table) {
   host = given;
   table->struct_size = sizeof(*table);
   table->abi_major = ANYPLACE_COMPILER_ABI_MAJOR;
