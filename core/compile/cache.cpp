@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <string_view>
 #include <thread>
@@ -90,17 +91,44 @@ std::optional<std::string> checked_entry(const std::string& path) {
   return std::string(content.second);
 }
 
+// A header in an entry is "<size> <time of change> <sum> <path>": with the same size and time its text isn't read. They
+// are 0 for one that had changed so shortly before that a further change may have had the same time.
+
+constexpr std::int64_t shortly_ns = 2'000'000'000;
+
+std::int64_t in_ns(const timespec& time) { return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec; }
+
+/// None for a header that can't be read, or has changed since the compilation began.
+std::optional<std::string> header_in_entry(const std::string& path, std::int64_t began_ns) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  const std::int64_t changed_ns = in_ns(status.st_ctim);  // which nobody can set, unlike the time of writing
+  if (changed_ns > began_ns) return std::nullopt;
+  const std::optional<std::string> text = read_whole_file(path, header_limit);
+  if (!text) return std::nullopt;
+  const bool is_old = changed_ns + shortly_ns < began_ns;
+  return fmt::format("{} {} {} {}", is_old ? status.st_size : 0, is_old ? changed_ns : 0, sha256(*text), path);
+}
+
+bool is_same_header(const std::string& header) {
+  const std::size_t behind_size = header.find(' '), behind_time = header.find(' ', behind_size + 1),
+                    behind_sum = header.find(' ', behind_time + 1);
+  if (behind_size == header.npos || behind_time == header.npos || behind_sum == header.npos) return false;
+  const std::string path = header.substr(behind_sum + 1);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  if (header.substr(0, behind_time) == fmt::format("{} {}", status.st_size, in_ns(status.st_ctim))) return true;
+  const std::optional<std::string> text = read_whole_file(path, header_limit);
+  return text && header.substr(behind_time + 1, behind_sum - behind_time - 1) == sha256(*text);
+}
+
 std::optional<CompileResult> result_in(const std::string& path) {
   const std::optional<std::string> content = checked_entry(path);
   if (!content) return std::nullopt;
   std::optional<CompileResult> result = result_of(*content);
   if (!result) return std::nullopt;
-  // A header is "<sum> <path>".
-  constexpr std::size_t sum_digits = 64;
   for (const std::string& header : result->headers) {
-    if (header.size() <= sum_digits + 1) return std::nullopt;
-    const std::optional<std::string> text = read_whole_file(header.substr(sum_digits + 1), header_limit);
-    if (!text || std::string_view(header).substr(0, sum_digits) != sha256(*text)) return std::nullopt;
+    if (!is_same_header(header)) return std::nullopt;
   }
   return result;
 }
@@ -177,6 +205,12 @@ std::optional<KernelCache> KernelCache::find() {
   return cache;
 }
 
+std::int64_t KernelCache::now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);  // the clock that files' times are of
+  return in_ns(now);
+}
+
 std::string KernelCache::key_of(const CompileJob& job, const std::string& compiler, const std::string& version) {
   CompileJob known = job;
   known.plugin = identity_of(job.plugin);  // where it is makes no difference
@@ -201,13 +235,14 @@ std::optional<CompileResult> KernelCache::read(const std::string& key) const {
   return std::nullopt;
 }
 
-void KernelCache::keep(const CacheLock& lock, const std::string& key, const CompileResult& result) const {
+void KernelCache::keep(const CacheLock& lock, const std::string& key, const CompileResult& result,
+                       std::int64_t began_ns) const {
   if (!lock.holds()) return;
   CompileResult kept = result;
   for (std::string& header : kept.headers) {
-    const std::optional<std::string> text = read_whole_file(header, header_limit);
-    if (!text) return;  // nobody could tell whether it is the same later
-    header = sha256(*text) + " " + header;
+    std::optional<std::string> known = header_in_entry(header, began_ns);
+    if (!known) return;  // nobody could tell whether it is what the compiler has read
+    header = std::move(*known);
   }
   const std::string content = to_records(kept);
   std::string entry;
@@ -243,8 +278,7 @@ std::vector<KernelCache::Entry> KernelCache::entries() const {
     const std::string path = it->path();
     if (!std::string_view(path).ends_with(entry_suffix) || ::lstat(path.c_str(), &status) != 0) continue;
     if (!S_ISREG(status.st_mode)) continue;
-    all.push_back({path, static_cast<std::uint64_t>(status.st_size),
-                   status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec});
+    all.push_back({path, static_cast<std::uint64_t>(status.st_size), in_ns(status.st_mtim)});
   }
   std::sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.used_ns < b.used_ns; });
   return all;

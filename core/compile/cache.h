@@ -48,8 +48,11 @@ class KernelCache {
   /// be. All keys are bytes of one file, "locks", which stays: so no lock is left by a process that is killed.
   CacheLock lock(const std::string& key, const Deadline& deadline) const;
   /// Keeps a result, and makes room for it. Does nothing without the lock of the key: whoever has that is the only one
-  /// who writes the entry.
-  void keep(const CacheLock& lock, const std::string& key, const CompileResult& result) const;
+  /// who writes the entry. `began_ns` is now_ns() before the compilation: a header that has changed since may not be
+  /// what the compiler has read, and then nothing is kept.
+  void keep(const CacheLock& lock, const std::string& key, const CompileResult& result, std::int64_t began_ns) const;
+  /// Nanoseconds since 1970, as files' times are.
+  static std::int64_t now_ns();
 
   /// The folder that is written to; empty if there is none.
   const std::string& folder() const noexcept { return folder_; }

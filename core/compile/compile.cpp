@@ -247,8 +247,9 @@ class Compilation {
     if (std::optional<CompileResult> found = cache_->read(key)) return std::move(*found);
     const CacheLock lock = cache_->lock(key, Deadline(to_timeout_ns(options_.timeout)));
     if (std::optional<CompileResult> found = cache_->read(key)) return std::move(*found);
+    const std::int64_t began_ns = KernelCache::now_ns();
     CompileResult result = make_anew(compiler);
-    if (result.status == ANYPLACE_STATUS_OK && !result.image.empty()) cache_->keep(lock, key, result);
+    if (result.status == ANYPLACE_STATUS_OK && !result.image.empty()) cache_->keep(lock, key, result, began_ns);
     return result;
   }
 

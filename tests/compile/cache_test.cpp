@@ -65,6 +65,21 @@ TEST_CASE("A header that changes is noticed") {
   CHECK(compile_with("// one\n") == 1);
   CHECK(compile_with("// one\n") == 1);
   CHECK(compile_with("// two\n") == 2);
+  std::filesystem::remove(folder.file("factor.h"));
+  CHECK(test::code_of([&] {
+          static_cast<void>(Module::compile(device, source, {.includes = {folder.path().string()}}));
+        }) == ErrorCode::compile_failed);
+}
+
+TEST_CASE("A header that changes while the compiler runs is in no entry") {
+  const OwnCache cache;
+  const test::TempDir folder;
+  const std::string header = folder.file("factor.h");
+  std::ofstream(header) << "// one\n";
+  const ScriptedCompiler compiler("$CXX \"$@\" || exit; sleep 0.1; echo '// two' >" + header);
+  const std::string source = std::string("#include \"factor.h\"\n") + doubles_it;
+  CHECK_NOTHROW(Module::compile(Device("cpu_sim:0"), source, {.includes = {folder.path().string()}}));
+  CHECK(cache.files().empty());
 }
 
 TEST_CASE("An entry that isn't whole, or isn't to be trusted, isn't used") {
