@@ -15,6 +15,7 @@
 #include <exception>
 #include <string_view>
 
+#include "cache.h"
 #include "commands.h"
 #include "error_text.h"
 #include "new_backend.h"
@@ -22,6 +23,7 @@
 #include "probe.h"
 #include "terminal.h"
 #include "text.h"
+#include "tools/compile.h"
 #include "tools/replay.h"
 #include "top.h"
 #include "write_all.h"
@@ -35,13 +37,17 @@ namespace {
 constexpr const char* footer =
     "Exit status:\n"
     "  0  done: there is at least one device (devices, doctor, top), the place is there (info), the trace completed "
-    "(replay)\n"
-    "  1  not so: no device, no such place, out of memory, or standard output can't be written\n"
+    "(replay),\n"
+    "     the images are written (compile)\n"
+    "  1  not so: no device, no such place, source that can't be compiled, out of memory, or standard output can't be "
+    "written\n"
     "  2  the command line, the text of a place, a trace, or ANYPLACE_PROBE_TIMEOUT is wrong\n"
     "\n"
     "Environment:\n"
     "  ANYPLACE_BACKEND_PATH    directories to search for plugins first, \":\" between them\n"
     "  ANYPLACE_AUTO            the order in which the place `auto` looks for a device\n"
+    "  ANYPLACE_CACHE           the folder in which compiled kernels are kept, or off\n"
+    "  ANYPLACE_COMPILERS       which compilers of kernels are asked, and in which order\n"
     "  ANYPLACE_ALLOCATOR       how replay's allocator works, as key:value,key:value\n"
     "  ANYPLACE_PROBE_TIMEOUT   seconds that devices, doctor and top wait for each answer of a plugin, 1 to 3600 "
     "(default 10)\n";
@@ -57,6 +63,7 @@ bool open_standard_descriptors() noexcept {
 }
 
 int say(const Answer& answer, bool output_closed) {
+  write_all(STDERR_FILENO, answer.log);
   write_all(STDERR_FILENO, fitted(answer.notes, STDERR_FILENO));
   if (answer.output.empty()) return answer.status;
   if (output_closed) errno = EBADF;
@@ -93,13 +100,15 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
                                      : first == "conformance" ? "--place PLACE [option...] "
                                      : first == "new-backend" ? "NAME [--directory DIRECTORY] "
                                      : first == "pages"       ? "PAGE [FILE] "
+                                     : first == "compile"     ? "FILE --for TARGET[,TARGET] [option...]"
+                                     : first == "cache"       ? "[list|verify|clear] "
                                      : first == "top"         ? "[option...] "
                                      : first == "replay"      ? "TRACE --place PLACE [option...] "
                                                               : "";
     text += "usage: anyplace " + first + " " + arguments_of +
-            (first == "new-backend" ? "[--c]\n"
-             : first == "pages"     ? "\n"
-                                    : "[--json]\n");
+            (first == "new-backend"                   ? "[--c]\n"
+             : first == "pages" || first == "compile" ? "\n"
+                                                      : "[--json]\n");
   } else {
     text += "commands: " + joined(commands) + "\n";
   }
@@ -137,6 +146,8 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
 #ifdef ANYPLACE_TOOL_CONFORMANCE
   const ConformanceCommand conformance(app);
 #endif
+  const CompileCommand compile(app);
+  const CacheCommand cache(app);
   const NewBackendCommand new_backend(app);
   const ReplayCommand replay(app);
   const TopCommand top(app);
@@ -161,6 +172,8 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
 #ifdef ANYPLACE_TOOL_CONFORMANCE
   if (conformance.chosen()) return conformance.run();
 #endif
+  if (compile.chosen()) return compile.run();
+  if (cache.chosen()) return cache.run();
   if (new_backend.chosen()) return new_backend.run();
   if (replay.chosen()) return replay.run();
   if (pages.chosen()) return pages.run();

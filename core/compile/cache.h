@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/job.h"
@@ -46,8 +47,13 @@ class KernelCache {
   /// Waits until nobody else holds the key, at most until the deadline, and holds it. Holds nothing where that can't
   /// be.
   CacheLock lock(const std::string& key, const Deadline& deadline) const;
+  /// What people are told of an entry.
+  struct Facts {
+    std::string source, compiler, format, architecture;
+    std::string problem = {};  ///< why it isn't used; "" if it is
+  };
   /// Keeps a result, and makes room for it.
-  void keep(const std::string& key, const CompileResult& result) const;
+  void keep(const std::string& key, const Facts& facts, const CompileResult& result) const;
 
   /// The folder that is written to; empty if there is none.
   const std::string& folder() const noexcept { return folder_; }
@@ -59,8 +65,13 @@ class KernelCache {
   };
   /// All entries of the folder, the least recently used first.
   std::vector<Entry> entries() const;
-  /// Whether the file is a good entry.
-  static bool is_good(const std::string& path);
+  /// Reads and checks an entry.
+  static Facts facts_of(const std::string& path);
+  /// What the cache has made in the folder: entries, locks, and entries that aren't complete. Other files aren't among
+  /// them.
+  std::vector<std::string> files() const;
+
+  static constexpr std::string_view suffix = ".kernels";  ///< of an entry's file
 
  private:
   std::string folder_;         ///< read and written

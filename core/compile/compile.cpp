@@ -238,7 +238,9 @@ class Compilation {
     const CacheLock lock = cache_->lock(key, Deadline(to_timeout_ns(options_.timeout)));
     if (std::optional<CompileResult> found = cache_->read(key)) return std::move(*found);
     CompileResult result = run_compiler(job_, options_.timeout, options_.memory_limit, compiler.name);
-    if (result.status == ANYPLACE_STATUS_OK) cache_->keep(key, result);
+    if (result.status == ANYPLACE_STATUS_OK) {
+      cache_->keep(key, {job_.name, compiler.name, word_of(job_.format), job_.architecture}, result);
+    }
     return result;
   }
 
