@@ -46,13 +46,14 @@ std::string counted(std::size_t count) { return std::to_string(count) + (count =
 std::string list_text(const Entries& entries, const std::string& folder) {
   std::string text = printable(folder) + "\n";
   if (entries.empty()) return text + "no entry\n";
-  std::vector<std::vector<std::string>> rows{{"ENTRY", "SOURCE", "TARGET", "COMPILER", "SIZE", "USED", ""}};
+  std::vector<std::vector<std::string>> rows{{"ENTRY", "SOURCE", "TARGET", "COMPILER", "SIZE", "USED"}};
   std::uint64_t bytes = 0;
   for (const kernel_cache::Entry& entry : entries) {
     bytes += entry.bytes;
     const std::string target = entry.format + (entry.architecture.empty() ? "" : " " + entry.architecture);
     rows.push_back({short_name(entry.path), entry.source, target, entry.compiler, bytes_text(entry.bytes),
-                    age_text(entry.used_ns) + " ago", entry.problem.empty() ? "" : "not used: " + entry.problem});
+                    age_text(entry.used_ns) + " ago"});
+    if (!entry.problem.empty()) rows.back().push_back("not used: " + entry.problem);
   }
   return text + table(rows) + counted(entries.size()) + ", " + bytes_text(bytes) + "\n";
 }

@@ -150,7 +150,7 @@ Answer CompileCommand::run() const {
     if (error.code() != ErrorCode::compile_failed) {
       return {"", error_text(who, error), error.code() == ErrorCode::invalid_argument ? exit_usage : exit_failed};
     }
-    Answer answer{"", note(error.place() + ": " + std::string(error.problem())), exit_failed};
+    Answer answer{"", note(error.place() + ": " + std::string(error.problem()) + " (compile_failed)"), exit_failed};
     answer.log = error.vendor_text();
     return answer;
   }

@@ -47,14 +47,21 @@ std::string told_version(const std::string& program) {
   return text.substr(0, text.find('\n'));
 }
 
+/// The version for people. The plugin's own text is made for the cache: behind a library's number it has size and time
+/// of the file.
+std::string shown_version(const Compiler& compiler) {
+  if (!compiler.usable) return "";
+  const std::string told = is_program(compiler.library) ? told_version(compiler.library) : "";
+  return told.empty() ? compiler.version.substr(0, compiler.version.find(',')) : told;
+}
+
 Json compiler_json(const Compiler& compiler) {
-  const std::string told = compiler.usable && is_program(compiler.library) ? told_version(compiler.library) : "";
   return Json{{"name", compiler.name},
               {"plugin", compiler.plugin},
               {"formats", compiler.formats},
               {"library", text_or_null(compiler.library)},
               {"usable", compiler.usable},
-              {"version", text_or_null(told.empty() ? compiler.version : told)},
+              {"version", text_or_null(shown_version(compiler))},
               {"reason", text_or_null(compiler.reason)}};
 }
 

@@ -8,12 +8,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 #include "cache.h"
 #include "commands.h"
@@ -78,6 +80,24 @@ int say(const Answer& answer, bool output_closed) {
   return answer.status;
 }
 
+std::string_view arguments_of(std::string_view command) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> known{{
+      {"info", "PLACE [--json]"},
+      {"conformance", "--place PLACE [option...] [--json]"},
+      {"compile", "FILE --for TARGET[,TARGET] [option...]"},
+      {"cache", "[list|verify|clear] [--json]"},
+      {"new-backend", "NAME [--directory DIRECTORY] [--c]"},
+      {"new-compiler", "NAME [--directory DIRECTORY]"},
+      {"pages", "PAGE [FILE]"},
+      {"top", "[option...] [--json]"},
+      {"replay", "TRACE --place PLACE [option...] [--json]"},
+  }};
+  for (const auto& [name, arguments] : known) {
+    if (name == command) return arguments;
+  }
+  return "[--json]";
+}
+
 /// The Answer for a wrong command line. CLI11 says what is wrong; this adds what would be right.
 Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argument_count, char** arguments) {
   std::vector<std::string> commands;
@@ -96,19 +116,7 @@ Answer usage_error(const CLI::App& app, const CLI::ParseError& error, int argume
     text += meant.empty() ? "\n" : "; did you mean '" + meant + "'?\n";
   }
   if (is_command) {
-    const std::string arguments_of = first == "info"          ? "PLACE "
-                                     : first == "conformance" ? "--place PLACE [option...] "
-                                     : first == "new-backend" ? "NAME [--directory DIRECTORY] "
-                                     : first == "pages"       ? "PAGE [FILE] "
-                                     : first == "compile"     ? "FILE --for TARGET[,TARGET] [option...]"
-                                     : first == "cache"       ? "[list|verify|clear] "
-                                     : first == "top"         ? "[option...] "
-                                     : first == "replay"      ? "TRACE --place PLACE [option...] "
-                                                              : "";
-    text += "usage: anyplace " + first + " " + arguments_of +
-            (first == "new-backend"                   ? "[--c]\n"
-             : first == "pages" || first == "compile" ? "\n"
-                                                      : "[--json]\n");
+    text += "usage: anyplace " + first + " " + std::string(arguments_of(first)) + "\n";
   } else {
     text += "commands: " + joined(commands) + "\n";
   }
@@ -149,6 +157,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   const CompileCommand compile(app);
   const CacheCommand cache(app);
   const NewBackendCommand new_backend(app);
+  const NewCompilerCommand new_compiler(app);
   const ReplayCommand replay(app);
   const TopCommand top(app);
   const PagesCommand pages(app);
@@ -175,6 +184,7 @@ Answer run(int argument_count, char** arguments, bool output_closed) {
   if (compile.chosen()) return compile.run();
   if (cache.chosen()) return cache.run();
   if (new_backend.chosen()) return new_backend.run();
+  if (new_compiler.chosen()) return new_compiler.run();
   if (replay.chosen()) return replay.run();
   if (pages.chosen()) return pages.run();
   if (*devices || *doctor || top.chosen()) {
