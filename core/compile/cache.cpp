@@ -34,8 +34,8 @@ constexpr const char* version_of_entries = "anyplace kernels 1";
 constexpr std::uint64_t default_limit = std::uint64_t{1} << 30;
 constexpr std::size_t entry_limit = std::size_t{2} << 30;
 constexpr std::size_t header_limit = std::size_t{64} << 20;
-constexpr std::size_t digits_of_folder = 2;  ///< a folder has the entries whose keys begin alike
-constexpr std::string_view entry_suffix = ".kernels";
+constexpr std::size_t digits_of_key = 64;
+constexpr std::size_t digits_of_folder = 2;             ///< a folder has the entries whose keys begin alike
 constexpr std::string_view unfinished_suffix = ".new";  ///< behind the entry's
 
 /// A variable's value as an absolute path; "" if it is none, or the process runs with raised privileges.
@@ -79,16 +79,22 @@ std::string place_of(const std::string& folder, const std::string& key) {
   return fmt::format("{}/{}/{}", folder, key.substr(0, digits_of_folder), key.substr(digits_of_folder));
 }
 
-/// The bytes of an entry whose checksum is right.
-std::optional<std::string> checked_entry(const std::string& path) {
-  if (!is_trusted(path)) return std::nullopt;
+/// An entry's records that are those of a result, or why it can't be used.
+struct Checked {
+  std::string content;
+  std::string problem;  ///< "" if there is none
+};
+
+Checked checked_entry(const std::string& path) {
+  if (!is_trusted(path)) return {"", "another user may have written it"};
   std::optional<std::string> text = read_whole_file(path, entry_limit);
-  if (!text) return std::nullopt;
+  if (!text) return {"", fmt::format("it can't be read: {}", std::strerror(errno))};
   const auto records = read_records(*text);
-  if (!records || records->size() != 3) return std::nullopt;
+  if (!records || records->size() != 3) return {"", "it is damaged"};
   const auto& [version, sum, content] = std::tie((*records)[0], (*records)[1], (*records)[2]);
-  if (version.second != version_of_entries || sum.second != sha256(content.second)) return std::nullopt;
-  return std::string(content.second);
+  if (version.second != version_of_entries) return {"", "another version of anyplace made it"};
+  if (sum.second != sha256(content.second)) return {"", "it is damaged"};
+  return {std::string(content.second), ""};
 }
 
 // A header in an entry is "<size> <time of change> <sum> <path>": with the same size and time its text isn't read. They
@@ -110,26 +116,33 @@ std::optional<std::string> header_in_entry(const std::string& path, std::int64_t
   return fmt::format("{} {} {} {}", is_old ? status.st_size : 0, is_old ? changed_ns : 0, sha256(*text), path);
 }
 
-bool is_same_header(const std::string& header) {
+/// Why a header makes its entry out of date; "" if it doesn't.
+std::string problem_of_header(const std::string& header) {
   const std::size_t behind_size = header.find(' '), behind_time = header.find(' ', behind_size + 1),
                     behind_sum = header.find(' ', behind_time + 1);
-  if (behind_size == header.npos || behind_time == header.npos || behind_sum == header.npos) return false;
+  if (behind_size == header.npos || behind_time == header.npos || behind_sum == header.npos) return "it is damaged";
   const std::string path = header.substr(behind_sum + 1);
+  const std::string_view sum = std::string_view(header).substr(behind_time + 1, behind_sum - behind_time - 1);
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) return false;
-  if (header.substr(0, behind_time) == fmt::format("{} {}", status.st_size, in_ns(status.st_ctim))) return true;
+  if (::stat(path.c_str(), &status) != 0) return "a header that it was made of is gone: " + path;
+  if (header.substr(0, behind_time) == fmt::format("{} {}", status.st_size, in_ns(status.st_ctim))) return "";
   const std::optional<std::string> text = read_whole_file(path, header_limit);
-  return text && header.substr(behind_time + 1, behind_sum - behind_time - 1) == sha256(*text);
+  return text && sum == sha256(*text) ? "" : "a header that it was made of has changed: " + path;
+}
+
+/// Why one of the headers makes an entry out of date; "" if none does.
+std::string problem_of_headers(const std::vector<std::string>& headers) {
+  for (const std::string& header : headers) {
+    if (std::string problem = problem_of_header(header); !problem.empty()) return problem;
+  }
+  return "";
 }
 
 std::optional<CompileResult> result_in(const std::string& path) {
-  const std::optional<std::string> content = checked_entry(path);
-  if (!content) return std::nullopt;
-  std::optional<CompileResult> result = result_of(*content);
-  if (!result) return std::nullopt;
-  for (const std::string& header : result->headers) {
-    if (!is_same_header(header)) return std::nullopt;
-  }
+  const Checked checked = checked_entry(path);
+  if (!checked.problem.empty()) return std::nullopt;
+  std::optional<CompileResult> result = result_of(checked.content);
+  if (!result || !problem_of_headers(result->headers).empty()) return std::nullopt;
   return result;
 }
 
@@ -226,7 +239,7 @@ std::string KernelCache::key_of(const CompileJob& job, const std::string& compil
 std::optional<CompileResult> KernelCache::read(const std::string& key) const {
   for (const std::string& folder : {folder_, shared_folder_}) {
     if (folder.empty()) continue;
-    const std::string path = place_of(folder, key) + std::string(entry_suffix);
+    const std::string path = place_of(folder, key) + std::string(suffix);
     std::optional<CompileResult> result = result_in(path);
     if (!result) continue;
     ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // the least recently used goes first
@@ -235,7 +248,7 @@ std::optional<CompileResult> KernelCache::read(const std::string& key) const {
   return std::nullopt;
 }
 
-void KernelCache::keep(const CacheLock& lock, const std::string& key, const CompileResult& result,
+void KernelCache::keep(const CacheLock& lock, const std::string& key, const Facts& facts, const CompileResult& result,
                        std::int64_t began_ns) const {
   if (!lock.holds()) return;
   CompileResult kept = result;
@@ -244,13 +257,19 @@ void KernelCache::keep(const CacheLock& lock, const std::string& key, const Comp
     if (!known) return;  // nobody could tell whether it is what the compiler has read
     header = std::move(*known);
   }
-  const std::string content = to_records(kept);
+  // What people are shown stands before the result, whose reader passes it over.
+  std::string content;
+  add_record(content, "source_name", facts.source);
+  add_record(content, "compiler", facts.compiler);
+  add_record(content, "format", facts.format);
+  add_record(content, "architecture", facts.architecture);
+  content += to_records(kept);
   std::string entry;
   add_record(entry, "version", version_of_entries);
   add_record(entry, "sum", sha256(content));
   add_record(entry, "content", content);
   if (entry.size() > limit_bytes_) return;
-  const std::string path = place_of(folder_, key) + std::string(entry_suffix);
+  const std::string path = place_of(folder_, key) + std::string(suffix);
   const std::string made = path + std::string(unfinished_suffix);
   if (!make_folder(fs::path(path).parent_path())) return;
   if (write_whole_file(made, entry) != 0 || ::rename(made.c_str(), path.c_str()) != 0) {
@@ -276,7 +295,7 @@ std::vector<KernelCache::Entry> KernelCache::entries() const {
   for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
     struct stat status {};
     const std::string path = it->path();
-    if (!std::string_view(path).ends_with(entry_suffix) || ::lstat(path.c_str(), &status) != 0) continue;
+    if (!std::string_view(path).ends_with(suffix) || ::lstat(path.c_str(), &status) != 0) continue;
     if (!S_ISREG(status.st_mode)) continue;
     all.push_back({path, static_cast<std::uint64_t>(status.st_size), in_ns(status.st_mtim)});
   }
@@ -284,6 +303,36 @@ std::vector<KernelCache::Entry> KernelCache::entries() const {
   return all;
 }
 
-bool KernelCache::is_good(const std::string& path) { return checked_entry(path).has_value(); }
+std::vector<std::string> KernelCache::files() const {
+  const auto is_hexadecimal = [](std::string_view text) {
+    return text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  };
+  std::vector<std::string> all;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
+    const std::string parent = it->path().parent_path().filename(), name = it->path().filename();
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    const bool is_own = it.depth() == 1 && parent.size() == digits_of_folder && is_hexadecimal(parent) &&
+                        dot == digits_of_key - digits_of_folder && is_hexadecimal(name.substr(0, dot));
+    if (is_own) all.push_back(it->path());
+  }
+  return all;
+}
+
+KernelCache::Facts KernelCache::facts_of(const std::string& path) {
+  const Checked checked = checked_entry(path);
+  Facts facts;
+  facts.problem = checked.problem;
+  if (!facts.problem.empty()) return facts;
+  const std::optional<CompileResult> result = result_of(checked.content);
+  facts.problem = result ? problem_of_headers(result->headers) : "it is damaged";
+  for (const auto& [name, text] : read_records(checked.content).value_or(std::vector<Record>())) {
+    if (name == "source_name") facts.source = text;
+    if (name == "compiler") facts.compiler = text;
+    if (name == "format") facts.format = text;
+    if (name == "architecture") facts.architecture = text;
+  }
+  return facts;
+}
 
 }  // namespace anyplace::detail

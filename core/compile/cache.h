@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compile/job.h"
@@ -47,10 +48,16 @@ class KernelCache {
   /// Waits until nobody else holds the key, at most until the deadline, and holds it. Holds nothing where that can't
   /// be. All keys are bytes of one file, "locks", which stays: so no lock is left by a process that is killed.
   CacheLock lock(const std::string& key, const Deadline& deadline) const;
+  /// What people are told of an entry.
+  struct Facts {
+    std::string source, compiler, format, architecture;
+    std::string problem = {};  ///< why it isn't used; "" if it is
+  };
   /// Keeps a result, and makes room for it. Does nothing without the lock of the key: whoever has that is the only one
   /// who writes the entry. `began_ns` is now_ns() before the compilation: a header that has changed since may not be
   /// what the compiler has read, and then nothing is kept.
-  void keep(const CacheLock& lock, const std::string& key, const CompileResult& result, std::int64_t began_ns) const;
+  void keep(const CacheLock& lock, const std::string& key, const Facts& facts, const CompileResult& result,
+            std::int64_t began_ns) const;
   /// Nanoseconds since 1970, as files' times are.
   static std::int64_t now_ns();
 
@@ -64,8 +71,13 @@ class KernelCache {
   };
   /// All entries of the folder, the least recently used first.
   std::vector<Entry> entries() const;
-  /// Whether the file is a good entry.
-  static bool is_good(const std::string& path);
+  /// Reads and checks an entry.
+  static Facts facts_of(const std::string& path);
+  /// The entries in the folder, and those that aren't complete. Other files, as that of the locks, aren't among
+  /// them.
+  std::vector<std::string> files() const;
+
+  static constexpr std::string_view suffix = ".kernels";  ///< of an entry's file
 
  private:
   void make_room(const std::string& newest) const;

@@ -249,7 +249,9 @@ class Compilation {
     if (std::optional<CompileResult> found = cache_->read(key)) return std::move(*found);
     const std::int64_t began_ns = KernelCache::now_ns();
     CompileResult result = make_anew(compiler);
-    if (result.status == ANYPLACE_STATUS_OK && !result.image.empty()) cache_->keep(lock, key, result, began_ns);
+    if (result.status == ANYPLACE_STATUS_OK && !result.image.empty()) {
+      cache_->keep(lock, key, {job_.name, compiler.name, word_of(job_.format), job_.architecture}, result, began_ns);
+    }
     return result;
   }
 
