@@ -68,7 +68,8 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
   // A unique symbol would keep the module loaded for good; Clang has no such option, and no such symbols.
   if (std::string_view(request->library).find("clang") == std::string_view::npos) words.push_back("-fno-gnu-unique");
   for (const char* const option : options_of(*request)) words.push_back(option);
-  words.insert(words.end(), {"-o", made, unit, std::string(request->headers) + "/host_threads.cpp"});
+  // The last source is the one whose headers the dependency file has.
+  words.insert(words.end(), {"-o", made, std::string(request->headers) + "/host_threads.cpp", unit});
   const int status = run_program(words, folder, *sink);
   if (status == 127) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't start " + std::string(request->library));
   if (status > 128) {
