@@ -65,7 +65,7 @@ Json compiler_json(const Compiler& compiler) {
               {"reason", text_or_null(compiler.reason)}};
 }
 
-Json examine() {
+Json examine_here() {
   Json all = Json::array();
   Json for_backends = Json::object();
   for (const auto& [backend, format] : formats) for_backends[backend] = Json::array();
@@ -95,7 +95,7 @@ std::string missing_text(const Json& compilers, const std::string& format) {
 
 Json examine_compilers(std::chrono::milliseconds limit) {
   try {
-    return in_forked_child(examine, limit);
+    return in_forked_child(examine_here, limit);
   } catch (const std::exception& error) {
     return Json{{"compilers", Json::array()},
                 {"for", Json::object()},

@@ -6,7 +6,7 @@
 #
 # ANYPLACE is the command, NAME the compiler's name, FORMAT one that it makes. ANYPLACE_BACKEND_PATH says where the plugin is.
 set -uo pipefail
-anyplace=${1:?the anyplace command} name=${2:?the name of the compiler} format=${3:?a format that it makes}
+anyplace=$(realpath "$(command -v "${1:?the anyplace command}")") name=${2:?the name of the compiler} format=${3:?a format that it makes}
 target=${4:-$format}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -43,7 +43,8 @@ has_format() {
   begin=$(head -c 4 "$(image)" | od -An -tx1 | tr -d ' \n')
   echo "the image begins with $begin"
   case $format in
-    shared_object | hsaco) [[ $begin == 7f454c46 ]] ;;
+    shared_object) [[ $begin == 7f454c46 ]] ;;
+    hsaco) [[ $begin == 7f454c46 || $begin == 5f5f434c ]] ;; # an object, or Clang's bundle of them
     spirv) [[ $begin == 03022307 ]] ;;
     ptx) grep -q '^\.version' "$(image)" ;;
     *) [[ -n $begin ]] ;;
@@ -63,9 +64,9 @@ says_where_of_a_type() {
   grep -q 'bad.cu[:(]6' said && grep -q nobody_knows_this said
 }
 takes_defines() {
-  printf '#if !defined(A) || B != 3\n#error "the definitions are missing"\n#endif\n%s\n' "$kernel" >defines.cu
-  compile defines.cu --for "$target" -o made -DA -DB=3 || return 1
-  ! compile defines.cu --for "$target" -o made -DA
+  printf '#if !defined(FIRST_WORD) || SECOND_WORD != 3\n#error "the definitions are missing"\n#endif\n%s\n' "$kernel" >defines.cu
+  compile defines.cu --for "$target" -o made -DFIRST_WORD -DSECOND_WORD=3 || return 1
+  ! compile defines.cu --for "$target" -o made -DFIRST_WORD # shows that the #error is looked at
 }
 takes_headers() { # and has told the cache which ones it read
   printf '#include "own.h"\n%s\n' "$kernel" >with_header.cu
@@ -75,7 +76,10 @@ takes_headers() { # and has told the cache which ones it read
   ! compile with_header.cu --for "$target" -o made -I headers
 }
 refuses_architecture() {
-  ! compile good.cu --for no_such_architecture -o nothing && ! ls nothing* 2>/dev/null
+  compile good.cu --for no_such_architecture -o nothing >said 2>&1
+  local status=$?
+  cat said
+  [[ $status == 1 ]] && grep -q no_such_architecture said && [[ -z $(find . -name 'nothing*') ]]
 }
 names_templates() { # or says that it can't
   printf '%s\n' 'template <class T> __global__ void scale(T* data) { data[threadIdx.x] *= 2; }' >template.cu
