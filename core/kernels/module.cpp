@@ -165,7 +165,7 @@ std::vector<anyplace_kernel_metadata> metadata_of(const std::vector<KernelMetada
 }  // namespace
 
 std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image, const ModuleOptions& options,
-                          const char* operation) {
+                          const char* operation, std::span<const KernelAlias> aliases) {
   require_usable(device, operation);
   require_capability(device, Capability::modules, operation);
   if (image.data() == nullptr && !image.empty()) {
@@ -187,6 +187,7 @@ std::uint64_t load_module(DeviceState& device, std::span<const std::byte> image,
 
   auto state = std::make_unique<ModuleState>();
   state->device = &device;
+  for (const KernelAlias& alias : aliases) state->aliases.emplace(alias.name, alias.in_image);
   const std::uint64_t id = modules().reserve(operation);
   const anyplace_status status = device.table->module_load(device.self, device.index, &desc, &state->handle);
   if (status != ANYPLACE_STATUS_OK) {
@@ -239,8 +240,9 @@ std::uint64_t find_kernel(std::uint64_t module_id, std::string_view name, const 
   const auto place = found.kernels.emplace(state->name, 0).first;
   std::uint64_t id = 0;
   try {
-    check(device.table->module_kernel(device.self, found.handle, state->name.c_str(), &state->handle), device,
-          operation);
+    const auto alias = found.aliases.find(name);
+    const std::string& in_image = alias == found.aliases.end() ? state->name : alias->second;
+    check(device.table->module_kernel(device.self, found.handle, in_image.c_str(), &state->handle), device, operation);
     id = kernels().reserve(operation);
   } catch (...) {
     found.kernels.erase(place);

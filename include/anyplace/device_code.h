@@ -36,6 +36,8 @@
 #if defined(ANYPLACE_BARE_DEVICE)  // Clang, without the vendor's headers; anyplace_add_kernels says so
 #include "device_code/bare.h"
 #elif defined(__CUDACC_RTC__)
+#include "device_code/rtc.h"
+#elif defined(__HIPCC_RTC__)
 #elif defined(__CUDACC__)
 #include <cuda_runtime.h>
 #elif defined(__HIP__) || defined(__HIPCC__)

@@ -3,7 +3,7 @@
 #
 # Debian packages: which of them are missing, and getting them. Sourced. Touches nothing when all are there.
 
-packages_to_build=(g++ cmake ninja-build libfmt-dev)
+packages_to_build=(g++ cmake ninja-build libfmt-dev libmd-dev)
 packages_of_demo=("${packages_to_build[@]}" libpng-dev libcli11-dev)
 # shellcheck disable=SC2034 # for those who source this
 packages_of_test=("${packages_of_demo[@]}" nlohmann-json3-dev zlib1g-dev libncurses-dev catch2 python3 libamdhip64-dev libze-dev

@@ -30,8 +30,12 @@ struct KernelLinkage {
 #define ANYPLACE_JOIN(a, b) ANYPLACE_JOIN_EXPANDED(a, b)
 #define ANYPLACE_JOIN_EXPANDED(a, b) a##b
 
+#if defined(ANYPLACE_RUN_TIME_SOURCE)
+#define ANYPLACE_EXPORT_KERNELS(...) static_assert(true, "they are exported behind the source")
+#else
 #define ANYPLACE_EXPORT_KERNELS(...) \
   ANYPLACE_EXPAND_4(ANYPLACE_EXPORT_NEXT(__VA_ARGS__)) static_assert(true, "the kernels are exported")
+#endif
 #define ANYPLACE_EXPORT_NEXT(name, ...) \
   ANYPLACE_EXPORT_KERNEL(name) __VA_OPT__(ANYPLACE_EXPORT_AGAIN ANYPLACE_PARENTHESES(__VA_ARGS__))
 #define ANYPLACE_EXPORT_AGAIN() ANYPLACE_EXPORT_NEXT

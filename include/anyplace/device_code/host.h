@@ -18,9 +18,14 @@
 #include "vectors.h"
 
 // -- Words.
+#if defined(ANYPLACE_RUN_TIME_SOURCE)  // a string that is compiled (anyplace/compile.h), in which a kernel may be a
+                                       // template
+#define __global__ __attribute__((visibility("hidden")))
+#else
 #define __global__         \
   ANYPLACE_KERNEL_LINKAGE; \
   static
+#endif
 #define __device__
 #define __host__
 #define __constant__
@@ -65,14 +70,18 @@ inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.
 
 // -- Export: makes a function of the form of anyplace_host_kernel for each kernel, under the kernel's own name, and
 // NAME_parameters, which says how many arguments it takes and how large each is (docs/cpu_sim.md).
-#define ANYPLACE_EXPORT_KERNEL(name)                                                                                \
-  extern "C" __attribute__((visibility("default"))) ::anyplace_status anyplace_kernel_##name(                       \
-      void*, const ::anyplace_block*, void* const*, const ::uint32_t*, ::uint32_t) __asm__(#name);                  \
-  ::anyplace_status anyplace_kernel_##name(void*, const ::anyplace_block* block, void* const* arguments,            \
-                                           const ::uint32_t* sizes, ::uint32_t count) {                             \
-    return ::anyplace::device_code::Export<&name>::run(*block, arguments, sizes, count);                            \
-  }                                                                                                                 \
-  extern "C" __attribute__((visibility("default")))                                                                 \
-  const ::anyplace::device_code::Export<&name>::Parameters anyplace_parameters_##name __asm__(#name "_parameters"); \
-  constinit const ::anyplace::device_code::Export<& name>::Parameters anyplace_parameters_##name =                  \
-      ::anyplace::device_code::Export<&name>::parameters();
+#define ANYPLACE_EXPORT_KERNEL(name) ANYPLACE_EXPORT_NAMED_KERNEL(name, #name, name)
+// The kernel, an expression, under the `symbol`, a text; `name` is for what is declared.
+#define ANYPLACE_EXPORT_NAMED_KERNEL(name, symbol, ...)                                                              \
+  extern "C" __attribute__((visibility("default"))) ::anyplace_status anyplace_kernel_##name(                        \
+      void*, const ::anyplace_block*, void* const*, const ::uint32_t*, ::uint32_t) __asm__(symbol);                  \
+  ::anyplace_status anyplace_kernel_##name(void*, const ::anyplace_block* block, void* const* arguments,             \
+                                           const ::uint32_t* sizes, ::uint32_t count) {                              \
+    return ::anyplace::device_code::Export<&__VA_ARGS__>::run(*block, arguments, sizes, count);                      \
+  }                                                                                                                  \
+  extern "C" __attribute__((visibility("default")))                                                                  \
+  const ::anyplace::device_code::Export<&__VA_ARGS__>::Parameters anyplace_parameters_##name __asm__(symbol          \
+                                                                                                     "_parameters"); \
+  constinit const ::anyplace::device_code::Export<& __VA_ARGS__>::Parameters anyplace_parameters_##name =            \
+      ::anyplace::device_code::Export<&__VA_ARGS__>::parameters();
+
