@@ -146,7 +146,9 @@ anyplace_status compile(void* /*self*/, const anyplace_compile_request* request,
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string("can't write below ") + request->folder);
   }
   Program program(rtc);
-  const std::string source(request->source, request->source_bytes);
+  // hipRTC has a name of its own in messages.
+  std::string source = std::string("#line 1 \"") + request->name + "\"\n";
+  source += std::string_view(request->source, request->source_bytes);
   if (const int result = rtc.CreateProgram(&program.handle, source.c_str(), request->name, 0, nullptr, nullptr)) {
     return failed(rtc, "CreateProgram", result);
   }
