@@ -220,7 +220,8 @@ std::optional<KernelCache> KernelCache::find() {
 
 std::int64_t KernelCache::now_ns() {
   timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);  // the clock that files' times are of
+  // Files' times may be some milliseconds behind it. A change in these is before the compiler reads anything.
+  ::clock_gettime(CLOCK_REALTIME, &now);
   return in_ns(now);
 }
 

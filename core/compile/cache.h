@@ -58,7 +58,7 @@ class KernelCache {
   /// what the compiler has read, and then nothing is kept.
   void keep(const CacheLock& lock, const std::string& key, const Facts& facts, const CompileResult& result,
             std::int64_t began_ns) const;
-  /// Nanoseconds since 1970, as files' times are.
+  /// Nanoseconds since 1970.
   static std::int64_t now_ns();
 
   /// The folder that is written to; empty if there is none.

@@ -56,15 +56,13 @@ TEST_CASE("A compiler that hangs is ended at the timeout, with all that it has s
   CHECK(numbers.eof());
 }
 
+#if !defined(ANYPLACE_TEST_SANITIZED)  // a sanitizer's address space is larger than any limit
 TEST_CASE("A compiler that wants all memory gets what the limit allows") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  SUCCEED("a sanitizer's address space is larger than any limit");
-#else
   const Unruly unruly;
   const Error error = unruly.error_of("memory", {.memory_limit = std::uint64_t{1} << 30});
   CHECK(error.code() == ErrorCode::out_of_memory);
-#endif
 }
+#endif
 
 TEST_CASE("A compiler that makes a file without end is ended") {
   const Unruly unruly;
