@@ -84,4 +84,3 @@ inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.
                                                                                                      "_parameters"); \
   constinit const ::anyplace::device_code::Export<& __VA_ARGS__>::Parameters anyplace_parameters_##name =            \
       ::anyplace::device_code::Export<&__VA_ARGS__>::parameters();
-
