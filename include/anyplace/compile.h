@@ -87,11 +87,12 @@ ANYPLACE_API CompiledKernels compile(std::string_view source, std::span<const st
 struct Compiler {
   std::string name;
   std::string plugin;                ///< the path of its file
-  std::vector<std::string> formats;  ///< the image formats that it makes, as in KernelImage::format
+  std::vector<std::string> formats;  ///< the image formats that it can make, as in KernelImage::format
+  std::vector<std::string> missing;  ///< those of them for which what it works with isn't there
   std::string library;               ///< the library or program that it works with; empty if there is none
   std::string version;
   bool usable = false;
-  std::string reason;  ///< why it can't be used
+  std::string reason;  ///< why it, or a format of it, can't be used
 };
 /// All compilers' plugins, in the order in which they are asked. Starts none.
 ANYPLACE_API std::vector<Compiler> compilers();
