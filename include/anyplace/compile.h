@@ -15,9 +15,9 @@
 // guide.
 //
 // What compiles is a plugin for each compiler, of which the first one is taken that makes an image which the device
-// takes: NVRTC or Clang for cuda, hipRTC or Clang for hip, Clang with llvm-spirv for levelzero, the host's C++ compiler
-// for cpu_sim. It runs in a process of its own unless CompileOptions::in_process says otherwise. What it makes is kept
-// in a cache on disk (docs/kernels.md), so the same source is compiled once.
+// takes: NVRTC or Clang for cuda, hipRTC or Clang for hip, the host's C++ compiler for cpu_sim. None makes SPIR-V of a
+// string yet, so there is none for levelzero. It runs in a process of its own unless CompileOptions::in_process says
+// otherwise. What it makes is kept in a cache on disk (docs/kernels.md), so the same source is compiled once.
 //
 // Thread safety: everything here may be called from any thread.
 #pragma once
