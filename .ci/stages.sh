@@ -48,6 +48,7 @@ counted() {
     return $((status > 0 ? status : 1))
   fi
   tests_passed=${BASH_REMATCH[1]} tests_failed=${BASH_REMATCH[2]} tests_skipped=${BASH_REMATCH[4]:-0}
+  tests_flaky=$(grep -c '^flaky: ' "$logs/$stage.out" || true)
   ((status == 0 && tests_failed == 0))
 }
 
@@ -56,7 +57,6 @@ stage_test() {
   local status=0
   # shellcheck disable=SC2266 # scripts/test is no test of the shell's
   counted on_bare_debian env ANYPLACE_TURN="$ANYPLACE_TURN" scripts/test || status=$?
-  tests_flaky=$(grep -c '^flaky: ' "$logs/test.out" || true)
   if grep -E '^[^ ]+\.(c|cpp|cu|h):[0-9]+:[0-9]+: warning: ' "$logs/test.out"; then
     echo "The build has warnings."
     return 1
