@@ -24,10 +24,12 @@ using Words = std::vector<Word>;
 
 constexpr Word threads = 64, blocks = 4, count = threads * blocks, shared_words = 2 * threads;
 
-std::string source() {
-  std::ifstream file(ANYPLACE_TEST_DIALECT);
+std::string content(const char* path) {
+  std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
+
+std::string source() { return content(ANYPLACE_TEST_DIALECT); }
 
 Words input() {
   Words values(count);
@@ -279,9 +281,7 @@ std::vector<Expected> expected() {
   };
 }
 
-/// Compiles the kernels for the device, runs each and compares.
-void check_kernels(const Device& device, const CompileOptions& options = {}) {
-  const Module module = Module::compile(device, source(), options);
+void check_kernels(const Device& device, const Module& module) {
   const Stream stream(device);
   const Buffer in = Buffer::of<Word>(stream, count), out = Buffer::of<Word>(stream, count);
   const Words values = input();
@@ -301,7 +301,14 @@ void check_kernels(const Device& device, const CompileOptions& options = {}) {
 
 TEST_CASE("Kernels that use all of the language compute the same everywhere", "[place]") {
   const char* const named = std::getenv("ANYPLACE_TEST_PLACE");
-  check_kernels(Device(named == nullptr ? "cpu_sim:0" : named));
+  const Device device(named == nullptr ? "cpu_sim:0" : named);
+  if (const char* const file = std::getenv("ANYPLACE_TEST_SPIRV")) {
+    const std::string bytes = content(file);
+    const KernelImage images[] = {{.format = "spirv", .architecture = {}, .data = bytes.data(), .size = bytes.size()}};
+    check_kernels(device, Module(device, KernelImages(file, images)));
+  } else {
+    check_kernels(device, Module::compile(device, source()));
+  }
 }
 
 TEST_CASE("Kernels that use all of the language compute the same if Clang compiles them for the host") {
@@ -311,12 +318,14 @@ TEST_CASE("Kernels that use all of the language compute the same if Clang compil
   }
   const OwnCache cache;
   test::set_env("ANYPLACE_CXX", "clang++-14");
-  check_kernels(Device("cpu_sim:0"));
+  const Device device("cpu_sim:0");
+  check_kernels(device, Module::compile(device, source()));
 }
 
 TEST_CASE("Kernels that use all of the language compute the same without optimisation") {
   const OwnCache cache;
-  check_kernels(Device("cpu_sim:0"), {.debug = true});
+  const Device device("cpu_sim:0");
+  check_kernels(device, Module::compile(device, source(), {.debug = true}));
 }
 
 TEST_CASE("Every compiler that is there makes images of kernels that use all of the language") {
