@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <utility>
 #include <vector>
+
+#include "plugin.h"
 
 namespace anyplace::compilers {
 namespace {
@@ -199,7 +202,7 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
         Tokens ahead = tokens;
         if (const std::string_view name = function_name(ahead); !name.empty()) found(std::string(name));
       }
-      copy.replace(end, "static");
+      copy.replace(end, "__kernel__");
     }
     before = last;
     last = token;
@@ -210,6 +213,20 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
     exports += "#ifdef " + macro_of(name) + "\nANYPLACE_EXPORT_KERNEL(" + name + ")\n#endif\n";
   }
   return {std::move(copy.text), std::move(exports)};
+}
+
+std::string unit_with_exports(const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
+  const KernelSource kernels = read_kernels({request.source, request.source_bytes}, request.name);
+  std::string unit = "#include <anyplace/device_code.h>\n#line 1 \"" + std::string(request.name) + "\"\n";
+  unit += kernels.text + "\n#line 1 \"exported kernels\"\n" + kernels.exports;
+  std::size_t number = 0;
+  for (const char* const expression : expressions_of(request)) {
+    const std::string name = "anyplace_expression_" + std::to_string(number++);
+    unit += "#line 1 \"the name expression " + in_literal(expression) + "\"\n";
+    unit += "ANYPLACE_EXPORT_NAMED_KERNEL(" + name + ", \"" + name + "\", " + expression + ")\n";
+    sink.lowered(sink.context, expression, name.c_str());
+  }
+  return unit;
 }
 
 }  // namespace anyplace::compilers
