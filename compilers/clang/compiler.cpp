@@ -53,7 +53,8 @@ int number_of(std::string_view architecture) {
 
 anyplace_status supports(void* /*self*/, std::uint32_t format, const char* architecture) {
   const std::string_view text = architecture;
-  if (format == ANYPLACE_IMAGE_SPIRV) return refuse(ANYPLACE_STATUS_UNSUPPORTED, "SPIR-V has no architectures; the format is named spirv");
+  if (format == ANYPLACE_IMAGE_SPIRV)
+    return refuse(ANYPLACE_STATUS_UNSUPPORTED, "SPIR-V has no architectures; the format is named spirv");
   const bool is_good = format == ANYPLACE_IMAGE_PTX ? number_of(text) != 0 : text.starts_with("gfx");
   if (is_good) return ANYPLACE_STATUS_OK;
   return refuse(ANYPLACE_STATUS_UNSUPPORTED, "Clang has no architecture '" + std::string(text) + "' for this format");

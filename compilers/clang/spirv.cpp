@@ -58,9 +58,9 @@ std::vector<std::string> clang_words(const anyplace_compile_request& request, co
   std::vector<std::string> words{request.library, "--cuda-device-only", "-DANYPLACE_BARE_DEVICE=1",
                                  "-DANYPLACE_RUN_TIME_SOURCE=1"};
   for (std::string& word : common_words(request, spirv_standard)) words.push_back(std::move(word));
-  words.insert(words.end(), {"-O1", "-Xclang", "-disable-llvm-passes", "-x", "hip", "--offload=spirv64", "-nogpuinc",
-                             "-nogpulib", "-Xclang", "-mlink-bitcode-file", "-Xclang", source_language, "-emit-llvm",
-                             "-c"});
+  words.insert(words.end(),
+               {"-O1", "-Xclang", "-disable-llvm-passes", "-x", "hip", "--offload=spirv64", "-nogpuinc", "-nogpulib",
+                "-Xclang", "-mlink-bitcode-file", "-Xclang", source_language, "-emit-llvm", "-c"});
   if (major_of(request.library) != "14") words.insert(words.end(), {"-Xclang", "-no-opaque-pointers"});
   if (has_flag(request, ANYPLACE_COMPILE_DEBUG)) words.push_back("-g");
   if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) words.push_back("-ffast-math");
@@ -68,11 +68,11 @@ std::vector<std::string> clang_words(const anyplace_compile_request& request, co
   return words;
 }
 
-/// Whether drivers may fuse a multiplication and an addition, as llvm-spirv has it. They do unless Clang is told not to.
+/// Whether drivers may fuse a multiplication and an addition, as llvm-spirv has it. They do unless Clang is told not
+/// to.
 std::string contraction_of(const anyplace_compile_request& request) {
   const auto options = options_of(request);
-  const bool is_off =
-      std::find(options.begin(), options.end(), std::string_view("-ffp-contract=off")) != options.end();
+  const bool is_off = std::find(options.begin(), options.end(), std::string_view("-ffp-contract=off")) != options.end();
   return is_off ? "off" : "fast";
 }
 
@@ -113,8 +113,8 @@ anyplace_status compile_spirv(const anyplace_compile_request& request, const any
   if (!write_file(unit, unit_with_exports(request, sink)) || !write_file(language_text, spirv_source)) {
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write below " + folder);
   }
-  const std::vector<std::string> to_bitcode{request.library, "--target=spirv64", "-x", "ir",    "-emit-llvm",
-                                            "-c",            "-o",               language, language_text};
+  const std::vector<std::string> to_bitcode{request.library, "--target=spirv64", "-x", "ir", "-emit-llvm", "-c", "-o",
+                                            language,        language_text};
   if (compile_by_program(to_bitcode, request, sink) != ANYPLACE_STATUS_OK) {
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, std::string(request.library) + " makes no bitcode for spirv64");
   }
@@ -122,12 +122,8 @@ anyplace_status compile_spirv(const anyplace_compile_request& request, const any
   words.insert(words.end(), {"-MD", "-MF", dependencies, "-o", bitcode, unit});
   if (const anyplace_status status = compile_by_program(words, request, sink)) return status;
   report_headers(dependencies, request, sink);
-  const std::vector<std::string> translate{translator,
-                                           "--spirv-max-version=1.2",
-                                           "--spirv-fp-contract=" + contraction_of(request),
-                                           "-o",
-                                           made,
-                                           bitcode};
+  const std::vector<std::string> translate{
+      translator, "--spirv-max-version=1.2", "--spirv-fp-contract=" + contraction_of(request), "-o", made, bitcode};
   if (const anyplace_status status = compile_by_program(translate, request, sink)) {
     const std::string text = "The kernels use something that SPIR-V can't have, says " + translator + ".\n";
     sink.log(sink.context, text.data(), text.size());

@@ -78,11 +78,19 @@ class ANYPLACE_API CompiledKernels {
 /// Compiles for each target, which is a place ("cuda:0"), an architecture ("sm_80", "gfx90a"), an image format ("ptx",
 /// "spirv") or a backend's name ("cpu_sim"). Throws compile_failed with the compiler's whole log if the source can't be
 /// compiled; invalid_argument for options that can't be; unsupported for a target that no compiler is there for, which
-/// says for each one what is missing; timeout; out_of_memory; backend_failed if the compiler crashes; library_missing
-/// if anyplace_compile_helper isn't where the plugins are.
+/// says for each one what is missing; timeout; out_of_memory; backend_failed if the compiler crashes, and no other one
+/// makes the image; library_missing if anyplace_compile_helper isn't where the plugins are.
+///
+/// For a place whose device computes no doubles, ANYPLACE_NO_DOUBLES is defined, so that a source can leave out what
+/// needs them: such a device refuses a whole image in SPIR-V in which one kernel does.
 ANYPLACE_API CompiledKernels compile(std::string_view source, std::span<const std::string> targets,
                                      const CompileOptions& options = {});
 
+/// An image format that a compiler makes, but not here, and why.
+struct MissingFormat {
+  std::string format;
+  std::string reason;
+};
 /// A compiler's plugin.
 struct Compiler {
   std::string name;
@@ -90,8 +98,9 @@ struct Compiler {
   std::vector<std::string> formats;  ///< the image formats that it makes, as in KernelImage::format
   std::string library;               ///< the library or program that it works with; empty if there is none
   std::string version;
-  bool usable = false;
-  std::string reason;  ///< why it can't be used
+  bool usable = false;                 ///< for one of the formats at least
+  std::string reason;                  ///< why it can't be used
+  std::vector<MissingFormat> missing;  ///< those of the formats that need what isn't there, such as a second program
 };
 /// All compilers' plugins, in the order in which they are asked. Starts none.
 ANYPLACE_API std::vector<Compiler> compilers();

@@ -123,21 +123,17 @@ TEST_CASE("An image is made for each target, by the compilers that are there") {
       "extern \"C\" __global__ void add(float* sum, float x) { atomicAdd(sum, sqrtf(x)); }\n";
   const struct {
     const char *target, *format, *compiler;
-  } wanted[] = {{"cpu_sim", "shared_object", "host"},
-                {"sm_80", "ptx", "nvrtc"},
-                {"sm_80", "ptx", "clang"},
-                {"gfx90a", "hsaco", "hiprtc"},
-                {"gfx90a", "hsaco", "clang"}};
+  } wanted[] = {{"cpu_sim", "shared_object", "host"}, {"sm_80", "ptx", "nvrtc"},    {"sm_80", "ptx", "clang"},
+                {"gfx90a", "hsaco", "hiprtc"},        {"gfx90a", "hsaco", "clang"}, {"spirv", "spirv", "clang"}};
   const std::vector<Compiler> there = compilers();
   for (const auto& one : wanted) {
     const auto found =
         std::find_if(there.begin(), there.end(), [&](const Compiler& c) { return c.name == one.compiler; });
     REQUIRE(found != there.end());
     INFO(one.compiler << " for " << one.target << ": " << found->reason);
-    if (!found->usable) {
-      CHECK(!found->reason.empty());
-      continue;
-    }
+    CHECK(found->usable == found->reason.empty());
+    const auto lacks = [&](const MissingFormat& missing) { return missing.format == one.format; };
+    if (std::any_of(found->missing.begin(), found->missing.end(), lacks)) continue;
     const std::string targets[] = {one.target};
     const CompiledKernels made =
         compile(source, targets, {.name_expressions = {"scale<float>"}, .compiler = one.compiler});
@@ -160,6 +156,7 @@ TEST_CASE("Every compiler's plugin is listed, with what it works with or why it 
     CHECK(!one.formats.empty());
     CHECK(one.usable == one.reason.empty());
     CHECK(one.usable == !one.library.empty());
+    CHECK(one.usable == (one.missing.size() < one.formats.size()));
   }
   for (const char* const name : {"clang", "hiprtc", "host", "nvrtc"}) {
     CHECK(std::find(names.begin(), names.end(), name) != names.end());

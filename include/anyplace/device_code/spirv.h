@@ -234,18 +234,18 @@ struct HiddenParameters<Kernel, Of> {
   static inline __attribute__((device, always_inline))
 #endif
 // The kernel is a template argument, so that nothing in the exported function hides its name.
-#define ANYPLACE_EXPORT_NAMED_KERNEL(name, symbol, ...)                                                            \
-  template <auto kernel, class Signature, class Hidden>                                                            \
-  struct anyplace_kernel_##name;                                                                                   \
-  template <auto kernel, class... Args, bool is_noexcept, class... Hidden>                                         \
-  struct anyplace_kernel_##name<kernel, void (*)(Args...) noexcept(is_noexcept), void(Hidden...)> {                \
-    static __attribute__((global)) void run(Args... args, Hidden... hidden) __asm__(symbol) {                      \
-      (::anyplace::device_code::keep_dynamic_shared(hidden), ...);                                                 \
-      kernel(args...);                                                                                             \
-    }                                                                                                              \
-  };                                                                                                               \
-  template struct anyplace_kernel_##name<                                                                          \
-      &__VA_ARGS__, decltype(&__VA_ARGS__),                                                                        \
+#define ANYPLACE_EXPORT_NAMED_KERNEL(name, symbol, ...)                                             \
+  template <auto kernel, class Signature, class Hidden>                                             \
+  struct anyplace_kernel_##name;                                                                    \
+  template <auto kernel, class... Args, bool is_noexcept, class... Hidden>                          \
+  struct anyplace_kernel_##name<kernel, void (*)(Args...) noexcept(is_noexcept), void(Hidden...)> { \
+    static __attribute__((global)) void run(Args... args, Hidden... hidden) __asm__(symbol) {       \
+      (::anyplace::device_code::keep_dynamic_shared(hidden), ...);                                  \
+      kernel(args...);                                                                              \
+    }                                                                                               \
+  };                                                                                                \
+  template struct anyplace_kernel_##name<                                                           \
+      &__VA_ARGS__, decltype(&__VA_ARGS__),                                                         \
       ::anyplace::device_code::HiddenParameters<anyplace_kernel_##name<nullptr, void, void>>::Type>;
 #define ANYPLACE_EXPORT_KERNEL(name) ANYPLACE_EXPORT_NAMED_KERNEL(name, #name, name)
 
