@@ -127,18 +127,16 @@ class Copy {
     const std::size_t column = at_ - (line_begin == source_.npos || at_ == 0 ? 0 : line_begin + 1);
     text += "\n#define " + macro + " 1\n#line " + std::to_string(line_) + " " + file_ + "\n" + std::string(column, ' ');
   }
-  /// Writes `word` in place of what goes to `end`, which is at least as long, and keeps its lines.
+  /// Writes `word` at the end of what goes to `end`, which is at least as long, and blanks in place of the rest, whose
+  /// lines it keeps.
   void replace(std::size_t end, std::string_view word) {
-    std::string piece(source_.substr(at_, end - at_));
+    const std::string_view piece = source_.substr(at_, end - at_ - word.size());
     line_ += std::count(piece.begin(), piece.end(), '\n');
     for (std::size_t i = 0; i < piece.size(); ++i) {
-      if (i < word.size()) {
-        piece[i] = word[i];
-      } else if (piece[i] != '\n') {
-        piece[i] = ' ';
-      }
+      const bool joins_lines = piece.substr(i).starts_with("\\\n");
+      text += piece[i] == '\n' || joins_lines ? piece[i] : ' ';
     }
-    text += piece;
+    text += word;
     at_ = end;
   }
 

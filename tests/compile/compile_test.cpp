@@ -36,8 +36,8 @@ TEST_CASE("Kernels in a block of C linkage, of a macro and with launch bounds ar
       "  const char* text = R\"x(extern \"C\" __global__ void raw(int))x\";\n"
       "  if (threadIdx.x < count && text != nullptr) data[threadIdx.x] *= 2;\n"
       "}\n"
-      "#define KERNEL(name) \\\n"
-      "  extern \"C\" __global__ void name(float* data, unsigned count) { if (threadIdx.x < count) data[threadIdx.x] "
+      "#define KERNEL(name) extern \"C\" \\\n"
+      "  __global__ void name(float* data, unsigned count) { if (threadIdx.x < count) data[threadIdx.x] "
       "*= 2; }\n"
       "KERNEL(third)\n"
       "ANYPLACE_EXPORT_KERNELS(third);\n";
@@ -74,6 +74,8 @@ TEST_CASE("What the preprocessor leaves out is no kernel, and the caller's lines
   CHECK(log_of("int x; extern \"C\" __global__ void f(wrong* y) {}\n").find("kernels.cu:1:") != std::string::npos);
   const std::string renumbered = "#line 40 \"other.cu\"\nextern \"C\" __global__ void f(int* y) {\n  wrong;\n}\n";
   CHECK(log_of(renumbered).find("other.cu:41:3:") != std::string::npos);
+  const std::string in_lines = "extern\n\"C\"  /* C\n */\n__global__ void f(int* y) {\n  wrong;\n}\n";
+  CHECK(log_of(in_lines).find("kernels.cu:5:3:") != std::string::npos);
 }
 
 TEST_CASE("A kernel that is a template is found by its name expression") {
