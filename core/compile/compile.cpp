@@ -156,7 +156,8 @@ std::vector<Target> targets_of(std::span<const std::string> texts,
       if (text == word_of(format)) target.formats.push_back(format);
     }
     for (const CompilerPlugin* const compiler : compilers) {
-      if (!target.formats.empty() || compiler->table.supports == nullptr) break;
+      if (!target.formats.empty()) break;
+      if (compiler->table.supports == nullptr) continue;
       for (const std::uint32_t format : formats_in(compiler->table.formats)) {
         if (compiler->table.supports(compiler->table.self, format, text.c_str()) != ANYPLACE_STATUS_OK) continue;
         target.formats.push_back(format);
