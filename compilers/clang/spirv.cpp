@@ -54,6 +54,8 @@ std::string translator_of(const std::string& major) {
   return path.empty() ? find_program("llvm-spirv") : path;
 }
 
+/// ANYPLACE_COMPILE_DEBUG changes nothing: Clang's -g has no effect for SPIR-V, and what llvm-spirv makes of debug
+/// information that is forced is not valid.
 std::vector<std::string> clang_words(const anyplace_compile_request& request, const std::string& source_language) {
   std::vector<std::string> words{request.library, "--cuda-device-only", "-DANYPLACE_BARE_DEVICE=1",
                                  "-DANYPLACE_RUN_TIME_SOURCE=1"};
@@ -62,7 +64,6 @@ std::vector<std::string> clang_words(const anyplace_compile_request& request, co
                {"-O1", "-Xclang", "-disable-llvm-passes", "-x", "hip", "--offload=spirv64", "-nogpuinc", "-nogpulib",
                 "-Xclang", "-mlink-bitcode-file", "-Xclang", source_language, "-emit-llvm", "-c"});
   if (major_of(request.library) != "14") words.insert(words.end(), {"-Xclang", "-no-opaque-pointers"});
-  if (has_flag(request, ANYPLACE_COMPILE_DEBUG)) words.push_back("-g");
   if (has_flag(request, ANYPLACE_COMPILE_FAST_MATH)) words.push_back("-ffast-math");
   for (const char* const option : options_of(request)) words.push_back(option);
   return words;
