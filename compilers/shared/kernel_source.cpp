@@ -31,7 +31,7 @@ class Tokens {
         in_directive_ = in_directive_ && at_ > 0 && text_[at_ - 1] == '\\';
         is_line_begin_ = true;
       }
-      if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      if (std::isspace(static_cast<unsigned char>(c)) != 0 || begins("\\\n")) {
         ++at_;
       } else if (begins("//")) {
         at_ = std::min(text_.find('\n', at_), text_.size());
