@@ -70,11 +70,11 @@ Json compiler_json(const Compiler& compiler) {
   return Json{{"name", compiler.name},
               {"plugin", compiler.plugin},
               {"formats", compiler.formats},
+              {"missing", std::move(missing)},
               {"library", text_or_null(compiler.library)},
               {"usable", compiler.usable},
               {"version", text_or_null(shown_version(compiler))},
-              {"reason", text_or_null(compiler.reason)},
-              {"missing", std::move(missing)}};
+              {"reason", text_or_null(compiler.reason)}};
 }
 
 Json examine_here() {

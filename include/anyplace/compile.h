@@ -86,7 +86,7 @@ class ANYPLACE_API CompiledKernels {
 ANYPLACE_API CompiledKernels compile(std::string_view source, std::span<const std::string> targets,
                                      const CompileOptions& options = {});
 
-/// An image format that a compiler makes, but not here, and why.
+/// An image format that a compiler could make, and what it lacks here for that, such as a second program.
 struct MissingFormat {
   std::string format;
   std::string reason;
@@ -94,13 +94,13 @@ struct MissingFormat {
 /// A compiler's plugin.
 struct Compiler {
   std::string name;
-  std::string plugin;                ///< the path of its file
-  std::vector<std::string> formats;  ///< the image formats that it makes, as in KernelImage::format
-  std::string library;               ///< the library or program that it works with; empty if there is none
+  std::string plugin;                  ///< the path of its file
+  std::vector<std::string> formats;    ///< the image formats that it can make, as in KernelImage::format
+  std::vector<MissingFormat> missing;  ///< those of them for which what it works with isn't there
+  std::string library;                 ///< the library or program that it works with; empty if there is none
   std::string version;
-  bool usable = false;                 ///< for one of the formats at least
-  std::string reason;                  ///< why it can't be used
-  std::vector<MissingFormat> missing;  ///< those of the formats that need what isn't there, such as a second program
+  bool usable = false;  ///< for one of the formats at least
+  std::string reason;   ///< why it can't be used for any of them
 };
 /// All compilers' plugins, in the order in which they are asked. Starts none.
 ANYPLACE_API std::vector<Compiler> compilers();
