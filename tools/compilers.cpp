@@ -55,19 +55,26 @@ std::string shown_version(const Compiler& compiler) {
   return told.empty() ? compiler.version.substr(0, compiler.version.find(',')) : told;
 }
 
+/// Whether the compiler makes images of the format, with what is here.
+bool can_make(const Compiler& compiler, const std::string& format) {
+  const auto is_it = [&](const MissingFormat& one) { return one.format == format; };
+  return std::find(compiler.formats.begin(), compiler.formats.end(), format) != compiler.formats.end() &&
+         std::none_of(compiler.missing.begin(), compiler.missing.end(), is_it);
+}
+
 Json compiler_json(const Compiler& compiler) {
+  Json missing = Json::array();
+  for (const MissingFormat& one : compiler.missing) {
+    missing.push_back(Json{{"format", one.format}, {"reason", one.reason}});
+  }
   return Json{{"name", compiler.name},
               {"plugin", compiler.plugin},
               {"formats", compiler.formats},
-              {"missing", compiler.missing},
+              {"missing", std::move(missing)},
               {"library", text_or_null(compiler.library)},
               {"usable", compiler.usable},
               {"version", text_or_null(shown_version(compiler))},
               {"reason", text_or_null(compiler.reason)}};
-}
-
-bool has(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 Json examine_here() {
@@ -77,8 +84,7 @@ Json examine_here() {
   for (const Compiler& compiler : compilers()) {
     all.push_back(compiler_json(compiler));
     for (const auto& [backend, format] : formats) {
-      if (compiler.usable && has(compiler.formats, format) && !has(compiler.missing, format))
-        for_backends[backend].push_back(compiler.name);
+      if (compiler.usable && can_make(compiler, format)) for_backends[backend].push_back(compiler.name);
     }
   }
   return Json{{"compilers", std::move(all)}, {"for", std::move(for_backends)}, {"problem", nullptr}};
@@ -119,12 +125,12 @@ std::string compilers_text(const Json& examined) {
     if (!compiler.at("formats").empty()) {
       text += field("  makes", joined(compiler.at("formats").get<std::vector<std::string>>()));
     }
-    if (usable && !compiler.at("missing").empty()) {
-      text += field("  but not", joined(compiler.at("missing").get<std::vector<std::string>>()));
-    }
     if (!compiler.at("library").is_null()) text += field("  file", text_of(compiler, "library"));
     if (!compiler.at("version").is_null()) text += field("  version", text_of(compiler, "version"));
     if (!compiler.at("reason").is_null()) text += field("  why", text_of(compiler, "reason"));
+    if (!usable) continue;
+    for (const Json& one : compiler.at("missing"))
+      text += field("  no " + text_of(one, "format"), text_of(one, "reason"));
   }
   for (const auto& [backend, format] : formats) {
     if (!examined.at("for").contains(backend)) continue;

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The compiler "clang": Clang alone, without a vendor's headers, makes PTX, and with lld a code object. It runs as a
-// program. ANYPLACE_KERNEL_CLANG names another one than the newest clang++ in PATH.
+// The compiler "clang": Clang alone, without a vendor's headers, makes PTX, with lld a code object, and with llvm-spirv
+// SPIR-V (spirv.h). It runs as a program. ANYPLACE_KERNEL_CLANG names another one than the newest clang++ in PATH.
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "plugin.h"
+#include "spirv.h"
 
 namespace anyplace::compilers {
 namespace {
@@ -23,9 +24,7 @@ constexpr int newest = 30, oldest = 14;
 constexpr int most_portable = 70;
 
 std::string clang_path() {
-  if (const char* const named = ::secure_getenv("ANYPLACE_KERNEL_CLANG"); named != nullptr && *named != '\0') {
-    return *named == '/' ? std::string(named) : find_program(named);
-  }
+  if (const std::optional<std::string> named = named_program("ANYPLACE_KERNEL_CLANG")) return *named;
   if (std::string path = find_program("clang++"); !path.empty()) return path;
   for (int version = newest; version >= oldest; --version) {
     if (std::string path = find_program("clang++-" + std::to_string(version)); !path.empty()) return path;
@@ -41,6 +40,7 @@ std::string lld_beside(const std::string& clang) {
 }
 
 anyplace_status library(void* /*self*/, std::uint32_t format, anyplace_compiler_library* out) {
+  if (format == ANYPLACE_IMAGE_SPIRV) return spirv_library(out);
   static thread_local std::string path, version;
   path = clang_path();
   if (path.empty()) {
@@ -72,6 +72,8 @@ int number_of(std::string_view architecture) {
 
 anyplace_status supports(void* /*self*/, std::uint32_t format, const char* architecture) {
   const std::string_view text = architecture;
+  if (format == ANYPLACE_IMAGE_SPIRV)
+    return refuse(ANYPLACE_STATUS_UNSUPPORTED, "SPIR-V has no architectures; the format is named spirv");
   const bool is_good = format == ANYPLACE_IMAGE_PTX ? number_of(text) != 0 : text.starts_with("gfx");
   if (is_good) return ANYPLACE_STATUS_OK;
   return refuse(ANYPLACE_STATUS_UNSUPPORTED, "Clang has no architecture '" + std::string(text) + "' for this format");
@@ -136,6 +138,7 @@ anyplace_status lower_names(const std::vector<std::string>& words, const std::st
 }
 
 anyplace_status compile(void* /*self*/, const anyplace_compile_request* request, const anyplace_compile_sink* sink) {
+  if (request->format == ANYPLACE_IMAGE_SPIRV) return compile_spirv(*request, *sink);
   const std::string folder = request->folder;
   const std::string unit = folder + "/unit.cu", made = folder + "/made", dependencies = folder + "/made.d";
   if (request->format == ANYPLACE_IMAGE_HSACO && *request->architecture == '\0') {
@@ -164,6 +167,6 @@ extern "C" anyplace_status anyplace_compiler_entry(const anyplace_compiler_host*
   table->library = guarded<library>;
   table->supports = guarded<supports>;
   table->compile = guarded<compile>;
-  return fill_table(host, *table, "clang", "Clang, without a vendor's headers: PTX and code objects",
-                    1u << ANYPLACE_IMAGE_PTX | 1u << ANYPLACE_IMAGE_HSACO, 1);
+  return fill_table(host, *table, "clang", "Clang, without a vendor's headers: PTX, code objects and SPIR-V",
+                    1u << ANYPLACE_IMAGE_PTX | 1u << ANYPLACE_IMAGE_HSACO | 1u << ANYPLACE_IMAGE_SPIRV, 1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host_object.h"
 
-#include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,28 +15,11 @@ namespace {
 constexpr std::uint32_t dialect_standard = 20;  ///< the dialect itself is written in it for the host
 
 std::string compiler_path() {
-  if (const char* const named = ::secure_getenv("ANYPLACE_CXX"); named != nullptr && *named != '\0') {
-    return *named == '/' ? std::string(named) : find_program(named);
-  }
+  if (const std::optional<std::string> named = named_program("ANYPLACE_CXX")) return *named;
   for (const char* const name : {"c++", "g++", "clang++"}) {
     if (std::string path = find_program(name); !path.empty()) return path;
   }
   return "";
-}
-
-/// The source with what exports its kernels behind it. In messages the caller's lines keep their numbers.
-std::string unit_of(const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
-  const KernelSource kernels = read_kernels({request.source, request.source_bytes}, request.name);
-  std::string unit = "#include <anyplace/device_code.h>\n#line 1 \"" + std::string(request.name) + "\"\n";
-  unit += kernels.text + "\n#line 1 \"exported kernels\"\n" + kernels.exports;
-  std::size_t number = 0;
-  for (const char* const expression : expressions_of(request)) {
-    const std::string name = "anyplace_expression_" + std::to_string(number++);
-    unit += "#line 1 \"the name expression " + in_literal(expression) + "\"\n";
-    unit += "ANYPLACE_EXPORT_NAMED_KERNEL(" + name + ", \"" + name + "\", " + expression + ")\n";
-    sink.lowered(sink.context, expression, name.c_str());
-  }
-  return unit;
 }
 
 std::vector<std::string> words_for(const anyplace_compile_request& request) {
@@ -73,7 +56,7 @@ anyplace_status make_host_object(const anyplace_compile_request& request, const 
                     dependencies = folder + "/made.d";
   const std::string_view threads_bytes(reinterpret_cast<const char*>(host_threads_object.data()),
                                        host_threads_object.size());
-  if (!write_file(unit, unit_of(request, sink)) || !write_file(threads, threads_bytes)) {
+  if (!write_file(unit, unit_with_exports(request, sink)) || !write_file(threads, threads_bytes)) {
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't write below " + folder);
   }
   std::vector<std::string> words = words_for(request);

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -23,6 +24,7 @@ constexpr const char* folder_variables[] = {"ROCM_PATH", "HIP_PATH"};
 constexpr const char* below_folder[] = {"/lib/"};
 constexpr const char* usual_folder = "/opt/rocm";
 constexpr const char* below_packages = nullptr;
+constexpr const char* driver_file = nullptr;
 constexpr const char* package = "AMD: apt-get install hip-runtime-amd; Debian: libamdhip64-5";
 #else
 constexpr const char* prefix = "nvrtc";
@@ -31,6 +33,7 @@ constexpr const char* folder_variables[] = {"CUDA_PATH", "CUDA_HOME"};
 constexpr const char* below_folder[] = {"/lib64/", "/targets/x86_64-linux/lib/", "/lib/"};
 constexpr const char* usual_folder = "/usr/local/cuda";
 constexpr const char* below_packages = "/nvidia/*/lib/";
+constexpr const char* driver_file = "libcuda.so.1";
 constexpr const char* package = "a CUDA toolkit has it, and so has pip install nvidia-cuda-nvrtc-cu12";
 #endif
 
@@ -105,24 +108,63 @@ std::unique_ptr<RtcLibrary> open_one(const std::string& path, std::string& probl
   int minor = 0;
   library->Version(&library->major, &minor);
   library->version = std::to_string(library->major) + "." + std::to_string(minor);
+  library->cuda_version = library->major * 1000 + minor * 10;
   return library;
 }
+
+/// The newest CUDA whose PTX the process's driver takes, as cuDriverGetVersion has it: 12040 for 12.4. 0 for a process
+/// that has loaded no driver. A driver takes no PTX that is newer than itself.
+int driver_version() {
+  if (driver_file == nullptr) return 0;
+  void* const driver = ::dlopen(driver_file, RTLD_LAZY | RTLD_NOLOAD);
+  if (driver == nullptr) return 0;
+  int version = 0;
+  const auto get = reinterpret_cast<int (*)(int*)>(::dlsym(driver, "cuDriverGetVersion"));
+  if (get == nullptr || get(&version) != 0) version = 0;
+  ::dlclose(driver);
+  return version;
+}
+
+/// The libraries that were opened, by the paths that were given for them. They stay open.
+struct Opened {
+  std::mutex mutex;  // guards what follows
+  std::map<std::string, std::unique_ptr<RtcLibrary>> by_path;
+  const RtcLibrary* chosen = nullptr;
+  int chosen_for_driver = 0;
+
+  const RtcLibrary* open(const std::string& path, std::string& problem) {
+    std::unique_ptr<RtcLibrary>& library = by_path[path];
+    if (library == nullptr) library = open_one(path, problem);
+    return library.get();
+  }
+  /// The first one whose images the driver takes, else the first one.
+  const RtcLibrary* choose(int driver, std::string& first_problem) {
+    const RtcLibrary* first = nullptr;
+    for (const std::string& place : places()) {
+      std::string problem;
+      const RtcLibrary* const library = open(place, problem);
+      if (library == nullptr && first_problem.empty()) first_problem = problem;
+      if (library == nullptr) continue;
+      if (driver == 0 || library->cuda_version <= driver) return library;
+      if (first == nullptr) first = library;
+    }
+    return first;
+  }
+};
 
 }  // namespace
 
 const RtcLibrary* open_rtc(const std::string& path, std::string& reason) {
-  static std::mutex mutex;  // guards opened
-  static RtcLibrary* opened = nullptr;
-  const std::lock_guard lock(mutex);
-  if (opened != nullptr) return opened;
-  std::string problem, first_problem;
-  for (const std::string& place : path.empty() ? places() : std::vector<std::string>{path}) {
-    opened = open_one(place, problem).release();
-    if (opened != nullptr) return opened;
-    if (first_problem.empty()) first_problem = problem;
-  }
-  reason = first_problem + "; " + package;
-  return nullptr;
+  static Opened& opened = *new Opened;  // the libraries outlive the process's static objects
+  const std::lock_guard lock(opened.mutex);
+  if (!path.empty()) return opened.open(path, reason);
+  const int driver = driver_version();
+  if (opened.chosen != nullptr && opened.chosen_for_driver == driver) return opened.chosen;
+  std::string first_problem;
+  opened.chosen = opened.choose(driver, first_problem);
+  opened.chosen_for_driver = driver;
+  if (opened.chosen == nullptr) reason = first_problem + "; " + package;
+  return opened.chosen;
 }
 
 }  // namespace anyplace::compilers

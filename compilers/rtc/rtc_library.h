@@ -38,13 +38,15 @@ struct RtcLibrary {
   std::string path;
   std::string version;
   int major = 0;
+  int cuda_version = 0;  ///< of NVRTC, as the driver has its own: 12040 for 12.4
 #define ANYPLACE_RTC_MEMBER(name, required, result, parameters) result(*name) parameters = nullptr;
   ANYPLACE_RTC_ENTRIES(ANYPLACE_RTC_MEMBER)
 #undef ANYPLACE_RTC_MEMBER
 };
 
 /// Opens the first of the libraries that can be used, or the one at `path` unless that is empty; null if there is none,
-/// and then `reason` says why. A library stays open, and is opened once.
+/// and then `reason` says why. Where the process has loaded NVIDIA's driver, the first NVRTC that isn't newer than it
+/// is preferred, because the driver takes no newer PTX. A library stays open, and is opened once.
 const RtcLibrary* open_rtc(const std::string& path, std::string& reason);
 
 }  // namespace anyplace::compilers

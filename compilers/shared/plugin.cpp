@@ -56,6 +56,12 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
+std::optional<std::string> named_program(const char* variable) {
+  const char* const named = ::secure_getenv(variable);
+  if (named == nullptr || *named == '\0') return std::nullopt;
+  return *named == '/' ? std::string(named) : find_program(named);
+}
+
 std::string identity_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return "gone";
@@ -99,7 +105,8 @@ anyplace_status compile_by_program(const std::vector<std::string>& words, const 
                                    const anyplace_compile_sink& sink) {
   const int status = run_program(words, request.folder, sink);
   if (status == 127) return refuse(ANYPLACE_STATUS_BACKEND_FAILED, "can't start " + words.front());
-  if (status > 128) {
+  constexpr int most_signals = 64;  // llvm-spirv exits with 255
+  if (status > 128 && status <= 128 + most_signals) {
     return refuse(ANYPLACE_STATUS_BACKEND_FAILED,
                   words.front() + " was ended by signal " + std::to_string(status - 128));
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,9 @@ inline constexpr auto guarded = Guarded<entry>::function;
 
 /// The path of a program in PATH; "" if there is none. With raised privileges PATH is /usr/bin:/bin.
 std::string find_program(const std::string& name);
+/// The program that a variable names, by its path or by its name in PATH; "" if there is none of that name. No value
+/// means that the variable isn't set, or can't be followed because of raised privileges.
+std::optional<std::string> named_program(const char* variable);
 /// What a compiler is, for the cache: its file's size and time of change, and the variables that lead it to other
 /// files.
 std::string identity_of(const std::string& path);

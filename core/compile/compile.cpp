@@ -16,6 +16,7 @@
 #include "compile/compiler_plugins.h"
 #include "compile/job.h"
 #include "compile/run.h"
+#include "kernels/doubles.h"
 #include "kernels/image_format.h"
 #include "plugins/device_properties.h"
 #include "plugins/names.h"
@@ -85,6 +86,7 @@ struct Target {
   std::string text;
   std::vector<std::uint32_t> formats;
   std::string architecture;
+  bool lacks_doubles = false;
 };
 
 std::vector<std::uint32_t> formats_in(std::uint64_t bits) {
@@ -106,7 +108,13 @@ const char* word_of(std::uint32_t format) {
 
 Target target_of(const Device& device, const char* operation) {
   const anyplace_device_properties& properties = properties_of(*device.state(), operation);
-  return {device.to_string(), formats_in(properties.image_formats), device.properties().architecture};
+  return {device.to_string(), formats_in(properties.image_formats), device.properties().architecture,
+          lacks_doubles(*device.state(), operation)};
+}
+
+/// An image of one of these formats is for every device that takes the format.
+bool has_architectures(std::uint32_t format) {
+  return format != ANYPLACE_IMAGE_SPIRV && format != ANYPLACE_IMAGE_OPENCL_C;
 }
 
 /// Compilers in the order in which they are asked.
@@ -148,7 +156,8 @@ std::vector<Target> targets_of(std::span<const std::string> texts,
       if (text == word_of(format)) target.formats.push_back(format);
     }
     for (const CompilerPlugin* const compiler : compilers) {
-      if (!target.formats.empty() || compiler->table.supports == nullptr) break;
+      if (!target.formats.empty()) break;
+      if (compiler->table.supports == nullptr) continue;
       for (const std::uint32_t format : formats_in(compiler->table.formats)) {
         if (compiler->table.supports(compiler->table.self, format, text.c_str()) != ANYPLACE_STATUS_OK) continue;
         target.formats.push_back(format);
@@ -161,6 +170,23 @@ std::vector<Target> targets_of(std::span<const std::string> texts,
   return targets;
 }
 
+/// What became of the compilers that were asked for an image and gave none.
+struct Asked {
+  std::string reasons;                           ///< of each one
+  std::string failures;                          ///< of those that failed themselves, such as by a crash
+  anyplace_status failure = ANYPLACE_STATUS_OK;  ///< of the first of these
+
+  void add(const std::string& reason) { append(reasons, reason); }
+  void add_failure(anyplace_status status, const std::string& reason) {
+    add(reason);
+    append(failures, reason);
+    if (failure == ANYPLACE_STATUS_OK) failure = status;
+  }
+
+ private:
+  static void append(std::string& to, const std::string& reason) { to += (to.empty() ? "" : "; ") + reason; }
+};
+
 class Compilation {
  public:
   Compilation(std::string_view source, const CompileOptions& options)
@@ -170,7 +196,6 @@ class Compilation {
     job_.standard = static_cast<std::uint32_t>(options.standard);
     job_.flags = (options.fast_math ? std::uint32_t{ANYPLACE_COMPILE_FAST_MATH} : 0) |
                  (options.debug ? std::uint32_t{ANYPLACE_COMPILE_DEBUG} : 0);
-    job_.defines = options.defines;
     for (const std::string& folder : options.includes) job_.includes.push_back(std::filesystem::absolute(folder));
     job_.expressions = options.name_expressions;
     job_.options = options.compiler_options;
@@ -179,45 +204,56 @@ class Compilation {
 
   const std::vector<const CompilerPlugin*>& compilers() const noexcept { return compilers_; }
 
-  /// Compiles for a target by the first compiler that can.
+  /// Compiles for a target by the first compiler that can. One that fails itself gives way to the next, as one that
+  /// isn't there does; what it failed of is in the log.
   CompiledKernels::Data::Made make(const Target& target) {
-    std::string reasons;
+    Asked asked;
+    job_.defines = options_.defines;
+    // As anyplace_add_kernels(... WITHOUT_DOUBLES) does for such a device.
+    if (target.lacks_doubles) job_.defines.emplace_back("ANYPLACE_NO_DOUBLES=1");
     for (const std::uint32_t format : target.formats) {
       for (const CompilerPlugin* const compiler : compilers_) {
         if (!compiler->makes(format)) continue;
-        std::string reason;
-        if (auto result = try_compiler(*compiler, format, target, reason)) {
-          return {std::move(*result), word_of(format), target.architecture, compiler->name, {}};
-        }
-        reasons += fmt::format("{}{} for {}: {}", reasons.empty() ? "" : "; ", compiler->name, word_of(format), reason);
+        job_.format = format;
+        job_.architecture = has_architectures(format) ? target.architecture : "";
+        std::optional<CompileResult> result = try_compiler(*compiler, target, asked);
+        if (!result) continue;
+        if (!asked.failures.empty()) result->log.insert(0, asked.failures + "\n");
+        return {std::move(*result), word_of(format), job_.architecture, compiler->name, {}};
       }
     }
+    if (asked.failure != ANYPLACE_STATUS_OK) {
+      Message message;
+      message.text = asked.reasons;
+      throw error_of(asked.failure, std::move(message), target.text, "compile");
+    }
     fail(ErrorCode::unsupported, target.text, "compile",
-         reasons.empty()
+         asked.reasons.empty()
              ? "no compiler makes an image that it takes\nanyplace doctor lists the compilers\nsee docs/kernels.md"
-             : fmt::format("no compiler could be used: {}\nsee docs/kernels.md", reasons));
+             : fmt::format("no compiler could be used: {}\nsee docs/kernels.md", asked.reasons));
   }
 
  private:
-  std::optional<CompileResult> try_compiler(const CompilerPlugin& compiler, std::uint32_t format, const Target& target,
-                                            std::string& reason) {
-    const CompilerLibrary library = library_of(compiler, format);
+  /// Has the compiler make the job's image.
+  std::optional<CompileResult> try_compiler(const CompilerPlugin& compiler, const Target& target, Asked& asked) {
+    const auto add = [&](const std::string& reason) {
+      asked.add(fmt::format("{} for {}: {}", compiler.name, word_of(job_.format), reason));
+    };
+    const CompilerLibrary library = library_of(compiler, job_.format);
     if (!library.is_there) {
-      reason = library.reason;
+      add(library.reason);
       return std::nullopt;
     }
-    if (compiler.table.supports != nullptr && !target.architecture.empty() &&
-        compiler.table.supports(compiler.table.self, format, target.architecture.c_str()) != ANYPLACE_STATUS_OK) {
-      reason = take_message().text;
+    if (compiler.table.supports != nullptr && !job_.architecture.empty() &&
+        compiler.table.supports(compiler.table.self, job_.format, job_.architecture.c_str()) != ANYPLACE_STATUS_OK) {
+      add(take_message().text);
       return std::nullopt;
     }
     job_.plugin = compiler.path;
     job_.library = library.path;
-    job_.format = format;
-    job_.architecture = target.architecture;
     CompileResult result = cached_or_made(compiler, library);
     if (result.status == ANYPLACE_STATUS_UNSUPPORTED || result.status == ANYPLACE_STATUS_LIBRARY_MISSING) {
-      reason = result.message;
+      add(result.message);
       return std::nullopt;
     }
     if (result.status == ANYPLACE_STATUS_COMPILE_FAILED) {
@@ -226,19 +262,17 @@ class Compilation {
       details.place = target.text;
       details.operation = "compile";
       details.text = fmt::format("{} can't compile the source", compiler.name);
+      if (!asked.failures.empty()) details.text += "; " + asked.failures;
       details.vendor_text = result.log;
       throw Error(std::move(details));
     }
-    if (result.status != ANYPLACE_STATUS_OK) {
-      Message message;
-      message.text = fmt::format("the compiler {} failed: {}", compiler.name, one_line(result.message));
-      throw error_of(result.status, std::move(message), target.text, "compile");
-    }
-    if (result.image.empty()) {
-      fail(ErrorCode::backend_failed, target.text, "compile",
-           fmt::format("the compiler {} succeeded and gave no image", compiler.name));
-    }
-    return result;
+    if (result.status == ANYPLACE_STATUS_OK && !result.image.empty()) return result;
+    const bool is_empty = result.status == ANYPLACE_STATUS_OK;
+    const std::string reason = is_empty
+                                   ? fmt::format("the compiler {} succeeded and gave no image", compiler.name)
+                                   : fmt::format("the compiler {} failed: {}", compiler.name, one_line(result.message));
+    asked.add_failure(is_empty ? ANYPLACE_STATUS_BACKEND_FAILED : result.status, reason);
+    return std::nullopt;
   }
 
   CompileResult cached_or_made(const CompilerPlugin& compiler, const CompilerLibrary& library) const {
@@ -341,15 +375,15 @@ std::vector<Compiler> compilers() {
     for (const std::uint32_t format : detail::formats_in(candidate.compiler->table.formats)) {
       one.formats.emplace_back(detail::word_of(format));
       const detail::CompilerLibrary library = detail::library_of(*candidate.compiler, format);
-      if (library.is_there) {
+      if (!library.is_there) {
+        one.missing.push_back({one.formats.back(), library.reason});
+      } else if (!one.usable) {
         one.usable = true;
         one.library = library.path;
         one.version = library.version;
-      } else {
-        one.missing.emplace_back(detail::word_of(format));
-        one.reason = library.reason;
       }
     }
+    if (!one.usable && !one.missing.empty()) one.reason = one.missing.front().reason;
   }
   return all;
 }

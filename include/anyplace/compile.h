@@ -15,9 +15,9 @@
 // guide.
 //
 // What compiles is a plugin for each compiler, of which the first one is taken that makes an image which the device
-// takes: NVRTC or Clang for cuda, hipRTC or Clang for hip, the host's C++ compiler for cpu_sim. None makes SPIR-V of a
-// string yet, so there is none for levelzero. It runs in a process of its own unless CompileOptions::in_process says
-// otherwise. What it makes is kept in a cache on disk (docs/kernels.md), so the same source is compiled once.
+// takes: NVRTC or Clang for cuda, hipRTC or Clang for hip, Clang with llvm-spirv for levelzero, the host's C++ compiler
+// for cpu_sim. It runs in a process of its own unless CompileOptions::in_process says otherwise. What it makes is kept
+// in a cache on disk (docs/kernels.md), so the same source is compiled once.
 //
 // Thread safety: everything here may be called from any thread.
 #pragma once
@@ -78,21 +78,29 @@ class ANYPLACE_API CompiledKernels {
 /// Compiles for each target, which is a place ("cuda:0"), an architecture ("sm_80", "gfx90a"), an image format ("ptx",
 /// "spirv") or a backend's name ("cpu_sim"). Throws compile_failed with the compiler's whole log if the source can't be
 /// compiled; invalid_argument for options that can't be; unsupported for a target that no compiler is there for, which
-/// says for each one what is missing; timeout; out_of_memory; backend_failed if the compiler crashes; library_missing
-/// if anyplace_compile_helper isn't where the plugins are.
+/// says for each one what is missing; timeout; out_of_memory; backend_failed if the compiler crashes, and no other one
+/// makes the image; library_missing if anyplace_compile_helper isn't where the plugins are.
+///
+/// For a place whose device computes no doubles, ANYPLACE_NO_DOUBLES is defined, so that a source can leave out what
+/// needs them: such a device refuses a whole image in SPIR-V in which one kernel does.
 ANYPLACE_API CompiledKernels compile(std::string_view source, std::span<const std::string> targets,
                                      const CompileOptions& options = {});
 
+/// An image format that a compiler could make, and what it lacks here for that, such as a second program.
+struct MissingFormat {
+  std::string format;
+  std::string reason;
+};
 /// A compiler's plugin.
 struct Compiler {
   std::string name;
-  std::string plugin;                ///< the path of its file
-  std::vector<std::string> formats;  ///< the image formats that it can make, as in KernelImage::format
-  std::vector<std::string> missing;  ///< those of them for which what it works with isn't there
-  std::string library;               ///< the library or program that it works with; empty if there is none
+  std::string plugin;                  ///< the path of its file
+  std::vector<std::string> formats;    ///< the image formats that it can make, as in KernelImage::format
+  std::vector<MissingFormat> missing;  ///< those of them for which what it works with isn't there
+  std::string library;                 ///< the library or program that it works with; empty if there is none
   std::string version;
-  bool usable = false;
-  std::string reason;  ///< why it, or a format of it, can't be used
+  bool usable = false;  ///< for one of the formats at least
+  std::string reason;   ///< why it can't be used for any of them
 };
 /// All compilers' plugins, in the order in which they are asked. Starts none.
 ANYPLACE_API std::vector<Compiler> compilers();

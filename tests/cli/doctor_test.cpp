@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "plugin_folder.h"
 #include "run_command.h"
+#include "support/temp_dir.h"
 
 namespace doctor_test {
 
@@ -210,7 +213,7 @@ TEST_CASE("doctor lists the compilers of kernels, what each makes and works with
     names.push_back(compiler.at("name"));
     CAPTURE(compiler.dump());
     CHECK_FALSE(compiler.at("formats").empty());
-    CHECK(compiler.at("reason").is_null() == compiler.at("missing").empty());
+    CHECK(compiler.at("reason").is_null() == compiler.at("usable").get<bool>());
     CHECK(compiler.at("usable") == (compiler.at("missing").size() < compiler.at("formats").size()));
     CHECK(compiler.at("library").is_null() != compiler.at("usable").get<bool>());
     if (compiler.at("name") == "host") {
@@ -238,6 +241,30 @@ TEST_CASE("doctor says what to install for a compiler that isn't there") {
     CHECK(contains(compiler.at("reason"), "apt-get install g++"));
   }
   CHECK(contains(run_command({"doctor"}, nothing).out, "none: host would do, see above what is missing"));
+}
+
+TEST_CASE("doctor says which images a compiler can't make, and what to install for them") {
+  const ::test::TempDir folder;
+  const std::filesystem::path programs = folder.path() / "llvm-14" / "bin";
+  std::filesystem::create_directories(programs);
+  std::ofstream(programs / "clang++") << "#!/bin/sh\n";
+  std::filesystem::permissions(programs / "clang++", std::filesystem::perms::owner_all);
+  const Variables only_clang{{"PATH", programs.string()}, {"ANYPLACE_LLVM_SPIRV", ""}, {"ANYPLACE_KERNEL_CLANG", ""}};
+  const json answer = run_command({"doctor", "--json"}, only_clang).json();
+  CHECK(answer.at("compilers_for").at("levelzero").empty());
+  for (const json& compiler : answer.at("compilers")) {
+    if (compiler.at("name") != "clang") continue;
+    CHECK(compiler.at("usable") == true);
+    std::map<std::string, std::string> missing;
+    for (const json& one : compiler.at("missing")) missing[one.at("format")] = one.at("reason");
+    REQUIRE(missing.size() == 2);
+    CHECK(contains(missing["hsaco"], "apt-get install lld-14"));
+    CHECK(contains(missing["spirv"], "apt-get install llvm-spirv-14"));
+  }
+  const Run text = run_command({"doctor"}, only_clang);
+  CHECK(contains(text.out, "no hsaco:"));
+  CHECK(contains(text.out, "no spirv:"));
+  CHECK(contains(text.out, "none: clang would do, see above what is missing"));
 }
 
 TEST_CASE("doctor says why a compiler's plugin is refused") {

@@ -65,6 +65,27 @@ TEST_CASE("rtc prints the same over the doubles of the vendors' devices") {
   }
 }
 
+TEST_CASE("Of several NVRTCs the newest is taken that the driver takes PTX of") {
+  if (!is_built()) return;
+  const std::string doubles = ANYPLACE_TEST_DOUBLES;
+  if (doubles.find("/cuda") == std::string::npos) {
+    std::printf("ANYPLACE_TEST_SKIPPED: the double of cuda is not built\n");
+    return;
+  }
+  const OwnCache cache;
+  const auto said = [&](const char* driver) {
+    const test::Variables variables{{"LD_LIBRARY_PATH", doubles + ":" ANYPLACE_TEST_PLUGINS "/nvrtc"},
+                                    {"CUDA_DOUBLE_DRIVER_VERSION", driver},
+                                    {"ANYPLACE_COMPILERS", "nvrtc"}};
+    const test::Ended ended = test::Process({rtc, "--place", "cuda:0", formula}, variables).end();
+    CHECK(ended.status == 1);  // they compile nothing
+    return ended.out;
+  };
+  CHECK(said("13000").find("this is NVRTC 13.0") != std::string::npos);
+  CHECK(said("12080").find("this is NVRTC 12.0") != std::string::npos);
+  CHECK(said("11020").find("this is NVRTC 13.0") != std::string::npos);  // none of the two would do
+}
+
 TEST_CASE("With raised privileges no variable leads to a compiler, a cache or a folder") {
   if (!is_built()) return;
   const OwnCache cache;

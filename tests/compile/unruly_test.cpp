@@ -45,6 +45,31 @@ TEST_CASE("A compiler that crashes, exits or throws is an Error that says so") {
   CHECK(says(unruly.error_of("throw"), "thrown by the compiler"));
 }
 
+TEST_CASE("After a compiler that crashes the next one is asked, and what is said names both") {
+  const Unruly unruly;
+  const Device device("cpu_sim:0");
+  const std::string source = std::string("crash\n") + doubles_it;
+  const CompileOptions both{.defines = {"crash="}, .compiler = "unruly,host"};
+  CHECK(run(device, Module::compile(device, source, both), "twice") == std::vector<float>{2, 4, 6});
+  const std::string targets[] = {"cpu_sim"};
+  const CompiledKernels made = compile(source, targets, both);
+  CHECK(made.compilers() == std::vector<std::string>{"host"});
+  CHECK(made.log().find("the compiler unruly failed: its process was ended by signal 11") != std::string::npos);
+
+  const auto error_of = [&] {
+    return required_error([&] { static_cast<void>(Module::compile(device, source, {.compiler = "unruly,host"})); });
+  };
+  const Error failed = error_of();
+  CHECK(failed.code() == ErrorCode::compile_failed);
+  CHECK(says(failed, "host can't compile the source"));
+  CHECK(says(failed, "the compiler unruly failed"));
+  test::set_env("PATH", "/nowhere");
+  const Error missing = error_of();
+  CHECK(missing.code() == ErrorCode::backend_failed);
+  CHECK(says(missing, "signal 11"));
+  CHECK(says(missing, "apt-get install g++"));
+}
+
 TEST_CASE("A compiler that hangs is ended at the timeout, with all that it has started") {
   const Unruly unruly;
   const test::TempDir folder;

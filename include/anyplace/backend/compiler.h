@@ -39,7 +39,7 @@ enum {
 typedef struct anyplace_compile_request {
   uint32_t struct_size;
   uint32_t format;          /* ANYPLACE_IMAGE_*: one of the compiler's */
-  const char* architecture; /* "sm_80", "gfx90a"; "" for the compiler's choice */
+  const char* architecture; /* "sm_80", "gfx90a"; "" for the compiler's choice, and always for SPIR-V and OpenCL C */
   const char* source;       /* CUDA C++ in the dialect of anyplace/device_code.h, which it needn't include */
   uint64_t source_bytes;
   const char* name;    /* the name of the source in messages, which begin with name:line */

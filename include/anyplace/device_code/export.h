@@ -2,8 +2,13 @@
 //
 // How a kernel gets its name where a compiler doesn't export it by itself: on the host, and for SPIR-V. There a kernel
 // is a static function, and ANYPLACE_EXPORT_KERNELS makes the function that is launched, of the kernel's name. The
-// including header (host.h, spirv.h) defines `__global__` with ANYPLACE_KERNEL_LINKAGE, and
-// ANYPLACE_EXPORT_KERNEL(name).
+// including header (host.h, spirv.h) defines `__global__` with ANYPLACE_KERNEL_LINKAGE, ANYPLACE_EXPORT_KERNEL(name),
+// and ANYPLACE_EXPORT_NAMED_KERNEL(name, symbol, kernel): `kernel` is an expression that is launched by the text
+// `symbol`, and `name` is for what is declared.
+//
+// Of a string (anyplace/compile.h), which is compiled with ANYPLACE_RUN_TIME_SOURCE defined, the compiler's plugin
+// exports the kernels (compilers/shared/kernel_source.h). It writes `__kernel__`, which is a static function, in place
+// of `extern "C" __global__`; what is still `__global__` then may be a template.
 #pragma once
 
 namespace anyplace::device_code {

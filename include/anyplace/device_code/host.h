@@ -18,9 +18,9 @@
 #include "vectors.h"
 
 // -- Words.
-#if defined(ANYPLACE_RUN_TIME_SOURCE)  // a string that is compiled (anyplace/compile.h), in which a kernel may be a
-                                       // template
+#if defined(ANYPLACE_RUN_TIME_SOURCE)
 #define __global__ __attribute__((visibility("hidden")))
+#define __kernel__ static
 #else
 #define __global__         \
   ANYPLACE_KERNEL_LINKAGE; \
@@ -71,7 +71,6 @@ inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.
 // -- Export: makes a function of the form of anyplace_host_kernel for each kernel, under the kernel's own name, and
 // NAME_parameters, which says how many arguments it takes and how large each is (docs/cpu_sim.md).
 #define ANYPLACE_EXPORT_KERNEL(name) ANYPLACE_EXPORT_NAMED_KERNEL(name, #name, name)
-// The kernel, an expression, under the `symbol`, a text; `name` is for what is declared.
 #define ANYPLACE_EXPORT_NAMED_KERNEL(name, symbol, ...)                                                              \
   extern "C" __attribute__((visibility("default"))) ::anyplace_status anyplace_kernel_##name(                        \
       void*, const ::anyplace_block*, void* const*, const ::uint32_t*, ::uint32_t) __asm__(symbol);                  \

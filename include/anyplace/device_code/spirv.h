@@ -225,20 +225,28 @@ struct HiddenParameters<Kernel, Of> {
   type* const name = (type*)::anyplace::device_code::dynamic_shared()
 
 // -- Kernels. The kernel itself is a function that the exported one calls.
+#if defined(ANYPLACE_RUN_TIME_SOURCE)
+#define __global__ inline __attribute__((device, always_inline, internal_linkage))
+#define __kernel__ static inline __attribute__((device, always_inline))
+#else
 #define __global__         \
   ANYPLACE_KERNEL_LINKAGE; \
   static inline __attribute__((device, always_inline))
-#define ANYPLACE_EXPORT_KERNEL(name)                                                         \
-  template <class Signature, class Hidden>                                                   \
-  struct anyplace_kernel_##name;                                                             \
-  template <class... Args, bool is_noexcept, class... Hidden>                                \
-  struct anyplace_kernel_##name<void(Args...) noexcept(is_noexcept), void(Hidden...)> {      \
-    static __attribute__((global)) void run(Args... args, Hidden... hidden) __asm__(#name) { \
-      (::anyplace::device_code::keep_dynamic_shared(hidden), ...);                           \
-      name(args...);                                                                         \
-    }                                                                                        \
-  };                                                                                         \
-  template struct anyplace_kernel_##name<                                                    \
-      decltype(name), ::anyplace::device_code::HiddenParameters<anyplace_kernel_##name<void, void>>::Type>;
+#endif
+// The kernel is a template argument, so that nothing in the exported function hides its name.
+#define ANYPLACE_EXPORT_NAMED_KERNEL(name, symbol, ...)                                             \
+  template <auto kernel, class Signature, class Hidden>                                             \
+  struct anyplace_kernel_##name;                                                                    \
+  template <auto kernel, class... Args, bool is_noexcept, class... Hidden>                          \
+  struct anyplace_kernel_##name<kernel, void (*)(Args...) noexcept(is_noexcept), void(Hidden...)> { \
+    static __attribute__((global)) void run(Args... args, Hidden... hidden) __asm__(symbol) {       \
+      (::anyplace::device_code::keep_dynamic_shared(hidden), ...);                                  \
+      kernel(args...);                                                                              \
+    }                                                                                               \
+  };                                                                                                \
+  template struct anyplace_kernel_##name<                                                           \
+      &__VA_ARGS__, decltype(&__VA_ARGS__),                                                         \
+      ::anyplace::device_code::HiddenParameters<anyplace_kernel_##name<nullptr, void, void>>::Type>;
+#define ANYPLACE_EXPORT_KERNEL(name) ANYPLACE_EXPORT_NAMED_KERNEL(name, #name, name)
 
 #endif  // ANYPLACE_BARE_DEVICE

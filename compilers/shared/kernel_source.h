@@ -5,11 +5,13 @@
 #include <string>
 #include <string_view>
 
+#include "anyplace/backend/compiler.h"
+
 namespace anyplace::compilers {
 
 struct KernelSource {
-  /// The source, in which kernels that were `extern "C" __global__` are `static`: the function that is exported has the
-  /// kernel's name. Every line has the number that it had.
+  /// The source, in which kernels that were `extern "C" __global__` are `__kernel__` (device_code/export.h): the
+  /// function that is exported has the kernel's name. Every line has the number that it had.
   std::string text;
   /// What stands behind it to export those kernels, and those that ANYPLACE_EXPORT_KERNELS names. One that the
   /// preprocessor leaves out isn't exported.
@@ -19,5 +21,10 @@ struct KernelSource {
 /// Comments and literals are skipped. A kernel that a macro makes is found only if ANYPLACE_EXPORT_KERNELS names it.
 /// `name` is the source's in messages.
 KernelSource read_kernels(std::string_view source, std::string_view name);
+
+/// The file for a compiler that exports no kernel by itself: the dialect's header, the request's source, and behind it
+/// what exports its kernels and those of the name expressions, of which this tells the sink. It is compiled with
+/// ANYPLACE_RUN_TIME_SOURCE defined. Messages have the numbers of the caller's lines.
+std::string unit_with_exports(const anyplace_compile_request& request, const anyplace_compile_sink& sink);
 
 }  // namespace anyplace::compilers

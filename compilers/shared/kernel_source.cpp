@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <utility>
 #include <vector>
+
+#include "plugin.h"
 
 namespace anyplace::compilers {
 namespace {
@@ -28,7 +31,7 @@ class Tokens {
         in_directive_ = in_directive_ && at_ > 0 && text_[at_ - 1] == '\\';
         is_line_begin_ = true;
       }
-      if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      if (std::isspace(static_cast<unsigned char>(c)) != 0 || begins("\\\n")) {
         ++at_;
       } else if (begins("//")) {
         at_ = std::min(text_.find('\n', at_), text_.size());
@@ -124,18 +127,16 @@ class Copy {
     const std::size_t column = at_ - (line_begin == source_.npos || at_ == 0 ? 0 : line_begin + 1);
     text += "\n#define " + macro + " 1\n#line " + std::to_string(line_) + " " + file_ + "\n" + std::string(column, ' ');
   }
-  /// Writes `word` in place of what goes to `end`, which is at least as long, and keeps its lines.
+  /// Writes `word` at the end of what goes to `end`, which is at least as long, and blanks in place of the rest, whose
+  /// lines it keeps.
   void replace(std::size_t end, std::string_view word) {
-    std::string piece(source_.substr(at_, end - at_));
+    const std::string_view piece = source_.substr(at_, end - at_ - word.size());
     line_ += std::count(piece.begin(), piece.end(), '\n');
     for (std::size_t i = 0; i < piece.size(); ++i) {
-      if (i < word.size()) {
-        piece[i] = word[i];
-      } else if (piece[i] != '\n') {
-        piece[i] = ' ';
-      }
+      const bool joins_lines = piece.substr(i).starts_with("\\\n");
+      text += piece[i] == '\n' || joins_lines ? piece[i] : ' ';
     }
-    text += piece;
+    text += word;
     at_ = end;
   }
 
@@ -199,7 +200,7 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
         Tokens ahead = tokens;
         if (const std::string_view name = function_name(ahead); !name.empty()) found(std::string(name));
       }
-      copy.replace(end, "static");
+      copy.replace(end, "__kernel__");
     }
     before = last;
     last = token;
@@ -210,6 +211,20 @@ KernelSource read_kernels(std::string_view source, std::string_view name_in_mess
     exports += "#ifdef " + macro_of(name) + "\nANYPLACE_EXPORT_KERNEL(" + name + ")\n#endif\n";
   }
   return {std::move(copy.text), std::move(exports)};
+}
+
+std::string unit_with_exports(const anyplace_compile_request& request, const anyplace_compile_sink& sink) {
+  const KernelSource kernels = read_kernels({request.source, request.source_bytes}, request.name);
+  std::string unit = "#include <anyplace/device_code.h>\n#line 1 \"" + std::string(request.name) + "\"\n";
+  unit += kernels.text + "\n#line 1 \"exported kernels\"\n" + kernels.exports;
+  std::size_t number = 0;
+  for (const char* const expression : expressions_of(request)) {
+    const std::string name = "anyplace_expression_" + std::to_string(number++);
+    unit += "#line 1 \"the name expression " + in_literal(expression) + "\"\n";
+    unit += "ANYPLACE_EXPORT_NAMED_KERNEL(" + name + ", \"" + name + "\", " + expression + ")\n";
+    sink.lowered(sink.context, expression, name.c_str());
+  }
+  return unit;
 }
 
 }  // namespace anyplace::compilers

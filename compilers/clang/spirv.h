@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// SPIR-V, by two programs: Clang 14 or 15 makes bitcode, and llvm-spirv of the same major version translates it.
+#pragma once
+
+#include "anyplace/backend/compiler.h"
+
+namespace anyplace::compilers {
+
+/// anyplace_compiler_table.library for SPIR-V: the path is Clang's. ANYPLACE_KERNEL_CLANG and ANYPLACE_LLVM_SPIRV name
+/// other programs than those in PATH.
+anyplace_status spirv_library(anyplace_compiler_library* out);
+
+/// anyplace_compiler_table.compile for SPIR-V of version 1.2.
+anyplace_status compile_spirv(const anyplace_compile_request& request, const anyplace_compile_sink& sink);
+
+}  // namespace anyplace::compilers
