@@ -10,7 +10,8 @@
 # is <target>_kernels unless given.
 #
 # All SOURCES are compiled as one. What comes out:
-#   shared_object   for cpu_sim, by the project's C++ compiler; always
+#   shared_object   for cpu_sim, by the project's C++ compiler; always. By Clang, with barriers as loops (docs/barriers.md), where
+#                   its plugin is at hand, unless ANYPLACE_BARRIER_LOOPS is OFF, the build is Debug, or has a sanitizer
 #   ptx             by nvcc, else by Clang; for the lowest of CUDA_ARCHITECTURES, else the lowest that the compiler has.
 #                   PORTABLE_PTX adds Clang's to nvcc's, for drivers that are too old for nvcc's
 #   cubin           one for each of CUDA_ARCHITECTURES, by nvcc
@@ -30,6 +31,10 @@ else()
   get_target_property(_anyplace_kernels_include anyplace::headers INTERFACE_INCLUDE_DIRECTORIES)
 endif()
 set(ANYPLACE_KERNELS_INCLUDE ${_anyplace_kernels_include} CACHE INTERNAL "")
+option(ANYPLACE_BARRIER_LOOPS "Let Clang make loops of kernels with barriers, for cpu_sim" ON)
+# Where an installed anyplace has the plugin; the tree itself builds it.
+cmake_path(SET _anyplace_kernels_plugins NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../../anyplace")
+set(ANYPLACE_KERNELS_PLUGINS ${_anyplace_kernels_plugins} CACHE INTERNAL "")
 
 # -- Finding compilers, and finding out whether they work.
 
@@ -169,6 +174,46 @@ function(_anyplace_kernels_find_hipcc)
   endif()
 endfunction()
 
+# Sets ANYPLACE_KERNELS_LOOPS_CLANG and its major version, or ANYPLACE_KERNELS_LOOPS_WHY: why kernels of the host keep stacks. Sets
+# ANYPLACE_KERNELS_LOOPS_PLUGIN to the file of an installed plugin for that version, or to nothing.
+function(_anyplace_kernels_find_loops)
+  set(clang ${ANYPLACE_KERNEL_CLANG})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    set(clang ${CMAKE_CXX_COMPILER})
+  endif()
+  set(why "")
+  set(major "")
+  if(NOT ANYPLACE_BARRIER_LOOPS)
+    set(why "ANYPLACE_BARRIER_LOOPS is OFF")
+  elseif(CMAKE_BUILD_TYPE STREQUAL "Debug")
+    set(why "the build is Debug, where each thread has a stack to look at")
+  elseif(ANYPLACE_SANITIZE)
+    set(why "ANYPLACE_SANITIZE is ${ANYPLACE_SANITIZE}")
+  elseif(NOT clang)
+    set(why "there is no Clang (Debian: apt-get install clang-14, or set ANYPLACE_KERNEL_CLANG)")
+  else()
+    _anyplace_kernels_check(CLANG_HOST works reason ${clang} -std=c++20 -O1 -fPIC -x c++ -c)
+    execute_process(COMMAND ${clang} -dumpversion OUTPUT_VARIABLE version ERROR_QUIET)
+    string(REGEX MATCH "^[0-9]+" major "${version}")
+    if(NOT works)
+      set(why "${clang} compiles no kernel for the host: ${reason}")
+    elseif(major LESS 14 OR major GREATER 19)
+      set(why "${clang} is of version ${major}, not 14 to 19")
+    endif()
+  endif()
+  set(plugin ${ANYPLACE_KERNELS_PLUGINS}/libanyplace_clang_loops_${major}.so)
+  if(why OR NOT EXISTS ${plugin})
+    set(plugin "")
+  endif()
+  set(ANYPLACE_KERNELS_LOOPS_CLANG "${clang}" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_LOOPS_MAJOR "${major}" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_LOOPS_WHY "${why}" CACHE INTERNAL "")
+  set(ANYPLACE_KERNELS_LOOPS_PLUGIN "${plugin}" CACHE INTERNAL "")
+  if(plugin)
+    message(STATUS "kernels: barriers as loops with ${clang}; ANYPLACE_BARRIER_LOOPS=OFF keeps stacks")
+  endif()
+endfunction()
+
 function(_anyplace_kernels_find_compilers)
   get_property(found GLOBAL PROPERTY anyplace_kernels_compilers_found)
   if(found)
@@ -178,15 +223,45 @@ function(_anyplace_kernels_find_compilers)
   _anyplace_kernels_find_nvcc()
   _anyplace_kernels_find_clang()
   _anyplace_kernels_find_hipcc()
+  _anyplace_kernels_find_loops()
   message(STATUS "kernels: SPIR-V: left out, no compiler is known that makes it of these sources; IMAGES spirv:FILE adds one")
 endfunction()
 
 # -- Images. Each function appends format@architecture@file to images in its caller, and adds the command that makes the file.
 # They see the arguments and `name`, `folder`, `source`, `flags` of anyplace_add_kernels.
 
+# Sets `result` to an object that Clang makes, with loops for barriers, or to the source, where kernels keep their stacks.
+function(_anyplace_kernels_host_source module result)
+  set(${result} ${folder}/${name}.cpp PARENT_SCOPE)
+  get_directory_property(options COMPILE_OPTIONS)
+  if(NOT ANYPLACE_BARRIER_LOOPS OR NOT ANYPLACE_KERNELS_LOOPS_PLUGIN OR "${CMAKE_CXX_FLAGS} ${options}" MATCHES "-fsanitize")
+    return()
+  endif()
+  set(plugin ${ANYPLACE_KERNELS_LOOPS_PLUGIN})
+  if(TARGET ${plugin})
+    set(plugin $<TARGET_FILE:${plugin}>)
+  endif()
+  # What processor to compile for, Clang is told as the project's compiler is.
+  string(REGEX MATCHALL "-m(arch|tune|cpu|avx|fma|bmi|sse|f16c|popcnt)[^ ]*" machine "${CMAKE_CXX_FLAGS}")
+  set(definitions $<TARGET_PROPERTY:${module},COMPILE_DEFINITIONS>)
+  set(object ${folder}/${name}.host.o)
+  add_custom_command(OUTPUT ${object}
+    COMMAND ${ANYPLACE_KERNELS_LOOPS_CLANG} -std=c++20 -O3 $<$<CONFIG:RelWithDebInfo>:-g> ${machine} ${clang_plain}
+            -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -fno-math-errno -Wunused-function
+            -fpass-plugin=${plugin} -Rpass-missed=anyplace-loops ${flags} "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
+            -MD -MT ${object} -MF ${object}.d -c -o ${object} ${folder}/${name}.cpp
+    DEPENDS ${folder}/${name}.cpp ${ANYPLACE_KERNELS_LOOPS_PLUGIN} DEPFILE ${object}.d VERBATIM COMMAND_EXPAND_LISTS)
+  set_source_files_properties(${object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+  set(${result} ${object} ${ANYPLACE_KERNELS_DIR}/host_loops.cpp PARENT_SCOPE)
+endfunction()
+
 function(_anyplace_kernels_host)
   set(module anyplace_kernels_${name})
-  add_library(${module} MODULE ${folder}/${name}.cpp ${ANYPLACE_KERNELS_DIR}/host_threads.cpp)
+  _anyplace_kernels_host_source(${module} source)
+  add_library(${module} MODULE ${source} ${ANYPLACE_KERNELS_DIR}/host_threads.cpp)
+  if(source MATCHES "host_loops")
+    target_compile_definitions(${module} PRIVATE ANYPLACE_BARRIER_LOOPS=1)
+  endif()
   set_target_properties(${module} PROPERTIES PREFIX "" OUTPUT_NAME ${name} SUFFIX .so
     LIBRARY_OUTPUT_DIRECTORY ${folder} CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
     POSITION_INDEPENDENT_CODE ON EXCLUDE_FROM_ALL ON)

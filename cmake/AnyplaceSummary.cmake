@@ -19,6 +19,7 @@ function(anyplace_print_summary)
     "backends/cuda|backend cuda|anyplace_backend_cuda"
     "backends/hip|backend hip|anyplace_backend_hip"
     "backends/levelzero|backend levelzero|anyplace_backend_levelzero"
+    "compilers/clang_loops|barriers as loops|anyplace_clang_loops"
     "conformance|conformance suite|anyplace_conformance"
     "anyplace command|anyplace command|anyplace_command"
     "examples|examples|hello"

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "regions.h"
+
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+
+#include "thread_function.h"
+
+namespace anyplace::clang_loops {
+
+using namespace llvm;
+
+Regions::Regions(Function& thread) : thread_(thread) {
+  entries_.push_back(&thread.getEntryBlock());
+  SmallVector<Instruction*> barriers;
+  for (Instruction& i : instructions(thread)) {
+    if (is_barrier(&i)) barriers.push_back(&i);
+  }
+  for (Instruction* barrier : barriers) {
+    cut_before(barrier->getNextNode());
+    barrier->eraseFromParent();
+  }
+  find();
+  for (bool again = true; again;) {
+    again = any_of(list_, [&](const Region& region) { return region.threads_agree && cut_where_threads_agree(region); });
+    if (again) find();
+  }
+}
+
+bool Regions::is_entry(BasicBlock* block) const { return block != entries_[0] && is_contained(entries_, block); }
+
+unsigned Regions::number(BasicBlock* entry) const {
+  return static_cast<unsigned>(llvm::find(entries_, entry) - entries_.begin());
+}
+
+/// An entry has one predecessor, the block that was cut, and so no merged values.
+void Regions::cut_before(Instruction* instruction) {
+  entries_.push_back(instruction->getParent()->splitBasicBlock(instruction, "region"));
+}
+
+void Regions::find() {
+  divergence_ = std::make_unique<Divergence>(thread_);
+  list_.clear();
+  for (BasicBlock* entry : entries_) list_.push_back(region_from(entry));
+}
+
+Region Regions::region_from(BasicBlock* entry) const {
+  Region region;
+  region.entry = entry;
+  SmallVector<BasicBlock*> work{entry};
+  while (!work.empty()) {
+    BasicBlock* const block = work.pop_back_val();
+    if (!region.blocks.insert(block)) continue;
+    if (isa<ReturnInst>(block->getTerminator())) region.next.insert(end_of_kernel);
+    for (BasicBlock* successor : successors(block)) {
+      if (is_entry(successor)) {
+        region.next.insert(number(successor));
+      } else {
+        work.push_back(successor);
+      }
+    }
+  }
+  region.threads_agree = none_of(region.blocks, [&](BasicBlock* block) {
+    return succ_size(block) > 1 && divergence_->branch_differs(block) && decides(region, block);
+  });
+  return region;
+}
+
+/// Whether the branch at the end of `branch` decides what follows the region: its ways don't meet before.
+bool Regions::decides(const Region& region, BasicBlock* branch) const {
+  if (region.next.size() < 2) return false;
+  return all_of(region.blocks,
+                [&](BasicBlock* join) { return join == branch || leaves_without(region, branch, join); });
+}
+
+/// Whether the region can be left from `from` without coming through `without`.
+bool Regions::leaves_without(const Region& region, BasicBlock* from, BasicBlock* without) const {
+  SmallPtrSet<BasicBlock*, 16> seen;
+  SmallVector<BasicBlock*> work(successors(from));
+  while (!work.empty()) {
+    BasicBlock* const block = work.pop_back_val();
+    if (block == without || !seen.insert(block).second) continue;
+    if (is_entry(block) || succ_empty(block) || region.blocks.count(block) == 0) return true;
+    append_range(work, successors(block));
+  }
+  return false;
+}
+
+/// Makes a region of each way behind a branch that all threads take alike and that decides what follows.
+bool Regions::cut_where_threads_agree(const Region& region) {
+  for (BasicBlock* branch : region.blocks) {
+    if (succ_size(branch) < 2 || divergence_->branch_differs(branch) || !decides(region, branch)) continue;
+    bool cut = false;
+    for (BasicBlock* way : SmallVector<BasicBlock*>(successors(branch))) {
+      if (is_entry(way)) continue;
+      auto* const jump = dyn_cast<BranchInst>(&*way->getFirstInsertionPt());
+      if (jump != nullptr && jump->isUnconditional() && is_entry(jump->getSuccessor(0))) continue;  // is cut already
+      if (way->isEHPad()) continue;
+      cut_before(&*way->getFirstInsertionPt());
+      cut = true;
+    }
+    if (cut) return true;
+  }
+  return false;
+}
+
+}  // namespace anyplace::clang_loops
