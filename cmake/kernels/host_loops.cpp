@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What threads of a block keep across barriers when they run as loops (docs/barriers.md), linked into every module whose
-// kernels compilers/clang_loops compiles. A block has one piece of memory, which goes back when it ends. It is no
+// What threads of a block keep across barriers when they run as loops (docs/barriers.md), linked into every module
+// whose kernels compilers/clang_loops compiles. A block has one piece of memory, which goes back when it ends. It is no
 // thread_local object with a destructor: that would keep the module loaded until its threads end.
 #include <anyplace/device_code/host_block.h>
 

@@ -18,8 +18,8 @@ using namespace llvm;
 
 namespace {
 
-constexpr uint64_t most_threads = 1024;    // of a block
-constexpr uint64_t cache_line = 64;        // bytes
+constexpr uint64_t most_threads = 1024;  // of a block
+constexpr uint64_t cache_line = 64;      // bytes
 
 class BlockFunction {
  public:
@@ -29,7 +29,8 @@ class BlockFunction {
   Function* make() {
     create();
     load_inputs();
-    for (unsigned n = 0; n < regions_.list().size(); ++n) functions_.push_back(make_region_function(regions_, live_, n));
+    for (unsigned n = 0; n < regions_.list().size(); ++n)
+      functions_.push_back(make_region_function(regions_, live_, n));
     make_variables();
     for (size_t n = 0; n < functions_.size(); ++n) starts_.push_back(add_block("region"));
     end_ = add_block("end");
@@ -84,18 +85,19 @@ class BlockFunction {
   SmallVector<BasicBlock*> starts_;   // by region
   SmallVector<Place> places_;         // by slot
   bool may_part_ = false;
-  Value* next_of_each_ = nullptr;  // an array: the region that each thread goes on with, if they may part
-  AllocaInst* next_ = nullptr;     // the region that all go on with, where they agree
+  Value* next_of_each_ = nullptr;    // an array: the region that each thread goes on with, if they may part
+  AllocaInst* next_ = nullptr;       // the region that all go on with, where they agree
   AllocaInst* all_bits_ = nullptr;   // of the next regions of all threads: and
   AllocaInst* some_bits_ = nullptr;  // or; equal to the former if all name the same
   BasicBlock *end_ = nullptr, *apart_ = nullptr;
-  SmallVector<CallInst*> calls_;       // to be inlined
-  SmallVector<Function*> decided_;     // functions for parts of rows
+  SmallVector<CallInst*> calls_;    // to be inlined
+  SmallVector<Function*> decided_;  // functions for parts of rows
 };
 
 void BlockFunction::create() {
   Function& thread = *given_.function;
-  auto* const type = FunctionType::get(Type::getVoidTy(context_), {byte_pointer(context_), byte_pointer(context_)}, false);
+  auto* const type =
+      FunctionType::get(Type::getVoidTy(context_), {byte_pointer(context_), byte_pointer(context_)}, false);
   made_ = Function::Create(type, GlobalValue::InternalLinkage, "anyplace.block", thread.getParent());
   made_->addFnAttrs(AttrBuilder(context_, thread.getAttributes().getFnAttrs()));
   if (thread.hasPersonalityFn()) made_->setPersonalityFn(thread.getPersonalityFn());
@@ -154,7 +156,8 @@ void BlockFunction::make_variables() {
 void BlockFunction::take_scratch(ArrayRef<std::pair<Value**, Type*>> arrays) {
   const DataLayout& layout = made_->getParent()->getDataLayout();
   Value* const plane = builder_.CreateMul(size_[0], size_[1], "", true, true);
-  Value* const threads = builder_.CreateZExt(builder_.CreateMul(plane, size_[2], "", true, true), builder_.getInt64Ty());
+  Value* const threads =
+      builder_.CreateZExt(builder_.CreateMul(plane, size_[2], "", true, true), builder_.getInt64Ty());
   SmallVector<Value*> offsets;
   Value* bytes = builder_.getInt64(0);
   for (auto& [place, type] : arrays) {
@@ -174,7 +177,8 @@ void BlockFunction::take_scratch(ArrayRef<std::pair<Value**, Type*>> arrays) {
   }
 }
 
-/// The arguments of a region's function for a thread. Together, uniform slots are variables; apart, each thread has its own.
+/// The arguments of a region's function for a thread. Together, uniform slots are variables; apart, each thread has its
+/// own.
 SmallVector<Value*> BlockFunction::arguments(IRBuilder<>& builder, const ThreadLoop& thread, bool together) const {
   SmallVector<Value*> values{thread.x, thread.y, thread.z, made_->getArg(0), made_->getArg(1)};
   append_range(values, shared_);

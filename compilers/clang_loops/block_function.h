@@ -2,8 +2,9 @@
 //
 // The function of a block: it runs one region after another, each for all threads in work-item loops.
 //
-// As long as all threads agree on what follows, they go on together. When they don't, because some have ended or wait at
-// different barriers, the block goes on apart: in each round every thread that hasn't ended runs its own next region.
+// As long as all threads agree on what follows, they go on together. When they don't, because some have ended or wait
+// at different barriers, the block goes on apart: in each round every thread that hasn't ended runs its own next
+// region.
 #pragma once
 
 #include "live_across.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which values differ between the threads of a block, and which branches they don't all take alike. The answer errs on one
-// side alone: what is called uniform is the same for all threads that compute it.
+// Which values differ between the threads of a block, and which branches they don't all take alike. The answer errs on
+// one side alone: what is called uniform is the same for all threads that compute it.
 #pragma once
 
 #include <llvm/ADT/DenseSet.h>

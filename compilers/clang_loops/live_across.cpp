@@ -13,8 +13,8 @@ using namespace llvm;
 
 namespace {
 
-/// Whether a value that `defined` computes can reach `used` from the beginning of the region, so that an earlier region, or
-/// an earlier run of this one, computed it.
+/// Whether a value that `defined` computes can reach `used` from the beginning of the region, so that an earlier
+/// region, or an earlier run of this one, computed it.
 bool reaches_from_the_entry(const Regions& regions, const Region& region, BasicBlock* defined, BasicBlock* used) {
   if (region.blocks.count(defined) == 0) return true;
   if (defined == used || defined == region.entry) return false;
@@ -124,10 +124,12 @@ void LiveAcross::share_slots() {
 }
 
 bool LiveAcross::can_share(const Slot& to, const Slot& from) const {
-  if (to.is_local_variable || from.is_local_variable || to.uniform != from.uniform || to.type != from.type) return false;
+  if (to.is_local_variable || from.is_local_variable || to.uniform != from.uniform || to.type != from.type)
+    return false;
   const bool merges = any_of(to.values, [&](Instruction* value) {
     auto* const phi = dyn_cast<PHINode>(value);
-    return phi != nullptr && any_of(from.values, [&](Instruction* v) { return is_contained(phi->incoming_values(), v); });
+    return phi != nullptr &&
+           any_of(from.values, [&](Instruction* v) { return is_contained(phi->incoming_values(), v); });
   });
   return merges && !live_together(to, from);
 }
@@ -140,7 +142,8 @@ bool LiveAcross::live_together(const Slot& a, const Slot& b) const {
   // One may not be computed where the other is needed later.
   for (Instruction* v : a.values) {
     for (Instruction* w : b.values) {
-      if (v->getParent() == w->getParent() || is_live_at(w, v->getParent()) || is_live_at(v, w->getParent())) return true;
+      if (v->getParent() == w->getParent() || is_live_at(w, v->getParent()) || is_live_at(v, w->getParent()))
+        return true;
     }
   }
   return false;

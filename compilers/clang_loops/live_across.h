@@ -46,8 +46,8 @@ class LiveAcross {
 /// The values of `region` that are computed before it begins, or in an earlier run of it.
 llvm::SetVector<llvm::Instruction*> values_live_into(const Regions& regions, const Region& region);
 
-/// Computes cheap values that are live into a region again where it begins. Addresses are then known to follow the thread's
-/// position, without which nothing would be vectorised.
+/// Computes cheap values that are live into a region again where it begins. Addresses are then known to follow the
+/// thread's position, without which nothing would be vectorised.
 void recompute_cheap_values(Regions& regions);
 
 }  // namespace anyplace::clang_loops

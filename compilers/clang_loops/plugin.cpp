@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The plugin that Clang loads: `clang++ -fpass-plugin=libanyplace_clang_loops_14.so -DANYPLACE_BARRIER_LOOPS=1`. It runs
-// before all optimisation, which then finds loops. Each kernel is remarked upon: -Rpass=anyplace-loops says which became
-// loops, -Rpass-missed=anyplace-loops which keep their stacks, and why.
+// The plugin that Clang loads: `clang++ -fpass-plugin=libanyplace_clang_loops_14.so -DANYPLACE_BARRIER_LOOPS=1`. It
+// runs before all optimisation, which then finds loops. Each kernel is remarked upon: -Rpass=anyplace-loops says which
+// became loops, -Rpass-missed=anyplace-loops which keep their stacks, and why.
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Module.h>
@@ -121,9 +121,8 @@ class LoopsPass : public PassInfoMixin<LoopsPass> {
 
 extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo llvmGetPassPluginInfo() {
   const auto add = [](llvm::PassBuilder& builder) {
-    builder.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, auto) {
-      passes.addPass(anyplace::clang_loops::LoopsPass());
-    });
+    builder.registerPipelineStartEPCallback(
+        [](llvm::ModulePassManager& passes, auto) { passes.addPass(anyplace::clang_loops::LoopsPass()); });
   };
   return {LLVM_PLUGIN_API_VERSION, "anyplace-loops", LLVM_VERSION_STRING, add};
 }

@@ -23,7 +23,8 @@ Regions::Regions(Function& thread) : thread_(thread) {
   }
   find();
   for (bool again = true; again;) {
-    again = any_of(list_, [&](const Region& region) { return region.threads_agree && cut_where_threads_agree(region); });
+    again =
+        any_of(list_, [&](const Region& region) { return region.threads_agree && cut_where_threads_agree(region); });
     if (again) find();
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Regions: the pieces between barriers. A region is all that a thread can reach from one barrier, or from the beginning of
-// the kernel, without meeting another. It is left for the region behind the barrier that was met, or for the end. Blocks
-// that are reached from two barriers belong to two regions; nothing is asked of loops and conditions.
+// Regions: the pieces between barriers. A region is all that a thread can reach from one barrier, or from the beginning
+// of the kernel, without meeting another. It is left for the region behind the barrier that was met, or for the end.
+// Blocks that are reached from two barriers belong to two regions; nothing is asked of loops and conditions.
 #pragma once
 
 #include <llvm/ADT/SetVector.h>
@@ -28,8 +28,8 @@ struct Region {
 
 class Regions {
  public:
-  /// Cuts `thread` behind each barrier, which it removes, and where all threads agree on the next barrier. The latter makes
-  /// of a loop with barriers, which all threads run equally often, a loop around the threads.
+  /// Cuts `thread` behind each barrier, which it removes, and where all threads agree on the next barrier. The latter
+  /// makes of a loop with barriers, which all threads run equally often, a loop around the threads.
   explicit Regions(llvm::Function& thread);
 
   llvm::Function& thread() const { return thread_; }

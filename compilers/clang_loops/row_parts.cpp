@@ -17,8 +17,8 @@ using namespace llvm;
 
 namespace {
 
-constexpr int most_steps = 12;            // of what a condition is computed from
-constexpr int most_depth = 2;             // conditions decided one inside the other
+constexpr int most_steps = 12;              // of what a condition is computed from
+constexpr int most_depth = 2;               // conditions decided one inside the other
 constexpr uint64_t more_than_a_row = 4096;  // a block has 1024 threads at most
 
 /// Replaces what has become constant, so that the next condition is looked for in what is left.
@@ -64,7 +64,8 @@ bool RowParts::same_in_row(Value* value, int steps) const {
     auto* const slot = dyn_cast<Argument>(load->getPointerOperand());
     return slot != nullptr && i->getParent() == &i->getFunction()->getEntryBlock() && is_uniform_(*slot);
   }
-  if (isa<PHINode>(i) || isa<CallBase>(i) || i->mayReadOrWriteMemory() || !isSafeToSpeculativelyExecute(i)) return false;
+  if (isa<PHINode>(i) || isa<CallBase>(i) || i->mayReadOrWriteMemory() || !isSafeToSpeculativelyExecute(i))
+    return false;
   return all_of(i->operands(), [&](const Use& operand) { return same_in_row(operand.get(), steps + 1); });
 }
 
@@ -122,13 +123,15 @@ Value* RowParts::evaluate(Value* value, Value* x, IRBuilder<>& builder) const {
   return rebuild(value);
 }
 
-/// The parts of `part` and what the condition is in each. `whole` becomes whether that holds: nothing wraps in the part.
+/// The parts of `part` and what the condition is in each. `whole` becomes whether that holds: nothing wraps in the
+/// part.
 SmallVector<RowParts::Decided> RowParts::split(const Condition& condition, Part part, IRBuilder<>& b, Value*& whole) {
   Value* const followed = condition.compare->getOperand(condition.x_on_right ? 1 : 0);
   Value* const first = evaluate(followed, part.low, b);
   Value* const last = evaluate(followed, b.CreateSub(part.high, b.getInt32(1)), b);
   Value* const limit = evaluate(condition.compare->getOperand(condition.x_on_right ? 0 : 1), part.low, b);
-  const auto predicate = condition.x_on_right ? condition.compare->getSwappedPredicate() : condition.compare->getPredicate();
+  const auto predicate =
+      condition.x_on_right ? condition.compare->getSwappedPredicate() : condition.compare->getPredicate();
   const bool is_signed = ICmpInst::isSigned(predicate);
   Type* const wide = b.getInt64Ty();
   const auto extend = [&](Value* v) { return is_signed ? b.CreateSExt(v, wide) : b.CreateZExt(v, wide); };
@@ -154,15 +157,21 @@ SmallVector<RowParts::Decided> RowParts::split(const Condition& condition, Part 
   Value* const upto = at(b.CreateAdd(distance, b.getInt64(1)));
   switch (predicate) {
     case ICmpInst::ICMP_ULT:
-    case ICmpInst::ICMP_SLT: return {{{part.low, below}, true}, {{below, part.high}, false}};
+    case ICmpInst::ICMP_SLT:
+      return {{{part.low, below}, true}, {{below, part.high}, false}};
     case ICmpInst::ICMP_ULE:
-    case ICmpInst::ICMP_SLE: return {{{part.low, upto}, true}, {{upto, part.high}, false}};
+    case ICmpInst::ICMP_SLE:
+      return {{{part.low, upto}, true}, {{upto, part.high}, false}};
     case ICmpInst::ICMP_UGT:
-    case ICmpInst::ICMP_SGT: return {{{part.low, upto}, false}, {{upto, part.high}, true}};
+    case ICmpInst::ICMP_SGT:
+      return {{{part.low, upto}, false}, {{upto, part.high}, true}};
     case ICmpInst::ICMP_UGE:
-    case ICmpInst::ICMP_SGE: return {{{part.low, below}, false}, {{below, part.high}, true}};
-    case ICmpInst::ICMP_EQ: return {{{part.low, below}, false}, {{below, upto}, true}, {{upto, part.high}, false}};
-    default: return {{{part.low, below}, true}, {{below, upto}, false}, {{upto, part.high}, true}};
+    case ICmpInst::ICMP_SGE:
+      return {{{part.low, below}, false}, {{below, part.high}, true}};
+    case ICmpInst::ICMP_EQ:
+      return {{{part.low, below}, false}, {{below, upto}, true}, {{upto, part.high}, false}};
+    default:
+      return {{{part.low, below}, true}, {{below, upto}, false}, {{upto, part.high}, true}};
   }
 }
 

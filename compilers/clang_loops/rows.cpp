@@ -33,7 +33,7 @@ class Counter {
 Rows add_rows(Function& block, BasicBlock* from, BlockSize size) {
   const auto add = [&](const char* name) { return BasicBlock::Create(block.getContext(), name, &block); };
   BasicBlock *const z = add("z"), *const y = add("y"), *const y_latch = add("y.next"), *const z_latch = add("z.next"),
-                   *const done = add("done");
+                    *const done = add("done");
   IRBuilder<>(from).CreateBr(z);
   Counter count_z(z, from);
   IRBuilder<>(z).CreateBr(y);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Work-item loops: over the threads of a block, x innermost, as a loop over rows of threads with one or several loops over
-// parts of a row in it.
+// Work-item loops: over the threads of a block, x innermost, as a loop over rows of threads with one or several loops
+// over parts of a row in it.
 //
-// A condition such as `i < count`, in which the thread's x takes part as a summand, is true up to some thread of a row and
-// false from there on, or the other way round. The row is then run in parts, in each of which the condition is a constant:
-// what is left in the loop has no branch and is vectorised.
+// A condition such as `i < count`, in which the thread's x takes part as a summand, is true up to some thread of a row
+// and false from there on, or the other way round. The row is then run in parts, in each of which the condition is a
+// constant: what is left in the loop has no branch and is vectorised.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -43,7 +43,8 @@ struct Part {
   llvm::Value *low, *high;
 };
 
-/// Adds a loop over the part; it begins behind `from` and goes on to `out`. An empty part is possible if `may_be_empty`.
+/// Adds a loop over the part; it begins behind `from` and goes on to `out`. An empty part is possible if
+/// `may_be_empty`.
 ThreadLoop add_row_loop(const Rows& rows, llvm::BasicBlock* from, llvm::BasicBlock* out, Part part, bool may_be_empty);
 
 // -- Rows in parts.
@@ -51,8 +52,9 @@ ThreadLoop add_row_loop(const Rows& rows, llvm::BasicBlock* from, llvm::BasicBlo
 /// What of a region function's arguments is the same for all threads of a row, beside those before the slots.
 using IsUniformSlot = std::function<bool(const llvm::Argument&)>;
 
-/// Adds loops over a row that call `region` for each thread: `call` fills a loop's body with a call of the function that it
-/// is given, whose arguments for a thread are those of `arguments`. `first_slot` is the number of the first that is a slot.
+/// Adds loops over a row that call `region` for each thread: `call` fills a loop's body with a call of the function
+/// that it is given, whose arguments for a thread are those of `arguments`. `first_slot` is the number of the first
+/// that is a slot.
 class RowParts {
  public:
   using Call = std::function<void(const ThreadLoop&, llvm::Function*)>;
@@ -75,13 +77,15 @@ class RowParts {
     bool value;
   };
 
-  void add(llvm::Function* region, llvm::BasicBlock* from, llvm::BasicBlock* out, Part part, bool may_be_empty, int depth);
+  void add(llvm::Function* region, llvm::BasicBlock* from, llvm::BasicBlock* out, Part part, bool may_be_empty,
+           int depth);
   Condition find_condition(llvm::Function& region) const;
   Condition condition_in(llvm::Value* value) const;
   bool follows_x(llvm::Value* value) const;
   bool same_in_row(llvm::Value* value, int steps) const;
   llvm::Value* evaluate(llvm::Value* value, llvm::Value* x, llvm::IRBuilder<>& builder) const;
-  llvm::SmallVector<Decided> split(const Condition& condition, Part part, llvm::IRBuilder<>& builder, llvm::Value*& whole);
+  llvm::SmallVector<Decided> split(const Condition& condition, Part part, llvm::IRBuilder<>& builder,
+                                   llvm::Value*& whole);
   llvm::Function* decide(llvm::Function& region, const Condition& condition, bool value);
 
   const Rows& rows_;

@@ -114,7 +114,8 @@ std::string refusal_of(Function& function, const SmallPtrSet<const Value*, 32>& 
 bool mentions(const Value* value, const GlobalVariable* global) {
   if (value == global) return true;
   auto* const expression = dyn_cast<ConstantExpr>(value);
-  return expression != nullptr && any_of(expression->operands(), [&](const Use& o) { return mentions(o.get(), global); });
+  return expression != nullptr &&
+         any_of(expression->operands(), [&](const Use& o) { return mentions(o.get(), global); });
 }
 
 /// `value`, with `with` instead of `global` in it; instructions that a constant expression becomes go before `before`.
@@ -159,7 +160,8 @@ SmallVector<GlobalVariable*> shared_variables_of(Function& function) {
   return found;
 }
 
-/// `from` with another list of arguments, in which its own begin at `first`. `map` says what became of its instructions.
+/// `from` with another list of arguments, in which its own begin at `first`. `map` says what became of its
+/// instructions.
 Function* clone_with_arguments(Function& from, ArrayRef<Type*> types, unsigned first, ValueToValueMapTy& map) {
   auto* const type = FunctionType::get(Type::getVoidTy(from.getContext()), types, false);
   Function* const made = Function::Create(type, GlobalValue::InternalLinkage, "anyplace.thread", from.getParent());
@@ -269,7 +271,8 @@ void prepare_barriers(Function& thread) {
 
 bool is_barrier(const Value* value) {
   auto* const call = dyn_cast<CallBase>(value);
-  return call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == barrier_name;
+  return call != nullptr && call->getCalledFunction() != nullptr &&
+         call->getCalledFunction()->getName() == barrier_name;
 }
 
 ThreadFunction make_thread_function(Function& run_thread, FunctionAnalysisManager& analyses) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The function of one thread: the kernel with everything inlined that has to do with the thread's position, barriers and
-// shared memory, and with all that the block gives it as arguments. The other files of this room work on that function.
+// The function of one thread: the kernel with everything inlined that has to do with the thread's position, barriers
+// and shared memory, and with all that the block gives it as arguments. The other files of this room work on that
+// function.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>

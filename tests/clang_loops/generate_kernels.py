@@ -12,6 +12,7 @@ import sys
 
 HEADER = '''// Made by tests/clang_loops/generate_kernels.py {seed} {count}.
 #include <anyplace/device_code.h>
+#pragma GCC diagnostic ignored "-Wtype-limits"
 
 struct Place {{
   unsigned t, n;
@@ -29,13 +30,13 @@ __device__ inline unsigned exchange(unsigned* own, Place at, unsigned value, uns
 
 BEGIN = '''
 extern "C" __global__ void {name}(unsigned* to, const unsigned* from, unsigned count) {{
-  __shared__ unsigned own[1024];
-  __shared__ unsigned sums[8];
+  [[maybe_unused]] __shared__ unsigned own[1024];
+  [[maybe_unused]] __shared__ unsigned sums[8];
   ANYPLACE_DYNAMIC_SHARED(unsigned, most);
   const unsigned t = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned n = blockDim.x * blockDim.y * blockDim.z;
   const unsigned i = blockIdx.x * n + t;
-  const Place at{{t, n}};
+  [[maybe_unused]] const Place at{{t, n}};
   unsigned a = from[i % count], b = t, c = threadIdx.x * 3 + 1, d = count ^ n;
   float f = static_cast<float>(a & 255);
   unsigned array[4] = {{a, b, c, d}};
