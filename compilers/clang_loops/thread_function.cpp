@@ -86,6 +86,12 @@ class Inliner {
   const SmallPtrSet<const Value*, 32>& users_;
 };
 
+/// Whether a function that uses the block could be called over `constant`: it is its address, or a table that holds it.
+bool leads_to_user(const Constant* constant, const SmallPtrSet<const Value*, 32>& users) {
+  const Value* const base = getUnderlyingObject(constant);
+  return (isa<Function>(base) || isa<GlobalVariable>(base)) && users.count(base) != 0;
+}
+
 /// Why the inlined kernel can't be cut; empty if it can. What is called by an address could meet a barrier.
 std::string refusal_of(Function& function, const SmallPtrSet<const Value*, 32>& users) {
   bool barriers = false;
@@ -95,14 +101,13 @@ std::string refusal_of(Function& function, const SmallPtrSet<const Value*, 32>& 
     if (auto* local = dyn_cast<AllocaInst>(&i)) unbounded |= !local->isStaticAlloca();
     auto* const call = dyn_cast<CallBase>(&i);
     if (call != nullptr && call->isIndirectCall() && !call->isInlineAsm()) return "it calls a function by its address";
-    for (const Use& operand : i.operands()) {
-      const bool is_callee = call != nullptr && call->isCallee(&operand);
-      const auto* constant = dyn_cast<Constant>(operand.get());
-      if (constant == nullptr || is_callee || users.count(constant) == 0) continue;
-      if (isa<Function>(constant->stripPointerCasts())) return "it takes the address of a function that uses the block";
-    }
-    if (isa<CallBase>(i) && call->getCalledFunction() != nullptr && users.count(call->getCalledFunction()) != 0) {
+    if (call != nullptr && call->getCalledFunction() != nullptr && users.count(call->getCalledFunction()) != 0) {
       return "it calls a function that can't be inlined";
+    }
+    for (const Use& operand : i.operands()) {
+      const auto* constant = dyn_cast<Constant>(operand.get());
+      if (constant == nullptr || (call != nullptr && call->isCallee(&operand))) continue;
+      if (leads_to_user(constant, users)) return "it takes the address of a function that uses the block";
     }
   }
   if (barriers && unbounded) return "it has barriers and local memory of a size that isn't constant";
