@@ -21,6 +21,15 @@ Divergence::Divergence(Function& thread) : post_dominators_(thread), dominators_
     const auto* const call = dyn_cast<CallBase>(&i);
     if (isa<AllocaInst>(i) || reads || (call != nullptr && !call->doesNotAccessMemory())) mark(&i);
   }
+  propagate();
+}
+
+void Divergence::add(Value* value) {
+  mark(value);
+  propagate();
+}
+
+void Divergence::propagate() {
   while (!work_.empty()) {
     for (User* user : work_.pop_back_val()->users()) {
       auto* const i = cast<Instruction>(user);

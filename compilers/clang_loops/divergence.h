@@ -18,10 +18,13 @@ class Divergence {
   explicit Divergence(llvm::Function& thread);
 
   bool differs(const llvm::Value* value) const { return differs_.count(value) != 0; }
+  /// Says that `value` differs for a reason of its own, and whatever follows from it.
+  void add(llvm::Value* value);
   bool branch_differs(const llvm::BasicBlock* block) const { return differs(block->getTerminator()); }
 
  private:
   void mark(llvm::Value* value);
+  void propagate();
   void mark_joins(llvm::BasicBlock* branch);
   void mark_values_that_leave_loops(llvm::BasicBlock* branch, llvm::BasicBlock* join);
 

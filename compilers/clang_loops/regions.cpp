@@ -11,6 +11,26 @@ namespace anyplace::clang_loops {
 
 using namespace llvm;
 
+namespace {
+
+enum class Step { on, stop, found };
+
+/// Goes all ways behind `from`; whether one comes to a block at which `step` says `found`.
+bool any_way(BasicBlock* from, function_ref<Step(BasicBlock*)> step) {
+  SmallPtrSet<BasicBlock*, 16> seen;
+  SmallVector<BasicBlock*> work(successors(from));
+  while (!work.empty()) {
+    BasicBlock* const block = work.pop_back_val();
+    if (!seen.insert(block).second) continue;
+    const Step found = step(block);
+    if (found == Step::found) return true;
+    if (found == Step::on) append_range(work, successors(block));
+  }
+  return false;
+}
+
+}  // namespace
+
 Regions::Regions(Function& thread) : thread_(thread) {
   entries_.push_back(&thread.getEntryBlock());
   SmallVector<Instruction*> barriers;
@@ -44,6 +64,48 @@ void Regions::find() {
   divergence_ = std::make_unique<Divergence>(thread_);
   list_.clear();
   for (BasicBlock* entry : entries_) list_.push_back(region_from(entry));
+  mark_values_of_different_rounds();
+  for (Region& region : list_) {
+    region.threads_agree = none_of(region.blocks, [&](BasicBlock* block) {
+      return succ_size(block) > 1 && divergence_->branch_differs(block) && decides(region, block);
+    });
+  }
+}
+
+/// Threads can meet at one barrier in different rounds of a loop, if those that don't come to it in one round come to
+/// it in the next, without another barrier between. What a loop merges in a block that only some threads pass then
+/// differs.
+void Regions::mark_values_of_different_rounds() {
+  for (bool again = true; again;) {
+    again = false;
+    for (const Region& region : list_) {
+      for (BasicBlock* branch : region.blocks) {
+        if (succ_size(branch) < 2 || !divergence_->branch_differs(branch)) continue;
+        for (BasicBlock* block : region.blocks) {
+          if (block->phis().empty() || !reaches(branch, block) || !reaches_barrier(branch, block)) continue;
+          for (PHINode& phi : block->phis()) {
+            if (divergence_->differs(&phi)) continue;
+            divergence_->add(&phi);
+            again = true;
+          }
+        }
+      }
+    }
+  }
+}
+
+/// Whether `to` is reached behind `from` without meeting a barrier.
+bool Regions::reaches(BasicBlock* from, BasicBlock* to) const {
+  return any_way(from, [&](BasicBlock* block) {
+    return is_entry(block) ? Step::stop : block == to ? Step::found : Step::on;
+  });
+}
+
+/// Whether a barrier is met behind `from` without coming through `without`.
+bool Regions::reaches_barrier(BasicBlock* from, BasicBlock* without) const {
+  return any_way(from, [&](BasicBlock* block) {
+    return block == without ? Step::stop : is_entry(block) ? Step::found : Step::on;
+  });
 }
 
 Region Regions::region_from(BasicBlock* entry) const {
@@ -62,9 +124,6 @@ Region Regions::region_from(BasicBlock* entry) const {
       }
     }
   }
-  region.threads_agree = none_of(region.blocks, [&](BasicBlock* block) {
-    return succ_size(block) > 1 && divergence_->branch_differs(block) && decides(region, block);
-  });
   return region;
 }
 
@@ -77,15 +136,10 @@ bool Regions::decides(const Region& region, BasicBlock* branch) const {
 
 /// Whether the region can be left from `from` without coming through `without`.
 bool Regions::leaves_without(const Region& region, BasicBlock* from, BasicBlock* without) const {
-  SmallPtrSet<BasicBlock*, 16> seen;
-  SmallVector<BasicBlock*> work(successors(from));
-  while (!work.empty()) {
-    BasicBlock* const block = work.pop_back_val();
-    if (block == without || !seen.insert(block).second) continue;
-    if (is_entry(block) || succ_empty(block) || region.blocks.count(block) == 0) return true;
-    append_range(work, successors(block));
-  }
-  return false;
+  return any_way(from, [&](BasicBlock* block) {
+    if (block == without) return Step::stop;
+    return is_entry(block) || succ_empty(block) || region.blocks.count(block) == 0 ? Step::found : Step::on;
+  });
 }
 
 /// Makes a region of each way behind a branch that all threads take alike and that decides what follows.

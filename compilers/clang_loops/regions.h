@@ -48,6 +48,9 @@ class Regions {
   bool cut_where_threads_agree(const Region& region);
   Region region_from(llvm::BasicBlock* entry) const;
   bool decides(const Region& region, llvm::BasicBlock* branch) const;
+  void mark_values_of_different_rounds();
+  bool reaches(llvm::BasicBlock* from, llvm::BasicBlock* to) const;
+  bool reaches_barrier(llvm::BasicBlock* from, llvm::BasicBlock* without) const;
   bool leaves_without(const Region& region, llvm::BasicBlock* from, llvm::BasicBlock* without) const;
 
   llvm::Function& thread_;
