@@ -69,7 +69,7 @@ class BlockFunction {
   void go_on(const Region& region);
   void run_apart();
   void spread_uniform_values();
-  void run_own_regions(const ThreadLoop& loop, AllocaInst* some);
+  void run_own_regions(const Rows& rows, AllocaInst* some, bool up_to_barrier);
   void inline_regions();
 
   const ThreadFunction& given_;
@@ -299,12 +299,15 @@ void BlockFunction::run_apart() {
   continue_in(apart_);
   spread_uniform_values();
   AllocaInst* const some = new AllocaInst(builder_.getInt32Ty(), 0, "left", &*made_->getEntryBlock().begin());
+  const Rows before = add_rows(*made_, builder_.GetInsertBlock(), size_);
+  run_own_regions(before, some, true);
+  continue_in(before.done);
   BasicBlock* const round = add_block("round");
   builder_.CreateBr(round);
   continue_in(round);
   builder_.CreateStore(builder_.getInt32(0), some);
   const Rows rows = add_rows(*made_, round, size_);
-  run_own_regions(add_row_loop(rows, rows.body, rows.latch, {builder_.getInt32(0), size_[0]}, false), some);
+  run_own_regions(rows, some, false);
   continue_in(rows.done);
   builder_.CreateCondBr(builder_.CreateICmpNE(load_number(some), builder_.getInt32(0)), round, end_);
 }
@@ -323,19 +326,33 @@ void BlockFunction::spread_uniform_values() {
   continue_in(rows.done);
 }
 
-void BlockFunction::run_own_regions(const ThreadLoop& loop, AllocaInst* some) {
+/// Runs each thread's own next region, and what follows it up to a barrier. With `up_to_barrier` a thread that waits in
+/// one stays there: so they all come to one first.
+void BlockFunction::run_own_regions(const Rows& rows, AllocaInst* some, bool up_to_barrier) {
+  const ThreadLoop loop = add_row_loop(rows, rows.body, rows.latch, {builder_.getInt32(0), size_[0]}, false);
   continue_in(loop.body);
   Value* const own = builder_.CreateInBoundsGEP(builder_.getInt32Ty(), next_of_each_, loop.linear);
-  SwitchInst* const choice = builder_.CreateSwitch(load_number(own), loop.latch);
+  BasicBlock* const again = add_block("again");
+  SwitchInst* first = nullptr;
+  if (up_to_barrier) {
+    builder_.CreateBr(again);
+  } else {
+    first = builder_.CreateSwitch(load_number(own), loop.latch);
+  }
+  continue_in(again);
+  SwitchInst* const without_waiting = builder_.CreateSwitch(load_number(own), loop.latch);
   for (unsigned n = 1; n < functions_.size(); ++n) {
+    const bool waits = regions_.list()[n].behind_barrier;
+    if (up_to_barrier && waits) continue;
     BasicBlock* const at = add_block("own");
-    choice->addCase(builder_.getInt32(n), at);
+    if (first != nullptr) first->addCase(builder_.getInt32(n), at);
+    if (!waits) without_waiting->addCase(builder_.getInt32(n), at);
     continue_in(at);
     CallInst* const next = builder_.CreateCall(functions_[n], arguments(builder_, loop, false));
     next->setIsNoInline();
     builder_.CreateStore(next, own);
     builder_.CreateStore(builder_.CreateOr(load_number(some), next), some);
-    builder_.CreateBr(loop.latch);
+    builder_.CreateBr(again);
   }
 }
 

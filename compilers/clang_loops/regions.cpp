@@ -37,6 +37,7 @@ Regions::Regions(Function& thread) : thread_(thread) {
   for (Instruction& i : instructions(thread)) {
     if (is_barrier(&i)) barriers.push_back(&i);
   }
+  barriers_ = barriers.size();
   for (Instruction* barrier : barriers) {
     cut_before(barrier->getNextNode());
     barrier->eraseFromParent();
@@ -111,6 +112,7 @@ bool Regions::reaches_barrier(BasicBlock* from, BasicBlock* without) const {
 Region Regions::region_from(BasicBlock* entry) const {
   Region region;
   region.entry = entry;
+  region.behind_barrier = is_entry(entry) && number(entry) <= barriers_;
   SmallVector<BasicBlock*> work{entry};
   while (!work.empty()) {
     BasicBlock* const block = work.pop_back_val();

@@ -22,8 +22,9 @@ inline constexpr unsigned end_of_kernel = 0;  // as a next region: nothing goes 
 struct Region {
   llvm::BasicBlock* entry;
   llvm::SetVector<llvm::BasicBlock*> blocks;
-  std::set<unsigned> next;    ///< what can follow, by number
-  bool threads_agree = true;  ///< on what follows, if all of them begin it
+  std::set<unsigned> next;      ///< what can follow, by number
+  bool behind_barrier = false;  ///< else a thread that is apart from others comes here without waiting
+  bool threads_agree = true;    ///< on what follows, if all of them begin it
 };
 
 class Regions {
@@ -55,6 +56,7 @@ class Regions {
 
   llvm::Function& thread_;
   llvm::SmallVector<llvm::BasicBlock*> entries_;  // by number
+  size_t barriers_ = 0;                           // the entries behind barriers are those from 1 to so many
   std::vector<Region> list_;                      // by number
   std::unique_ptr<Divergence> divergence_;
 };

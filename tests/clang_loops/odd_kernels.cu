@@ -150,6 +150,50 @@ ODD_KERNEL(switch_of_barriers) {
   to[i] = own[n - 1 - t] + sum;
 }
 
+/// Threads that don't come to the barrier in one round meet those that do in the next.
+ODD_KERNEL(meet_in_different_rounds) {
+  __shared__ unsigned own[1024];
+  ODD_THREAD;
+  unsigned sum = t;
+  own[t] = t;
+  __syncthreads();
+  for (unsigned round = 0; round < 4; ++round) {
+    if ((t + round) % 2 == 0) {
+      sum ^= round;
+      continue;
+    }
+    own[t] = sum + round;
+    __syncthreads();
+    sum += own[(t + 1) % n] * (round + 1);
+    __syncthreads();
+  }
+  to[i] = sum;
+}
+
+/// A branch that all take alike, to which some come from the beginning and others from a barrier.
+ODD_KERNEL(common_branch_apart) {
+  __shared__ unsigned own[1024];
+  ODD_THREAD;
+  own[t] = from[i % count];
+  __syncthreads();
+  unsigned sum = t;
+  if (t % 3 != 0) {
+    own[t] = sum;
+    __syncthreads();
+    sum += own[(t + 2) % n];
+    __syncthreads();
+  }
+  if (blockIdx.x % 2 == 1) {
+    to[i] = sum;
+    return;
+  }
+  own[t] = sum;
+  __syncthreads();
+  sum ^= own[(t + 3) % n];
+  __syncthreads();
+  to[i] = sum;
+}
+
 /// Dynamic shared memory and atomic operations.
 ODD_KERNEL(dynamic_and_atomic) {
   ANYPLACE_DYNAMIC_SHARED(unsigned, own);
@@ -239,4 +283,5 @@ extern "C" __global__ void throws(unsigned* to, unsigned at) {
 }
 
 ANYPLACE_EXPORT_KERNELS(local_array, in_function, scan, nested_loops, leave_together, leave_in_rounds, switch_of_barriers,
+                        meet_in_different_rounds, common_branch_apart,
                         dynamic_and_atomic, swapped, three_dimensions, wrapping_conditions, guarded_loop, table_by_value, throws);
